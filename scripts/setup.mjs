@@ -1,0 +1,84 @@
+#!/usr/bin/env node
+// Everything a fresh clone needs before its own code can run: the right Node, the packages of the lock file, a build.
+// Plain JavaScript, because it runs before anything is compiled. Does nothing where nothing changed.
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+const [major, minor] = process.versions.node.split('.').map(Number);
+if (major < 20 || (major === 20 && minor < 19)) {
+  console.error(`conclave needs Node 20.19 or newer; this is ${process.versions.node}`);
+  process.exit(1);
+}
+
+const out = process.env.CONCLAVE_OUT ?? 'dist';
+const hash = (text) => createHash('sha256').update(text).digest('hex');
+const recorded = (file) => (existsSync(file) ? readFileSync(file, 'utf8') : '');
+
+function run(command, args, what) {
+  const done = spawnSync(command, args, {
+    cwd: root,
+    stdio: ['ignore', 2, 2],
+    shell: process.platform === 'win32',
+  });
+  if (done.status !== 0) {
+    console.error(
+      `${what} failed (exit code ${done.status ?? done.signal ?? done.error?.message})`,
+    );
+    process.exit(1);
+  }
+}
+
+function sources(folder) {
+  return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return sources(path);
+    return /\.(ts|peggy|json)$/.test(entry.name) ? [path] : [];
+  });
+}
+
+const lock = readFileSync(join(root, 'package-lock.json'), 'utf8');
+const installedMark = join(root, 'node_modules', '.conclave-installed');
+if (recorded(installedMark) !== hash(lock)) {
+  console.error('installing packages');
+  // not `npm ci`: it insists on the optional binaries of every other platform being in the lock file
+  run(
+    'npm',
+    ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error'],
+    'npm install',
+  );
+  writeFileSync(installedMark, hash(lock));
+}
+
+const files = ['tsconfig.json', ...['src', 'test', 'cluster', 'scripts'].flatMap(sources)];
+const state = hash(
+  files
+    .map((f) => `${f} ${statSync(join(root, f)).mtimeMs} ${statSync(join(root, f)).size}`)
+    .join('\n') + lock,
+);
+const builtMark = join(root, out, '.built');
+if (recorded(builtMark) !== state) {
+  console.error('building');
+  for (const grammar of files.filter((f) => f.endsWith('.peggy'))) {
+    const target = join(root, out, `${grammar}.js`);
+    mkdirSync(dirname(target), { recursive: true });
+    run(
+      'node',
+      [
+        'node_modules/peggy/bin/peggy.js',
+        '--format',
+        'es',
+        '--cache',
+        '-o',
+        relative(root, target),
+        grammar,
+      ],
+      `grammar ${grammar}`,
+    );
+  }
+  run('node', ['node_modules/typescript/bin/tsc', '-p', '.', '--outDir', out], 'tsc');
+  writeFileSync(builtMark, state);
+}

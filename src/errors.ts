@@ -1,0 +1,74 @@
+/**
+ * The closed list of errors. Operating errors are values from this list; programmer errors and failed fsyncs stop the
+ * process. A `Refusal` is plain data: it is returned by `apply`, travels over the wire and ends as an HTTP answer.
+ */
+
+/** Code → HTTP status. Codes are stable: clients may branch on them. */
+export const ERROR_STATUS = {
+  /** A body, field, expression, rule or parameter is not valid. */
+  invalid: 400,
+  /** The write names an object (policy, auth method, template, ...) that does not exist. */
+  unknown_reference: 400,
+  unknown_datacenter: 400,
+  unauthenticated: 401,
+  permission_denied: 403,
+  /** The token of the request is not known (or has expired). */
+  acl_not_found: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  /** Name already taken, or still needed by another object. */
+  conflict: 409,
+  too_large: 413,
+  too_many: 429,
+  headers_too_large: 431,
+  internal: 500,
+  /** No leader until the request's deadline: the write did not happen. */
+  no_leader: 503,
+  /** The node cannot serve: starting, stopping, or its state differs from the other members'. */
+  unavailable: 503,
+  /** Outcome unknown at the deadline: the write may still happen. */
+  outcome_unknown: 504,
+  /** The disk is at its reserve: writes are refused, reads and deletes go on. */
+  no_space: 507,
+} as const;
+
+export type ErrorCode = keyof typeof ERROR_STATUS;
+
+/** Why a request was refused. `message` is one helpful sentence; `pointer` a JSON pointer (RFC 6901) to the field. */
+export interface Refusal {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly pointer?: string;
+  readonly hint?: string;
+}
+
+/** Builds a refusal. */
+export function refusal(
+  code: ErrorCode,
+  message: string,
+  extra: { pointer?: string; hint?: string } = {},
+): Refusal {
+  return { code, message, ...extra };
+}
+
+/** A refusal as an exception, for the rooms that answer requests (service, http). Pure rooms return refusals. */
+export class ApiError extends Error {
+  readonly refusal: Refusal;
+  constructor(why: Refusal) {
+    super(why.message);
+    this.name = 'ApiError';
+    this.refusal = why;
+  }
+  get status(): number {
+    return ERROR_STATUS[this.refusal.code];
+  }
+}
+
+/** Throws an ApiError. */
+export function reject(
+  code: ErrorCode,
+  message: string,
+  extra: { pointer?: string; hint?: string } = {},
+): never {
+  throw new ApiError(refusal(code, message, extra));
+}

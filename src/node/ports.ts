@@ -1,0 +1,67 @@
+/**
+ * What the driver needs from the world. All of it is given from outside, so that the simulation runs the real driver on
+ * a simulated disk, network and clock. Nothing here returns a promise: completions are calls, in the order promised.
+ */
+import type {
+  Entry,
+  HardState,
+  Index,
+  LogView,
+  Message,
+  NodeId,
+  SnapshotMeta,
+  Term,
+} from '../raft/types.js';
+import type { Result } from '../state/types.js';
+
+/** The log on disk. A failure of any write must stop the process: it is reported once, to `onFatal` of the implementation. */
+export interface LogPort extends LogView {
+  hardState(): HardState;
+  /**
+   * Stores hard state and entries in one synced batch. Entries replace everything from `entries[0].index` on. The view
+   * shows them at once; `done` is called when they are durable. Calls complete in order.
+   */
+  append(batch: { hardState?: HardState; entries: readonly Entry[] }, done: () => void): void;
+  /** Drops entries up to `index`, after the state is durable beyond it (the implementation does not check that). */
+  compact(meta: SnapshotMeta, done: () => void): void;
+  /** Replaces the whole log by a snapshot's position (after an installed snapshot). */
+  reset(meta: SnapshotMeta, hardState: HardState, done: () => void): void;
+}
+
+/** An answer to a peer's request. */
+export type Reply = (payload: Uint8Array) => void;
+
+/** The network. Sending may lose, delay or repeat; it never throws and never blocks. */
+export interface WirePort {
+  send(message: Message): void;
+  /** Ask a peer something outside Raft (forwarded write, read barrier, join). `done` gets undefined when the peer cannot answer. */
+  request(
+    to: NodeId,
+    payload: Uint8Array,
+    timeoutMs: number,
+    done: (answer: Uint8Array | undefined) => void,
+  ): void;
+  /** Sends the state as of `meta` in chunks, at a lower priority than messages. */
+  sendSnapshot(to: NodeId, message: Message, done: (ok: boolean) => void): void;
+  /** Tells the wire who the members are and where. */
+  setMembers(members: readonly { readonly id: NodeId; readonly address: string }[]): void;
+}
+
+/** The replicated state machine as the driver sees it. */
+export interface MachinePort {
+  /** The last index applied. */
+  appliedIndex(): Index;
+  /** Applies entries in order; synchronous. Results are for command entries, by position. */
+  apply(entries: readonly Entry[]): readonly (Result | undefined)[];
+  /** Calls done when all that was applied so far is durable. */
+  flush(done: (index: Index, term: Term) => void): void;
+}
+
+export interface ClockPort {
+  /** Monotonic milliseconds. */
+  now(): number;
+  /** Runs `run` once after at least `ms`; returns a cancel function. */
+  after(ms: number, run: () => void): () => void;
+  /** Runs `run` once what has arrived by now has been delivered (setImmediate). */
+  soon(run: () => void): void;
+}
