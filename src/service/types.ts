@@ -1,0 +1,48 @@
+/** What http asks of the use cases, and nothing of HTTP. */
+import type { Authorizer } from '../acl/types.js';
+import type { ReadMode } from '../node/types.js';
+import type { Answer, Command, View } from '../state/types.js';
+
+/** Who asks. The secret itself is needed by `token/self` and `logout` answers only and never leaves memory. */
+export interface Caller {
+  /** SHA-256 of the SecretID in hex; null when the request carries no token (the anonymous token acts). */
+  readonly tokenKey: string | null;
+}
+
+export interface ReadOptions {
+  readonly mode: ReadMode;
+  /** Blocking query: hold until the answer's index is greater. 0: do not hold. */
+  readonly index: number;
+  /** How long to hold, jitter included, in milliseconds. */
+  readonly waitMs: number;
+  /** For barriers, in milliseconds. */
+  readonly timeoutMs: number;
+  /** Aborted when the client goes away. */
+  readonly signal?: AbortSignal;
+}
+
+/** What a read use case sees: the state and what the caller may do, both of the same moment. */
+export interface ReadContext {
+  readonly view: View;
+  readonly authorizer: Authorizer;
+}
+/** A read use case. It throws ApiError to refuse; a missing object is `value: undefined` so that its index is answered too. */
+export type ReadUseCase<T> = (context: ReadContext) => Answer<T> & { readonly filtered?: boolean };
+
+export interface ReadOutcome<T> {
+  readonly value: T;
+  readonly index: number;
+  readonly knownLeader: boolean;
+  readonly lastContactMs: number;
+  /** Entries were left out because the caller may not read them. */
+  readonly filtered: boolean;
+}
+
+/** The engine the use cases run on: barriers, blocking, authorisation. */
+export interface Service {
+  read<T>(caller: Caller, options: ReadOptions, useCase: ReadUseCase<T>): Promise<ReadOutcome<T>>;
+  /** Proposes a command; gives the JSON text of the written object (undefined: none). Throws ApiError. */
+  write(caller: Caller, command: Command, timeoutMs: number): Promise<string | undefined>;
+  /** The caller's authorizer against this node's present state. Throws ApiError acl_not_found. */
+  authorize(caller: Caller): Authorizer;
+}

@@ -1,0 +1,59 @@
+/**
+ * Every key of the state, in one place. Parts are joined by NUL (see keyOf). Names are compared without regard to case,
+ * so keys hold them lower-cased; ids are lower-case UUIDs. Namespaces are lower-case already.
+ */
+import { keyOf } from './types.js';
+
+const lower = (text: string): string => text.toLowerCase();
+
+/** The tables whose objects are answered over the API, and so have a list index. */
+export type Table = 'policy' | 'role' | 'token' | 'method' | 'rule' | 'namespace' | 'config';
+
+export const keys = {
+  /** Last index that changed a list: `index/<table>/<ns>[/<kind>]`; watched by lists. Value: decimal text. */
+  index: (table: Table, ns: string, kind?: string): string =>
+    kind === undefined ? keyOf('index', table, ns) : keyOf('index', table, ns, kind),
+  /** Last index at which an object was deleted from a table: what a 404 shows. */
+  deleted: (table: Table, ns: string, kind?: string): string =>
+    kind === undefined ? keyOf('deleted', table, ns) : keyOf('deleted', table, ns, kind),
+
+  policy: (ns: string, id: string): string => keyOf('policy', ns, id),
+  policyName: (ns: string, name: string): string => keyOf('policy-name', ns, lower(name)),
+  /** What links show of a policy or role: `{"Name":…,"Index":n}`, or no Name once deleted. Changes on rename and delete only. */
+  policyLink: (id: string): string => keyOf('policy-link', id),
+  roleLink: (id: string): string => keyOf('role-link', id),
+
+  role: (ns: string, id: string): string => keyOf('role', ns, id),
+  roleName: (ns: string, name: string): string => keyOf('role-name', ns, lower(name)),
+  roleByPolicy: (policyId: string, ns: string, id: string): string =>
+    keyOf('role-by-policy', policyId, ns, id),
+
+  token: (ns: string, accessor: string): string => keyOf('token', ns, accessor),
+  /** `secretKey` is the SHA-256 of the SecretID in hex: secrets are matched exactly and are never part of a key. Value: `<ns> NUL <accessor>`. */
+  tokenSecret: (secretKey: string): string => keyOf('token-secret', secretKey),
+  tokenByPolicy: (policyId: string, ns: string, accessor: string): string =>
+    keyOf('token-by-policy', policyId, ns, accessor),
+  tokenByRole: (roleId: string, ns: string, accessor: string): string =>
+    keyOf('token-by-role', roleId, ns, accessor),
+  tokenByMethod: (ns: string, method: string, tokenNs: string, accessor: string): string =>
+    keyOf('token-by-method', ns, lower(method), tokenNs, accessor),
+  /** `atMs` is padded to 15 digits, so that keys sort by time. */
+  tokenByExpiry: (atMs: number, ns: string, accessor: string): string =>
+    keyOf('token-by-expiry', String(atMs).padStart(15, '0'), ns, accessor),
+
+  method: (ns: string, name: string): string => keyOf('method', ns, lower(name)),
+  rule: (ns: string, id: string): string => keyOf('rule', ns, id),
+  ruleByMethod: (ns: string, method: string, id: string): string =>
+    keyOf('rule-by-method', ns, lower(method), id),
+
+  namespace: (name: string): string => keyOf('namespace', name),
+  config: (ns: string, kind: string, name: string): string =>
+    keyOf('config', ns, kind, lower(name)),
+
+  /** A single replicated fact by name: bootstrap state, autopilot configuration, restore index, epoch. */
+  fact: (name: string): string => keyOf('fact', name),
+  /** Remembered results by log index (16 hex digits): `{"id":…,"result":…}`. */
+  request: (index: number): string => keyOf('request', index.toString(16).padStart(16, '0')),
+  /** The machine's own record: applied index and term, and the checksum of each table. */
+  machine: keyOf('machine'),
+} as const;
