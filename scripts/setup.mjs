@@ -3,7 +3,15 @@
 // Plain JavaScript, because it runs before anything is compiled. Does nothing where nothing changed.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -62,6 +70,7 @@ const state = hash(
 const builtMark = join(root, out, '.built');
 if (recorded(builtMark) !== state) {
   console.error('building');
+  rmSync(join(root, out), { recursive: true, force: true }); // nothing of a deleted source may stay
   for (const grammar of files.filter((f) => f.endsWith('.peggy'))) {
     const target = join(root, out, `${grammar}.js`);
     mkdirSync(dirname(target), { recursive: true });

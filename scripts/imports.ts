@@ -1,0 +1,123 @@
+/**
+ * The import law and the purity of the pure rooms, checked as text. `node dist/scripts/imports.js` prints what breaks
+ * them and exits with 1; `npm test` runs it first.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize, relative, sep } from 'node:path';
+
+/** A room may import rooms of a lower rank, and itself. Rooms of one rank do not know each other. */
+const RANK: Record<string, number> = {
+  errors: 0,
+  raft: 1,
+  languages: 1,
+  acl: 2,
+  kinds: 2,
+  state: 3,
+  storage: 4,
+  transport: 4,
+  node: 5,
+  service: 6,
+  http: 7,
+  config: 8,
+  log: 8,
+  metrics: 8,
+  server: 9,
+  main: 10,
+};
+/** Ways that the order alone would allow. */
+const FORBIDDEN: [from: string, to: string, why: string][] = [
+  ['http', 'raft', 'http asks the service; it never sees Raft'],
+  ['state', 'raft', 'the state machine does not know how its commands were ordered'],
+  ['storage', 'acl', 'the disk does not know what it stores'],
+  ['transport', 'state', 'the wire does not know what it carries'],
+];
+const PURE = ['raft', 'languages', 'acl', 'kinds', 'state'];
+/** Effects that a pure room must not have; what they depend on is given from outside. */
+const EFFECTS: [pattern: RegExp, what: string][] = [
+  [/\bDate\b/, 'the wall clock'],
+  [/\bset(Timeout|Interval|Immediate)\b|\bqueueMicrotask\b/, 'a timer'],
+  [/\bPromise\b|\basync\b|\bawait\b/, 'a promise'],
+  [/\bprocess\./, 'the process'],
+  [/\bMath\.random\b|\brandomUUID\b|\brandomBytes\b|\bgetRandomValues\b/, 'chance'],
+  [/\bperformance\./, 'a clock'],
+  [/\bconsole\./, 'output'],
+  [/\bfetch\(/, 'the network'],
+];
+const PURE_MODULES = new Set([
+  'node:crypto',
+  'node:zlib',
+  'node:buffer',
+  'node:assert',
+  'node:net',
+]);
+
+function files(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return files(path);
+    return entry.name.endsWith('.ts') ? [path] : [];
+  });
+}
+
+/** Blanks comments, text and regular expressions are left alone but text content, keeping line numbers. */
+function withoutComments(source: string): string {
+  const blank = (all: string): string => all.replace(/[^\n]/g, ' ');
+  return source.replace(
+    /\/\*[\s\S]*?\*\/|(^|[^:'"`\\/])\/\/[^\n]*|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"/g,
+    (all, before: string | undefined) =>
+      all.startsWith("'") || all.startsWith('"')
+        ? all
+        : (before ?? '') + blank(all.slice((before ?? '').length)),
+  );
+}
+const withoutText = (source: string): string =>
+  source.replace(/'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`/g, (all) =>
+    all.replace(/[^\n]/g, ' '),
+  );
+
+const roomOf = (path: string): string => (path.split(sep)[1] ?? '').replace(/\.ts$/, '');
+const lineOf = (source: string, offset: number): number =>
+  source.slice(0, offset).split('\n').length;
+
+function problemsOf(path: string): string[] {
+  const found: string[] = [];
+  const room = roomOf(path);
+  const rank = RANK[room];
+  if (rank === undefined) return [`${path}: no room named ${room}`];
+  const source = withoutComments(readFileSync(path, 'utf8'));
+  for (const match of source.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)) {
+    const target = match[1] ?? '';
+    const at = `${path}:${lineOf(source, match.index)}`;
+    if (!target.startsWith('.')) {
+      if (PURE.includes(room) && target.startsWith('node:') && !PURE_MODULES.has(target))
+        found.push(`${at}: ${room}/ is pure and may not use ${target}`);
+      continue;
+    }
+    const other = roomOf(normalize(join(dirname(path), target)).replace(/\.js$/, '.ts'));
+    if (other === room) continue;
+    const otherRank = RANK[other];
+    if (otherRank === undefined || otherRank >= rank)
+      found.push(`${at}: ${room} may not import ${other} (imports go one way)`);
+    for (const [from, to, why] of FORBIDDEN)
+      if (from === room && to === other)
+        found.push(`${at}: ${room} may not import ${other}: ${why}`);
+  }
+  // types.ts holds shapes only: the promise in an interface is somebody else's effect
+  if (PURE.includes(room) && !path.endsWith('types.ts')) {
+    const bare = withoutText(source);
+    for (const [pattern, what] of EFFECTS) {
+      const match = pattern.exec(bare);
+      if (match)
+        found.push(
+          `${path}:${lineOf(bare, match.index)}: ${room}/ is pure and may not touch ${what}`,
+        );
+    }
+  }
+  return found;
+}
+
+const all = files('src').filter((path) => !path.endsWith('.d.ts'));
+const problems = all.flatMap((path) => problemsOf(relative('.', path)));
+for (const problem of problems) console.error(problem);
+console.log(`import law: ${all.length} files, ${problems.length} problems`);
+process.exitCode = problems.length > 0 ? 1 : 0;

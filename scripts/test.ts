@@ -1,0 +1,38 @@
+/**
+ * What `npm test` runs after set-up (packages, types): import law, lint, then every suite under `test/`. Ends with one
+ * line, `N passed, N failed`. Arguments are path prefixes below `test/`: `npm test -- raft simulation`.
+ */
+import { spawnSync } from 'node:child_process';
+import Mocha from 'mocha';
+import { globSync } from './glob.js';
+
+function step(name: string, command: string, args: string[]): void {
+  const done = spawnSync(command, args, { stdio: 'inherit' });
+  if (done.status !== 0) {
+    console.error(`${name} failed`);
+    process.exit(1);
+  }
+}
+
+const wanted = process.argv.slice(2);
+if (wanted.length === 0) {
+  step('import law', process.execPath, ['dist/scripts/imports.js']);
+  step('lint', process.execPath, ['node_modules/@biomejs/biome/bin/biome', 'ci', '.']);
+}
+
+const mocha = new Mocha({
+  reporter: 'spec',
+  timeout: 60_000,
+  forbidOnly: true,
+  forbidPending: true,
+});
+const files = globSync('dist/test', '.test.js').filter(
+  (file) => wanted.length === 0 || wanted.some((prefix) => file.startsWith(`dist/test/${prefix}`)),
+);
+for (const file of files) mocha.addFile(file);
+await mocha.loadFilesAsync();
+const runner = mocha.run((failures) => {
+  const passed = runner.stats?.passes ?? 0;
+  console.log(`${passed} passed, ${failures} failed`);
+  process.exit(failures > 0 || passed === 0 ? 1 : 0);
+});
