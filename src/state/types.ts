@@ -48,8 +48,6 @@ export type Result =
 export interface ApplyContext {
   readonly draft: Draft;
   readonly index: number;
-  /** Cluster-wide constants fixed in the state (datacenter name). */
-  readonly datacenter: string;
 }
 
 /**

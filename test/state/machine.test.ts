@@ -1,0 +1,174 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { refusal } from '../../src/errors.js';
+import type { Entry } from '../../src/raft/types.js';
+import { Checksums } from '../../src/state/checksum.js';
+import { FatalError } from '../../src/state/fatal.js';
+import { keys } from '../../src/state/keys.js';
+import { type Handlers, Machine } from '../../src/state/machine.js';
+import { encodeProposal } from '../../src/state/proposal.js';
+import { RequestMemory } from '../../src/state/requests.js';
+import type { Command, Handler, Result } from '../../src/state/types.js';
+import { MapStore } from './store.js';
+
+type Put = Command & { readonly key: string; readonly value?: string; readonly refuse?: boolean };
+
+const put: Handler<Put> = ({ draft, index }, { key, value, refuse }) => {
+  if (value === undefined) draft.del(key);
+  else draft.put(key, value);
+  if (refuse === true) return { ok: false, refusal: refusal('conflict', 'no') };
+  return { ok: true, value: String(index) };
+};
+const handlers: Handlers = { put };
+
+function entry(index: number, command: object, id = `id-${index}`, since = 0): Entry {
+  const data = encodeProposal({ id, since, command: { v: 1, ...command } as Command });
+  return { kind: 'command', index, term: 1, data };
+}
+const putEntry = (index: number, key: string, value?: string, id?: string): Entry =>
+  entry(index, { type: 'put', key, value }, id);
+
+describe('state machine', () => {
+  it('commits changes, result and position of an entry in one commit', () => {
+    const store = new MapStore();
+    const machine = new Machine(store, handlers);
+    expect(machine.apply([putEntry(1, 'a', '1')])).to.deep.equal([
+      { ok: true, index: 1, value: '1' },
+    ]);
+    expect(store.commits).to.equal(1);
+    expect(store.get('a')).to.equal('1');
+    expect(new Machine(store, handlers).appliedIndex()).to.equal(1);
+  });
+
+  it('keeps nothing of a refused command but its result', () => {
+    const store = new MapStore();
+    const machine = new Machine(store, handlers);
+    const refused = entry(1, { type: 'put', key: 'a', value: '1', refuse: true });
+    expect(machine.apply([refused])[0]).to.deep.include({ ok: false, index: 1 });
+    expect([...store.map.keys()]).to.have.members([keys.machine, keys.request(1)]);
+  });
+
+  it('moves its position for entries that carry no command', () => {
+    const machine = new Machine(new MapStore(), handlers);
+    const results = machine.apply([
+      { kind: 'noop', index: 1, term: 4 },
+      { kind: 'configuration', index: 2, term: 4, configuration: { members: [] } },
+    ]);
+    expect(results).to.deep.equal([undefined, undefined]);
+    expect([machine.appliedIndex(), machine.appliedTerm()]).to.deep.equal([2, 4]);
+  });
+
+  it('refuses an entry applied twice, and a gap', () => {
+    const machine = new Machine(new MapStore(), handlers);
+    machine.apply([putEntry(1, 'a', '1')]);
+    expect(() => machine.apply([putEntry(1, 'a', '2')])).to.throw(FatalError);
+    expect(() => machine.apply([putEntry(3, 'a', '2')])).to.throw(FatalError);
+  });
+
+  it('stops at unknown types, versions and bytes, keeping what came before', () => {
+    for (const bad of [
+      entry(2, { type: 'nope' }),
+      entry(2, { type: '__proto__' }),
+      entry(2, { type: 'constructor' }),
+      entry(2, { type: 'put', v: 2 }),
+      { kind: 'command', index: 2, term: 1, data: Uint8Array.of(0x91, 1) } as Entry,
+      { kind: 'command', index: 2, term: 1, data: Uint8Array.of(0xc1) } as Entry,
+    ]) {
+      const machine = new Machine(new MapStore(), handlers);
+      expect(() => machine.apply([putEntry(1, 'a', '1'), bad])).to.throw(FatalError);
+      expect(machine.appliedIndex()).to.equal(1);
+    }
+  });
+
+  it('tells once per apply which keys changed, refused and equal writes left out', () => {
+    const machine = new Machine(new MapStore(), handlers);
+    const told: (readonly string[])[] = [];
+    machine.onChanged((changed) => told.push(changed));
+    machine.apply([putEntry(1, 'a', '1'), putEntry(2, 'b', '1'), putEntry(3, 'a', '2')]);
+    machine.apply([
+      putEntry(4, 'a', '2'),
+      entry(5, { type: 'put', key: 'c', value: '1', refuse: true }),
+    ]);
+    expect(told).to.deep.equal([['a', 'b']]);
+  });
+
+  it('keeps hostile member names of a command as they are', () => {
+    const seen: unknown[] = [];
+    const spy: Handler<Command> = (_context, command) => {
+      seen.push(command);
+      return { ok: true };
+    };
+    const command = JSON.parse('{"v":1,"type":"spy","m":{"__proto__":{"x":1},"constructor":2}}');
+    new Machine(new MapStore(), { spy }).apply([entry(1, command)]);
+    expect(JSON.stringify(seen[0])).to.equal(JSON.stringify(command));
+  });
+});
+
+describe('request memory', () => {
+  it('a request sent twice takes effect once and is answered alike, after a restart too', () => {
+    const store = new MapStore();
+    const machine = new Machine(store, handlers);
+    const first = machine.apply([putEntry(1, 'a', '1', 'same')])[0] as Result;
+    machine.apply([putEntry(2, 'a', '2')]);
+    expect(machine.apply([putEntry(3, 'a', '1', 'same')])[0]).to.deep.equal(first);
+    const restarted = new Machine(store, handlers);
+    expect(restarted.apply([putEntry(4, 'a', '1', 'same')])[0]).to.deep.equal(first);
+    expect(store.get('a')).to.equal('2');
+  });
+
+  it('remembers a bounded number; older ones are refused when nobody can tell', () => {
+    const store = new MapStore();
+    const memory = new RequestMemory(0, 3);
+    for (let index = 1; index <= 10; index++) {
+      store.commit(memory.remember(`id-${index}`, index, { ok: true, index }));
+    }
+    expect(store.map.size).to.equal(3);
+    expect(memory.floor).to.equal(7);
+    const ask = (id: string, since: number, from: RequestMemory) =>
+      from.recall(store, { id, since, command: { type: 'put', v: 1 } }, 11);
+    for (const from of [memory, RequestMemory.load(store, memory.floor, 3)]) {
+      expect(ask('id-8', 0, from)).to.deep.equal({ ok: true, index: 8 });
+      expect(ask('id-7', 6, from)).to.deep.include({ ok: false });
+      expect(ask('id-7', 6, from)).to.have.nested.property('refusal.code', 'outcome_unknown');
+      expect(ask('new', 7, from)).to.equal(undefined);
+    }
+  });
+});
+
+describe('checksum', () => {
+  const change = fc.record({
+    table: fc.constantFrom('policy', 'role', 'local'),
+    name: fc.constantFrom('a', 'b', 'c', '__proto__'),
+    value: fc.option(fc.string(), { nil: undefined }),
+    refuse: fc.boolean(),
+  });
+
+  it('kept step by step equals the one counted from the whole state', () => {
+    fc.assert(
+      fc.property(fc.array(change, { maxLength: 40 }), (changes) => {
+        const store = new MapStore();
+        let machine = new Machine(store, handlers);
+        changes.forEach(({ table, name, value, refuse }, position) => {
+          const key = `${table}\u0000${name}`;
+          machine.apply([entry(position + 1, { type: 'put', key, value, refuse })]);
+          if (position % 7 === 3) machine = new Machine(store, handlers);
+        });
+        expect(machine.checksum().sums).to.deep.equal(Checksums.of(store).toJSON());
+      }),
+    );
+  });
+
+  it('tells states apart by one value, and leaves out what is local', () => {
+    const sums = (entries: [string, string][]) => Checksums.of(new MapStore(entries)).toJSON();
+    expect(sums([['policy\u0000a', '1']])).not.to.deep.equal(sums([['policy\u0000a', '2']]));
+    expect(sums([['local\u0000a', '1']])).to.deep.equal({});
+  });
+
+  it('is remembered at indexes that all members pass', () => {
+    const machine = new Machine(new MapStore(), handlers);
+    for (let index = 1; index <= 600; index++) machine.apply([{ kind: 'noop', index, term: 1 }]);
+    expect(machine.checkpoint()?.index).to.equal(512);
+    expect(machine.checkpoint(256)?.index).to.equal(256);
+    expect(machine.checkpoint(300)).to.equal(undefined);
+  });
+});
