@@ -1,0 +1,48 @@
+/** The objects that every cluster has from its first start. */
+
+export const GLOBAL_MANAGEMENT_ID = '00000000-0000-0000-0000-000000000001';
+export const GLOBAL_READ_ONLY_ID = '00000000-0000-0000-0000-000000000002';
+export const ANONYMOUS_ACCESSOR = '00000000-0000-0000-0000-000000000002';
+export const ANONYMOUS_SECRET = 'anonymous';
+
+/** Ids whose first 120 bits are zero belong to built-in objects. */
+export const isReservedId = (id: string): boolean =>
+  id.startsWith('00000000-0000-0000-0000-0000000000');
+
+function everything(level: 'read' | 'write'): string {
+  const scalar = (resource: string): string => `${resource} = "${level}"`;
+  const all = (resource: string): string =>
+    resource === 'service'
+      ? `service_prefix "" {\n\tpolicy = "${level}"\n\tintentions = "${level}"\n}`
+      : `${resource}_prefix "" {\n\tpolicy = "${level}"\n}`;
+  // what a created namespace cannot hold (operator, event, keyring, query, write on nodes) is cluster-wide already
+  const inside = [
+    scalar('policy'),
+    scalar('acl'),
+    scalar('mesh'),
+    scalar('peering'),
+    ...['agent', 'key', 'service', 'session'].map(all),
+    'node_prefix "" {\n\tpolicy = "read"\n}',
+  ].join('\n');
+  return [
+    ...['acl', 'keyring', 'operator', 'mesh', 'peering'].map(scalar),
+    ...['agent', 'event', 'key', 'node', 'query', 'service', 'session'].map(all),
+    `namespace_prefix "" {\n${inside.replace(/^/gm, '\t')}\n}`,
+  ].join('\n');
+}
+
+/** The two built-in policies, which live in `default`. */
+export const BUILT_IN_POLICIES = [
+  {
+    ID: GLOBAL_MANAGEMENT_ID,
+    Name: 'global-management',
+    Description: 'Builtin Policy that grants unlimited access',
+    Rules: everything('write'),
+  },
+  {
+    ID: GLOBAL_READ_ONLY_ID,
+    Name: 'builtin/global-read-only',
+    Description: 'Builtin Policy that grants unlimited read-only access to all components',
+    Rules: everything('read'),
+  },
+] as const;
