@@ -1,0 +1,197 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import type { Action, Operation, Value } from '../../cluster/checker/history.js';
+import { checkHistory } from '../../cluster/checker/linearizability.js';
+
+type Rest = Partial<Pick<Operation, 'outcome' | 'seen' | 'matched' | 'client' | 'key'>>;
+const op = (call: number, end: number, action: Action, rest: Rest = {}): Operation => ({
+  client: 'c',
+  key: 'k',
+  outcome: 'ok',
+  action,
+  call,
+  return: end,
+  ...rest,
+});
+const write = (call: number, end: number, value: Value, rest: Rest = {}): Operation =>
+  op(call, end, { type: 'write', value }, rest);
+const read = (call: number, end: number, seen: Value, rest: Rest = {}): Operation =>
+  op(call, end, { type: 'read' }, { seen, ...rest });
+const cas = (
+  call: number,
+  end: number,
+  expected: Value,
+  value: Value,
+  matched: boolean,
+  rest: Rest = {},
+): Operation => op(call, end, { type: 'cas', expected, value }, { matched, ...rest });
+const verdict = (...history: Operation[]): string => checkHistory(history).result;
+
+describe('linearizability checker', () => {
+  describe('accepts', () => {
+    it('an empty history', () => expect(verdict()).to.equal('linearizable'));
+    it('reads that follow writes', () =>
+      expect(verdict(read(0, 1, null), write(2, 3, 'a'), read(4, 5, 'a'))).to.equal(
+        'linearizable',
+      ));
+    it('either value while a write is under way', () => {
+      expect(verdict(write(0, 10, 'a'), read(1, 2, null), read(3, 4, 'a'))).to.equal(
+        'linearizable',
+      );
+    });
+    it('concurrent writes in the order that the reads demand', () => {
+      expect(
+        verdict(write(0, 10, 'a'), write(0, 10, 'b'), read(11, 12, 'a'), read(13, 14, 'a')),
+      ).to.equal('linearizable');
+    });
+    it('a write of unknown outcome that shows up late, or never', () => {
+      const lost = write(0, 1, 'a', { outcome: 'unknown' });
+      expect(verdict(lost, read(5, 6, null), read(50, 51, 'a'))).to.equal('linearizable');
+      expect(verdict(lost, read(5, 6, null), read(50, 51, null))).to.equal('linearizable');
+    });
+    it('a refused compare-and-set that only an unknown write explains', () => {
+      expect(
+        verdict(
+          write(0, 1, 'a'),
+          write(2, 3, 'b', { outcome: 'unknown' }),
+          cas(4, 5, 'a', 'c', false),
+        ),
+      ).to.equal('linearizable');
+    });
+    it('keys that are each in order though not together', () => {
+      expect(
+        verdict(
+          write(0, 1, 'a', { key: 'x' }),
+          read(2, 3, null, { key: 'y' }),
+          write(4, 5, 'b', { key: 'y' }),
+        ),
+      ).to.equal('linearizable');
+    });
+  });
+
+  describe('refuses', () => {
+    it('a lost write', () =>
+      expect(verdict(write(0, 1, 'a'), read(2, 3, null))).to.equal('violation'));
+    it('a stale read after a newer one', () => {
+      expect(
+        verdict(write(0, 1, 'a'), write(2, 20, 'b'), read(3, 4, 'b'), read(5, 6, 'a')),
+      ).to.equal('violation');
+    });
+    it('a value that nobody wrote', () =>
+      expect(verdict(write(0, 1, 'a'), read(2, 3, 'z'))).to.equal('violation'));
+    it('a write that took effect although it was called failed', () => {
+      expect(verdict(write(0, 1, 'a', { outcome: 'fail' }), read(2, 3, 'a'))).to.equal('violation');
+    });
+    it('a value from the future', () =>
+      expect(verdict(read(0, 1, 'a'), write(2, 3, 'a'))).to.equal('violation'));
+    it('two compare-and-sets that both matched the same value', () => {
+      expect(
+        verdict(write(0, 1, 'a'), cas(2, 9, 'a', 'b', true), cas(2, 9, 'a', 'c', true)),
+      ).to.equal('violation');
+    });
+    it('a compare-and-set refused without a reason', () => {
+      expect(verdict(write(0, 1, 'a'), cas(2, 3, 'a', 'b', false))).to.equal('violation');
+    });
+    it('a write applied twice', () => {
+      expect(
+        verdict(write(0, 1, 'a'), write(2, 3, 'b'), read(4, 5, 'b'), read(6, 7, 'a')),
+      ).to.equal('violation');
+    });
+    it('and says which operation cannot be explained', () => {
+      const found = checkHistory([write(0, 1, 'a'), read(2, 3, null, { client: 'reader-7' })]);
+      expect(found.result).to.equal('violation');
+      if (found.result === 'violation') expect(found.explanation.join('\n')).to.contain('reader-7');
+    });
+  });
+
+  it('gives up aloud instead of passing when the search is too long', () => {
+    const history = Array.from({ length: 12 }, (_, i) => write(0, 100, `v${i}`));
+    const reads = [read(101, 102, 'v1'), read(103, 104, 'v2')];
+    expect(checkHistory([...history, ...reads], 1000).result).to.equal('undecided');
+  });
+
+  /** Runs actions one after another on a register and stretches each around its moment. */
+  const histories = fc.array(
+    fc.record({
+      kind: fc.constantFrom('read', 'write', 'cas', 'lost'),
+      before: fc.integer({ min: 0, max: 40 }),
+      after: fc.integer({ min: 0, max: 40 }),
+      expected: fc.integer({ min: 0, max: 30 }),
+      happens: fc.boolean(),
+    }),
+    { maxLength: 60 },
+  );
+  type Plan = typeof histories extends fc.Arbitrary<infer T> ? T : never;
+  function play(plan: Plan): Operation[] {
+    let state: Value = null;
+    return plan.map((step, i) => {
+      const call = i * 10 - step.before;
+      const end = i * 10 + step.after + 1;
+      if (step.kind === 'read') return read(call, end, state);
+      if (step.kind === 'cas') {
+        const expected = step.happens ? state : `v${step.expected}`;
+        const matched = expected === state;
+        if (matched) state = `v${i}`;
+        return cas(call, end, expected, `v${i}`, matched);
+      }
+      const lost = step.kind === 'lost';
+      if (!lost || step.happens) state = `v${i}`;
+      return write(call, end, `v${i}`, lost ? { outcome: 'unknown' } : {});
+    });
+  }
+
+  it('accepts whatever a real register did, however the calls overlap', () => {
+    fc.assert(
+      fc.property(histories, (plan) => {
+        expect(checkHistory(play(plan)).result).to.equal('linearizable');
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('agrees with trying every order on small histories', () => {
+    const value = fc.constantFrom<Value>(null, 'a', 'b');
+    const small = fc.array(
+      fc.record({
+        kind: fc.constantFrom('read', 'write', 'cas'),
+        call: fc.integer({ min: 0, max: 8 }),
+        length: fc.integer({ min: 1, max: 5 }),
+        first: value,
+        second: value,
+        matched: fc.boolean(),
+      }),
+      { minLength: 1, maxLength: 5 },
+    );
+    fc.assert(
+      fc.property(small, (plan) => {
+        const history = plan.map((p): Operation => {
+          const end = p.call + p.length;
+          if (p.kind === 'read') return read(p.call, end, p.first);
+          if (p.kind === 'write') return write(p.call, end, p.first);
+          return cas(p.call, end, p.first, p.second, p.matched);
+        });
+        expect(checkHistory(history).result === 'linearizable').to.equal(someOrder(history, null));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
+
+/** The definition, literally: is there an order? */
+function someOrder(rest: readonly Operation[], state: Value): boolean {
+  if (rest.length === 0) return true;
+  const firstEnd = Math.min(...rest.map((o) => o.return));
+  return rest.some((o, i) => {
+    if (o.call > firstEnd) return false;
+    const { action } = o;
+    let next = state;
+    if (action.type === 'read') {
+      if (o.seen !== state) return false;
+    } else if (action.type === 'write') next = action.value;
+    else {
+      if ((state === action.expected) !== o.matched) return false;
+      if (o.matched) next = action.value;
+    }
+    return someOrder([...rest.slice(0, i), ...rest.slice(i + 1)], next);
+  });
+}
