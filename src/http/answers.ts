@@ -1,0 +1,144 @@
+/** How answers are put on the wire: one place writes status, headers and body. */
+
+import { once } from 'node:events';
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import { createGzip, gzip } from 'node:zlib';
+import { ERROR_STATUS, type Refusal } from '../errors.js';
+import type { ReadOutcome } from '../service/types.js';
+import type { Pieces } from './types.js';
+
+/** Below this many bytes compression costs more than it saves (the reference's threshold). */
+const GZIP_BYTES_MIN = 1400;
+const JSON_TYPE = 'application/json';
+const TEXT_TYPE = 'text/plain; charset=utf-8';
+
+/** Names of the answer headers, each under every prefix, and the constant ones ready to be sent. */
+export interface HeaderNames {
+  readonly base: readonly string[];
+  readonly index: readonly string[];
+  readonly knownLeader: readonly string[];
+  readonly lastContact: readonly string[];
+  readonly filtered: readonly string[];
+}
+
+/** Prepares header names; `base` is a flat list name, value, name, value. */
+export function headerNames(options: {
+  headerPrefix: string;
+  defaultPolicy: string;
+  responseHeaders: Readonly<Record<string, string>>;
+}): HeaderNames {
+  const prefixes = [...new Set([options.headerPrefix, 'X-Consul'])];
+  const under = (name: string): string[] => prefixes.map((prefix) => `${prefix}-${name}`);
+  return {
+    base: [
+      'Vary',
+      'Accept-Encoding',
+      ...under('Default-ACL-Policy').flatMap((name) => [name, options.defaultPolicy]),
+      ...Object.entries(options.responseHeaders).flat(),
+    ],
+    index: under('Index'),
+    knownLeader: under('KnownLeader'),
+    lastContact: under('LastContact'),
+    filtered: under('Results-Filtered-By-ACLs'),
+  };
+}
+
+/** Adds the headers of a query's answer to a flat list. */
+export function addQueryHeaders(
+  headers: string[],
+  names: HeaderNames,
+  outcome: Omit<ReadOutcome<unknown>, 'value'>,
+): void {
+  const index = String(Math.max(1, outcome.index));
+  const contact = String(Math.max(0, Math.round(outcome.lastContactMs)));
+  const known = outcome.knownLeader ? 'true' : 'false';
+  for (const name of names.index) headers.push(name, index);
+  for (const name of names.knownLeader) headers.push(name, known);
+  for (const name of names.lastContact) headers.push(name, contact);
+  if (outcome.filtered) for (const name of names.filtered) headers.push(name, 'true');
+}
+
+/** Whether the client takes gzip (`gzip;q=0` says it does not). */
+export function acceptsGzip(req: IncomingMessage): boolean {
+  const accepted = req.headers['accept-encoding'];
+  if (typeof accepted !== 'string' || !accepted.includes('gzip')) return false;
+  return accepted.split(',').some((part) => {
+    const [coding, ...parameters] = part.trim().split(';');
+    return coding!.trim() === 'gzip' && !parameters.some((p) => /^\s*q=0(?:\.0*)?\s*$/.test(p));
+  });
+}
+
+/** Writes a whole answer. `headers` is a flat list that this call takes over. */
+export function send(
+  req: IncomingMessage,
+  res: ServerResponse,
+  status: number,
+  headers: string[],
+  body: string,
+): void {
+  const length = Buffer.byteLength(body);
+  if (length >= GZIP_BYTES_MIN && acceptsGzip(req)) {
+    gzip(body, { level: 1 }, (error, packed) => {
+      if (error) return void res.destroy(error);
+      headers.push('Content-Encoding', 'gzip', 'Content-Length', String(packed.length));
+      res.writeHead(status, headers as never);
+      res.end(packed);
+    });
+    return;
+  }
+  headers.push('Content-Length', String(length));
+  // Node takes a flat list of names and values; its types know only pairs
+  res.writeHead(status, headers as never);
+  res.end(body);
+}
+
+/** Writes an answer in pieces; waits while the client reads slower than we produce. Resolves when all is handed over. */
+export async function sendPieces(
+  req: IncomingMessage,
+  res: ServerResponse,
+  headers: string[],
+  pieces: Pieces,
+  compress: boolean,
+): Promise<void> {
+  const packed = compress && acceptsGzip(req) ? createGzip({ level: 1 }) : undefined;
+  if (packed) headers.push('Content-Encoding', 'gzip');
+  res.writeHead(200, headers as never);
+  const gone = new AbortController();
+  res.once('close', () => gone.abort());
+  const out = packed ?? res;
+  packed?.pipe(res);
+  for await (const piece of pieces) {
+    if (gone.signal.aborted) break;
+    if (!out.write(piece)) await once(out, 'drain', { signal: gone.signal }).catch(() => undefined);
+  }
+  out.end();
+}
+
+/** Whether errors go out as problem details (RFC 9457). */
+function wantsProblem(req: IncomingMessage): boolean {
+  const accept = req.headers.accept;
+  return (
+    accept !== undefined &&
+    (accept.includes('application/json') || accept.includes('application/problem+json'))
+  );
+}
+
+/** The body and type of a refusal: one sentence of text, or problem details where the client asks for JSON. */
+export function refusalBody(req: IncomingMessage, why: Refusal): { type: string; body: string } {
+  if (!wantsProblem(req)) {
+    return { type: TEXT_TYPE, body: why.hint ? `${why.message} (${why.hint})` : why.message };
+  }
+  const status = ERROR_STATUS[why.code];
+  const problem = {
+    type: 'about:blank',
+    title: STATUS_CODES[status],
+    status,
+    detail: why.message,
+    code: why.code,
+    ...(why.pointer !== undefined && { pointer: why.pointer }),
+    ...(why.hint !== undefined && { hint: why.hint }),
+  };
+  return { type: 'application/problem+json', body: JSON.stringify(problem) };
+}
+
+export const contentTypes = { json: JSON_TYPE, text: TEXT_TYPE } as const;

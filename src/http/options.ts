@@ -1,0 +1,46 @@
+/** What the front end needs from its surroundings. */
+import type { ErrorCode } from '../errors.js';
+import type { Service } from '../service/types.js';
+import type { Method, Route } from './types.js';
+
+export interface HttpLimits {
+  /** Largest request body in bytes. */
+  readonly bodyBytes: number;
+  /** Milliseconds a write or a barrier may take before it is answered with 503 or 504. */
+  readonly requestMs: number;
+  /** Held blocking queries of one client address, and of all. */
+  readonly heldPerClient: number;
+  readonly held: number;
+}
+
+/** What became of a request, for metrics and logs. */
+export interface Observation {
+  readonly route: Route;
+  readonly method: Method;
+  readonly status: number;
+  /** Milliseconds from the first to the last byte of the answer handed to the socket; a held call counts its hold. */
+  readonly ms: number;
+}
+
+export interface HttpOptions {
+  readonly service: Service;
+  readonly routes: readonly Route[];
+  readonly datacenter: string;
+  readonly defaultPolicy: 'allow' | 'deny';
+  /** `X-Service`: the prefix of the header names; the same under `X-Consul` is accepted and answered too. */
+  readonly headerPrefix: string;
+  /** Accept the token as `?token=`, which ends up in logs. */
+  readonly tokenInQuery: boolean;
+  /** Set on every answer. */
+  readonly responseHeaders: Readonly<Record<string, string>>;
+  /** Paths that begin with one of these are answered with 403. */
+  readonly blockedPaths: readonly string[];
+  readonly limits: HttpLimits;
+  /** The namespace of a token known here; undefined: not known on this node (yet). */
+  readonly tokenNamespace: (tokenKey: string) => string | undefined;
+  /** Waits until this node has everything acknowledged so far, so that a fresh token is known. */
+  readonly catchUp: (timeoutMs: number) => Promise<void>;
+  readonly observe?: (observation: Observation) => void;
+  /** A request refused before it reached a route, or a fault of ours. `error` is set for faults. */
+  readonly report: (event: { code: ErrorCode; path: string; error?: unknown }) => void;
+}

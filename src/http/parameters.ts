@@ -1,0 +1,98 @@
+/** Parameters as text: query strings, durations, indexes, names of namespaces. Everything refused is an ApiError 400. */
+import { reject } from '../errors.js';
+
+/** Query parameters by name; the first of a name counts. */
+export type Query = ReadonlyMap<string, string>;
+export const NO_QUERY: Query = new Map();
+
+/** Decodes a percent-encoded text once; undefined when an escape is broken or is not UTF-8. */
+export function decode(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Reads a query string (without `?`). */
+export function parseQuery(text: string): Query {
+  if (text === '') return NO_QUERY;
+  const query = new Map<string, string>();
+  for (const pair of text.split('&')) {
+    if (pair === '') continue;
+    if (pair.includes(';'))
+      reject('invalid', 'Invalid query string: ";" does not separate parameters, write "&" or %3B');
+    const equals = pair.indexOf('=');
+    const name = unescape(equals < 0 ? pair : pair.slice(0, equals));
+    if (!query.has(name)) query.set(name, equals < 0 ? '' : unescape(pair.slice(equals + 1)));
+  }
+  return query;
+}
+
+function unescape(text: string): string {
+  const plain = text.includes('+') ? text.replaceAll('+', ' ') : text;
+  if (!plain.includes('%')) return plain;
+  return (
+    decode(plain) ??
+    reject(
+      'invalid',
+      `Invalid query string: ${JSON.stringify(text.slice(0, 60))} is not percent-encoded UTF-8`,
+    )
+  );
+}
+
+const UNIT_MS: Record<string, number> = {
+  ns: 1e-6,
+  us: 1e-3,
+  µs: 1e-3,
+  μs: 1e-3,
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+};
+const DURATION = /^([+-]?)((?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+|0)$/;
+const DURATION_PART = /(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g;
+
+/** Reads a duration with units (`1h0m0.2s`, `300ms`) as milliseconds; undefined when it is none. */
+export function parseDuration(text: string): number | undefined {
+  // the length bounds the backtracking of the expression
+  const match = text.length > 64 ? null : DURATION.exec(text);
+  if (match === null) return undefined;
+  let ms = 0;
+  for (const part of match[2]!.matchAll(DURATION_PART)) ms += Number(part[1]) * UNIT_MS[part[2]!]!;
+  return match[1] === '-' ? -ms : ms;
+}
+
+const UINT64_MAX = '18446744073709551615';
+
+/** Reads an unsigned 64-bit decimal; undefined when it is none. Values above 2^53 - 1 come out as 2^53 - 1. */
+export function parseIndex(text: string): number | undefined {
+  if (!/^\d+$/.test(text)) return undefined;
+  const digits = text.replace(/^0+(?=\d)/, '');
+  if (digits.length > 20 || (digits.length === 20 && digits > UINT64_MAX)) return undefined;
+  return Math.min(Number(digits), Number.MAX_SAFE_INTEGER);
+}
+
+const NAMESPACE = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i;
+
+/** A namespace's name, lower-cased. `where` names the place for the message. */
+export function namespaceName(name: string, where: string): string {
+  if (NAMESPACE.test(name)) return name.toLowerCase();
+  if (name === '*')
+    reject('invalid', `Invalid ${where}: "*" names all namespaces, which only lists can show`);
+  reject(
+    'invalid',
+    `Invalid ${where}: ${JSON.stringify(name.slice(0, 80))} cannot be a namespace, whose name is a DNS label of at most 63 letters, digits and "-"`,
+  );
+}
+
+/** Checks the request's Cache-Control, which has no effect here but whose syntax clients rely on being checked. */
+export function checkCacheControl(header: string): void {
+  for (const directive of header.split(',')) {
+    const [name, value] = directive.trim().split('=', 2);
+    if (name !== 'max-age' && name !== 'stale-if-error') continue;
+    if (value === undefined || !/^"?\d+"?$/.test(value))
+      reject('invalid', `Invalid Cache-Control header. ${name} takes a number of seconds`);
+  }
+}

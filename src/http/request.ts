@@ -1,0 +1,377 @@
+/** One request of the API: parameters in, one answer out. */
+
+import { isUtf8 } from 'node:buffer';
+import { hash } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { ApiError, ERROR_STATUS, type Refusal, reject } from '../errors.js';
+import type { Caller, ReadOptions, ReadOutcome } from '../service/types.js';
+import {
+  addQueryHeaders,
+  contentTypes,
+  type HeaderNames,
+  refusalBody,
+  send,
+  sendPieces,
+} from './answers.js';
+import { escapeHtml, mustBeObject, parseJson, prettyJson } from './json.js';
+import type { HttpOptions } from './options.js';
+import {
+  checkCacheControl,
+  namespaceName,
+  parseDuration,
+  parseIndex,
+  type Query,
+} from './parameters.js';
+import type { ApiRequest, JsonObject, Method, Pieces, Route } from './types.js';
+
+const WAIT_DEFAULT_MS = 300_000;
+const WAIT_MAX_MS = 600_000;
+/** Up to 1/16 of the wait is added by chance, so that watchers that came together do not leave together. */
+const JITTER = 1 / 16;
+const NEVER = new AbortController().signal;
+const conflicting = (other: string): string =>
+  `Cannot specify ?${other} with ?consistent, conflicting semantics.`;
+
+/** What all requests of one front end share. */
+export interface Shared {
+  readonly options: HttpOptions;
+  readonly names: HeaderNames;
+  /** Lower-case header names by what they carry, the own prefix first. */
+  readonly incoming: Readonly<Record<'token' | 'namespace' | 'partition', readonly string[]>>;
+  readonly held: HeldCalls;
+}
+
+/** Counts blocking queries that are held, by client and in all. */
+export class HeldCalls {
+  private readonly byClient = new Map<string, number>();
+  private total = 0;
+  private readonly perClientMax: number;
+  private readonly totalMax: number;
+  constructor(perClientMax: number, totalMax: number) {
+    this.perClientMax = perClientMax;
+    this.totalMax = totalMax;
+  }
+  get count(): number {
+    return this.total;
+  }
+  /** Counts one more; throws 429. Each must be left again. */
+  enter(client: string): void {
+    const own = this.byClient.get(client) ?? 0;
+    if (own >= this.perClientMax || this.total >= this.totalMax)
+      reject(
+        'too_many',
+        `Too many blocking queries are held ${own >= this.perClientMax ? 'for this client' : 'by this server'}; try again in a second`,
+      );
+    this.byClient.set(client, own + 1);
+    this.total++;
+  }
+  leave(client: string): void {
+    const own = this.byClient.get(client)!;
+    if (own === 1) this.byClient.delete(client);
+    else this.byClient.set(client, own - 1);
+    this.total--;
+  }
+}
+
+export class HttpRequest implements ApiRequest {
+  readonly method: Method;
+  readonly incoming: IncomingMessage;
+  readonly secret: string | null;
+  readonly caller: Caller;
+  private readonly shared: Shared;
+  private readonly res: ServerResponse;
+  private readonly route: Route;
+  private readonly values: readonly string[];
+  private readonly queries: Query;
+  private readonly startedMs = performance.now();
+  private abort: AbortController | undefined;
+  private tokenNamespace: string | undefined;
+
+  constructor(
+    shared: Shared,
+    message: { req: IncomingMessage; res: ServerResponse },
+    target: { route: Route; method: Method; values: readonly string[]; query: Query },
+  ) {
+    this.shared = shared;
+    this.incoming = message.req;
+    this.res = message.res;
+    this.route = target.route;
+    this.method = target.method;
+    this.values = target.values;
+    this.queries = target.query;
+    this.secret = this.findSecret();
+    this.caller = { tokenKey: this.secret === null ? null : hash('sha256', this.secret) };
+  }
+
+  get timeoutMs(): number {
+    return this.shared.options.limits.requestMs;
+  }
+
+  get signal(): AbortSignal {
+    if (this.res.destroyed) return AbortSignal.abort();
+    if (this.abort === undefined) {
+      const abort = new AbortController();
+      this.abort = abort;
+      this.res.once('close', () => abort.abort());
+    }
+    return this.abort.signal;
+  }
+
+  // ---- parameters ----
+
+  /** What is the same for every endpoint: datacenter, partitions. Resolves the token's namespace where it may be needed. */
+  prepare(): Promise<void> | void {
+    const { options } = this.shared;
+    const control = this.incoming.headers['cache-control'];
+    if (control !== undefined) checkCacheControl(control);
+    const dc = this.query('datacenter') ?? this.query('dc');
+    if (dc !== undefined && dc !== options.datacenter)
+      reject('unknown_datacenter', 'No path to datacenter', {
+        hint: `this cluster is ${JSON.stringify(options.datacenter)}`,
+      });
+    if (this.query('partition') ?? this.header('partition'))
+      reject('invalid', 'Invalid parameter "partition": this server has no admin partitions');
+    const { tokenKey } = this.caller;
+    if (tokenKey === null || this.query('ns') || this.header('namespace')) return;
+    this.tokenNamespace = options.tokenNamespace(tokenKey);
+    if (this.tokenNamespace !== undefined || this.flag('stale')) return;
+    // a token made a moment ago on another node; if it stays unknown the endpoint itself refuses it
+    return options
+      .catchUp(this.timeoutMs)
+      .catch(() => undefined)
+      .then(() => {
+        this.tokenNamespace = options.tokenNamespace(tokenKey);
+      });
+  }
+
+  param(name: string): string {
+    const at = parameterNames(this.route).indexOf(name);
+    if (at < 0) throw new Error(`route ${this.route.path} has no parameter ${name}`);
+    return this.values[at] ?? '';
+  }
+
+  query(name: string): string | undefined {
+    return this.queries.get(name) || undefined;
+  }
+
+  flag(name: string): boolean {
+    return this.queries.has(name);
+  }
+
+  namespace(bodyNamespace?: unknown): string {
+    if (bodyNamespace !== undefined && bodyNamespace !== '' && bodyNamespace !== null) {
+      if (typeof bodyNamespace === 'string')
+        return namespaceName(bodyNamespace, 'field "Namespace"');
+      reject('invalid', 'Invalid field "Namespace": expected a string', { pointer: '/Namespace' });
+    }
+    const named = this.query('ns');
+    if (named !== undefined) return namespaceName(named, 'query parameter "ns"');
+    const header = this.header('namespace');
+    if (header !== undefined) return namespaceName(header, 'namespace header');
+    return this.tokenNamespace ?? 'default';
+  }
+
+  namespaceOrAll(): string {
+    const named = this.query('ns') ?? this.header('namespace');
+    return named === '*' ? '*' : this.namespace();
+  }
+
+  readOptions(blocking = true): ReadOptions {
+    const mode = this.mode();
+    const waitText = this.query('wait');
+    const waitAsked = waitText === undefined ? 0 : parseDuration(waitText);
+    if (waitAsked === undefined)
+      reject('invalid', `Invalid wait time: ${quoted(waitText!)} is no duration such as 30s or 5m`);
+    const indexText = this.query('index');
+    const index = indexText === undefined ? 0 : parseIndex(indexText);
+    if (index === undefined)
+      reject('invalid', `Invalid index: ${quoted(indexText!)} is no unsigned 64-bit number`);
+    const { timeoutMs } = this;
+    if (!blocking || index === 0) return { mode, index: 0, waitMs: 0, timeoutMs, signal: NEVER };
+    this.hold();
+    const wait = waitAsked <= 0 ? WAIT_DEFAULT_MS : Math.min(waitAsked, WAIT_MAX_MS);
+    const waitMs = wait + Math.random() * wait * JITTER;
+    return { mode, index, waitMs, timeoutMs, signal: this.signal };
+  }
+
+  private mode(): ReadOptions['mode'] {
+    const consistent = this.flag('consistent');
+    if (consistent && this.flag('stale')) reject('invalid', conflicting('stale'));
+    if (consistent && this.flag('cached')) reject('invalid', conflicting('cached'));
+    const boundText = this.query('max_stale');
+    const bound = boundText === undefined ? 0 : parseDuration(boundText);
+    if (bound === undefined)
+      reject('invalid', `Invalid max_stale value ${quoted(boundText!)}: no duration such as 10s`);
+    if (consistent && bound > 0) reject('invalid', conflicting('max_stale'));
+    if (consistent) return 'consistent';
+    return this.flag('stale') || bound > 0 ? 'stale' : 'default';
+  }
+
+  private hold(): void {
+    const { held } = this.shared;
+    const client = this.incoming.socket.remoteAddress ?? '';
+    held.enter(client);
+    this.res.once('close', () => held.leave(client));
+  }
+
+  private header(name: 'token' | 'namespace' | 'partition'): string | undefined {
+    const { headers } = this.incoming;
+    for (const key of this.shared.incoming[name]) {
+      const value = headers[key];
+      // repeated headers come joined by ", ": the first one counts
+      if (typeof value === 'string' && value !== '') return value.split(',', 1)[0]!.trim();
+    }
+    return undefined;
+  }
+
+  private findSecret(): string | null {
+    const inQuery = this.query('token');
+    if (inQuery !== undefined) {
+      if (this.shared.options.tokenInQuery) return inQuery;
+      reject(
+        'invalid',
+        `A token in the URL ends up in logs and is not taken: send it in the header ${this.shared.options.headerPrefix}-Token`,
+      );
+    }
+    const own = this.header('token');
+    if (own !== undefined) return own;
+    const bearer = /^bearer +([^ ]+)/i.exec(this.incoming.headers.authorization ?? '');
+    return bearer === null ? null : bearer[1]!;
+  }
+
+  // ---- body ----
+
+  async body(failure: string): Promise<JsonObject> {
+    return mustBeObject(await this.bodyValue(failure), failure);
+  }
+
+  async bodyValue(failure: string, optional = false): Promise<unknown> {
+    const bytes = await this.bodyBytes();
+    if (!isUtf8(bytes)) reject('invalid', `${failure}: the body is not UTF-8`, { pointer: '' });
+    const text = bytes.toString('utf8');
+    if (optional && text.trim() === '') return null;
+    return parseJson(text, failure);
+  }
+
+  private bodyBytes(): Promise<Buffer> {
+    const max = this.route.maxBodyBytes ?? this.shared.options.limits.bodyBytes;
+    const tooLarge = (): ApiError =>
+      new ApiError({
+        code: 'too_large',
+        message: `The body is larger than the ${max} bytes this server takes`,
+        hint: 'the limit is limits.bodyBytes in its configuration',
+      });
+    const req = this.incoming;
+    if (Number(req.headers['content-length'] ?? 0) > max) return Promise.reject(tooLarge());
+    return new Promise((resolve, fail) => {
+      const chunks: Buffer[] = [];
+      let size = 0;
+      req.on('data', (chunk: Buffer) => {
+        size += chunk.length;
+        if (size <= max) chunks.push(chunk);
+        else fail(tooLarge());
+      });
+      req.on('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
+      req.on('error', () =>
+        fail(new ApiError({ code: 'invalid', message: 'The body was cut off' })),
+      );
+    });
+  }
+
+  // ---- answers ----
+
+  answerRead(outcome: ReadOutcome<string | undefined>, missing = 'Not found'): void {
+    if (outcome.value === undefined) {
+      this.refuse({ code: 'not_found', message: missing }, outcome);
+      return;
+    }
+    const headers = this.headersOf(contentTypes.json);
+    addQueryHeaders(headers, this.shared.names, outcome);
+    this.finish(200, headers, this.rendered(outcome.value));
+  }
+
+  answerList(outcome: ReadOutcome<readonly string[]>): void {
+    const headers = this.headersOf(contentTypes.json);
+    addQueryHeaders(headers, this.shared.names, outcome);
+    this.finish(200, headers, this.rendered(`[${outcome.value.join(',')}]`));
+  }
+
+  answerJson(text: string, status = 200): void {
+    this.finish(status, this.headersOf(contentTypes.json), this.rendered(text));
+  }
+
+  answerValue(value: unknown, status = 200): void {
+    this.answerJson(JSON.stringify(value), status);
+  }
+
+  answerText(text: string, options: { status?: number; contentType?: string } = {}): void {
+    const headers = this.headersOf(options.contentType ?? contentTypes.text);
+    this.finish(options.status ?? 200, headers, text);
+  }
+
+  async answerStream(
+    pieces: Pieces,
+    options: {
+      contentType?: string;
+      headers?: Readonly<Record<string, string>>;
+      outcome?: Omit<ReadOutcome<unknown>, 'value'>;
+    } = {},
+  ): Promise<void> {
+    const headers = this.headersOf(options.contentType ?? contentTypes.json);
+    for (const [name, value] of Object.entries(options.headers ?? {})) headers.push(name, value);
+    if (options.outcome) addQueryHeaders(headers, this.shared.names, options.outcome);
+    const compress = options.contentType === undefined;
+    await sendPieces(this.incoming, this.res, headers, pieces, compress);
+    this.observe(200);
+  }
+
+  /** Answers with an error; `outcome` adds the index headers. */
+  refuse(why: Refusal, outcome?: Omit<ReadOutcome<unknown>, 'value'>): void {
+    const { type, body } = refusalBody(this.incoming, why);
+    const headers = this.headersOf(type);
+    if (outcome) addQueryHeaders(headers, this.shared.names, outcome);
+    if (why.code === 'too_many') headers.push('Retry-After', '1');
+    // an unread body would have to be read to the end before the connection could be used again
+    if (why.code === 'too_large') headers.push('Connection', 'close');
+    this.finish(ERROR_STATUS[why.code], headers, body);
+  }
+
+  get answered(): boolean {
+    return this.res.headersSent || this.res.destroyed;
+  }
+
+  private headersOf(contentType: string): string[] {
+    return ['Content-Type', contentType, ...this.shared.names.base];
+  }
+
+  private rendered(text: string): string {
+    return escapeHtml(this.queries.size > 0 && this.flag('pretty') ? prettyJson(text) : text);
+  }
+
+  private finish(status: number, headers: string[], body: string): void {
+    send(this.incoming, this.res, status, headers, body);
+    this.observe(status);
+  }
+
+  private observe(status: number): void {
+    this.shared.options.observe?.({
+      route: this.route,
+      method: this.method,
+      status,
+      ms: performance.now() - this.startedMs,
+    });
+  }
+}
+
+const quoted = (text: string): string => JSON.stringify(text.slice(0, 60));
+
+const namesByRoute = new WeakMap<Route, readonly string[]>();
+/** The names of a route's path parameters, in order. */
+export function parameterNames(route: Route): readonly string[] {
+  let names = namesByRoute.get(route);
+  if (names === undefined) {
+    names = [...route.path.matchAll(/:(\w+)/g)].map((match) => match[1]!);
+    namesByRoute.set(route, names);
+  }
+  return names;
+}
