@@ -23,13 +23,13 @@ export function parseQuery(text: string): Query {
     if (pair.includes(';'))
       reject('invalid', 'Invalid query string: ";" does not separate parameters, write "&" or %3B');
     const equals = pair.indexOf('=');
-    const name = unescape(equals < 0 ? pair : pair.slice(0, equals));
-    if (!query.has(name)) query.set(name, equals < 0 ? '' : unescape(pair.slice(equals + 1)));
+    const name = unescapeQuery(equals < 0 ? pair : pair.slice(0, equals));
+    if (!query.has(name)) query.set(name, equals < 0 ? '' : unescapeQuery(pair.slice(equals + 1)));
   }
   return query;
 }
 
-function unescape(text: string): string {
+function unescapeQuery(text: string): string {
   const plain = text.includes('+') ? text.replaceAll('+', ' ') : text;
   if (!plain.includes('%')) return plain;
   return (

@@ -1,0 +1,130 @@
+/** The listening socket and its limits: slow clients, large headers, too many connections, an orderly end. */
+import { readFileSync } from 'node:fs';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import type { HttpApp } from './app.js';
+
+export interface ListenerOptions {
+  readonly host: string;
+  readonly port: number;
+  /** Files of certificate, key and, to ask clients for certificates, their authority. */
+  readonly tls?: { readonly cert: string; readonly key: string; readonly ca?: string };
+  /** Bytes of all request headers together; more is answered with 431. */
+  readonly headerBytes: number;
+  /** Connections at one time; more are answered with 429 and closed. */
+  readonly connections: number;
+  /** Milliseconds for all headers, and for the whole request, to arrive: against clients that send byte by byte. */
+  readonly headersMs: number;
+  readonly requestMs: number;
+  /** Milliseconds an idle connection is kept. */
+  readonly keepAliveMs: number;
+}
+
+export interface Listener {
+  readonly port: number;
+  /** Connections open at present. */
+  connections(): number;
+  /** Reads the TLS files again; connections made from now on use them. Throws, changing nothing, if they are no good. */
+  reloadTls(): void;
+  /** Takes no more connections, lets requests in flight end, cuts what is left after `graceMs`. */
+  close(graceMs: number): Promise<void>;
+}
+
+const plain = (status: string, message: string, extra = ''): string =>
+  `HTTP/1.1 ${status}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: ${message.length}\r\n${extra}Connection: close\r\n\r\n${message}`;
+const TOO_MANY = plain(
+  '429 Too Many Requests',
+  'Too many connections; try again in a second',
+  'Retry-After: 1\r\n',
+);
+const MALFORMED: Record<string, string> = {
+  HPE_HEADER_OVERFLOW: plain(
+    '431 Request Header Fields Too Large',
+    'The request line and headers are larger than this server takes',
+  ),
+  ERR_HTTP_REQUEST_TIMEOUT: plain('408 Request Timeout', 'The request did not arrive in time'),
+};
+const BAD_REQUEST = plain('400 Bad Request', 'The request is not well-formed HTTP');
+
+const tlsFiles = (tls: NonNullable<ListenerOptions['tls']>) => ({
+  cert: readFileSync(tls.cert),
+  key: readFileSync(tls.key),
+  ...(tls.ca !== undefined && {
+    ca: readFileSync(tls.ca),
+    requestCert: true,
+    rejectUnauthorized: true,
+  }),
+});
+
+/** Listens. Rejects with Node's error (EADDRINUSE, EACCES) when it cannot. */
+export async function listen(app: HttpApp, options: ListenerOptions): Promise<Listener> {
+  const settings = {
+    maxHeaderSize: options.headerBytes,
+    headersTimeout: options.headersMs,
+    requestTimeout: options.requestMs,
+    keepAliveTimeout: options.keepAliveMs,
+    // one shared sweep over all connections instead of a timer per request
+    connectionsCheckingInterval: Math.max(1000, Math.min(options.headersMs, 30_000) / 2),
+    noDelay: true,
+  };
+  const open = new Set<Socket>();
+  const busy = new Map<Socket, ServerResponse>();
+  let closing = false;
+  const { tls } = options;
+  const server: Server =
+    tls === undefined ? createServer(settings) : createTlsServer({ ...settings, ...tlsFiles(tls) });
+
+  server.on('request', (req, res: ServerResponse) => {
+    const { socket } = req;
+    if (closing) res.setHeader('Connection', 'close');
+    busy.set(socket, res);
+    res.once('close', () => {
+      busy.delete(socket);
+      if (closing) socket.end();
+    });
+    app.handler(req, res);
+  });
+  server.on('connection', (socket: Socket) => {
+    if (open.size >= options.connections) {
+      socket.end(TOO_MANY);
+      return;
+    }
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+  });
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    if (socket.writable && error.code !== 'ECONNRESET')
+      socket.end(MALFORMED[error.code ?? ''] ?? BAD_REQUEST);
+    else socket.destroy();
+  });
+
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ host: options.host, port: options.port, backlog: 4096 }, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    connections: () => open.size,
+    reloadTls() {
+      if (tls !== undefined)
+        (server as ReturnType<typeof createTlsServer>).setSecureContext(tlsFiles(tls));
+    },
+    close: (graceMs) => {
+      closing = true;
+      return new Promise((resolve) => {
+        const cut = setTimeout(() => {
+          for (const socket of open) socket.destroy();
+        }, graceMs);
+        server.close(() => {
+          clearTimeout(cut);
+          resolve();
+        });
+        for (const socket of open) if (!busy.has(socket)) socket.destroySoon();
+      });
+    },
+  };
+}
