@@ -31,6 +31,8 @@ export const keys = {
   token: (ns: string, accessor: string): string => keyOf('token', ns, accessor),
   /** `secretKey` is the SHA-256 of the SecretID in hex: secrets are matched exactly and are never part of a key. Value: `<ns> NUL <accessor>`. */
   tokenSecret: (secretKey: string): string => keyOf('token-secret', secretKey),
+  /** Where a token lives: accessors are unique in the whole cluster. Value: the namespace. */
+  tokenAccessor: (accessor: string): string => keyOf('token-accessor', accessor),
   tokenByPolicy: (policyId: string, ns: string, accessor: string): string =>
     keyOf('token-by-policy', policyId, ns, accessor),
   tokenByRole: (roleId: string, ns: string, accessor: string): string =>
@@ -42,6 +44,8 @@ export const keys = {
     keyOf('token-by-expiry', String(atMs).padStart(15, '0'), ns, accessor),
 
   method: (ns: string, name: string): string => keyOf('method', ns, lower(name)),
+  /** An auth method that was deleted before all its tokens and rules were: they are void, its name is not free yet. */
+  methodRemains: (ns: string, name: string): string => keyOf('method-remains', ns, lower(name)),
   rule: (ns: string, id: string): string => keyOf('rule', ns, id),
   ruleByMethod: (ns: string, method: string, id: string): string =>
     keyOf('rule-by-method', ns, lower(method), id),

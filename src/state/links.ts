@@ -1,0 +1,153 @@
+/**
+ * Links to policies and roles. They are stored by ID; what they show of the linked object is a fact of its own
+ * (`policyLink`, `roleLink`) that changes on rename and delete only, so that those who show it can watch it.
+ */
+import { isUuid } from '../acl/names.js';
+import { type Refusal, refusal } from '../errors.js';
+import { keys } from './keys.js';
+import { stored } from './lists.js';
+import type { ApplyContext, View } from './types.js';
+
+/** A link as a client sends it. */
+export interface LinkInput {
+  readonly ID?: string;
+  readonly Name?: string;
+}
+/** A link as it is stored. */
+export interface Link {
+  readonly ID: string;
+}
+/** What a link shows. No Name: the object was deleted, the link shows nothing. */
+export interface LinkFact {
+  readonly Name?: string;
+  readonly Index: number;
+}
+
+export type LinkTarget = 'policy' | 'role';
+type Holder = 'role' | 'token';
+
+const factKey = (target: LinkTarget, id: string): string =>
+  target === 'policy' ? keys.policyLink(id) : keys.roleLink(id);
+
+/** What links to the object show now; undefined when there never was one. */
+export const linkFact = (view: View, target: LinkTarget, id: string): LinkFact | undefined =>
+  stored<LinkFact>(view, factKey(target, id));
+
+/** The key whose change changes what links to the object show. */
+export const linkKey = factKey;
+
+/** The object was created or renamed. */
+export function nameLink(
+  context: ApplyContext,
+  target: LinkTarget,
+  id: string,
+  name: string,
+): void {
+  const fact: LinkFact = { Name: name, Index: context.index };
+  context.draft.put(factKey(target, id), JSON.stringify(fact));
+}
+
+/** The object was deleted: what still links it shows nothing, and is told so. */
+export function buryLink(context: ApplyContext, target: LinkTarget, id: string): void {
+  const fact: LinkFact = { Index: context.index };
+  context.draft.put(factKey(target, id), JSON.stringify(fact));
+  dropUnused(context, target, id);
+}
+
+/** Resolves links to IDs of the namespace; repeats are dropped, the first position counts. */
+export function resolveLinks(
+  view: View,
+  target: LinkTarget,
+  ns: string,
+  links: readonly LinkInput[],
+): { ids: string[] } | { problem: Refusal } {
+  const ids = new Set<string>();
+  for (const [position, link] of links.entries()) {
+    const found = resolveLink(view, target, ns, link);
+    if (typeof found !== 'string') {
+      const field = target === 'policy' ? 'Policies' : 'Roles';
+      return { problem: { ...found, pointer: `/${field}/${position}` } };
+    }
+    ids.add(found);
+  }
+  return { ids: [...ids] };
+}
+
+function resolveLink(
+  view: View,
+  target: LinkTarget,
+  ns: string,
+  { ID: id = '', Name: name = '' }: LinkInput,
+): string | Refusal {
+  if (id === '') {
+    const byName = target === 'policy' ? keys.policyName(ns, name) : keys.roleName(ns, name);
+    const what = `No such ACL ${target} with name ${JSON.stringify(name)}`;
+    return view.get(byName) ?? refusal('unknown_reference', what);
+  }
+  if (!isUuid(id)) return refusal('invalid', `${target} ID: UUID must be 36 characters`);
+  const key = target === 'policy' ? keys.policy : keys.role;
+  if (view.get(key(ns, id.toLowerCase())) !== undefined) return id.toLowerCase();
+  // both wordings are matched on: the one of links by name, and the one of links by id
+  const what = `No such ACL ${target} with ID ${JSON.stringify(id)}: No such ${target} with ID: ${id}`;
+  return refusal('unknown_reference', what);
+}
+
+/** Notes which roles and tokens hold which links, when a holder's links change from `before` to `after`. */
+export function moveLinks(
+  context: ApplyContext,
+  links: {
+    readonly holder: Holder;
+    readonly target: LinkTarget;
+    readonly ns: string;
+    readonly id: string;
+    readonly before: readonly Link[] | undefined;
+    readonly after: readonly Link[] | undefined;
+  },
+): void {
+  const before = new Set(links.before?.map((link) => link.ID));
+  const after = new Set(links.after?.map((link) => link.ID));
+  const key = (targetId: string): string => holderKey(links, targetId);
+  for (const targetId of after) {
+    if (!before.has(targetId)) context.draft.put(key(targetId), '');
+  }
+  for (const targetId of before) {
+    if (after.has(targetId)) continue;
+    context.draft.del(key(targetId));
+    dropUnused(context, links.target, targetId);
+  }
+}
+
+function holderKey(
+  { holder, target, ns, id }: { holder: Holder; target: LinkTarget; ns: string; id: string },
+  targetId: string,
+): string {
+  if (holder === 'role') return keys.roleByPolicy(targetId, ns, id);
+  return target === 'policy'
+    ? keys.tokenByPolicy(targetId, ns, id)
+    : keys.tokenByRole(targetId, ns, id);
+}
+
+/** Forgets a deleted object once nothing links it any more. */
+function dropUnused({ draft }: ApplyContext, target: LinkTarget, id: string): void {
+  if (linkFact(draft, target, id)?.Name !== undefined) return;
+  const prefixes =
+    target === 'policy'
+      ? [keys.roleByPolicy(id, '', ''), keys.tokenByPolicy(id, '', '')]
+      : [keys.tokenByRole(id, '', '')];
+  const used = prefixes.some((prefix) => {
+    const [first] = take(draft.keys(prefix.slice(0, -1)), 1);
+    return first !== undefined;
+  });
+  if (!used) draft.del(factKey(target, id));
+}
+
+/** At most `count` items. */
+export function take<T>(items: Iterable<T>, count: number): T[] {
+  const taken: T[] = [];
+  if (count <= 0) return taken;
+  for (const item of items) {
+    taken.push(item);
+    if (taken.length >= count) break;
+  }
+  return taken;
+}

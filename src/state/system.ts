@@ -1,0 +1,120 @@
+/** What the cluster begins with, bootstrap, and the facts of which there is one each. */
+import {
+  ANONYMOUS_ACCESSOR,
+  ANONYMOUS_SECRET,
+  BUILT_IN_POLICIES,
+  GLOBAL_MANAGEMENT_ID,
+} from '../acl/builtin.js';
+import { policyHash } from '../acl/hash.js';
+import { refusal } from '../errors.js';
+import { keys } from './keys.js';
+import { refused, stored } from './lists.js';
+import { DEFAULT_NAMESPACE, putNamespace } from './namespaces.js';
+import { putPolicy } from './policies.js';
+import { plantToken } from './token-commands.js';
+import { secretKeyOf, tokenByAccessor } from './tokens.js';
+import type { ApplyContext, Command, Handler } from './types.js';
+
+/** Ids and secret of a token that the cluster is told to make. */
+export interface NewManagementToken {
+  readonly accessor: string;
+  readonly secret: string;
+  readonly createTime: string;
+}
+
+/** Proposed by the first leader, and by every later one that does not find it done. */
+export interface SystemInit extends Command {
+  readonly type: 'system.init';
+  readonly createTime: string;
+  /** The configured initial management token. Making it is the bootstrap. */
+  readonly management?: NewManagementToken;
+}
+
+/** Makes the first management token, once; again only with the index that allows it. */
+export interface Bootstrap extends Command {
+  readonly type: 'bootstrap';
+  readonly token: NewManagementToken;
+  /** The index that the operator wrote down to allow another bootstrap. */
+  readonly resetIndex?: number;
+}
+
+/** Stores a replicated setting by name. With `cas`: only if the stored ModifyIndex is that; 0: only if absent. */
+export interface FactSet extends Command {
+  readonly type: 'fact.set';
+  readonly name: 'autopilot';
+  readonly value: { readonly [field: string]: unknown };
+  readonly cas?: number;
+}
+
+/** Whether the cluster has begun. */
+export const INIT_FACT = keys.fact('init');
+/** `{"Index":n}` once bootstrapped. */
+export const BOOTSTRAP_FACT = keys.fact('bootstrap');
+
+/** Seeds the default namespace, the built-in policies and the anonymous token; a second time does nothing. */
+export const initSystem: Handler<SystemInit> = (context, { createTime, management }) => {
+  const { draft, index } = context;
+  if (draft.get(INIT_FACT) !== undefined) return { ok: true, value: 'false' };
+  draft.put(INIT_FACT, JSON.stringify({ Index: index }));
+  putNamespace(context, {
+    Name: DEFAULT_NAMESPACE,
+    Description: 'Builtin Default Namespace',
+    CreateIndex: index,
+    ModifyIndex: index,
+  });
+  for (const policy of BUILT_IN_POLICIES) {
+    putPolicy(context, {
+      ...policy,
+      Hash: policyHash(policy),
+      CreateIndex: index,
+      ModifyIndex: index,
+      Namespace: DEFAULT_NAMESPACE,
+    });
+  }
+  const anonymous = { accessor: ANONYMOUS_ACCESSOR, secret: ANONYMOUS_SECRET, createTime };
+  plantToken(context, { ns: DEFAULT_NAMESPACE, ...anonymous }, 'Anonymous Token', []);
+  if (management !== undefined) manage(context, management, 'Initial Management Token');
+  return { ok: true, value: 'true' };
+};
+
+/** Bootstraps; answers the token. */
+export const bootstrap: Handler<Bootstrap> = (context, { token, resetIndex }) => {
+  const { draft } = context;
+  if (draft.get(INIT_FACT) === undefined) {
+    return refused(refusal('unavailable', 'The cluster is still starting: try again in a moment'));
+  }
+  const done = stored<{ Index: number }>(draft, BOOTSTRAP_FACT);
+  if (done !== undefined && resetIndex === undefined) {
+    const why = `Permission denied: ACL bootstrap no longer allowed (reset index: ${done.Index})`;
+    return refused(refusal('permission_denied', why));
+  }
+  if (done !== undefined && resetIndex !== done.Index) {
+    const why = `Invalid bootstrap reset index (specified ${resetIndex}, reset index: ${done.Index})`;
+    return refused(refusal('invalid', why));
+  }
+  if (
+    tokenByAccessor(draft, token.secret.toLowerCase()) !== undefined ||
+    draft.get(keys.tokenSecret(secretKeyOf(token.secret))) !== undefined
+  ) {
+    const pointer = '/BootstrapSecret';
+    return refused(refusal('conflict', 'BootstrapSecret is already in use', { pointer }));
+  }
+  return { ok: true, value: manage(context, token, 'Bootstrap Token (Global Management)') };
+};
+
+function manage(context: ApplyContext, token: NewManagementToken, description: string): string {
+  context.draft.put(BOOTSTRAP_FACT, JSON.stringify({ Index: context.index }));
+  const ids = { ns: DEFAULT_NAMESPACE, ...token };
+  return plantToken(context, ids, description, [GLOBAL_MANAGEMENT_ID]);
+}
+
+/** Stores a fact; answers whether it was stored. */
+export const setFact: Handler<FactSet> = (context, { name, value, cas }) => {
+  const { draft, index } = context;
+  const key = keys.fact(name);
+  const before = stored<{ CreateIndex: number; ModifyIndex: number }>(draft, key);
+  if (cas !== undefined && cas !== (before?.ModifyIndex ?? 0)) return { ok: true, value: 'false' };
+  const CreateIndex = before?.CreateIndex ?? index;
+  draft.put(key, JSON.stringify({ ...value, CreateIndex, ModifyIndex: index }));
+  return { ok: true, value: 'true' };
+};

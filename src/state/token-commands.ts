@@ -1,0 +1,369 @@
+/** The commands on tokens, login and logout included. Ids, secrets and times come with them. */
+import { ANONYMOUS_ACCESSOR } from '../acl/builtin.js';
+import { tokenHash } from '../acl/hash.js';
+import { type Refusal, refusal } from '../errors.js';
+import type { Grants } from './grants.js';
+import { keys } from './keys.js';
+import { type Link, type LinkInput, type LinkTarget, resolveLinks, take } from './links.js';
+import { keysBelow, namespaceProblem, refused, stored } from './lists.js';
+import type { AuthMethod } from './methods.js';
+import {
+  isAlive,
+  putToken,
+  removeToken,
+  secretKeyOf,
+  type Token,
+  tokenByAccessor,
+  tokenBySecret,
+} from './tokens.js';
+import type { ApplyContext, Command, Handler, View } from './types.js';
+
+/** What a client may say of a token, normalised. */
+export interface TokenInput extends Grants {
+  readonly Description: string;
+  readonly Policies: readonly LinkInput[];
+  readonly Roles: readonly LinkInput[];
+  readonly Local: boolean;
+}
+interface NewToken extends Command {
+  readonly ns: string;
+  readonly accessor: string;
+  readonly secret: string;
+  readonly createTime: string;
+}
+
+export interface TokenCreate extends NewToken {
+  readonly type: 'token.create';
+  readonly token: TokenInput;
+  readonly expirationTime?: string;
+}
+
+/** Replaces what a token says. The other members are given only to be compared: they may not change. */
+export interface TokenUpdate extends Command {
+  readonly type: 'token.update';
+  readonly ns: string;
+  readonly accessor: string;
+  readonly nowMs: number;
+  readonly token: TokenInput;
+  readonly secretKey?: string;
+  readonly authMethod?: string;
+  readonly expirationTime?: string;
+  /** A TTL was sent: it is never the same expiration. */
+  readonly expirationTtl?: true;
+}
+
+export interface TokenClone extends NewToken {
+  readonly type: 'token.clone';
+  readonly source: string;
+  readonly nowMs: number;
+  /** Absent: the source's. */
+  readonly description?: string;
+}
+
+/** `callerKey`: SHA-256 of the secret that asks, which may not delete itself. */
+export interface TokenDelete extends Command {
+  readonly type: 'token.delete';
+  readonly ns: string;
+  readonly accessor: string;
+  readonly callerKey: string | null;
+}
+
+/** Makes a token for a login that was verified against the method as it was at `methodIndex`. */
+export interface TokenLogin extends NewToken {
+  readonly type: 'token.login';
+  readonly method: { readonly ns: string; readonly name: string; readonly modifyIndex: number };
+  /** Links by name count only if the object exists. */
+  readonly token: TokenInput;
+  readonly expirationTime?: string;
+}
+
+export interface TokenLogout extends Command {
+  readonly type: 'token.logout';
+  readonly secretKey: string;
+}
+
+/** Removes tokens that expired by `nowMs`, at most `max`; answers how many. */
+export interface TokenReap extends Command {
+  readonly type: 'token.reap';
+  readonly nowMs: number;
+  readonly max: number;
+}
+
+const notFound = (): Refusal => refusal('acl_not_found', 'token does not exist: ACL not found');
+
+/** Stores a new token; answers it without the names of its links. */
+export const createToken: Handler<TokenCreate> = (context, command) => {
+  const { ns, token } = command;
+  const problem = namespaceProblem(context.draft, ns) ?? idProblem(context.draft, command);
+  if (problem !== undefined) return refused(problem);
+  const links = allLinks(context.draft, ns, token);
+  if ('problem' in links) return refused(links.problem);
+  const built = build(context, command, { ...token, ...links }, command.expirationTime);
+  return { ok: true, value: putToken(context, built) };
+};
+
+/** Replaces a token's content; answers it without the names of its links. */
+export const updateToken: Handler<TokenUpdate> = (context, command) => {
+  const { draft, index } = context;
+  const { ns, accessor, token, nowMs } = command;
+  const before = stored<Token>(draft, keys.token(ns, accessor));
+  if (before === undefined || !isAlive(draft, before, nowMs)) {
+    return refused(refusal('not_found', `Cannot find token ${JSON.stringify(accessor)}`));
+  }
+  const problem = namespaceProblem(draft, ns) ?? fixedProblem(command, before);
+  if (problem !== undefined) return refused(problem);
+  const links = allLinks(draft, ns, token);
+  if ('problem' in links) return refused(links.problem);
+  const content = contentOf({ ...token, ...links });
+  const after: Token = {
+    AccessorID: before.AccessorID,
+    SecretID: before.SecretID,
+    ...content,
+    ...lastingOf(before),
+    CreateTime: before.CreateTime,
+    Hash: tokenHash(content),
+    CreateIndex: before.CreateIndex,
+    ModifyIndex: index,
+    Namespace: ns,
+  };
+  return { ok: true, value: putToken(context, after, before) };
+};
+
+/** Copies a token under new ids; answers the copy. */
+export const cloneToken: Handler<TokenClone> = (context, command) => {
+  const { draft } = context;
+  const { ns, nowMs } = command;
+  const source = stored<Token>(draft, keys.token(ns, command.source));
+  if (source === undefined || !isAlive(draft, source, nowMs)) return refused(notFound());
+  if (source.AuthMethod !== undefined) {
+    return refused(refusal('invalid', 'Cannot clone a token created from an auth method'));
+  }
+  const problem = namespaceProblem(draft, ns) ?? idProblem(draft, command);
+  if (problem !== undefined) return refused(problem);
+  const content = {
+    ...source,
+    Description: command.description ?? source.Description,
+    // what was deleted since cannot be linked again
+    Policies: existing(draft, 'policy', ns, source.Policies),
+    Roles: existing(draft, 'role', ns, source.Roles),
+  };
+  const built = build(context, command, content, source.ExpirationTime);
+  return { ok: true, value: putToken(context, built) };
+};
+
+/** Deletes a token; `true` when there was one. */
+export const deleteToken: Handler<TokenDelete> = (context, { ns, accessor, callerKey }) => {
+  if (accessor === ANONYMOUS_ACCESSOR) {
+    return refused(refusal('invalid', 'Delete operation not permitted on the anonymous token'));
+  }
+  const token = stored<Token>(context.draft, keys.token(ns, accessor));
+  if (token === undefined) return { ok: true, value: 'false' };
+  if (callerKey !== null && secretKeyOf(token.SecretID) === callerKey) {
+    const why = "Deletion of the request's authorization token is not permitted";
+    return refused(refusal('invalid', why));
+  }
+  removeToken(context, token);
+  return { ok: true, value: 'true' };
+};
+
+/** Stores the token of a login; refused when the method changed meanwhile or nothing is bound. */
+export const loginToken: Handler<TokenLogin> = (context, command) => {
+  const { draft } = context;
+  const { ns, method: used, token } = command;
+  const method = stored<AuthMethod>(draft, keys.method(used.ns, used.name));
+  const problem = namespaceProblem(draft, ns) ?? idProblem(draft, command);
+  if (problem !== undefined) return refused(problem);
+  const content = {
+    ...token,
+    Policies: existing(draft, 'policy', ns, token.Policies),
+    Roles: existing(draft, 'role', ns, token.Roles),
+  };
+  const binds = [
+    content.Policies,
+    content.Roles,
+    token.ServiceIdentities,
+    token.NodeIdentities,
+    token.TemplatedPolicies,
+  ].some((list) => (list?.length ?? 0) > 0);
+  if (method?.ModifyIndex !== used.modifyIndex || !binds) {
+    return refused(refusal('permission_denied', 'Permission denied'));
+  }
+  const built = build(context, command, content, command.expirationTime, method);
+  return { ok: true, value: putToken(context, built) };
+};
+
+/** Deletes the token of a login. */
+export const logoutToken: Handler<TokenLogout> = (context, { secretKey }) => {
+  const token = tokenBySecret(context.draft, secretKey);
+  if (token === undefined) return refused(refusal('acl_not_found', 'ACL not found'));
+  if (token.AuthMethod === undefined) {
+    const why = "Permission denied: token wasn't created via login";
+    return refused(refusal('permission_denied', why));
+  }
+  removeToken(context, token);
+  return { ok: true, value: 'true' };
+};
+
+/** Removes expired tokens, oldest first. */
+export const reapTokens: Handler<TokenReap> = (context, { nowMs, max }) => {
+  const { draft } = context;
+  const due: Token[] = [];
+  for (const key of keysBelow(draft, 'token-by-expiry')) {
+    const [, at, ns, accessor] = key.split('\u0000') as [string, string, string, string];
+    if (Number(at) > nowMs || due.length >= max) break;
+    due.push(stored<Token>(draft, keys.token(ns, accessor))!);
+  }
+  for (const token of due) removeToken(context, token);
+  return { ok: true, value: String(due.length) };
+};
+
+/** Removes up to `max` tokens that an auth method made; gives how many. */
+export function removeTokensOfMethod(
+  context: ApplyContext,
+  ns: string,
+  method: string,
+  max: number,
+): number {
+  const prefix = keys.tokenByMethod(ns, method, '', '').slice(0, -1);
+  const some = take(context.draft.keys(prefix), max);
+  for (const key of some) {
+    const [tokenNs, accessor] = key.split('\u0000').slice(-2) as [string, string];
+    removeToken(context, stored<Token>(context.draft, keys.token(tokenNs, accessor))!);
+  }
+  return some.length;
+}
+
+/** Why the ids of a new token cannot be used: accessors and secrets are unique among each other. */
+function idProblem(view: View, { accessor, secret }: NewToken): Refusal | undefined {
+  const taken = (id: string): boolean =>
+    tokenByAccessor(view, id.toLowerCase()) !== undefined ||
+    view.get(keys.tokenSecret(secretKeyOf(id))) !== undefined;
+  for (const [field, id] of [
+    ['AccessorID', accessor],
+    ['SecretID', secret],
+  ] as const) {
+    if (taken(id)) {
+      const why = `Invalid Token: ${field} is already in use`;
+      return refusal('conflict', why, { pointer: `/${field}` });
+    }
+  }
+  return undefined;
+}
+
+function fixedProblem(command: TokenUpdate, before: Token): Refusal | undefined {
+  const { accessor, secretKey, token, authMethod, expirationTime } = command;
+  if (secretKey !== undefined && secretKey !== secretKeyOf(before.SecretID)) {
+    return refusal('invalid', "Changing a token's SecretID is not permitted", {
+      pointer: '/SecretID',
+    });
+  }
+  if (token.Local !== before.Local) {
+    return refusal('invalid', `Cannot toggle local mode of ${accessor}`, { pointer: '/Local' });
+  }
+  if (authMethod !== undefined && authMethod !== (before.AuthMethod ?? '')) {
+    return refusal('invalid', `Cannot change AuthMethod of ${accessor}`, {
+      pointer: '/AuthMethod',
+    });
+  }
+  const otherTime = expirationTime !== undefined && expirationTime !== before.ExpirationTime;
+  if (command.expirationTtl === true || otherTime) {
+    const pointer = otherTime ? '/ExpirationTime' : '/ExpirationTTL';
+    return refusal('invalid', `Cannot change expiration time of ${accessor}`, { pointer });
+  }
+  return undefined;
+}
+
+function allLinks(
+  view: View,
+  ns: string,
+  token: TokenInput,
+): { Policies: Link[]; Roles: Link[] } | { problem: Refusal } {
+  const policies = resolveLinks(view, 'policy', ns, token.Policies);
+  if ('problem' in policies) return policies;
+  const roles = resolveLinks(view, 'role', ns, token.Roles);
+  if ('problem' in roles) return roles;
+  const link = (ID: string): Link => ({ ID });
+  return { Policies: policies.ids.map(link), Roles: roles.ids.map(link) };
+}
+
+/** The links that lead somewhere. */
+function existing(
+  view: View,
+  target: LinkTarget,
+  ns: string,
+  links: readonly LinkInput[] = [],
+): Link[] {
+  const found = links.flatMap((link) => {
+    const resolved = resolveLinks(view, target, ns, [link]);
+    return 'ids' in resolved ? resolved.ids : [];
+  });
+  return [...new Set(found)].map((ID) => ({ ID }));
+}
+
+type Content = Grants &
+  Pick<Token, 'Description' | 'Local'> & {
+    readonly Policies: readonly Link[];
+    readonly Roles: readonly Link[];
+  };
+
+/** The part of a token that its hash covers, in answer order, empty lists left out. */
+function contentOf(content: Content) {
+  const some = <T>(field: string, list: readonly T[] | undefined) =>
+    list !== undefined && list.length > 0 ? { [field]: list } : {};
+  return {
+    Description: content.Description,
+    ...some('Policies', content.Policies),
+    ...some('Roles', content.Roles),
+    ...some('ServiceIdentities', content.ServiceIdentities),
+    ...some('NodeIdentities', content.NodeIdentities),
+    ...some('TemplatedPolicies', content.TemplatedPolicies),
+    Local: content.Local,
+  };
+}
+
+/** What an update never changes, in answer order. */
+const lastingOf = ({ AuthMethod, AuthMethodNamespace, ExpirationTime }: Partial<Token>) => ({
+  ...(AuthMethod === undefined ? {} : { AuthMethod }),
+  ...(AuthMethodNamespace === undefined ? {} : { AuthMethodNamespace }),
+  ...(ExpirationTime === undefined ? {} : { ExpirationTime }),
+});
+
+function build(
+  { index }: ApplyContext,
+  { ns, accessor, secret, createTime }: Omit<NewToken, 'type' | 'v'>,
+  input: Content,
+  expirationTime: string | undefined,
+  method?: AuthMethod,
+): Token {
+  const content = contentOf(input);
+  return {
+    AccessorID: accessor,
+    SecretID: secret,
+    ...content,
+    ...lastingOf({
+      ...(method ? { AuthMethod: method.Name, AuthMethodNamespace: method.Namespace } : {}),
+      ...(expirationTime === undefined ? {} : { ExpirationTime: expirationTime }),
+    }),
+    CreateTime: createTime,
+    Hash: tokenHash(content),
+    CreateIndex: index,
+    ModifyIndex: index,
+    Namespace: ns,
+  };
+}
+
+/** Stores a token that the cluster makes for itself, linked to policies of its namespace. */
+export function plantToken(
+  context: ApplyContext,
+  ids: { ns: string; accessor: string; secret: string; createTime: string },
+  description: string,
+  policyIds: readonly string[],
+): string {
+  const content: Content = {
+    Description: description,
+    Policies: policyIds.map((ID) => ({ ID })),
+    Roles: [],
+    Local: false,
+  };
+  return putToken(context, build(context, ids, content, undefined));
+}
