@@ -1,0 +1,306 @@
+/** The configuration of a node: one JSON file, environment variables and flags for the same settings, all checked. */
+import { readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { Ajv, type ErrorObject } from 'ajv';
+import { closest, distance } from 'fastest-levenshtein';
+import { SETTINGS, type Setting } from './settings.js';
+
+export interface TlsFiles {
+  readonly cert: string;
+  readonly key: string;
+  readonly ca?: string;
+}
+
+/** A checked configuration. Times in milliseconds, sizes in bytes; see settings.ts for each. */
+export interface Config {
+  readonly datacenter: string;
+  readonly nodeName: string;
+  readonly dataDir: string;
+  readonly pidFile?: string;
+  readonly http: {
+    readonly host: string;
+    readonly port: number;
+    readonly tls?: TlsFiles;
+    readonly headerPrefix: string;
+    readonly tokenInQuery: boolean;
+    readonly responseHeaders: Readonly<Record<string, string>>;
+    readonly blockedPaths: readonly string[];
+  };
+  readonly raft: {
+    readonly host: string;
+    readonly port: number;
+    readonly advertise: string;
+    readonly tls?: TlsFiles;
+    readonly sharedKeyFile?: string;
+    readonly tickMs: number;
+    readonly heartbeatMs: number;
+    readonly electionMs: number;
+    readonly leaseMs: number;
+  };
+  readonly cluster: {
+    readonly initial: readonly { readonly name: string; readonly address: string }[];
+    readonly join: readonly string[];
+  };
+  readonly acl: { readonly defaultPolicy: 'allow' | 'deny'; readonly initialManagement?: string };
+  readonly limits: {
+    readonly bodyBytes: number;
+    readonly headerBytes: number;
+    readonly connections: number;
+    readonly held: number;
+    readonly heldPerClient: number;
+    readonly requestMs: number;
+    readonly headersMs: number;
+    readonly receiveMs: number;
+    readonly keepAliveMs: number;
+    readonly stopMs: number;
+  };
+  readonly log: { readonly level: 'debug' | 'info' | 'warn' | 'error' | 'silent' };
+}
+
+/** What is wrong with a configuration: one line per fault, each with its key. */
+export class ConfigError extends Error {
+  readonly faults: readonly string[];
+  constructor(faults: readonly string[]) {
+    super(faults.join('\n'));
+    this.name = 'ConfigError';
+    this.faults = faults;
+  }
+}
+
+const words = (key: string): string => key.replace(/([A-Z])/g, '.$1').replaceAll('.', '_');
+export const envName = (key: string): string => `CONCLAVE_${words(key).toUpperCase()}`;
+export const flagName = (key: string): string =>
+  `--${words(key).replaceAll('_', '-').toLowerCase()}`;
+
+type Tree = Record<string, unknown>;
+
+/** Where values come from; a later one wins: file, environment, flags (by key). */
+export interface Sources {
+  readonly file?: string;
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  readonly flags?: Readonly<Record<string, string>>;
+}
+
+/** Reads and checks a configuration. Throws ConfigError with every fault found. */
+export function loadConfig(sources: Sources): Config {
+  const tree = sources.file === undefined ? {} : readFile(sources.file);
+  const faults: string[] = [];
+  for (const setting of SETTINGS) {
+    const variable = sources.env?.[envName(setting.key)];
+    const flag = sources.flags?.[setting.key];
+    const text = flag ?? (variable === '' ? undefined : variable);
+    if (text === undefined) continue;
+    const value = fromText(setting, text);
+    if (value === undefined)
+      faults.push(
+        `${setting.key}: ${flag === undefined ? envName(setting.key) : flagName(setting.key)} cannot be read as ${setting.type}`,
+      );
+    else put(tree, setting.key, value);
+  }
+  faults.push(...schemaFaults(tree));
+  if (faults.length > 0) throw new ConfigError(faults);
+  const config = withDefaults(tree);
+  const crossed = crossFaults(config);
+  if (crossed.length > 0) throw new ConfigError(crossed);
+  return config;
+}
+
+function readFile(path: string): Tree {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new ConfigError([`${path}: ${(error as Error).message}`]);
+  }
+  try {
+    const tree: unknown = JSON.parse(text);
+    if (typeof tree === 'object' && tree !== null && !Array.isArray(tree)) return tree as Tree;
+    throw new Error('expected a JSON object');
+  } catch (error) {
+    throw new ConfigError([`${path}: ${(error as Error).message}`]);
+  }
+}
+
+function put(tree: Tree, key: string, value: unknown): void {
+  const path = key.split('.');
+  const last = path.pop()!;
+  let at = tree;
+  for (const part of path) {
+    if (typeof at[part] !== 'object' || at[part] === null) at[part] = {};
+    at = at[part] as Tree;
+  }
+  at[last] = value;
+}
+
+function get(tree: Tree, key: string): unknown {
+  let at: unknown = tree;
+  for (const part of key.split('.')) at = (at as Tree | undefined)?.[part];
+  return at;
+}
+
+/** A value given as text; undefined when it cannot be read. */
+function fromText(setting: Setting, text: string): unknown {
+  switch (setting.type) {
+    case 'text':
+      return text;
+    case 'integer':
+      return /^\d+$/.test(text) ? Number(text) : undefined;
+    case 'boolean':
+      return { true: true, '1': true, false: false, '0': false }[text];
+    case 'list':
+    case 'members':
+      return text.split(',').filter((part) => part !== '');
+    case 'map':
+      try {
+        return JSON.parse(text);
+      } catch {
+        return undefined;
+      }
+  }
+}
+
+const TYPES: Record<Setting['type'], Tree> = {
+  text: { type: 'string', minLength: 1 },
+  integer: { type: 'integer' },
+  boolean: { type: 'boolean' },
+  list: { type: 'array', items: { type: 'string', minLength: 1 } },
+  members: {
+    type: 'array',
+    uniqueItems: true,
+    items: { type: 'string', pattern: '^[a-zA-Z0-9][a-zA-Z0-9._-]*=.+:\\d+$' },
+  },
+  map: { type: 'object', additionalProperties: { type: 'string' } },
+};
+
+/** The JSON schema of the file. */
+function schemaOf(settings: readonly Setting[]): Tree {
+  const root: Tree = { type: 'object', additionalProperties: false, properties: {} };
+  for (const setting of settings) {
+    const path = setting.key.split('.');
+    let at = root;
+    for (const part of path.slice(0, -1)) {
+      const properties = at['properties'] as Tree;
+      properties[part] ??= { type: 'object', additionalProperties: false, properties: {} };
+      at = properties[part] as Tree;
+    }
+    (at['properties'] as Tree)[path.at(-1)!] = {
+      ...TYPES[setting.type],
+      ...(setting.min !== undefined && { minimum: setting.min }),
+      ...(setting.max !== undefined && { maximum: setting.max }),
+      ...(setting.choices !== undefined && { enum: setting.choices }),
+      ...(setting.pattern !== undefined && { pattern: setting.pattern }),
+    };
+  }
+  return root;
+}
+
+const validate = new Ajv({ allErrors: true }).compile(schemaOf(SETTINGS));
+
+function schemaFaults(tree: Tree): string[] {
+  if (validate(tree)) return [];
+  return (validate.errors ?? []).map((error) => {
+    const key = error.instancePath.slice(1).replaceAll('/', '.');
+    if (error.keyword === 'additionalProperties') return unknownKey(key, error);
+    const setting = SETTINGS.find((s) => key === s.key || key.startsWith(`${s.key}.`));
+    const allowed = error.keyword === 'enum' ? `: ${setting!.choices!.join(' or ')}` : '';
+    return `${key || 'the configuration'}: ${error.message}${allowed}${setting ? ` (${setting.why})` : ''}`;
+  });
+}
+
+function unknownKey(parent: string, error: ErrorObject): string {
+  const name = (error.params as { additionalProperty: string }).additionalProperty;
+  const key = parent === '' ? name : `${parent}.${name}`;
+  const known = SETTINGS.flatMap(({ key: k }) => [
+    k,
+    ...(k.includes('.') ? [k.split('.')[0]!] : []),
+  ]);
+  const near = closest(key, known);
+  return `${key}: there is no such setting${distance(key, near) <= 4 ? `; did you mean ${near}?` : ''}`;
+}
+
+function withDefaults(tree: Tree): Config {
+  const full: Tree = {};
+  for (const { key, default: value } of SETTINGS) {
+    const given = get(tree, key) ?? value;
+    if (given !== undefined) put(full, key, given);
+  }
+  full['nodeName'] ??= hostname();
+  const cluster = full['cluster'] as { initial: unknown };
+  cluster.initial = (cluster.initial as readonly string[]).map((text) => {
+    const equals = text.indexOf('=');
+    return { name: text.slice(0, equals), address: text.slice(equals + 1) };
+  });
+  const config = full as unknown as Config;
+  return {
+    ...config,
+    raft: {
+      ...config.raft,
+      advertise: config.raft.advertise ?? `${config.raft.host}:${config.raft.port}`,
+    },
+  };
+}
+
+const LOOPBACK = /^(?:127\.\d+\.\d+\.\d+|::1|localhost)$/;
+const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
+
+/** Rules between settings. */
+function crossFaults({ nodeName, http, raft, cluster, acl, limits }: Config): string[] {
+  const rules: readonly (readonly [broken: boolean, fault: string])[] = [
+    [
+      raft.tickMs > raft.heartbeatMs,
+      `raft.heartbeatMs: must be at least raft.tickMs (${raft.tickMs})`,
+    ],
+    [
+      raft.heartbeatMs * 2 > raft.electionMs,
+      `raft.electionMs: must be at least twice raft.heartbeatMs (${raft.heartbeatMs}), or one lost heartbeat starts an election`,
+    ],
+    [
+      raft.leaseMs >= raft.electionMs,
+      `raft.leaseMs: must be below raft.electionMs (${raft.electionMs}), or a deposed leader could answer old data`,
+    ],
+    [
+      raft.electionMs * 4 > limits.requestMs,
+      `limits.requestMs: must be at least four times raft.electionMs (${raft.electionMs}), or requests fail while a leader is elected`,
+    ],
+    [limits.headersMs > limits.receiveMs, 'limits.receiveMs: must be at least limits.headersMs'],
+    [limits.heldPerClient > limits.held, 'limits.heldPerClient: must not be above limits.held'],
+    [
+      limits.held > limits.connections,
+      'limits.held: must not be above limits.connections, each held call has one',
+    ],
+    [!tlsWhole(http.tls), 'http.tls: cert and key are needed together'],
+    [
+      raft.tls !== undefined && !(raft.tls.cert && raft.tls.key && raft.tls.ca),
+      'raft.tls: cert, key and ca are needed together',
+    ],
+    [
+      http.port === raft.port && http.port !== 0 && http.host === raft.host,
+      `raft.port: is the same as http.port (${http.port})`,
+    ],
+    [
+      !LOOPBACK.test(raft.host) && raft.tls === undefined && raft.sharedKeyFile === undefined,
+      `raft.host: members on ${raft.host} can be reached by others; set raft.tls.cert, raft.tls.key and raft.tls.ca, or raft.sharedKeyFile`,
+    ],
+    [
+      cluster.initial.length > 0 && cluster.join.length > 0,
+      'cluster.join: a node either starts a new cluster (cluster.initial) or joins one, not both',
+    ],
+    [
+      cluster.initial.length > 0 && !cluster.initial.some((member) => member.name === nodeName),
+      `cluster.initial: does not name this node (${nodeName})`,
+    ],
+    [
+      new Set(cluster.initial.map((member) => member.name)).size < cluster.initial.length,
+      'cluster.initial: names a member twice',
+    ],
+    [
+      acl.initialManagement !== undefined && !UUID.test(acl.initialManagement),
+      'acl.initialManagement: must be a UUID in lower case',
+    ],
+  ];
+  return rules.filter(([broken]) => broken).map(([, fault]) => fault);
+}
+
+function tlsWhole(tls: Partial<TlsFiles> | undefined): boolean {
+  return tls === undefined || (tls.cert !== undefined && tls.key !== undefined);
+}

@@ -1,0 +1,227 @@
+/**
+ * Every setting of a node, once: its key in the configuration file, type, bounds, default and reason. Environment variables
+ * (`CONCLAVE_HTTP_PORT`) and flags (`--http-port`) follow from the key (`http.port`).
+ */
+export type SettingType = 'text' | 'integer' | 'boolean' | 'list' | 'members' | 'map';
+
+export interface Setting {
+  readonly key: string;
+  readonly type: SettingType;
+  readonly default?: unknown;
+  readonly min?: number;
+  readonly max?: number;
+  readonly choices?: readonly string[];
+  readonly pattern?: string;
+  /** One line: what it is, its unit, and why the default is what it is. */
+  readonly why: string;
+  /** Never printed. */
+  readonly secret?: boolean;
+}
+
+const PORT = { type: 'integer', min: 0, max: 65_535 } as const;
+const MS = { type: 'integer', min: 1, max: 3_600_000 } as const;
+const COUNT = { type: 'integer', min: 1, max: 1_000_000 } as const;
+const TEXT = { type: 'text' } as const;
+const NAME = '^[a-zA-Z0-9][a-zA-Z0-9._-]{0,127}$';
+
+export const SETTINGS: readonly Setting[] = [
+  {
+    key: 'datacenter',
+    ...TEXT,
+    default: 'dc1',
+    pattern: '^[a-z0-9_-]{1,64}$',
+    why: 'name of the cluster in ?dc= and in identities',
+  },
+  {
+    key: 'nodeName',
+    ...TEXT,
+    pattern: NAME,
+    why: 'name of this node, unique in the cluster; the host name by default',
+  },
+  {
+    key: 'dataDir',
+    ...TEXT,
+    default: 'data',
+    why: 'folder of the log, the state and this node’s identity',
+  },
+  { key: 'pidFile', ...TEXT, why: 'file that holds the process id while the node runs' },
+
+  { key: 'http.host', ...TEXT, default: '127.0.0.1', why: 'address the API listens on' },
+  { key: 'http.port', ...PORT, default: 8500, why: 'port the API listens on; 0 takes a free one' },
+  { key: 'http.tls.cert', ...TEXT, why: 'PEM file of the API’s certificate; serves HTTPS' },
+  { key: 'http.tls.key', ...TEXT, why: 'PEM file of its private key' },
+  {
+    key: 'http.tls.ca',
+    ...TEXT,
+    why: 'PEM file of the authority clients’ certificates must come from',
+  },
+  {
+    key: 'http.headerPrefix',
+    ...TEXT,
+    default: 'X-Service',
+    pattern: '^[A-Za-z][A-Za-z0-9-]{0,40}$',
+    why: 'prefix of the API’s own headers; X-Consul works beside it',
+  },
+  {
+    key: 'http.tokenInQuery',
+    type: 'boolean',
+    default: false,
+    why: 'take ?token=; off, because URLs end up in logs',
+  },
+  { key: 'http.responseHeaders', type: 'map', default: {}, why: 'headers set on every answer' },
+  {
+    key: 'http.blockedPaths',
+    type: 'list',
+    default: [],
+    why: 'API paths answered with 403 on this node',
+  },
+
+  {
+    key: 'raft.host',
+    ...TEXT,
+    default: '127.0.0.1',
+    why: 'address the members’ traffic listens on',
+  },
+  { key: 'raft.port', ...PORT, default: 8300, why: 'port the members’ traffic listens on' },
+  {
+    key: 'raft.advertise',
+    ...TEXT,
+    pattern: '^.+:\\d+$',
+    why: 'host:port where other members reach this node; raft.host:raft.port by default',
+  },
+  {
+    key: 'raft.tls.cert',
+    ...TEXT,
+    why: 'PEM file of this member’s certificate, for mutual TLS between members',
+  },
+  { key: 'raft.tls.key', ...TEXT, why: 'PEM file of its private key' },
+  {
+    key: 'raft.tls.ca',
+    ...TEXT,
+    why: 'PEM file of the authority all members’ certificates come from',
+  },
+  {
+    key: 'raft.sharedKeyFile',
+    ...TEXT,
+    why: 'file with a secret of at least 32 characters that all members share, where TLS is not used',
+  },
+  { key: 'raft.tickMs', ...MS, default: 25, why: 'length of one tick of the Raft clock' },
+  {
+    key: 'raft.heartbeatMs',
+    ...MS,
+    default: 75,
+    why: 'time between heartbeats: several fit into an election timeout',
+  },
+  {
+    key: 'raft.electionMs',
+    ...MS,
+    default: 300,
+    why: 'shortest time without a leader before a vote; the longest is twice this: fail-over stays below a second',
+  },
+  {
+    key: 'raft.leaseMs',
+    ...MS,
+    default: 250,
+    why: 'how long a leader may answer default reads without asking: below electionMs, with room for clocks that drift',
+  },
+
+  {
+    key: 'cluster.initial',
+    type: 'members',
+    default: [],
+    why: 'members of a new cluster, as name=host:port; used only while the data folder is empty',
+  },
+  {
+    key: 'cluster.join',
+    type: 'list',
+    default: [],
+    why: 'host:port of members to ask to take this node in; used only while the data folder is empty',
+  },
+
+  {
+    key: 'acl.defaultPolicy',
+    ...TEXT,
+    default: 'deny',
+    choices: ['allow', 'deny'],
+    why: 'what holds where no rule does',
+  },
+  {
+    key: 'acl.initialManagement',
+    ...TEXT,
+    secret: true,
+    why: 'SecretID (a UUID) of a token with every right, made when the cluster is new',
+  },
+
+  {
+    key: 'limits.bodyBytes',
+    type: 'integer',
+    min: 1024,
+    max: 16_777_216,
+    default: 1_048_576,
+    why: 'largest request body: an entry is replicated whole, and one that large already delays heartbeats',
+  },
+  {
+    key: 'limits.headerBytes',
+    type: 'integer',
+    min: 4096,
+    max: 1_048_576,
+    default: 65_536,
+    why: 'request line and headers together',
+  },
+  {
+    key: 'limits.connections',
+    ...COUNT,
+    default: 32_768,
+    why: 'open HTTP connections, some 10 kB each; needs a file limit above it',
+  },
+  {
+    key: 'limits.held',
+    ...COUNT,
+    default: 30_000,
+    why: 'blocking queries held at one time, some 5 kB each',
+  },
+  {
+    key: 'limits.heldPerClient',
+    ...COUNT,
+    default: 16_384,
+    why: 'of these, from one address: room for a gateway, not for one runaway',
+  },
+  {
+    key: 'limits.requestMs',
+    ...MS,
+    default: 7_000,
+    why: 'how long a write or a consistent read waits for a leader and a majority',
+  },
+  {
+    key: 'limits.headersMs',
+    ...MS,
+    default: 10_000,
+    why: 'how long a client may take to send its headers',
+  },
+  {
+    key: 'limits.receiveMs',
+    ...MS,
+    default: 60_000,
+    why: 'how long a client may take to send a whole request',
+  },
+  {
+    key: 'limits.keepAliveMs',
+    ...MS,
+    default: 75_000,
+    why: 'how long an idle connection is kept: longer than load balancers keep theirs',
+  },
+  {
+    key: 'limits.stopMs',
+    ...MS,
+    default: 5_000,
+    why: 'how long an orderly stop waits for requests in flight',
+  },
+
+  {
+    key: 'log.level',
+    ...TEXT,
+    default: 'info',
+    choices: ['debug', 'info', 'warn', 'error', 'silent'],
+    why: 'least severity logged',
+  },
+];

@@ -1,0 +1,171 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { ConfigError, envName, flagName, loadConfig } from '../../src/config.js';
+import { SETTINGS } from '../../src/settings.js';
+
+describe('config', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'conclave-config-'));
+  after(() => rmSync(folder, { recursive: true }));
+  const file = (content: unknown): string => {
+    const path = join(folder, 'node.json');
+    writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
+    return path;
+  };
+  const faults = (content: unknown, rest: object = {}): readonly string[] => {
+    try {
+      loadConfig({ file: file(content), ...rest });
+    } catch (error) {
+      if (error instanceof ConfigError) return error.faults;
+      throw error;
+    }
+    return [];
+  };
+
+  it('needs nothing: the defaults are a node of its own on loopback', () => {
+    const config = loadConfig({});
+    expect(config.http).to.include({ host: '127.0.0.1', port: 8500, headerPrefix: 'X-Service' });
+    expect(config.raft.advertise).to.equal('127.0.0.1:8300');
+    expect(config.cluster).to.deep.equal({ initial: [], join: [] });
+    expect(config.limits.bodyBytes).to.equal(1_048_576);
+    expect(config.nodeName).to.be.a('string').with.length.greaterThan(0);
+  });
+
+  it('lets flags win over the environment, and that over the file', () => {
+    const config = loadConfig({
+      file: file({
+        http: { port: 1001, host: '127.0.0.2' },
+        nodeName: 'a',
+        log: { level: 'warn' },
+      }),
+      env: { CONCLAVE_HTTP_PORT: '1002', CONCLAVE_NODE_NAME: 'b', CONCLAVE_LOG_LEVEL: '' },
+      flags: { 'http.port': '1003' },
+    });
+    expect(config.http).to.include({ port: 1003, host: '127.0.0.2' });
+    expect(config.nodeName).to.equal('b');
+    expect(config.log.level).to.equal('warn');
+  });
+
+  it('reads lists, members, booleans and maps from text', () => {
+    const config = loadConfig({
+      env: {
+        CONCLAVE_NODE_NAME: 'n1',
+        CONCLAVE_CLUSTER_INITIAL: 'n1=127.0.0.1:8300,n2=127.0.0.1:8301',
+        CONCLAVE_HTTP_BLOCKED_PATHS: '/v1/snapshot',
+        CONCLAVE_HTTP_RESPONSE_HEADERS: '{"X-Frame-Options":"DENY"}',
+        CONCLAVE_HTTP_TOKEN_IN_QUERY: 'true',
+      },
+    });
+    expect(config.cluster.initial).to.deep.equal([
+      { name: 'n1', address: '127.0.0.1:8300' },
+      { name: 'n2', address: '127.0.0.1:8301' },
+    ]);
+    expect(config.http.blockedPaths).to.deep.equal(['/v1/snapshot']);
+    expect(config.http.responseHeaders).to.deep.equal({ 'X-Frame-Options': 'DENY' });
+    expect(config.http.tokenInQuery).to.equal(true);
+  });
+
+  it('gives every setting a reason, an environment variable and a flag of its own', () => {
+    expect(new Set(SETTINGS.map(({ key }) => envName(key))).size).to.equal(SETTINGS.length);
+    expect(new Set(SETTINGS.map(({ key }) => flagName(key))).size).to.equal(SETTINGS.length);
+    expect(envName('raft.sharedKeyFile')).to.equal('CONCLAVE_RAFT_SHARED_KEY_FILE');
+    expect(flagName('raft.sharedKeyFile')).to.equal('--raft-shared-key-file');
+    for (const { key, why } of SETTINGS) expect(why, key).to.have.length.greaterThan(10);
+  });
+
+  describe('refuses', () => {
+    const refused: readonly [string, unknown, RegExp][] = [
+      [
+        'an unknown key, with the nearest known one',
+        { http: { prot: 1 } },
+        /^http\.prot: there is no such setting; did you mean http\.port\?$/,
+      ],
+      ['a wrong type', { http: { port: '8500' } }, /^http\.port: must be integer \(port the API/],
+      ['a port out of range', { http: { port: 70_000 } }, /^http\.port: must be <= 65535/],
+      [
+        'an unknown choice',
+        { acl: { defaultPolicy: 'maybe' } },
+        /^acl\.defaultPolicy: .*allow or deny/,
+      ],
+      [
+        'a member without address',
+        { cluster: { initial: ['n1'] } },
+        /^cluster\.initial\.0: must match pattern/,
+      ],
+      [
+        'a heartbeat as long as the election timeout',
+        { raft: { heartbeatMs: 300 } },
+        /^raft\.electionMs: must be at least twice raft\.heartbeatMs \(300\)/,
+      ],
+      [
+        'a lease as long as the election timeout',
+        { raft: { leaseMs: 300 } },
+        /^raft\.leaseMs: must be below raft\.electionMs/,
+      ],
+      [
+        'a deadline within an election',
+        { limits: { requestMs: 1000 } },
+        /^limits\.requestMs: must be at least four times raft\.electionMs/,
+      ],
+      [
+        'half of a TLS pair',
+        { http: { tls: { cert: 'a.pem' } } },
+        /^http\.tls: cert and key are needed together/,
+      ],
+      [
+        'members reachable by others without TLS or key',
+        { raft: { host: '0.0.0.0' } },
+        /^raft\.host: .*raft\.sharedKeyFile/,
+      ],
+      [
+        'joining and founding at once',
+        { nodeName: 'a', cluster: { initial: ['a=h:1'], join: ['h:1'] } },
+        /^cluster\.join: /,
+      ],
+      [
+        'a cluster without this node',
+        { nodeName: 'x', cluster: { initial: ['a=h:1'] } },
+        /^cluster\.initial: does not name this node \(x\)/,
+      ],
+      [
+        'the same port twice',
+        { http: { port: 9000 }, raft: { port: 9000 } },
+        /^raft\.port: is the same as http\.port/,
+      ],
+      [
+        'an initial token that is no UUID',
+        { acl: { initialManagement: 'secret' } },
+        /^acl\.initialManagement: must be a UUID/,
+      ],
+      ['a file that is no object', '[]', /expected a JSON object/],
+      ['a file that is no JSON', '{', /node\.json: /],
+    ];
+    for (const [title, content, expected] of refused)
+      it(title, () =>
+        expect(faults(content)).to.satisfy(
+          (list: string[]) => list.some((f) => expected.test(f)),
+          `${faults(content)}`,
+        ),
+      );
+
+    it('text that cannot be read, naming where it came from', () => {
+      expect(faults({}, { env: { CONCLAVE_HTTP_PORT: 'x' } })).to.deep.equal([
+        'http.port: CONCLAVE_HTTP_PORT cannot be read as integer',
+      ]);
+      expect(faults({}, { flags: { 'http.port': '-1' } })).to.deep.equal([
+        'http.port: --http-port cannot be read as integer',
+      ]);
+    });
+
+    it('all faults at once', () => {
+      expect(faults({ http: { port: 'x', hots: 1 }, nope: 1 })).to.have.length(3);
+    });
+
+    it('without repeating a secret', () => {
+      expect(faults({ acl: { initialManagement: 'hunter2-secret' } }).join()).not.to.include(
+        'hunter2',
+      );
+    });
+  });
+});
