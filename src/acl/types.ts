@@ -29,21 +29,24 @@ export interface Rules {
   }[];
 }
 
+/** Rules and the namespace of the policy they come from. */
+export interface Grant {
+  readonly rules: Rules;
+  readonly namespace: string;
+}
+
 export type Access = 'read' | 'list' | 'write' | 'write-prefix';
+/** What can be asked for: the resources of the rules, intentions (which follow from services), and namespaces by name. */
+export type Resource = Scalar | Named | 'intention' | 'namespace';
 
 /**
- * Decides for one token. Resources are those of the rules plus `intention`; `namespace` is where the object lives. Cheap:
- * a few map look-ups and a longest-prefix search.
+ * Decides for one token. `segment` is the object's name, `namespace` where it lives (default: `default`). Cheap: a few
+ * map look-ups and a longest-prefix search.
  */
 export interface Authorizer {
   readonly accessor: string;
   readonly anonymous: boolean;
-  allowed(
-    resource: Scalar | Named | 'intention',
-    access: Access,
-    segment?: string,
-    namespace?: string,
-  ): boolean;
+  allowed(resource: Resource, access: Access, segment?: string, namespace?: string): boolean;
   /** Any right inside the namespace. */
   anyIn(namespace: string): boolean;
   /**
@@ -51,7 +54,7 @@ export interface Authorizer {
    * 'service:write' on "web"`.
    */
   denial(
-    resource: Scalar | Named | 'intention',
+    resource: Resource,
     access: Access,
     segment?: string,
     namespace?: string,

@@ -1,0 +1,108 @@
+/** What the three grammars share: how a syntax error reads, where it is, and how escapes become text. */
+
+/** Why a text was not accepted, and where. Line and column count from 1, columns in UTF-16 units. */
+export interface Problem {
+  readonly message: string;
+  readonly line: number;
+  readonly column: number;
+}
+
+export type Parsed<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly problem: Problem };
+
+/** Options of the generated parsers. */
+export interface GrammarOptions {
+  /** Nesting beyond this is refused, because the parsers recurse. */
+  readonly depthMax: number;
+  /** See joinEscaped. */
+  readonly join: (parts: readonly (string | number)[]) => string;
+}
+export type Grammar<T> = (text: string, options: GrammarOptions) => T;
+
+interface Expectation {
+  readonly type: 'literal' | 'class' | 'any' | 'end' | 'other';
+  readonly text?: string;
+  readonly description?: string;
+}
+interface GrammarError extends Error {
+  readonly location: { readonly start: { readonly line: number; readonly column: number } };
+  readonly expected: readonly Expectation[] | null;
+  readonly found: string | null;
+}
+
+const EXPECTED_SHOWN_MAX = 8;
+
+/** Runs a generated parser; what it refuses becomes a problem. */
+export function runGrammar<T>(
+  grammar: Grammar<T>,
+  text: string,
+  limits: { lengthMax: number; depthMax: number },
+): Parsed<T> {
+  if (text.length > limits.lengthMax) {
+    const message = `it is ${text.length} characters long, at most ${limits.lengthMax} are allowed`;
+    return { ok: false, problem: { message, line: 1, column: 1 } };
+  }
+  try {
+    return { ok: true, value: grammar(text, { depthMax: limits.depthMax, join: joinEscaped }) };
+  } catch (error) {
+    if (!isGrammarError(error)) throw error;
+    const { line, column } = error.location.start;
+    return { ok: false, problem: { message: sentence(error), line, column } };
+  }
+}
+
+const isGrammarError = (error: unknown): error is GrammarError =>
+  error instanceof Error && 'location' in error && 'expected' in error;
+
+function sentence(error: GrammarError): string {
+  if (error.expected === null) return error.message;
+  const names = [...new Set(error.expected.map(nameOf))].filter((name) => name !== '').sort();
+  const found = error.found === null ? 'the end of the text' : JSON.stringify(error.found);
+  if (names.length === 0 || names.length > EXPECTED_SHOWN_MAX) return `unexpected ${found}`;
+  const last = names.pop();
+  return `expected ${names.length > 0 ? `${names.join(', ')} or ` : ''}${last} but found ${found}`;
+}
+
+/** Bare character classes say nothing to a reader: rules that matter carry a name of their own. */
+function nameOf(expectation: Expectation): string {
+  if (expectation.type === 'literal') return JSON.stringify(expectation.text);
+  if (expectation.type === 'other') return expectation.description ?? '';
+  return expectation.type === 'end' ? 'the end of the text' : '';
+}
+
+/** Line and column of an offset. */
+export function positionAt(text: string, offset: number): { line: number; column: number } {
+  const before = text.slice(0, offset);
+  const lastBreak = before.lastIndexOf('\n');
+  return { line: before.split('\n').length, column: offset - lastBreak };
+}
+
+/**
+ * Joins the parts of a quoted text. A number is one byte of UTF-8 from an escape. Bytes that form no valid character
+ * become lone surrogates, which no name from a request holds: such a text stays different from every other.
+ */
+export function joinEscaped(parts: readonly (string | number)[]): string {
+  let text = '';
+  let bytes: number[] = [];
+  for (const part of parts) {
+    if (typeof part === 'number') {
+      bytes.push(part);
+      continue;
+    }
+    if (bytes.length > 0) text += decode(bytes);
+    bytes = [];
+    text += part;
+  }
+  return bytes.length > 0 ? text + decode(bytes) : text;
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+function decode(bytes: readonly number[]): string {
+  try {
+    return utf8.decode(Uint8Array.from(bytes));
+  } catch {
+    return String.fromCharCode(...bytes.map((byte) => (byte < 0x80 ? byte : 0xdc00 + byte)));
+  }
+}

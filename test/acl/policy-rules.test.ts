@@ -1,0 +1,167 @@
+import { readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { compile } from '../../src/acl/authorizer.js';
+import { authorizeBatch } from '../../src/acl/batch.js';
+import { BUILT_IN_POLICIES } from '../../src/acl/builtin.js';
+import { parseRules } from '../../src/acl/rules.js';
+import { nodeGrant, policyGrant, serviceGrant, templateGrant } from '../../src/acl/synthetic.js';
+import type { Grant } from '../../src/acl/types.js';
+
+interface Check {
+  resource: string;
+  access: string;
+  segment?: string;
+  allowed?: boolean;
+  error?: string;
+}
+interface Links {
+  policies?: string[];
+  serviceIdentities?: { ServiceName: string; Datacenters?: string[] }[];
+  nodeIdentities?: { NodeName: string; Datacenter: string }[];
+  templatedPolicies?: { TemplateName: string; TemplateVariables?: { Name?: string } }[];
+}
+interface Row extends Links {
+  group: string;
+  rules?: string;
+  valid: boolean;
+  errorKey?: string;
+  policyDatacenters?: (string[] | null)[];
+  policyIDs?: string[];
+  roles?: Links[];
+  checks: Check[];
+}
+
+const rows: Row[] = JSON.parse(readFileSync('test/tables/policy-rules.json', 'utf8'));
+
+/**
+ * Rows that the decisions overrule: what the recorded server stored without effect is refused here. Each with what the
+ * refusal must say, so that none is refused for another reason.
+ */
+const OVERRULED: Readonly<Record<string, RegExp>> = {
+  'intentions = "write"': /unknown resource "intentions"/,
+  'service "web" { policy = "Write" }': /did you mean "write"/,
+  'service "web" { policy = "read" intentions = "WRITE" }': /did you mean "write"/,
+  'key "k" { policy = "WRITE" }': /did you mean "write"/,
+  'operator = "DENY"': /did you mean "deny"/,
+  'key = []': /no effect/,
+  'key = {}': /no effect/,
+  'key {}': /no effect/,
+  '{"key":{}}': /no effect/,
+  '{"key":[]}': /no effect/,
+  'foo = [1, 2, {a = "b"}]': /unknown resource "foo"/,
+  'key_prefx "x" { policy = "write" }': /did you mean "key_prefix"/,
+  'key "x" { policy = "read" sentinel = "x" }': /unknown argument "sentinel"/,
+  'key "x" { policy = "read" intentions = "bad" }': /unknown argument "intentions"/,
+  'partition "default" { acl = "write" }': /unknown resource "partition"/,
+  'license = "write"': /unknown resource "license"/,
+  'sentinel "x" { policy = "write" }': /unknown resource "sentinel"/,
+  'key "x" { policy = "read" prefix = "y" }': /unknown argument "prefix"/,
+  'service "x" { policy = "read" name = "y" }': /unknown argument "name"/,
+  'agent "x" { policy = "read" node = "y" }': /unknown argument "node"/,
+  'acl =': /but found the end of the text/,
+  'key "x" { policy = "read" } foo =': /but found the end of the text/,
+  'żółć = "x"': /unknown resource/,
+  '_x = "y"': /unknown resource/,
+  '{"foo":"bar"}': /unknown resource "foo"/,
+  '{"foo":{"x":{"policy":"bad"}}}': /unknown resource "foo"/,
+  '{"acl" "read"}': /expected ":"/,
+  '{"acl":}': /but found "}"/,
+  '{"acl"}': /expected ":"/,
+  '{"a":[1 2]}': /unknown resource "a"/,
+  '{"a":[[1]]}': /unknown resource "a"/,
+  '{"a":[true]}': /unknown resource "a"/,
+};
+
+/** What a refusal begins with, by the table's error key. */
+function phrase(errorKey: string): RegExp {
+  if (!errorKey.startsWith('level:')) return /^Failed to parse ACL rules: /;
+  const [resource, field] = errorKey.slice('level:'.length).split('.');
+  return new RegExp(`^Invalid ${resource} ${field === 'intentions' ? 'intentions ' : ''}policy: `);
+}
+
+function grantsOf(links: Links, datacenters: (string[] | null)[] = []): Grant[] {
+  const here = (where: string[] | null | undefined): boolean =>
+    where === undefined || where === null || where.length === 0 || where.includes('dc1');
+  return [
+    ...(links.policies ?? [])
+      .filter((_, i) => here(datacenters[i]))
+      .map((text) => policyGrant(text, 'default')),
+    ...(links.serviceIdentities ?? [])
+      .filter(({ Datacenters }) => here(Datacenters))
+      .map(({ ServiceName }) => serviceGrant(ServiceName, 'default')),
+    ...(links.nodeIdentities ?? [])
+      .filter(({ Datacenter }) => Datacenter === 'dc1')
+      .map(({ NodeName }) => nodeGrant(NodeName, 'default')),
+    ...(links.templatedPolicies ?? []).map(({ TemplateName, TemplateVariables }) =>
+      templateGrant(TemplateName, { name: TemplateVariables?.Name ?? '' }, 'default'),
+    ),
+  ];
+}
+
+function judge(row: Row): void {
+  const texts = row.rules === undefined ? (row.policies ?? []) : [row.rules];
+  if (!row.valid) {
+    const outcome = parseRules(texts[0] ?? '');
+    if (outcome.ok) throw new Error('should be refused');
+    expect(outcome.refusal.code).to.equal('invalid');
+    expect(outcome.refusal.message).to.match(phrase(row.errorKey ?? ''));
+    return;
+  }
+  for (const text of texts) {
+    const outcome = parseRules(text);
+    const overruled = OVERRULED[text];
+    if (overruled !== undefined) {
+      if (outcome.ok) throw new Error(`should be refused: ${text}`);
+      expect(outcome.refusal.message).to.match(overruled);
+      return;
+    }
+    if (!outcome.ok) throw new Error(outcome.refusal.message);
+  }
+  const builtIn = (row.policyIDs ?? []).map((id) =>
+    policyGrant(BUILT_IN_POLICIES.find(({ ID }) => ID === id)?.Rules ?? '', 'default'),
+  );
+  const grants = [
+    ...builtIn,
+    ...grantsOf({ ...row, policies: texts }, row.policyDatacenters),
+    ...(row.roles ?? []).flatMap((role) => grantsOf(role)),
+  ];
+  const authorizer = compile(grants, { accessor: 'a' });
+  for (const { resource, access, segment, allowed, error } of row.checks) {
+    const question = {
+      Resource: resource,
+      Access: access,
+      ...(segment === undefined ? {} : { Segment: segment }),
+    };
+    const outcome = authorizeBatch(authorizer, [question]);
+    if (error !== undefined) {
+      expect(outcome).to.have.nested.property('refusal.message', error);
+    } else {
+      expect(outcome, JSON.stringify(question)).to.deep.equal({
+        ok: true,
+        decisions: [{ ...question, Allow: allowed }],
+      });
+    }
+  }
+}
+
+describe('policy rules: the table of recorded examples', () => {
+  for (const group of new Set(rows.map((row) => row.group))) {
+    it(`group ${group}`, () => {
+      for (const [i, row] of rows.entries()) {
+        if (row.group !== group) continue;
+        try {
+          judge(row);
+        } catch (error) {
+          throw new Error(
+            `row ${i} ${JSON.stringify(row.rules ?? row.policies ?? '')}: ${(error as Error).message}`,
+          );
+        }
+      }
+    });
+  }
+
+  it('every overruled text is in the table', () => {
+    const texts = new Set(rows.flatMap((row) => [row.rules ?? '', ...(row.policies ?? [])]));
+    for (const text of Object.keys(OVERRULED)) expect(texts.has(text), text).to.equal(true);
+  });
+});
