@@ -1,7 +1,7 @@
 /** What http asks of the use cases, and nothing of HTTP. */
 import type { Authorizer } from '../acl/types.js';
 import type { ReadMode } from '../node/types.js';
-import type { Answer, Command, View } from '../state/types.js';
+import type { Answer, Command, PinnedView, View } from '../state/types.js';
 
 /** Who asks. The secret itself is needed by `token/self` and `logout` answers only and never leaves memory. */
 export interface Caller {
@@ -40,9 +40,27 @@ export interface ReadOutcome<T> {
 
 /** The engine the use cases run on: barriers, blocking, authorisation. */
 export interface Service {
+  /** This node's applied state, now: for courtesy checks before a write and for what its answer shows. */
+  readonly view: View;
+  /** A frozen view, for answers that are made in several turns of the loop; must be closed. */
+  pin(): PinnedView;
   read<T>(caller: Caller, options: ReadOptions, useCase: ReadUseCase<T>): Promise<ReadOutcome<T>>;
   /** Proposes a command; gives the JSON text of the written object (undefined: none). Throws ApiError. */
   write(caller: Caller, command: Command, timeoutMs: number): Promise<string | undefined>;
   /** The caller's authorizer against this node's present state. Throws ApiError acl_not_found. */
   authorize(caller: Caller): Authorizer;
+  /**
+   * Lets a caller pass whom `denial` does not stop (undefined: allowed, else the 403 text). Asks this node's state and,
+   * before it says no, the state after a barrier: a token made on another node a moment ago is not turned away. Writes
+   * ask this before they judge a body; the leader decides again.
+   */
+  permit(
+    caller: Caller,
+    timeoutMs: number,
+    denial: (authorizer: Authorizer) => string | undefined,
+  ): Promise<Authorizer>;
+  /** Resolves when this node has applied everything acknowledged before the call. */
+  catchUp(timeoutMs: number): Promise<void>;
+  /** The namespace of a token known to this node; undefined when it is not. */
+  namespaceOf(tokenKey: string): string | undefined;
 }

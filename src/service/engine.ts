@@ -1,0 +1,109 @@
+/** The engine under all use cases: barriers before reads, held reads, authorisation at the moment of the answer. */
+import type { Authorizer } from '../acl/types.js';
+import { ApiError, reject } from '../errors.js';
+import { Deadlines } from '../node/deadlines.js';
+import type { ClockPort } from '../node/ports.js';
+import type { ClusterNode } from '../node/types.js';
+import type { Command, PinnedView, View } from '../state/types.js';
+import type { Authorizers } from './authorizers.js';
+import type { Caller, ReadOptions, ReadOutcome, ReadUseCase, Service } from './types.js';
+
+export interface EngineOptions {
+  readonly node: ClusterNode;
+  readonly authorizers: Authorizers;
+  readonly clock: ClockPort;
+}
+
+export class Engine implements Service {
+  readonly #node: ClusterNode;
+  readonly #authorizers: Authorizers;
+  readonly #clock: ClockPort;
+  readonly #deadlines: Deadlines;
+
+  constructor({ node, authorizers, clock }: EngineOptions) {
+    this.#node = node;
+    this.#authorizers = authorizers;
+    this.#clock = clock;
+    this.#deadlines = new Deadlines(clock);
+  }
+
+  get view(): View {
+    return this.#node.view;
+  }
+
+  pin(): PinnedView {
+    return this.#node.pin();
+  }
+
+  async read<T>(
+    caller: Caller,
+    options: ReadOptions,
+    useCase: ReadUseCase<T>,
+  ): Promise<ReadOutcome<T>> {
+    if (options.mode !== 'stale') await this.#node.barrier(options.mode, options.timeoutMs);
+    const until = this.#clock.now() + options.waitMs;
+    for (;;) {
+      const answer = useCase({ view: this.#node.view, authorizer: this.authorize(caller) });
+      const index = Math.max(1, answer.index);
+      const over = this.#clock.now() >= until || options.signal?.aborted === true;
+      if (options.index === 0 || index > options.index || over) {
+        const { knownLeader, lastContactMs } = this.#contact();
+        const filtered = answer.filtered ?? false;
+        return { value: answer.value, index, knownLeader, lastContactMs, filtered };
+      }
+      await this.#hold(answer.keys, until, options.signal);
+    }
+  }
+
+  async write(caller: Caller, command: Command, timeoutMs: number): Promise<string | undefined> {
+    const { tokenKey } = caller;
+    const result = await this.#node.write({ tokenKey, command, timeoutMs });
+    if (!result.ok) throw new ApiError(result.refusal);
+    return result.value;
+  }
+
+  authorize({ tokenKey }: Caller): Authorizer {
+    return this.#authorizers.of(tokenKey) ?? reject('acl_not_found', 'ACL not found');
+  }
+
+  async permit(
+    caller: Caller,
+    timeoutMs: number,
+    denial: (authorizer: Authorizer) => string | undefined,
+  ): Promise<Authorizer> {
+    const present = this.#authorizers.of(caller.tokenKey);
+    if (present !== undefined && denial(present) === undefined) return present;
+    await this.catchUp(timeoutMs);
+    const authorizer = this.authorize(caller);
+    const why = denial(authorizer);
+    return why === undefined ? authorizer : reject('permission_denied', why);
+  }
+
+  catchUp(timeoutMs: number): Promise<void> {
+    return this.#node.barrier('default', timeoutMs);
+  }
+
+  namespaceOf(tokenKey: string): string | undefined {
+    return this.#authorizers.namespaceOf(tokenKey);
+  }
+
+  #contact(): { knownLeader: boolean; lastContactMs: number } {
+    const { leaderId, lastContactMs } = this.#node.status();
+    return { knownLeader: leaderId !== null, lastContactMs };
+  }
+
+  /** Resolves at the next change of a key, at the deadline, or when the client goes away. */
+  #hold(keys: readonly string[], until: number, signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        unwatch();
+        cancel();
+        signal?.removeEventListener('abort', done);
+        resolve();
+      };
+      const unwatch = this.#node.watch(keys, done);
+      const cancel = this.#deadlines.at(until, done);
+      signal?.addEventListener('abort', done);
+    });
+  }
+}

@@ -1,0 +1,90 @@
+/**
+ * What the leader asks before it proposes a command: may this caller do this, by the leader's applied state? The table
+ * names the right for every command; what is not in it is refused.
+ */
+import type { Authorizer } from '../acl/types.js';
+import { type Refusal, refusal } from '../errors.js';
+import type { Gate } from '../node/types.js';
+import type { NamespaceSet } from '../state/namespaces.js';
+import type { TokenLogout } from '../state/token-commands.js';
+import type { Command, View } from '../state/types.js';
+import type { Authorizers } from './authorizers.js';
+
+/** The key of commands that the server makes itself; no hash of a secret looks like it. */
+export const INTERNAL_KEY = 'internal';
+
+/** The 403 text if the caller lacks the right. */
+type Check = (authorizer: Authorizer, command: Command, view: View) => string | undefined;
+/** `open`: anyone, the command itself decides. `internal`: the server alone. */
+type Rule = Check | 'open' | 'internal';
+
+/** Checks for other groups of commands, by the part of their type before the dot. */
+export type GroupChecks = Readonly<Record<string, Check>>;
+
+const aclWrite: Check = (authorizer, command) =>
+  authorizer.denial('acl', 'write', undefined, (command as Command & { ns: string }).ns);
+
+const namespaceSet: Check = (authorizer, command) => {
+  const { namespace } = command as NamespaceSet;
+  const links = namespace.PolicyDefaults.length + namespace.RoleDefaults.length;
+  return (
+    authorizer.denial('namespace', 'write', namespace.Name) ??
+    (links > 0 ? authorizer.denial('acl', 'write', undefined, 'default') : undefined)
+  );
+};
+
+const RULES: Readonly<Record<string, Rule>> = {
+  'policy.set': aclWrite,
+  'policy.delete': aclWrite,
+  'role.set': aclWrite,
+  'role.delete': aclWrite,
+  'token.create': aclWrite,
+  'token.update': aclWrite,
+  'token.clone': aclWrite,
+  'token.delete': aclWrite,
+  'method.set': aclWrite,
+  'method.delete': aclWrite,
+  'rule.set': aclWrite,
+  'rule.delete': aclWrite,
+  // verified by the member that took the login
+  'token.login': 'open',
+  'token.logout': 'open',
+  bootstrap: 'open',
+  'namespace.set': namespaceSet,
+  'namespace.delete': (authorizer, command) =>
+    authorizer.denial('namespace', 'write', (command as Command & { name: string }).name),
+  'fact.set': (authorizer) => authorizer.denial('operator', 'write'),
+  'system.init': 'internal',
+  'token.reap': 'internal',
+  'method.reap': 'internal',
+  'namespace.reap': 'internal',
+};
+
+/** Builds the gate over the leader's authorizers. */
+export function makeGate(authorizers: Authorizers, groups: GroupChecks): Gate {
+  return (view, tokenKey, command) => {
+    if (tokenKey === INTERNAL_KEY) return undefined;
+    const rule = Object.hasOwn(RULES, command.type) ? RULES[command.type] : undefined;
+    if (rule === 'open') return openProblem(tokenKey, command);
+    const check = rule ?? groupCheck(groups, command.type);
+    if (typeof check !== 'function') {
+      return refusal('permission_denied', 'Permission denied: only the server itself does this');
+    }
+    const authorizer = authorizers.of(tokenKey);
+    if (authorizer === undefined) return refusal('acl_not_found', 'ACL not found');
+    const why = check(authorizer, command, view);
+    return why === undefined ? undefined : refusal('permission_denied', why);
+  };
+}
+
+function groupCheck(groups: GroupChecks, type: string): Check | undefined {
+  const group = type.slice(0, type.indexOf('.'));
+  return Object.hasOwn(groups, group) ? groups[group] : undefined;
+}
+
+/** A caller logs out itself, nobody else. */
+function openProblem(tokenKey: string | null, command: Command): Refusal | undefined {
+  if (command.type !== 'token.logout') return undefined;
+  if ((command as TokenLogout).secretKey === tokenKey) return undefined;
+  return refusal('permission_denied', 'Permission denied: a token can only log itself out');
+}
