@@ -93,7 +93,7 @@ export type Message =
       readonly success: boolean;
       /** success: highest index known to match and to be durable here; else: a hint where to try next. */
       readonly index: Index;
-      /** On failure: the term of the conflicting entry at `index` (0 when the log is too short). */
+      /** On failure: the term of the follower's entry at `index` (0 before the first entry). */
       readonly hintTerm: Term;
       readonly round: number;
     })
@@ -125,9 +125,16 @@ export type Input =
     }
   /** Read barriers. `lease` may be released without a round while the lease holds; `quorum` needs one (§6.4). */
   | { readonly type: 'read'; readonly ids: readonly ReadId[]; readonly mode: 'lease' | 'quorum' }
-  /** All entries up to `index` (whose term is `term`) and the hard state handed over before are durable. */
+  /**
+   * All entries up to `index` (whose term is `term`) and the hard state handed over before are durable. Exactly one for
+   * each output that had a hard state or entries, in the order of the outputs: the core counts them, to tell the
+   * confirmation of an entry from that of an equal one that was overwritten in between.
+   */
   | { readonly type: 'stored'; readonly index: Index; readonly term: Term }
-  /** A received snapshot was verified and switched in, durably. */
+  /**
+   * A received snapshot was verified and switched in, durably: the log view starts behind it. Ask `accepts` first, in the
+   * same turn as the switch; between the switch of the view and this input no other output may be stored.
+   */
   | { readonly type: 'snapshotStored'; readonly meta: SnapshotMeta; readonly from: NodeId }
   /** Outcome of sending a snapshot to a follower. */
   | { readonly type: 'snapshotSent'; readonly to: NodeId; readonly ok: boolean }
@@ -135,7 +142,7 @@ export type Input =
   | { readonly type: 'unreachable'; readonly peer: NodeId }
   /** Hand leadership over (§3.10); without `to`, to the most advanced voter. */
   | { readonly type: 'transfer'; readonly to?: NodeId }
-  /** The driver has applied up to `index`. */
+  /** The driver has applied up to `index`: after a restart this tells how far the log is known to be committed. */
   | { readonly type: 'applied'; readonly index: Index };
 
 /** Why a proposal or read was not taken. `dropped` means: certainly not in any log because of this request. */
@@ -186,7 +193,13 @@ export interface RaftOptions {
   readonly electionTicks: number;
   /** Ticks between heartbeats; well below electionTicks. */
   readonly heartbeatTicks: number;
-  /** Milliseconds (of the `now` given to `step`) that a lease holds after its quorum round was *sent*; less than electionTicks in real time. */
+  /** Milliseconds between two ticks, as the driver gives them; only for checking `leaseMs`. */
+  readonly tickMs: number;
+  /**
+   * Milliseconds (of the `now` given to `step`) that a lease holds after its quorum round was *sent*; 0: no leases. A
+   * follower refuses votes for electionTicks after it heard the leader, which lasts at least (electionTicks - 2) * tickMs
+   * (one tick may come at once, one may have been late); a tenth of that is kept for clocks of different speed.
+   */
   readonly leaseMs: number;
   /** Bytes of entries in one append message, and in flight to one follower. */
   readonly maxAppendBytes: number;
@@ -227,5 +240,10 @@ export interface RaftStatus {
  */
 export interface RaftCore {
   step(inputs: readonly Input[], now: number): Output;
+  /**
+   * Whether a received snapshot is still wanted: its entry is neither committed nor in the log. Switching in any other
+   * would throw away entries that this node has acknowledged.
+   */
+  accepts(meta: SnapshotMeta): boolean;
   status(): RaftStatus;
 }
