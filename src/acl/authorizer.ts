@@ -169,10 +169,14 @@ class Layer {
       .sort(([a], [b]) => b.length - a.length);
   }
 
-  /** Rule sets that speak about a namespace, the most specific first. */
+  /**
+   * Rule sets that speak about a namespace, the most specific first. Prefix blocks speak about created namespaces:
+   * `default` has the rules at the top of its policies.
+   */
   *about(namespace: string): Iterable<RuleSet> {
     const exact = this.exact.get(namespace);
     if (exact !== undefined) yield exact;
+    if (namespace === 'default') return;
     for (const [prefix, rules] of this.prefixes) if (namespace.startsWith(prefix)) yield rules;
   }
 
