@@ -1,0 +1,93 @@
+/**
+ * A state that arrives: written beside the present one under a generation of its own, chunk by chunk, read back whole,
+ * then switched in by the one batch that changes the pointer.
+ */
+import { type Directory, newDirectory, Tally, wellFormed } from './directory.js';
+import { StorageError } from './errors.js';
+import { rangeOf, type StateDatabase, storedValue, sumOf } from './state-load.js';
+import type { Installation, StateRecord, StateTally } from './types.js';
+
+export type Operation = { type: 'put'; key: string; value: string } | { type: 'del'; key: string };
+
+/** What an installation needs of its store. */
+export interface InstallHost {
+  readonly db: StateDatabase;
+  readonly generation: number;
+  readonly prefix: string;
+  write(operations: readonly Operation[]): Promise<void>;
+  switchTo(directory: Directory): Promise<void>;
+  /** Removes what was written, in the background. */
+  remove(): void;
+}
+
+export class LevelInstallation implements Installation {
+  private readonly host: InstallHost;
+  private readonly directory: Directory = newDirectory();
+  private state: 'filling' | 'finishing' | 'ended' = 'filling';
+
+  constructor(host: InstallHost) {
+    this.host = host;
+  }
+
+  async add(records: readonly StateRecord[]): Promise<void> {
+    this.mustBe('filling');
+    const { prefix } = this.host;
+    const operations: Operation[] = [];
+    for (const [rawKey, rawValue] of records) {
+      const key = wellFormed(rawKey);
+      this.directory.set(key, undefined);
+      const value = storedValue(key, wellFormed(rawValue));
+      operations.push({ type: 'put', key: prefix + key, value });
+    }
+    await this.host.write(operations);
+  }
+
+  async finish(tally: StateTally): Promise<void> {
+    this.mustBe('filling');
+    this.state = 'finishing';
+    const found = await tallyOf(this.host.db, this.host.generation);
+    this.mustBe('finishing');
+    if (found === undefined || !found.equals(tally)) {
+      this.abort();
+      throw new StorageError(
+        'invalid',
+        `the new state is not whole: ${found?.count ?? 'unreadable'} records with sum ${found?.sum}, ` +
+          `where ${tally.count} with sum ${tally.sum} were announced; the present state stays`,
+      );
+    }
+    this.state = 'ended';
+    await this.host.switchTo(this.directory);
+  }
+
+  abort(): void {
+    if (this.state === 'ended') return;
+    this.state = 'ended';
+    this.host.remove();
+  }
+
+  private mustBe(state: 'filling' | 'finishing'): void {
+    if (this.state !== state) {
+      throw new StorageError('invalid', 'the installation of a state was given up or replaced');
+    }
+  }
+}
+
+/** Reads a whole generation from disk and adds it up; undefined when a record is damaged. */
+async function tallyOf(db: StateDatabase, generation: number): Promise<Tally | undefined> {
+  const tally = new Tally();
+  const range = rangeOf(generation);
+  const iterator = db.iterator(range);
+  try {
+    for (;;) {
+      const some = await iterator.nextv(500);
+      if (some.length === 0) return tally;
+      for (const [key, stored] of some) {
+        const sum = sumOf(key.slice(range.gte.length), stored);
+        if (sum === undefined) return undefined;
+        tally.add(sum);
+      }
+    }
+  } finally {
+    await iterator.close();
+  }
+}

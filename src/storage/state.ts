@@ -1,0 +1,323 @@
+/**
+ * The state on disk: a LevelDB of text, values read where they are needed, keys also held in memory in order.
+ *
+ *   !state            which generation is the state: {"generation":n}
+ *   #<slot>           numbers of the last batches, see below
+ *   <generation>/key  the records; a value is 8 hex digits of CRC-32 over key and value, then the value
+ *
+ * A commit is seen at once, through a layer in memory; a background loop writes what has gathered as one batch. The
+ * log is the truth, so nobody waits for that, but each batch is synced all the same: LevelDB closes a full log file
+ * without syncing it, and an unsynced batch in it could be lost in a power cut although a later one survives. Few and
+ * larger batches, all synced, cost less than many unsynced ones.
+ *
+ * Bytes that go bad in LevelDB's own log make it skip a batch without a word. So each batch also writes its number into a
+ * ring of slots; a gap in the numbers on opening means that the state cannot be trusted (`damaged`): the node must get
+ * another one from its peers.
+ */
+import type { Change, PinnedView } from '../state/types.js';
+import { type Directory, keysWith, wellFormed } from './directory.js';
+import { rootMessage, StorageError } from './errors.js';
+import { LevelInstallation, type Operation } from './install.js';
+import {
+  loadState,
+  POINTER,
+  pointerValue,
+  prefixOf,
+  rangeOf,
+  ringKey,
+  type StateDatabase,
+  storedValue,
+  valueOf,
+} from './state-load.js';
+import type { DurableState, Installation } from './types.js';
+
+/** Commits gather this long before they are written, unless they are many or someone waits. */
+const GATHER_MS = 50;
+const GATHER_BYTES = 2 ** 20;
+/** Records dropped at a time when an old generation is removed. */
+const CLEAR_STEP = 2000;
+
+export interface StateOptions {
+  /** Called once, when the disk failed or a record cannot be read as it was written. The process must stop. */
+  readonly onFatal: (error: StorageError) => void;
+  /** Bytes of LevelDB's cache of blocks, default 32 MiB. */
+  readonly cacheBytes?: number;
+}
+
+/** Changes not on disk yet; null is a deleted key. */
+type Layer = ReadonlyMap<string, string | null>;
+type Snapshot = ReturnType<StateDatabase['snapshot']>;
+
+/** Opens (or makes) the state in `dir`. Throws StorageError: locked, failed, damaged (nothing can be told from it). */
+export async function openState(dir: string, options: StateOptions): Promise<LevelState> {
+  return new LevelState(await loadState(dir, options.cacheBytes ?? 32 * 2 ** 20), options);
+}
+
+export class LevelState implements DurableState {
+  /** Why the state is not to be trusted: it must be replaced (`install`) before the node serves or applies. */
+  damaged: string | undefined;
+
+  private readonly db: StateDatabase;
+  private readonly onFatal: (error: StorageError) => void;
+  private generation: number;
+  private prefix: string;
+  private directory: Directory;
+  /** Commits since the batch that is being written, and those in that batch. */
+  private pending = new Map<string, string | null>();
+  private pendingBytes = 0;
+  private writing: Layer = new Map();
+  private writingBytes = 0;
+  private timer: NodeJS.Timeout | undefined;
+  private waiting: { resolve: () => void; reject: (error: Error) => void }[] = [];
+  private loop: Promise<void> | undefined;
+  /** All writes, one after the other. */
+  private chain: Promise<void> = Promise.resolve();
+  private batchNumber: number;
+  private nextGeneration: number;
+  private installation: LevelInstallation | undefined;
+  private switching = false;
+  private removing: Promise<void> = Promise.resolve();
+  private failure: StorageError | undefined;
+  private closed = false;
+
+  constructor(loaded: Awaited<ReturnType<typeof loadState>>, options: StateOptions) {
+    this.db = loaded.db;
+    this.generation = loaded.generation;
+    this.nextGeneration = Math.max(loaded.generation, ...loaded.others) + 1;
+    this.prefix = prefixOf(loaded.generation);
+    this.directory = loaded.directory;
+    this.batchNumber = loaded.batchNumber;
+    this.damaged = loaded.damaged;
+    this.onFatal = options.onFatal;
+    for (const generation of loaded.others) this.remove(generation);
+  }
+
+  /** Number of records. */
+  get size(): number {
+    return this.directory.size;
+  }
+
+  /** Bytes of commits that are not on disk yet: the driver slows down when the disk does not keep up. */
+  get backlogBytes(): number {
+    return this.pendingBytes + this.writingBytes;
+  }
+
+  get(key: string): string | undefined {
+    const wanted = wellFormed(key);
+    let value = this.pending.get(wanted);
+    if (value === undefined) value = this.writing.get(wanted);
+    if (value !== undefined) return value ?? undefined;
+    value = this.read(this.prefix, wanted);
+    if (value === undefined && this.directory.has(wanted)) throw this.unreadable(wanted);
+    return value;
+  }
+
+  keys(prefix: string, after?: string): Iterable<string> {
+    return keysWith(this.directory, prefix, after);
+  }
+
+  commit(changes: readonly Change[]): void {
+    for (const [rawKey, rawValue] of changes) {
+      const key = wellFormed(rawKey);
+      if (rawValue === undefined) {
+        this.pending.set(key, null);
+        this.directory.delete(key);
+      } else {
+        this.pending.set(key, wellFormed(rawValue));
+        this.directory.set(key, undefined);
+      }
+      this.pendingBytes += key.length + (rawValue?.length ?? 0);
+    }
+    if (this.pendingBytes >= GATHER_BYTES) this.startWriting();
+    else this.timer ??= setTimeout(() => this.startWriting(), GATHER_MS);
+  }
+
+  flush(): Promise<void> {
+    if (this.failure !== undefined) return Promise.reject(this.failure);
+    if (this.pending.size === 0 && this.writing.size === 0) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ resolve, reject });
+      this.startWriting();
+    });
+  }
+
+  pin(): PinnedView {
+    const layers = [new Map(this.pending), this.writing];
+    const { prefix } = this;
+    const directory = this.directory.clone();
+    const snapshot = this.db.snapshot();
+    let open = true;
+    return {
+      get: (key) => {
+        if (!open) throw new Error('read of a closed view');
+        const wanted = wellFormed(key);
+        for (const layer of layers) {
+          const value = layer.get(wanted);
+          if (value !== undefined) return value ?? undefined;
+        }
+        return this.read(prefix, wanted, snapshot);
+      },
+      keys: (start, after) => keysWith(directory, start, after),
+      close: () => {
+        open = false;
+        void snapshot.close();
+      },
+    };
+  }
+
+  install(): Installation {
+    this.installation?.abort();
+    const generation = this.nextGeneration;
+    this.nextGeneration += 1;
+    const installation = new LevelInstallation({
+      db: this.db,
+      generation,
+      prefix: prefixOf(generation),
+      write: (operations) => this.write(operations),
+      switchTo: (directory) => this.switchTo(generation, directory),
+      remove: () => {
+        if (this.installation === installation) this.installation = undefined;
+        this.remove(generation);
+      },
+    });
+    this.installation = installation;
+    return installation;
+  }
+
+  async close(): Promise<void> {
+    if (this.closed) return;
+    this.installation?.abort();
+    if (this.failure === undefined) await this.flush().catch(() => {});
+    this.closed = true;
+    clearTimeout(this.timer);
+    await this.loop;
+    await this.chain;
+    await this.removing;
+    await this.db.close();
+  }
+
+  /** Removes a generation that is not the state, in bounded steps in the background. */
+  remove(generation: number): void {
+    // A chunk of an installation that was given up may still be on its way to disk.
+    this.removing = Promise.all([this.removing, this.chain]).then(async () => {
+      const range = rangeOf(generation);
+      try {
+        let removed = false;
+        while (!this.closed) {
+          const some = await this.db.keys({ ...range, limit: CLEAR_STEP }).all();
+          if (some.length === 0) break;
+          removed = true;
+          await this.db.batch(some.map((key) => ({ type: 'del' as const, key })));
+        }
+        if (removed && !this.closed) await this.db.compactRange(range.gte, range.lt);
+      } catch (error) {
+        this.fail(error);
+      }
+    });
+  }
+
+  private startWriting(): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    if (this.switching || this.closed || this.failure !== undefined) return;
+    this.loop ??= this.writeGathered();
+  }
+
+  private async writeGathered(): Promise<void> {
+    do {
+      const waiting = this.waiting;
+      this.waiting = [];
+      this.writing = this.pending;
+      this.writingBytes = this.pendingBytes;
+      this.pending = new Map();
+      this.pendingBytes = 0;
+      try {
+        if (this.writing.size > 0) await this.write(operationsOf(this.prefix, this.writing));
+      } catch (error) {
+        const failure = this.fail(error);
+        for (const { reject } of [...waiting, ...this.waiting]) reject(failure);
+        break;
+      }
+      this.writing = new Map();
+      this.writingBytes = 0;
+      for (const { resolve } of waiting) resolve();
+    } while (this.waiting.length > 0 || this.pendingBytes >= GATHER_BYTES);
+    this.loop = undefined;
+  }
+
+  /** One synced batch with its number, after all those before it. */
+  private write(operations: readonly Operation[]): Promise<void> {
+    const written = this.chain.then(() => {
+      const number = ++this.batchNumber;
+      const slot: Operation = { type: 'put', key: ringKey(number), value: String(number) };
+      return this.db.batch([...operations, slot], { sync: true });
+    });
+    this.chain = written.catch(() => {});
+    return written;
+  }
+
+  private async switchTo(generation: number, directory: Directory): Promise<void> {
+    this.switching = true;
+    try {
+      await this.loop;
+      await this.write([{ type: 'put', key: POINTER, value: pointerValue(generation) }]);
+    } catch (error) {
+      throw this.fail(error);
+    } finally {
+      this.switching = false;
+    }
+    const old = this.generation;
+    this.generation = generation;
+    this.prefix = prefixOf(generation);
+    this.directory = directory;
+    this.pending = new Map();
+    this.pendingBytes = 0;
+    this.damaged = undefined;
+    this.installation = undefined;
+    for (const { resolve } of this.waiting.splice(0)) resolve();
+    this.remove(old);
+  }
+
+  private read(prefix: string, key: string, snapshot?: Snapshot): string | undefined {
+    let stored: string | undefined;
+    try {
+      stored = this.db.getSync(prefix + key, snapshot === undefined ? {} : { snapshot });
+    } catch (error) {
+      throw this.fail(error);
+    }
+    if (stored === undefined) return undefined;
+    const value = valueOf(key, stored);
+    if (value === undefined) throw this.unreadable(key);
+    return value;
+  }
+
+  private unreadable(key: string): StorageError {
+    const table = key.split('\u0000', 1)[0];
+    return this.fail(
+      new StorageError(
+        'damaged',
+        `a record of the state (table ${table}) cannot be read as it was written; empty this node's state folder and ` +
+          'start it again, so that it gets the state from its peers',
+      ),
+    );
+  }
+
+  private fail(error: unknown): StorageError {
+    if (this.failure !== undefined) return this.failure;
+    this.failure =
+      error instanceof StorageError
+        ? error
+        : new StorageError('failed', `the disk of the state failed: ${rootMessage(error)}`, error);
+    this.onFatal(this.failure);
+    return this.failure;
+  }
+}
+
+function operationsOf(prefix: string, layer: Layer): Operation[] {
+  const operations: Operation[] = [];
+  for (const [key, value] of layer) {
+    if (value === null) operations.push({ type: 'del', key: prefix + key });
+    else operations.push({ type: 'put', key: prefix + key, value: storedValue(key, value) });
+  }
+  return operations;
+}

@@ -1,0 +1,290 @@
+/** What every state store must do, asked of the one in LevelDB and of the one in memory. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import type { Change, View } from '../../src/state/types.js';
+import { recordSum, Tally } from '../../src/storage/directory.js';
+import { StorageError } from '../../src/storage/errors.js';
+import { MemoryState } from '../../src/storage/memory-state.js';
+import { openState } from '../../src/storage/state.js';
+import type { DurableState, StateRecord } from '../../src/storage/types.js';
+
+interface Bench {
+  open(): Promise<DurableState>;
+  reopen(state: DurableState): Promise<DurableState>;
+  clean(): Promise<void>;
+}
+
+const levelBench = (): Bench => {
+  const dirs = new Map<DurableState, string>();
+  const openAt = async (dir: string) => {
+    const state = await openState(dir, {
+      onFatal: (error) => {
+        throw error;
+      },
+    });
+    expect(state.damaged).equal(undefined);
+    dirs.set(state, dir);
+    return state;
+  };
+  return {
+    open: async () => openAt(await mkdtemp(join(tmpdir(), 'state-'))),
+    reopen: async (state) => {
+      await state.close();
+      return openAt(dirs.get(state)!);
+    },
+    clean: async () => {
+      for (const [state, dir] of dirs) {
+        await state.close();
+        await rm(dir, { recursive: true, force: true });
+      }
+      dirs.clear();
+    },
+  };
+};
+const memoryBench = (): Bench => ({
+  open: async () => new MemoryState(),
+  reopen: async (state) => {
+    await state.close();
+    return (state as MemoryState).crash();
+  },
+  clean: async () => {},
+});
+
+const contents = (view: View) => [...view.keys('')].map((key) => [key, view.get(key)]);
+const tallyOf = (records: readonly StateRecord[]) => {
+  const tally = new Tally();
+  for (const [key, value] of records) tally.add(recordSum(key, value));
+  return tally;
+};
+const failure = async (promise: Promise<unknown>) =>
+  promise.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+
+const benches: [string, Bench][] = [
+  ['LevelDB', levelBench()],
+  ['memory', memoryBench()],
+];
+for (const [name, bench] of benches) {
+  describe(`state contract: ${name}`, () => {
+    afterEach(() => bench.clean());
+
+    it('shows a commit at once, and after it is written, and after a restart', async () => {
+      let state = await bench.open();
+      state.commit([
+        ['b', '{"x":1}'],
+        ['a\u0000ü', 'ä'],
+        ['c', ''],
+      ]);
+      const expected = [
+        ['a\u0000ü', 'ä'],
+        ['b', '{"x":1}'],
+        ['c', ''],
+      ];
+      expect(contents(state)).eql(expected);
+      await state.flush();
+      expect(contents(state)).eql(expected);
+      state = await bench.reopen(state);
+      expect(contents(state)).eql(expected);
+      expect(state.get('nothing')).equal(undefined);
+    });
+
+    it('keeps the last of several changes of one key, and deletes', async () => {
+      let state = await bench.open();
+      state.commit([['k', 'one']]);
+      await state.flush();
+      state.commit([
+        ['k', 'two'],
+        ['k', undefined],
+      ]);
+      expect(state.get('k')).equal(undefined);
+      expect([...state.keys('')]).eql([]);
+      state.commit([['k', 'three']]);
+      expect(state.get('k')).equal('three');
+      state.commit([['k', undefined]]);
+      state = await bench.reopen(state);
+      expect(contents(state)).eql([]);
+    });
+
+    it('lists the keys of a prefix in order of code units, after a key if asked', async () => {
+      let state = await bench.open();
+      const keys = [
+        'p',
+        'p\u0000',
+        'p\u0000a',
+        'p\u0000b',
+        'p\u0001',
+        'p\u{1F600}',
+        'p\uFFFF',
+        'q',
+      ];
+      state.commit([...keys].reverse().map((key) => [key, key]));
+      const check = () => {
+        expect([...state.keys('p')]).eql(keys.slice(0, -1));
+        expect([...state.keys('p\u0000')]).eql(['p\u0000', 'p\u0000a', 'p\u0000b']);
+        expect([...state.keys('p\u0000', 'p\u0000a')]).eql(['p\u0000b']);
+        expect([...state.keys('p\u0000', 'a')]).eql(['p\u0000', 'p\u0000a', 'p\u0000b']);
+        expect([...state.keys('p\u0000', 'p\u0000aa')]).eql(['p\u0000b']);
+        expect([...state.keys('p\u0000', 'z')]).eql([]);
+      };
+      check();
+      state = await bench.reopen(state);
+      check();
+    });
+
+    it('treats a lone surrogate alike before and after it was on disk', async () => {
+      let state = await bench.open();
+      state.commit([['k\uD800', 'v\uDC00']]);
+      const expected = [['k\uFFFD', 'v\uFFFD']];
+      expect(contents(state)).eql(expected);
+      expect(state.get('k\uD800')).equal('v\uFFFD');
+      state = await bench.reopen(state);
+      expect(contents(state)).eql(expected);
+      expect(state.get('k\uD800')).equal('v\uFFFD');
+    });
+
+    it('pins a view that outlives commits, flushes and a new state', async () => {
+      const state = await bench.open();
+      state.commit([
+        ['a', '1'],
+        ['b', '1'],
+      ]);
+      await state.flush();
+      state.commit([['a', '2']]);
+      const pinned = state.pin();
+      const expected = [
+        ['a', '2'],
+        ['b', '1'],
+      ];
+      state.commit([
+        ['a', '3'],
+        ['b', undefined],
+        ['c', '3'],
+      ]);
+      expect(contents(pinned)).eql(expected);
+      await state.flush();
+      expect(contents(pinned)).eql(expected);
+      const installation = state.install();
+      await installation.add([['z', 'new']]);
+      await installation.finish(tallyOf([['z', 'new']]));
+      expect(contents(pinned)).eql(expected);
+      expect(contents(state)).eql([['z', 'new']]);
+      pinned.close();
+      expect(() => pinned.get('a')).throw();
+    });
+
+    it('switches to an installed state as a whole, and not before it is finished', async () => {
+      let state = await bench.open();
+      state.commit([['old', '1']]);
+      const installation = state.install();
+      await installation.add([
+        ['new', '1'],
+        ['old', '2'],
+      ]);
+      await installation.add([['x', '3']]);
+      state.commit([['late', '1']]);
+      expect(contents(state)).eql([
+        ['late', '1'],
+        ['old', '1'],
+      ]);
+      const records: StateRecord[] = [
+        ['new', '1'],
+        ['old', '2'],
+        ['x', '3'],
+      ];
+      await installation.finish(tallyOf(records));
+      expect(contents(state)).eql(records);
+      state.commit([['after', '1']]);
+      state = await bench.reopen(state);
+      expect(contents(state)).eql([['after', '1'], ...records]);
+    });
+
+    it('refuses a state that is not what was announced, and keeps the present one', async () => {
+      let state = await bench.open();
+      state.commit([['old', '1']]);
+      const records: StateRecord[] = [
+        ['a', '1'],
+        ['b', '2'],
+      ];
+      for (const wrong of [
+        [],
+        [records[0]!],
+        [...records, ['c', '']],
+        [
+          ['a', '1'],
+          ['b', '3'],
+        ],
+      ]) {
+        const installation = state.install();
+        await installation.add(records);
+        const error = await failure(installation.finish(tallyOf(wrong as StateRecord[])));
+        expect(error).instanceOf(StorageError).property('code').equal('invalid');
+      }
+      expect(contents(state)).eql([['old', '1']]);
+      state = await bench.reopen(state);
+      expect(contents(state)).eql([['old', '1']]);
+    });
+
+    it('lets a new installation replace one that was begun', async () => {
+      const state = await bench.open();
+      const first = state.install();
+      await first.add([['a', '1']]);
+      const second = state.install();
+      expect(await failure(first.add([['b', '1']]))).instanceOf(StorageError);
+      expect(await failure(first.finish(tallyOf([['a', '1']])))).instanceOf(StorageError);
+      await second.add([['c', '1']]);
+      await second.finish(tallyOf([['c', '1']]));
+      expect(contents(state)).eql([['c', '1']]);
+    });
+
+    it('agrees with a Map under any sequence of calls', async () => {
+      const key = fc.constantFrom('a', 'b', 'p\u0000a', 'p\u0000b', 'p\u0000c', 'é');
+      const changes = fc.array(fc.tuple(key, fc.option(fc.string(), { nil: undefined })), {
+        maxLength: 5,
+      });
+      const step = fc.oneof(
+        { weight: 6, arbitrary: changes },
+        { weight: 2, arbitrary: fc.constant('flush' as const) },
+        { weight: 1, arbitrary: fc.constant('reopen' as const) },
+        { weight: 1, arbitrary: fc.constant('pin' as const) },
+      );
+      await fc.assert(
+        fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 15 }), async (steps) => {
+          let state = await bench.open();
+          const model = new Map<string, string>();
+          const wanted = () =>
+            [...model].sort(([one], [two]) => (one < two ? -1 : 1)).map(([k, v]) => [k, v]);
+          const pins: { pinned: ReturnType<DurableState['pin']>; expected: unknown }[] = [];
+          const checkPins = () => {
+            for (const { pinned, expected } of pins.splice(0)) {
+              expect(contents(pinned)).eql(expected);
+              pinned.close();
+            }
+          };
+          for (const what of steps) {
+            if (what === 'flush') await state.flush();
+            else if (what === 'pin') pins.push({ pinned: state.pin(), expected: wanted() });
+            else if (what === 'reopen') {
+              checkPins();
+              state = await bench.reopen(state);
+            } else {
+              for (const [k, value] of what) {
+                if (value === undefined) model.delete(k);
+                else model.set(k, value);
+              }
+              state.commit(what as Change[]);
+            }
+            expect(contents(state)).eql(wanted());
+          }
+          checkPins();
+          await state.close();
+        }),
+        { numRuns: 25 },
+      );
+    });
+  });
+}
