@@ -180,11 +180,11 @@ export function parseJson(text: string, failure: string): unknown {
   }
 }
 
-/** Checks that a JSON value is an object. Throws ApiError 400. */
+/** Checks that a JSON value is an object; `null` counts as an empty one. Throws ApiError 400. */
 export function mustBeObject(value: unknown, failure: string): JsonObject {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value))
-    return value as JsonObject;
-  const got = value === null ? 'null' : Array.isArray(value) ? 'a list' : `a ${typeof value}`;
+  if (value === null) return {};
+  if (typeof value === 'object' && !Array.isArray(value)) return value as JsonObject;
+  const got = Array.isArray(value) ? 'a list' : `a ${typeof value}`;
   reject('invalid', `${failure}: expected a JSON object, got ${got}`, { pointer: '' });
 }
 

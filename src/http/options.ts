@@ -36,10 +36,6 @@ export interface HttpOptions {
   /** Paths that begin with one of these are answered with 403. */
   readonly blockedPaths: readonly string[];
   readonly limits: HttpLimits;
-  /** The namespace of a token known here; undefined: not known on this node (yet). */
-  readonly tokenNamespace: (tokenKey: string) => string | undefined;
-  /** Waits until this node has everything acknowledged so far, so that a fresh token is known. */
-  readonly catchUp: (timeoutMs: number) => Promise<void>;
   readonly observe?: (observation: Observation) => void;
   /** A request refused before it reached a route, or a fault of ours. `error` is set for faults. */
   readonly report: (event: { code: ErrorCode; path: string; error?: unknown }) => void;

@@ -1,5 +1,6 @@
 /** Parameters as text: query strings, durations, indexes, names of namespaces. Everything refused is an ApiError 400. */
 import { reject } from '../errors.js';
+import { parseDuration } from '../kinds/duration.js';
 
 /** Query parameters by name; the first of a name counts. */
 export type Query = ReadonlyMap<string, string>;
@@ -41,27 +42,10 @@ function unescapeQuery(text: string): string {
   );
 }
 
-const UNIT_MS: Record<string, number> = {
-  ns: 1e-6,
-  us: 1e-3,
-  µs: 1e-3,
-  μs: 1e-3,
-  ms: 1,
-  s: 1000,
-  m: 60_000,
-  h: 3_600_000,
-};
-const DURATION = /^([+-]?)((?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+|0)$/;
-const DURATION_PART = /(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g;
-
 /** Reads a duration with units (`1h0m0.2s`, `300ms`) as milliseconds; undefined when it is none. */
-export function parseDuration(text: string): number | undefined {
-  // the length bounds the backtracking of the expression
-  const match = text.length > 64 ? null : DURATION.exec(text);
-  if (match === null) return undefined;
-  let ms = 0;
-  for (const part of match[2]!.matchAll(DURATION_PART)) ms += Number(part[1]) * UNIT_MS[part[2]!]!;
-  return match[1] === '-' ? -ms : ms;
+export function parseWait(text: string): number | undefined {
+  const parsed = parseDuration(text);
+  return parsed.ok ? parsed.nanoseconds / 1e6 : undefined;
 }
 
 const UINT64_MAX = '18446744073709551615';

@@ -18,8 +18,8 @@ import type { HttpOptions } from './options.js';
 import {
   checkCacheControl,
   namespaceName,
-  parseDuration,
   parseIndex,
+  parseWait,
   type Query,
 } from './parameters.js';
 import type { ApiRequest, JsonObject, Method, Pieces, Route } from './types.js';
@@ -133,14 +133,15 @@ export class HttpRequest implements ApiRequest {
       reject('invalid', 'Invalid parameter "partition": this server has no admin partitions');
     const { tokenKey } = this.caller;
     if (tokenKey === null || this.query('ns') || this.header('namespace')) return;
-    this.tokenNamespace = options.tokenNamespace(tokenKey);
+    const { service } = options;
+    this.tokenNamespace = service.namespaceOf(tokenKey);
     if (this.tokenNamespace !== undefined || this.flag('stale')) return;
     // a token made a moment ago on another node; if it stays unknown the endpoint itself refuses it
-    return options
+    return service
       .catchUp(this.timeoutMs)
       .catch(() => undefined)
       .then(() => {
-        this.tokenNamespace = options.tokenNamespace(tokenKey);
+        this.tokenNamespace = service.namespaceOf(tokenKey);
       });
   }
 
@@ -179,7 +180,7 @@ export class HttpRequest implements ApiRequest {
   readOptions(blocking = true): ReadOptions {
     const mode = this.mode();
     const waitText = this.query('wait');
-    const waitAsked = waitText === undefined ? 0 : parseDuration(waitText);
+    const waitAsked = waitText === undefined ? 0 : parseWait(waitText);
     if (waitAsked === undefined)
       reject('invalid', `Invalid wait time: ${quoted(waitText!)} is no duration such as 30s or 5m`);
     const indexText = this.query('index');
@@ -199,7 +200,7 @@ export class HttpRequest implements ApiRequest {
     if (consistent && this.flag('stale')) reject('invalid', conflicting('stale'));
     if (consistent && this.flag('cached')) reject('invalid', conflicting('cached'));
     const boundText = this.query('max_stale');
-    const bound = boundText === undefined ? 0 : parseDuration(boundText);
+    const bound = boundText === undefined ? 0 : parseWait(boundText);
     if (bound === undefined)
       reject('invalid', `Invalid max_stale value ${quoted(boundText!)}: no duration such as 10s`);
     if (consistent && bound > 0) reject('invalid', conflicting('max_stale'));

@@ -1,0 +1,44 @@
+/** What the cluster's own endpoints need, and the figures they share. */
+import type { Authorizer } from '../acl/types.js';
+import type { ClusterNode, NodeStatus, PeerStatus } from '../node/types.js';
+import type { Service } from '../service/types.js';
+import type { ApiRequest } from './types.js';
+
+export interface ClusterParts {
+  readonly service: Service;
+  readonly node: ClusterNode;
+  readonly datacenter: string;
+  readonly version: string;
+  /** The settings in force, secrets hidden. */
+  readonly settings: Readonly<Record<string, unknown>>;
+  readonly metrics: {
+    prometheus(): Promise<string>;
+    json(): Promise<unknown>;
+  };
+}
+
+/** Lets the request pass only with a right; throws 403. */
+export async function mustHave(
+  { service }: ClusterParts,
+  request: ApiRequest,
+  resource: Parameters<Authorizer['denial']>[0],
+  access: Parameters<Authorizer['denial']>[1],
+  segment?: string,
+): Promise<void> {
+  await service.permit(request.caller, request.timeoutMs, (authorizer) =>
+    authorizer.denial(resource, access, segment),
+  );
+}
+
+/** The address another member is reached at: host and port apart. */
+export function splitAddress(address: string): { host: string; port: number } {
+  const colon = address.lastIndexOf(':');
+  return { host: address.slice(0, colon), port: Number(address.slice(colon + 1)) };
+}
+
+/** Whether a member counts as alive: the leader's word, or what this node knows by itself. */
+export function isAlive(status: NodeStatus, peer: PeerStatus): boolean {
+  if (peer.id === status.id) return true;
+  if (peer.leader) return status.leaderId === peer.id;
+  return peer.healthy ?? true;
+}
