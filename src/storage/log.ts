@@ -1,6 +1,7 @@
 /**
- * The Raft log on disk: a LevelDB of its own, one synced batch per call, in order. What was appended is visible at once
- * through the memory window; `done` is called when it is durable. The first write that fails is reported once and is never
+ * The Raft log on disk: a LevelDB of its own, synced batches in order. What was appended is visible at once through the
+ * memory window; `done` is called when it is durable. What is handed over while a batch is synced is written together
+ * by the next one. The first write that fails is reported once and is never
  * tried again: after a failed fsync nobody knows what is on disk. (It has the shape of the node's LogPort.)
  *
  * On opening every record is read. A torn tail (records at the very end that were never reported done) is cut and
@@ -21,6 +22,8 @@ import type { Marks, Witness } from './witness.js';
 
 /** How often the witness is told how far the log is synced. It only narrows what rot could go unnoticed. */
 const WITNESS_EVERY_MS = 1000;
+/** Operations that may be written as one batch: bounds the wait of the first of them. */
+const GROUP_OPERATIONS = 10_000;
 /** Keys dropped at a time when the log is cut: bounds the time one step holds LevelDB. */
 const CLEAR_STEP = 2000;
 
@@ -39,6 +42,18 @@ interface Job {
   readonly upTo: Index;
   readonly change: Change;
   readonly done: () => void;
+}
+
+/** Changes that follow each other as one: LevelDB does the operations of a batch in order. */
+function merge(changes: readonly Change[]): Change {
+  if (changes.length === 1) return changes[0]!;
+  const lowest = changes.reduce((low, change) => Math.min(low, change.lowerTo ?? low), Infinity);
+  return {
+    operations: changes.flatMap((change) => change.operations),
+    lowerTo: lowest,
+    marks: changes.at(-1)!.marks,
+    urgent: changes.some((change) => change.urgent),
+  };
 }
 
 /** Opens (or makes) the log in `dir`. Throws StorageError: locked, failed, or damaged (the hard state, in both copies). */
@@ -298,24 +313,37 @@ export class LevelLog {
   }
 
   private async drain(): Promise<void> {
-    for (let job = this.jobs[0]; job !== undefined; job = this.jobs[0]) {
+    while (this.jobs.length > 0) {
+      const group = this.takeGroup();
       try {
-        await this.write(job.change);
+        await this.write(merge(group.map((job) => job.change)));
       } catch (error) {
         this.fail(error);
         break;
       }
-      this.jobs.shift();
-      this.settle(job);
-      job.done();
+      this.settle(group);
+      for (const job of group) job.done();
     }
     this.running = undefined;
   }
 
-  /** After a job: what it wrote may leave the memory, unless a later job is about to replace it. */
-  private settle(job: Job): void {
-    if (job.from !== Infinity) {
-      this.written = this.jobs.reduce((low, later) => Math.min(low, later.from - 1), job.upTo);
+  /** What has gathered while the last batch was synced, as far as it may stand in one batch. */
+  private takeGroup(): Job[] {
+    let operations = 0;
+    const ends = this.jobs.findIndex((job, i) => {
+      operations += job.change.operations.length;
+      const alone = job.change.dropAbove !== undefined;
+      return i > 0 && (alone || operations > GROUP_OPERATIONS);
+    });
+    const first = this.jobs[0]!.change.dropAbove !== undefined ? 1 : this.jobs.length;
+    return this.jobs.splice(0, Math.min(first, ends < 0 ? first : ends));
+  }
+
+  /** After a batch: what it wrote may leave the memory, unless a later job is about to replace it. */
+  private settle(group: readonly Job[]): void {
+    const last = group.findLast((job) => job.from !== Infinity);
+    if (last !== undefined) {
+      this.written = this.jobs.reduce((low, later) => Math.min(low, later.from - 1), last.upTo);
     }
     this.window.evict(this.written);
   }

@@ -37,7 +37,7 @@ export function sumOf(key: string, stored: string): number | undefined {
 }
 
 /** The value of a stored record; undefined when it is damaged. */
-export function valueOf(key: string, stored: string): string | undefined {
+export function contentOf(key: string, stored: string): string | undefined {
   return sumOf(key, stored) === undefined ? undefined : stored.slice(SUM_DIGITS);
 }
 

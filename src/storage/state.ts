@@ -19,6 +19,7 @@ import { type Directory, keysWith, wellFormed } from './directory.js';
 import { rootMessage, StorageError } from './errors.js';
 import { LevelInstallation, type Operation } from './install.js';
 import {
+  contentOf,
   loadState,
   POINTER,
   pointerValue,
@@ -27,7 +28,6 @@ import {
   ringKey,
   type StateDatabase,
   storedValue,
-  valueOf,
 } from './state-load.js';
 import type { DurableState, Installation } from './types.js';
 
@@ -286,7 +286,7 @@ export class LevelState implements DurableState {
       throw this.fail(error);
     }
     if (stored === undefined) return undefined;
-    const value = valueOf(key, stored);
+    const value = contentOf(key, stored);
     if (value === undefined) throw this.unreadable(key);
     return value;
   }
