@@ -19,13 +19,20 @@ export interface LogPort extends LogView {
   hardState(): HardState;
   /**
    * Stores hard state and entries in one synced batch. Entries replace everything from `entries[0].index` on. The view
-   * shows them at once; `done` is called when they are durable. Calls complete in order.
+   * shows them at once; `done` is called when they are durable, never before this call has returned. Calls complete in
+   * order. What is handed over while a sync runs is written together by the next one (group commit).
    */
   append(batch: { hardState?: HardState; entries: readonly Entry[] }, done: () => void): void;
   /** Drops entries up to `index`, after the state is durable beyond it (the implementation does not check that). */
   compact(meta: SnapshotMeta, done: () => void): void;
   /** Replaces the whole log by a snapshot's position (after an installed snapshot). */
   reset(meta: SnapshotMeta, hardState: HardState, done: () => void): void;
+  /**
+   * Set on a node that has lost entries it may have acknowledged: it must neither vote nor campaign until it holds a
+   * committed entry of a term above `term`, or has applied `index`. Then the driver lifts it.
+   */
+  bar?(): { readonly index: Index; readonly term: Term } | undefined;
+  liftBar?(done: () => void): void;
 }
 
 /** An answer to a peer's request. */
@@ -34,12 +41,15 @@ export type Reply = (payload: Uint8Array) => void;
 /** The network. Sending may lose, delay or repeat; it never throws and never blocks. */
 export interface WirePort {
   send(message: Message): void;
-  /** Ask a peer something outside Raft (forwarded write, read barrier, join). `done` gets undefined when the peer cannot answer. */
+  /**
+   * Ask a peer something outside Raft (forwarded write, read barrier, join). `done` gets undefined when the peer did not
+   * answer in time; `'unsent'` with it when the question certainly never reached the peer.
+   */
   request(
     to: NodeId,
     payload: Uint8Array,
     timeoutMs: number,
-    done: (answer: Uint8Array | undefined) => void,
+    done: (answer: Uint8Array | undefined, fate?: 'unsent') => void,
   ): void;
   /** Sends the state as of `meta` in chunks, at a lower priority than messages. */
   sendSnapshot(to: NodeId, message: Message, done: (ok: boolean) => void): void;
@@ -55,6 +65,10 @@ export interface MachinePort {
   apply(entries: readonly Entry[]): readonly (Result | undefined)[];
   /** Calls done when all that was applied so far is durable. */
   flush(done: (index: Index, term: Term) => void): void;
+  /** The remembered result of a request that was applied (see Proposal). */
+  remembered(id: string): Result | undefined;
+  /** Calls `listener` within each `apply`, after its commits, with the state keys that changed. */
+  onChanged(listener: (keys: readonly string[]) => void): void;
 }
 
 export interface ClockPort {

@@ -1,0 +1,104 @@
+/**
+ * Do the members hold the same state? The leader compares checksums at equal indexes now and then. Whose state differs
+ * from the majority's is told so and stops serving; where too few can be compared, that is counted, never taken for a yes.
+ */
+import type { Index, NodeId } from '../raft/types.js';
+import { type Answer, decodeAnswer, encodeAsk, type Sums } from './asks.js';
+import type { WirePort } from './ports.js';
+
+/** Where the checksums come from (the state machine). */
+export interface ChecksumPort {
+  /** The sums at an index that every member passes through; without `index` the newest such. */
+  checkpoint(index?: Index): { readonly index: Index; readonly sums: Sums } | undefined;
+  /** The sums of the present state. */
+  checksum(): { readonly index: Index; readonly sums: Sums };
+}
+
+export interface AgreementParts {
+  readonly id: NodeId;
+  readonly wire: WirePort;
+  readonly checksums: ChecksumPort;
+  readonly peers: () => readonly NodeId[];
+  readonly timeoutMs: number;
+  /** This node's state differs from the majority's. */
+  readonly differs: (index: Index, table: string) => void;
+}
+
+export class Agreement {
+  /** Comparisons that came to an end, members that could not be compared in them, members that differed. */
+  readonly stats = { rounds: 0, incomparable: 0, differing: 0 };
+  readonly #parts: AgreementParts;
+  #compared: Index = 0;
+  #running = false;
+
+  constructor(parts: AgreementParts) {
+    this.#parts = parts;
+  }
+
+  /** Answers a leader. */
+  answer(index: Index): Answer {
+    const { checksums } = this.#parts;
+    const present = checksums.checksum();
+    const found = present.index === index ? present : checksums.checkpoint(index);
+    return found === undefined ? { type: 'retry' } : { type: 'sums', ...found };
+  }
+
+  /** Compares once, if there is something new to compare; called on the leader. */
+  compare(): void {
+    const { checksums, wire, timeoutMs, id } = this.#parts;
+    const peers = this.#parts.peers().filter((peer) => peer !== id);
+    if (this.#running || peers.length === 0) return;
+    const checkpoint = checksums.checkpoint();
+    const own =
+      checkpoint !== undefined && checkpoint.index > this.#compared
+        ? checkpoint
+        : checksums.checksum();
+    if (own.index <= this.#compared) return;
+    this.#running = true;
+    const sums = new Map<NodeId, Sums>([[id, own.sums]]);
+    let missing = peers.length;
+    for (const peer of peers) {
+      wire.request(peer, encodeAsk({ type: 'sums', index: own.index }), timeoutMs, (bytes) => {
+        const answer = bytes === undefined ? undefined : decodeAnswer(bytes);
+        if (answer?.type === 'sums' && answer.index === own.index) sums.set(peer, answer.sums);
+        missing -= 1;
+        if (missing === 0) this.#judge(own.index, sums, peers.length + 1);
+      });
+    }
+  }
+
+  #judge(index: Index, sums: ReadonlyMap<NodeId, Sums>, members: number): void {
+    this.#running = false;
+    this.stats.rounds += 1;
+    this.stats.incomparable += members - sums.size;
+    if (sums.size === members) this.#compared = index;
+    const right =
+      majority(sums, members) ?? (sums.size === members ? sums.get(this.#parts.id) : undefined);
+    if (right === undefined) return;
+    for (const [id, theirs] of sums) {
+      const table = differingTable(right, theirs);
+      if (table === undefined) continue;
+      this.stats.differing += 1;
+      if (id === this.#parts.id) this.#parts.differs(index, table);
+      else {
+        const verdict = encodeAsk({ type: 'differs', index, table });
+        this.#parts.wire.request(id, verdict, this.#parts.timeoutMs, () => {});
+      }
+    }
+  }
+}
+
+/** The sums that more than half of all members have. */
+function majority(sums: ReadonlyMap<NodeId, Sums>, members: number): Sums | undefined {
+  const all = [...sums.values()];
+  return all.find(
+    (mine) =>
+      all.filter((theirs) => differingTable(mine, theirs) === undefined).length > members / 2,
+  );
+}
+
+/** The first table in which two states differ. */
+export function differingTable(a: Sums, b: Sums): string | undefined {
+  const tables = [...new Set([...Object.keys(a), ...Object.keys(b)])].sort();
+  return tables.find((table) => a[table] !== b[table]);
+}

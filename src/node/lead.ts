@@ -1,0 +1,178 @@
+/**
+ * The leader's side of a write: once this leader's own first entry is applied, is the caller allowed to, against the
+ * applied state; then propose; then wait until it is applied. A request id that is on its way or was applied already is
+ * joined, not proposed again.
+ */
+import { type Refusal, refusal } from '../errors.js';
+import type { Index, RoleChange, Term } from '../raft/types.js';
+import { decodeProposal } from '../state/proposal.js';
+import type { Command, Proposal, Result, View } from '../state/types.js';
+import type { AppliedWaiters } from './applied.js';
+import type { Driver } from './driver.js';
+import type { MachinePort } from './ports.js';
+import type { Outcome } from './proposals.js';
+import type { Gate } from './types.js';
+
+/** What became of one attempt at this node. Only `unknown` leaves something that may still happen. */
+export type Attempt =
+  | { readonly type: 'applied'; readonly result: Result }
+  | { readonly type: 'refused'; readonly refusal: Refusal }
+  | { readonly type: 'retry' }
+  | { readonly type: 'unknown' };
+
+export interface LeadParts {
+  readonly driver: Driver;
+  readonly machine: MachinePort;
+  readonly applied: AppliedWaiters;
+  readonly view: View;
+  readonly gate: Gate;
+  /** Why this node takes no such command at present (disk at its reserve, state differs, stopping). */
+  readonly closedFor: (command: Command) => Refusal | undefined;
+  /** Proposals whose fate is open, beyond which writes are refused. */
+  readonly pendingMax: number;
+}
+
+export interface LeadWrite {
+  readonly tokenKey: string | null;
+  readonly data: Uint8Array;
+}
+
+type Done = (attempt: Attempt) => void;
+
+export class Lead {
+  readonly #parts: LeadParts;
+  /** Those who wait for a proposal, by request id. */
+  readonly #running = new Map<string, Done[]>();
+  /** The leader's term, and the index of its first entry; undefined when this node does not lead. */
+  #leads: { readonly term: Term; readonly firstIndex: Index } | undefined;
+  /** Writes that wait for that entry to be applied. */
+  #unready: Done[] = [];
+
+  constructor(parts: LeadParts) {
+    this.#parts = parts;
+  }
+
+  /** A new leader knows what was acknowledged before it only once its own first entry is applied (§6.4). */
+  role(change: RoleChange): void {
+    if (change.role === 'leader') {
+      if (this.#leads?.term === change.term) return;
+      this.#leads = { term: change.term, firstIndex: this.#parts.driver.status().lastIndex };
+    } else {
+      this.#leads = undefined;
+    }
+    for (const done of this.#unready.splice(0)) done({ type: 'retry' });
+  }
+
+  /** Ends what has not been proposed; what has is open. */
+  stop(): void {
+    for (const done of this.#unready.splice(0)) done({ type: 'retry' });
+    for (const waiting of this.#running.values())
+      for (const done of waiting) done({ type: 'unknown' });
+    this.#running.clear();
+  }
+
+  write({ tokenKey, data }: LeadWrite, done: Done): void {
+    const proposal = tryDecode(data);
+    if (proposal === undefined) {
+      const why = refusal('invalid', 'The forwarded write could not be decoded');
+      done({ type: 'refused', refusal: why });
+      return;
+    }
+    this.#whenReady(done, () => this.#decide(proposal, { tokenKey, data }, done));
+  }
+
+  #whenReady(done: Done, run: () => void): void {
+    if (this.#leads === undefined) {
+      done({ type: 'retry' });
+      return;
+    }
+    const { firstIndex } = this.#leads;
+    if (this.#parts.machine.appliedIndex() >= firstIndex) {
+      run();
+      return;
+    }
+    this.#unready.push(done);
+    this.#parts.applied.when(firstIndex, () => {
+      const at = this.#unready.indexOf(done);
+      if (at < 0) return;
+      this.#unready.splice(at, 1);
+      run();
+    });
+  }
+
+  #decide(proposal: Proposal, write: LeadWrite, done: Done): void {
+    const result = this.#parts.machine.remembered(proposal.id);
+    if (result !== undefined) {
+      done({ type: 'applied', result });
+      return;
+    }
+    const running = this.#running.get(proposal.id);
+    if (running !== undefined) {
+      running.push(done);
+      return;
+    }
+    const closed = this.#parts.closedFor(proposal.command);
+    if (closed !== undefined) done({ type: 'refused', refusal: closed });
+    else if (this.#parts.driver.pending >= this.#parts.pendingMax) done(overloaded());
+    else if (this.#gate(proposal, write) === undefined) this.#propose(proposal, write, done);
+    else this.#askAgain(proposal, write, done);
+  }
+
+  #gate({ command }: Proposal, { tokenKey }: LeadWrite): Refusal | undefined {
+    return this.#parts.gate(this.#parts.view, tokenKey, command);
+  }
+
+  /**
+   * The gate refused. A leader that was deposed without knowing would refuse by an old state; so a refusal counts only
+   * behind a read barrier. (A permission by an old state does no harm: such a leader commits nothing.)
+   */
+  #askAgain(proposal: Proposal, write: LeadWrite, done: Done): void {
+    this.#parts.driver.read('lease', (index) => {
+      if (index === undefined) {
+        done({ type: 'retry' });
+        return;
+      }
+      this.#parts.applied.when(index, () => {
+        const refused = this.#gate(proposal, write);
+        if (refused === undefined) this.#propose(proposal, write, done);
+        else done({ type: 'refused', refusal: refused });
+      });
+    });
+  }
+
+  #propose(proposal: Proposal, write: LeadWrite, done: Done): void {
+    const waiting = [done];
+    this.#running.set(proposal.id, waiting);
+    this.#parts.driver.propose(write.data, (outcome) => {
+      this.#running.delete(proposal.id);
+      const attempt = attemptOf(outcome);
+      for (const each of waiting) each(attempt);
+    });
+  }
+}
+
+function attemptOf(outcome: Outcome): Attempt {
+  switch (outcome.kind) {
+    case 'applied':
+      if (outcome.result === undefined) throw new Error(`no result at index ${outcome.index}`);
+      return { type: 'applied', result: outcome.result };
+    case 'unknown':
+      return { type: 'unknown' };
+    case 'dropped':
+      return outcome.reason === 'overloaded' ? overloaded() : { type: 'retry' };
+  }
+}
+
+function overloaded(): Attempt {
+  const why = refusal('too_many', 'Too many writes are on their way; try again later');
+  return { type: 'refused', refusal: why };
+}
+
+/** What a peer forwards is not committed: if it cannot be read it is refused, and the node goes on. */
+function tryDecode(data: Uint8Array): Proposal | undefined {
+  try {
+    return decodeProposal(data);
+  } catch {
+    return undefined;
+  }
+}

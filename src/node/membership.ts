@@ -1,0 +1,143 @@
+/**
+ * Changes of the membership, on the leader: one server at a time (§4.1). A new server is a learner first (§4.2.1) and
+ * becomes a voter once it has caught up. Nobody is ever removed unless somebody asked for it.
+ */
+import { type Refusal, refusal } from '../errors.js';
+import type { Configuration, Index, Member, NodeId } from '../raft/types.js';
+import type { Answer, ServerFacts } from './asks.js';
+import type { Driver } from './driver.js';
+
+type Done = (answer: Answer) => void;
+
+export interface MembershipParts {
+  readonly id: NodeId;
+  readonly driver: Driver;
+  /** A learner is promoted when it is no more than this many entries behind. */
+  readonly promoteLagMax: number;
+  /** Milliseconds without an answer after which a server does not count as caught up. */
+  readonly contactMsMax: number;
+}
+
+/** How far a handed-over leadership may take, in ticks, before it counts as failed. */
+const TRANSFER_TICKS = 60;
+
+export class Membership {
+  readonly #parts: MembershipParts;
+  #changing = false;
+  #transfers: { readonly done: Done; ticksLeft: number }[] = [];
+
+  constructor(parts: MembershipParts) {
+    this.#parts = parts;
+  }
+
+  /** Adds a server as a learner; one that is a member already gets its name and address renewed. */
+  add(server: ServerFacts, done: Done): void {
+    const { members } = this.#configuration();
+    const present = members.find(({ id }) => id === server.id);
+    const holder = members.find(
+      ({ address, id }) => address === server.address && id !== server.id,
+    );
+    if (holder !== undefined) {
+      done(refused('conflict', `The address ${server.address} belongs to the server ${holder.id}`));
+      return;
+    }
+    const next: Member = { ...server, voter: present?.voter ?? false };
+    if (present !== undefined && sameMember(present, next)) {
+      done({ type: 'done' });
+      return;
+    }
+    this.#change([...members.filter(({ id }) => id !== server.id), next], done);
+  }
+
+  remove(id: NodeId, done: Done): void {
+    const { members } = this.#configuration();
+    const left = members.filter((member) => member.id !== id);
+    if (left.length === members.length) {
+      done(refused('not_found', `No server with id "${id}" in the cluster`));
+    } else if (!left.some(({ voter }) => voter)) {
+      done(refused('conflict', 'The last voting server cannot be removed'));
+    } else {
+      this.#change(left, done);
+    }
+  }
+
+  /** Hands leadership over; done when this node no longer leads. */
+  transfer(to: NodeId | null, done: Done): void {
+    const { id, driver } = this.#parts;
+    const voters = this.#configuration().members.filter(({ voter }) => voter);
+    if (driver.role.role !== 'leader') return done({ type: 'retry' });
+    if (to !== null && !voters.some((member) => member.id === to)) {
+      return done(refused('not_found', `No voting server with id "${to}" in the cluster`));
+    }
+    if (to === id) return done({ type: 'done' });
+    if (voters.every((member) => member.id === id)) {
+      return done(refused('conflict', 'There is no other voting server to hand leadership to'));
+    }
+    this.#transfers.push({ done, ticksLeft: TRANSFER_TICKS });
+    driver.transfer(to ?? undefined);
+  }
+
+  role(): void {
+    if (this.#parts.driver.role.role === 'leader') return;
+    for (const { done } of this.#transfers.splice(0)) done({ type: 'done' });
+  }
+
+  tick(now: number): void {
+    for (const transfer of [...this.#transfers]) {
+      transfer.ticksLeft -= 1;
+      if (transfer.ticksLeft > 0) continue;
+      this.#transfers.splice(this.#transfers.indexOf(transfer), 1);
+      transfer.done(refused('unavailable', 'Leadership could not be handed over in time'));
+    }
+    this.#promote(now);
+  }
+
+  /** Promotes a learner that has caught up: the next one follows once this change is committed. */
+  #promote(now: number): void {
+    const { driver, promoteLagMax, contactMsMax } = this.#parts;
+    if (driver.role.role !== 'leader' || this.#changing) return;
+    const { members } = this.#configuration();
+    if (members.every(({ voter }) => voter)) return;
+    const { progress, commit } = driver.status();
+    const isCaughtUp = (match: Index, lastContact: number): boolean =>
+      match > 0 && commit - match <= promoteLagMax && now - lastContact <= contactMsMax;
+    const learner = members.find(({ id, voter }) => {
+      if (voter) return false;
+      const of = progress.find((each) => each.id === id);
+      return of !== undefined && isCaughtUp(of.match, of.lastContact);
+    });
+    if (learner === undefined) return;
+    const promoted = members.map((member) =>
+      member === learner ? { ...member, voter: true } : member,
+    );
+    this.#change(promoted, () => {});
+  }
+
+  #change(members: readonly Member[], done: Done): void {
+    const { driver } = this.#parts;
+    if (driver.role.role !== 'leader') return done({ type: 'retry' });
+    if (this.#changing) {
+      return done(refused('conflict', 'Another change of the cluster is under way; try again'));
+    }
+    this.#changing = true;
+    driver.changeConfiguration({ members }, (outcome) => {
+      this.#changing = false;
+      if (outcome.kind === 'applied') done({ type: 'done' });
+      else if (outcome.kind === 'unknown') done({ type: 'unknown' });
+      else if (outcome.reason === 'not_leader') done({ type: 'retry' });
+      else done(refused('conflict', `The change of the cluster was not taken (${outcome.reason})`));
+    });
+  }
+
+  #configuration(): Configuration {
+    return this.#parts.driver.status().configuration;
+  }
+}
+
+const refused = (code: Refusal['code'], message: string): Answer => ({
+  type: 'refused',
+  refusal: refusal(code, message),
+});
+
+const sameMember = (a: Member, b: Member): boolean =>
+  a.id === b.id && a.name === b.name && a.address === b.address && a.voter === b.voter;

@@ -1,0 +1,361 @@
+/**
+ * One member of the cluster, whole but for its ports: the driver and everything that stands around it. Completions are
+ * calls; there are no promises, timers or chance in here, so the simulation runs it as it is.
+ */
+import { type Refusal, refusal } from '../errors.js';
+import type {
+  Configuration,
+  Entry,
+  Index,
+  Message,
+  NodeId,
+  RaftCore,
+  RoleChange,
+  SnapshotMeta,
+} from '../raft/types.js';
+import type { Command, View } from '../state/types.js';
+import { Agreement, type ChecksumPort } from './agreement.js';
+import { AppliedWaiters } from './applied.js';
+import { type Answer, type Ask, decodeAnswer, decodeAsk, encodeAnswer, encodeAsk } from './asks.js';
+import { type BarrierMode, Barriers } from './barriers.js';
+import { Deadlines } from './deadlines.js';
+import { Driver, type DriverLimits } from './driver.js';
+import { Forward, noLeader, type WriteDone } from './forward.js';
+import { Lead } from './lead.js';
+import { Membership } from './membership.js';
+import type { ClockPort, LogPort, MachinePort, Reply, WirePort } from './ports.js';
+import { type CutLimits, Positions } from './positions.js';
+import type { Gate, WriteRequest } from './types.js';
+import { Watches } from './watches.js';
+
+export interface ReplicaLimits extends DriverLimits, CutLimits {
+  /** Proposals of this leader whose fate is open; writes held by this node. More are refused as too_many. */
+  readonly pendingMax: number;
+  readonly heldMax: number;
+  /** Milliseconds until something that failed without a change of leader is tried again. */
+  readonly retryMs: number;
+  /** Milliseconds for a question to a peer that has no deadline of its own. */
+  readonly askMs: number;
+  /** Ticks between comparisons of the members' checksums; 0: never. */
+  readonly compareTicks: number;
+  /** A learner is promoted when it is at most so many entries behind. */
+  readonly promoteLagMax: number;
+}
+
+export interface ReplicaParts {
+  readonly id: NodeId;
+  readonly core: RaftCore;
+  readonly log: LogPort;
+  readonly wire: WirePort;
+  readonly machine: MachinePort & Partial<ChecksumPort>;
+  readonly clock: ClockPort;
+  /** The applied state of this node. */
+  readonly view: View;
+  readonly gate: Gate;
+  readonly newId: () => string;
+  readonly limits: ReplicaLimits;
+  /** Why this node takes no such command at present, besides its own faults (disk at its reserve). */
+  readonly closedFor?: (command: Command) => Refusal | undefined;
+  readonly onRole?: (change: RoleChange) => void;
+}
+
+export class Replica {
+  readonly driver: Driver;
+  readonly watches: Watches;
+  readonly deadlines: Deadlines;
+  readonly positions: Positions;
+  readonly agreement: Agreement | undefined;
+  readonly forward: Forward;
+  readonly membership: Membership;
+  readonly #parts: ReplicaParts;
+  readonly #applied: AppliedWaiters;
+  readonly #barriers: Barriers;
+  readonly #lead: Lead;
+  #fault: string | undefined;
+  #ticks = 0;
+  #cutting = false;
+  /** Positions of snapshots on their way to followers: the log is not cut beyond them. */
+  readonly #snapshotsOut = new Set<SnapshotMeta>();
+  #cancelRetry: (() => void) | undefined;
+
+  constructor(parts: ReplicaParts) {
+    const { core, log, wire, machine, clock, limits, id } = parts;
+    this.#parts = parts;
+    this.watches = new Watches(clock);
+    this.deadlines = new Deadlines(clock);
+    this.positions = new Positions(log, machine.appliedIndex());
+    const applied = new AppliedWaiters(() => machine.appliedIndex());
+    this.#applied = applied;
+    const driver = new Driver({ core, log, wire, machine, clock, limits, events: this.#events() });
+    this.driver = driver;
+    driver.barred = log.bar?.() !== undefined;
+    this.#lead = new Lead({
+      ...parts,
+      ...{ driver, applied, pendingMax: limits.pendingMax },
+      closedFor: (command) => this.closed() ?? parts.closedFor?.(command),
+    });
+    const retryLater = (): void => this.#retryLater();
+    this.forward = new Forward({
+      ...{ id, wire, clock, deadlines: this.deadlines, applied, lead: this.#lead, retryLater },
+      appliedIndex: () => machine.appliedIndex(),
+      role: () => driver.role,
+      newId: parts.newId,
+      heldMax: limits.heldMax,
+    });
+    this.#barriers = new Barriers({
+      ...{ applied, deadlines: this.deadlines, retryLater, wake: () => driver.wake() },
+      ask: (mode, done) => this.#askIndex(mode, done),
+    });
+    const contactMsMax = limits.askMs;
+    this.membership = new Membership({
+      ...{ id, driver, promoteLagMax: limits.promoteLagMax, contactMsMax },
+    });
+    this.agreement = this.#agreement();
+    machine.onChanged((keys) => this.watches.changed(keys));
+  }
+
+  start(): void {
+    this.#parts.wire.setMembers(this.driver.status().configuration.members);
+    this.driver.start();
+  }
+
+  /** Ends everything that is held, then the loop. */
+  stop(): void {
+    this.#fault ??= 'the server is stopping';
+    this.#lead.stop();
+    this.forward.stop();
+    this.#barriers.stop();
+    this.watches.wakeAll();
+    this.#cancelRetry?.();
+    this.driver.stop();
+  }
+
+  /** Why this node does not serve, if it does not. */
+  get fault(): string | undefined {
+    return this.#fault;
+  }
+
+  /** This node stops serving; it goes on following, and hands leadership over. */
+  fail(why: string): void {
+    this.#fault ??= why;
+    this.watches.wakeAll();
+    if (this.driver.role.role === 'leader') this.driver.transfer();
+  }
+
+  /** The refusal of a node that does not serve. */
+  closed(): Refusal | undefined {
+    return this.#fault === undefined
+      ? undefined
+      : refusal('unavailable', `This server does not serve: ${this.#fault}`);
+  }
+
+  write(request: WriteRequest, done: WriteDone): void {
+    const closed = this.closed() ?? this.#parts.closedFor?.(request.command);
+    if (closed === undefined) this.forward.write(request, done);
+    else done({ refusal: closed });
+  }
+
+  /** `done` gets undefined when this node has applied everything acknowledged before the call. */
+  barrier(mode: BarrierMode, timeoutMs: number, done: (why?: Refusal) => void): void {
+    const closed = this.closed();
+    if (closed !== undefined) return done(closed);
+    const deadlineMs = this.#parts.clock.now() + timeoutMs;
+    this.#barriers.wait(mode, deadlineMs, (passed) =>
+      passed ? done() : done(this.closed() ?? noLeader()),
+    );
+  }
+
+  watch(keys: readonly string[], wake: () => void): () => void {
+    return this.watches.watch(keys, wake);
+  }
+
+  /** Asks whoever leads for a change of the membership. Such a question is asked once, not repeated. */
+  administer(ask: Ask, timeoutMs: number, done: (answer: Answer) => void): void {
+    const { leader } = this.driver.role;
+    const { id, wire } = this.#parts;
+    if (leader === null) return done({ type: 'refused', refusal: noLeader() });
+    if (leader === id) return this.#answer(ask, done);
+    wire.request(leader, encodeAsk(ask), timeoutMs, (bytes, fate) => {
+      const answer = bytes === undefined ? undefined : decodeAnswer(bytes);
+      done(answer ?? { type: fate === 'unsent' ? 'retry' : 'unknown' });
+    });
+  }
+
+  receive(message: Message): void {
+    this.driver.receive(message);
+  }
+
+  /** Answers a peer's question. */
+  asked(payload: Uint8Array, reply: Reply): void {
+    const ask = decodeAsk(payload);
+    if (ask === undefined) {
+      const why = refusal('invalid', 'The question could not be decoded');
+      reply(encodeAnswer({ type: 'refused', refusal: why }));
+      return;
+    }
+    this.#answer(ask, (answer) => reply(encodeAnswer(answer)));
+  }
+
+  /** A snapshot was switched in, durably: log and machine stand at `meta`. */
+  installed(meta: SnapshotMeta, from: NodeId): void {
+    this.positions.restart(meta.index);
+    this.driver.installed(meta, from);
+    this.watches.wakeAll();
+    this.driver.barred = this.#parts.log.bar?.() !== undefined;
+    this.driver.resumeApply();
+  }
+
+  #events(): ConstructorParameters<typeof Driver>[0]['events'] {
+    return {
+      gather: () => this.#barriers.gather(),
+      role: (change) => this.#roleChanged(change),
+      configuration: ({ members }) => this.#parts.wire.setMembers(members),
+      applied: (index, entries) => this.#hasApplied(index, entries),
+      sendSnapshot: (to, message) => this.#sendSnapshot(to, message),
+      tick: (now) => this.#tick(now),
+    };
+  }
+
+  #roleChanged(change: RoleChange): void {
+    this.#lead.role(change);
+    this.forward.role();
+    this.#barriers.retry(true);
+    this.membership.role();
+    this.#parts.onRole?.(change);
+    if (change.role === 'leader' && this.#fault !== undefined) this.driver.transfer();
+  }
+
+  #hasApplied(index: Index, entries: readonly Entry[]): void {
+    this.positions.advance(entries);
+    this.#applied.reached(index);
+    for (const entry of entries) if (entry.kind === 'configuration') this.#checkMember(entry);
+    this.#liftBar(index);
+  }
+
+  /** A server that was removed says so. One that has yet to be added, or was added again, is not removed. */
+  #checkMember({ index, configuration }: Entry & { kind: 'configuration' }): void {
+    const holds = ({ members }: Configuration): boolean =>
+      members.some(({ id }) => id === this.#parts.id);
+    const wasMember = holds(this.positions.configurationAt(index - 1));
+    const isMember = holds(this.driver.status().configuration);
+    if (wasMember && !holds(configuration) && !isMember)
+      this.fail('it was removed from the cluster');
+  }
+
+  /** See LogPort.bar: what may have been acknowledged is here again. */
+  #liftBar(applied: Index): void {
+    const { log } = this.#parts;
+    const bar = log.bar?.();
+    if (bar === undefined || log.liftBar === undefined) return;
+    if (applied < bar.index && (log.term(applied) ?? 0) <= bar.term) return;
+    log.liftBar(() => {
+      this.driver.barred = log.bar?.() !== undefined;
+    });
+  }
+
+  #tick(now: number): void {
+    this.membership.tick(now);
+    this.#ticks += 1;
+    const { compareTicks } = this.#parts.limits;
+    if (
+      compareTicks > 0 &&
+      this.#ticks % compareTicks === 0 &&
+      this.driver.role.role === 'leader'
+    ) {
+      this.agreement?.compare();
+    }
+    this.#cut();
+  }
+
+  /** Cuts the log where nobody needs it, after the state is durable beyond the cut. */
+  #cut(): void {
+    if (this.#cutting) return;
+    const needed = Math.min(...[...this.#snapshotsOut].map(({ index }) => index), Infinity);
+    const meta = this.positions.cut(this.#parts.limits, needed);
+    if (meta === undefined) return;
+    const { machine, log } = this.#parts;
+    this.#cutting = true;
+    machine.flush((durable) => {
+      const first = log.firstIndex();
+      // Between then and now a snapshot may have taken the log's place.
+      if (durable < meta.index || meta.index < first || log.term(meta.index) !== meta.term) {
+        this.#cutting = false;
+        return;
+      }
+      log.compact(meta, () => {
+        this.#cutting = false;
+      });
+      this.positions.forget(meta.index);
+    });
+  }
+
+  /** The position is that of the state as it is now, which is what will be sent. */
+  #sendSnapshot(to: NodeId, message: Message): void {
+    const meta = this.positions.meta();
+    if (message.type !== 'snapshot' || meta === undefined)
+      return this.driver.snapshotSent(to, false);
+    this.#snapshotsOut.add(meta);
+    this.#parts.wire.sendSnapshot(to, { ...message, meta }, (ok) => {
+      this.#snapshotsOut.delete(meta);
+      this.driver.snapshotSent(to, ok);
+    });
+  }
+
+  #retryLater(): void {
+    this.#cancelRetry ??= this.#parts.clock.after(this.#parts.limits.retryMs, () => {
+      this.#cancelRetry = undefined;
+      this.forward.retry();
+      this.#barriers.retry(false);
+    });
+  }
+
+  /** A barrier's index: from the core when this node leads, else from the leader. */
+  #askIndex(mode: BarrierMode, done: (index: Index | undefined) => void): void {
+    const { leader } = this.driver.role;
+    const { id, wire, limits } = this.#parts;
+    if (leader === null) return done(undefined);
+    if (leader === id) return this.driver.read(mode === 'default' ? 'lease' : 'quorum', done);
+    wire.request(leader, encodeAsk({ type: 'read', mode }), limits.askMs, (bytes) => {
+      const answer = bytes === undefined ? undefined : decodeAnswer(bytes);
+      done(answer?.type === 'index' ? answer.index : undefined);
+    });
+  }
+
+  #answer(ask: Ask, done: (answer: Answer) => void): void {
+    switch (ask.type) {
+      case 'write':
+        return this.#lead.write(ask, done);
+      case 'read':
+        return this.driver.read(ask.mode === 'default' ? 'lease' : 'quorum', (index) =>
+          done(index === undefined ? { type: 'retry' } : { type: 'index', index }),
+        );
+      case 'add':
+        return this.membership.add(ask.server, done);
+      case 'remove':
+        return this.membership.remove(ask.id, done);
+      case 'transfer':
+        return this.membership.transfer(ask.to, done);
+      case 'sums':
+        return done(this.agreement?.answer(ask.index) ?? { type: 'retry' });
+      case 'differs':
+        this.#differs(ask.index, ask.table);
+        return done({ type: 'done' });
+    }
+  }
+
+  #agreement(): Agreement | undefined {
+    const { id, wire, machine, limits } = this.#parts;
+    const { checkpoint, checksum } = machine;
+    if (checkpoint === undefined || checksum === undefined) return undefined;
+    return new Agreement({
+      ...{ id, wire, timeoutMs: limits.askMs },
+      checksums: { checkpoint: checkpoint.bind(machine), checksum: checksum.bind(machine) },
+      peers: () => this.driver.status().configuration.members.map((member) => member.id),
+      differs: (index, table) => this.#differs(index, table),
+    });
+  }
+
+  #differs(index: Index, table: string): void {
+    this.fail(`its state differs from the other servers' in table "${table}" at index ${index}`);
+  }
+}

@@ -1,0 +1,63 @@
+/**
+ * Ticks of the logical clock, measured on the monotonic clock. After a stall a Node process runs its timers before it
+ * reads its sockets; so a timer that fires only asks for the tick, which comes after what has arrived was delivered, and a
+ * pause of any length gives one tick.
+ */
+import type { ClockPort } from './ports.js';
+
+export interface TickerLimits {
+  readonly tickMs: number;
+  readonly stallMs: number;
+}
+export interface TickerEvents {
+  tick(): void;
+  /** The timer came `ms` too late. */
+  stall(ms: number): void;
+}
+
+/** Turns of the loop that are left to the sockets after a stall, before time goes on. */
+const DRAIN_TURNS_AFTER_STALL = 3;
+
+export class Ticker {
+  readonly #clock: ClockPort;
+  readonly #limits: TickerLimits;
+  readonly #events: TickerEvents;
+  #cancel: () => void = () => {};
+  #running = false;
+
+  constructor(clock: ClockPort, limits: TickerLimits, events: TickerEvents) {
+    this.#clock = clock;
+    this.#limits = limits;
+    this.#events = events;
+  }
+
+  start(): void {
+    this.#running = true;
+    this.#arm();
+  }
+
+  stop(): void {
+    this.#running = false;
+    this.#cancel();
+  }
+
+  /** Two ticks are never closer than `tickMs`: the lease relies on followers not being faster than the clock. */
+  #arm(): void {
+    const dueMs = this.#clock.now() + this.#limits.tickMs;
+    this.#cancel = this.#clock.after(this.#limits.tickMs, () => {
+      const lateMs = this.#clock.now() - dueMs;
+      const stalled = lateMs >= this.#limits.stallMs;
+      if (stalled) this.#events.stall(lateMs);
+      this.#drain(stalled ? DRAIN_TURNS_AFTER_STALL : 1);
+    });
+  }
+
+  #drain(turns: number): void {
+    this.#clock.soon(() => {
+      if (!this.#running) return;
+      if (turns > 1) return this.#drain(turns - 1);
+      this.#events.tick();
+      this.#arm();
+    });
+  }
+}
