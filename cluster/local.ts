@@ -1,0 +1,253 @@
+/** Real nodes as child processes on loopback: for `npm start`, for the tests that need processes, for measurements. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+const MAIN = fileURLToPath(new URL('../src/main.js', import.meta.url));
+const HOST = '127.0.0.1';
+const POLL_MS = 50;
+/** The first start of three nodes on a busy machine: compile, elect, seed. */
+const READY_MS = 30_000;
+
+/** One node of a local cluster as the measuring program knows it. */
+export interface NodeEntry {
+  readonly url: string;
+  /** What `/v1/status/leader` prints while this node leads. */
+  readonly raft: string;
+  /** Shell command that runs the node in the foreground; it writes its process id to `pidFile`. */
+  readonly start: string;
+  readonly cwd: string;
+  readonly pidFile: string;
+  readonly dataDir: string;
+}
+
+/** `cluster.json`. */
+export interface ClusterFile {
+  readonly name: string;
+  readonly kind: 'service';
+  readonly prefix: string;
+  readonly token: string;
+  readonly reset: string;
+  readonly nodes: readonly NodeEntry[];
+}
+
+export interface LocalNode {
+  readonly name: string;
+  readonly url: string;
+  readonly entry: NodeEntry;
+  readonly logFile: string;
+  /** The process id while a process started here runs. */
+  readonly pid: number | undefined;
+  /** Starts the node's process; does nothing while it runs. Does not wait for it to serve. */
+  start(): void;
+  /** Sends a signal and, for one that ends it, resolves when the process has ended. */
+  kill(signal: NodeJS.Signals): Promise<void>;
+  /** Resolves when the node says that it is ready. Rejects with the end of its log after `timeoutMs`. */
+  ready(timeoutMs?: number): Promise<void>;
+}
+
+export interface LocalCluster {
+  readonly dir: string;
+  readonly file: ClusterFile;
+  readonly urls: readonly string[];
+  /** A token with every right. */
+  readonly token: string;
+  readonly nodes: readonly LocalNode[];
+  /** Stops all nodes in order. */
+  stop(): Promise<void>;
+}
+
+export interface ClusterPlan {
+  readonly nodes: number;
+  readonly dir: string;
+  /** HTTP and Raft port of each node; free ones by default. */
+  readonly ports?: readonly { readonly http: number; readonly raft: number }[];
+  readonly token?: string;
+  /** More settings for every node, as in its configuration file. */
+  readonly settings?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+}
+
+/** Ports nobody listens on at present. */
+export async function freePorts(count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () => createServer());
+  const ports = await Promise.all(
+    servers.map(
+      (server) =>
+        new Promise<number>((done, fail) => {
+          server.once('error', fail);
+          server.listen(0, HOST, () => done((server.address() as { port: number }).port));
+        }),
+    ),
+  );
+  await Promise.all(servers.map((server) => new Promise((done) => server.close(done))));
+  return ports;
+}
+
+/** Writes the configuration of each node and `cluster.json` into a folder; starts nothing. */
+export async function planCluster(plan: ClusterPlan): Promise<LocalCluster> {
+  const dir = resolve(plan.dir);
+  mkdirSync(dir, { recursive: true });
+  const names = Array.from({ length: plan.nodes }, (_, at) => `n${at + 1}`);
+  const free = plan.ports === undefined ? await freePorts(plan.nodes * 2) : [];
+  const ports =
+    plan.ports ?? names.map((_, at) => ({ http: free[at * 2]!, raft: free[at * 2 + 1]! }));
+  const token = plan.token ?? randomUUID();
+  const initial = names.map((name, at) => `${name}=${HOST}:${ports[at]!.raft}`);
+  const nodes = names.map((name, at) => {
+    const { http, raft } = ports[at]!;
+    const node = localNode(dir, name, { http, raft });
+    const extra = plan.settings ?? {};
+    writePrivate(join(dir, `${name}.json`), {
+      ...extra,
+      nodeName: name,
+      dataDir: node.entry.dataDir,
+      pidFile: node.entry.pidFile,
+      http: { ...extra['http'], host: HOST, port: http },
+      raft: { ...extra['raft'], host: HOST, port: raft },
+      cluster: { initial },
+      acl: { ...extra['acl'], initialManagement: token },
+    });
+    return node;
+  });
+  const file: ClusterFile = {
+    name: 'conclave',
+    kind: 'service',
+    prefix: 'X-Service',
+    token,
+    reset: `rm -rf ${nodes.map((node) => quote(node.entry.dataDir)).join(' ')}`,
+    nodes: nodes.map((node) => node.entry),
+  };
+  writePrivate(join(dir, 'cluster.json'), file);
+  return clusterOf(dir, file, nodes);
+}
+
+/** The cluster that an earlier `planCluster` left in a folder. Throws what `readFileSync` throws when there is none. */
+export function openCluster(dir: string): LocalCluster {
+  const at = resolve(dir);
+  const file = JSON.parse(readFileSync(join(at, 'cluster.json'), 'utf8')) as ClusterFile;
+  const nodes = file.nodes.map((entry, index) => {
+    const port = (address: string): number => Number(/:(\d+)$/.exec(address)![1]);
+    return localNode(at, `n${index + 1}`, { http: port(entry.url), raft: port(entry.raft) });
+  });
+  return clusterOf(at, file, nodes);
+}
+
+/** Plans a cluster, starts it and waits until every node serves. */
+export async function startCluster(plan: ClusterPlan): Promise<LocalCluster> {
+  const cluster = await planCluster(plan);
+  for (const node of cluster.nodes) node.start();
+  try {
+    await Promise.all(cluster.nodes.map((node) => node.ready()));
+  } catch (error) {
+    await cluster.stop();
+    throw error;
+  }
+  return cluster;
+}
+
+function clusterOf(dir: string, file: ClusterFile, nodes: readonly LocalNode[]): LocalCluster {
+  return {
+    dir,
+    file,
+    urls: nodes.map((node) => node.url),
+    token: file.token,
+    nodes,
+    async stop() {
+      // one after the other, so that leadership always finds somebody to go to
+      for (const node of nodes) await node.kill('SIGTERM');
+    },
+  };
+}
+
+function localNode(dir: string, name: string, ports: { http: number; raft: number }): LocalNode {
+  const configFile = join(dir, `${name}.json`);
+  const logFile = join(dir, `${name}.log`);
+  const arguments_ = [MAIN, 'agent', '--config', configFile];
+  const url = `http://${HOST}:${ports.http}`;
+  let child: ChildProcess | undefined;
+  let ended: Promise<void> = Promise.resolve();
+  return {
+    name,
+    url,
+    logFile,
+    entry: {
+      url,
+      raft: `${HOST}:${ports.raft}`,
+      // `exec`: the process id the shell was started under is the node's
+      start: `exec ${[process.execPath, ...arguments_].map(quote).join(' ')}`,
+      cwd: process.cwd(),
+      pidFile: join(dir, `${name}.pid`),
+      dataDir: join(dir, name),
+    },
+    get pid() {
+      return child?.pid;
+    },
+    start() {
+      if (child !== undefined) return;
+      const log = openSync(logFile, 'a', 0o600);
+      // a group of its own: an interrupt of the terminal reaches us, and we stop the nodes in order. The channel tells
+      // the node when we are gone without having done so.
+      const started = spawn(process.execPath, arguments_, {
+        detached: true,
+        stdio: ['ignore', log, log, 'ipc'],
+      });
+      closeSync(log);
+      child = started;
+      ended = new Promise<void>((done) => {
+        started.once('error', () => done());
+        started.once('exit', () => done());
+      }).then(() => {
+        child = undefined;
+      });
+    },
+    async kill(signal) {
+      if (child === undefined) return;
+      child.kill(signal);
+      if (['SIGTERM', 'SIGINT', 'SIGKILL'].includes(signal)) await ended;
+    },
+    async ready(timeoutMs = READY_MS) {
+      const until = performance.now() + timeoutMs;
+      for (;;) {
+        if (await isReady(url)) return;
+        if (child === undefined || performance.now() > until) {
+          const why = child === undefined ? 'ended' : `is not ready after ${timeoutMs} ms`;
+          throw new Error(`node ${name} ${why}; its log ends in:\n${endOf(logFile)}`);
+        }
+        await sleep(POLL_MS);
+      }
+    },
+  };
+}
+
+/** Whether a node would serve a request. */
+export async function isReady(url: string): Promise<boolean> {
+  try {
+    const answer = await fetch(`${url}/v1/health/ready`, { signal: AbortSignal.timeout(2000) });
+    await answer.arrayBuffer();
+    return answer.status === 200;
+  } catch {
+    return false;
+  }
+}
+
+/** The last lines of a node's log. */
+export function endOf(logFile: string, lines = 5): string {
+  try {
+    return readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-lines).join('\n');
+  } catch {
+    return '(no log)';
+  }
+}
+
+function writePrivate(path: string, value: unknown): void {
+  writeFileSync(path, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });
+}
+
+/** A word for the shell. */
+function quote(word: string): string {
+  return /^[\w./:@=-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}

@@ -1,0 +1,103 @@
+#!/usr/bin/env node
+/** The command line: arguments, environment, signals and exit codes are dealt with here and nowhere else. */
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { Command, Option } from 'commander';
+import { type Config, ConfigError, envName, flagName, loadConfig } from './config.js';
+import { createLog } from './log.js';
+import { type Server, startServer } from './server.js';
+import { SETTINGS } from './settings.js';
+
+const EXIT = { ok: 0, fault: 1, usage: 2, killed: 130 } as const;
+
+/** Adds a flag for every setting. */
+function withSettings(command: Command): Command {
+  command.option('-c, --config <file>', 'configuration file (JSON)');
+  for (const setting of SETTINGS)
+    command.addOption(
+      new Option(`${flagName(setting.key)} <${setting.type}>`, setting.why).env(
+        // named for --help only: loadConfig reads the environment, so that it can say where a value came from
+        envName(setting.key),
+      ),
+    );
+  return command;
+}
+
+/** Reads the configuration that a command was given; says what is wrong with it and exits. */
+function configOf(command: Command): Config {
+  const flags: Record<string, string> = {};
+  for (const { key } of SETTINGS) {
+    const attribute = new Option(`${flagName(key)} <value>`).attributeName();
+    if (command.getOptionValueSource(attribute) === 'cli')
+      flags[key] = command.getOptionValue(attribute) as string;
+  }
+  const file = command.getOptionValue('config') as string | undefined;
+  try {
+    return loadConfig({ ...(file !== undefined && { file }), env: process.env, flags });
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    for (const fault of error.faults) console.error(`conclave: ${fault}`);
+    process.exit(EXIT.usage);
+  }
+}
+
+async function agent(config: Config): Promise<void> {
+  const log = createLog(config.log.level, { node: config.nodeName });
+  const fatal = (error: unknown): never => {
+    log.error({ err: error }, 'the node must stop');
+    // what the log holds is lost on nobody who reads the terminal only
+    console.error(`conclave: ${error instanceof Error ? error.message : String(error)}`);
+    process.exit(EXIT.fault);
+  };
+  process.on('uncaughtException', fatal);
+  process.on('unhandledRejection', fatal);
+  if (config.pidFile !== undefined) writeFileSync(config.pidFile, `${process.pid}\n`);
+  let server: Server | undefined;
+  let stopping = false;
+  const stop = (why: string): void => {
+    if (stopping) process.exit(EXIT.killed);
+    stopping = true;
+    log.info({ why }, 'stopping');
+    void (server?.stop() ?? Promise.resolve()).then(() => {
+      if (config.pidFile !== undefined) rmSync(config.pidFile, { force: true });
+      log.info({}, 'stopped');
+      process.exit(EXIT.ok);
+    }, fatal);
+  };
+  process.on('SIGTERM', () => stop('SIGTERM'));
+  process.on('SIGINT', () => stop('SIGINT'));
+  // started by a program that is gone: nobody would ever stop this node
+  process.once('disconnect', () => stop('the program that started this node ended'));
+  process.on('SIGHUP', () => {
+    try {
+      server?.reloadTls();
+      log.info({}, 'TLS certificates read again');
+    } catch (error) {
+      log.error({ err: error }, 'TLS certificates could not be read; the old ones stay in use');
+    }
+  });
+  try {
+    server = await startServer(config, log, fatal);
+  } catch (error) {
+    fatal(error);
+  }
+}
+
+function version(): string {
+  const url = new URL('../../package.json', import.meta.url);
+  return (JSON.parse(readFileSync(url, 'utf8')) as { version: string }).version;
+}
+
+const program = new Command('conclave')
+  .description('Replicated access control and central configuration')
+  .version(version());
+withSettings(program.command('agent').description('run a node until it is stopped')).action(
+  (_options, command: Command) => agent(configOf(command)),
+);
+withSettings(
+  program.command('config').command('check').description('check a configuration and print it'),
+).action((_options, command: Command) => {
+  const { acl, ...config } = configOf(command);
+  const hidden = acl.initialManagement === undefined ? {} : { initialManagement: 'hidden' };
+  console.log(JSON.stringify({ ...config, acl: { ...acl, ...hidden } }, null, 2));
+});
+await program.parseAsync();
