@@ -22,8 +22,8 @@ import {
 
 describe('hashes (acl-objects 1.6)', () => {
   it('are BLAKE2b-256 in base64 with padding', () => {
-    // the test vector of RFC 7693's algorithm for "abc" with a digest of 32 bytes
-    expect(contentHash(['a', '', 'bc'])).to.equal('vd2BPGNCOXIxce8/7phXm5Sllk4bsemxBCYthdgZtCM=');
+    // computed with another implementation of the algorithm
+    expect(contentHash(['a', '', 'bc'])).to.equal('vd2BPGNCOXIxce8/7phXm5SWTjuxyz5CcmLIwGjVIxk=');
     expect(contentHash([])).to.have.length(44);
   });
   it('take the parts in the order of the contract', () => {

@@ -1,0 +1,280 @@
+/**
+ * Filter and selector expressions: parsed, checked as a whole against the declared shape of the data, then compiled to
+ * a function. Data of any size is tested in bounded time: regular expressions run in linear time and on a budget.
+ */
+import { RE2JS, RE2JSSyntaxException } from 're2js';
+import { parse } from './bexpr.peggy.js';
+import { booleanOf, durationNs, floatOf, integerOf } from './numbers.js';
+import { didYouMean } from './suggest.js';
+import { type Problem, positionAt, runGrammar } from './syntax.js';
+
+type IntegerKind =
+  | 'int'
+  | 'int8'
+  | 'int16'
+  | 'int32'
+  | 'int64'
+  | 'uint'
+  | 'uint8'
+  | 'uint16'
+  | 'uint32'
+  | 'uint64';
+
+/** The declared type of data. Absent members of a struct have the zero value of theirs; a null pointer has none. */
+export type Shape =
+  | { readonly kind: 'string' | 'bool' | 'float32' | 'float64' | IntegerKind }
+  | { readonly kind: 'list'; readonly of: Shape }
+  | { readonly kind: 'map'; readonly key: string; readonly of: Shape }
+  | { readonly kind: 'struct'; readonly fields: Readonly<Record<string, Shape>> }
+  | { readonly kind: 'pointer'; readonly to: Shape }
+  | { readonly kind: 'any (not filterable)' };
+
+type Operator = 'equal' | 'in' | 'matches' | 'empty';
+export interface Match {
+  readonly type: 'match';
+  readonly path: readonly string[];
+  readonly op: Operator;
+  readonly negated: boolean;
+  readonly value: string;
+  readonly at: number;
+}
+export type Expression =
+  | Match
+  | { readonly type: 'not'; readonly term: Expression }
+  | { readonly type: 'and' | 'or'; readonly terms: readonly Expression[] };
+
+/** Work that evaluation may still spend on regular expressions, in instructions times characters. Shared by the tests of one request. */
+export interface Budget {
+  left: number;
+}
+/** Enough for any honest list; a tenth of a second or so at worst. */
+export const EVALUATION_BUDGET = 20_000_000;
+/** Thrown by an evaluator whose budget is used up: a selector then does not match, a filter is refused. */
+export class BudgetError extends Error {}
+
+export type Evaluator = (data: unknown, budget?: Budget) => boolean;
+export type Compiled =
+  | { readonly ok: true; readonly evaluate: Evaluator; readonly expression: Expression }
+  | { readonly ok: false; readonly problem: Problem };
+
+const LENGTH_MAX = 8 * 1024;
+const DEPTH_MAX = 64;
+const REGEX_LENGTH_MAX = 1024;
+const REGEX_PROGRAM_MAX = 5_000;
+
+/** Compiles an expression for data of a shape. The text is not empty: "no filter" is the caller's business. */
+export function compileExpression(text: string, shape: Shape): Compiled {
+  const parsed = runGrammar(parse, text, { lengthMax: LENGTH_MAX, depthMax: DEPTH_MAX });
+  if (!parsed.ok) return parsed;
+  try {
+    const evaluate = compileNode(parsed.value, shape);
+    return {
+      ok: true,
+      expression: parsed.value,
+      evaluate: (data, budget = { left: EVALUATION_BUDGET }) => evaluate(data, budget),
+    };
+  } catch (error) {
+    if (!(error instanceof CheckError)) throw error;
+    return { ok: false, problem: { message: error.message, ...positionAt(text, error.at) } };
+  }
+}
+
+/** An expression that does not fit the shape; never leaves this file. */
+class CheckError extends Error {
+  readonly at: number;
+  constructor(message: string, at: number) {
+    super(message);
+    this.at = at;
+  }
+}
+
+type Node = (data: unknown, budget: Budget) => boolean;
+
+function compileNode(node: Expression, shape: Shape): Node {
+  if (node.type === 'match') return compileMatch(node, shape);
+  if (node.type === 'not') {
+    const inner = compileNode(node.term, shape);
+    return (data, budget) => !inner(data, budget);
+  }
+  const terms = node.terms.map((term) => compileNode(term, shape));
+  return node.type === 'and'
+    ? (data, budget) => terms.every((term) => term(data, budget))
+    : (data, budget) => terms.some((term) => term(data, budget));
+}
+
+/** One step from a value towards what the selector names. */
+function compileMatch(match: Match, shape: Shape): Node {
+  if (shape.kind === 'map' && shape.of.kind === 'any (not filterable)') {
+    throw new CheckError('the data has no fields that can be filtered', match.at);
+  }
+  return descend(match, shape, 0);
+}
+
+function descend(match: Match, shape: Shape, depth: number): Node {
+  const missing = ifMissing(match);
+  if (shape.kind === 'pointer') {
+    const inner = descend(match, shape.to, depth);
+    return (data, budget) => (data === null || data === undefined ? missing : inner(data, budget));
+  }
+  const part = match.path[depth];
+  if (part === undefined) return leaf(match, shape);
+  if (shape.kind === 'list' && isRecord(shape.of)) {
+    const inner = descend(match, shape.of, depth);
+    return (data, budget) => Array.isArray(data) && data.some((element) => inner(element, budget));
+  }
+  if (shape.kind === 'map' && shape.key === 'string') {
+    const inner = descend(match, shape.of, depth + 1);
+    return (data, budget) => (hasOwn(data, part) ? inner(data[part], budget) : missing);
+  }
+  if (shape.kind === 'struct') {
+    const field = Object.hasOwn(shape.fields, part) ? shape.fields[part] : undefined;
+    if (field !== undefined && field.kind !== 'any (not filterable)') {
+      const inner = descend(match, field, depth + 1);
+      return (data, budget) => inner(hasOwn(data, part) ? data[part] : undefined, budget);
+    }
+  }
+  const wrong = match.path.slice(0, depth + 1).join('.');
+  const known = shape.kind === 'struct' ? Object.keys(shape.fields) : [];
+  throw new CheckError(`Selector ${shown(wrong)} is not valid${didYouMean(part, known)}`, match.at);
+}
+
+const isRecord = (shape: Shape): boolean =>
+  shape.kind === 'struct' || (shape.kind === 'pointer' && shape.to.kind === 'struct');
+const hasOwn = (data: unknown, key: string): data is Record<string, unknown> =>
+  typeof data === 'object' && data !== null && Object.hasOwn(data, key);
+
+/** What a test says of a key or value that is not there: both `matches` and `not matches` hold. */
+const ifMissing = ({ op, negated }: Match): boolean =>
+  op === 'matches' || (op === 'empty' ? !negated : negated);
+
+/** The test at the end of a selector. */
+function leaf(match: Match, shape: Shape): Node {
+  const positive = leafTest(match, shape);
+  if (positive === undefined) {
+    const selector = match.path.join('.');
+    throw new CheckError(
+      `Invalid match operator "${operatorName(match)}" for selector ${shown(selector)}`,
+      match.at,
+    );
+  }
+  return match.negated ? (data, budget) => !positive(data, budget) : positive;
+}
+
+function leafTest(match: Match, shape: Shape): Node | undefined {
+  const { op, value } = match;
+  switch (shape.kind) {
+    case 'string':
+      if (op === 'equal') return (data) => (data ?? '') === value;
+      if (op === 'in') return (data) => String(data ?? '').includes(value);
+      return op === 'matches' ? regexTest(match) : undefined;
+    case 'list':
+      if (op === 'empty') return (data) => !Array.isArray(data) || data.length === 0;
+      if (op !== 'in' || !isScalar(shape.of)) return undefined;
+      return elementTest(scalarTest(match, shape.of));
+    case 'map':
+      if (op === 'empty')
+        return (data) => data === null || data === undefined || Object.keys(data).length === 0;
+      return op === 'in' && shape.key === 'string' ? (data) => hasOwn(data, value) : undefined;
+    case 'struct':
+    case 'pointer':
+    case 'any (not filterable)':
+      return undefined;
+    default:
+      return op === 'equal' ? scalarTest(match, shape) : undefined;
+  }
+}
+
+const elementTest =
+  (same: Node): Node =>
+  (data, budget) =>
+    Array.isArray(data) && data.some((element) => same(element, budget));
+
+const isScalar = ({ kind }: Shape): boolean =>
+  !['list', 'map', 'struct', 'pointer', 'any (not filterable)'].includes(kind);
+
+/** Equality with the expression's value, converted once to the type of the data. */
+function scalarTest(match: Match, shape: Shape): Node {
+  const { value } = match;
+  const { kind } = shape;
+  if (kind === 'string') return (data) => (data ?? '') === value;
+  if (kind === 'bool') {
+    const wanted = converted(booleanOf(value), 'a truth value such as true', match);
+    return (data) => (data ?? false) === wanted;
+  }
+  if (kind === 'float32' || kind === 'float64') {
+    const bits = kind === 'float32' ? 32 : 64;
+    const wanted = converted(floatOf(value, bits), 'a number', match);
+    return (data) => Number(data ?? 0) === wanted;
+  }
+  const unsigned = kind.startsWith('u');
+  const bits = Number(/\d+$/.exec(kind)?.[0] ?? 64);
+  const range = `${unsigned ? 'an unsigned' : 'a signed'} integer of ${bits} bits`;
+  const wanted = converted(integerOf(value, !unsigned, bits), range, match);
+  const small = Number(wanted);
+  return (data) => {
+    if (typeof data === 'number')
+      return Number.isSafeInteger(data) ? data === small : integer(data) === wanted;
+    return integer(data) === wanted;
+  };
+}
+
+/** The integer that data holds; durations may be kept as text. */
+function integer(data: unknown): bigint | undefined {
+  if (data === undefined || data === null) return 0n;
+  if (typeof data === 'bigint') return data;
+  if (typeof data === 'number') return Number.isInteger(data) ? BigInt(data) : undefined;
+  return typeof data === 'string' ? (data === '' ? 0n : durationNs(data)) : undefined;
+}
+
+function converted<T>(value: T | undefined, wanted: string, match: Match): T {
+  if (value !== undefined) return value;
+  throw new CheckError(
+    `Failed to coerce value ${shown(match.value)} for selector ${shown(match.path.join('.'))}: not ${wanted}`,
+    match.at,
+  );
+}
+
+function regexTest(match: Match): Node {
+  const pattern = compileRegex(match);
+  const size = pattern.programSize();
+  return (data, budget) => {
+    const text = String(data ?? '');
+    budget.left -= size * (text.length + 1);
+    if (budget.left < 0) throw new BudgetError('the expression takes too long on this data');
+    return pattern.matcher(text).find();
+  };
+}
+
+function compileRegex(match: Match): RE2JS {
+  const { value, at } = match;
+  const fail = (why: string): never => {
+    throw new CheckError(`Failed to compile regular expression ${shown(value)}: ${why}`, at);
+  };
+  if (value.length > REGEX_LENGTH_MAX) fail(`it is longer than ${REGEX_LENGTH_MAX} characters`);
+  let pattern: RE2JS;
+  try {
+    pattern = RE2JS.compile(value);
+  } catch (error) {
+    if (!(error instanceof RE2JSSyntaxException)) throw error;
+    return fail(error.message);
+  }
+  if (pattern.programSize() > REGEX_PROGRAM_MAX)
+    fail('it is too large once its repeats are written out');
+  return pattern;
+}
+
+const OPERATOR_NAMES: Readonly<Record<Operator, string>> = {
+  equal: 'Equal',
+  in: 'In',
+  matches: 'Matches',
+  empty: 'Is Empty',
+};
+function operatorName({ op, negated }: Match): string {
+  if (!negated) return OPERATOR_NAMES[op];
+  return op === 'empty' ? 'Is Not Empty' : `Not ${OPERATOR_NAMES[op]}`;
+}
+
+const SHOWN_MAX = 80;
+/** A word of the expression as an error shows it. */
+const shown = (text: string): string =>
+  JSON.stringify(text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text);
