@@ -85,6 +85,11 @@ export class Machine {
     void this.#store.flush().then(() => done(index, term));
   }
 
+  /** The remembered result of a request that was applied (see Proposal). */
+  remembered(id: string): Result | undefined {
+    return this.#requests.find(this.#store, id);
+  }
+
   /** Calls `listener` within each apply, after its commits, with the keys that changed. */
   onChanged(listener: (keys: readonly string[]) => void): void {
     this.#changeListeners.push(listener);

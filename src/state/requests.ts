@@ -51,12 +51,17 @@ export class RequestMemory {
     return this.#floor;
   }
 
-  /** The result of an earlier entry with this id; a refusal if that cannot be told any more. */
+  /** The result of an earlier entry with this id, if it is remembered. */
+  find(view: View, id: string): Result | undefined {
+    const index = this.#indexes.get(id);
+    if (index === undefined) return undefined;
+    return (JSON.parse(view.get(keys.request(index))!) as Remembered).result;
+  }
+
+  /** The same for a proposal that is being applied; a refusal if that cannot be told any more. */
   recall(view: View, proposal: Proposal, index: Index): Result | undefined {
-    const known = this.#indexes.get(proposal.id);
-    if (known !== undefined) {
-      return (JSON.parse(view.get(keys.request(known))!) as Remembered).result;
-    }
+    const known = this.find(view, proposal.id);
+    if (known !== undefined) return known;
     if (proposal.since >= this.#floor) return undefined;
     const why = 'The outcome of this request is unknown: it was sent too long ago to be remembered';
     return { ok: false, index, refusal: refusal('outcome_unknown', why) };

@@ -112,6 +112,8 @@ describe('request memory', () => {
     machine.apply([putEntry(2, 'a', '2')]);
     expect(machine.apply([putEntry(3, 'a', '1', 'same')])[0]).to.deep.equal(first);
     const restarted = new Machine(store, handlers);
+    expect(restarted.remembered('same')).to.deep.equal(first);
+    expect(restarted.remembered('other')).to.equal(undefined);
     expect(restarted.apply([putEntry(4, 'a', '1', 'same')])[0]).to.deep.equal(first);
     expect(store.get('a')).to.equal('2');
   });

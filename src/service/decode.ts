@@ -1,0 +1,130 @@
+/**
+ * Request bodies as tables of typed fields. Every field is optional and `null` counts as absent; what a field must hold is
+ * said once, and every fault names the path, what was expected and, for a mistyped name, what was probably meant.
+ */
+import { reject } from '../errors.js';
+import { parseDuration } from '../kinds/duration.js';
+import { didYouMean } from '../languages/suggest.js';
+
+/** Where a value stands: the lead-in of the error (`Role decoding failed`) and the JSON pointer. */
+interface Place {
+  readonly failure: string;
+  readonly pointer: string;
+}
+/** Makes a typed value of parsed JSON, or refuses it. */
+export type Decoder<T> = (value: unknown, place: Place) => T;
+// Decoders of one table have types of their own; `any` is the only bound that keeps them.
+// biome-ignore lint/suspicious/noExplicitAny: see above
+export type Fields = Readonly<Record<string, Decoder<any>>>;
+export type Decoded<F extends Fields> = { readonly [K in keyof F]?: ReturnType<F[K]> };
+
+/** Decodes a whole body. Throws ApiError `invalid`. */
+export function decodeBody<F extends Fields>(
+  failure: string,
+  body: unknown,
+  fields: F,
+): Decoded<F> {
+  return object(fields)(body ?? {}, { failure, pointer: '' });
+}
+
+/** An object with these fields and no others. */
+export const object =
+  <F extends Fields>(fields: F): Decoder<Decoded<F>> =>
+  (value, place) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      fail(place, 'an object', value);
+    }
+    const decoded: Record<string, unknown> = {};
+    for (const [name, member] of Object.entries(value)) {
+      const decoder = Object.hasOwn(fields, name) ? fields[name] : undefined;
+      if (decoder === undefined) unknownField(name, Object.keys(fields), place);
+      if (member === null) continue;
+      decoded[name] = decoder!(member, below(place, name));
+    }
+    return decoded as Decoded<F>;
+  };
+
+export const text: Decoder<string> = (value, place) =>
+  typeof value === 'string' ? value : fail(place, 'a string', value);
+
+export const flag: Decoder<boolean> = (value, place) =>
+  typeof value === 'boolean' ? value : fail(place, 'true or false', value);
+
+/** A whole number from 0. */
+export const index: Decoder<number> = (value, place) =>
+  Number.isSafeInteger(value) && (value as number) >= 0
+    ? (value as number)
+    : fail(place, 'a whole number', value);
+
+/** A list; `null` is no member of any. */
+export const list =
+  <T>(of: Decoder<T>): Decoder<readonly T[]> =>
+  (value, place) =>
+    Array.isArray(value)
+      ? value.map((item: unknown, at) => of(item, below(place, String(at))))
+      : fail(place, 'a list', value);
+
+/** Free names to text. */
+export const textMap: Decoder<{ readonly [name: string]: string }> = (value, place) => {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    fail(place, 'an object of strings', value);
+  }
+  for (const [name, member] of Object.entries(value)) text(member, below(place, name));
+  return value as { readonly [name: string]: string };
+};
+
+/** Any object, as it was sent. */
+export const anyObject: Decoder<{ readonly [name: string]: unknown }> = (value, place) =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as { readonly [name: string]: unknown })
+    : fail(place, 'an object', value);
+
+/** A duration in nanoseconds: text with a unit, or a number of nanoseconds. */
+export const duration: Decoder<number> = (value, place) => {
+  if (typeof value === 'number' && Number.isInteger(value)) return value;
+  if (typeof value !== 'string') {
+    return fail(place, 'a duration such as "1h30m" or a whole number of nanoseconds', value);
+  }
+  if (value === '') return 0;
+  const parsed = parseDuration(value);
+  return parsed.ok ? parsed.nanoseconds : refuse(place, parsed.message);
+};
+
+/** What only answers carry: accepted and not looked at. */
+export const ignored: Decoder<undefined> = () => undefined;
+
+/** Refuses a value at a place, in a sentence that tells where. */
+export function refuse(place: Place, message: string): never {
+  const where = place.pointer === '' ? '' : ` at ${place.pointer}`;
+  reject('invalid', `${place.failure}: ${message}${where}`, { pointer: place.pointer });
+}
+
+function unknownField(name: string, known: readonly string[], place: Place): never {
+  // letter case counts, so a name that differs in nothing else is the likeliest slip
+  const sameLetters = known.find((field) => field.toLowerCase() === name.toLowerCase());
+  const hint =
+    sameLetters === undefined
+      ? didYouMean(name, known)
+      : `; did you mean ${JSON.stringify(sameLetters)}?`;
+  const at = below(place, name).pointer;
+  reject('invalid', `${place.failure}: json: unknown field ${JSON.stringify(name)}${hint}`, {
+    pointer: at,
+    hint: `known fields here: ${known.join(', ')}`,
+  });
+}
+
+function fail(place: Place, expected: string, value: unknown): never {
+  refuse(place, `expected ${expected}, not ${kindOf(value)}`);
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'a list';
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+}
+
+/** The place of a member, as a JSON pointer (RFC 6901). */
+const below = ({ failure, pointer }: Place, name: string): Place => ({
+  failure,
+  pointer: `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`,
+});

@@ -1,0 +1,170 @@
+/** Identities and templated policies of roles and tokens: how they are sent, checked and brought into their normal form. */
+import { identityNameProblem, isIdentityName } from '../acl/names.js';
+import { TEMPLATES, templateId, variablesProblem } from '../acl/templates.js';
+import { reject } from '../errors.js';
+import { didYouMean } from '../languages/suggest.js';
+import type {
+  Grants,
+  NodeIdentity,
+  ServiceIdentity,
+  TemplatedPolicyLink,
+} from '../state/grants.js';
+import { DEFAULT_NAMESPACE } from '../state/namespaces.js';
+import { type Decoded, type Decoder, list, object, refuse, text } from './decode.js';
+
+export const LINK_FIELDS = { ID: text, Name: text };
+
+const VARIABLE_FIELDS = object({ Name: text, name: text });
+
+/** The variables of a template: one, `name`, whose key may be written `Name`. */
+export const templateVariables: Decoder<{ readonly name?: string }> = (value, place) => {
+  const { Name, name } = VARIABLE_FIELDS(value, place);
+  if (Name !== undefined && name !== undefined) refuse(place, 'both "Name" and "name" are given');
+  const given = name ?? Name;
+  return given === undefined ? {} : { name: given };
+};
+
+const SERVICE_IDENTITY = object({ ServiceName: text, Datacenters: list(text) });
+const NODE_IDENTITY = object({ NodeName: text, Datacenter: text });
+const TEMPLATED_POLICY = object({
+  TemplateID: text,
+  TemplateName: text,
+  TemplateVariables: templateVariables,
+  Datacenters: list(text),
+});
+
+/** The fields that roles and tokens have in common. */
+export const GRANT_FIELDS = {
+  ServiceIdentities: list(SERVICE_IDENTITY),
+  NodeIdentities: list(NODE_IDENTITY),
+  TemplatedPolicies: list(TEMPLATED_POLICY),
+};
+type Sent = Decoded<typeof GRANT_FIELDS>;
+
+/** Whose grants they are: messages and some rules differ. */
+export interface Holder {
+  readonly is: 'role' | 'token';
+  readonly ns: string;
+  /** A token that counts in this datacenter only. */
+  readonly local?: boolean;
+}
+
+/** Checks what was sent and gives its normal form, empty lists left out. Throws ApiError. */
+export function normaliseGrants(sent: Sent, holder: Holder): Grants {
+  const services = serviceIdentities(sent.ServiceIdentities ?? [], holder);
+  const nodes = nodeIdentities(sent.NodeIdentities ?? [], holder);
+  const templates = templatedPolicies(sent.TemplatedPolicies ?? [], holder);
+  return {
+    ...(services.length > 0 ? { ServiceIdentities: services } : {}),
+    ...(nodes.length > 0 ? { NodeIdentities: nodes } : {}),
+    ...(templates.length > 0 ? { TemplatedPolicies: templates } : {}),
+  };
+}
+
+type Items<K extends keyof Sent> = NonNullable<Sent[K]>;
+
+/** Merged by name, in the order in which the names came; a restriction to datacenters outlives an unrestricted repeat. */
+function serviceIdentities(sent: Items<'ServiceIdentities'>, holder: Holder): ServiceIdentity[] {
+  const merged = new Map<string, string[]>();
+  for (const [position, { ServiceName: name = '', Datacenters = [] }] of sent.entries()) {
+    const pointer = `/ServiceIdentities/${position}`;
+    if (name === '') {
+      const why = `Service identity is missing the service name field on this ${holder.is}`;
+      reject('invalid', why, { pointer });
+    }
+    if (!isIdentityName(name)) {
+      reject('invalid', identityNameProblem('Service', name), { pointer });
+    }
+    if (holder.local === true && Datacenters.length > 0) {
+      const why = `Service identity ${JSON.stringify(name)} cannot specify a list of datacenters on a local token`;
+      reject('invalid', why, { pointer: `${pointer}/Datacenters` });
+    }
+    const known = merged.get(name);
+    const all = known === undefined ? [...Datacenters] : [...new Set([...known, ...Datacenters])];
+    merged.set(name, all.sort());
+  }
+  return [...merged].map(([ServiceName, Datacenters]) => ({
+    ServiceName,
+    ...(Datacenters.length > 0 ? { Datacenters } : {}),
+  }));
+}
+
+function nodeIdentities(sent: Items<'NodeIdentities'>, { is, ns }: Holder): NodeIdentity[] {
+  if (sent.length > 0 && ns !== DEFAULT_NAMESPACE) {
+    const why = `Node identities are allowed only on a ${is} of the namespace "default": nodes live there`;
+    reject('invalid', why, { pointer: '/NodeIdentities' });
+  }
+  const unique = new Map<string, NodeIdentity>();
+  for (const [position, { NodeName = '', Datacenter = '' }] of sent.entries()) {
+    const pointer = `/NodeIdentities/${position}`;
+    if (NodeName === '') {
+      reject('invalid', `Node identity is missing the node name field on this ${is}`, { pointer });
+    }
+    if (Datacenter === '') {
+      reject('invalid', `Node identity is missing the datacenter field on this ${is}`, { pointer });
+    }
+    if (!isIdentityName(NodeName)) {
+      reject('invalid', identityNameProblem('Node', NodeName), { pointer });
+    }
+    const key = JSON.stringify([NodeName, Datacenter]);
+    if (!unique.has(key)) unique.set(key, { NodeName, Datacenter });
+  }
+  return [...unique.values()];
+}
+
+function templatedPolicies(
+  sent: Items<'TemplatedPolicies'>,
+  holder: Holder,
+): TemplatedPolicyLink[] {
+  const unique = new Map<string, TemplatedPolicyLink>();
+  for (const [position, item] of sent.entries()) {
+    const pointer = `/TemplatedPolicies/${position}`;
+    const { TemplateName = '', TemplateVariables, Datacenters = [] } = item;
+    const id = knownTemplate(TemplateName, item.TemplateID, holder, pointer);
+    const problem = variablesProblem(TemplateName, TemplateVariables);
+    if (problem !== undefined) {
+      const leadIn =
+        holder.is === 'role'
+          ? 'encountered role with invalid templated policy: '
+          : `validation error for templated policy ${JSON.stringify(TemplateName)}: `;
+      reject('invalid', leadIn + problem, { pointer: `${pointer}/TemplateVariables` });
+    }
+    const takesName = TEMPLATES[TemplateName]?.Schema !== '';
+    const key = JSON.stringify([TemplateName, takesName ? TemplateVariables?.name : null]);
+    if (unique.has(key)) continue;
+    unique.set(key, {
+      TemplateID: id,
+      TemplateName,
+      ...(TemplateVariables === undefined ? {} : { TemplateVariables }),
+      ...(Datacenters.length > 0 ? { Datacenters } : {}),
+    });
+  }
+  return [...unique.values()];
+}
+
+/** The id of a template that exists. */
+function knownTemplate(
+  name: string,
+  sentId: string | undefined,
+  { is }: Holder,
+  pointer: string,
+): string {
+  if (name === '') {
+    const why = `templated policy is missing the template name field on this ${is}`;
+    reject('invalid', why, { pointer });
+  }
+  const id = templateId(name);
+  if (id === undefined) {
+    const hint = didYouMean(name, Object.keys(TEMPLATES));
+    const why =
+      is === 'role'
+        ? `templated policy with an invalid templated name: ${name} for this role${hint}`
+        : `no such ACL templated policy with Name ${JSON.stringify(name)}${hint}`;
+    reject('unknown_reference', why, { pointer: `${pointer}/TemplateName` });
+  }
+  if (sentId !== undefined && sentId !== '' && sentId !== id) {
+    const why = `TemplateID ${JSON.stringify(sentId)} is not the id of ${name}, which is ${id}`;
+    reject('invalid', why, { pointer: `${pointer}/TemplateID` });
+  }
+  return id;
+}

@@ -1,0 +1,126 @@
+/** Use cases of policies. */
+import { randomUUID } from 'node:crypto';
+import { policyHash } from '../acl/hash.js';
+import { policyNameProblem } from '../acl/names.js';
+import { parseRules } from '../acl/rules.js';
+import { ApiError, reject } from '../errors.js';
+import { keys } from '../state/keys.js';
+import { deletedIndex, keysBelow } from '../state/lists.js';
+import type { Policy, PolicyDelete, PolicySet } from '../state/policies.js';
+import { type Decoded, ignored, index, list, text } from './decode.js';
+import type { FilterOf } from './filters.js';
+import {
+  listedNamespaces,
+  listPosition,
+  mayWrite,
+  mustBeUuid,
+  mustRead,
+  readText,
+  type Write,
+} from './reading.js';
+import type { ReadUseCase, Service } from './types.js';
+
+export const POLICY_FIELDS = {
+  ID: text,
+  Name: text,
+  Description: text,
+  Rules: text,
+  Datacenters: list(text),
+  Namespace: text,
+  Hash: ignored,
+  CreateIndex: index,
+  ModifyIndex: index,
+};
+export type PolicyBody = Decoded<typeof POLICY_FIELDS>;
+
+/** Creates a policy (`id` undefined) or replaces one; gives it as answered. */
+export async function writePolicy(
+  service: Service,
+  write: Write,
+  id: string | undefined,
+  body: PolicyBody,
+): Promise<string> {
+  if (id === undefined && (body.ID ?? '') !== '') {
+    reject('invalid', 'Cannot specify the ID when creating a new policy', { pointer: '/ID' });
+  }
+  if (id !== undefined && (body.ID ?? '') !== '' && body.ID !== id) {
+    reject('invalid', 'Policy ID in URL and payload do not match', { pointer: '/ID' });
+  }
+  await mayWrite(service, write);
+  const name = body.Name ?? '';
+  const problem = policyNameProblem(name);
+  if (problem !== undefined) reject('invalid', problem, { pointer: '/Name' });
+  if (id !== undefined) mustBeUuid(id, 'Policy ID invalid UUID');
+  const rules = parseRules(body.Rules ?? '', write.ns);
+  if (!rules.ok) throw new ApiError(rules.refusal);
+  const policy = {
+    Name: name,
+    Description: body.Description ?? '',
+    Rules: body.Rules ?? '',
+    ...(body.Datacenters === undefined ? {} : { Datacenters: body.Datacenters }),
+  };
+  const command: PolicySet = {
+    type: 'policy.set',
+    v: 1,
+    ns: write.ns,
+    id: id?.toLowerCase() ?? randomUUID(),
+    create: id === undefined,
+    policy,
+    hash: policyHash(policy),
+  };
+  return (await service.write(write.caller, command, write.timeoutMs))!;
+}
+
+/** Deletes a policy; `true` or `false`. */
+export async function deletePolicy(service: Service, write: Write, id: string): Promise<string> {
+  await mayWrite(service, write);
+  const command: PolicyDelete = {
+    type: 'policy.delete',
+    v: 1,
+    ns: write.ns,
+    id: mustBeUuid(id, 'policy ID'),
+  };
+  return (await service.write(write.caller, command, write.timeoutMs))!;
+}
+
+export const readPolicy =
+  (ns: string, id: string): ReadUseCase<string | undefined> =>
+  ({ view, authorizer }) => {
+    mustRead(authorizer, ns);
+    return readText(view, keys.policy(ns, mustBeUuid(id, 'policy ID')), 'policy', ns);
+  };
+
+export const readPolicyByName =
+  (ns: string, name: string): ReadUseCase<string | undefined> =>
+  ({ view, authorizer }) => {
+    mustRead(authorizer, ns);
+    const nameKey = keys.policyName(ns, name);
+    const id = view.get(nameKey);
+    if (id === undefined) {
+      return { value: undefined, index: deletedIndex(view, 'policy', ns), keys: [nameKey] };
+    }
+    const answer = readText(view, keys.policy(ns, id), 'policy', ns);
+    return { ...answer, keys: [nameKey, ...answer.keys] };
+  };
+
+/** The policies of a namespace (`*`: of all), by name, without their rules. */
+export const listPolicies =
+  (ns: string, filter: FilterOf): ReadUseCase<readonly string[]> =>
+  ({ view, authorizer }) => {
+    const { shown, filtered } = listedNamespaces(view, authorizer, ns);
+    const matches = filter('policy');
+    const value: string[] = [];
+    for (const each of shown) {
+      for (const nameKey of keysBelow(view, 'policy-name', each)) {
+        const policy = JSON.parse(view.get(keys.policy(each, view.get(nameKey)!))!) as Policy;
+        const item = listItem(policy);
+        if (matches(item)) value.push(JSON.stringify(item));
+      }
+    }
+    return { value, filtered, ...listPosition(view, 'policy', ns, shown) };
+  };
+
+const listItem = ({ Rules: _rules, Datacenters, ...rest }: Policy) => {
+  const { ID, Name, Description, ...others } = rest;
+  return { ID, Name, Description, Datacenters: Datacenters ?? null, ...others };
+};

@@ -1,0 +1,119 @@
+/** What the reads of all ACL objects share: rights, ids, indexes, names of links. */
+import { isUuid } from '../acl/names.js';
+import type { Authorizer } from '../acl/types.js';
+import { reject } from '../errors.js';
+import { keys, type Table } from '../state/keys.js';
+import { type Link, type LinkFact, type LinkTarget, linkKey } from '../state/links.js';
+import { deletedIndex, keysBelow, lastPart, listIndex, stored } from '../state/lists.js';
+import { DEFAULT_NAMESPACE } from '../state/namespaces.js';
+import type { Answer, View } from '../state/types.js';
+import type { Caller, Service } from './types.js';
+
+/** Who writes, where, and until when. */
+export interface Write {
+  readonly caller: Caller;
+  readonly ns: string;
+  readonly timeoutMs: number;
+}
+
+/** Throws 403 unless the caller may read ACL objects of the namespace. */
+export function mustRead(authorizer: Authorizer, ns: string): void {
+  const why = authorizer.denial('acl', 'read', undefined, ns);
+  if (why !== undefined) reject('permission_denied', why);
+}
+
+/** Lets a caller pass who may write ACL objects of the namespace: before its body is judged. */
+export const mayWrite = (service: Service, { caller, ns, timeoutMs }: Write): Promise<Authorizer> =>
+  service.permit(caller, timeoutMs, (authorizer) =>
+    authorizer.denial('acl', 'write', undefined, ns),
+  );
+
+/** An id of a path or parameter, lower-cased; throws 400 with the words clients match on. */
+export function mustBeUuid(id: string, what: string, words = 'UUID must be 36 characters'): string {
+  if (isUuid(id)) return id.toLowerCase();
+  return reject('invalid', `${what}: ${words}, not ${JSON.stringify(id.slice(0, 64))}`);
+}
+
+const MARK = '"ModifyIndex":';
+
+/** ModifyIndex of a stored object, without parsing it: nothing after it can hold the member's name. */
+export function modifyIndexOf(text: string): number {
+  const at = text.lastIndexOf(MARK) + MARK.length;
+  return Number.parseInt(text.slice(at, at + 16), 10);
+}
+
+/** One object by key, without links: its text as it is stored, or the index at which to wait for it. */
+export function readText(
+  view: View,
+  key: string,
+  table: Table,
+  ns: string,
+): Answer<string | undefined> {
+  const text = view.get(key);
+  const index = text === undefined ? deletedIndex(view, table, ns) : modifyIndexOf(text);
+  return { value: text, index, keys: [key] };
+}
+
+/** Fills the names of links in, and remembers what they were read from. */
+export class Links {
+  readonly #view: View;
+  readonly #seen = new Map<string, LinkFact | undefined>();
+
+  constructor(view: View) {
+    this.#view = view;
+  }
+
+  /** Links with their present names; those to deleted objects are left out. */
+  named(target: LinkTarget, links: readonly Link[] = []): { ID: string; Name: string }[] {
+    return links.flatMap(({ ID }) => {
+      const name = this.#fact(linkKey(target, ID))?.Name;
+      return name === undefined ? [] : [{ ID, Name: name }];
+    });
+  }
+
+  /** The newest index of what was shown; 0 for none. */
+  get index(): number {
+    return Math.max(0, ...[...this.#seen.values()].map((fact) => fact?.Index ?? 0));
+  }
+
+  /** The keys whose change changes what was shown. */
+  get keys(): string[] {
+    return [...this.#seen.keys()];
+  }
+
+  #fact(key: string): LinkFact | undefined {
+    if (!this.#seen.has(key)) this.#seen.set(key, stored<LinkFact>(this.#view, key));
+    return this.#seen.get(key);
+  }
+}
+
+/** The namespaces that a list of `ns` (or `*`) shows to a caller, and what to wait on. Throws 403 if none. */
+export function listedNamespaces(
+  view: View,
+  authorizer: Authorizer,
+  ns: string,
+): { readonly shown: readonly string[]; readonly filtered: boolean } {
+  if (ns !== '*') {
+    mustRead(authorizer, ns);
+    return { shown: [ns], filtered: false };
+  }
+  const all = [...keysBelow(view, 'namespace')].map(lastPart);
+  const shown = all.filter((name) => authorizer.allowed('acl', 'read', undefined, name));
+  if (shown.length === 0) mustRead(authorizer, DEFAULT_NAMESPACE);
+  return { shown, filtered: shown.length < all.length };
+}
+
+/** Index and watch keys of a table's list in some namespaces. */
+export function listPosition(
+  view: View,
+  table: Table,
+  ns: string,
+  shown: readonly string[],
+): { index: number; keys: string[] } {
+  const places: [Table, string][] = shown.map((name) => [table, name]);
+  if (ns === '*') places.push(['namespace', DEFAULT_NAMESPACE]);
+  return {
+    index: Math.max(0, ...places.map(([each, name]) => listIndex(view, each, name))),
+    keys: places.map(([each, name]) => keys.index(each, name)),
+  };
+}

@@ -1,0 +1,161 @@
+/** Use cases of roles. */
+import { randomUUID } from 'node:crypto';
+import { isRoleName } from '../acl/names.js';
+import { reject } from '../errors.js';
+import { keys } from '../state/keys.js';
+import { deletedIndex, keysBelow, lastPart, stored } from '../state/lists.js';
+import type { Role, RoleDelete, RoleSet } from '../state/roles.js';
+import { type Answer, keyOf, type View } from '../state/types.js';
+import { type Decoded, ignored, index, list, object, text } from './decode.js';
+import type { FilterOf } from './filters.js';
+import { GRANT_FIELDS, LINK_FIELDS, normaliseGrants } from './grants.js';
+import {
+  Links,
+  listedNamespaces,
+  listPosition,
+  mayWrite,
+  mustBeUuid,
+  mustRead,
+  type Write,
+} from './reading.js';
+import type { ReadUseCase, Service } from './types.js';
+
+export const ROLE_FIELDS = {
+  ID: text,
+  Name: text,
+  Description: text,
+  Policies: list(object(LINK_FIELDS)),
+  ...GRANT_FIELDS,
+  Namespace: text,
+  Hash: ignored,
+  CreateIndex: index,
+  ModifyIndex: index,
+};
+export type RoleBody = Decoded<typeof ROLE_FIELDS>;
+
+/** Creates a role (`id` undefined) or replaces one; gives it as answered. */
+export async function writeRole(
+  service: Service,
+  write: Write,
+  id: string | undefined,
+  body: RoleBody,
+): Promise<string> {
+  if ((body.ID ?? '') !== '' && body.ID !== id) {
+    reject('invalid', 'Role ID in URL and payload do not match', { pointer: '/ID' });
+  }
+  await mayWrite(service, write);
+  const name = body.Name ?? '';
+  if (name === '') reject('invalid', 'Invalid Role: no Name is set', { pointer: '/Name' });
+  if (!isRoleName(name)) {
+    const why =
+      "Invalid Role: invalid Name. Only 1 to 256 alphanumeric characters, '-' and '_' are allowed";
+    reject('invalid', why, { pointer: '/Name' });
+  }
+  if (id !== undefined) mustBeUuid(id, 'Role ID invalid UUID');
+  const command: RoleSet = {
+    type: 'role.set',
+    v: 1,
+    ns: write.ns,
+    id: id?.toLowerCase() ?? randomUUID(),
+    create: id === undefined,
+    role: {
+      Name: name,
+      Description: body.Description ?? '',
+      Policies: body.Policies ?? [],
+      ...normaliseGrants(body, { is: 'role', ns: write.ns }),
+    },
+  };
+  const text = await service.write(write.caller, command, write.timeoutMs);
+  return JSON.stringify(roleShown(JSON.parse(text!) as Role, new Links(service.view)));
+}
+
+/** Deletes a role; `true` or `false`. */
+export async function deleteRole(service: Service, write: Write, id: string): Promise<string> {
+  await mayWrite(service, write);
+  const command: RoleDelete = {
+    type: 'role.delete',
+    v: 1,
+    ns: write.ns,
+    id: mustBeUuid(id, 'role ID'),
+  };
+  return (await service.write(write.caller, command, write.timeoutMs))!;
+}
+
+/** A role with the present names of its links. */
+export function roleShown(role: Role, links: Links): object {
+  if (role.Policies === undefined) return role;
+  const { ID, Name, Description, Policies, ...rest } = role;
+  const named = links.named('policy', Policies);
+  return { ID, Name, Description, ...(named.length > 0 ? { Policies: named } : {}), ...rest };
+}
+
+export const readRole =
+  (ns: string, id: string): ReadUseCase<string | undefined> =>
+  ({ view, authorizer }) => {
+    mustRead(authorizer, ns);
+    return roleAnswer(view, ns, mustBeUuid(id, 'role ID'));
+  };
+
+export const readRoleByName =
+  (ns: string, name: string): ReadUseCase<string | undefined> =>
+  ({ view, authorizer }) => {
+    mustRead(authorizer, ns);
+    const nameKey = keys.roleName(ns, name);
+    const id = view.get(nameKey);
+    if (id === undefined) {
+      return { value: undefined, index: deletedIndex(view, 'role', ns), keys: [nameKey] };
+    }
+    const answer = roleAnswer(view, ns, id);
+    return { ...answer, keys: [nameKey, ...answer.keys] };
+  };
+
+/** A role with its names, and the index of the newest thing it shows. */
+function roleAnswer(view: View, ns: string, id: string): Answer<string | undefined> {
+  const key = keys.role(ns, id);
+  const role = stored<Role>(view, key);
+  if (role === undefined) {
+    return { value: undefined, index: deletedIndex(view, 'role', ns), keys: [key] };
+  }
+  const links = new Links(view);
+  const value = JSON.stringify(roleShown(role, links));
+  return { value, index: Math.max(role.ModifyIndex, links.index), keys: [key, ...links.keys] };
+}
+
+/** The roles of a namespace (`*`: of all), by name; with `policy` only those linked to that policy. */
+export const listRoles =
+  (
+    ns: string,
+    options: { policy?: string | undefined; filter: FilterOf },
+  ): ReadUseCase<readonly string[]> =>
+  ({ view, authorizer }) => {
+    const { shown, filtered } = listedNamespaces(view, authorizer, ns);
+    const policy = options.policy === undefined ? undefined : mustBeUuid(options.policy, 'policy');
+    const matches = options.filter('role');
+    const links = new Links(view);
+    const value: string[] = [];
+    for (const each of shown) {
+      for (const id of roleIds(view, each, policy)) {
+        const item = roleShown(stored<Role>(view, keys.role(each, id))!, links);
+        if (matches(item)) value.push(JSON.stringify(item));
+      }
+    }
+    const position = listPosition(view, 'role', ns, shown);
+    return {
+      value,
+      filtered,
+      index: Math.max(position.index, links.index),
+      keys: [...position.keys, ...links.keys],
+    };
+  };
+
+/** Ids in the order of the names. */
+function roleIds(view: View, ns: string, policy: string | undefined): string[] {
+  if (policy === undefined) {
+    return [...keysBelow(view, 'role-name', ns)].map((key) => view.get(key)!);
+  }
+  const named = [...view.keys(keyOf('role-by-policy', policy, ns, ''))].map((key) => {
+    const id = lastPart(key);
+    return { id, name: stored<Role>(view, keys.role(ns, id))!.Name.toLowerCase() };
+  });
+  return named.sort((a, b) => (a.name < b.name ? -1 : 1)).map(({ id }) => id);
+}

@@ -1,0 +1,33 @@
+/** The front end on a Solo, for tests that speak HTTP. */
+
+import { aclRoutes } from '../../src/http/acl.js';
+import { createApp } from '../../src/http/app.js';
+import { listen } from '../../src/http/listener.js';
+import type { Route } from '../../src/http/types.js';
+import type { Solo } from './solo.js';
+
+export async function serve(solo: Solo, more: readonly Route[] = []) {
+  const app = createApp({
+    service: solo.engine,
+    routes: [...aclRoutes(solo.engine), ...more],
+    datacenter: 'dc1',
+    defaultPolicy: 'deny',
+    headerPrefix: 'X-Service',
+    tokenInQuery: true,
+    responseHeaders: {},
+    blockedPaths: [],
+    limits: { bodyBytes: 1 << 20, requestMs: 5000, heldPerClient: 100, held: 1000 },
+    report: (event) => {
+      if (event.error !== undefined) console.error(event.path, event.error);
+    },
+  });
+  return listen(app, {
+    host: '127.0.0.1',
+    port: 0,
+    headerBytes: 65536,
+    connections: 100,
+    headersMs: 5000,
+    requestMs: 5000,
+    keepAliveMs: 1000,
+  });
+}

@@ -1,0 +1,104 @@
+/** A cluster of one without Raft, disk or waiting: what is written is applied at once, by the real machine. */
+import { randomUUID } from 'node:crypto';
+import { ApiError } from '../../src/errors.js';
+import type { ClockPort } from '../../src/node/ports.js';
+import type { ClusterNode, Gate, NodeStatus, WriteRequest } from '../../src/node/types.js';
+import { Watches } from '../../src/node/watches.js';
+import { Authorizers } from '../../src/service/authorizers.js';
+import { Engine } from '../../src/service/engine.js';
+import { makeGate } from '../../src/service/gate.js';
+import type { Caller } from '../../src/service/types.js';
+import { ACL_HANDLERS } from '../../src/state/acl-handlers.js';
+import { Machine } from '../../src/state/machine.js';
+import { encodeProposal } from '../../src/state/proposal.js';
+import type { SystemInit } from '../../src/state/system.js';
+import { secretKeyOf } from '../../src/state/tokens.js';
+import type { Command, Result } from '../../src/state/types.js';
+import { MemoryState } from '../../src/storage/memory-state.js';
+
+export const MANAGEMENT_SECRET = '11111111-2222-4333-8444-555555555555';
+export const NOBODY: Caller = { tokenKey: null };
+export const callerOf = (secret: string): Caller => ({ tokenKey: secretKeyOf(secret) });
+export const MANAGER = callerOf(MANAGEMENT_SECRET);
+
+const clock: ClockPort = {
+  now: () => performance.now(),
+  after: (ms, run) => {
+    const timer = setTimeout(run, ms);
+    return () => clearTimeout(timer);
+  },
+  soon: (run) => void setImmediate(run),
+};
+
+/** One node with an engine on it. `nowMs` is the clock by which tokens expire. */
+export class Solo {
+  readonly store = new MemoryState();
+  readonly machine = new Machine(this.store, ACL_HANDLERS);
+  readonly watches = new Watches(clock);
+  readonly authorizers: Authorizers;
+  readonly engine: Engine;
+  readonly gate: Gate;
+  readonly node: ClusterNode;
+  nowMs = Date.now();
+  barriers = 0;
+
+  constructor(defaultPolicy: 'deny' | 'allow' = 'deny') {
+    this.authorizers = new Authorizers({
+      view: this.store,
+      datacenter: 'dc1',
+      defaultPolicy,
+      nowMs: () => this.nowMs,
+    });
+    this.gate = makeGate(this.authorizers, {});
+    this.machine.onChanged((keys) => {
+      this.authorizers.changed(keys);
+      this.watches.changed(keys);
+    });
+    this.node = this.#asNode();
+    this.engine = new Engine({ node: this.node, authorizers: this.authorizers, clock });
+    const createTime = new Date(this.nowMs).toISOString();
+    const management = { accessor: randomUUID(), secret: MANAGEMENT_SECRET, createTime };
+    const init: SystemInit = { type: 'system.init', v: 1, createTime, management };
+    this.apply(init);
+  }
+
+  /** Applies a command without asking the gate. */
+  apply(command: Command): Result {
+    const index = this.machine.appliedIndex() + 1;
+    const data = encodeProposal({ id: randomUUID(), since: index - 1, command });
+    const [result] = this.machine.apply([{ kind: 'command', index, term: 1, data }]);
+    this.store.sync();
+    return result!;
+  }
+
+  /** Applies a command that must succeed; gives the object that it answers. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely
+  must(command: Command): any {
+    const result = this.apply(command);
+    if (!result.ok) throw new ApiError(result.refusal);
+    return result.value === undefined ? undefined : JSON.parse(result.value);
+  }
+
+  #asNode(): ClusterNode {
+    const { store, watches } = this;
+    return {
+      id: 'solo',
+      name: 'solo',
+      view: store,
+      pin: () => store.pin(),
+      status: () => ({ leaderId: 'solo', lastContactMs: 0 }) as NodeStatus,
+      barrier: async () => {
+        this.barriers += 1;
+      },
+      write: async ({ tokenKey, command }: WriteRequest) => {
+        const why = this.gate(store, tokenKey, command);
+        if (why !== undefined) throw new ApiError(why);
+        return this.apply(command);
+      },
+      watch: (keys, wake) => watches.watch(keys, wake),
+      transfer: () => Promise.reject(new Error('no peers')),
+      removeServer: () => Promise.reject(new Error('no peers')),
+      addServer: () => Promise.reject(new Error('no peers')),
+    };
+  }
+}
