@@ -113,11 +113,10 @@ export function createMetrics(sources: Sources): Metrics {
   };
   return {
     observe({ route, method, status, ms }) {
-      let byMethod = byRoute.get(route);
-      if (byMethod === undefined) byRoute.set(route, (byMethod = new Map()));
-      let classes = byMethod.get(method);
-      if (classes === undefined)
-        byMethod.set(method, (classes = CLASSES.map(() => new Latencies())));
+      const byMethod = byRoute.get(route) ?? new Map<string, Latencies[]>();
+      byRoute.set(route, byMethod);
+      const classes = byMethod.get(method) ?? CLASSES.map(() => new Latencies());
+      byMethod.set(method, classes);
       classes[Math.floor(status / 100) - 1]!.add(ms / 1000);
     },
     async prometheus() {

@@ -1,0 +1,110 @@
+/** A front end over a real socket with a service that has no cluster behind it, and a client that hides nothing. */
+
+import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { connect } from 'node:net';
+import { createApp, type HttpApp } from '../../src/http/app.js';
+import { type Listener, type ListenerOptions, listen } from '../../src/http/listener.js';
+import type { HttpOptions } from '../../src/http/options.js';
+import type { Route } from '../../src/http/types.js';
+import type { Service } from '../../src/service/types.js';
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+  readonly bytes: Buffer;
+}
+export interface Ask {
+  readonly method?: string;
+  readonly headers?: Record<string, string | string[]>;
+  readonly body?: string | Buffer;
+}
+
+export interface Front {
+  readonly app: HttpApp;
+  readonly listener: Listener;
+  readonly events: { code: string; path: string; error?: unknown }[];
+  readonly observed: { route: Route; method: string; status: number }[];
+  ask(path: string, ask?: Ask): Promise<Reply>;
+  /** Sends bytes as they are and gives all that comes back until the server closes the connection. */
+  raw(bytes: string): Promise<string>;
+  close(): Promise<void>;
+}
+
+/** A service of which only what a test gives works. */
+export function fakeService(given: Partial<Service> = {}): Service {
+  return {
+    namespaceOf: () => 'default',
+    catchUp: () => Promise.resolve(),
+    ...given,
+  } as Service;
+}
+
+export async function startFront(
+  routes: readonly Route[],
+  given: Partial<HttpOptions> = {},
+  socket: Partial<ListenerOptions> = {},
+): Promise<Front> {
+  const events: Front['events'] = [];
+  const observed: Front['observed'] = [];
+  const app = createApp({
+    service: fakeService(),
+    routes,
+    datacenter: 'dc1',
+    defaultPolicy: 'deny',
+    headerPrefix: 'X-Service',
+    tokenInQuery: false,
+    responseHeaders: {},
+    blockedPaths: [],
+    limits: { bodyBytes: 65_536, requestMs: 1000, heldPerClient: 100, held: 200 },
+    observe: (event) => observed.push(event),
+    report: (event) => events.push(event),
+    ...given,
+  });
+  const listener = await listen(app, {
+    host: '127.0.0.1',
+    port: 0,
+    headerBytes: 16_384,
+    connections: 100,
+    headersMs: 10_000,
+    requestMs: 30_000,
+    keepAliveMs: 5000,
+    ...socket,
+  });
+  return {
+    app,
+    listener,
+    events,
+    observed,
+    ask: (path, ask = {}) => askOver(listener.port, path, ask),
+    raw: (bytes) =>
+      new Promise((resolve, reject) => {
+        const client = connect(listener.port, '127.0.0.1', () => client.write(bytes));
+        let text = '';
+        client.on('data', (chunk) => {
+          text += chunk.toString('latin1');
+        });
+        client.on('close', () => resolve(text));
+        client.on('error', reject);
+      }),
+    close: () => listener.close(100),
+  };
+}
+
+function askOver(port: number, path: string, ask: Ask): Promise<Reply> {
+  return new Promise((resolve, reject) => {
+    const options = { host: '127.0.0.1', port, path, method: ask.method ?? 'GET', agent: false };
+    const req = httpRequest({ ...options, headers: ask.headers }, (res) => {
+      const chunks: Buffer[] = [];
+      res.on('data', (chunk: Buffer) => chunks.push(chunk));
+      res.on('error', reject);
+      res.on('end', () => {
+        const bytes = Buffer.concat(chunks);
+        const { statusCode, headers } = res;
+        resolve({ status: statusCode!, headers, bytes, text: bytes.toString('utf8') });
+      });
+    });
+    req.on('error', reject);
+    req.end(ask.body);
+  });
+}
