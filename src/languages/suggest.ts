@@ -9,7 +9,7 @@ export function didYouMean(word: string, known: readonly string[]): string {
   if (word.length > WORD_MAX || known.length === 0) return '';
   const lower = word.toLowerCase();
   const nearest = closest(lower, known);
-  const near =
-    distance(lower, nearest.toLowerCase()) <= Math.max(1, Math.floor(nearest.length / 3));
-  return near ? `; did you mean "${nearest}"?` : '';
+  // two letters swapped count as two changes
+  const changesMax = nearest.length < 4 ? 1 : Math.max(2, Math.floor(nearest.length / 3));
+  return distance(lower, nearest.toLowerCase()) <= changesMax ? `; did you mean "${nearest}"?` : '';
 }
