@@ -40,6 +40,9 @@ export function createApp(options: HttpOptions): HttpApp {
     held: new HeldCalls(options.limits.heldPerClient, options.limits.held),
   };
   const koa = new Koa();
+  // the router asks for both with each request and uses neither here (paths come decoded, hosts are not told apart)
+  Object.defineProperty(koa.context, 'host', { value: '' });
+  Object.defineProperty(koa.context, 'path', { value: '' });
   const groups = groupRoutes(shared);
   koa.use((context, next) => {
     // answers are written by answers.ts: bytes from the store to the socket, without a pass through Koa's body types

@@ -1,19 +1,20 @@
 /** Batch authorisation: may the caller do these things? */
 import { type Access, NAMED, type Named, SCALARS, type Scalar } from '../acl/types.js';
 import { reject } from '../errors.js';
+import { type Decoded, list, object, text } from '../service/decode.js';
 import type { Service } from '../service/types.js';
-import { aText, readFields } from './fields.js';
-import type { JsonObject, Route } from './types.js';
+import type { Route } from './types.js';
 
 /** One request answers at most so many questions: it is decided in one turn of the loop. */
 const QUESTIONS_MAX = 64;
 const FAILURE = 'Failed to decode request body';
-const FIELDS = { Resource: aText, Access: aText, Segment: aText };
+const FIELDS = { Resource: text, Access: text, Segment: text };
+const questionsOf = list(object(FIELDS));
 const RESOURCES: readonly string[] = [...SCALARS, ...NAMED, 'intention'];
 const KEY_ACCESS: readonly string[] = ['read', 'list', 'write', 'write-prefix'];
 
 interface Question {
-  readonly sent: JsonObject;
+  readonly sent: Decoded<typeof FIELDS>;
   readonly resource: Scalar | Named | 'intention';
   readonly access: Access;
   readonly segment: string;
@@ -43,12 +44,9 @@ function readQuestions(body: unknown): readonly Question[] {
   if (!Array.isArray(body)) reject('invalid', `${FAILURE}: expected a list of questions`);
   if (body.length > QUESTIONS_MAX)
     reject('invalid', `Refusing to process more than ${QUESTIONS_MAX} authorizations at once`);
-  return body.map((item, at) => {
-    if (typeof item !== 'object' || item === null || Array.isArray(item))
-      reject('invalid', `${FAILURE}: item ${at} is not an object`, { pointer: `/${at}` });
-    const sent = readFields(item as JsonObject, FIELDS, FAILURE, `/${at}`);
-    const resource = (sent['Resource'] as string | undefined) ?? '';
-    const access = ((sent['Access'] as string | undefined) ?? '').toLowerCase();
+  return questionsOf(body, { failure: FAILURE, pointer: '' }).map((sent, at) => {
+    const { Resource: resource = '', Segment: segment = '' } = sent;
+    const access = (sent.Access ?? '').toLowerCase();
     if (!RESOURCES.includes(resource))
       reject('invalid', `Invalid ACL resource requested: ${JSON.stringify(resource)}`, {
         pointer: `/${at}/Resource`,
@@ -63,7 +61,7 @@ function readQuestions(body: unknown): readonly Question[] {
       sent,
       resource: resource as Question['resource'],
       access: access as Access,
-      segment: (sent['Segment'] as string | undefined) ?? '',
+      segment,
     };
   });
 }

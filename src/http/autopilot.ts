@@ -1,31 +1,24 @@
 /** Autopilot: its configuration, and the health of the members as the leader sees it. */
 import { reject } from '../errors.js';
-import { formatDuration, parseDuration } from '../kinds/duration.js';
+import { formatDuration } from '../kinds/duration.js';
 import type { NodeStatus, PeerStatus } from '../node/types.js';
+import { decodeBody, duration, flag, ignored, index, text } from '../service/decode.js';
 import { keys } from '../state/keys.js';
 import { type ClusterParts, isAlive, mustHave } from './cluster.js';
-import { aBoolean, aCount, aText, type FieldReader, readFields } from './fields.js';
 import type { ApiRequest, Route } from './types.js';
 
 const FAILURE = 'Error parsing autopilot config';
-const aDuration: FieldReader = (value) => {
-  if (Number.isSafeInteger(value)) return formatDuration(value as number);
-  if (typeof value !== 'string') throw new TypeError('expected a duration such as "10s"');
-  const parsed = parseDuration(value);
-  if (parsed.ok) return formatDuration(parsed.nanoseconds);
-  throw new TypeError(parsed.message);
-};
-const FIELDS: Readonly<Record<string, FieldReader>> = {
-  CleanupDeadServers: aBoolean,
-  LastContactThreshold: aDuration,
-  MaxTrailingLogs: aCount,
-  MinQuorum: aCount,
-  ServerStabilizationTime: aDuration,
-  RedundancyZoneTag: aText,
-  DisableUpgradeMigration: aBoolean,
-  UpgradeVersionTag: aText,
-  CreateIndex: aCount,
-  ModifyIndex: aCount,
+const FIELDS = {
+  CleanupDeadServers: flag,
+  LastContactThreshold: duration,
+  MaxTrailingLogs: index,
+  MinQuorum: index,
+  ServerStabilizationTime: duration,
+  RedundancyZoneTag: text,
+  DisableUpgradeMigration: flag,
+  UpgradeVersionTag: text,
+  CreateIndex: ignored,
+  ModifyIndex: ignored,
 };
 const DEFAULTS = {
   CleanupDeadServers: false,
@@ -62,13 +55,16 @@ export function autopilotRoutes(parts: ClusterParts): readonly Route[] {
         'invalid',
         `Error parsing cas value: ${JSON.stringify(casText.slice(0, 60))} is no index`,
       );
-    const sent = readFields(await request.body(FAILURE), FIELDS, FAILURE);
+    const sent = decodeBody(FAILURE, await request.body(FAILURE), FIELDS);
     await mustHave(parts, request, 'operator', 'write');
-    const {
-      CreateIndex: _created,
-      ModifyIndex: _modified,
-      ...value
-    } = { ...DEFAULTS, ...sent } as Record<string, unknown>;
+    const { LastContactThreshold: contact, ServerStabilizationTime: stable } = sent;
+    const { CreateIndex: _created, ModifyIndex: _modified, ...settings } = sent;
+    const value = {
+      ...DEFAULTS,
+      ...settings,
+      ...(contact !== undefined && { LastContactThreshold: formatDuration(contact) }),
+      ...(stable !== undefined && { ServerStabilizationTime: formatDuration(stable) }),
+    };
     const command = {
       type: 'fact.set',
       v: 1,

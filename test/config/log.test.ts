@@ -1,0 +1,57 @@
+import { expect } from 'chai';
+import { createLog, withoutSecrets } from '../../src/log.js';
+
+describe('log', () => {
+  const lines: string[] = [];
+  const log = createLog('info', { node: 'n1' }, { write: (line: string) => void lines.push(line) });
+  const planted = 'b1gs3cr3t-planted-0000';
+
+  it('writes one JSON object per line with level, time and node', () => {
+    log.warn({ address: '127.0.0.1:1' }, 'peer away');
+    const line = JSON.parse(lines.at(-1)!);
+    expect(line).to.include({
+      level: 'warn',
+      node: 'n1',
+      address: '127.0.0.1:1',
+      msg: 'peer away',
+    });
+    expect(line.time).to.match(/^\d{4}-\d\d-\d\dT/);
+  });
+
+  it('writes nothing below its level', () => {
+    const before = lines.length;
+    log.debug({}, 'chatter');
+    expect(lines).to.have.length(before);
+  });
+
+  it('never writes a secret, wherever it hides', () => {
+    const hiding: Record<string, unknown>[] = [
+      { SecretID: planted },
+      { headers: { 'X-Service-Token': planted, authorization: `Bearer ${planted}` } },
+      { command: { token: { secret: planted } } },
+      { acl: { initialManagement: planted } },
+      { list: [{ BearerToken: planted }, { Config: { OIDCClientSecret: planted } }] },
+      { entry: { PrivateKey: planted } },
+      { raft: { sharedKey: planted } },
+      { data: Buffer.from(planted) },
+      { err: Object.assign(new Error('no'), { token: planted }) },
+      { err: new Error('outer', { cause: { secret: planted } }) },
+    ];
+    for (const fields of hiding) {
+      log.error(fields, 'something');
+      expect(lines.at(-1))
+        .not.to.include(planted)
+        .and.not.to.include(Buffer.from(planted).toString('base64'));
+    }
+    expect(JSON.parse(lines.at(-10)!).SecretID).to.equal('hidden');
+  });
+
+  it('keeps what only sounds secret, and the cause of errors', () => {
+    expect(withoutSecrets({ tokenInQuery: true, sharedKeyFile: '/k' })).to.deep.equal({
+      tokenInQuery: true,
+      sharedKeyFile: '/k',
+    });
+    const shown = withoutSecrets({ err: new Error('outer', { cause: new Error('inner') }) });
+    expect(shown).to.have.nested.property('err.cause.message', 'inner');
+  });
+});
