@@ -1,7 +1,21 @@
 /** What the routes of ACL objects share. */
 import { reject } from '../errors.js';
+import type { BootstrapReset } from '../service/bootstrap.js';
 import type { Write } from '../service/reading.js';
+import type { Service } from '../service/types.js';
 import type { ApiRequest } from './types.js';
+
+/** What the routes of ACL objects work on. */
+export interface AclParts {
+  readonly service: Service;
+  readonly datacenter: string;
+  readonly nodeName: string;
+  readonly defaultPolicy: 'deny' | 'allow';
+  /** Milliseconds since the epoch: what new tokens are stamped with and old ones expire by. */
+  readonly nowMs: () => number;
+  /** Where an operator allows another bootstrap. */
+  readonly bootstrapReset?: BootstrapReset;
+}
 
 /** A parameter of the path; throws 400 `Missing <what>` when it is empty. */
 export function mustHave(request: ApiRequest, name: string, what: string): string {

@@ -9,14 +9,13 @@ import {
   readPolicyByName,
   writePolicy,
 } from '../service/policies.js';
-import type { Service } from '../service/types.js';
-import { mustHave, writeOf } from './acl-common.js';
+import { type AclParts, mustHave, writeOf } from './acl-common.js';
 import type { ApiRequest, Route } from './types.js';
 
 const FAILURE = 'Policy decoding failed';
 const MISSING = 'Requested policy does not exist: ACL not found';
 
-export function policyRoutes(service: Service): readonly Route[] {
+export function policyRoutes({ service }: AclParts): readonly Route[] {
   const put = async (request: ApiRequest, id: string | undefined): Promise<void> => {
     const body = decodeBody(FAILURE, await request.body(FAILURE), POLICY_FIELDS);
     const write = writeOf(request, body.Namespace);

@@ -9,14 +9,13 @@ import {
   readRoleByName,
   writeRole,
 } from '../service/roles.js';
-import type { Service } from '../service/types.js';
-import { mustHave, writeOf } from './acl-common.js';
+import { type AclParts, mustHave, writeOf } from './acl-common.js';
 import type { ApiRequest, Route } from './types.js';
 
 const FAILURE = 'Role decoding failed';
 const MISSING = 'Requested role does not exist: ACL not found';
 
-export function roleRoutes(service: Service): readonly Route[] {
+export function roleRoutes({ service }: AclParts): readonly Route[] {
   const put = async (request: ApiRequest, id: string | undefined): Promise<void> => {
     const body = decodeBody(FAILURE, await request.body(FAILURE), ROLE_FIELDS);
     const write = writeOf(request, body.Namespace);

@@ -1,10 +1,12 @@
 /** The routes under /v1/acl, by object. */
-import type { Service } from '../service/types.js';
+import type { AclParts } from './acl-common.js';
 import { policyRoutes } from './acl-policies.js';
 import { roleRoutes } from './acl-roles.js';
+import { tokenRoutes } from './acl-tokens.js';
 import type { Route } from './types.js';
 
-export const aclRoutes = (service: Service): readonly Route[] => [
-  ...policyRoutes(service),
-  ...roleRoutes(service),
+export const aclRoutes = (parts: AclParts): readonly Route[] => [
+  ...policyRoutes(parts),
+  ...roleRoutes(parts),
+  ...tokenRoutes(parts),
 ];

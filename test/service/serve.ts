@@ -1,15 +1,24 @@
 /** The front end on a Solo, for tests that speak HTTP. */
 
 import { aclRoutes } from '../../src/http/acl.js';
+import type { AclParts } from '../../src/http/acl-common.js';
 import { createApp } from '../../src/http/app.js';
 import { listen } from '../../src/http/listener.js';
 import type { Route } from '../../src/http/types.js';
 import type { Solo } from './solo.js';
 
+export const partsOf = (solo: Solo): AclParts => ({
+  service: solo.engine,
+  datacenter: 'dc1',
+  nodeName: 'solo',
+  defaultPolicy: 'deny',
+  nowMs: () => solo.nowMs,
+});
+
 export async function serve(solo: Solo, more: readonly Route[] = []) {
   const app = createApp({
     service: solo.engine,
-    routes: [...aclRoutes(solo.engine), ...more],
+    routes: [...aclRoutes(partsOf(solo)), ...more],
     datacenter: 'dc1',
     defaultPolicy: 'deny',
     headerPrefix: 'X-Service',

@@ -1,0 +1,44 @@
+/** The first management token. */
+import { randomUUID } from 'node:crypto';
+import { isUuid } from '../acl/names.js';
+import { reject } from '../errors.js';
+import type { Bootstrap } from '../state/system.js';
+import { type Decoded, text } from './decode.js';
+import { timeOf } from './times.js';
+import { shown } from './tokens.js';
+import type { Caller, Service } from './types.js';
+
+export const BOOTSTRAP_FIELDS = { BootstrapSecret: text };
+export type BootstrapBody = Decoded<typeof BOOTSTRAP_FIELDS>;
+
+/** What makes another bootstrap possible: the index that an operator wrote into a file of the data folder. */
+export interface BootstrapReset {
+  read(): Promise<number | undefined>;
+  /** The bootstrap took place. */
+  remove(): Promise<void>;
+}
+
+/** Bootstraps; gives the token with its secret once more as `ID`, as clients of old expect it. */
+export async function bootstrap(
+  service: Service,
+  { caller, timeoutMs }: { readonly caller: Caller; readonly timeoutMs: number },
+  body: BootstrapBody,
+  { nowMs, reset }: { readonly nowMs: number; readonly reset?: BootstrapReset | undefined },
+): Promise<string> {
+  const own = body.BootstrapSecret ?? '';
+  if (own !== '' && !isUuid(own)) {
+    const why = 'BootstrapSecret is not a UUID: uuid string is wrong length or form';
+    reject('invalid', why, { pointer: '/BootstrapSecret' });
+  }
+  const resetIndex = await reset?.read();
+  const secret = own === '' ? randomUUID() : own;
+  const command: Bootstrap = {
+    type: 'bootstrap',
+    v: 1,
+    token: { accessor: randomUUID(), secret, createTime: timeOf(nowMs) },
+    ...(resetIndex === undefined ? {} : { resetIndex }),
+  };
+  const token = shown(service, await service.write(caller, command, timeoutMs));
+  if (resetIndex !== undefined) await reset?.remove();
+  return JSON.stringify({ ID: secret, ...(JSON.parse(token) as object) });
+}

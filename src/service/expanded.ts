@@ -1,0 +1,117 @@
+/** The expanded read of a token: everything it links and implies, in full. */
+import {
+  nodePolicy,
+  type SyntheticPolicy,
+  servicePolicy,
+  syntheticPolicy,
+} from '../acl/templates.js';
+import type { Grants } from '../state/grants.js';
+import { keys } from '../state/keys.js';
+import type { Link } from '../state/links.js';
+import { stored } from '../state/lists.js';
+import { DEFAULT_NAMESPACE, type Namespace } from '../state/namespaces.js';
+import type { Policy } from '../state/policies.js';
+import type { Role } from '../state/roles.js';
+import type { View } from '../state/types.js';
+import { Links, mustRead } from './reading.js';
+import { roleShown } from './roles.js';
+import { mustFindToken, tokenShown } from './token-reads.js';
+import type { ReadUseCase } from './types.js';
+
+/** What an expanded read tells of the node that answers it. */
+export interface Resolver {
+  readonly nodeName: string;
+  readonly defaultPolicy: 'deny' | 'allow';
+}
+
+export const readTokenExpanded =
+  (
+    ns: string,
+    accessor: string,
+    resolver: Resolver,
+    now: () => number,
+  ): ReadUseCase<string | undefined> =>
+  ({ view, authorizer }) => {
+    mustRead(authorizer, ns);
+    const token = mustFindToken(view, ns, accessor, now());
+    const links = new Links(view);
+    const parts = new Parts(view);
+    parts.addGrants(token);
+    parts.addPolicies(ns, token.Policies);
+    parts.addRoles(ns, token.Roles);
+    const defaults = parts.namespaceDefaults(ns);
+    const value = {
+      ...tokenShown(token, links, authorizer.allowed('acl', 'write', undefined, ns)),
+      ExpandedPolicies: orNull([...parts.policies.values()]),
+      ExpandedRoles: orNull(parts.roles.map((role) => roleShown(role, links))),
+      NamespaceDefaultPolicyIDs: orNull(defaults.policies),
+      NamespaceDefaultRoleIDs: orNull(defaults.roles),
+      AgentACLDefaultPolicy: resolver.defaultPolicy,
+      AgentACLDownPolicy: 'extend-cache',
+      ResolvedByAgent: resolver.nodeName,
+    };
+    return {
+      value: JSON.stringify(value),
+      index: Math.max(token.ModifyIndex, links.index, parts.index),
+      keys: [keys.token(ns, token.AccessorID), ...links.keys, ...parts.keys],
+    };
+  };
+
+const orNull = <T>(items: readonly T[]): readonly T[] | null => (items.length > 0 ? items : null);
+
+/** Policies by id, once each, and roles; with the keys they were read from and their newest index. */
+class Parts {
+  readonly policies = new Map<string, Policy | SyntheticPolicy>();
+  readonly roles: Role[] = [];
+  readonly keys: string[] = [];
+  index = 0;
+  readonly #view: View;
+
+  constructor(view: View) {
+    this.#view = view;
+  }
+
+  addPolicies(ns: string, links: readonly Link[] = []): void {
+    for (const { ID } of links) {
+      const policy = this.#read<Policy>(keys.policy(ns, ID));
+      if (policy !== undefined) this.policies.set(ID, policy);
+    }
+  }
+
+  addRoles(ns: string, links: readonly Link[] = []): void {
+    for (const { ID } of links) {
+      const role = this.#read<Role>(keys.role(ns, ID));
+      if (role === undefined || this.roles.some((known) => known.ID === ID)) continue;
+      this.roles.push(role);
+      this.addGrants(role);
+      this.addPolicies(ns, role.Policies);
+    }
+  }
+
+  addGrants({ ServiceIdentities, NodeIdentities, TemplatedPolicies }: Grants): void {
+    const synthetic = [
+      ...(ServiceIdentities ?? []).map((one) => servicePolicy(one.ServiceName, one.Datacenters)),
+      ...(NodeIdentities ?? []).map((one) => nodePolicy(one.NodeName, one.Datacenter)),
+      ...(TemplatedPolicies ?? []).map((one) =>
+        syntheticPolicy(one.TemplateName, one.TemplateVariables, one.Datacenters),
+      ),
+    ];
+    for (const policy of synthetic) this.policies.set(policy.ID, policy);
+  }
+
+  /** What the namespace gives every token of it; these count as parts too. */
+  namespaceDefaults(ns: string): { policies: string[]; roles: string[] } {
+    const acls = this.#read<Namespace>(keys.namespace(ns))?.ACLs;
+    this.addPolicies(DEFAULT_NAMESPACE, acls?.PolicyDefaults);
+    this.addRoles(DEFAULT_NAMESPACE, acls?.RoleDefaults);
+    const ids = (links: readonly Link[] = []): string[] => links.map(({ ID }) => ID);
+    return { policies: ids(acls?.PolicyDefaults), roles: ids(acls?.RoleDefaults) };
+  }
+
+  #read<T extends { readonly ModifyIndex: number }>(key: string): T | undefined {
+    this.keys.push(key);
+    const object = stored<T>(this.#view, key);
+    this.index = Math.max(this.index, object?.ModifyIndex ?? 0);
+    return object;
+  }
+}

@@ -1,0 +1,209 @@
+/** Use cases that read tokens. Who may not write them does not see their secrets. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { isUuid } from '../acl/names.js';
+import { reject } from '../errors.js';
+import { keys } from '../state/keys.js';
+import { type LinkTarget, linkFact, linkKey, take } from '../state/links.js';
+import { keysBelow, lastPart, stored } from '../state/lists.js';
+import { isAlive, type Token, tokenBySecret } from '../state/tokens.js';
+import { keyOf, type View } from '../state/types.js';
+import type { FilterOf, Matches } from './filters.js';
+import { Links, listedNamespaces, listPosition, mustBeUuid, mustRead } from './reading.js';
+import type { ReadUseCase } from './types.js';
+
+const HIDDEN = '<hidden>';
+const notFound = (): never => reject('acl_not_found', 'token does not exist: ACL not found');
+
+/** A token with the present names of its links. */
+export function tokenShown(token: Token, links: Links, withSecret: boolean): object {
+  const { AccessorID, SecretID, Description, Policies, Roles, ...rest } = token;
+  const policies = links.named('policy', Policies);
+  const roles = links.named('role', Roles);
+  return {
+    AccessorID,
+    SecretID: withSecret ? SecretID : HIDDEN,
+    Description,
+    ...(policies.length > 0 ? { Policies: policies } : {}),
+    ...(roles.length > 0 ? { Roles: roles } : {}),
+    ...rest,
+  };
+}
+
+/** A token that counts, of a namespace, by accessor. Throws 403 when there is none. */
+export function mustFindToken(view: View, ns: string, accessor: string, nowMs: number): Token {
+  if (!isUuid(accessor)) {
+    reject('invalid', 'failed acl token lookup: index error: UUID must be 36 characters');
+  }
+  const token = stored<Token>(view, keys.token(ns, accessor.toLowerCase()));
+  return token !== undefined && isAlive(view, token, nowMs) ? token : notFound();
+}
+
+export const readToken =
+  (ns: string, accessor: string, now: () => number): ReadUseCase<string | undefined> =>
+  ({ view, authorizer }) => {
+    mustRead(authorizer, ns);
+    const token = mustFindToken(view, ns, accessor, now());
+    return answerOf(view, token, authorizer.allowed('acl', 'write', undefined, ns));
+  };
+
+/** The token of the request itself, in clear; needs no right. */
+export const readOwnToken =
+  (tokenKey: string | null): ReadUseCase<string | undefined> =>
+  ({ view }) => {
+    const token = tokenKey === null ? undefined : tokenBySecret(view, tokenKey);
+    return token === undefined ? notFound() : answerOf(view, token, true);
+  };
+
+function answerOf(view: View, token: Token, withSecret: boolean) {
+  const links = new Links(view);
+  const value = JSON.stringify(tokenShown(token, links, withSecret));
+  const ownKey = keys.token(token.Namespace, token.AccessorID);
+  return {
+    value,
+    index: Math.max(token.ModifyIndex, links.index),
+    keys: [ownKey, ...links.keys],
+  };
+}
+
+/** What a list of tokens selects; at most one of the first four. */
+export interface TokenSelection {
+  readonly policy?: string | undefined;
+  readonly role?: string | undefined;
+  readonly servicename?: string | undefined;
+  readonly authmethod?: string | undefined;
+  /** Where the auth method lives; the namespace of the request if not given. */
+  readonly authmethodNs?: string | undefined;
+  readonly filter: FilterOf;
+}
+
+/** A list decided on but not yet read: tens of thousands of tokens are rendered a few at a time. */
+export interface TokenList {
+  /** State keys of the candidates, in the order of the answer. */
+  readonly candidates: readonly string[];
+  readonly matches: Matches;
+  /** Namespaces whose secrets the caller may see. */
+  readonly inClear: ReadonlySet<string>;
+  readonly nowMs: number;
+}
+
+export function listTokens(
+  ns: string,
+  selection: TokenSelection,
+  now: () => number,
+): ReadUseCase<TokenList> {
+  checkSelection(selection);
+  return ({ view, authorizer }) => {
+    const { shown, filtered } = listedNamespaces(view, authorizer, ns);
+    const chosen = selection.filter('token');
+    const service = selection.servicename;
+    const matches: Matches =
+      service === undefined
+        ? chosen
+        : (token) => isOfService(token as Token, service) && chosen(token);
+    const candidates = shown.flatMap((each) => candidateKeys(view, each, selection));
+    const inClear = shown.filter((each) => authorizer.allowed('acl', 'write', undefined, each));
+    const position = listPosition(view, 'token', ns, shown);
+    const links = shownLinks(view, shown);
+    return {
+      value: { candidates, matches, inClear: new Set(inClear), nowMs: now() },
+      filtered,
+      index: Math.max(position.index, links.index),
+      keys: [...position.keys, ...links.keys],
+    };
+  };
+}
+
+function checkSelection({ policy, role, servicename, authmethod }: TokenSelection): void {
+  const given = [policy, role, servicename, authmethod].filter((one) => one !== undefined);
+  if (given.length > 1) {
+    const why = 'can only filter by one of policy, role, serviceName, or methodName at a time';
+    reject('invalid', why);
+  }
+}
+
+function candidateKeys(view: View, ns: string, selection: TokenSelection): string[] {
+  const { policy, role, authmethod, authmethodNs } = selection;
+  const linked = (...prefix: string[]): string[] =>
+    [...view.keys(keyOf(...prefix, ns, ''))].map((key) => keys.token(ns, lastPart(key)));
+  if (policy !== undefined) return linked('token-by-policy', mustBeUuid(policy, 'policy'));
+  if (role !== undefined) return linked('token-by-role', mustBeUuid(role, 'role'));
+  if (authmethod !== undefined) {
+    return linked('token-by-method', authmethodNs ?? ns, authmethod.toLowerCase());
+  }
+  return [...keysBelow(view, 'token', ns)];
+}
+
+function isOfService({ ServiceIdentities, TemplatedPolicies }: Token, name: string): boolean {
+  return (
+    ServiceIdentities?.some(({ ServiceName }) => ServiceName === name) === true ||
+    TemplatedPolicies?.some(
+      ({ TemplateName, TemplateVariables }) =>
+        TemplateName === 'builtin/service' && TemplateVariables?.name === name,
+    ) === true
+  );
+}
+
+/**
+ * What the links of all tokens of some namespaces show. Their ids are found by leaping from one to the next in the
+ * secondary tables, so that this costs as much as there are policies and roles, not tokens.
+ */
+function shownLinks(view: View, namespaces: readonly string[]): { index: number; keys: string[] } {
+  let index = 0;
+  const watched: string[] = [];
+  for (const target of ['policy', 'role'] as LinkTarget[]) {
+    for (const id of linkedIds(view, `token-by-${target}`, namespaces)) {
+      index = Math.max(index, linkFact(view, target, id)?.Index ?? 0);
+      watched.push(linkKey(target, id));
+    }
+  }
+  return { index, keys: watched };
+}
+
+function* linkedIds(view: View, table: string, namespaces: readonly string[]): Iterable<string> {
+  let [key] = take(keysBelow(view, table), 1);
+  while (key !== undefined) {
+    const id = key.split('\u0000')[1]!;
+    const isShown = namespaces.some((ns) => take(keysBelow(view, table, id, ns), 1).length > 0);
+    if (isShown) yield id;
+    [key] = take(view.keys(keyOf(table, ''), keyOf(table, id, '\uffff')), 1);
+  }
+}
+
+/** The items of a list that are shown, in one go. */
+export const tokenItems = (view: View, list: TokenList): string[] =>
+  renderItems(view, list, list.candidates, new Links(view));
+
+/** Tokens rendered in one turn of the loop. */
+const TOKENS_PER_TURN = 256;
+
+/** The JSON text of a list in pieces, with room for other work between them. */
+export async function* tokenPieces(view: View, list: TokenList): AsyncIterable<string> {
+  const links = new Links(view);
+  let separator = '[';
+  for (let at = 0; at < list.candidates.length; at += TOKENS_PER_TURN) {
+    const some = list.candidates.slice(at, at + TOKENS_PER_TURN);
+    const items = renderItems(view, list, some, links);
+    if (items.length > 0) {
+      yield separator + items.join(',');
+      separator = ',';
+    }
+    await nextTurn();
+  }
+  yield separator === '[' ? '[]' : ']';
+}
+
+function renderItems(
+  view: View,
+  { matches, inClear, nowMs }: TokenList,
+  candidates: readonly string[],
+  links: Links,
+): string[] {
+  const items: string[] = [];
+  for (const key of candidates) {
+    const token = stored<Token>(view, key);
+    if (token === undefined || !isAlive(view, token, nowMs)) continue;
+    const shown = tokenShown(token, links, inClear.has(token.Namespace));
+    if (matches(shown)) items.push(JSON.stringify(shown));
+  }
+  return items;
+}

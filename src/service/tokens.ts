@@ -1,0 +1,200 @@
+/** Use cases that write tokens. Their reads are in `token-reads.ts`. */
+import { randomUUID } from 'node:crypto';
+import { isReservedId } from '../acl/builtin.js';
+import { isUuid } from '../acl/names.js';
+import { reject } from '../errors.js';
+import { formatDuration } from '../kinds/duration.js';
+import type {
+  TokenClone,
+  TokenCreate,
+  TokenDelete,
+  TokenInput,
+  TokenUpdate,
+} from '../state/token-commands.js';
+import { secretKeyOf, type Token } from '../state/tokens.js';
+import { type Decoded, duration, flag, ignored, index, list, object, text } from './decode.js';
+import { GRANT_FIELDS, LINK_FIELDS, normaliseGrants } from './grants.js';
+import { Links, mayWrite, type Write } from './reading.js';
+import { time, timeOf } from './times.js';
+import { tokenShown } from './token-reads.js';
+import type { Service } from './types.js';
+
+export const TOKEN_FIELDS = {
+  AccessorID: text,
+  SecretID: text,
+  Description: text,
+  Policies: list(object(LINK_FIELDS)),
+  Roles: list(object(LINK_FIELDS)),
+  ...GRANT_FIELDS,
+  Local: flag,
+  AuthMethod: text,
+  AuthMethodNamespace: ignored,
+  ExpirationTime: time,
+  ExpirationTTL: duration,
+  CreateTime: text,
+  Namespace: text,
+  Hash: ignored,
+  CreateIndex: index,
+  ModifyIndex: index,
+};
+export type TokenBody = Decoded<typeof TOKEN_FIELDS>;
+
+/** A shorter life is a mistake more often than not, and the removal of expired tokens is not instant. */
+const LIFE_MIN_MS = 60_000;
+const NANOSECONDS = 1e6;
+
+/** Creates a token; gives it as answered. */
+export async function createToken(
+  service: Service,
+  write: Write,
+  body: TokenBody,
+  nowMs: number,
+): Promise<string> {
+  await mayWrite(service, write);
+  const accessor = ownId(body.AccessorID, 'AccessorID')?.toLowerCase() ?? randomUUID();
+  const secret = ownId(body.SecretID, 'SecretID') ?? randomUUID();
+  if ((body.AuthMethod ?? '') !== '') {
+    const why = 'AuthMethod field is disallowed outside of login';
+    reject('invalid', why, { pointer: '/AuthMethod' });
+  }
+  const expirationTime = expirationOf(body, nowMs);
+  const command: TokenCreate = {
+    type: 'token.create',
+    v: 1,
+    ns: write.ns,
+    accessor,
+    secret,
+    createTime: timeOf(nowMs),
+    token: contentOf(body, write.ns),
+    ...(expirationTime === undefined ? {} : { expirationTime }),
+  };
+  return shown(service, await service.write(write.caller, command, write.timeoutMs));
+}
+
+/** Replaces a token's content; gives it as answered. */
+export async function updateToken(
+  service: Service,
+  write: Write,
+  accessor: string,
+  body: TokenBody,
+  nowMs: number,
+): Promise<string> {
+  const sent = body.AccessorID ?? '';
+  if (sent !== '' && sent.toLowerCase() !== accessor.toLowerCase()) {
+    const why = 'Token Accessor ID in URL and payload do not match';
+    reject('invalid', why, { pointer: '/AccessorID' });
+  }
+  await mayWrite(service, write);
+  if (!isUuid(accessor)) reject('invalid', 'AccessorID is not a valid UUID');
+  const command: TokenUpdate = {
+    type: 'token.update',
+    v: 1,
+    ns: write.ns,
+    accessor: accessor.toLowerCase(),
+    nowMs,
+    token: contentOf(body, write.ns),
+    ...(body.SecretID ? { secretKey: secretKeyOf(body.SecretID) } : {}),
+    ...(body.AuthMethod ? { authMethod: body.AuthMethod } : {}),
+    ...(body.ExpirationTime === undefined ? {} : { expirationTime: body.ExpirationTime }),
+    ...(body.ExpirationTTL ? { expirationTtl: true } : {}),
+  };
+  return shown(service, await service.write(write.caller, command, write.timeoutMs));
+}
+
+/** Copies a token under new ids; gives the copy as answered. Of the body only a description counts. */
+export async function cloneToken(
+  service: Service,
+  write: Write,
+  accessor: string,
+  body: TokenBody,
+  nowMs: number,
+): Promise<string> {
+  await mayWrite(service, write);
+  if (!isUuid(accessor)) reject('invalid', 'AccessorID is not a valid UUID');
+  const command: TokenClone = {
+    type: 'token.clone',
+    v: 1,
+    ns: write.ns,
+    source: accessor.toLowerCase(),
+    accessor: randomUUID(),
+    secret: randomUUID(),
+    createTime: timeOf(nowMs),
+    nowMs,
+    ...(body.Description ? { description: body.Description } : {}),
+  };
+  return shown(service, await service.write(write.caller, command, write.timeoutMs));
+}
+
+/** Deletes a token; `true` or `false`. */
+export async function deleteToken(
+  service: Service,
+  write: Write,
+  accessor: string,
+): Promise<string> {
+  await mayWrite(service, write);
+  if (!isUuid(accessor)) reject('invalid', 'Token ID is missing or an invalid UUID');
+  const command: TokenDelete = {
+    type: 'token.delete',
+    v: 1,
+    ns: write.ns,
+    accessor: accessor.toLowerCase(),
+    callerKey: write.caller.tokenKey,
+  };
+  return (await service.write(write.caller, command, write.timeoutMs))!;
+}
+
+/** A written token as answered: whoever wrote it may see its secret. */
+export const shown = (service: Service, text: string | undefined): string =>
+  JSON.stringify(tokenShown(JSON.parse(text!) as Token, new Links(service.view), true));
+
+function contentOf(body: TokenBody, ns: string): TokenInput {
+  const local = body.Local ?? false;
+  return {
+    Description: body.Description ?? '',
+    Policies: body.Policies ?? [],
+    Roles: body.Roles ?? [],
+    ...normaliseGrants(body, { is: 'token', ns, local }),
+    Local: local,
+  };
+}
+
+/** An id that the client chose itself. */
+function ownId(id: string | undefined, field: 'AccessorID' | 'SecretID'): string | undefined {
+  if (id === undefined || id === '') return undefined;
+  const pointer = `/${field}`;
+  if (!isUuid(id)) reject('invalid', `Invalid Token: ${field} - not a valid UUID`, { pointer });
+  if (isReservedId(id)) {
+    const why = `Invalid Token: ${field} - UUIDs with the prefix 00000000-0000-0000-0000-0000000000 are reserved`;
+    reject('invalid', why, { pointer });
+  }
+  return id;
+}
+
+/** When a new token expires, by time or by time to live; undefined: never. */
+function expirationOf(body: TokenBody, nowMs: number): string | undefined {
+  const { ExpirationTime, ExpirationTTL = 0 } = body;
+  if (ExpirationTTL !== 0 && ExpirationTime !== undefined) {
+    const why = 'Token Expiration TTL and Expiration Time cannot both be set';
+    reject('invalid', why, { pointer: '/ExpirationTTL' });
+  }
+  if (ExpirationTTL < 0) {
+    const why = `Token Expiration TTL '${formatDuration(ExpirationTTL)}' should be > 0`;
+    reject('invalid', why, { pointer: '/ExpirationTTL' });
+  }
+  if (ExpirationTime === undefined && ExpirationTTL === 0) return undefined;
+  const atMs =
+    ExpirationTime === undefined ? nowMs + ExpirationTTL / NANOSECONDS : Date.parse(ExpirationTime);
+  const pointer = ExpirationTime === undefined ? '/ExpirationTTL' : '/ExpirationTime';
+  if (atMs < nowMs) reject('invalid', 'ExpirationTime cannot be before CreateTime', { pointer });
+  if (atMs - nowMs < LIFE_MIN_MS) {
+    const was = formatDuration(Math.round(atMs - nowMs) * NANOSECONDS);
+    const why = `ExpirationTime cannot be less than 1m0s in the future (was ${was})`;
+    reject('invalid', why, { pointer });
+  }
+  if (atMs > LATEST_MS) {
+    reject('invalid', 'ExpirationTime cannot be after the year 9999', { pointer });
+  }
+  return ExpirationTime ?? timeOf(Math.floor(atMs));
+}
+
+const LATEST_MS = Date.parse('9999-12-31T23:59:59Z');
