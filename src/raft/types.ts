@@ -126,9 +126,9 @@ export type Input =
   /** Read barriers. `lease` may be released without a round while the lease holds; `quorum` needs one (§6.4). */
   | { readonly type: 'read'; readonly ids: readonly ReadId[]; readonly mode: 'lease' | 'quorum' }
   /**
-   * All entries up to `index` (whose term is `term`) and the hard state handed over before are durable. Exactly one for
-   * each output that had a hard state or entries, in the order of the outputs: the core counts them, to tell the
-   * confirmation of an entry from that of an equal one that was overwritten in between.
+   * All entries up to `index` (whose term is `term`) and the hard state handed over before them are durable. One may
+   * confirm several outputs. `index` is below the first entry of every batch still under way: what such a batch is about
+   * to replace must not count as durable, even when an equal entry comes back later.
    */
   | { readonly type: 'stored'; readonly index: Index; readonly term: Term }
   /**

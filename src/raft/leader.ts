@@ -1,0 +1,26 @@
+/** What a leader does as time passes. */
+import { quorumValue } from './quorum.js';
+import { beginRound, settleReads, voterValues } from './reads.js';
+import { tickProgress } from './replication.js';
+import { becomeFollower } from './roles.js';
+import type { LeaderState, Raft } from './state.js';
+import { tickTransfer } from './transfer.js';
+
+/**
+ * Steps down when no quorum has answered for an election timeout (§6.2): another may lead by then, and clients should not
+ * wait here. Else sends heartbeats when due, each a new round for reads and lease.
+ */
+export function tickLeader(raft: Raft, leader: LeaderState): void {
+  leader.ticks++;
+  const contact = quorumValue(voterValues(raft, leader, leader.ticks, (peer) => peer.contactTick));
+  if (leader.ticks - contact >= raft.options.electionTicks) {
+    becomeFollower(raft, raft.term, null);
+    return;
+  }
+  tickTransfer(raft, leader);
+  tickProgress(raft, leader);
+  if (leader.ticks - leader.heartbeatTick < raft.options.heartbeatTicks) return;
+  leader.heartbeatTick = leader.ticks;
+  beginRound(raft, leader);
+  settleReads(raft, leader);
+}

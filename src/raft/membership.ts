@@ -1,0 +1,70 @@
+/** Configuration changes, one server at a time (§4.1 to §4.2). */
+import { isSingleChange } from './configuration.js';
+import { Progress } from './progress.js';
+import { appendOwn } from './propose.js';
+import { forgetLease } from './reads.js';
+import { becomeFollower } from './roles.js';
+import type { LeaderState, Raft } from './state.js';
+import type { DropReason, Input } from './types.js';
+
+/** Appends a new configuration, if this is the leader and the time is right. It is in force at once (§4.1). */
+export function onChangeConfiguration(
+  raft: Raft,
+  { id, configuration }: Extract<Input, { type: 'changeConfiguration' }>,
+): void {
+  const leader = raft.state;
+  const reason = leader.role === 'leader' ? obstacle(raft, leader) : 'not_leader';
+  if (leader.role !== 'leader' || reason !== undefined) {
+    raft.out.dropped.push({ id, reason: reason ?? 'not_leader' });
+    return;
+  }
+  if (!isSingleChange(raft.configurations.current, configuration)) {
+    raft.out.dropped.push({ id, reason: 'invalid_change' });
+    return;
+  }
+  const { term } = raft;
+  const index = raft.log.last + 1;
+  appendOwn(raft, leader, { kind: 'configuration', index, term, configuration });
+  raft.out.appended.push({ id, index, term });
+  raft.configurations.append(index, configuration);
+  applyConfiguration(raft);
+}
+
+/** Another configuration is in force: by append, truncation or snapshot. */
+export function applyConfiguration(raft: Raft): void {
+  const { state } = raft;
+  const voter = raft.configurations.isVoter(raft.id);
+  switch (state.role) {
+    case 'leader':
+      followProgress(raft, state);
+      forgetLease(state);
+      break;
+    case 'preCandidate':
+    case 'candidate':
+      if (!voter) becomeFollower(raft, raft.term, null);
+      break;
+    case 'follower':
+    case 'learner':
+      raft.state = { ...state, role: voter ? 'follower' : 'learner' };
+  }
+}
+
+/** Progress for every other member; who was there before keeps it, be it as voter or learner. */
+export function followProgress(raft: Raft, leader: LeaderState): void {
+  const members = new Set(raft.configurations.current.members.map((member) => member.id));
+  for (const id of leader.progress.keys()) if (!members.has(id)) leader.progress.delete(id);
+  for (const id of members) {
+    if (id === raft.id || leader.progress.has(id)) continue;
+    leader.progress.set(id, new Progress(id, raft.log.last + 1, leader.ticks, raft.now));
+  }
+}
+
+/**
+ * One change at a time, and none before an entry of the own term is committed: else two changes of different terms could
+ * be decided by majorities that do not overlap (the 2015 correction of §4.1).
+ */
+function obstacle(raft: Raft, leader: LeaderState): DropReason | undefined {
+  if (leader.transfer !== undefined) return 'transferring';
+  const settled = raft.commit >= leader.termStart && raft.configurations.index <= raft.commit;
+  return settled ? undefined : 'change_in_flight';
+}

@@ -1,0 +1,261 @@
+/**
+ * The Raft core: `output = step(inputs)`. It decides and does nothing: no clock, disk, socket or chance of its own. The
+ * rules stand in the files named after them; here inputs and messages find their rule.
+ */
+import { invariant } from './assert.js';
+import { commitTo, maybeCommit } from './commit.js';
+import { Configurations } from './configuration.js';
+import {
+  onPreVote,
+  onPreVoteResponse,
+  onTimeoutNow,
+  onVote,
+  onVoteResponse,
+  tickElection,
+} from './election.js';
+import {
+  acknowledgeStored,
+  adoptSnapshot,
+  onAppend,
+  onSnapshot,
+  onSnapshotStored,
+} from './follower.js';
+import { tickLeader } from './leader.js';
+import { Log } from './log.js';
+import { onChangeConfiguration } from './membership.js';
+import { checkOptions } from './options.js';
+import { onPropose } from './propose.js';
+import { bindReads, onRead } from './reads.js';
+import { onAppendResponse, onSnapshotSent, onUnreachable, replicate } from './replication.js';
+import { becomeFollower, isSticky, resetElectionTimer } from './roles.js';
+import { type MessageOf, newOutbox, type Raft, statusOf, takeOutput } from './state.js';
+import { continueTransfer, leaveIfRemoved, onTransfer } from './transfer.js';
+import type {
+  HardState,
+  Input,
+  LogView,
+  Message,
+  Output,
+  RaftCore,
+  RaftOptions,
+  Role,
+  SnapshotMeta,
+} from './types.js';
+
+/**
+ * A Raft server as it stands after a start: what is in the log and the hard state is durable, all else is forgotten.
+ * Throws on options that do not fit together. `now` is the monotonic clock of `step`, in milliseconds.
+ */
+export function createRaft(
+  options: RaftOptions,
+  view: LogView,
+  hardState: HardState,
+  now: number,
+): RaftCore {
+  const problem = checkOptions(options);
+  if (problem !== undefined) throw new Error(`raft options: ${problem}`);
+  const raft = restart(options, view, hardState, now);
+  return {
+    step: (inputs, at) => {
+      begin(raft, view, at);
+      for (const input of inputs) take(raft, input);
+      return finish(raft);
+    },
+    accepts: (meta) => accepts(raft, meta),
+    status: () => statusOf(raft),
+  };
+}
+
+function restart(options: RaftOptions, view: LogView, hardState: HardState, now: number): Raft {
+  const log = new Log(view);
+  const configurations = new Configurations(view);
+  const { term, votedFor } = hardState;
+  invariant(log.lastTerm <= term, 'the log is ahead of the hard state', {
+    lastTerm: log.lastTerm,
+    term,
+  });
+  const voter = configurations.isVoter(options.id);
+  const role = voter ? 'follower' : 'learner';
+  const raft: Raft = {
+    options,
+    id: options.id,
+    log,
+    configurations,
+    steps: 0,
+    now,
+    term,
+    votedFor,
+    leader: null,
+    commit: view.snapshot()?.index ?? 0,
+    state: { role, matched: 0, acked: 0, round: 0 },
+    electionElapsed: 0,
+    electionTimeout: 0,
+    // It may have promised silence to a leader just before the restart. A new server has promised nothing.
+    leaderElapsed: term > 0 ? 0 : options.electionTicks,
+    out: newOutbox(),
+    told: { role: { role, term, leader: null }, configuration: configurations.current },
+  };
+  resetElectionTimer(raft);
+  // Nobody else can lead, and there is nobody to disturb.
+  if (voter && configurations.voters.length === 1) raft.electionTimeout = 1;
+  return raft;
+}
+
+function begin(raft: Raft, view: LogView, now: number): void {
+  invariant(now >= raft.now, 'the clock runs backwards', { from: raft.now, to: now });
+  raft.now = now;
+  raft.steps++;
+  const meta = view.snapshot();
+  if (meta !== undefined && meta.index > raft.commit) {
+    // Either the log was reset to a received snapshot, or cut up to what an earlier run had applied.
+    if (view.lastIndex() === meta.index) adoptSnapshot(raft, meta);
+    else commitTo(raft, meta.index);
+  }
+  raft.log.begin();
+}
+
+function finish(raft: Raft): Output {
+  const { state } = raft;
+  if (state.role === 'leader') {
+    bindReads(raft, state);
+    if (state.established) {
+      replicate(raft, state);
+      continueTransfer(raft, state);
+      leaveIfRemoved(raft, state);
+    }
+  }
+  const { commit, log, term } = raft;
+  invariant(commit <= log.last, 'commit beyond the end of the log', { commit, last: log.last });
+  invariant(log.stored <= log.last, 'stored beyond the end of the log', {
+    stored: log.stored,
+    last: log.last,
+  });
+  invariant(log.lastTerm <= term, 'an entry of a future term', { lastTerm: log.lastTerm, term });
+  return takeOutput(raft);
+}
+
+function accepts(raft: Raft, meta: SnapshotMeta): boolean {
+  return meta.index > raft.commit && raft.log.term(meta.index) !== meta.term;
+}
+
+function take(raft: Raft, input: Input): void {
+  switch (input.type) {
+    case 'tick':
+      if (raft.state.role === 'leader') tickLeader(raft, raft.state);
+      else tickElection(raft);
+      return;
+    case 'message':
+      onMessage(raft, input.message);
+      return;
+    case 'propose':
+      onPropose(raft, input);
+      return;
+    case 'changeConfiguration':
+      onChangeConfiguration(raft, input);
+      return;
+    case 'read':
+      onRead(raft, input);
+      return;
+    case 'stored':
+      onStored(raft, input);
+      return;
+    case 'snapshotStored':
+      onSnapshotStored(raft, input);
+      return;
+    case 'snapshotSent':
+      onSnapshotSent(raft, input);
+      return;
+    case 'unreachable':
+      onUnreachable(raft, input);
+      return;
+    case 'transfer':
+      onTransfer(raft, input);
+      return;
+    case 'applied':
+      commitTo(raft, Math.min(input.index, raft.log.last));
+      return;
+    default:
+      input satisfies never;
+  }
+}
+
+function onStored(raft: Raft, { index, term }: Extract<Input, { type: 'stored' }>): void {
+  if (!raft.log.confirm(index, term)) return;
+  const { state } = raft;
+  if (state.role === 'leader') {
+    if (!state.established && index >= state.termStart) {
+      state.established = true;
+      state.broadcast = true;
+    }
+    maybeCommit(raft, state);
+  } else if (state.role === 'follower' || state.role === 'learner') acknowledgeStored(raft, state);
+}
+
+type Handlers = { readonly [T in Message['type']]: (raft: Raft, message: MessageOf<T>) => void };
+const ignore = (): void => {};
+const twoLeaders = (raft: Raft, { from }: Message): void =>
+  invariant(false, 'two leaders in one term', { term: raft.term, self: raft.id, heard: from });
+
+const FOLLOWER: Handlers = {
+  preVote: onPreVote,
+  preVoteResponse: ignore,
+  vote: onVote,
+  voteResponse: ignore,
+  append: onAppend,
+  appendResponse: ignore,
+  snapshot: onSnapshot,
+  timeoutNow: onTimeoutNow,
+};
+
+/** Every message of the own term has one rule per role; pre-votes come here in any term. */
+const RULES: Readonly<Record<Role, Handlers>> = {
+  follower: FOLLOWER,
+  learner: FOLLOWER,
+  preCandidate: { ...FOLLOWER, preVoteResponse: onPreVoteResponse },
+  candidate: { ...FOLLOWER, voteResponse: onVoteResponse, timeoutNow: ignore },
+  leader: {
+    preVote: onPreVote,
+    preVoteResponse: ignore,
+    vote: onVote,
+    voteResponse: ignore,
+    append: twoLeaders,
+    appendResponse: onAppendResponse,
+    snapshot: twoLeaders,
+    timeoutNow: ignore,
+  },
+};
+
+function onMessage(raft: Raft, message: Message): void {
+  if (message.to !== raft.id || message.from === raft.id) return;
+  if (!isProspective(message)) {
+    if (message.term < raft.term) {
+      refuseStale(raft, message);
+      return;
+    }
+    if (message.term > raft.term) {
+      // A server that hears a leader is not made to vote by one that does not (§4.2.3), unless the leader wants it.
+      if (message.type === 'vote' && message.transfer !== true && isSticky(raft)) return;
+      const leads = message.type === 'append' || message.type === 'snapshot';
+      becomeFollower(raft, message.term, leads ? message.from : null);
+    }
+  }
+  const rule = RULES[raft.state.role][message.type] as (raft: Raft, message: Message) => void;
+  rule(raft, message);
+}
+
+/** Carries a term that nobody is in yet: it changes no term (§9.6). */
+function isProspective(message: Message): boolean {
+  return message.type === 'preVote' || (message.type === 'preVoteResponse' && message.granted);
+}
+
+/** A sender of an older term learns the newer one from the answer, and steps down (§3.3). */
+function refuseStale(raft: Raft, message: Message): void {
+  const { id: from, term, out } = raft;
+  const to = message.from;
+  if (message.type === 'append' || message.type === 'snapshot') {
+    const answer = { from, to, term, success: false, index: 0, hintTerm: 0, round: 0 };
+    out.sendAfterStore.push({ type: 'appendResponse', ...answer });
+  } else if (message.type === 'vote') {
+    out.sendAfterStore.push({ type: 'voteResponse', from, to, term, granted: false });
+  }
+}

@@ -1,0 +1,47 @@
+/** Falling back to follower, and the timers that all roles share. */
+import { invariant } from './assert.js';
+import { dropReads } from './reads.js';
+import { type Raft, storeHardState } from './state.js';
+import type { NodeId, Term } from './types.js';
+
+/**
+ * Follows `leader` (or nobody yet) in `term`. A higher term forgets the vote (§3.3). A follower's timer runs on: only the
+ * leader's appends and a granted vote reset it (§3.4), so that a server which cannot win does not hold up those who can.
+ */
+export function becomeFollower(raft: Raft, term: Term, leader: NodeId | null): void {
+  invariant(term >= raft.term, 'the term would fall', { from: raft.term, to: term });
+  const { role } = raft.state;
+  if (raft.state.role === 'leader') dropReads(raft, raft.state);
+  if (role !== 'follower' && role !== 'learner') resetElectionTimer(raft);
+  else if (term === raft.term) {
+    raft.leader = leader;
+    return;
+  }
+  if (term > raft.term) {
+    raft.term = term;
+    raft.votedFor = null;
+    storeHardState(raft);
+  }
+  raft.leader = leader;
+  raft.state = {
+    role: raft.configurations.isVoter(raft.id) ? 'follower' : 'learner',
+    matched: 0,
+    acked: 0,
+    round: 0,
+  };
+}
+
+/** Starts the election timer anew, with a new random length in [electionTicks, 2 * electionTicks) (§3.4). */
+export function resetElectionTimer(raft: Raft): void {
+  const { electionTicks, random } = raft.options;
+  raft.electionElapsed = 0;
+  raft.electionTimeout = electionTicks + Math.floor(random() * electionTicks);
+}
+
+/**
+ * Whether votes are refused because a leader lives (§4.2.3, §6.4.1). It must not depend on the term: a server that
+ * acknowledged a leader has promised it this silence, whatever term it has seen since.
+ */
+export function isSticky(raft: Raft): boolean {
+  return raft.state.role === 'leader' || raft.leaderElapsed < raft.options.electionTicks;
+}
