@@ -255,8 +255,8 @@ function crossFaults({ nodeName, http, raft, cluster, acl, limits }: Config): st
       `raft.electionMs: must be at least twice raft.heartbeatMs (${raft.heartbeatMs}), or one lost heartbeat starts an election`,
     ],
     [
-      raft.leaseMs >= raft.electionMs,
-      `raft.leaseMs: must be below raft.electionMs (${raft.electionMs}), or a deposed leader could answer old data`,
+      raft.leaseMs > (raft.electionMs - 2 * raft.tickMs) * 0.9,
+      `raft.leaseMs: must be at most nine tenths of raft.electionMs (${raft.electionMs}) less two ticks, or a deposed leader could answer old data`,
     ],
     [
       raft.electionMs * 4 > limits.requestMs,

@@ -99,9 +99,9 @@ describe('config', () => {
         /^raft\.electionMs: must be at least twice raft\.heartbeatMs \(300\)/,
       ],
       [
-        'a lease as long as the election timeout',
-        { raft: { leaseMs: 300 } },
-        /^raft\.leaseMs: must be below raft\.electionMs/,
+        'a lease longer than followers keep still',
+        { raft: { leaseMs: 226 } },
+        /^raft\.leaseMs: must be at most nine tenths of raft\.electionMs \(300\)/,
       ],
       [
         'a deadline within an election',

@@ -1,0 +1,303 @@
+import { expect } from 'chai';
+import type { Authorizer } from '../../src/acl/types.js';
+import { ApiError } from '../../src/errors.js';
+import { agentRoutes } from '../../src/http/agent.js';
+import { authorizeRoutes } from '../../src/http/authorize.js';
+import type { ClusterParts } from '../../src/http/cluster.js';
+import { operatorRoutes } from '../../src/http/operator.js';
+import { statusRoutes } from '../../src/http/status.js';
+import type { ClusterNode, NodeStatus, PeerStatus } from '../../src/node/types.js';
+import type { Service } from '../../src/service/types.js';
+import type { Command } from '../../src/state/types.js';
+import { type Front, fakeService, startFront } from './harness.js';
+
+const peer = (name: string, more: Partial<PeerStatus> = {}): PeerStatus => ({
+  id: `id-${name}`,
+  name,
+  address: `127.0.0.1:83${name.slice(1)}`,
+  voter: true,
+  leader: false,
+  healthy: true,
+  lastContactMs: 12,
+  matchIndex: 40,
+  stableSinceMs: 1000,
+  ...more,
+});
+const healthy: NodeStatus = {
+  id: 'id-n1',
+  name: 'n1',
+  address: '127.0.0.1:831',
+  role: 'leader',
+  term: 3,
+  leaderId: 'id-n1',
+  leaderAddress: '127.0.0.1:831',
+  commitIndex: 40,
+  appliedIndex: 40,
+  lastLogIndex: 41,
+  lastContactMs: 0,
+  configurationIndex: 2,
+  peers: [peer('n1', { leader: true }), peer('n2'), peer('n3')],
+};
+
+describe('http: the cluster’s own endpoints', () => {
+  let status: NodeStatus;
+  let rights: Set<string>;
+  let calls: unknown[];
+  let front: Front;
+  const authorizer = {
+    allowed: (resource: string, access: string, segment = '') =>
+      rights.has(`${resource}:${access}`) || rights.has(`${resource}:${access}:${segment}`),
+    denial(resource: string, access: string, segment?: string) {
+      return this.allowed(resource as 'acl', access as 'read', segment)
+        ? undefined
+        : `Permission denied: lacks permission '${resource}:${access}'`;
+    },
+  } as unknown as Authorizer;
+  const service: Service = fakeService({
+    permit: async (_caller, _ms, denial) => {
+      const why = denial(authorizer);
+      if (why !== undefined) throw new ApiError({ code: 'permission_denied', message: why });
+      return authorizer;
+    },
+    authorize: () => authorizer,
+    read: async (_caller, _options, useCase) => ({
+      ...useCase({ view: { get: () => undefined, keys: () => [] }, authorizer }),
+      ...{ knownLeader: true, lastContactMs: 0, filtered: false },
+    }),
+    write: async (_caller, command: Command) => {
+      calls.push(command);
+      return 'true';
+    },
+  });
+  const node = {
+    name: 'n1',
+    status: () => status,
+    removeServer: async (id: string) => void calls.push(['remove', id]),
+    transfer: async (to?: string) => void calls.push(['transfer', to]),
+  } as unknown as ClusterNode;
+  const parts: ClusterParts = {
+    ...{ service, node, datacenter: 'dc1', version: '1.2.3' },
+    settings: { acl: { initialManagement: 'hidden' } },
+    metrics: { prometheus: async () => 'up 1\n', json: async () => ({ Gauges: [] }) },
+  };
+
+  before(async () => {
+    const routes = [statusRoutes, operatorRoutes, agentRoutes].flatMap((make) => make(parts));
+    front = await startFront([...routes, ...authorizeRoutes(service)], { service });
+  });
+  after(() => front.close());
+  beforeEach(() => {
+    status = healthy;
+    rights = new Set(['operator:read', 'operator:write', 'agent:read', 'node:read']);
+    calls = [];
+  });
+  const get = async (path: string) => {
+    const { status: code, text, headers } = await front.ask(path);
+    return {
+      code,
+      headers,
+      text,
+      json:
+        text.startsWith('{') || text.startsWith('[') || text.startsWith('"')
+          ? JSON.parse(text)
+          : undefined,
+    };
+  };
+  const send = async (method: string, path: string, body?: unknown) => {
+    const ask = { method, ...(body !== undefined && { body: JSON.stringify(body) }) };
+    const { status: code, text } = await front.ask(path, ask);
+    return [code, text] as const;
+  };
+
+  it('tells the leader and the voters to anyone', async () => {
+    rights.clear();
+    expect((await get('/v1/status/leader')).json).to.equal('127.0.0.1:831');
+    expect((await get('/v1/status/peers')).json).to.have.length(3);
+    status = { ...healthy, leaderId: null, leaderAddress: '', peers: [] };
+    expect((await get('/v1/status/leader')).text).to.equal('""');
+    expect((await get('/v1/status/peers')).text).to.equal('[]');
+    expect((await get('/v1/status/leader?index=x')).code).to.equal(400);
+  });
+
+  it('is live while it answers, ready while it would serve', async () => {
+    const ready = async () => [
+      (await get('/v1/health/live')).code,
+      (await get('/v1/health/ready')).code,
+    ];
+    expect(await ready()).to.deep.equal([200, 200]);
+    status = { ...healthy, leaderId: null };
+    expect(await ready()).to.deep.equal([200, 503]);
+    status = { ...healthy, fault: 'its state differs' };
+    expect(await ready()).to.deep.equal([200, 503]);
+    status = { ...healthy, commitIndex: 5000 };
+    expect(await ready()).to.deep.equal([200, 503]);
+  });
+
+  it('shows the Raft configuration', async () => {
+    const { json, headers } = await get('/v1/operator/raft/configuration');
+    expect(json.Index).to.equal(2);
+    expect(json.Servers[0]).to.deep.equal({
+      ...{ ID: 'id-n1', Node: 'n1', Address: '127.0.0.1:831', Leader: true },
+      ...{ ProtocolVersion: '3', Voter: true, LastIndex: 41 },
+    });
+    expect(headers).not.to.have.property('x-service-index');
+  });
+
+  it('removes a peer by id or address, and refuses what is wrong', async () => {
+    const path = '/v1/operator/raft/peer';
+    expect(await send('DELETE', `${path}?id=id-n2`)).to.deep.equal([200, '']);
+    expect(await send('DELETE', `${path}?address=127.0.0.1:833`)).to.deep.equal([200, '']);
+    expect(calls).to.deep.equal([
+      ['remove', 'id-n2'],
+      ['remove', 'id-n3'],
+    ]);
+    expect((await send('DELETE', path))[0]).to.equal(400);
+    expect((await send('DELETE', `${path}?id=a&address=b`))[0]).to.equal(400);
+    const unknown = await send('DELETE', `${path}?id=x`);
+    expect(unknown).to.deep.equal([404, 'id "x" was not found in the Raft configuration']);
+    status = { ...healthy, peers: [peer('n1', { leader: true }), peer('n2', { voter: false })] };
+    const last = await send('DELETE', `${path}?id=id-n1`);
+    expect([last[0], last[1]]).to.satisfy(
+      ([c, t]: [number, string]) => c === 409 && t.startsWith('need at least one voter'),
+    );
+  });
+
+  it('hands leadership over, and refuses where nobody could take it', async () => {
+    const path = '/v1/operator/raft/transfer-leader';
+    expect(await send('POST', path)).to.deep.equal([200, '{"Success":true}']);
+    expect(await send('POST', `${path}?id=id-n3`)).to.deep.equal([200, '{"Success":true}']);
+    expect(calls).to.deep.equal([
+      ['transfer', undefined],
+      ['transfer', 'id-n3'],
+    ]);
+    expect(await send('POST', `${path}?id=x`)).to.deep.equal([
+      404,
+      'Could not find address for server id "x"',
+    ]);
+    status = { ...healthy, peers: [peer('n1', { leader: true })] };
+    const alone = await send('POST', path);
+    expect(alone[0]).to.equal(409);
+    expect(alone[1]).to.match(/^cannot find peer/);
+  });
+
+  it('sees health as the leader does: 429 when a server is not healthy', async () => {
+    const good = await get('/v1/operator/autopilot/health');
+    expect(good.code).to.equal(200);
+    expect(good.json).to.include({ Healthy: true, FailureTolerance: 1 });
+    expect(good.json.Servers[0]).to.include({
+      LastContact: '0s',
+      SerfStatus: 'alive',
+      Leader: true,
+      StableSince: '1970-01-01T00:00:01.000Z',
+    });
+    expect(good.json.Servers[1]).to.include({ LastContact: '12ms' });
+    status = {
+      ...healthy,
+      peers: [peer('n1', { leader: true }), peer('n2'), peer('n3', { healthy: false })],
+    };
+    const bad = await get('/v1/operator/autopilot/health');
+    expect([bad.code, bad.json.Healthy, bad.json.FailureTolerance]).to.deep.equal([429, false, 0]);
+    const state = await get('/v1/operator/autopilot/state');
+    expect(state.json.Servers['id-n3']).to.include({ NodeStatus: 'failed', Status: 'voter' });
+    expect(state.json).to.include({ Leader: 'id-n1' });
+  });
+
+  it('keeps the autopilot configuration: defaults, cas, refusals', async () => {
+    const path = '/v1/operator/autopilot/configuration';
+    expect((await get(path)).json).to.include({
+      MaxTrailingLogs: 250,
+      LastContactThreshold: '200ms',
+      ModifyIndex: 0,
+    });
+    expect(await send('PUT', `${path}?cas=4`, { LastContactThreshold: '1500ms' })).to.deep.equal([
+      200,
+      'true',
+    ]);
+    expect(calls[0]).to.deep.include({ type: 'fact.set', name: 'autopilot', cas: 4 });
+    expect(calls[0]).to.have.nested.property('value.LastContactThreshold', '1.5s');
+    expect(calls[0]).to.have.nested.property('value.MaxTrailingLogs', 250);
+    for (const [query, body, text] of [
+      ['?cas=x', {}, /Error parsing cas value/],
+      ['', { Foo: 1 }, /^Error parsing autopilot config: .*unknown field "Foo"/],
+      ['', { LastContactThreshold: 'x' }, /^Error parsing autopilot config/],
+    ] as const) {
+      const [code, sentence] = await send('PUT', `${path}${query}`, body);
+      expect(code).to.equal(400);
+      expect(sentence).to.match(text);
+    }
+    expect(calls).to.have.length(1);
+  });
+
+  it('asks for the right first', async () => {
+    rights.clear();
+    for (const [method, path] of [
+      ['GET', '/v1/operator/raft/configuration'],
+      ['DELETE', '/v1/operator/raft/peer?id=nobody'],
+      ['POST', '/v1/operator/raft/transfer-leader?id=nobody'],
+      ['GET', '/v1/operator/autopilot/configuration'],
+      ['PUT', '/v1/operator/autopilot/configuration'],
+      ['GET', '/v1/operator/autopilot/health'],
+      ['GET', '/v1/operator/autopilot/state'],
+      ['GET', '/v1/agent/self'],
+      ['GET', '/v1/agent/metrics'],
+    ] as const)
+      expect((await send(method, path, method === 'PUT' ? {} : undefined))[0], path).to.equal(403);
+    expect((await get('/v1/agent/members')).json).to.deep.equal([]);
+    expect(calls).to.deep.equal([]);
+  });
+
+  it('tells of itself and its members', async () => {
+    const self = (await get('/v1/agent/self')).json;
+    expect(self.Config).to.include({
+      Datacenter: 'dc1',
+      NodeName: 'n1',
+      Version: '1.2.3',
+      Server: true,
+    });
+    expect(self.Member).to.include({ Name: 'n1', Addr: '127.0.0.1', Port: 831, Status: 1 });
+    rights = new Set(['node:read:n2']);
+    const members = (await get('/v1/agent/members')).json;
+    expect(members.map((member: { Name: string }) => member.Name)).to.deep.equal(['n2']);
+  });
+
+  it('gives metrics as JSON and as Prometheus text', async () => {
+    expect((await get('/v1/agent/metrics')).json).to.deep.equal({ Gauges: [] });
+    const { text, headers } = await get('/v1/agent/metrics?format=prometheus');
+    expect(text).to.equal('up 1\n');
+    expect(headers['content-type']).to.equal('text/plain; version=0.0.4; charset=utf-8');
+  });
+
+  it('answers a batch of questions in the form they were asked', async () => {
+    rights = new Set(['acl:read', 'service:write:web', 'key:list:a/b']);
+    const path = '/v1/internal/acl/authorize';
+    const [code, text] = await send('POST', path, [
+      { Resource: 'acl', Access: 'READ' },
+      { Resource: 'service', Access: 'write', Segment: 'web' },
+      { Resource: 'service', Access: 'read', Segment: 'db' },
+      { Resource: 'key', Access: 'list', Segment: 'a/b' },
+    ]);
+    expect(code).to.equal(200);
+    expect(JSON.parse(text)).to.deep.equal([
+      { Resource: 'acl', Access: 'READ', Allow: true },
+      { Resource: 'service', Access: 'write', Segment: 'web', Allow: true },
+      { Resource: 'service', Access: 'read', Segment: 'db', Allow: false },
+      { Resource: 'key', Access: 'list', Segment: 'a/b', Allow: true },
+    ]);
+    expect(await send('POST', path, null)).to.deep.equal([200, '[]']);
+    const refused = async (body: unknown): Promise<string> => {
+      const [status, sentence] = await send('POST', path, body);
+      expect(status).to.equal(400);
+      return sentence;
+    };
+    expect(await refused({})).to.match(/^Failed to decode request body/);
+    expect(await refused([{ Resource: 'nope', Access: 'read' }])).to.include(
+      'Invalid ACL resource requested: "nope"',
+    );
+    expect(await refused([{ Resource: 'acl', Access: 'list' }])).to.include(
+      'Invalid access level for acl resource: list',
+    );
+    expect(await refused(Array(65).fill({ Resource: 'acl', Access: 'read' }))).to.include(
+      'Refusing to process more than 64 authorizations at once',
+    );
+  });
+});
