@@ -1,0 +1,320 @@
+/** A cluster of cores on one table: messages move when a test says so, disks sync at once unless a test holds them. */
+import { createRaft } from '../../src/raft/raft.js';
+import type {
+  Configuration,
+  Entry,
+  Index,
+  Input,
+  Member,
+  Message,
+  NodeId,
+  Output,
+  RaftCore,
+  RaftOptions,
+  RaftStatus,
+  ReadId,
+  Role,
+  SnapshotMeta,
+} from '../../src/raft/types.js';
+import { MemoryLog } from './memory.js';
+
+export const TICK_MS = 100;
+
+/** Options that suit scripts: an election timeout of 10 ticks plus `spread` (0 to 1) of another 10. */
+export function options(id: NodeId, spread = 0, more: Partial<RaftOptions> = {}): RaftOptions {
+  return {
+    id,
+    electionTicks: 10,
+    heartbeatTicks: 2,
+    tickMs: TICK_MS,
+    leaseMs: 700,
+    maxAppendBytes: 4096,
+    maxInflightBytes: 16384,
+    maxUncommittedBytes: 65536,
+    random: () => spread,
+    ...more,
+  };
+}
+
+export function member(id: NodeId, voter = true): Member {
+  return { id, name: `node-${id}`, address: `${id}:8300`, voter };
+}
+
+/** `voters('a', 'b')`; a name with a `?` behind it is a learner. */
+export function configuration(...ids: string[]): Configuration {
+  return {
+    members: ids.map((id) => (id.endsWith('?') ? member(id.slice(0, -1), false) : member(id))),
+  };
+}
+
+/** Entries from index 1: a text is a configuration of its words, a number the term of a no-op. */
+export function logOf(...items: (number | string)[]): Entry[] {
+  let term = 1;
+  return items.map((item, at) => {
+    const index = at + 1;
+    if (typeof item === 'number') {
+      term = item;
+      return { kind: 'noop', index, term };
+    }
+    return { kind: 'configuration', index, term, configuration: configuration(...item.split(' ')) };
+  });
+}
+
+export function command(index: Index, term: number, text = `c${index}`): Entry {
+  return { kind: 'command', index, term, data: new TextEncoder().encode(text) };
+}
+
+/** One server: core and log, and what its outputs asked for. */
+export class Server {
+  readonly id: NodeId;
+  readonly options: RaftOptions;
+  log: MemoryLog;
+  core: RaftCore;
+  /** Messages that may leave. */
+  outgoing: Message[] = [];
+  /** What was put out, for tests that look closer. */
+  outputs: Output[] = [];
+  /** The disk does not sync by itself. */
+  holdsDisk = false;
+  commit: Index = 0;
+  readonly released: { id: ReadId; index: Index }[] = [];
+  readonly readsDropped: ReadId[] = [];
+  #waiting: Message[] = [];
+  #toConfirm = false;
+
+  constructor(opts: RaftOptions, log = new MemoryLog(), now = 0) {
+    this.id = opts.id;
+    this.options = opts;
+    this.log = log;
+    this.core = createRaft(opts, log, log.hardState, now);
+    this.commit = this.core.status().commit;
+  }
+
+  get status(): RaftStatus {
+    return this.core.status();
+  }
+
+  get role(): Role {
+    return this.core.status().role;
+  }
+
+  /** One step. What is to be stored is shown by the log at once, and durable unless the disk is held. */
+  step(now: number, ...inputs: Input[]): Output {
+    const output = this.core.step(inputs, now);
+    this.outputs.push(output);
+    this.outgoing.push(...output.sendNow);
+    for (const { message } of output.sendSnapshots) this.outgoing.push(message);
+    const { hardState, entries } = output;
+    if (hardState !== undefined || entries.length > 0) {
+      this.log.append(hardState === undefined ? { entries } : { hardState, entries });
+      this.#toConfirm = true;
+    }
+    this.#waiting.push(...output.sendAfterStore);
+    this.commit = Math.max(this.commit, output.commit ?? 0);
+    this.released.push(...output.reads);
+    this.readsDropped.push(...output.readsDropped);
+    if (!this.holdsDisk) this.sync(now);
+    return output;
+  }
+
+  /** The disk has synced everything handed over. */
+  sync(now: number): void {
+    this.log.sync();
+    this.outgoing.push(...this.#waiting);
+    this.#waiting = [];
+    if (!this.#toConfirm) return;
+    this.#toConfirm = false;
+    const index = this.log.lastIndex();
+    this.step(now, { type: 'stored', index, term: this.log.term(index)! });
+  }
+
+  take(): Message[] {
+    const messages = this.outgoing;
+    this.outgoing = [];
+    return messages;
+  }
+
+  /** A snapshot arrived: switched in if it is still wanted. */
+  install(meta: SnapshotMeta, from: NodeId, now: number): boolean {
+    if (!this.core.accepts(meta)) return false;
+    this.#waiting = [];
+    this.#toConfirm = false;
+    this.log.reset(meta);
+    this.step(now, { type: 'snapshotStored', meta, from });
+    return true;
+  }
+
+  crash(now: number): void {
+    this.log = this.log.afterCrash();
+    this.outgoing = [];
+    this.#waiting = [];
+    this.#toConfirm = false;
+    this.core = createRaft(this.options, this.log, this.log.hardState, now);
+    this.commit = this.core.status().commit;
+  }
+}
+
+export class Cluster {
+  readonly servers = new Map<NodeId, Server>();
+  readonly down = new Set<NodeId>();
+  now = 0;
+  /** Called for every message that is delivered or lost. */
+  onMessage: (message: Message, delivered: boolean) => void = () => {};
+  readonly #cut = new Set<string>();
+  #proposals = 0;
+
+  /** Servers that all hold `entries`; timeouts spread in the order given, shortest first. */
+  constructor(ids: readonly NodeId[], entries: readonly Entry[], more: Partial<RaftOptions> = {}) {
+    ids.forEach((id, at) => {
+      const hardState = { term: entries.at(-1)?.term ?? 0, votedFor: null };
+      this.add(
+        options(id, at / ids.length, more),
+        new MemoryLog({ entries: [...entries], hardState }),
+      );
+    });
+  }
+
+  add(opts: RaftOptions, log = new MemoryLog()): Server {
+    const server = new Server(opts, log, this.now);
+    this.servers.set(opts.id, server);
+    return server;
+  }
+
+  get(id: NodeId): Server {
+    return this.servers.get(id)!;
+  }
+
+  get leader(): Server | undefined {
+    const leaders = this.up().filter((server) => server.role === 'leader');
+    return leaders.sort((a, b) => b.status.term - a.status.term)[0];
+  }
+
+  up(): Server[] {
+    return [...this.servers.values()].filter((server) => !this.down.has(server.id));
+  }
+
+  step(id: NodeId, ...inputs: Input[]): Output {
+    return this.get(id).step(this.now, ...inputs);
+  }
+
+  /** Time passes for all; messages are delivered after each tick. */
+  tick(count = 1): void {
+    for (let i = 0; i < count; i++) {
+      this.now += TICK_MS;
+      for (const server of this.up()) server.step(this.now, { type: 'tick' });
+      this.deliver();
+    }
+  }
+
+  /** Time passes for one server only, without any delivery. */
+  tickOnly(id: NodeId, count = 1): void {
+    for (let i = 0; i < count; i++) {
+      this.now += TICK_MS;
+      this.get(id).step(this.now, { type: 'tick' });
+    }
+  }
+
+  /** Delivers until nothing is on its way. */
+  deliver(): void {
+    for (let more = true; more; ) {
+      more = false;
+      for (const server of this.up()) {
+        for (const message of server.take()) {
+          this.pass(message);
+          more = true;
+        }
+      }
+    }
+  }
+
+  /** Delivers one message, unless the way is cut or the receiver is down. */
+  pass(message: Message): void {
+    const { from, to } = message;
+    const target = this.servers.get(to);
+    const lost = target === undefined || this.down.has(to) || this.#cut.has(`${from}>${to}`);
+    this.onMessage(message, !lost);
+    if (message.type !== 'snapshot') {
+      if (!lost) target.step(this.now, { type: 'message', message });
+      return;
+    }
+    if (!lost) {
+      target.step(this.now, { type: 'message', message });
+      target.install(message.meta, from, this.now);
+    }
+    if (!this.down.has(from)) this.step(from, { type: 'snapshotSent', to, ok: !lost });
+  }
+
+  /** Makes `id` the leader: its timer runs out while the others' silence has ended. */
+  elect(id: NodeId): Server {
+    const server = this.get(id);
+    for (const other of this.up()) {
+      if (other.id === id) continue;
+      for (let i = 0; i < other.options.electionTicks - 1; i++) {
+        if (other.role !== 'leader') other.step(this.now, { type: 'tick' });
+      }
+      other.take();
+    }
+    for (let i = 0; server.role !== 'leader' && i < 100; i++) {
+      server.step(this.now, { type: 'tick' });
+      for (const other of this.up()) if (other.id !== id) other.step(this.now, { type: 'tick' });
+      this.deliver();
+    }
+    if (server.role !== 'leader') throw new Error(`${id} was not elected`);
+    return server;
+  }
+
+  propose(id: NodeId, ...texts: string[]): Output {
+    const commands = texts.map((text) => {
+      this.#proposals++;
+      return { id: this.#proposals, data: new TextEncoder().encode(text) };
+    });
+    return this.step(id, { type: 'propose', commands });
+  }
+
+  change(id: NodeId, ...ids: string[]): Output {
+    this.#proposals++;
+    const change = configuration(...ids);
+    return this.step(id, {
+      type: 'changeConfiguration',
+      id: this.#proposals,
+      configuration: change,
+    });
+  }
+
+  cut(from: NodeId, to: NodeId): void {
+    this.#cut.add(`${from}>${to}`);
+  }
+
+  /** Cuts a server off from all others, both ways. */
+  isolate(id: NodeId): void {
+    for (const other of this.servers.keys()) {
+      if (other === id) continue;
+      this.cut(id, other);
+      this.cut(other, id);
+    }
+  }
+
+  heal(): void {
+    this.#cut.clear();
+  }
+
+  crash(id: NodeId): void {
+    this.get(id).crash(this.now);
+    this.down.add(id);
+  }
+
+  restart(id: NodeId): void {
+    this.down.delete(id);
+    this.get(id).crash(this.now);
+  }
+
+  /** Cuts a server's log up to its commit index less `keep`. */
+  compact(id: NodeId, keep = 0): SnapshotMeta {
+    const { log, commit, core } = this.get(id);
+    const index = commit - keep;
+    const { configuration: current } = core.status();
+    const meta = { index, term: log.term(index)!, configuration: current };
+    log.compact(meta);
+    return meta;
+  }
+}
