@@ -51,8 +51,13 @@ export const keys = {
     keyOf('rule-by-method', ns, lower(method), id),
 
   namespace: (name: string): string => keyOf('namespace', name),
+  /** Marks a namespace that is being deleted, for whoever empties it. */
+  namespaceDying: (name: string): string => keyOf('namespace-dying', name),
   config: (ns: string, kind: string, name: string): string =>
     keyOf('config', ns, kind, lower(name)),
+  /** That a config entry names a target, see kinds/references.ts. No value. */
+  configRef: (ns: string, target: string, kind: string, name: string): string =>
+    keyOf('config-ref', ns, target, kind, lower(name)),
 
   /** A single replicated fact by name: bootstrap state, autopilot configuration, restore index, epoch. */
   fact: (name: string): string => keyOf('fact', name),

@@ -137,6 +137,7 @@ export const deleteNamespace: Handler<NamespaceDelete> = (context, { name, at })
   if (namespace.DeletedAt === undefined) {
     const { CreateIndex, ModifyIndex: _before, ...rest } = namespace;
     putNamespace(context, { ...rest, DeletedAt: at, CreateIndex, ModifyIndex: context.index });
+    context.draft.put(keys.namespaceDying(name), '');
   }
   return { ok: true, value: 'true' };
 };
@@ -151,6 +152,7 @@ export const reapNamespace: Handler<NamespaceReap> = (context, { name }) => {
   for (const remove of REMOVERS) left -= remove(context, name, left);
   if (left <= 0) return { ok: true, value: 'false' };
   draft.del(keys.namespace(name));
+  draft.del(keys.namespaceDying(name));
   noteDeletion(context, 'namespace', DEFAULT_NAMESPACE);
   return { ok: true, value: 'true' };
 };

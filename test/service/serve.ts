@@ -4,6 +4,7 @@ import { aclRoutes } from '../../src/http/acl.js';
 import type { AclParts } from '../../src/http/acl-common.js';
 import { createApp } from '../../src/http/app.js';
 import { listen } from '../../src/http/listener.js';
+import { namespaceRoutes } from '../../src/http/namespaces.js';
 import type { Route } from '../../src/http/types.js';
 import type { Solo } from './solo.js';
 
@@ -18,7 +19,7 @@ export const partsOf = (solo: Solo): AclParts => ({
 export async function serve(solo: Solo, more: readonly Route[] = []) {
   const app = createApp({
     service: solo.engine,
-    routes: [...aclRoutes(partsOf(solo)), ...more],
+    routes: [...aclRoutes(partsOf(solo)), ...namespaceRoutes(partsOf(solo)), ...more],
     datacenter: 'dc1',
     defaultPolicy: 'deny',
     headerPrefix: 'X-Service',

@@ -1,0 +1,39 @@
+/** Routes of templated policies. They carry no index: built-in templates do not change. */
+import { templateVariables } from '../service/grants.js';
+import {
+  listTemplates,
+  mustPreview,
+  previewTemplate,
+  readTemplate,
+} from '../service/templated-policies.js';
+import { type AclParts, mustHave, writeOf } from './acl-common.js';
+import type { Route } from './types.js';
+
+const FAILURE = 'Failed to decode request body';
+const WHAT = 'templated policy Name';
+
+export function templateRoutes({ service }: AclParts): readonly Route[] {
+  return [
+    {
+      path: '/v1/acl/templated-policies',
+      GET: async (request) => request.answerValue(await listTemplates(service, writeOf(request))),
+    },
+    {
+      path: '/v1/acl/templated-policy/name/:name',
+      GET: async (request) => {
+        const name = mustHave(request, 'name', WHAT);
+        request.answerValue(await readTemplate(service, writeOf(request), name));
+      },
+    },
+    {
+      path: '/v1/acl/templated-policy/preview/:name',
+      POST: async (request) => {
+        const name = mustHave(request, 'name', WHAT);
+        await mustPreview(service, writeOf(request), name);
+        const body = (await request.bodyValue(FAILURE)) ?? {};
+        const variables = templateVariables(body, { failure: FAILURE, pointer: '' });
+        request.answerValue(previewTemplate(name, variables));
+      },
+    },
+  ];
+}

@@ -1,0 +1,149 @@
+/** Use cases of namespaces. */
+import { randomUUID } from 'node:crypto';
+import { isNamespaceName } from '../acl/names.js';
+import { reject } from '../errors.js';
+import { keys } from '../state/keys.js';
+import { deletedIndex, keysBelow, lastPart, listIndex, stored } from '../state/lists.js';
+import {
+  DEFAULT_NAMESPACE,
+  type Namespace,
+  type NamespaceDelete,
+  type NamespaceSet,
+} from '../state/namespaces.js';
+import { type Decoded, index, list, object, text, textMap } from './decode.js';
+import type { FilterOf } from './filters.js';
+import { LINK_FIELDS } from './grants.js';
+import { Links, type Write } from './reading.js';
+import { timeOf } from './times.js';
+import type { ReadUseCase, Service } from './types.js';
+
+const links = list(object(LINK_FIELDS));
+
+export const NAMESPACE_FIELDS = {
+  Name: text,
+  Description: text,
+  ACLs: object({ PolicyDefaults: links, RoleDefaults: links }),
+  Meta: textMap,
+  DeletedAt: text,
+  CreateIndex: index,
+  ModifyIndex: index,
+};
+export type NamespaceBody = Decoded<typeof NAMESPACE_FIELDS>;
+
+/** As for pairs of Meta elsewhere: enough for labels, not for data. */
+const META_PAIRS_MAX = 64;
+
+/** Creates or replaces a namespace; gives it as answered. `name`: of the path, if it has one. */
+export async function writeNamespace(
+  service: Service,
+  write: Omit<Write, 'ns'>,
+  name: string | undefined,
+  body: NamespaceBody,
+): Promise<string> {
+  const sent = body.Name ?? '';
+  if (name !== undefined && sent !== '' && sent !== name) {
+    reject('invalid', 'Namespace Name in URL and payload do not match', { pointer: '/Name' });
+  }
+  const wanted = name ?? sent;
+  await mayManage(service, write, wanted);
+  const pointer = '/Name';
+  if (wanted === '') reject('invalid', 'Invalid Namespace: no Name is set', { pointer });
+  if (!isNamespaceName(wanted)) {
+    const why =
+      'Invalid Namespace: invalid Name. It must be a DNS label: 1 to 63 lower case letters, digits and hyphens inside';
+    reject('invalid', why, { pointer });
+  }
+  if (Object.keys(body.Meta ?? {}).length > META_PAIRS_MAX) {
+    const why = `Invalid Namespace: Meta holds more than ${META_PAIRS_MAX} pairs`;
+    reject('invalid', why, { pointer: '/Meta' });
+  }
+  const command: NamespaceSet = {
+    type: 'namespace.set',
+    v: 1,
+    policyId: randomUUID(),
+    namespace: {
+      Name: wanted,
+      ...(body.Description ? { Description: body.Description } : {}),
+      ...(body.Meta === undefined ? {} : { Meta: body.Meta }),
+      PolicyDefaults: body.ACLs?.PolicyDefaults ?? [],
+      RoleDefaults: body.ACLs?.RoleDefaults ?? [],
+    },
+  };
+  const written = await service.write(write.caller, command, write.timeoutMs);
+  return JSON.stringify(shown(JSON.parse(written!) as Namespace, new Links(service.view)));
+}
+
+/** Marks a namespace for deletion; its content goes in the background. `true` or `false`. */
+export async function deleteNamespace(
+  service: Service,
+  write: Omit<Write, 'ns'>,
+  name: string,
+  nowMs: number,
+): Promise<string> {
+  await mayManage(service, write, name);
+  const command: NamespaceDelete = { type: 'namespace.delete', v: 1, name, at: timeOf(nowMs) };
+  return (await service.write(write.caller, command, write.timeoutMs))!;
+}
+
+const mayManage = (service: Service, { caller, timeoutMs }: Omit<Write, 'ns'>, name: string) =>
+  service.permit(caller, timeoutMs, (authorizer) => authorizer.denial('namespace', 'write', name));
+
+/** A namespace with the present names of its links. */
+function shown(namespace: Namespace, names: Links): object {
+  const { Name, Description, ACLs, ...rest } = namespace;
+  const policies = names.named('policy', ACLs?.PolicyDefaults);
+  const roles = names.named('role', ACLs?.RoleDefaults);
+  const acls = {
+    ...(policies.length > 0 ? { PolicyDefaults: policies } : {}),
+    ...(roles.length > 0 ? { RoleDefaults: roles } : {}),
+  };
+  return {
+    Name,
+    ...(Description === undefined ? {} : { Description }),
+    ...(Object.keys(acls).length > 0 ? { ACLs: acls } : {}),
+    ...rest,
+  };
+}
+
+export const readNamespace =
+  (name: string): ReadUseCase<string | undefined> =>
+  ({ view, authorizer }) => {
+    const why = authorizer.denial('namespace', 'read', name);
+    if (why !== undefined) reject('permission_denied', why);
+    const key = keys.namespace(name);
+    const namespace = stored<Namespace>(view, key);
+    if (namespace === undefined) {
+      const gone = deletedIndex(view, 'namespace', DEFAULT_NAMESPACE);
+      return { value: undefined, index: gone, keys: [key] };
+    }
+    const names = new Links(view);
+    return {
+      value: JSON.stringify(shown(namespace, names)),
+      index: Math.max(namespace.ModifyIndex, names.index),
+      keys: [key, ...names.keys],
+    };
+  };
+
+/** The namespaces in which the caller has any right, by name. */
+export const listNamespaces =
+  (filter: FilterOf): ReadUseCase<readonly string[]> =>
+  ({ view, authorizer }) => {
+    const names = new Links(view);
+    const matches = filter('namespace');
+    const value: string[] = [];
+    let filtered = false;
+    for (const key of keysBelow(view, 'namespace')) {
+      if (!authorizer.allowed('namespace', 'read', lastPart(key))) {
+        filtered = true;
+        continue;
+      }
+      const item = shown(stored<Namespace>(view, key)!, names);
+      if (matches(item)) value.push(JSON.stringify(item));
+    }
+    return {
+      value,
+      filtered,
+      index: Math.max(listIndex(view, 'namespace', DEFAULT_NAMESPACE), names.index),
+      keys: [keys.index('namespace', DEFAULT_NAMESPACE), ...names.keys],
+    };
+  };

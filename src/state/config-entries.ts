@@ -1,0 +1,50 @@
+/** The config entries of one namespace as the rules between them see it. */
+import { isClusterWide, isKind } from '../kinds/index.js';
+import type { ConfigEntry, EntryId, EntryLookup, Kind } from '../kinds/types.js';
+import { keys } from './keys.js';
+import { keysBelow, lastPart } from './lists.js';
+import { keyOf, type View } from './types.js';
+
+/** Looks entries up in a view; each is parsed once. Made for one moment: later changes are not followed. */
+export class Entries implements EntryLookup {
+  readonly #view: View;
+  readonly #ns: string;
+  readonly #parsed = new Map<string, ConfigEntry | undefined>();
+
+  constructor(view: View, ns: string) {
+    this.#view = view;
+    this.#ns = ns;
+  }
+
+  get(kind: Kind, name: string): ConfigEntry | undefined {
+    return this.#at(keys.config(isClusterWide(kind) ? 'default' : this.#ns, kind, name));
+  }
+
+  *list(kind: Kind): Iterable<ConfigEntry> {
+    for (const key of keysBelow(this.#view, 'config', this.#ns, kind)) {
+      const entry = this.#at(key);
+      if (entry !== undefined) yield entry;
+    }
+  }
+
+  *naming(target: string): Iterable<EntryId> {
+    const prefix = keyOf('config-ref', this.#ns, target, '');
+    for (const key of this.#view.keys(prefix)) {
+      const [kind = '', name = ''] = key.slice(prefix.length).split('\u0000');
+      if (isKind(kind)) yield { kind, name };
+    }
+  }
+
+  #at(key: string): ConfigEntry | undefined {
+    if (this.#parsed.has(key)) return this.#parsed.get(key);
+    const text = this.#view.get(key);
+    const entry = text === undefined ? undefined : (JSON.parse(text) as ConfigEntry);
+    this.#parsed.set(key, entry);
+    return entry;
+  }
+}
+
+/** The namespaces, in order. */
+export function allNamespaces(view: View): string[] {
+  return [...keysBelow(view, 'namespace')].map(lastPart);
+}

@@ -1,0 +1,186 @@
+/** Config entries: the commands that change them, and what follows inside the same step. */
+
+import type { Refusal } from '../errors.js';
+import { hasStatus, type Status, settleGateways } from '../kinds/gateways.js';
+import { targetsOf } from '../kinds/references.js';
+import { affectedServices, type Change, judge } from '../kinds/rules.js';
+import type { ConfigEntry, EntryId, Kind } from '../kinds/types.js';
+import { allNamespaces, Entries } from './config-entries.js';
+import { keys } from './keys.js';
+import { namespaceProblem, noteChange, noteDeletion, refused } from './lists.js';
+import type { ApplyContext, Command, Handler } from './types.js';
+
+/** What both commands carry. */
+interface ConfigCommand extends Command {
+  readonly ns: string;
+  readonly kind: Kind;
+  readonly name: string;
+  /** Compared with the entry's ModifyIndex before anything else; null: not asked for. */
+  readonly cas: number | null;
+  /** The time of the request, RFC 3339 text, for status conditions. */
+  readonly at: string;
+  /** The cluster's datacenter. */
+  readonly datacenter: string;
+}
+
+/** Creates or replaces an entry. Answers `true`, or `false` when `cas` does not match. */
+export interface ConfigSet extends ConfigCommand {
+  readonly type: 'config.set';
+  /** The normalised entry as JSON text: its bytes are what is stored and answered. */
+  readonly entry: string;
+}
+
+/** Deletes an entry. Answers `{}`; with `cas` `true` or `false`. */
+export interface ConfigDelete extends ConfigCommand {
+  readonly type: 'config.delete';
+}
+
+export const setConfig: Handler<ConfigSet> = (context, command) => {
+  const { draft } = context;
+  const { ns, kind, name, cas, entry: content } = command;
+  const problem = namespaceProblem(draft, ns);
+  if (problem !== undefined) return refused(problem);
+  const text = draft.get(keys.config(ns, kind, name));
+  const before = text === undefined ? undefined : (JSON.parse(text) as StoredEntry);
+  if (cas !== null && cas !== (before?.ModifyIndex ?? 0)) return { ok: true, value: 'false' };
+  if (text !== undefined && holdsContent(text, content)) return { ok: true, value: 'true' };
+  const after = JSON.parse(content) as ConfigEntry;
+  store(context, ns, content, before, hasStatus(kind) ? (before?.Status ?? NO_STATUS) : undefined);
+  moveReferences(context, ns, { kind, name }, before, after);
+  const why = settle(context, command, { kind, name, before, after });
+  return why === undefined ? { ok: true, value: 'true' } : refused(why);
+};
+
+export const deleteConfig: Handler<ConfigDelete> = (context, command) => {
+  const { draft } = context;
+  const { ns, kind, name, cas } = command;
+  const text = draft.get(keys.config(ns, kind, name));
+  const before = text === undefined ? undefined : (JSON.parse(text) as StoredEntry);
+  if (before === undefined) return { ok: true, value: cas === null ? '{}' : 'false' };
+  if (cas !== null && cas !== before.ModifyIndex) return { ok: true, value: 'false' };
+  remove(context, ns, { kind, name });
+  moveReferences(context, ns, { kind, name }, before, undefined);
+  const why = settle(context, command, { kind, name: before.Name, before });
+  return why === undefined ? { ok: true, value: cas === null ? '{}' : 'true' } : refused(why);
+};
+
+/** Handlers by command type. */
+export const configHandlers = {
+  'config.set': setConfig,
+  'config.delete': deleteConfig,
+} as const;
+
+/** An entry as it is stored. */
+type StoredEntry = ConfigEntry & {
+  readonly Status?: Status;
+  readonly CreateIndex: number;
+  readonly ModifyIndex: number;
+};
+const NO_STATUS: Status = { Conditions: null };
+
+/** Judges a change that is in the draft already, and draws its consequences for gateways and routes. */
+function settle(
+  context: ApplyContext,
+  { ns, at, datacenter }: ConfigCommand,
+  change: Change,
+): Refusal | undefined {
+  // the proxy defaults hold for the services of every namespace
+  const reach = change.kind === 'proxy-defaults' ? allNamespaces(context.draft) : [ns];
+  for (const each of reach) {
+    const entries = new Entries(context.draft, each);
+    const affected = affectedServices(change, entries);
+    const why = judge(change, entries, { datacenter, affected });
+    if (why !== undefined) return why;
+    const { statuses, bound } = settleGateways(change, affected, entries, at);
+    for (const { id, status } of statuses) putStatus(context, each, id, status);
+    for (const { name, entry } of bound) putBound(context, each, name, entry);
+  }
+  return undefined;
+}
+
+/** Whether a stored entry has this content: the text is the same up to what the server adds after it. */
+function holdsContent(text: string, content: string): boolean {
+  const body = content.slice(0, -1);
+  return (
+    text.startsWith(body) &&
+    (text.startsWith(',"CreateIndex":', body.length) || text.startsWith(',"Status":', body.length))
+  );
+}
+
+/** Writes an entry at this index: content, Status, indexes, Namespace, in this order. */
+function store(
+  context: ApplyContext,
+  ns: string,
+  content: string,
+  before: { readonly CreateIndex: number } | undefined,
+  status: Status | undefined,
+): void {
+  const { draft, index } = context;
+  const { Kind: kind, Name: name } = JSON.parse(content) as ConfigEntry;
+  const shown = status === undefined ? '' : `,"Status":${JSON.stringify(status)}`;
+  const indexes = `,"CreateIndex":${before?.CreateIndex ?? index},"ModifyIndex":${index}`;
+  const text = `${content.slice(0, -1)}${shown}${indexes},"Namespace":${JSON.stringify(ns)}}`;
+  draft.put(keys.config(ns, kind, name), text);
+  noteChange(context, 'config', ns, kind);
+}
+
+function remove(context: ApplyContext, ns: string, { kind, name }: EntryId): void {
+  context.draft.del(keys.config(ns, kind, name));
+  noteDeletion(context, 'config', ns, kind);
+}
+
+/** Keeps the reverse of what entries name. */
+function moveReferences(
+  { draft }: ApplyContext,
+  ns: string,
+  { kind, name }: EntryId,
+  before: ConfigEntry | undefined,
+  after: ConfigEntry | undefined,
+): void {
+  const past = before === undefined ? new Set<string>() : targetsOf(before);
+  const present = after === undefined ? new Set<string>() : targetsOf(after);
+  for (const target of past) {
+    if (!present.has(target)) draft.del(keys.configRef(ns, target, kind, name));
+  }
+  for (const target of present) {
+    if (!past.has(target)) draft.put(keys.configRef(ns, target, kind, name), '');
+  }
+}
+
+/** A status that says what it said before leaves the entry untouched. */
+function putStatus(
+  context: ApplyContext,
+  ns: string,
+  { kind, name }: EntryId,
+  status: Status,
+): void {
+  const text = context.draft.get(keys.config(ns, kind, name));
+  if (text === undefined) return;
+  const {
+    Status,
+    CreateIndex,
+    ModifyIndex: _index,
+    Namespace: _ns,
+    ...entry
+  } = JSON.parse(text) as StoredEntry & { readonly Namespace: string };
+  if (JSON.stringify(Status) === JSON.stringify(status)) return;
+  store(context, ns, JSON.stringify(entry), { CreateIndex }, status);
+}
+
+function putBound(
+  context: ApplyContext,
+  ns: string,
+  name: string,
+  entry: ConfigEntry | undefined,
+): void {
+  const kind = 'bound-api-gateway';
+  const text = context.draft.get(keys.config(ns, kind, name));
+  if (entry === undefined) {
+    if (text !== undefined) remove(context, ns, { kind, name });
+    return;
+  }
+  const content = JSON.stringify(entry);
+  if (text !== undefined && holdsContent(text, content)) return;
+  const before = text === undefined ? undefined : (JSON.parse(text) as StoredEntry);
+  store(context, ns, content, before, undefined);
+}
