@@ -44,14 +44,14 @@ describe('http: the cluster’s own endpoints', () => {
   let rights: Set<string>;
   let calls: unknown[];
   let front: Front;
+  const allowed = (resource: string, access: string, segment = ''): boolean =>
+    rights.has(`${resource}:${access}`) || rights.has(`${resource}:${access}:${segment}`);
   const authorizer = {
-    allowed: (resource: string, access: string, segment = '') =>
-      rights.has(`${resource}:${access}`) || rights.has(`${resource}:${access}:${segment}`),
-    denial(resource: string, access: string, segment?: string) {
-      return this.allowed(resource as 'acl', access as 'read', segment)
+    allowed,
+    denial: (resource: string, access: string, segment?: string) =>
+      allowed(resource, access, segment)
         ? undefined
-        : `Permission denied: lacks permission '${resource}:${access}'`;
-    },
+        : `Permission denied: lacks permission '${resource}:${access}'`,
   } as unknown as Authorizer;
   const service: Service = fakeService({
     permit: async (_caller, _ms, denial) => {
