@@ -21,7 +21,7 @@ export const KINDS = [
 ] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** A normalised entry in answer form, without indexes and Namespace. Key order is the order of the answer. */
+/** A normalised entry in answer form, without indexes, Namespace and Status. Key order is the order of the answer. */
 export interface ConfigEntry {
   readonly Kind: Kind;
   readonly Name: string;
@@ -32,7 +32,7 @@ export type Decoded =
   | { readonly ok: true; readonly entry: ConfigEntry }
   | { readonly ok: false; readonly refusal: Refusal };
 
-/** One permission of a kind, e.g. {resource:'service', access:'write', named:true}. 'none': no right needed, not even a token. */
+/** One permission of a kind. 'none': no right needed, not even a token. 'never': nobody has it. */
 export interface Permission {
   readonly resource: 'service' | 'intention' | 'mesh' | 'none' | 'never';
   readonly access: 'read' | 'write';
@@ -40,8 +40,16 @@ export interface Permission {
   readonly named: boolean;
 }
 
-/** Looks entries of a namespace up while a change is judged: the state with the change already made. */
+/** An entry by kind and name. */
+export interface EntryId {
+  readonly kind: Kind;
+  readonly name: string;
+}
+
+/** Looks entries of a namespace up while a change is judged: the state with the change already made. Names in any case. */
 export interface EntryLookup {
   get(kind: Kind, name: string): ConfigEntry | undefined;
   list(kind: Kind): Iterable<ConfigEntry>;
+  /** The entries that name the given service, gateway or certificate (references.ts). */
+  naming(target: string): Iterable<EntryId>;
 }

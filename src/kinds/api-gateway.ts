@@ -1,0 +1,140 @@
+/** `api-gateway`: listeners to which routes bind (config-entries.md section 8.3). */
+import { lowerText, meta, metaProblems, type Path, textOr } from './common.js';
+import { defineKind } from './definition.js';
+import { drop, free, keep, list, type Normal, object, omit, text, whole } from './fields.js';
+import { type Problem, problem } from './problems.js';
+import { tlsProblem, tlsVersion } from './tls.js';
+
+const CERTIFICATE_KINDS = ['file-system-certificate', 'inline-certificate'];
+const LISTENER_PROTOCOLS = ['tcp', 'http'];
+
+/** A pointer to another entry. */
+export const certificateReference = object({
+  Kind: keep(textOr('inline-certificate')),
+  Name: keep(text()),
+  SectionName: keep(text()),
+});
+
+/** Settings of other editions; their only member is known by name and refused. */
+const withoutMembers = object({});
+const listener = object({
+  Name: keep(text()),
+  Hostname: keep(text()),
+  Port: keep(whole()),
+  Protocol: keep(lowerText),
+  TLS: keep(
+    object({
+      Certificates: keep(list(certificateReference)),
+      MaxVersion: keep(tlsVersion),
+      MinVersion: keep(tlsVersion),
+      CipherSuites: keep(list(text())),
+    }),
+  ),
+  Override: drop(withoutMembers),
+  Default: drop(withoutMembers),
+});
+type Listener = Normal<typeof listener>;
+
+export const apiGateway = defineKind(
+  'api-gateway',
+  { Listeners: keep(list(listener)), Status: drop(free()), Meta: omit(meta) },
+  {
+    *validate(entry) {
+      if (entry.Name === '') yield problem('Name is empty: serviceName is required', 'Name');
+      yield* metaProblems(entry.Meta);
+      const listeners = entry.Listeners ?? [];
+      if (listeners.length === 0) {
+        yield problem('api gateway must have at least one listener', 'Listeners');
+      }
+      yield* nameProblems(listeners);
+      yield* mergeProblems(listeners);
+      for (const [i, one] of listeners.entries()) yield* listenerProblems(one, 'Listeners', i);
+    },
+  },
+);
+export type ApiGateway = Normal<typeof apiGateway.type>;
+
+function* nameProblems(listeners: readonly Listener[]): Iterable<Problem> {
+  const seen = new Set<string>();
+  for (const [i, { Name: name }] of listeners.entries()) {
+    const quoted = JSON.stringify(name);
+    if (!/^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/.test(name)) {
+      yield problem(
+        `listener name ${quoted} is invalid, must be at least 1 character and contain only letters, numbers, or dashes, in lower case`,
+        'Listeners',
+        i,
+        'Name',
+      );
+    }
+    if (seen.has(name)) {
+      yield problem(`found multiple listeners with the name ${quoted}`, 'Listeners', i, 'Name');
+    }
+    seen.add(name);
+  }
+}
+
+/** Listeners of one port must agree on everything that clients of the port see. */
+function* mergeProblems(listeners: readonly Listener[]): Iterable<Problem> {
+  const byPort = new Map<number, Listener>();
+  for (const [i, one] of listeners.entries()) {
+    const other = byPort.get(one.Port);
+    if (other === undefined) {
+      byPort.set(one.Port, one);
+    } else if (other.Hostname !== one.Hostname || other.Protocol !== one.Protocol) {
+      yield problem(
+        `listeners ${JSON.stringify(other.Name)} and ${JSON.stringify(one.Name)} cannot be merged: they share port ${one.Port} but not Hostname and Protocol`,
+        'Listeners',
+        i,
+      );
+    }
+  }
+}
+
+function* listenerProblems(one: Listener, ...path: Path): Iterable<Problem> {
+  const { Protocol: protocol, Hostname: host, Port: port, TLS: tls } = one;
+  if (!LISTENER_PROTOCOLS.includes(protocol)) {
+    yield problem(
+      `unsupported listener protocol ${JSON.stringify(protocol)}, must be one of 'tcp', or 'http'`,
+      ...path,
+      'Protocol',
+    );
+  }
+  if (protocol === 'tcp' && host !== '') {
+    yield problem('hostname specification is not supported when using TCP', ...path, 'Hostname');
+  }
+  if (port < 1 || port > 65_535) {
+    yield problem(`listener port ${port} not in the range 1-65535`, ...path, 'Port');
+  }
+  if (host !== '*' && host.replace(/^\*\./, '').includes('*')) {
+    yield problem(
+      `host ${JSON.stringify(host)} is not valid, a wildcard specifier is only allowed as the left-most label`,
+      ...path,
+      'Hostname',
+    );
+  }
+  for (const [i, reference] of (tls.Certificates ?? []).entries()) {
+    yield* referenceProblems(reference, ...path, 'TLS', 'Certificates', i);
+  }
+  const fault = tlsProblem(
+    { min: tls.MinVersion, max: tls.MaxVersion, suites: tls.CipherSuites },
+    '',
+    ...path,
+    'TLS',
+  );
+  if (fault !== undefined) yield fault;
+}
+
+function* referenceProblems(
+  reference: Normal<typeof certificateReference>,
+  ...path: Path
+): Iterable<Problem> {
+  if (!CERTIFICATE_KINDS.includes(reference.Kind)) {
+    yield problem(
+      `unsupported certificate kind: ${JSON.stringify(reference.Kind)}, must be 'file-system-certificate' or 'inline-certificate'`,
+      ...path,
+      'Kind',
+    );
+  }
+  if (reference.Name === '')
+    yield problem('certificate reference must have a name', ...path, 'Name');
+}

@@ -1,0 +1,91 @@
+/** `inline-certificate` and `file-system-certificate` (config-entries.md section 8.7). */
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
+import { isAddress, isDomainName, meta, metaProblems } from './common.js';
+import { defineKind } from './definition.js';
+import { keep, omit, text } from './fields.js';
+import { type Problem, problem } from './problems.js';
+
+const RSA_BITS_MIN = 2048;
+const fields = { Certificate: keep(text()), PrivateKey: keep(text()), Meta: omit(meta) };
+
+/** The entry names files on the gateways' disks: nothing of them can be checked here. */
+export const fileSystemCertificate = defineKind('file-system-certificate', fields, {
+  *validate(entry) {
+    if (entry.Name === '') yield problem('Name is empty: serviceName is required', 'Name');
+    yield* metaProblems(entry.Meta);
+  },
+});
+
+export const inlineCertificate = defineKind('inline-certificate', fields, {
+  *validate(entry) {
+    if (entry.Name === '') yield problem('Name is empty: serviceName is required', 'Name');
+    yield* metaProblems(entry.Meta);
+    const fault = pairProblem(entry.Certificate, entry.PrivateKey);
+    if (fault !== undefined) yield fault;
+  },
+});
+
+/** The first thing wrong with a certificate and its key. */
+function pairProblem(certificatePem: string, keyPem: string): Problem | undefined {
+  const keyBlock = firstBlock(keyPem);
+  const key = keyBlock === undefined ? undefined : parsedKey(keyBlock.pem);
+  if (keyBlock === undefined || key === undefined) {
+    return problem('failed to parse private key PEM', 'PrivateKey');
+  }
+  const bits = key.asymmetricKeyDetails?.modulusLength ?? RSA_BITS_MIN;
+  if (keyBlock.label === 'RSA PRIVATE KEY' && bits < RSA_BITS_MIN) {
+    return problem(`key length must be at least ${RSA_BITS_MIN} bits`, 'PrivateKey');
+  }
+  const block = firstBlock(certificatePem);
+  if (block === undefined) return problem('failed to parse certificate PEM', 'Certificate');
+  const certificate = parsedCertificate(block.pem);
+  if (certificate === undefined) {
+    return problem('failed to parse certificate: x509: malformed certificate', 'Certificate');
+  }
+  if (certificate.publicKey.asymmetricKeyType !== key.asymmetricKeyType) {
+    return problem('tls: private key type does not match public key type', 'PrivateKey');
+  }
+  if (!certificate.checkPrivateKey(key)) {
+    return problem('tls: private key does not match public key', 'PrivateKey');
+  }
+  const host = namesIn(certificate).find((name) => !isAddress(name) && !isDomainName(name));
+  return host === undefined
+    ? undefined
+    : problem(`host ${JSON.stringify(host)} must be a valid DNS hostname`, 'Certificate');
+}
+
+/** The first PEM block of a text, and what it says it is. */
+function firstBlock(pem: string): { label: string; pem: string } | undefined {
+  const label = /-----BEGIN ([A-Z0-9 ]+)-----/.exec(pem);
+  if (label?.[1] === undefined) return undefined;
+  const ending = `-----END ${label[1]}-----`;
+  const end = pem.indexOf(ending, label.index);
+  if (end < 0) return undefined;
+  return { label: label[1], pem: `${pem.slice(label.index, end)}${ending}\n` };
+}
+
+function parsedKey(pem: string): KeyObject | undefined {
+  try {
+    return createPrivateKey(pem);
+  } catch {
+    return undefined;
+  }
+}
+
+function parsedCertificate(pem: string): X509Certificate | undefined {
+  try {
+    return new X509Certificate(pem);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The common name, DNS names and addresses a certificate is for. */
+function namesIn(certificate: X509Certificate): string[] {
+  const common = /^CN=(.*)$/m.exec(certificate.subject ?? '')?.[1] ?? '';
+  const others = (certificate.subjectAltName ?? '').split(', ').flatMap((name) => {
+    const [, value] = /^(?:DNS|IP Address):(.*)$/.exec(name) ?? [];
+    return value === undefined ? [] : [value];
+  });
+  return [common, ...others];
+}

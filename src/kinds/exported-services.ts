@@ -1,0 +1,70 @@
+/** `exported-services`: which services peers may use (config-entries.md section 8.8). */
+import { meta, metaProblems } from './common.js';
+import { defineKind } from './definition.js';
+import { drop, keep, list, type Normal, object, omit, text } from './fields.js';
+import { type Problem, problem } from './problems.js';
+
+const consumer = object({
+  Peer: omit(text(), 'peer', 'peer_name'),
+  Partition: omit(text()),
+  SamenessGroup: omit(text(), 'sameness_group'),
+});
+const exported = object({
+  Name: keep(text()),
+  Namespace: drop(text()),
+  Consumers: keep(list(consumer)),
+});
+
+export const exportedServices = defineKind(
+  'exported-services',
+  { Services: omit(list(exported)), Meta: omit(meta) },
+  {
+    *validate(entry) {
+      if (entry.Name !== 'default') {
+        yield problem('exported-services Name must be "default"', 'Name');
+      }
+      yield* metaProblems(entry.Meta);
+      for (const [i, service] of (entry.Services ?? []).entries()) {
+        yield* serviceProblems(service, i);
+      }
+    },
+  },
+);
+export type ExportedServices = Normal<typeof exportedServices.type>;
+
+function* serviceProblems(service: Normal<typeof exported>, i: number): Iterable<Problem> {
+  const consumers = service.Consumers ?? [];
+  const at = `Services[${i}]`;
+  for (const [j, { SamenessGroup }] of consumers.entries()) {
+    if (SamenessGroup === undefined) continue;
+    yield problem(
+      `${at}.Consumers[${j}]: sameness-groups are an enterprise-only feature, this server does not have them`,
+      ...['Services', i, 'Consumers', j, 'SamenessGroup'],
+    );
+  }
+  if (service.Name === '') {
+    yield problem(`${at}: service name cannot be empty`, 'Services', i, 'Name');
+  }
+  if (consumers.length === 0) {
+    yield problem(`${at}: must have at least one consumer`, 'Services', i, 'Consumers');
+  }
+  for (const [j, value] of consumers.entries()) {
+    for (const message of consumerFaults(value)) {
+      yield problem(`${at}.Consumers[${j}]: ${message}`, 'Services', i, 'Consumers', j);
+    }
+  }
+}
+
+function* consumerFaults({
+  Peer: peer,
+  Partition: partition,
+}: Normal<typeof consumer>): Iterable<string> {
+  if (peer !== undefined && partition !== undefined) {
+    yield 'must define at most one of Peer, Partition, or SamenessGroup';
+  }
+  if (partition === '*') yield 'exporting to all partitions (wildcard) is not supported';
+  if (partition !== undefined) {
+    yield 'Partition: partitions are a feature that this server does not have; name a Peer';
+  }
+  if (peer === '*') yield 'exporting to all peers (wildcard) is not supported';
+}

@@ -1,0 +1,343 @@
+/**
+ * What the server itself keeps up to date (config-entries.md section 8.9): which routes are bound to which api-gateway, and the
+ * status conditions of gateways and routes. Computed inside apply, so a read after a write shows both.
+ */
+import type { ApiGateway } from './api-gateway.js';
+import type { BoundApiGateway, Reference } from './bound-api-gateway.js';
+import { compileChain } from './chain.js';
+import { parentsOf, routedServices, target } from './references.js';
+import type { HttpRoute } from './routes.js';
+import type { Change } from './rules.js';
+import type { ConfigEntry, EntryId, EntryLookup, Kind } from './types.js';
+
+export interface Condition {
+  readonly Type: string;
+  readonly Status: 'True' | 'False';
+  readonly Reason: string;
+  readonly Message: string;
+  readonly Resource: { readonly Kind: string; readonly Name: string; readonly SectionName: string };
+  readonly LastTransitionTime: string;
+}
+export interface Status {
+  readonly Conditions: readonly Condition[] | null;
+}
+type Judgement = Omit<Condition, 'LastTransitionTime'>;
+
+/** The kinds that have a Status. */
+export const hasStatus = (kind: Kind): boolean => kind === 'api-gateway' || isRoute(kind);
+const isRoute = (kind: Kind): boolean => kind === 'http-route' || kind === 'tcp-route';
+const quoted = (text: string): string => JSON.stringify(text);
+
+/** What a change makes necessary: new conditions of entries, new bound-api-gateways (undefined: it goes). */
+export interface Settled {
+  readonly statuses: readonly { readonly id: EntryId; readonly status: Status }[];
+  readonly bound: readonly { readonly name: string; readonly entry: ConfigEntry | undefined }[];
+}
+
+/** Works out what follows from a change for gateways and routes. `at` is the time of the change, RFC 3339 text. */
+export function settleGateways(
+  change: Change,
+  affected: ReadonlyMap<string, string>,
+  lookup: EntryLookup,
+  at: string,
+): Settled {
+  const { gateways, routes } = reached(change, affected, lookup);
+  const desk = new Desk(lookup, at);
+  const statuses: Settled['statuses'][number][] = [];
+  const bound: Settled['bound'][number][] = [];
+  for (const route of routes) {
+    const entry = lookup.get(route.kind, route.name);
+    if (entry !== undefined) statuses.push({ id: route, status: desk.ofRoute(entry) });
+  }
+  for (const name of gateways) {
+    const entry = lookup.get('api-gateway', name) as unknown as ApiGateway | undefined;
+    bound.push({ name, entry: entry && desk.bound(entry) });
+    if (entry === undefined) continue;
+    statuses.push({ id: { kind: 'api-gateway', name }, status: desk.ofGateway(entry) });
+  }
+  return { statuses, bound };
+}
+
+/** The gateways and routes whose state a change may alter. */
+function reached(
+  change: Change,
+  affected: ReadonlyMap<string, string>,
+  lookup: EntryLookup,
+): { gateways: ReadonlySet<string>; routes: Iterable<EntryId> } {
+  const gateways = new Set<string>();
+  const routes = new Map<string, EntryId>();
+  const addRoute = (id: EntryId): void => {
+    routes.set(`${id.kind} ${id.name.toLowerCase()}`, id);
+  };
+  const addGateway = (name: string): void => {
+    gateways.add(name.toLowerCase());
+    for (const id of lookup.naming(target.gateway(name))) addRoute(id);
+  };
+  const { kind, name, before, after } = change;
+  if (kind === 'api-gateway') addGateway(name);
+  if (kind === 'inline-certificate' || kind === 'file-system-certificate') {
+    // only whether it is there counts
+    if (before !== undefined && after !== undefined) return { gateways, routes: [] };
+    for (const id of lookup.naming(target.certificate(kind, name))) addGateway(id.name);
+  }
+  if (isRoute(kind)) {
+    addRoute(change);
+    for (const entry of [before, after]) {
+      for (const { Name } of entry === undefined ? [] : parentsOf(entry)) {
+        gateways.add(Name.toLowerCase());
+      }
+    }
+  }
+  for (const service of affected.values()) {
+    for (const id of lookup.naming(target.service(service))) {
+      if (!isRoute(id.kind)) continue;
+      addRoute(id);
+      const entry = lookup.get(id.kind, id.name);
+      for (const { Name } of entry === undefined ? [] : parentsOf(entry)) {
+        gateways.add(Name.toLowerCase());
+      }
+    }
+  }
+  return { gateways, routes: routes.values() };
+}
+
+/** Judges gateways and routes of one namespace at one moment, each chain once. */
+class Desk {
+  readonly #lookup: EntryLookup;
+  readonly #at: string;
+  readonly #accepted = new Map<string, Omit<Judgement, 'Resource'>>();
+  readonly #bound = new Map<string, readonly ConfigEntry[]>();
+
+  constructor(lookup: EntryLookup, at: string) {
+    this.#lookup = lookup;
+    this.#at = at;
+  }
+
+  ofRoute(route: ConfigEntry): Status {
+    const judgements = [{ ...this.#routeAccepted(route), Resource: NOBODY }];
+    for (const parent of parentsOf(route)) {
+      const fault = this.#bindingFault(route, parent.Name, parent.SectionName);
+      const Resource = { Kind: 'api-gateway', Name: parent.Name, SectionName: parent.SectionName };
+      judgements.push({ Type: 'Bound', ...(fault ?? BOUND), Resource });
+    }
+    return this.#status(route, judgements);
+  }
+
+  ofGateway(gateway: ApiGateway): Status {
+    const missing = this.#missingCertificates(gateway);
+    const judgements: Judgement[] = [
+      missing.size === 0
+        ? accepted('gateway is valid')
+        : {
+            ...accepted('gateway references invalid certificates'),
+            Status: 'False',
+            Reason: 'InvalidCertificates',
+          },
+    ];
+    for (const { Name: section, Protocol: protocol } of gateway.Listeners ?? []) {
+      const Resource = { Kind: 'api-gateway', Name: gateway.Name, SectionName: section };
+      const lost = missing.get(section);
+      judgements.push(
+        lost === undefined
+          ? { ...condition('ResolvedRefs', 'True', 'ResolvedRefs', 'resolved refs'), Resource }
+          : {
+              ...condition(
+                'ResolvedRefs',
+                'False',
+                'InvalidCertificateRef',
+                `certificate ${quoted(lost)} not found`,
+              ),
+              Resource,
+            },
+        protocol === 'tcp' && this.#routesOf(gateway, section).length > 1
+          ? { ...condition('Conflicted', 'True', 'RouteConflict', ONE_ROUTE_ONLY), Resource }
+          : { ...condition('Conflicted', 'False', 'NoConflict', NO_CONFLICT), Resource },
+      );
+    }
+    return this.#status(gateway as unknown as ConfigEntry, judgements);
+  }
+
+  /** The bound-api-gateway that belongs to a gateway. */
+  bound(gateway: ApiGateway): ConfigEntry {
+    const services = new Map<string, Reference[]>();
+    const listeners = (gateway.Listeners ?? []).map(({ Name, TLS }) => {
+      const routes = this.#routesOf(gateway, Name).map((route) => ({
+        Kind: route.Kind,
+        Name: route.Name,
+        SectionName: '',
+      }));
+      const certificates = (TLS.Certificates ?? []).filter(
+        (one) => this.#lookup.get(one.Kind as Kind, one.Name) !== undefined,
+      );
+      return {
+        Name,
+        Routes: routes.length > 0 ? routes : null,
+        Certificates: certificates.length > 0 ? certificates : null,
+      };
+    });
+    for (const route of this.#boundRoutes(gateway)) {
+      for (const service of routedServices(route)) {
+        const references = services.get(service) ?? [];
+        references.push({ Kind: route.Kind, Name: route.Name, SectionName: '' });
+        services.set(service, references);
+      }
+    }
+    const entry: BoundApiGateway = {
+      Kind: 'bound-api-gateway',
+      Name: gateway.Name,
+      Listeners: listeners,
+      Services: Object.fromEntries([...services].sort(([a], [b]) => (a < b ? -1 : 1))),
+    };
+    return entry as unknown as ConfigEntry;
+  }
+
+  /** Routes bound to a gateway, by kind and name. */
+  #boundRoutes(gateway: ApiGateway): readonly ConfigEntry[] {
+    const known = this.#bound.get(gateway.Name);
+    if (known !== undefined) return known;
+    const routes: ConfigEntry[] = [];
+    for (const { kind, name } of this.#lookup.naming(target.gateway(gateway.Name))) {
+      const route = this.#lookup.get(kind, name);
+      if (route === undefined) continue;
+      const sections = parentsOf(route).filter((parent) => sameName(parent.Name, gateway.Name));
+      const binds = ({ SectionName }: { SectionName: string }): boolean =>
+        this.#bindingFault(route, gateway.Name, SectionName) === undefined;
+      if (sections.some(binds)) routes.push(route);
+    }
+    this.#bound.set(gateway.Name, routes);
+    return routes;
+  }
+
+  #routesOf(gateway: ApiGateway, listener: string): ConfigEntry[] {
+    return this.#boundRoutes(gateway).filter((route) =>
+      parentsOf(route).some(
+        (parent) =>
+          sameName(parent.Name, gateway.Name) &&
+          this.#listenersFor(route, gateway, parent.SectionName).includes(listener),
+      ),
+    );
+  }
+
+  /** Why a route does not bind to a gateway (or the named listener of it); undefined when it does. */
+  #bindingFault(
+    route: ConfigEntry,
+    name: string,
+    section: string,
+  ): Omit<Judgement, 'Type' | 'Resource'> | undefined {
+    const gateway = this.#lookup.get('api-gateway', name) as unknown as ApiGateway | undefined;
+    if (gateway === undefined) {
+      return { Status: 'False', Reason: 'GatewayNotFound', Message: 'gateway was not found' };
+    }
+    const fail = (why: string): Omit<Judgement, 'Type' | 'Resource'> => ({
+      Status: 'False',
+      Reason: 'FailedToBind',
+      Message: `failed to bind route to gateway ${gateway.Name}: ${why}`,
+    });
+    if (this.#missingCertificates(gateway).size > 0) return fail('gateway has not been accepted');
+    if (this.#routeAccepted(route).Status === 'False') return fail('route has not been accepted');
+    const named = (gateway.Listeners ?? []).some((one) => one.Name === section);
+    if (section !== '' && !named) return fail(`it has no listener ${quoted(section)}`);
+    if (this.#listenersFor(route, gateway, section).length > 0) return undefined;
+    return fail('no listener has the protocol and a hostname of the route');
+  }
+
+  /** The listeners that take a route. */
+  #listenersFor(route: ConfigEntry, gateway: ApiGateway, section: string): string[] {
+    const protocol = route.Kind === 'tcp-route' ? 'tcp' : 'http';
+    const hosts = (route as unknown as HttpRoute).Hostnames ?? [];
+    return (gateway.Listeners ?? [])
+      .filter((one) => section === '' || one.Name === section)
+      .filter((one) => one.Protocol === protocol)
+      .filter((one) => hosts.length === 0 || hosts.some((host) => takesHost(one.Hostname, host)))
+      .map((one) => one.Name);
+  }
+
+  /** Every service of the route must be there for its protocol. */
+  #routeAccepted(route: ConfigEntry): Omit<Judgement, 'Resource'> {
+    const key = `${route.Kind} ${route.Name}`;
+    const known = this.#accepted.get(key);
+    if (known !== undefined) return known;
+    const services = routedServices(route);
+    const faults = services.map((name) => this.#serviceFault(route, name));
+    const fault = faults.find((one) => one !== undefined);
+    let judgement = accepted('route is valid');
+    if (services.length === 0) {
+      judgement = {
+        ...accepted('route must target at least one upstream service'),
+        Status: 'False',
+        Reason: 'NoUpstreamServicesTargeted',
+      };
+    } else if (fault !== undefined) {
+      judgement = { ...accepted(fault), Status: 'False', Reason: 'InvalidDiscoveryChain' };
+    }
+    this.#accepted.set(key, judgement);
+    return judgement;
+  }
+
+  #serviceFault(route: ConfigEntry, service: string): string | undefined {
+    const compiled = compileChain(this.#lookup, service);
+    if (!compiled.ok) return compiled.fault;
+    const wanted = route.Kind === 'tcp-route' ? 'tcp' : 'http';
+    return compiled.chain.protocol === wanted
+      ? undefined
+      : 'route protocol does not match targeted service protocol';
+  }
+
+  /** By listener: the first certificate that is not there. */
+  #missingCertificates(gateway: ApiGateway): ReadonlyMap<string, string> {
+    const missing = new Map<string, string>();
+    for (const { Name: listener, TLS: tls } of gateway.Listeners ?? []) {
+      const lost = (tls.Certificates ?? []).find(
+        (one) => this.#lookup.get(one.Kind as Kind, one.Name) === undefined,
+      );
+      if (lost !== undefined) missing.set(listener, lost.Name);
+    }
+    return missing;
+  }
+
+  /** Conditions in order. One that says what it said before keeps its time. */
+  #status(entry: ConfigEntry, judgements: readonly Judgement[]): Status {
+    const before = (entry['Status'] as Status | undefined)?.Conditions ?? [];
+    const past = new Map(before.map((one) => [place(one), one]));
+    const conditions = judgements.map((judgement) => {
+      const known = past.get(place(judgement));
+      const same =
+        known !== undefined &&
+        known.Status === judgement.Status &&
+        known.Reason === judgement.Reason &&
+        known.Message === judgement.Message;
+      const { Type, Status, Reason, Message, Resource } = judgement;
+      const LastTransitionTime = same ? known.LastTransitionTime : this.#at;
+      return { Type, Status, Reason, Message, Resource, LastTransitionTime };
+    });
+    conditions.sort((a, b) => (place(a) < place(b) ? -1 : 1));
+    return { Conditions: conditions };
+  }
+}
+
+const NOBODY = { Kind: '', Name: '', SectionName: '' };
+const ONE_ROUTE_ONLY = 'TCP-based listeners currently only support binding a single route';
+const NO_CONFLICT = 'listener has no route conflicts';
+const BOUND = { Status: 'True', Reason: 'Bound', Message: 'successfully bound route' } as const;
+
+const condition = (
+  Type: string,
+  Status: 'True' | 'False',
+  Reason: string,
+  Message: string,
+): Omit<Judgement, 'Resource'> => ({ Type, Status, Reason, Message });
+const accepted = (message: string): Judgement => ({
+  ...condition('Accepted', 'True', 'Accepted', message),
+  Resource: NOBODY,
+});
+const place = ({ Type, Resource }: Pick<Condition, 'Type' | 'Resource'>): string =>
+  [Type, Resource.Kind, Resource.Name, Resource.SectionName].join('\u0000');
+const sameName = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
+
+/** A wildcard listener takes the names below it, another one its own name; without a name a listener takes all. */
+function takesHost(listener: string, host: string): boolean {
+  if (listener === '' || listener === '*') return true;
+  if (listener.startsWith('*.'))
+    return host.toLowerCase().endsWith(listener.slice(1).toLowerCase());
+  return listener.toLowerCase() === host.toLowerCase();
+}

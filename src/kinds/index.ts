@@ -1,0 +1,155 @@
+/** The kinds: a body goes in as a client sent it, and comes out as it is stored and answered. */
+import { distance } from 'fastest-levenshtein';
+import { type Refusal, refusal } from '../errors.js';
+import { apiGateway } from './api-gateway.js';
+import { boundApiGateway } from './bound-api-gateway.js';
+import { fileSystemCertificate, inlineCertificate } from './certificates.js';
+import type { EntryContext, KindDefinition } from './definition.js';
+import { exportedServices } from './exported-services.js';
+import { jsonKind } from './fields.js';
+import { ingressGateway } from './ingress-gateway.js';
+import { mesh } from './mesh.js';
+import { type Problem, problem, Report, refusalOf } from './problems.js';
+import { proxyDefaults, proxyDefaultsNameProblems } from './proxy-defaults.js';
+import { httpRoute, tcpRoute } from './routes.js';
+import { serviceDefaults } from './service-defaults.js';
+import { serviceIntentions } from './service-intentions.js';
+import { serviceResolver } from './service-resolver.js';
+import { serviceRouter } from './service-router.js';
+import { serviceSplitter } from './service-splitter.js';
+import { terminatingGateway } from './terminating-gateway.js';
+import { type ConfigEntry, type Decoded, KINDS, type Kind } from './types.js';
+
+// Each definition has an entry type of its own; here they are one table, and decodeEntry gives each only its own entries.
+const DEFINITIONS = new Map<Kind, KindDefinition>(
+  (
+    [
+      apiGateway,
+      boundApiGateway,
+      exportedServices,
+      fileSystemCertificate,
+      httpRoute,
+      ingressGateway,
+      inlineCertificate,
+      mesh,
+      proxyDefaults,
+      serviceDefaults,
+      serviceIntentions,
+      serviceResolver,
+      serviceRouter,
+      serviceSplitter,
+      tcpRoute,
+      terminatingGateway,
+    ] as unknown as KindDefinition[]
+  ).map((definition) => [definition.kind, definition]),
+);
+
+/** The definition of a kind. */
+export function definitionOf(kind: Kind): KindDefinition {
+  const definition = DEFINITIONS.get(kind);
+  if (definition === undefined) throw new Error(`kind ${kind} has no definition`);
+  return definition;
+}
+
+export const isKind = (text: string): text is Kind => DEFINITIONS.has(text as Kind);
+
+/** Kinds that exist once for the whole cluster, whatever namespace a request names; they belong to `default`. */
+export const isClusterWide = (kind: Kind): boolean => kind === 'proxy-defaults' || kind === 'mesh';
+
+/** The refusal for an unknown kind. `prefix` begins the sentence. */
+export function unknownKind(text: string, prefix = ''): Refusal {
+  const near = KINDS.map((kind) => ({ kind, steps: distance(text.slice(0, 64), kind) })).sort(
+    (a, b) => a.steps - b.steps,
+  )[0];
+  const hint =
+    near !== undefined && near.steps <= 4
+      ? `Did you mean "${near.kind}"?`
+      : `Known kinds: ${KINDS.join(', ')}.`;
+  return refusal('invalid', `${prefix}invalid config entry kind: ${text}`, { hint });
+}
+
+const DECODING = 'Request decoding failed: ';
+/** Members of an answer that a body may hold and that count for nothing. */
+const RESPONSE_ONLY = ['CreateIndex', 'ModifyIndex', 'Hash'];
+
+/**
+ * Decodes, normalises and checks a body (the parsed JSON): field names and types first, then the kind's own rules.
+ * config-entries.md sections 3, 7 and 8.
+ */
+export function decodeEntry(body: unknown, context: EntryContext): Decoded {
+  const fail = (why: Refusal): Decoded => ({ ok: false, refusal: why });
+  const found = kindOf(body);
+  if (typeof found !== 'string') return fail(found);
+  const definition = definitionOf(found);
+  const report = new Report();
+  const fields = ownFields(body as Record<string, unknown>, context, report);
+  const entry = definition.type.decode(fields, report);
+  const [first, ...others] = report.problems;
+  if (first !== undefined) {
+    return fail(refusalOf([first, ...others], { prefix: DECODING, count: report.count }));
+  }
+  const problems: Problem[] = [...entryNameProblems(entry.Name)];
+  if (problems.length === 0) {
+    for (const one of definition.validate(entry, context)) {
+      problems.push(one);
+      if (!definition.gathers) break;
+    }
+  }
+  const [worst, ...rest] = problems;
+  return worst === undefined ? { ok: true, entry } : fail(refusalOf([worst, ...rest]));
+}
+
+/** The kind a body names. */
+function kindOf(body: unknown): Kind | Refusal {
+  const decoding = (what: string): Refusal => refusal('invalid', DECODING + what);
+  if (body !== null && jsonKind(body) !== 'map') {
+    return decoding(`'' expected a map, got '${jsonKind(body)}'`);
+  }
+  const fields = body as Record<string, unknown> | null;
+  const key = ['Kind', 'kind'].find((name) => fields !== null && Object.hasOwn(fields, name));
+  if (fields === null || key === undefined) {
+    return decoding('Payload does not contain a kind/Kind key at the top level');
+  }
+  const kind = fields[key];
+  if (typeof kind !== 'string') return decoding('Kind value in payload is not a string');
+  return isKind(kind) ? kind : unknownKind(kind, DECODING);
+}
+
+/** The members that are the entry's, without those of the answer around it. */
+function ownFields(
+  body: Record<string, unknown>,
+  context: EntryContext,
+  report: Report,
+): Record<string, unknown> {
+  const fields: Record<string, unknown> = Object.create(null);
+  for (const key of Object.keys(body)) {
+    if (RESPONSE_ONLY.includes(key)) continue;
+    if (key !== 'Namespace') {
+      fields[key] = body[key];
+    } else if (![undefined, null, '', context.namespace].includes(body[key] as string)) {
+      report.within(key, () =>
+        report.add(
+          `invalid config key "Namespace": the entry is written to namespace ${JSON.stringify(context.namespace)}, which the parameter "ns" or the namespace header chooses`,
+        ),
+      );
+    }
+  }
+  return fields;
+}
+
+/** What no name may hold: it would not survive in a key of the state. */
+export function* entryNameProblems(name: string): Iterable<Problem> {
+  if (name.includes('\u0000') || /\p{Surrogate}/u.test(name)) {
+    yield problem('Name must be valid Unicode text without NUL characters', 'Name');
+  }
+}
+
+/** What is wrong with the name of an entry to be deleted, apart from the entry being there. */
+export function nameRefusal(kind: Kind, name: string): Refusal | undefined {
+  const problems = [...entryNameProblems(name)];
+  if (kind === 'proxy-defaults') problems.push(...proxyDefaultsNameProblems(name));
+  const [first] = problems;
+  return first === undefined ? undefined : refusalOf([first]);
+}
+
+export type { ConfigEntry };

@@ -1,0 +1,241 @@
+/** `ingress-gateway`: services offered outside the mesh (config-entries.md section 8.1). */
+import {
+  changesHeaders,
+  headerChanges,
+  healthCheckProblems,
+  isDomainName,
+  meta,
+  metaProblems,
+  type Path,
+  passiveHealthCheck,
+} from './common.js';
+import { defineKind } from './definition.js';
+import {
+  boolean,
+  given,
+  type Infer,
+  keep,
+  list,
+  type Normal,
+  object,
+  omit,
+  text,
+  uint32,
+  whole,
+} from './fields.js';
+import { type Problem, problem } from './problems.js';
+import { tlsFields, tlsProblem } from './tls.js';
+
+const PROTOCOLS = ['tcp', 'http', 'http2', 'grpc'];
+
+const sds = object({
+  ClusterName: omit(text(), 'cluster_name'),
+  CertResource: omit(text(), 'cert_resource'),
+});
+const gatewayTls = object({ Enabled: keep(boolean), SDS: given(sds), ...tlsFields });
+const service = object({
+  Name: keep(text()),
+  Hosts: keep(list(text())),
+  TLS: given(object({ SDS: given(sds) })),
+  RequestHeaders: given(headerChanges, 'request_headers'),
+  ResponseHeaders: given(headerChanges, 'response_headers'),
+  MaxConnections: omit(uint32, 'max_connections'),
+  MaxPendingRequests: omit(uint32, 'max_pending_requests'),
+  MaxConcurrentRequests: omit(uint32, 'max_concurrent_requests'),
+  PassiveHealthCheck: given(passiveHealthCheck, 'passive_health_check'),
+  Meta: omit(meta),
+});
+const listener = object({
+  Port: keep(whole()),
+  Protocol: keep(
+    text({ change: (value) => value.toLowerCase() || 'tcp', values: ['', ...PROTOCOLS] }),
+  ),
+  TLS: given(gatewayTls),
+  Services: keep(list(service)),
+});
+const defaults = object({
+  MaxConnections: keep(uint32),
+  MaxPendingRequests: keep(uint32),
+  MaxConcurrentRequests: keep(uint32),
+  PassiveHealthCheck: given(passiveHealthCheck, 'passive_health_check'),
+});
+type Service = Normal<typeof service>;
+type Listener = Normal<typeof listener>;
+type GatewayTls = Normal<typeof gatewayTls>;
+
+export const ingressGateway = defineKind(
+  'ingress-gateway',
+  {
+    TLS: keep(gatewayTls),
+    Listeners: keep(list(listener)),
+    Defaults: given(defaults),
+    Meta: omit(meta),
+  },
+  {
+    *validate(entry) {
+      if (entry.Name === '') {
+        yield problem('Name is required: object missing primary index', 'Name');
+      }
+      yield* metaProblems(entry.Meta);
+      const fault = gatewayTlsProblem(entry.TLS, 'TLS');
+      if (fault !== undefined) yield fault;
+      yield* healthCheckProblems(
+        entry.Defaults?.PassiveHealthCheck,
+        'Defaults',
+        'PassiveHealthCheck',
+      );
+      const ports = new Set<number>();
+      for (const [i, one] of (entry.Listeners ?? []).entries()) {
+        if (ports.has(one.Port)) {
+          yield problem(`port ${one.Port} declared on two listeners`, 'Listeners', i, 'Port');
+        }
+        ports.add(one.Port);
+        yield* listenerProblems(one, entry.TLS, 'Listeners', i);
+      }
+    },
+  },
+);
+export type IngressGateway = Normal<typeof ingressGateway.type>;
+
+const gatewayTlsProblem = (tls: GatewayTls | undefined, ...path: Path): Problem | undefined =>
+  tlsProblem(
+    { min: tls?.TLSMinVersion, max: tls?.TLSMaxVersion, suites: tls?.CipherSuites },
+    '',
+    ...path,
+  );
+
+function* listenerProblems(one: Listener, gateway: GatewayTls, ...path: Path): Iterable<Problem> {
+  const on = `(listener on port ${one.Port})`;
+  const say = (message: string, ...more: Path): Problem =>
+    problem(`${message} ${on}`, ...path, ...more);
+  if (!PROTOCOLS.includes(one.Protocol)) {
+    yield problem(
+      `protocol must be 'tcp', 'http', 'http2', or 'grpc'. '${one.Protocol}' is an unsupported protocol`,
+      ...path,
+      'Protocol',
+    );
+  }
+  const fault = gatewayTlsProblem(one.TLS, ...path, 'TLS');
+  if (fault !== undefined) yield fault;
+  const services = one.Services ?? [];
+  if (services.length === 0) {
+    yield problem(`No service declared for listener with port ${one.Port}`, ...path, 'Services');
+  }
+  if (one.Protocol === 'tcp' && services.length > 1) {
+    yield say(
+      "Multiple services per listener are only supported for L7 protocols, 'http', 'grpc' and 'http2'",
+      'Services',
+    );
+  }
+  const names = new Set<string>();
+  const hosts = new Set<string>();
+  for (const [j, value] of services.entries()) {
+    yield* serviceProblems(value, one, ...path, 'Services', j);
+    if (names.has(value.Name)) {
+      yield say(`Service ${value.Name} cannot be added multiple times`, 'Services', j, 'Name');
+    }
+    names.add(value.Name);
+    yield* sdsProblems(value, one, gateway, ...path);
+    for (const [k, host] of (value.Hosts ?? []).entries()) {
+      const where: Path = ['Services', j, 'Hosts', k];
+      if (hosts.has(host)) yield say('Hosts must be unique within a specific listener', ...where);
+      hosts.add(host);
+      yield* hostProblems(host, gateway.Enabled || one.TLS?.Enabled === true, ...path, ...where);
+    }
+  }
+}
+
+function* serviceProblems(value: Service, one: Listener, ...path: Path): Iterable<Problem> {
+  const on = `(listener on port ${one.Port})`;
+  const say = (message: string, field: string): Problem =>
+    problem(`${message} ${on}`, ...path, field);
+  if (one.Protocol === 'tcp') {
+    const changed = [
+      ['request', 'RequestHeaders'],
+      ['response', 'ResponseHeaders'],
+    ] as const;
+    for (const [word, field] of changed) {
+      if (!changesHeaders(value[field])) continue;
+      yield problem(
+        `${word} headers only valid for http, http2 and grpc protocols (service ${JSON.stringify(value.Name)} on listener on port ${one.Port})`,
+        ...path,
+        field,
+      );
+    }
+    if (value.Name === '*') {
+      yield say("Wildcard service name is only valid for protocol = 'http'", 'Name');
+    }
+    if ((value.Hosts ?? []).length > 0) {
+      yield say('Associating hosts to a service is not supported for the tcp protocol', 'Hosts');
+    }
+  }
+  if (value.Name === '') yield say('Service name cannot be blank', 'Name');
+  if (value.Name === '*' && (value.Hosts ?? []).length > 0) {
+    yield say('Associating hosts to a wildcard service is not supported', 'Hosts');
+  }
+  yield* healthCheckProblems(value.PassiveHealthCheck, ...path, 'PassiveHealthCheck');
+}
+
+/** Where certificates come from is given on the gateway, the listener or the service; the nearest counts. */
+function* sdsProblems(
+  value: Service,
+  one: Listener,
+  gateway: GatewayTls,
+  ...path: Path
+): Iterable<Problem> {
+  const outer = gateway.SDS ?? {};
+  const inner = one.TLS?.SDS ?? {};
+  const own: Infer<typeof sds.fields> = value.TLS?.SDS ?? {};
+  const on = `(listener on port ${one.Port})`;
+  const place: Path = [...path, 'TLS', 'SDS'];
+  const clusterNeeded = 'TLS.SDS.ClusterName is required if CertResource is set';
+  const resourceNeeded = 'TLS.SDS.CertResource is required if ClusterName is set';
+  if (outer.CertResource !== undefined && outer.ClusterName === undefined) {
+    yield problem(clusterNeeded, 'TLS', 'SDS');
+  }
+  if (
+    outer.ClusterName !== undefined &&
+    outer.CertResource === undefined &&
+    inner.CertResource === undefined
+  ) {
+    yield problem(`${resourceNeeded} for gateway ${on}`, 'TLS', 'SDS');
+  }
+  if (inner.ClusterName !== undefined && inner.CertResource === undefined) {
+    yield problem(`${resourceNeeded} for listener ${on}`, ...place);
+  }
+  const listenerCluster = inner.ClusterName ?? outer.ClusterName;
+  if (inner.CertResource !== undefined && listenerCluster === undefined) {
+    yield problem(`${clusterNeeded} ${on}`, ...place);
+  }
+  if (own.CertResource === undefined) return;
+  const who = `(service ${JSON.stringify(value.Name)} on listener on port ${one.Port})`;
+  if ((value.Hosts ?? []).length === 0) {
+    yield problem(
+      `A service specifying TLS.SDS.CertResource must have at least one item in Hosts ${who}`,
+      ...place,
+    );
+  }
+  if ((own.ClusterName ?? listenerCluster) === undefined) {
+    yield problem(`${clusterNeeded} ${who}`, ...place);
+  }
+}
+
+function* hostProblems(host: string, tls: boolean, ...path: Path): Iterable<Problem> {
+  if (host === '*') {
+    if (tls) {
+      yield problem(
+        "Host '*' is not allowed when TLS is enabled, all hosts must be valid DNS records to add as a DNSSAN",
+        ...path,
+      );
+    }
+    return;
+  }
+  const quoted = JSON.stringify(host);
+  if (!isDomainName(host)) yield problem(`Host ${quoted} must be a valid DNS hostname`, ...path);
+  if (host.replace(/^\*\./, '').includes('*')) {
+    yield problem(
+      `Host ${quoted} is not valid, a wildcard specifier is only allowed as the leftmost label`,
+      ...path,
+    );
+  }
+}

@@ -1,0 +1,101 @@
+/** `mesh`: the one entry with settings of the whole mesh (config-entries.md section 8.8). */
+import { meta, metaProblems } from './common.js';
+import { defineKind } from './definition.js';
+import { boolean, given, keep, type Normal, object, omit, text } from './fields.js';
+import { type Problem, problem } from './problems.js';
+import { tlsDirection, tlsProblem } from './tls.js';
+
+const SLASH_ACTIONS = [
+  'IMPLEMENTATION_SPECIFIC_DEFAULT',
+  'KEEP_UNCHANGED',
+  'REJECT_REQUEST',
+  'UNESCAPE_AND_REDIRECT',
+  'UNESCAPE_AND_FORWARD',
+];
+const UNDERSCORE_ACTIONS = ['ALLOW', 'REJECT_REQUEST', 'DROP_HEADER'];
+
+const requestNormalization = object({
+  InsecureDisablePathNormalization: keep(boolean, 'insecure_disable_path_normalization'),
+  MergeSlashes: keep(boolean, 'merge_slashes'),
+  PathWithEscapedSlashesAction: keep(
+    text({ values: ['', ...SLASH_ACTIONS] }),
+    'path_with_escaped_slashes_action',
+  ),
+  HeadersWithUnderscoresAction: keep(
+    text({ values: ['', ...UNDERSCORE_ACTIONS] }),
+    'headers_with_underscores_action',
+  ),
+});
+
+export const mesh = defineKind(
+  'mesh',
+  {
+    TransparentProxy: keep(
+      object({ MeshDestinationsOnly: keep(boolean, 'mesh_destinations_only') }),
+      'transparent_proxy',
+    ),
+    AllowEnablingPermissiveMutualTLS: omit(boolean, 'allow_enabling_permissive_mutual_tls'),
+    ValidateClusters: omit(boolean, 'validate_clusters'),
+    TLS: given(object({ Incoming: given(tlsDirection), Outgoing: given(tlsDirection) })),
+    HTTP: given(
+      object({
+        SanitizeXForwardedClientCert: keep(boolean, 'sanitize_x_forwarded_client_cert'),
+        Incoming: given(
+          object({ RequestNormalization: given(requestNormalization, 'request_normalization') }),
+        ),
+      }),
+    ),
+    Peering: given(
+      object({ PeerThroughMeshGateways: keep(boolean, 'peer_through_mesh_gateways') }),
+    ),
+    Meta: omit(meta),
+  },
+  {
+    name: (name) => name || 'mesh',
+    *validate(entry) {
+      if (entry.Name !== 'mesh') {
+        yield problem(
+          `invalid name (${JSON.stringify(entry.Name)}), only "mesh" is supported`,
+          'Name',
+        );
+      }
+      yield* metaProblems(entry.Meta);
+      const directions = [
+        ['Incoming', 'error in incoming TLS configuration: '],
+        ['Outgoing', 'error in outgoing TLS configuration: '],
+      ] as const;
+      for (const [direction, prefix] of directions) {
+        const settings = entry.TLS?.[direction];
+        const fault = tlsProblem(
+          {
+            min: settings?.TLSMinVersion,
+            max: settings?.TLSMaxVersion,
+            suites: settings?.CipherSuites,
+          },
+          prefix,
+          'TLS',
+          direction,
+        );
+        if (fault !== undefined) yield fault;
+      }
+      const actions = entry.HTTP?.Incoming?.RequestNormalization;
+      yield* actionProblems('PathWithEscapedSlashesAction', SLASH_ACTIONS, actions);
+      yield* actionProblems('HeadersWithUnderscoresAction', UNDERSCORE_ACTIONS, actions);
+    },
+  },
+);
+export type Mesh = Normal<typeof mesh.type>;
+
+type ActionField = 'PathWithEscapedSlashesAction' | 'HeadersWithUnderscoresAction';
+function* actionProblems(
+  field: ActionField,
+  known: readonly string[],
+  actions: Readonly<Record<ActionField, string>> | undefined,
+): Iterable<Problem> {
+  const action = actions?.[field] ?? '';
+  if (action === '' || known.includes(action)) return;
+  yield problem(
+    `error in HTTP incoming request normalization configuration: no matching ${field} value found for ${action}, please specify one of [${known.join(', ')}]`,
+    ...['HTTP', 'Incoming', 'RequestNormalization', field],
+  );
+}

@@ -1,0 +1,162 @@
+/** `proxy-defaults`: the one entry `global` with the defaults of every proxy (config-entries.md section 8.8). */
+import {
+  expose,
+  meshGateway,
+  meta,
+  metaProblems,
+  mutualTlsMode,
+  mutualTlsProblems,
+  proxyMode,
+  transparentProxy,
+} from './common.js';
+import { defineKind, type EntryOf } from './definition.js';
+import { envoyExtensions, extensionProblems } from './extensions.js';
+import {
+  boolean,
+  free,
+  given,
+  jsonKind,
+  keep,
+  list,
+  type Normal,
+  object,
+  omit,
+  text,
+} from './fields.js';
+import { type Problem, problem } from './problems.js';
+
+const LOG_TYPES = ['', 'file', 'stderr', 'stdout'];
+const FAILOVER_MODES = ['', 'sequential', 'order-by-locality'];
+const SOCKET_DIRECTORY = 'envoy_hcp_metrics_bind_socket_dir';
+const SOCKET_DIRECTORY_MAX = 70;
+
+const accessLogs = object({
+  Enabled: omit(boolean),
+  DisableListenerLogs: omit(boolean, 'disable_listener_logs'),
+  Type: omit(text({ values: LOG_TYPES })),
+  Path: omit(text()),
+  JSONFormat: omit(text(), 'json_format'),
+  TextFormat: omit(text(), 'text_format'),
+});
+export const prioritizeByLocality = object({ Mode: omit(text()) });
+
+/** A list of one item stands for the item, as in the configuration language these settings are often written in. */
+function withoutLonelyLists(config: Record<string, unknown>): Record<string, unknown> {
+  for (const [name, value] of Object.entries(config)) {
+    let item = value;
+    while (Array.isArray(item) && item.length === 1) item = item[0];
+    config[name] = item;
+  }
+  return config;
+}
+
+const fields = {
+  Config: keep(free(withoutLonelyLists)),
+  Mode: omit(proxyMode),
+  TransparentProxy: keep(transparentProxy, 'transparent_proxy'),
+  MutualTLSMode: omit(mutualTlsMode, 'mutual_tls_mode'),
+  MeshGateway: keep(meshGateway, 'mesh_gateway'),
+  Expose: keep(expose),
+  AccessLogs: keep(accessLogs, 'access_logs'),
+  EnvoyExtensions: omit(envoyExtensions, 'envoy_extensions'),
+  FailoverPolicy: given(
+    object({ Mode: omit(text({ values: FAILOVER_MODES })), Regions: omit(list(text())) }),
+    'failover_policy',
+  ),
+  PrioritizeByLocality: given(prioritizeByLocality, 'prioritize_by_locality'),
+  Meta: omit(meta),
+};
+export type ProxyDefaults = EntryOf<typeof fields>;
+
+export const proxyDefaults = defineKind('proxy-defaults', fields, {
+  name: (given) => given || 'global',
+  validate,
+});
+
+function* validate(entry: ProxyDefaults): Iterable<Problem> {
+  yield* proxyDefaultsNameProblems(entry.Name);
+  const protocol = entry.Config?.['protocol'];
+  if (
+    protocol !== undefined &&
+    !['string', 'float64', 'bool', 'null'].includes(jsonKind(protocol))
+  ) {
+    yield problem(
+      `'protocol' expected type 'string', got '${jsonKind(protocol)}'`,
+      'Config',
+      'protocol',
+    );
+  }
+  yield* accessLogProblems(entry.AccessLogs);
+  yield* metaProblems(entry.Meta);
+  const directory = entry.Config?.[SOCKET_DIRECTORY];
+  if (typeof directory === 'string' && directory.length > SOCKET_DIRECTORY_MAX) {
+    yield problem(
+      `Config: ${SOCKET_DIRECTORY} length ${directory.length} exceeds max ${SOCKET_DIRECTORY_MAX}`,
+      'Config',
+      SOCKET_DIRECTORY,
+    );
+  }
+  yield* extensionProblems(entry.EnvoyExtensions);
+  if (!FAILOVER_MODES.includes(entry.FailoverPolicy?.Mode ?? '')) {
+    yield problem(
+      "Failover-policy mode must be one of '', 'sequential', or 'order-by-locality'",
+      'FailoverPolicy',
+      'Mode',
+    );
+  }
+  yield* localityProblems(entry.PrioritizeByLocality);
+  yield* mutualTlsProblems(entry.MutualTLSMode);
+}
+
+/** Only `global` exists, for writes and deletes alike. */
+export function* proxyDefaultsNameProblems(name: string): Iterable<Problem> {
+  if (name !== 'global') {
+    yield problem(`invalid name (${JSON.stringify(name)}), only "global" is supported`, 'Name');
+  }
+}
+
+/** Preferring near instances belongs to another edition: only the empty setting passes. */
+export function* localityProblems(
+  value: Normal<typeof prioritizeByLocality> | undefined,
+): Iterable<Problem> {
+  if (value?.Mode !== undefined) {
+    yield problem(
+      'Prioritize-by-locality requires an edition of this API that knows localities; this server does not',
+      'PrioritizeByLocality',
+      'Mode',
+    );
+  }
+}
+
+function* accessLogProblems(logs: Normal<typeof accessLogs>): Iterable<Problem> {
+  const { Type: type = '', Path: path, JSONFormat: json, TextFormat: format } = logs;
+  if (!LOG_TYPES.includes(type)) {
+    yield problem(`invalid access log type: ${type}`, 'AccessLogs', 'Type');
+  }
+  if (type === 'file' && path === undefined) {
+    yield problem('path must be specified when using file type access logs', 'AccessLogs', 'Path');
+  }
+  if (json !== undefined && format !== undefined) {
+    yield problem(
+      'cannot specify both access log JSONFormat and TextFormat',
+      'AccessLogs',
+      'TextFormat',
+    );
+  }
+  if (type !== 'file' && path !== undefined) {
+    yield problem('path is only valid for file type access logs', 'AccessLogs', 'Path');
+  }
+  const why = json === undefined ? undefined : jsonFault(json);
+  if (why !== undefined) {
+    yield problem(`invalid access log json for JSON format: ${why}`, 'AccessLogs', 'JSONFormat');
+  }
+}
+
+/** A format must be a JSON object. */
+function jsonFault(value: string): string | undefined {
+  try {
+    return jsonKind(JSON.parse(value)) === 'map' ? undefined : 'it is not an object';
+  } catch {
+    return 'it is not JSON';
+  }
+}

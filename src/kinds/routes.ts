@@ -1,0 +1,211 @@
+/** `http-route` and `tcp-route`: what goes from an api-gateway to services (config-entries.md sections 8.5 and 8.6). */
+import {
+  isDomainName,
+  isHttpMethod,
+  meta,
+  metaProblems,
+  type Path,
+  textOr,
+  upperText,
+} from './common.js';
+import { defineKind } from './definition.js';
+import {
+  boolean,
+  drop,
+  duration,
+  foreign,
+  free,
+  keep,
+  list,
+  map,
+  type Normal,
+  nullable,
+  object,
+  omit,
+  text,
+  uint32,
+  whole,
+} from './fields.js';
+import { type Problem, problem } from './problems.js';
+
+const parent = object({
+  Kind: keep(textOr('api-gateway')),
+  Name: keep(text()),
+  SectionName: keep(text()),
+});
+type Parent = Normal<typeof parent>;
+
+const headerFilters = list(
+  object({
+    Add: keep(map(text())),
+    Remove: keep(list(text())),
+    Set: keep(map(text())),
+  }),
+);
+const filters = object({
+  Headers: keep(headerFilters),
+  URLRewrite: keep(nullable(object({ Path: keep(text()) }))),
+  RetryFilter: keep(
+    nullable(
+      object({
+        NumRetries: keep(uint32),
+        RetryOn: keep(list(text())),
+        RetryOnStatusCodes: keep(list(uint32)),
+        RetryOnConnectFailure: keep(boolean),
+      }),
+    ),
+  ),
+  TimeoutFilter: keep(
+    nullable(object({ RequestTimeout: keep(duration), IdleTimeout: keep(duration) })),
+  ),
+  JWT: keep(
+    foreign(
+      (place) =>
+        `invalid config key ${JSON.stringify(place)}, api-gateway jwt validation is a feature that this server does not have`,
+    ),
+  ),
+});
+const responseFilters = object({ Headers: keep(headerFilters) });
+
+const HEADER_MATCHES = ['present', 'exact', 'prefix', 'suffix', 'regex'];
+const PATH_MATCHES = ['exact', 'prefix', 'regex'];
+const QUERY_MATCHES = ['present', 'exact', 'regex'];
+const match = object({
+  Headers: keep(
+    list(
+      object({
+        Match: keep(text({ values: HEADER_MATCHES })),
+        Name: keep(text()),
+        Value: keep(text()),
+      }),
+    ),
+  ),
+  Method: keep(upperText),
+  Path: keep(
+    object(
+      { Match: keep(text({ values: ['', ...PATH_MATCHES] })), Value: keep(text()) },
+      // a path without a way to match it stands for every path
+      (path) => (path.Match === '' ? { Match: 'prefix', Value: '/' } : path),
+    ),
+  ),
+  Query: keep(
+    list(
+      object({
+        Match: keep(text({ values: QUERY_MATCHES })),
+        Name: keep(text()),
+        Value: keep(text()),
+      }),
+    ),
+  ),
+});
+const routedService = object({
+  Name: keep(text()),
+  Weight: keep(whole({ change: (weight) => (weight <= 0 ? 1 : weight) })),
+  Filters: keep(filters),
+  ResponseFilters: keep(responseFilters),
+});
+const rule = object({
+  Filters: keep(filters),
+  ResponseFilters: keep(responseFilters),
+  Matches: keep(list(match)),
+  Services: keep(list(routedService)),
+});
+
+export const httpRoute = defineKind(
+  'http-route',
+  {
+    Parents: keep(list(parent)),
+    Rules: keep(list(rule)),
+    Hostnames: keep(list(text())),
+    Meta: omit(meta),
+    Status: drop(free()),
+  },
+  {
+    *validate(entry) {
+      if (entry.Name === '') yield problem('Name is empty: serviceName is required', 'Name');
+      for (const [i, host] of (entry.Hostnames ?? []).entries()) {
+        const quoted = JSON.stringify(host);
+        if (!isDomainName(host)) {
+          yield problem(`host ${quoted} must be a valid DNS hostname`, 'Hostnames', i);
+        }
+        if (host.includes('*'))
+          yield problem(`host ${quoted} must not be a wildcard`, 'Hostnames', i);
+      }
+      yield* parentProblems(entry.Parents ?? []);
+      yield* metaProblems(entry.Meta);
+      for (const [i, { Matches: matches }] of (entry.Rules ?? []).entries()) {
+        for (const [j, one] of (matches ?? []).entries()) {
+          for (const [message, ...path] of matchFaults(one)) {
+            const at = `Rule[${i}], Match[${j}], `;
+            yield problem(at + message, 'Rules', i, 'Matches', j, ...path);
+          }
+        }
+      }
+    },
+  },
+);
+export type HttpRoute = Normal<typeof httpRoute.type>;
+
+export const tcpRoute = defineKind(
+  'tcp-route',
+  {
+    Parents: keep(list(parent)),
+    Services: keep(list(object({ Name: keep(text()) }))),
+    Meta: omit(meta),
+    Status: drop(free()),
+  },
+  {
+    *validate(entry) {
+      if (entry.Name === '') yield problem('Name is empty: serviceName is required', 'Name');
+      yield* metaProblems(entry.Meta);
+      if ((entry.Services ?? []).length > 1) {
+        yield problem('tcp-route currently only supports one service', 'Services');
+      }
+      yield* parentProblems(entry.Parents ?? []);
+    },
+  },
+);
+export type TcpRoute = Normal<typeof tcpRoute.type>;
+
+function* parentProblems(parents: readonly Parent[]): Iterable<Problem> {
+  const seen = new Set<string>();
+  for (const [i, one] of parents.entries()) {
+    if (one.Kind !== 'api-gateway') {
+      yield problem(
+        `unsupported parent kind: ${JSON.stringify(one.Kind)}, must be 'api-gateway'`,
+        ...['Parents', i, 'Kind'],
+      );
+    }
+    const key = JSON.stringify([one.Name, one.SectionName]);
+    if (seen.has(key)) yield problem('route parents must be unique', 'Parents', i);
+    seen.add(key);
+  }
+}
+
+/** Message and path of each fault of a match. */
+function* matchFaults(one: Normal<typeof match>): Iterable<[string, ...Path]> {
+  if (one.Method !== '' && !isHttpMethod(one.Method)) {
+    yield [`Method contains an invalid method ${JSON.stringify(one.Method)}`, 'Method'];
+  }
+  for (const [k, { Name: name, Match: way }] of (one.Query ?? []).entries()) {
+    if (name === '') yield [`Query[${k}], missing required Name field`, 'Query', k, 'Name'];
+    if (!QUERY_MATCHES.includes(way)) {
+      const message = `Query[${k}], match type should be one of present, exact, or regex`;
+      yield [message, 'Query', k, 'Match'];
+    }
+  }
+  for (const [k, { Name: name, Match: way }] of (one.Headers ?? []).entries()) {
+    if (name === '') yield [`Headers[${k}], missing required Name field`, 'Headers', k, 'Name'];
+    if (!HEADER_MATCHES.includes(way)) {
+      const message = `Headers[${k}], match type should be one of present, exact, prefix, suffix, or regex`;
+      yield [message, 'Headers', k, 'Match'];
+    }
+  }
+  const { Match: way, Value: value } = one.Path;
+  if (!PATH_MATCHES.includes(way)) {
+    yield ['Path, match type should be one of exact, prefix, or regex', 'Path', 'Match'];
+  } else if (way !== 'regex' && !value.startsWith('/')) {
+    const message = `Path, ${way} type match doesn't start with '/': ${JSON.stringify(value)}`;
+    yield [message, 'Path', 'Value'];
+  }
+}

@@ -1,0 +1,325 @@
+/**
+ * Rules between entries (config-entries.md section 10). They are judged inside apply, on the state with the change already
+ * made: a write or delete is refused when a chain that includes it, or an entry that depends on such a chain, no longer holds.
+ */
+import { type Refusal, refusal } from '../errors.js';
+import { type Chain, compileChain, defaultProtocol, isHttpLike, protocolOf } from './chain.js';
+import type { ExportedServices } from './exported-services.js';
+import type { IngressGateway } from './ingress-gateway.js';
+import type { Mesh } from './mesh.js';
+import type { ProxyDefaults } from './proxy-defaults.js';
+import { routedServices, target } from './references.js';
+import type { ServiceDefaults } from './service-defaults.js';
+import type { ServiceIntentions } from './service-intentions.js';
+import type { ConfigEntry, EntryId, EntryLookup, Kind } from './types.js';
+
+/** One change of a namespace: what was there before, what is there now. */
+export interface Change extends EntryId {
+  readonly before?: ConfigEntry | undefined;
+  readonly after?: ConfigEntry | undefined;
+}
+
+const CHAIN_KINDS: readonly Kind[] = ['service-router', 'service-splitter', 'service-resolver'];
+const isChainKind = (kind: Kind): boolean => CHAIN_KINDS.includes(kind);
+const quoted = (text: string): string => JSON.stringify(text);
+
+/** The services whose chains a change may alter, by lower-case name; each with the spelling of who names it. */
+export function affectedServices(change: Change, lookup: EntryLookup): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  if (change.kind === 'proxy-defaults') {
+    if (!changesDefaultProtocol(change)) return found;
+    for (const name of everyService(lookup)) found.set(name.toLowerCase(), name);
+    return found;
+  }
+  if (
+    change.kind === 'service-defaults' ? !changesService(change, lookup) : !isChainKind(change.kind)
+  ) {
+    return found;
+  }
+  const pending = [change.name];
+  for (let name = pending.pop(); name !== undefined; name = pending.pop()) {
+    if (found.has(name.toLowerCase())) continue;
+    found.set(name.toLowerCase(), name);
+    for (const { kind, name: namer } of lookup.naming(target.service(name))) {
+      if (isChainKind(kind)) pending.push(namer);
+    }
+  }
+  return found;
+}
+
+const changesDefaultProtocol = ({ before, after }: Change): boolean =>
+  defaultProtocol(before as ProxyDefaults | undefined) !==
+  defaultProtocol(after as ProxyDefaults | undefined);
+
+/** Of service-defaults, chains see the protocol and whether there is an external SNI. */
+function changesService({ before, after }: Change, lookup: EntryLookup): boolean {
+  const defaults = lookup.get('proxy-defaults', 'global') as ProxyDefaults | undefined;
+  const facts = (entry: ServiceDefaults | undefined): string =>
+    entry === undefined
+      ? `${defaultProtocol(defaults)} false`
+      : `${entry.Protocol || 'tcp'} ${entry.ExternalSNI !== undefined}`;
+  return (
+    facts(before as ServiceDefaults | undefined) !== facts(after as ServiceDefaults | undefined)
+  );
+}
+
+function* everyService(lookup: EntryLookup): Iterable<string> {
+  for (const kind of [...CHAIN_KINDS, 'service-intentions'] as const) {
+    for (const { Name: name } of lookup.list(kind)) yield name;
+  }
+  for (const entry of lookup.list('ingress-gateway')) yield* servicesOf(entry);
+  for (const kind of ['http-route', 'tcp-route'] as const) {
+    for (const entry of lookup.list(kind)) yield* routedServices(entry);
+  }
+}
+
+/**
+ * Why a change cannot be made; undefined when it can. `affected` are the services of affectedServices, `datacenter` is the
+ * cluster's own.
+ */
+export function judge(
+  change: Change,
+  lookup: EntryLookup,
+  options: { readonly datacenter: string; readonly affected?: ReadonlyMap<string, string> },
+): Refusal | undefined {
+  const affected = options.affected ?? affectedServices(change, lookup);
+  const own = ownProblem(change, lookup);
+  if (own !== undefined) return own;
+  const court = new Court(change, lookup, options.datacenter);
+  for (const name of affected.values()) {
+    const why = court.ofService(name);
+    if (why !== undefined) return why;
+  }
+  return court.ofEntry();
+}
+
+/** Rules that look at one other entry. */
+function ownProblem(
+  { kind, name, before, after }: Change,
+  lookup: EntryLookup,
+): Refusal | undefined {
+  if (after === undefined) return undefined;
+  const twin = TWINS.get(kind);
+  if (twin !== undefined && lookup.get(twin, name) !== undefined) {
+    return refusal(
+      'conflict',
+      `cannot create a ${quoted(kind)} config entry with name ${quoted(name)}, a ${quoted(twin)} config entry with that name already exists`,
+      { pointer: '/Name' },
+    );
+  }
+  const mode = 'MutualTLSMode';
+  if (after[mode] === 'permissive' && before?.[mode] !== 'permissive') {
+    const mesh = lookup.get('mesh', 'mesh') as Mesh | undefined;
+    if (mesh?.AllowEnablingPermissiveMutualTLS !== true) {
+      return refusal(
+        'invalid',
+        'cannot set MutualTLSMode=permissive because AllowEnablingPermissiveMutualTLS=false in the mesh config entry',
+        { pointer: `/${mode}` },
+      );
+    }
+  }
+  return undefined;
+}
+const TWINS: ReadonlyMap<Kind, Kind> = new Map([
+  ['ingress-gateway', 'terminating-gateway'],
+  ['terminating-gateway', 'ingress-gateway'],
+]);
+
+/** Judges the services and entries that one change reaches. */
+class Court {
+  readonly #change: Change;
+  readonly #lookup: EntryLookup;
+  readonly #datacenter: string;
+  #exports: Exports | undefined;
+
+  constructor(change: Change, lookup: EntryLookup, datacenter: string) {
+    this.#change = change;
+    this.#lookup = lookup;
+    this.#datacenter = datacenter;
+  }
+
+  /** The chain of a service, and those who depend on it. */
+  ofService(name: string): Refusal | undefined {
+    const compiled = compileChain(this.#lookup, name);
+    if (!compiled.ok) return this.#refuse(compiled.fault, this.#headOf(name));
+    const { chain } = compiled;
+    for (const { kind, name: gateway } of this.#lookup.naming(target.service(name))) {
+      if (kind !== 'ingress-gateway') continue;
+      const fault = this.#listenerFault(gateway, chain);
+      if (fault !== undefined) return this.#refuse(fault, { kind, name: gateway });
+    }
+    return this.#ofIntentions(name, chain.protocol) ?? this.#ofExport(chain);
+  }
+
+  /** The changed entry itself, where it is of a kind that depends on chains without being part of one. */
+  ofEntry(): Refusal | undefined {
+    const { kind, name, after } = this.#change;
+    if (after === undefined) return undefined;
+    if (kind === 'ingress-gateway') return this.#ofIngress(after);
+    if (kind === 'service-intentions')
+      return this.#ofIntentions(name, protocolOf(this.#lookup, name));
+    if (kind === 'exported-services') return this.#ofExports();
+    return undefined;
+  }
+
+  #ofIngress(after: ConfigEntry): Refusal | undefined {
+    for (const service of servicesOf(after)) {
+      const compiled = compileChain(this.#lookup, service);
+      const fault = compiled.ok ? this.#listenerFault(after.Name, compiled.chain) : compiled.fault;
+      if (fault !== undefined) return this.#refuse(fault, this.#change);
+    }
+    return undefined;
+  }
+
+  /** Listeners speak the protocol of their services. */
+  #listenerFault(gateway: string, chain: Chain): string | undefined {
+    const entry = this.#lookup.get('ingress-gateway', gateway) as IngressGateway | undefined;
+    const own = this.#change.kind === 'ingress-gateway';
+    for (const { Protocol: protocol, Services: services } of entry?.Listeners ?? []) {
+      if (protocol === chain.protocol) continue;
+      const named = services?.find((one) => one.Name.toLowerCase() === chain.service.toLowerCase());
+      if (named === undefined) continue;
+      // a service may move from tcp to http behind a tcp listener as long as nothing routes its requests
+      if (
+        !own &&
+        protocol === 'tcp' &&
+        isHttpLike(chain.protocol) &&
+        chain.startsAt === 'resolver'
+      ) {
+        continue;
+      }
+      return `service ${quoted(named.Name)} has protocol ${quoted(chain.protocol)}, which does not match defined listener protocol ${quoted(protocol)}`;
+    }
+    return undefined;
+  }
+
+  /** Permissions look at requests, so the destination must speak http. */
+  #ofIntentions(name: string, protocol: string): Refusal | undefined {
+    if (isHttpLike(protocol) || name === '*') return undefined;
+    const entry = this.#lookup.get('service-intentions', name) as ServiceIntentions | undefined;
+    if (!entry?.Sources?.some(({ Permissions }) => Permissions !== undefined)) return undefined;
+    return this.#refuse(
+      `service ${quoted(entry.Name)} has protocol ${quoted(protocol)}, which is incompatible with L7 intentions permissions`,
+      { kind: 'service-intentions', name: entry.Name },
+    );
+  }
+
+  #ofExports(): Refusal | undefined {
+    for (const name of this.#exported().names(this.#lookup)) {
+      const compiled = compileChain(this.#lookup, name);
+      const fault = compiled.ok ? this.#exportFault(compiled.chain) : compiled.fault;
+      if (fault !== undefined) return this.#refuse(fault, this.#change);
+    }
+    return undefined;
+  }
+
+  #ofExport(chain: Chain): Refusal | undefined {
+    if (!this.#exported().has(chain.service)) return undefined;
+    const fault = this.#exportFault(chain) ?? this.#newTargetFault(chain);
+    if (fault === undefined) return undefined;
+    return this.#refuse(fault, { kind: 'exported-services', name: 'default' });
+  }
+
+  /** Peers cannot follow a way out of this datacenter. */
+  #exportFault({ service, resolvers }: Chain): string | undefined {
+    const foreign = (datacenter = ''): boolean => ![this.#datacenter, ''].includes(datacenter);
+    const say = (what: string): string =>
+      `peer exported service ${quoted(service)} contains ${what}`;
+    for (const { Redirect: redirect, Failover: failovers } of resolvers) {
+      if (foreign(redirect?.Datacenter)) return say('cross-datacenter resolver redirect');
+      if (redirect?.Peer !== undefined) return say('cross-peer resolver redirect');
+      for (const { Datacenters: datacenters, Targets: targets } of Object.values(failovers ?? {})) {
+        const named = [
+          ...(datacenters ?? []),
+          ...(targets ?? []).map((one) => one.Datacenter ?? ''),
+        ];
+        if (named.some(foreign)) return say('cross-datacenter failover');
+      }
+    }
+    return undefined;
+  }
+
+  /** Peers know the ends of an exported tcp chain from the beginning. */
+  #newTargetFault(chain: Chain): string | undefined {
+    const { kind, name, before } = this.#change;
+    if (isHttpLike(chain.protocol) || kind === 'exported-services') return undefined;
+    const past = compileChain(
+      {
+        get: (wanted, of) =>
+          wanted === kind && of.toLowerCase() === name.toLowerCase()
+            ? before
+            : this.#lookup.get(wanted, of),
+      },
+      chain.service,
+    );
+    if (!past.ok) return undefined;
+    const added = [...chain.targets].find((one) => !past.chain.targets.has(one));
+    if (added === undefined) return undefined;
+    return `peer exported service ${quoted(chain.service)} uses protocol=${quoted(chain.protocol)} and cannot introduce new discovery chain targets like ${quoted(added)}`;
+  }
+
+  #exported(): Exports {
+    this.#exports ??= new Exports(
+      this.#lookup.get('exported-services', 'default') as ExportedServices | undefined,
+    );
+    return this.#exports;
+  }
+
+  /** The entry with which the chain of a service starts, or the changed one. */
+  #headOf(name: string): EntryId {
+    for (const kind of CHAIN_KINDS) {
+      const entry = this.#lookup.get(kind, name);
+      if (entry !== undefined) return { kind, name: entry.Name };
+    }
+    return this.#change;
+  }
+
+  /** A fault in the changed entry itself is invalid; one that appears in another entry is a conflict with it. */
+  #refuse(fault: string, where: EntryId): Refusal {
+    const { kind, name, after } = this.#change;
+    if (where.kind === kind && where.name.toLowerCase() === name.toLowerCase()) {
+      return refusal('invalid', fault);
+    }
+    const [one, other] = [`${kind} ${quoted(name)}`, `${where.kind} ${quoted(where.name)}`];
+    const lead =
+      after === undefined
+        ? `cannot delete ${one}, ${other} still needs it`
+        : `cannot write ${one} like this, ${other} needs it otherwise`;
+    return refusal('conflict', `${lead}: ${fault}`);
+  }
+}
+
+/** The services that an ingress-gateway names, wildcards aside. */
+function* servicesOf(entry: ConfigEntry): Iterable<string> {
+  const seen = new Set<string>();
+  for (const { Services: services } of (entry as unknown as IngressGateway).Listeners ?? []) {
+    for (const { Name: name } of services ?? []) {
+      if (name === '*' || seen.has(name)) continue;
+      seen.add(name);
+      yield name;
+    }
+  }
+}
+
+/** What is exported to peers. */
+class Exports {
+  readonly #names = new Map<string, string>();
+
+  constructor(entry: ExportedServices | undefined) {
+    for (const { Name: name, Consumers: consumers } of entry?.Services ?? []) {
+      if (consumers?.some(({ Peer }) => Peer !== undefined))
+        this.#names.set(name.toLowerCase(), name);
+    }
+  }
+
+  has(service: string): boolean {
+    return this.#names.has(service.toLowerCase()) || this.#names.has('*');
+  }
+
+  /** The exported services that have chain entries of their own, if all are exported, else those listed. */
+  *names(lookup: EntryLookup): Iterable<string> {
+    for (const [name, spelling] of this.#names) if (name !== '*') yield spelling;
+    if (!this.#names.has('*')) return;
+    for (const kind of CHAIN_KINDS) for (const { Name: name } of lookup.list(kind)) yield name;
+  }
+}

@@ -1,0 +1,212 @@
+/** `service-defaults`: what is true of a service wherever it runs (config-entries.md section 7.1). */
+import {
+  expose,
+  healthCheckProblems,
+  isAddress,
+  isDomainName,
+  lowerText,
+  meshGateway,
+  meta,
+  metaProblems,
+  mutualTlsMode,
+  mutualTlsProblems,
+  nameProblems,
+  type Path,
+  passiveHealthCheck,
+  proxyMode,
+  transparentProxy,
+  upstreamLimits,
+} from './common.js';
+import { defineKind, type EntryOf } from './definition.js';
+import { envoyExtensions, extensionProblems } from './extensions.js';
+import { given, keep, list, type Normal, object, omit, text, whole } from './fields.js';
+import { type Problem, problem } from './problems.js';
+
+const PROTOCOLS = ['', 'tcp', 'http', 'http2', 'grpc'];
+const BALANCES = ['', 'exact_balance'];
+
+const upstream = object({
+  Name: omit(text()),
+  Peer: keep(text()),
+  EnvoyListenerJSON: omit(text(), 'envoy_listener_json'),
+  EnvoyClusterJSON: omit(text(), 'envoy_cluster_json'),
+  Protocol: omit(lowerText),
+  ConnectTimeoutMs: omit(whole({ change: (ms) => Math.max(0, ms) }), 'connect_timeout_ms'),
+  Limits: given(upstreamLimits),
+  PassiveHealthCheck: given(passiveHealthCheck, 'passive_health_check'),
+  MeshGateway: keep(meshGateway, 'mesh_gateway'),
+  BalanceOutboundConnections: omit(text({ values: BALANCES }), 'balance_outbound_connections'),
+});
+type Upstream = Normal<typeof upstream>;
+
+const destination = object({
+  Addresses: omit(list(text())),
+  Port: omit(whole()),
+});
+
+const rateRoute = object({
+  PathExact: omit(text(), 'path_exact'),
+  PathPrefix: omit(text(), 'path_prefix'),
+  PathRegex: omit(text(), 'path_regex'),
+  RequestsPerSecond: omit(whole(), 'requests_per_second'),
+  RequestsMaxBurst: omit(whole(), 'requests_max_burst'),
+});
+/** Known only to be refused with a sentence of its own. */
+const rateLimits = object({
+  InstanceLevel: keep(
+    object({
+      RequestsPerSecond: omit(whole(), 'requests_per_second'),
+      RequestsMaxBurst: omit(whole(), 'requests_max_burst'),
+      Routes: omit(list(rateRoute)),
+    }),
+    'instance_level',
+  ),
+});
+
+const fields = {
+  Protocol: keep(text({ change: (value) => value.toLowerCase(), values: PROTOCOLS })),
+  Mode: omit(proxyMode),
+  TransparentProxy: keep(transparentProxy, 'transparent_proxy'),
+  MutualTLSMode: omit(mutualTlsMode, 'mutual_tls_mode'),
+  MeshGateway: keep(meshGateway, 'mesh_gateway'),
+  Expose: keep(expose),
+  ExternalSNI: omit(text(), 'external_sni'),
+  UpstreamConfig: given(
+    object({ Overrides: omit(list(upstream)), Defaults: given(upstream) }),
+    'upstream_config',
+  ),
+  Destination: given(destination),
+  MaxInboundConnections: omit(whole(), 'max_inbound_connections'),
+  LocalConnectTimeoutMs: omit(whole(), 'local_connect_timeout_ms'),
+  LocalRequestTimeoutMs: omit(whole(), 'local_request_timeout_ms'),
+  BalanceInboundConnections: omit(text({ values: BALANCES }), 'balance_inbound_connections'),
+  RateLimits: given(rateLimits, 'rate_limits'),
+  EnvoyExtensions: omit(envoyExtensions, 'envoy_extensions'),
+  Meta: omit(meta),
+};
+export type ServiceDefaults = EntryOf<typeof fields>;
+
+export const serviceDefaults = defineKind('service-defaults', fields, {
+  gathers: true,
+  validate(entry) {
+    const alone = [...loneProblems(entry.Name, entry.MutualTLSMode)];
+    return alone.length > 0 ? alone.slice(0, 1) : gathered(entry);
+  },
+});
+
+/** Faults that are told without the others. */
+function* loneProblems(name: string, mode: string | undefined): Iterable<Problem> {
+  yield* nameProblems(name);
+  if (name === '*') {
+    yield problem(
+      'service-defaults name must be the name of a service, and not a wildcard',
+      'Name',
+    );
+  }
+  yield* mutualTlsProblems(mode);
+}
+
+function* gathered(entry: ServiceDefaults): Iterable<Problem> {
+  yield* metaProblems(entry.Meta);
+  const balance = entry.BalanceInboundConnections ?? '';
+  if (!BALANCES.includes(balance)) {
+    yield problem(
+      `invalid value for balance_inbound_connections: ${balance}`,
+      'BalanceInboundConnections',
+    );
+  }
+  if (!PROTOCOLS.includes(entry.Protocol)) {
+    yield problem(
+      `invalid value for protocol: ${entry.Protocol}; it may be tcp, http, http2, grpc or empty`,
+      'Protocol',
+    );
+  }
+  if (entry.UpstreamConfig !== undefined && entry.Destination !== undefined) {
+    yield problem(
+      'UpstreamConfig and Destination are mutually exclusive for service defaults',
+      'Destination',
+    );
+    return;
+  }
+  for (const [i, override] of (entry.UpstreamConfig?.Overrides ?? []).entries()) {
+    const prefix = `error in upstream override for ${override.Name ?? ':'}: `;
+    yield* prefixed(prefix, overrideProblems(override, 'UpstreamConfig', 'Overrides', i));
+  }
+  const defaults = entry.UpstreamConfig?.Defaults;
+  if (defaults !== undefined) {
+    const path = ['UpstreamConfig', 'Defaults'];
+    yield* prefixed('error in upstream defaults: ', defaultsProblems(defaults, ...path));
+  }
+  yield* destinationProblems(entry.Destination);
+  if (entry.RateLimits !== undefined) {
+    yield problem(
+      'invalid rate_limits config. Rate limiting is a feature that this server does not have',
+      'RateLimits',
+    );
+  }
+  yield* extensionProblems(entry.EnvoyExtensions);
+}
+
+function* prefixed(prefix: string, problems: Iterable<Problem>): Iterable<Problem> {
+  for (const found of problems) yield { ...found, message: prefix + found.message };
+}
+
+function* overrideProblems(override: Upstream, ...path: Path): Iterable<Problem> {
+  if (override.Name === undefined) yield problem('Name is required', ...path, 'Name');
+  if (override.Name === '*') yield problem('Wildcard name is not supported', ...path, 'Name');
+  yield* upstreamProblems(override, ...path);
+}
+
+function* defaultsProblems(defaults: Upstream, ...path: Path): Iterable<Problem> {
+  if (defaults.Name !== undefined) yield problem('Name must be empty', ...path, 'Name');
+  yield* upstreamProblems(defaults, ...path);
+}
+
+function* upstreamProblems(value: Upstream, ...path: Path): Iterable<Problem> {
+  yield* healthCheckProblems(value.PassiveHealthCheck, ...path, 'PassiveHealthCheck');
+  const limits = value.Limits ?? {};
+  const words = [
+    ['MaxConnections', 'max connections'],
+    ['MaxPendingRequests', 'max pending requests'],
+    ['MaxConcurrentRequests', 'max concurrent requests'],
+  ] as const;
+  for (const [field, word] of words) {
+    if ((limits[field] ?? 0) < 0) {
+      yield problem(`${word} cannot be negative`, ...path, 'Limits', field);
+    }
+  }
+  const balance = value.BalanceOutboundConnections ?? '';
+  if (!BALANCES.includes(balance)) {
+    yield problem(
+      `invalid value for balance_outbound_connections: ${balance}`,
+      ...path,
+      'BalanceOutboundConnections',
+    );
+  }
+}
+
+function* destinationProblems(value: Normal<typeof destination> | undefined): Iterable<Problem> {
+  if (value === undefined) return;
+  const addresses = value.Addresses ?? [];
+  const path = ['Destination', 'Addresses'];
+  if (addresses.length === 0) {
+    yield problem('Destination must contain at least one valid address', ...path);
+  }
+  const seen = new Set<string>();
+  for (const [i, address] of addresses.entries()) {
+    if (seen.has(address))
+      yield problem(`Duplicate address '${address}' is not allowed`, ...path, i);
+    seen.add(address);
+    if (!isAddress(address) && (!isDomainName(address) || address.includes('*'))) {
+      yield problem(
+        `Destination address '${address}' is invalid Could not validate address ${address} as an IP or Hostname`,
+        ...path,
+        i,
+      );
+    }
+  }
+  const port = value.Port ?? 0;
+  if (port < 1 || port > 65_535) {
+    yield problem(`Invalid Port number ${port}`, 'Destination', 'Port');
+  }
+}

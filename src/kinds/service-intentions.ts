@@ -1,0 +1,221 @@
+/** `service-intentions`: who may talk to a service (config-entries.md section 7.2). */
+import {
+  byteLength,
+  countGiven,
+  meta,
+  metaProblems,
+  methodProblems,
+  nameProblems,
+  type Path,
+  pathMatchProblems,
+  textOr,
+  upperText,
+} from './common.js';
+import { defineKind } from './definition.js';
+import {
+  boolean,
+  drop,
+  given,
+  keep,
+  list,
+  type Normal,
+  object,
+  omit,
+  text,
+  time,
+  whole,
+} from './fields.js';
+import { type Problem, problem } from './problems.js';
+
+const ACTIONS = ['allow', 'deny'];
+const DESCRIPTION_MAX = 512;
+
+const jwt = object({
+  Providers: omit(
+    list(
+      object({
+        Name: omit(text()),
+        VerifyClaims: omit(
+          list(object({ Path: omit(list(text())), Value: omit(text()) })),
+          'verify_claims',
+        ),
+      }),
+    ),
+  ),
+});
+const header = object({
+  Name: keep(text()),
+  Present: omit(boolean),
+  Exact: omit(text()),
+  Prefix: omit(text()),
+  Suffix: omit(text()),
+  Contains: omit(text()),
+  Regex: omit(text()),
+  Invert: omit(boolean),
+  IgnoreCase: omit(boolean, 'ignore_case'),
+});
+const httpPermission = object({
+  PathExact: omit(text(), 'path_exact'),
+  PathPrefix: omit(text(), 'path_prefix'),
+  PathRegex: omit(text(), 'path_regex'),
+  Header: omit(list(header)),
+  Methods: omit(list(upperText)),
+});
+const permission = object({
+  Action: omit(text({ values: ACTIONS })),
+  HTTP: given(httpPermission),
+  JWT: given(jwt),
+});
+const source = object({
+  Name: keep(text()),
+  Action: omit(text({ values: ACTIONS })),
+  Permissions: omit(list(permission)),
+  Precedence: keep(whole()),
+  LegacyID: drop(text(), 'legacy_id'),
+  Type: keep(textOr('consul')),
+  Description: omit(text()),
+  LegacyMeta: omit(meta, 'legacy_meta'),
+  LegacyCreateTime: drop(time, 'legacy_create_time'),
+  LegacyUpdateTime: drop(time, 'legacy_update_time'),
+  Peer: omit(text()),
+  SamenessGroup: omit(text(), 'sameness_group'),
+});
+type Source = Normal<typeof source>;
+type Permission = Normal<typeof permission>;
+
+export const serviceIntentions = defineKind(
+  'service-intentions',
+  { JWT: given(jwt), Sources: keep(list(source)), Meta: omit(meta) },
+  {
+    normalise(entry) {
+      for (const one of entry.Sources ?? []) one.Precedence = precedence(entry.Name, one.Name);
+      // stable: equal ones keep the order of the request
+      entry.Sources?.sort((a, b) => b.Precedence - a.Precedence);
+      return entry;
+    },
+    *validate(entry) {
+      yield* nameProblems(entry.Name);
+      yield* wildcardProblems(entry.Name, '', 'Name');
+      yield* metaProblems(entry.Meta);
+      yield* providerProblems(entry.JWT, 'JWT');
+      const sources = entry.Sources ?? [];
+      if (sources.length === 0) yield problem('At least one source is required', 'Sources');
+      const seen = new Set<string>();
+      for (const [i, one] of sources.entries()) {
+        yield* sourceProblems(one, entry.Name, i);
+        const key = JSON.stringify([one.Name, one.Peer ?? '']);
+        if (seen.has(key)) yield repeated(one, i);
+        seen.add(key);
+      }
+    },
+  },
+);
+export type ServiceIntentions = Normal<typeof serviceIntentions.type>;
+
+/** 9: exact to exact, 8: any source, 6: any destination, 5: both. */
+function precedence(destination: string, from: string): number {
+  if (destination === '*') return from === '*' ? 5 : 6;
+  return from === '*' ? 8 : 9;
+}
+
+function repeated({ Name: name, Peer: peer }: Source, i: number): Problem {
+  const who = peer === undefined ? '' : `peer(${JSON.stringify(peer)}) `;
+  return problem(
+    `Sources[${i}] defines ${who}${JSON.stringify(name)} more than once`,
+    'Sources',
+    i,
+  );
+}
+
+function* wildcardProblems(name: string, at: string, ...path: Path): Iterable<Problem> {
+  if (name !== '*' && name.includes('*')) {
+    yield problem(`${at}Name: wildcard character '*' cannot be used with partial values`, ...path);
+  }
+}
+
+function* sourceProblems(one: Source, destination: string, i: number): Iterable<Problem> {
+  const at = `Sources[${i}].`;
+  const say = (message: string, field: string): Problem =>
+    problem(at + message, 'Sources', i, field);
+  if (one.Name === '') yield say('Name is required', 'Name');
+  yield* wildcardProblems(one.Name, at, 'Sources', i, 'Name');
+  if (one.SamenessGroup !== undefined) {
+    yield say(
+      'SamenessGroup: Sameness groups are a feature that this server does not have',
+      'SamenessGroup',
+    );
+  }
+  if (one.Peer?.includes('*')) yield say("Peer: cannot use wildcard '*' in peer", 'Peer');
+  if (byteLength(one.Description ?? '') > DESCRIPTION_MAX) {
+    yield say(`Description exceeds maximum length ${DESCRIPTION_MAX}`, 'Description');
+  }
+  if (one.LegacyMeta !== undefined) yield say('LegacyMeta must be omitted', 'LegacyMeta');
+  const permissions = one.Permissions ?? [];
+  if (permissions.length === 0) {
+    if (!ACTIONS.includes(one.Action ?? '')) {
+      yield say("Action must be set to 'allow' or 'deny'", 'Action');
+    }
+  } else if (one.Action !== undefined) {
+    yield say('Action must be omitted if Permissions are specified', 'Action');
+  } else if (destination === '*') {
+    yield say(
+      'Permissions cannot be specified on intentions with wildcarded destinations',
+      'Permissions',
+    );
+  }
+  if (one.Type !== 'consul') yield say("Type must be set to 'consul'", 'Type');
+  for (const [j, value] of permissions.entries()) {
+    yield* permissionProblems(value, `${at}Permissions[${j}].`, 'Sources', i, 'Permissions', j);
+  }
+}
+
+function* permissionProblems(value: Permission, at: string, ...path: Path): Iterable<Problem> {
+  if (!ACTIONS.includes(value.Action ?? '')) {
+    yield problem(`${at}Action must be set to 'allow' or 'deny'`, ...path, 'Action');
+  }
+  yield* providerProblems(value.JWT, ...path, 'JWT');
+  const http = value.HTTP;
+  if (http === undefined) {
+    yield problem(`${at}HTTP is required`, ...path, 'HTTP');
+    return;
+  }
+  const place: Path = [...path, 'HTTP'];
+  yield* pathMatchProblems(http, { field: `${at}HTTP.`, whole: `${at}HTTP` }, ...place);
+  for (const [k, one] of (http.Header ?? []).entries()) {
+    yield* headerProblems(one, `${at}HTTP.Header[${k}]`, ...place, 'Header', k);
+  }
+  yield* methodProblems(http.Methods, `${at}HTTP.`, ...place);
+  if (Object.keys(http).length === 0) yield problem(`${at}HTTP should not be empty`, ...place);
+}
+
+function* headerProblems(one: Normal<typeof header>, at: string, ...path: Path): Iterable<Problem> {
+  if (one.Name === '') yield problem(`${at} missing required Name field`, ...path, 'Name');
+  const { Present, Exact, Prefix, Suffix, Contains, Regex } = one;
+  if (countGiven(Present, Exact, Prefix, Suffix, Contains, Regex) !== 1) {
+    yield problem(
+      `${at} should only contain one of Present, Exact, Prefix, Suffix, Contains, or Regex`,
+      ...path,
+    );
+  }
+  if (one.IgnoreCase === true && (Present !== undefined || Regex !== undefined)) {
+    yield problem(
+      `${at} should set one of Exact, Prefix, Suffix, or Contains when using IgnoreCase`,
+      ...path,
+      'IgnoreCase',
+    );
+  }
+}
+
+/** No jwt-provider entries exist on this server, so whatever names one is refused. */
+function* providerProblems(
+  value: Normal<typeof jwt> | undefined,
+  ...path: Path
+): Iterable<Problem> {
+  for (const [i, provider] of (value?.Providers ?? []).entries()) {
+    const message =
+      provider.Name === undefined
+        ? 'JWT provider name is required'
+        : `Referenced JWT Provider does not exist. Provider Name: ${provider.Name}`;
+    yield problem(message, ...path, 'Providers', i, 'Name');
+  }
+}

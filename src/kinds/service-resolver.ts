@@ -1,0 +1,232 @@
+/** `service-resolver`: the instances that answer for a service (config-entries.md section 7.3). */
+import { meta, metaProblems, nameProblems, type Path } from './common.js';
+import { defineKind, type EntryOf } from './definition.js';
+import {
+  boolean,
+  durationText,
+  given,
+  list,
+  map,
+  type Normal,
+  object,
+  omit,
+  text,
+} from './fields.js';
+import { filterFault } from './filters.js';
+import { loadBalancer, loadBalancerProblems } from './load-balancer.js';
+import { type Problem, problem } from './problems.js';
+import { localityProblems, prioritizeByLocality } from './proxy-defaults.js';
+
+const SUBSET_LENGTH_MAX = 63;
+
+const subset = object({ Filter: omit(text()), OnlyPassing: omit(boolean, 'only_passing') });
+const redirect = object({
+  Service: omit(text()),
+  ServiceSubset: omit(text(), 'service_subset'),
+  Namespace: omit(text()),
+  Partition: omit(text()),
+  Datacenter: omit(text()),
+  Peer: omit(text()),
+  SamenessGroup: omit(text(), 'sameness_group'),
+});
+const target = object({
+  Service: omit(text()),
+  ServiceSubset: omit(text(), 'service_subset'),
+  Partition: omit(text()),
+  Namespace: omit(text()),
+  Datacenter: omit(text()),
+  Peer: omit(text()),
+});
+const failover = object({
+  Service: omit(text()),
+  ServiceSubset: omit(text(), 'service_subset'),
+  Namespace: omit(text()),
+  Datacenters: omit(list(text())),
+  Targets: omit(list(target)),
+  Policy: given(object({ Mode: omit(text()), Regions: omit(list(text())) })),
+  SamenessGroup: omit(text(), 'sameness_group'),
+});
+
+const fields = {
+  DefaultSubset: omit(text(), 'default_subset'),
+  Subsets: omit(map(subset)),
+  Redirect: given(redirect),
+  Failover: omit(map(failover)),
+  PrioritizeByLocality: given(prioritizeByLocality, 'prioritize_by_locality'),
+  ConnectTimeout: omit(durationText, 'connect_timeout'),
+  RequestTimeout: omit(durationText, 'request_timeout'),
+  LoadBalancer: given(loadBalancer, 'load_balancer'),
+  Meta: omit(meta),
+};
+export type ServiceResolver = EntryOf<typeof fields>;
+
+export const serviceResolver = defineKind('service-resolver', fields, {
+  *validate(entry) {
+    yield* nameProblems(entry.Name);
+    yield* metaProblems(entry.Meta);
+    yield* localityProblems(entry.PrioritizeByLocality);
+    yield* subsetProblems(entry);
+    yield* redirectProblems(entry);
+    for (const [name, value] of Object.entries(entry.Failover ?? {})) {
+      yield* failoverProblems(entry, name, value);
+    }
+    for (const field of ['ConnectTimeout', 'RequestTimeout'] as const) {
+      const value = entry[field];
+      if (value?.startsWith('-')) yield problem(`Bad ${field} '${value}', must be >= 0`, field);
+    }
+    yield* loadBalancerProblems(entry.LoadBalancer);
+  },
+});
+
+/** Whether a resolver defines a subset; subset names are data, so only own keys count. */
+export const hasSubset = (resolver: ServiceResolver | undefined, name: string): boolean =>
+  Object.hasOwn(resolver?.Subsets ?? {}, name);
+
+function* subsetProblems(entry: ServiceResolver): Iterable<Problem> {
+  for (const [name, value] of Object.entries(entry.Subsets ?? {})) {
+    const path: Path = ['Subsets', name];
+    const quoted = JSON.stringify(name);
+    if (name === '') {
+      yield problem('Subset defined with empty name', ...path);
+    } else if (name.length > SUBSET_LENGTH_MAX) {
+      yield problem(
+        `Subset ${quoted} is invalid: must be non-empty and ${SUBSET_LENGTH_MAX} characters or fewer`,
+        ...path,
+      );
+    } else if (!/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/.test(name)) {
+      yield problem(
+        `Subset ${quoted} is invalid: must be ${SUBSET_LENGTH_MAX} characters or fewer, begin or end with lower case alphanumeric characters, and contain lower case alphanumeric characters or '-' in between`,
+        ...path,
+      );
+    }
+    const fault = value.Filter === undefined ? undefined : filterFault(value.Filter);
+    if (fault !== undefined) {
+      yield problem(
+        `Filter for subset ${quoted} is not a valid expression: ${fault}`,
+        ...path,
+        'Filter',
+      );
+    }
+  }
+  const standard = entry.DefaultSubset;
+  if (standard !== undefined && !hasSubset(entry, standard)) {
+    yield problem(
+      `DefaultSubset ${JSON.stringify(standard)} is not a valid subset`,
+      'DefaultSubset',
+    );
+  }
+}
+
+/** Names another edition's `field`; the phrase before "requires" is what clients know. */
+const editionProblem = (at: string, field: string, ...path: Path): Problem =>
+  problem(
+    `${at}Setting ${field} requires another edition of this API; here a resolver stays within its namespace`,
+    ...path,
+    field,
+  );
+
+function* redirectProblems(entry: ServiceResolver): Iterable<Problem> {
+  const value = entry.Redirect;
+  if (value === undefined) return;
+  const say = (message: string, ...path: Path): Problem => problem(message, 'Redirect', ...path);
+  for (const field of ['Partition', 'Namespace', 'SamenessGroup'] as const) {
+    if (value[field] !== undefined) yield editionProblem('Redirect: ', field, 'Redirect');
+  }
+  if (entry.Failover !== undefined) yield say('Redirect and Failover cannot both be set');
+  if (Object.keys(value).length === 0) yield say('Redirect is empty');
+  const { Service: service, ServiceSubset: wanted, Peer: peer, Datacenter: datacenter } = value;
+  if (peer !== undefined && wanted !== undefined) {
+    yield say('Redirect.Peer cannot be set with Redirect.ServiceSubset', 'Peer');
+  }
+  if (peer !== undefined && datacenter !== undefined) {
+    yield say('Redirect.Peer cannot be set with Redirect.Datacenter', 'Peer');
+  }
+  if (service === undefined) {
+    if (wanted !== undefined) {
+      yield say('Redirect.ServiceSubset defined without Redirect.Service', 'ServiceSubset');
+    }
+    if (peer !== undefined) yield say('Redirect.Peer defined without Redirect.Service', 'Peer');
+  } else if (service === entry.Name && wanted !== undefined && !hasSubset(entry, wanted)) {
+    yield say(
+      `Redirect.ServiceSubset ${JSON.stringify(wanted)} is not a valid subset of ${JSON.stringify(service)}`,
+      'ServiceSubset',
+    );
+  }
+}
+
+function* failoverProblems(
+  entry: ServiceResolver,
+  name: string,
+  value: Normal<typeof failover>,
+): Iterable<Problem> {
+  const at = `Bad Failover[${JSON.stringify(name)}]`;
+  const path: Path = ['Failover', name];
+  const say = (message: string, ...more: Path): Problem =>
+    problem(`${at}: ${message}`, ...path, ...more);
+  for (const field of ['Namespace', 'SamenessGroup'] as const) {
+    if (value[field] !== undefined) yield editionProblem(`${at}: `, field, ...path);
+  }
+  if (name !== '*' && !hasSubset(entry, name)) yield say('not a valid subset subset');
+  const {
+    Service: service,
+    ServiceSubset: wanted,
+    Datacenters: datacenters,
+    Targets: targets,
+  } = value;
+  if ([service, wanted, datacenters, targets].every((member) => member === undefined)) {
+    yield say(
+      'one of Service, ServiceSubset, Namespace, Targets, SamenessGroup, or Datacenters is required',
+    );
+  }
+  if (value.Policy?.Mode !== undefined) {
+    yield say('Setting failover policies requires another edition of this API', 'Policy', 'Mode');
+  }
+  if (wanted !== undefined && (service ?? entry.Name) === entry.Name && !hasSubset(entry, wanted)) {
+    yield say(
+      `ServiceSubset ${JSON.stringify(wanted)} is not a valid subset of ${JSON.stringify(service ?? '')}`,
+      'ServiceSubset',
+    );
+  }
+  if (targets !== undefined) {
+    const fields = ['Datacenters', 'ServiceSubset', 'Service'] as const;
+    for (const field of fields) {
+      if (value[field] !== undefined) yield say(`Targets cannot be set with ${field}`, 'Targets');
+    }
+  }
+  for (const [i, datacenter] of (datacenters ?? []).entries()) {
+    if (datacenter === '') {
+      yield problem(`${at}.Datacenters: found empty datacenter`, ...path, 'Datacenters', i);
+    }
+  }
+  for (const [i, one] of (targets ?? []).entries()) {
+    yield* targetProblems(entry, one, `${at}.Targets[${i}]: `, ...path, 'Targets', i);
+  }
+}
+
+function* targetProblems(
+  entry: ServiceResolver,
+  one: Normal<typeof target>,
+  at: string,
+  ...path: Path
+): Iterable<Problem> {
+  for (const field of ['Partition', 'Namespace'] as const) {
+    if (one[field] !== undefined) yield editionProblem(at, field, ...path);
+  }
+  for (const field of ['ServiceSubset', 'Datacenter'] as const) {
+    if (one.Peer !== undefined && one[field] !== undefined) {
+      yield problem(`${at}Peer cannot be set with ${field}`, ...path, 'Peer');
+    }
+  }
+  const wanted = one.ServiceSubset;
+  if (
+    wanted !== undefined &&
+    (one.Service ?? entry.Name) === entry.Name &&
+    !hasSubset(entry, wanted)
+  ) {
+    yield problem(
+      `${at}ServiceSubset ${JSON.stringify(wanted)} is not a valid subset of ${JSON.stringify(entry.Name)}`,
+      ...path,
+      'ServiceSubset',
+    );
+  }
+}

@@ -1,0 +1,62 @@
+/** `service-splitter`: shares of a service's traffic (config-entries.md section 7.5). */
+import { changesHeaders, headerChanges, meta, metaProblems, nameProblems } from './common.js';
+import { defineKind } from './definition.js';
+import { destinationEditionProblems } from './destinations.js';
+import { fraction, given, keep, list, type Normal, object, omit, text } from './fields.js';
+import { type Problem, problem } from './problems.js';
+
+/** Weights are 32-bit floats, rounded to hundredths of a percent. */
+const hundredths = (weight: number): number => Math.round(Math.fround(weight) * 100);
+
+const split = object({
+  Weight: keep(fraction((weight) => hundredths(weight) / 100 + 0)),
+  Service: omit(text()),
+  ServiceSubset: omit(text(), 'service_subset'),
+  Namespace: omit(text()),
+  Partition: omit(text()),
+  RequestHeaders: given(headerChanges, 'request_headers'),
+  ResponseHeaders: given(headerChanges, 'response_headers'),
+});
+type Split = Normal<typeof split>;
+
+export const serviceSplitter = defineKind(
+  'service-splitter',
+  { Splits: keep(list(split)), Meta: omit(meta) },
+  {
+    *validate(entry, context) {
+      yield* nameProblems(entry.Name);
+      yield* metaProblems(entry.Meta);
+      const splits = entry.Splits ?? [];
+      if (splits.length === 0) yield problem('no splits configured', 'Splits');
+      for (const [i, one] of splits.entries()) {
+        yield* destinationEditionProblems(one, context, `Splits[${i}]`, 'Splits', i);
+      }
+      yield* repeats(splits, entry.Name);
+      const sum = splits.reduce((total, { Weight: weight }) => total + hundredths(weight), 0);
+      if (sum !== 10_000) {
+        const shown = Math.fround(sum / 100).toFixed(6);
+        yield problem(`the sum of all split weights must be 100, not ${shown}`, 'Splits');
+      }
+    },
+  },
+);
+export type ServiceSplitter = Normal<typeof serviceSplitter.type>;
+
+/** One destination may occur once; splits with header changes never count as equal. */
+function* repeats(splits: readonly Split[], name: string): Iterable<Problem> {
+  const seen = new Set<string>();
+  for (const [i, one] of splits.entries()) {
+    if (changesHeaders(one.RequestHeaders) || changesHeaders(one.ResponseHeaders)) continue;
+    const { Service = name, ServiceSubset = '', Namespace = '', Partition = '' } = one;
+    const key = JSON.stringify([Service, ServiceSubset, Namespace, Partition]);
+    if (seen.has(key)) {
+      const quoted = (text: string): string => JSON.stringify(text);
+      yield problem(
+        `split destination occurs more than once: service=${quoted(Service)}, subset=${quoted(ServiceSubset)}, namespace=${quoted(Namespace)}, partition=${quoted(Partition)}`,
+        'Splits',
+        i,
+      );
+    }
+    seen.add(key);
+  }
+}

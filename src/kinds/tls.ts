@@ -1,0 +1,73 @@
+/** The TLS rules (config-entries.md section 8.8). */
+import type { Path } from './common.js';
+import { list, object, omit, text } from './fields.js';
+import { type Problem, problem } from './problems.js';
+
+const VERSIONS = ['TLS_AUTO', 'TLSv1_0', 'TLSv1_1', 'TLSv1_2', 'TLSv1_3'];
+const SUITES = new Set([
+  ...['ECDSA', 'RSA'].flatMap((key) =>
+    [
+      'CHACHA20_POLY1305_SHA256',
+      'AES_128_GCM_SHA256',
+      'AES_128_CBC_SHA',
+      'AES_256_GCM_SHA384',
+      'AES_256_CBC_SHA',
+    ].map((cipher) => `TLS_ECDHE_${key}_WITH_${cipher}`),
+  ),
+  'TLS_RSA_WITH_AES_128_GCM_SHA256',
+  'TLS_RSA_WITH_AES_128_CBC_SHA',
+  'TLS_RSA_WITH_AES_256_GCM_SHA384',
+  'TLS_RSA_WITH_AES_256_CBC_SHA',
+]);
+
+export const tlsVersion = text({ values: ['', ...VERSIONS] });
+/** Versions and suites as most kinds spell them. */
+export const tlsFields = {
+  TLSMinVersion: omit(tlsVersion, 'tls_min_version'),
+  TLSMaxVersion: omit(tlsVersion, 'tls_max_version'),
+  CipherSuites: omit(list(text()), 'cipher_suites'),
+};
+export const tlsDirection = object(tlsFields);
+
+export interface TlsSettings {
+  readonly min?: string | undefined;
+  readonly max?: string | undefined;
+  readonly suites?: readonly string[] | null | undefined;
+}
+
+/** The first thing wrong with TLS settings. `prefix` begins the message. */
+export function tlsProblem(
+  settings: TlsSettings | undefined,
+  prefix: string,
+  ...path: Path
+): Problem | undefined {
+  if (settings === undefined) return undefined;
+  const { min = '', max = '' } = settings;
+  const suites = settings.suites ?? [];
+  const say = (message: string): Problem => problem(`${prefix}${message}`, ...path);
+  for (const version of [min, max]) {
+    if (version !== '' && !VERSIONS.includes(version)) {
+      return say(
+        `no matching TLS version found for ${version}, please specify one of [${VERSIONS.join(', ')}]`,
+      );
+    }
+  }
+  // TLS_AUTO is the first of the list and, like the empty text, no concrete version
+  const rank = (version: string): number => Math.max(0, VERSIONS.indexOf(version));
+  if (rank(max) > 0 && rank(min) > rank(max)) {
+    return say(
+      `configuring max version ${max} less than the configured min version ${min} is invalid`,
+    );
+  }
+  if (suites.length === 0) return undefined;
+  if (min === 'TLSv1_3') {
+    return say(
+      'configuring CipherSuites is only applicable to connections negotiated with TLS 1.2 or earlier, TLSMinVersion is set to TLSv1_3',
+    );
+  }
+  const unknown = suites.filter((suite) => !SUITES.has(suite));
+  if (unknown.length === 0) return undefined;
+  return say(
+    `no matching Envoy TLS cipher suite found for ${unknown.slice(0, 10).join(',')}; known are ${[...SUITES].join(', ')}`,
+  );
+}

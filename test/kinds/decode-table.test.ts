@@ -1,0 +1,59 @@
+import { readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { decodeEntry } from '../../src/kinds/index.js';
+import { NEVER_ALLOWED, permissionsOf } from '../../src/kinds/permissions.js';
+import { judge } from '../../src/kinds/rules.js';
+import type { Kind } from '../../src/kinds/types.js';
+import { lookupOf } from './lookup.js';
+
+interface Row {
+  readonly name: string;
+  readonly input: Record<string, unknown>;
+  readonly accepted: boolean;
+  readonly errorKey: string | null;
+  readonly readBack: Record<string, unknown> | null;
+}
+const rows = JSON.parse(readFileSync('test/tables/config-decode.json', 'utf8')) as Row[];
+const context = { namespace: 'default' };
+
+/** Members that the answer adds to the entry. */
+const withoutAdded = (value: Record<string, unknown>): unknown => {
+  const added = ['CreateIndex', 'ModifyIndex', 'Hash', 'Namespace', 'Status'];
+  const own = Object.entries(value).filter(([name]) => !added.includes(name));
+  return Object.fromEntries(own.filter(([name]) => value['Kind'] !== 'mesh' || name !== 'Name'));
+};
+
+/** The sentence with which a row is refused; undefined when it is accepted. */
+function refusalFor(input: Record<string, unknown>): string | undefined {
+  const decoded = decodeEntry(input, context);
+  if (!decoded.ok) return decoded.refusal.message;
+  const kind = (input['Kind'] ?? input['kind']) as Kind;
+  if (permissionsOf(kind).apply.resource === 'never') return NEVER_ALLOWED;
+  const { entry } = decoded;
+  return judge({ kind, name: entry.Name, after: entry }, lookupOf([entry]), { datacenter: 'dc1' })
+    ?.message;
+}
+
+describe('kinds: the table of measured bodies', () => {
+  for (const row of rows.filter(({ accepted }) => accepted)) {
+    it(`accepts ${row.name}`, () => {
+      const decoded = decodeEntry(row.input, context);
+      if (!decoded.ok) expect.fail(decoded.refusal.message);
+      const answered = JSON.parse(JSON.stringify(decoded.entry));
+      expect(withoutAdded(answered)).to.deep.equal(withoutAdded(row.readBack ?? {}));
+    });
+    it(`keeps ${row.name} when what was read is written again`, () => {
+      const first = decodeEntry(row.input, context);
+      if (!first.ok) expect.fail(first.refusal.message);
+      const stored = JSON.stringify(first.entry);
+      const again = decodeEntry(JSON.parse(stored), context);
+      if (!again.ok) expect.fail(again.refusal.message);
+      expect(JSON.stringify(again.entry)).to.equal(stored);
+    });
+  }
+  for (const row of rows.filter(({ accepted }) => !accepted)) {
+    it(`refuses ${row.name}`, () => {
+      expect(refusalFor(row.input)).to.contain(row.errorKey ?? '');
+    });
+  }
+});
