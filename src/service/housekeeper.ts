@@ -82,22 +82,19 @@ export class Housekeeper {
     if (node.view.get(INIT_FACT) === undefined) return this.#init();
     const expiring = first('token-by-expiry');
     if (expiring !== undefined && Number(expiring.split('\u0000')[1]) <= nowMs()) {
-      return {
-        type: 'token.reap',
-        v: 1,
-        nowMs: nowMs(),
-        max: TOKENS_PER_COMMAND,
-      } satisfies TokenReap;
+      const reap: TokenReap = { type: 'token.reap', v: 1, nowMs: nowMs(), max: TOKENS_PER_COMMAND };
+      return reap;
     }
     const method = first('method-remains');
     if (method !== undefined) {
       const [, ns, name] = method.split('\u0000') as [string, string, string];
-      return { type: 'method.reap', v: 1, ns, name } satisfies MethodReap;
+      const reap: MethodReap = { type: 'method.reap', v: 1, ns, name };
+      return reap;
     }
     const namespace = first('namespace-dying');
     if (namespace !== undefined) {
-      const name = lastPart(namespace);
-      return { type: 'namespace.reap', v: 1, name } satisfies NamespaceReap;
+      const reap: NamespaceReap = { type: 'namespace.reap', v: 1, name: lastPart(namespace) };
+      return reap;
     }
     return undefined;
   }

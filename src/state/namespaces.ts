@@ -174,7 +174,9 @@ const removeConfigs: Remover = (context, ns, max) => {
     context.draft.del(key);
     noteDeletion(context, 'config', ns, key.split('\u0000')[2]!);
   }
-  return some.length;
+  const references = take(keysBelow(context.draft, 'config-ref', ns), max - some.length);
+  for (const key of references) context.draft.del(key);
+  return some.length + references.length;
 };
 
 /** In this order no object is left whose links lead to something removed before it. */

@@ -1,0 +1,6 @@
+/** Every command there is. Types stay for ever: logs hold them. */
+import { ACL_HANDLERS } from './acl-handlers.js';
+import { configHandlers } from './config.js';
+import type { Handlers } from './machine.js';
+
+export const HANDLERS: Handlers = { ...ACL_HANDLERS, ...configHandlers };
