@@ -4,6 +4,7 @@ import { hostname } from 'node:os';
 import { Ajv, type ErrorObject } from 'ajv';
 import { closest, distance } from 'fastest-levenshtein';
 import { SETTINGS, type Setting } from './settings.js';
+import { isLoopback } from './transport/security.js';
 
 export interface TlsFiles {
   readonly cert: string;
@@ -30,7 +31,7 @@ export interface Config {
     readonly host: string;
     readonly port: number;
     readonly advertise: string;
-    readonly tls?: TlsFiles;
+    readonly tls?: Required<TlsFiles> & { readonly name: string };
     readonly sharedKeyFile?: string;
     readonly tickMs: number;
     readonly heartbeatMs: number;
@@ -235,12 +236,14 @@ function withDefaults(tree: Tree): Config {
     ...config,
     raft: {
       ...config.raft,
-      advertise: config.raft.advertise ?? `${config.raft.host}:${config.raft.port}`,
+      advertise: config.raft.advertise ?? addressOf(config.raft),
     },
   };
 }
 
-const LOOPBACK = /^(?:127\.\d+\.\d+\.\d+|::1|localhost)$/;
+const addressOf = ({ host, port }: { host: string; port: number }): string =>
+  host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
 
 /** Rules between settings. */
@@ -270,16 +273,16 @@ function crossFaults({ nodeName, http, raft, cluster, acl, limits }: Config): st
     ],
     [!tlsWhole(http.tls), 'http.tls: cert and key are needed together'],
     [
-      raft.tls !== undefined && !(raft.tls.cert && raft.tls.key && raft.tls.ca),
-      'raft.tls: cert, key and ca are needed together',
+      raft.tls !== undefined && !(raft.tls.cert && raft.tls.key && raft.tls.ca && raft.tls.name),
+      'raft.tls: cert, key, ca and name are needed together',
     ],
     [
       http.port === raft.port && http.port !== 0 && http.host === raft.host,
       `raft.port: is the same as http.port (${http.port})`,
     ],
     [
-      !LOOPBACK.test(raft.host) && raft.tls === undefined && raft.sharedKeyFile === undefined,
-      `raft.host: members on ${raft.host} can be reached by others; set raft.tls.cert, raft.tls.key and raft.tls.ca, or raft.sharedKeyFile`,
+      !isLoopback(raft.host) && raft.tls === undefined && raft.sharedKeyFile === undefined,
+      `raft.host: members on ${raft.host} can be reached by others; set raft.sharedKeyFile, or raft.tls.cert, raft.tls.key, raft.tls.ca and raft.tls.name`,
     ],
     [
       cluster.initial.length > 0 && cluster.join.length > 0,

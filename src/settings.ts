@@ -101,9 +101,14 @@ export const SETTINGS: readonly Setting[] = [
     why: 'PEM file of the authority all members’ certificates come from',
   },
   {
+    key: 'raft.tls.name',
+    ...TEXT,
+    why: 'DNS name that the certificate of every member carries, so that no other certificate of the authority makes a member',
+  },
+  {
     key: 'raft.sharedKeyFile',
     ...TEXT,
-    why: 'file with a secret of at least 32 characters that all members share, where TLS is not used',
+    why: 'file with a secret (openssl rand -base64 32) that all members share, where TLS is not used; while it is exchanged, old and new one on two lines',
   },
   { key: 'raft.tickMs', ...MS, default: 25, why: 'length of one tick of the Raft clock' },
   {

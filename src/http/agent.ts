@@ -1,6 +1,7 @@
 /** This node about itself: settings, members, metrics, replication. */
 import type { NodeStatus, PeerStatus } from '../node/types.js';
-import { type ClusterParts, isAlive, mustHave, splitAddress } from './cluster.js';
+import { parseAddress } from '../transport/security.js';
+import { type ClusterParts, isAlive, mustHave } from './cluster.js';
 import type { ApiRequest, Route } from './types.js';
 
 const ALIVE = 1;
@@ -83,7 +84,7 @@ const asPeer = ({ id, name, address }: NodeStatus): PeerStatus => ({
 });
 
 function memberOf(parts: ClusterParts, status: NodeStatus, peer: PeerStatus) {
-  const { host, port } = splitAddress(peer.address);
+  const { host, port } = parseAddress(peer.address);
   return {
     Name: peer.name,
     Addr: host,

@@ -30,12 +30,6 @@ export async function mustHave(
   );
 }
 
-/** The address another member is reached at: host and port apart. */
-export function splitAddress(address: string): { host: string; port: number } {
-  const colon = address.lastIndexOf(':');
-  return { host: address.slice(0, colon), port: Number(address.slice(colon + 1)) };
-}
-
 /** Whether a member counts as alive: the leader's word, or what this node knows by itself. */
 export function isAlive(status: NodeStatus, peer: PeerStatus): boolean {
   if (peer.id === status.id) return true;
