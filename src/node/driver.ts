@@ -115,6 +115,8 @@ export class Driver {
   #applyPaused = false;
   #running = false;
   #barred = false;
+  /** The log is being replaced: no step until that is durable. */
+  #held = false;
   #ticked = false;
 
   constructor(parts: DriverParts) {
@@ -217,15 +219,36 @@ export class Driver {
     this.wake();
   }
 
-  /** A snapshot was switched in: log and machine stand at `meta.index`, durably. */
-  installed(meta: SnapshotMeta, from: NodeId): void {
-    this.#storing = [];
-    this.#durable = this.#log.lastIndex();
+  /**
+   * A snapshot is in the machine. If the core wants it, the log is replaced by its position too, and no step is made until
+   * that is durable; else the log goes beyond it already and only the machine has jumped.
+   */
+  switched(meta: SnapshotMeta, from: NodeId, done: () => void): void {
+    this.#applyPaused = false;
     this.#commit = Math.max(this.#commit, meta.index);
     this.#proposals.skippedTo(meta.index);
-    this.#feed({ type: 'snapshotStored', meta, from });
-    this.#feed({ type: 'applied', index: this.#machine.appliedIndex() });
-    this.#events.applied(this.#machine.appliedIndex(), []);
+    if (!this.#core.accepts(meta)) {
+      this.#feed({ type: 'applied', index: meta.index });
+      done();
+      return;
+    }
+    this.#held = true;
+    this.#log.reset(meta, this.#log.hardState(), () => {
+      this.#held = false;
+      this.#inbox.unshift({ type: 'snapshotStored', meta, from });
+      this.#feed({ type: 'applied', index: meta.index });
+      done();
+    });
+    this.#proposals.truncatedFrom(meta.index);
+    this.#storing = [];
+    this.#durable = meta.index;
+  }
+
+  /** Whether a snapshot is still wanted: only if it goes beyond what is applied. */
+  wants(meta: SnapshotMeta): boolean {
+    return (
+      this.#machine.appliedIndex() < meta.index && (this.#applyPaused || this.#core.accepts(meta))
+    );
   }
 
   status(): RaftStatus {
@@ -257,7 +280,7 @@ export class Driver {
    */
   #turn(): void {
     this.#scheduled = false;
-    if (!this.#running) return;
+    if (!this.#running || this.#held) return;
     this.stats.turns += 1;
     this.#events.gather();
     const inputs = this.#takeInputs();
@@ -371,9 +394,9 @@ export class Driver {
     const results = this.#machine.apply(entries);
     const applied = this.#machine.appliedIndex();
     this.#feed({ type: 'applied', index: applied });
-    entries.forEach((entry, at) =>
-      this.#proposals.applied(entry.index, outcomeOf(entry, results[at])),
-    );
+    for (const [at, entry] of entries.entries()) {
+      this.#proposals.applied(entry.index, outcomeOf(entry, results[at]));
+    }
     this.#events.applied(applied, entries);
   }
 }

@@ -63,18 +63,26 @@ export class Membership {
 
   /** Hands leadership over; done when this node no longer leads. */
   transfer(to: NodeId | null, done: Done): void {
-    const { id, driver } = this.#parts;
-    const voters = this.#configuration().members.filter(({ voter }) => voter);
-    if (driver.role.role !== 'leader') return done({ type: 'retry' });
-    if (to !== null && !voters.some((member) => member.id === to)) {
-      return done(refused('not_found', `No voting server with id "${to}" in the cluster`));
-    }
-    if (to === id) return done({ type: 'done' });
-    if (voters.every((member) => member.id === id)) {
-      return done(refused('conflict', 'There is no other voting server to hand leadership to'));
+    const why = this.#cannotTransfer(to);
+    if (why !== undefined || to === this.#parts.id) {
+      done(why ?? { type: 'done' });
+      return;
     }
     this.#transfers.push({ done, ticksLeft: TRANSFER_TICKS });
-    driver.transfer(to ?? undefined);
+    this.#parts.driver.transfer(to ?? undefined);
+  }
+
+  #cannotTransfer(to: NodeId | null): Answer | undefined {
+    const { id, driver } = this.#parts;
+    if (driver.role.role !== 'leader') return { type: 'retry' };
+    const voters = this.#configuration().members.filter(({ voter }) => voter);
+    if (to !== null && !voters.some((member) => member.id === to)) {
+      return refused('not_found', `No voting server with id "${to}" in the cluster`);
+    }
+    if (to !== id && voters.every((member) => member.id === id)) {
+      return refused('conflict', 'There is no other voting server to hand leadership to');
+    }
+    return undefined;
   }
 
   role(): void {
@@ -115,9 +123,10 @@ export class Membership {
 
   #change(members: readonly Member[], done: Done): void {
     const { driver } = this.#parts;
-    if (driver.role.role !== 'leader') return done({ type: 'retry' });
-    if (this.#changing) {
-      return done(refused('conflict', 'Another change of the cluster is under way; try again'));
+    if (driver.role.role !== 'leader' || this.#changing) {
+      const busy = refused('conflict', 'Another change of the cluster is under way; try again');
+      done(this.#changing ? busy : { type: 'retry' });
+      return;
     }
     this.#changing = true;
     driver.changeConfiguration({ members }, (outcome) => {

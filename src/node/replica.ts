@@ -59,6 +59,9 @@ export interface ReplicaParts {
   readonly onRole?: (change: RoleChange) => void;
 }
 
+/** `default` reads by the leader's lease, `consistent` ones by a round to a quorum (§6.4). */
+const READ_MODE = { default: 'lease', consistent: 'quorum' } as const;
+
 export class Replica {
   readonly driver: Driver;
   readonly watches: Watches;
@@ -158,7 +161,10 @@ export class Replica {
   /** `done` gets undefined when this node has applied everything acknowledged before the call. */
   barrier(mode: BarrierMode, timeoutMs: number, done: (why?: Refusal) => void): void {
     const closed = this.closed();
-    if (closed !== undefined) return done(closed);
+    if (closed !== undefined) {
+      done(closed);
+      return;
+    }
     const deadlineMs = this.#parts.clock.now() + timeoutMs;
     this.#barriers.wait(mode, deadlineMs, (passed) =>
       passed ? done() : done(this.closed() ?? noLeader()),
@@ -173,12 +179,14 @@ export class Replica {
   administer(ask: Ask, timeoutMs: number, done: (answer: Answer) => void): void {
     const { leader } = this.driver.role;
     const { id, wire } = this.#parts;
-    if (leader === null) return done({ type: 'refused', refusal: noLeader() });
-    if (leader === id) return this.#answer(ask, done);
-    wire.request(leader, encodeAsk(ask), timeoutMs, (bytes, fate) => {
-      const answer = bytes === undefined ? undefined : decodeAnswer(bytes);
-      done(answer ?? { type: fate === 'unsent' ? 'retry' : 'unknown' });
-    });
+    if (leader === null) done({ type: 'refused', refusal: noLeader() });
+    else if (leader === id) this.#answer(ask, done);
+    else {
+      wire.request(leader, encodeAsk(ask), timeoutMs, (bytes, fate) => {
+        const answer = bytes === undefined ? undefined : decodeAnswer(bytes);
+        done(answer ?? { type: fate === 'unsent' ? 'retry' : 'unknown' });
+      });
+    }
   }
 
   receive(message: Message): void {
@@ -196,13 +204,15 @@ export class Replica {
     this.#answer(ask, (answer) => reply(encodeAnswer(answer)));
   }
 
-  /** A snapshot was switched in, durably: log and machine stand at `meta`. */
-  installed(meta: SnapshotMeta, from: NodeId): void {
-    this.positions.restart(meta.index);
-    this.driver.installed(meta, from);
-    this.watches.wakeAll();
-    this.driver.barred = this.#parts.log.bar?.() !== undefined;
-    this.driver.resumeApply();
+  /** A snapshot was switched into the machine; `done` when the log agrees, durably. */
+  switched(meta: SnapshotMeta, from: NodeId, done: () => void): void {
+    this.driver.switched(meta, from, () => {
+      this.positions.restart(meta.index);
+      this.#hasApplied(meta.index, []);
+      this.watches.wakeAll();
+      this.driver.barred = this.#parts.log.bar?.() !== undefined;
+      done();
+    });
   }
 
   #events(): ConstructorParameters<typeof Driver>[0]['events'] {
@@ -292,8 +302,10 @@ export class Replica {
   /** The position is that of the state as it is now, which is what will be sent. */
   #sendSnapshot(to: NodeId, message: Message): void {
     const meta = this.positions.meta();
-    if (message.type !== 'snapshot' || meta === undefined)
-      return this.driver.snapshotSent(to, false);
+    if (message.type !== 'snapshot' || meta === undefined) {
+      this.driver.snapshotSent(to, false);
+      return;
+    }
     this.#snapshotsOut.add(meta);
     this.#parts.wire.sendSnapshot(to, { ...message, meta }, (ok) => {
       this.#snapshotsOut.delete(meta);
@@ -313,33 +325,41 @@ export class Replica {
   #askIndex(mode: BarrierMode, done: (index: Index | undefined) => void): void {
     const { leader } = this.driver.role;
     const { id, wire, limits } = this.#parts;
-    if (leader === null) return done(undefined);
-    if (leader === id) return this.driver.read(mode === 'default' ? 'lease' : 'quorum', done);
-    wire.request(leader, encodeAsk({ type: 'read', mode }), limits.askMs, (bytes) => {
-      const answer = bytes === undefined ? undefined : decodeAnswer(bytes);
-      done(answer?.type === 'index' ? answer.index : undefined);
-    });
+    if (leader === null) done(undefined);
+    else if (leader === id) this.driver.read(READ_MODE[mode], done);
+    else {
+      wire.request(leader, encodeAsk({ type: 'read', mode }), limits.askMs, (bytes) => {
+        const answer = bytes === undefined ? undefined : decodeAnswer(bytes);
+        done(answer?.type === 'index' ? answer.index : undefined);
+      });
+    }
   }
 
   #answer(ask: Ask, done: (answer: Answer) => void): void {
     switch (ask.type) {
       case 'write':
-        return this.#lead.write(ask, done);
+        this.#lead.write(ask, done);
+        break;
       case 'read':
-        return this.driver.read(ask.mode === 'default' ? 'lease' : 'quorum', (index) =>
+        this.driver.read(READ_MODE[ask.mode], (index) =>
           done(index === undefined ? { type: 'retry' } : { type: 'index', index }),
         );
+        break;
       case 'add':
-        return this.membership.add(ask.server, done);
+        this.membership.add(ask.server, done);
+        break;
       case 'remove':
-        return this.membership.remove(ask.id, done);
+        this.membership.remove(ask.id, done);
+        break;
       case 'transfer':
-        return this.membership.transfer(ask.to, done);
+        this.membership.transfer(ask.to, done);
+        break;
       case 'sums':
-        return done(this.agreement?.answer(ask.index) ?? { type: 'retry' });
+        done(this.agreement?.answer(ask.index) ?? { type: 'retry' });
+        break;
       case 'differs':
         this.#differs(ask.index, ask.table);
-        return done({ type: 'done' });
+        done({ type: 'done' });
     }
   }
 

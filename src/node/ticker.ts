@@ -55,7 +55,10 @@ export class Ticker {
   #drain(turns: number): void {
     this.#clock.soon(() => {
       if (!this.#running) return;
-      if (turns > 1) return this.#drain(turns - 1);
+      if (turns > 1) {
+        this.#drain(turns - 1);
+        return;
+      }
       this.#events.tick();
       this.#arm();
     });

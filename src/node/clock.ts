@@ -1,0 +1,24 @@
+/** The real clock. A failure in what it runs stops the process: nothing behind it can be trusted any more. */
+import type { ClockPort } from './ports.js';
+
+export function realClock(onFatal: (error: Error) => void): ClockPort {
+  const guarded = (run: () => void): (() => void) => {
+    return () => {
+      try {
+        run();
+      } catch (error) {
+        onFatal(error instanceof Error ? error : new Error(String(error)));
+      }
+    };
+  };
+  return {
+    now: () => performance.now(),
+    after: (ms, run) => {
+      const timer = setTimeout(guarded(run), ms);
+      return () => clearTimeout(timer);
+    },
+    soon: (run) => {
+      setImmediate(guarded(run));
+    },
+  };
+}

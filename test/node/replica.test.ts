@@ -1,0 +1,315 @@
+import { expect } from 'chai';
+import { type Refusal, refusal } from '../../src/errors.js';
+import type { WriteOutcome } from '../../src/node/forward.js';
+import { type Node, World } from './world.js';
+
+/** Writes a command named `name` on a node; the outcome is put into the returned holder. */
+function write(node: Node, name: string, timeoutMs = 2000): { outcome?: WriteOutcome } {
+  const holder: { outcome?: WriteOutcome } = {};
+  const command = { type: name, v: 1 } as const;
+  node.replica.write({ tokenKey: null, command, timeoutMs }, (outcome) => {
+    if (holder.outcome !== undefined) throw new Error('answered twice');
+    holder.outcome = outcome;
+  });
+  return holder;
+}
+const valueOf = ({ outcome }: { outcome?: WriteOutcome }): string | undefined =>
+  outcome !== undefined && 'result' in outcome && outcome.result.ok
+    ? outcome.result.value
+    : undefined;
+const codeOf = ({ outcome }: { outcome?: WriteOutcome }): string | undefined =>
+  outcome !== undefined && 'refusal' in outcome ? outcome.refusal.code : undefined;
+const times = (node: Node, name: string): number =>
+  node.machine.applied.filter(({ type }) => type === name).length;
+
+describe('node/replica: writes', () => {
+  it('a write on any node is applied there and on the leader when it is answered', () => {
+    const world = new World();
+    const leader = world.elect();
+    for (const node of world.nodes.values()) {
+      const done = write(node, `on-${node.id}`);
+      world.until(() => done.outcome !== undefined, 200);
+      expect(valueOf(done)).to.equal(`on-${node.id}`);
+      expect([times(node, `on-${node.id}`), times(leader, `on-${node.id}`)]).to.deep.equal([1, 1]);
+    }
+  });
+
+  it('a write that comes before there is a leader waits for one', () => {
+    const world = new World();
+    const done = write(world.node('b'), 'early', 3000);
+    world.until(() => done.outcome !== undefined, 3000);
+    expect(valueOf(done)).to.equal('early');
+  });
+
+  it('goes to the next leader under the same id, and takes effect once', () => {
+    const world = new World();
+    const leader = world.elect();
+    const [node] = world.others(leader.id);
+    // The leader commits it, but dies before it can answer or tell anybody but a majority’s disks.
+    world.swallow = (from, _to, what) => from === leader.id && what === 'answer';
+    const done = write(node!, 'once', 5000);
+    world.until(() => times(leader, 'once') === 1);
+    world.kill(leader.id);
+    world.swallow = () => false;
+    world.until(() => done.outcome !== undefined, 5000);
+    expect(valueOf(done)).to.equal('once');
+    world.advance(500);
+    for (const other of world.others(leader.id)) expect(times(other, 'once')).to.equal(1);
+  });
+
+  it('a write that a cut-off leader took is made once by the next one', () => {
+    const world = new World();
+    const leader = world.elect();
+    world.isolate(leader.id);
+    const done = write(leader, 'cut-off', 8000);
+    world.until(() => world.leader !== undefined && world.leader.id !== leader.id);
+    expect(done.outcome).to.equal(undefined);
+    world.heal();
+    world.until(() => done.outcome !== undefined, 8000);
+    expect(valueOf(done)).to.equal('cut-off');
+    world.advance(500);
+    for (const node of world.nodes.values()) expect(times(node, 'cut-off')).to.equal(1);
+  });
+
+  it('without a leader until the deadline it did certainly not happen: no_leader', () => {
+    const world = new World();
+    world.kill('b');
+    world.kill('c');
+    const done = write(world.node('a'), 'never', 1000);
+    world.until(() => done.outcome !== undefined, 1100);
+    expect(codeOf(done)).to.equal('no_leader');
+  });
+
+  it('once it was sent and nobody answers its outcome is unknown', () => {
+    const world = new World();
+    const leader = world.elect();
+    const [node] = world.others(leader.id);
+    world.swallow = (_from, _to, what) => what === 'answer';
+    const done = write(node!, 'maybe', 1000);
+    world.until(() => done.outcome !== undefined, 1100);
+    expect(codeOf(done)).to.equal('outcome_unknown');
+    expect(times(leader, 'maybe')).to.equal(1);
+  });
+
+  it('a leader that cannot commit any more says unknown, not failed', () => {
+    const world = new World();
+    const leader = world.elect();
+    for (const other of world.others(leader.id)) world.kill(other.id);
+    const done = write(leader, 'stuck', 1000);
+    world.until(() => done.outcome !== undefined, 1100);
+    expect(codeOf(done)).to.equal('outcome_unknown');
+  });
+
+  it('stopping ends what is held: unknown when it was proposed, unavailable when not', () => {
+    const world = new World();
+    const leader = world.elect();
+    for (const other of world.others(leader.id)) world.kill(other.id);
+    const proposed = write(leader, 'proposed', 10_000);
+    world.advance(5);
+    leader.replica.stop();
+    expect(codeOf(proposed)).to.equal('outcome_unknown');
+    const after = write(leader, 'after');
+    expect(codeOf(after)).to.equal('unavailable');
+  });
+});
+
+describe('node/replica: the gate', () => {
+  const denied: Refusal = refusal('permission_denied', 'Permission denied');
+
+  it('is asked on the leader, and its refusal reaches the caller on any node', () => {
+    const asked: (string | null)[] = [];
+    const world = new World({
+      gate: (_view, tokenKey, command) => {
+        asked.push(tokenKey);
+        return command.type === 'forbidden' ? denied : undefined;
+      },
+    });
+    const leader = world.elect();
+    const [node] = world.others(leader.id);
+    const done = write(node!, 'forbidden');
+    world.until(() => done.outcome !== undefined, 200);
+    expect(done.outcome).to.deep.equal({ refusal: denied });
+    expect(asked.every((tokenKey) => tokenKey === null)).to.equal(true);
+    expect(times(leader, 'forbidden')).to.equal(0);
+  });
+
+  it('a leader that was deposed without knowing does not refuse by its old state', () => {
+    const world = new World({ gate: () => denied });
+    const old = world.elect();
+    world.isolate(old.id);
+    world.advance(250);
+    const done = write(old, 'refused?', 1000);
+    world.advance(50);
+    expect(done.outcome).to.equal(undefined);
+    world.until(() => done.outcome !== undefined, 1200);
+    expect(codeOf(done)).to.equal('no_leader');
+  });
+});
+
+describe('node/replica: reads', () => {
+  const barrier = (node: Node, mode: 'default' | 'consistent', timeoutMs = 1000) => {
+    const holder: { ended?: boolean; why?: Refusal | undefined } = {};
+    node.replica.barrier(mode, timeoutMs, (why) => {
+      holder.ended = true;
+      holder.why = why;
+    });
+    return holder;
+  };
+
+  for (const mode of ['default', 'consistent'] as const) {
+    it(`a ${mode} read on a follower sees every write acknowledged before it`, () => {
+      const world = new World();
+      const leader = world.elect();
+      const [node] = world.others(leader.id);
+      const done = write(leader, 'seen');
+      // The follower hears of the entry, but not yet that it is committed.
+      world.until(() => done.outcome !== undefined, 200);
+      const read = barrier(node!, mode);
+      world.until(() => read.ended === true, 500);
+      expect(read.why).to.equal(undefined);
+      expect(times(node!, 'seen')).to.equal(1);
+    });
+  }
+
+  it('a cut-off leader whose lease is over does not let a default read pass', () => {
+    const world = new World();
+    const leader = world.elect();
+    world.advance(200);
+    world.isolate(leader.id);
+    world.advance(201);
+    const read = barrier(leader, 'default', 500);
+    world.until(() => read.ended === true, 700);
+    expect(read.why?.code).to.equal('no_leader');
+  });
+
+  it('a paused leader does not serve by the lease of before', () => {
+    const world = new World();
+    const leader = world.elect();
+    world.advance(200);
+    for (const other of world.others(leader.id)) world.kill(other.id);
+    world.clock.nowMs += 10_000;
+    const read = barrier(leader, 'default', 300);
+    world.clock.settle();
+    expect(read.ended).to.equal(undefined);
+    world.until(() => read.ended === true, 500);
+    expect(read.why?.code).to.equal('no_leader');
+  });
+
+  it('a read fails over to the next leader', () => {
+    const world = new World();
+    const leader = world.elect();
+    const [node] = world.others(leader.id);
+    world.kill(leader.id);
+    const read = barrier(node!, 'consistent', 5000);
+    world.until(() => read.ended === true, 5000);
+    expect(read.why).to.equal(undefined);
+  });
+
+  it('wakes who watches a key that the applied command changed, on every node', () => {
+    const world = new World();
+    const leader = world.elect();
+    const woken: string[] = [];
+    for (const { id, replica } of world.nodes.values()) {
+      replica.watch(['hot'], () => woken.push(id));
+      replica.watch(['cold'], () => woken.push(`cold ${id}`));
+    }
+    write(leader, 'hot');
+    world.advance(200);
+    expect(woken.sort()).to.deep.equal(['a', 'b', 'c']);
+  });
+});
+
+describe('node/replica: membership', () => {
+  const administer = (node: Node, ask: Parameters<Node['replica']['administer']>[0]) => {
+    const answers: string[] = [];
+    node.replica.administer(ask, 5000, (answer) => {
+      answers.push(answer.type === 'refused' ? answer.refusal.code : answer.type);
+    });
+    return answers;
+  };
+  const voters = (node: Node): string[] =>
+    node.replica.driver
+      .status()
+      .configuration.members.filter(({ voter }) => voter)
+      .map(({ id }) => id)
+      .sort();
+
+  it('a new server is a learner until it has caught up, then a voter', () => {
+    const world = new World({ ids: ['a', 'b', 'c', 'd'], initial: ['a', 'b', 'c'] });
+    const leader = world.elect();
+    for (let i = 0; i < 20; i++) write(leader, `before-${i}`);
+    world.advance(50);
+    const [follower] = world.others(leader.id);
+    const server = { id: 'd', name: 'd', address: 'd:1' };
+    const answers = administer(follower!, { type: 'add', server });
+    world.until(() => answers.length > 0, 1000);
+    expect(answers).to.deep.equal(['done']);
+    world.until(() => voters(leader).includes('d'), 2000);
+    world.until(() => times(world.node('d'), 'before-19') === 1, 500);
+    expect(voters(leader)).to.deep.equal(['a', 'b', 'c', 'd']);
+  });
+
+  it('removes a follower; it says that it was removed', () => {
+    const world = new World();
+    const leader = world.elect();
+    const [gone, stays] = world.others(leader.id);
+    const answers = administer(stays!, { type: 'remove', id: gone!.id });
+    world.until(() => answers.length > 0, 1000);
+    expect(answers).to.deep.equal(['done']);
+    expect(voters(leader)).to.not.include(gone!.id);
+    const done = write(stays!, 'by-two');
+    world.until(() => done.outcome !== undefined, 500);
+    expect(valueOf(done)).to.equal('by-two');
+  });
+
+  it('§4.2.2 removes the leader itself; the others go on', () => {
+    const world = new World();
+    const leader = world.elect();
+    const answers = administer(leader, { type: 'remove', id: leader.id });
+    world.until(() => answers.length > 0, 1000);
+    expect(answers).to.deep.equal(['done']);
+    const [node] = world.others(leader.id);
+    const done = write(node!, 'after', 5000);
+    world.until(() => done.outcome !== undefined, 5000);
+    expect(valueOf(done)).to.equal('after');
+    expect(leader.replica.fault).to.match(/removed/);
+  });
+
+  it('refuses to remove an unknown server, or the last voter', () => {
+    const world = new World({ ids: ['a'] });
+    const leader = world.elect();
+    const unknown = administer(leader, { type: 'remove', id: 'x' });
+    const last = administer(leader, { type: 'remove', id: 'a' });
+    world.advance(10);
+    expect([...unknown, ...last]).to.deep.equal(['not_found', 'conflict']);
+  });
+
+  it('hands leadership over to whom was named', () => {
+    const world = new World();
+    const leader = world.elect();
+    world.advance(200);
+    const [target] = world.others(leader.id);
+    const answers = administer(target!, { type: 'transfer', to: target!.id });
+    world.until(() => answers.length > 0, 1000);
+    expect(answers).to.deep.equal(['done']);
+    world.until(() => world.leader?.id === target!.id, 500);
+  });
+});
+
+describe('node/replica: the log is cut', () => {
+  it('by count, keeping a tail, on every node', () => {
+    const world = new World({ limits: { cutEntries: 2000, keepEntries: 500 } });
+    const leader = world.elect();
+    for (let i = 0; i < 5000; i++) {
+      write(leader, 'fill');
+      if (i % 500 === 0) world.advance(20);
+    }
+    world.advance(500);
+    for (const { log, machine } of world.nodes.values()) {
+      expect(machine.index).to.be.greaterThan(5000);
+      expect(log.firstIndex()).to.be.greaterThan(1024);
+      expect(log.lastIndex() - log.firstIndex()).to.be.within(499, 4000);
+      expect(log.snapshot()!.configuration.members).to.have.length(3);
+    }
+  });
+});
