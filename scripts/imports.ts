@@ -18,23 +18,23 @@ const RANK: Record<string, number> = {
   node: 5,
   service: 6,
   http: 7,
-  config: 8,
+  settings: 8,
+  config: 9,
   log: 8,
   metrics: 8,
-  server: 9,
-  main: 10,
+  server: 10,
+  main: 11,
 };
 /** Ways that the order alone would allow. */
 const FORBIDDEN: [from: string, to: string, why: string][] = [
   ['http', 'raft', 'http asks the service; it never sees Raft'],
-  ['state', 'raft', 'the state machine does not know how its commands were ordered'],
   ['storage', 'acl', 'the disk does not know what it stores'],
   ['transport', 'state', 'the wire does not know what it carries'],
 ];
 const PURE = ['raft', 'languages', 'acl', 'kinds', 'state'];
 /** Effects that a pure room must not have; what they depend on is given from outside. */
 const EFFECTS: [pattern: RegExp, what: string][] = [
-  [/\bDate\b/, 'the wall clock'],
+  [/\bDate\.now\b|\bDate\(\s*\)/, 'the wall clock'],
   [/\bset(Timeout|Interval|Immediate)\b|\bqueueMicrotask\b/, 'a timer'],
   [/\bPromise\b|\basync\b|\bawait\b/, 'a promise'],
   [/\bprocess\./, 'the process'],
