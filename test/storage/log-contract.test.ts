@@ -59,10 +59,8 @@ const levelBench = (windowBytes?: number): Bench => {
       return openAt(dirs.get(log)!);
     },
     clean: async () => {
-      for (const [log, dir] of dirs) {
-        await log.close();
-        await rm(dir, { recursive: true, force: true });
-      }
+      for (const log of dirs.keys()) await log.close();
+      for (const dir of new Set(dirs.values())) await rm(dir, { recursive: true });
       dirs.clear();
     },
   };

@@ -36,10 +36,8 @@ const levelBench = (): Bench => {
       return openAt(dirs.get(state)!);
     },
     clean: async () => {
-      for (const [state, dir] of dirs) {
-        await state.close();
-        await rm(dir, { recursive: true, force: true });
-      }
+      for (const state of dirs.keys()) await state.close();
+      for (const dir of new Set(dirs.values())) await rm(dir, { recursive: true });
       dirs.clear();
     },
   };

@@ -1,0 +1,170 @@
+/**
+ * Frames: u32 length of what follows · u32 length of the head · head · blob. The head is a msgpack array whose first item
+ * is the frame's number; the blob is raw bytes, so that payloads are neither copied nor encoded again.
+ *
+ * Decoding is strict: each frame has exactly the items listed here, each of its type. Anything else is a WireError.
+ */
+import type { Message } from '../raft/types.js';
+import { pack, unpack } from './codec.js';
+import { decodeMessage, encodeEntries, encodeMessage } from './messages.js';
+import { bool, id, int, list, text } from './shapes.js';
+import { WireError } from './types.js';
+
+export const PROTOCOL_VERSION = 1;
+
+/** What a connection is for. `join`: questions of a node that is in no cluster. */
+export const PURPOSES = ['messages', 'snapshot', 'join'] as const;
+export type Purpose = (typeof PURPOSES)[number];
+
+export interface Hello {
+  readonly version: number;
+  /** '' when the sender is in no cluster. */
+  readonly clusterId: string;
+  readonly nodeId: string;
+  readonly incarnation: string;
+  readonly address: string;
+  readonly purpose: Purpose;
+  /** The node the sender means to reach; '' when it knows only an address. */
+  readonly target: string;
+}
+
+export type Frame =
+  | { readonly type: 'hello'; readonly hello: Hello }
+  | { readonly type: 'refused'; readonly code: string; readonly message: string }
+  | { readonly type: 'ping' | 'pong' }
+  | { readonly type: 'message'; readonly message: Message }
+  | { readonly type: 'request' | 'reply'; readonly id: number; readonly payload: Uint8Array }
+  | { readonly type: 'snapshotBegin'; readonly id: string; readonly message: Message }
+  | {
+      readonly type: 'snapshotChunk';
+      readonly number: number;
+      readonly last: boolean;
+      readonly data: Uint8Array;
+    }
+  /** The receiver has stored all chunks below `number`. */
+  | { readonly type: 'snapshotNext'; readonly number: number }
+  | { readonly type: 'snapshotEnd'; readonly ok: boolean };
+
+/** Numbers of the frames on the wire; never reused. */
+const NUMBERS = {
+  hello: 1,
+  refused: 2,
+  ping: 3,
+  pong: 4,
+  message: 5,
+  request: 6,
+  reply: 7,
+  snapshotBegin: 8,
+  snapshotChunk: 9,
+  snapshotNext: 10,
+  snapshotEnd: 11,
+} as const satisfies Record<Frame['type'], number>;
+const TYPES = new Map<number, Frame['type']>(
+  Object.entries(NUMBERS).map(([type, number]) => [number, type as Frame['type']]),
+);
+
+const NOTHING = Buffer.alloc(0);
+
+/** The bytes of a frame, as buffers to be written one after the other. */
+export function encodeFrame(frame: Frame): Buffer[] {
+  const number = NUMBERS[frame.type];
+  switch (frame.type) {
+    case 'hello': {
+      const { version, clusterId, nodeId, incarnation, address, purpose, target } = frame.hello;
+      const use = PURPOSES.indexOf(purpose);
+      return assemble([number, version, clusterId, nodeId, incarnation, address, use, target]);
+    }
+    case 'refused':
+      return assemble([number, frame.code, frame.message]);
+    case 'ping':
+    case 'pong':
+      return assemble([number]);
+    case 'message':
+      return assemble([number, ...encodeMessage(frame.message)], encodeEntries(frame.message));
+    case 'request':
+    case 'reply':
+      return assemble([number, frame.id], frame.payload);
+    case 'snapshotBegin':
+      return assemble([number, frame.id, ...encodeMessage(frame.message)]);
+    case 'snapshotChunk':
+      return assemble([number, frame.number, frame.last], frame.data);
+    case 'snapshotNext':
+      return assemble([number, frame.number]);
+    case 'snapshotEnd':
+      return assemble([number, frame.ok]);
+  }
+}
+
+function assemble(items: readonly unknown[], blob: Uint8Array = NOTHING): Buffer[] {
+  const head = pack(items);
+  const lengths = Buffer.allocUnsafe(8);
+  lengths.writeUInt32BE(4 + head.length + blob.length, 0);
+  lengths.writeUInt32BE(head.length, 4);
+  if (blob.length === 0) return [lengths, head];
+  return [lengths, head, Buffer.from(blob.buffer, blob.byteOffset, blob.length)];
+}
+
+/** Decodes a frame without its first length. */
+export function decodeFrame(bytes: Buffer): Frame {
+  if (bytes.length < 4) throw new WireError('protocol', 'a frame is too short');
+  const headLength = bytes.readUInt32BE(0);
+  if (headLength > bytes.length - 4) throw new WireError('protocol', 'a frame lies about its head');
+  const head = list(unpack(bytes.subarray(4, 4 + headLength)));
+  const blob = bytes.subarray(4 + headLength);
+  const type = TYPES.get(int(head[0]));
+  if (type === undefined) throw new WireError('protocol', `unknown frame ${String(head[0])}`);
+  const takesBlob =
+    type === 'message' || type === 'request' || type === 'reply' || type === 'snapshotChunk';
+  if (!takesBlob && blob.length > 0) throw new WireError('protocol', `${type} with extra bytes`);
+  return decodeBody(type, head.slice(1), blob);
+}
+
+function decodeBody(type: Frame['type'], items: readonly unknown[], blob: Buffer): Frame {
+  switch (type) {
+    case 'hello':
+      return { type, hello: decodeHello(exactly(items, 7)) };
+    case 'refused':
+      exactly(items, 2);
+      return { type, code: text(items[0]), message: text(items[1]) };
+    case 'ping':
+    case 'pong':
+      exactly(items, 0);
+      return { type };
+    case 'message':
+      return { type, message: decodeMessage(items, blob) };
+    case 'request':
+    case 'reply':
+      exactly(items, 1);
+      return { type, id: int(items[0]), payload: blob };
+    case 'snapshotBegin':
+      return { type, id: id(items[0]), message: decodeMessage(items.slice(1), NOTHING) };
+    case 'snapshotChunk':
+      exactly(items, 2);
+      return { type, number: int(items[0]), last: bool(items[1]), data: blob };
+    case 'snapshotNext':
+      exactly(items, 1);
+      return { type, number: int(items[0]) };
+    case 'snapshotEnd':
+      exactly(items, 1);
+      return { type, ok: bool(items[0]) };
+  }
+}
+
+function decodeHello(items: readonly unknown[]): Hello {
+  const purpose = PURPOSES[int(items[5])];
+  if (purpose === undefined) throw new WireError('protocol', 'a hello without a purpose');
+  return {
+    version: int(items[0]),
+    clusterId: text(items[1]),
+    nodeId: id(items[2]),
+    incarnation: id(items[3]),
+    address: text(items[4]),
+    purpose,
+    target: text(items[6]),
+  };
+}
+
+function exactly(items: readonly unknown[], count: number): readonly unknown[] {
+  if (items.length !== count) throw new WireError('protocol', `a frame with ${items.length} items`);
+  return items;
+}

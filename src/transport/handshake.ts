@@ -1,0 +1,209 @@
+/**
+ * The first frames of a connection. Each side says who it is; the one that listens answers with its own hello or with a
+ * refusal. What is refused: another protocol version, another cluster, a node that is not the one meant, a node under our
+ * own id, and a node whose incarnation is not the one known for its id: its disk was wiped, it has forgotten its votes,
+ * and its old name must not be believed again.
+ */
+import { Connection } from './connection.js';
+import { type Hello, PROTOCOL_VERSION, type Purpose } from './frames.js';
+import { parseAddress, type SocketMaker } from './security.js';
+import {
+  type IncarnationRecord,
+  WireError,
+  type WireHandlers,
+  type WireIdentity,
+  type WireLog,
+} from './types.js';
+
+export interface WireLimits {
+  /** A frame; must hold the largest append message, request and snapshot chunk. */
+  readonly frameBytes: number;
+  /** Frames waiting for one peer; more than Raft has in flight to it. */
+  readonly queueBytes: number;
+  /** Questions to one peer that wait for their answer, and questions of one peer that wait for ours. */
+  readonly requests: number;
+  /** Connections accepted at a time. */
+  readonly connections: number;
+  /** Time to connect and to say hello. */
+  readonly connectMs: number;
+  /** Pause before connecting again: doubles from the first to the second, with chance; about two heartbeats at most. */
+  readonly reconnectMinMs: number;
+  readonly reconnectMaxMs: number;
+  /** Every so often a connection must show that it lives. */
+  readonly pingMs: number;
+  /** Pings without an answer after which a connection is given up. */
+  readonly silentTurns: number;
+}
+
+export const DEFAULT_LIMITS: WireLimits = {
+  frameBytes: 16 * 2 ** 20,
+  queueBytes: 32 * 2 ** 20,
+  requests: 10_000,
+  connections: 256,
+  connectMs: 1000,
+  reconnectMinMs: 20,
+  reconnectMaxMs: 200,
+  pingMs: 500,
+  silentTurns: 4,
+};
+
+/** What all parts of the wire share. */
+export interface WireContext {
+  readonly identity: () => WireIdentity;
+  readonly incarnations: IncarnationRecord;
+  readonly handlers: WireHandlers;
+  readonly log: WireLog;
+  /** Says in the log why someone who connected was refused; not again and again. */
+  readonly logRefusal: (remote: string, problem: string) => void;
+  readonly limits: WireLimits;
+  readonly sockets: () => SocketMaker;
+  readonly random: () => number;
+}
+
+function helloFor(context: WireContext, purpose: Purpose, target: string): Hello {
+  const { clusterId, nodeId, incarnation, address } = context.identity();
+  const version = PROTOCOL_VERSION;
+  return { version, clusterId: clusterId ?? '', nodeId, incarnation, address, purpose, target };
+}
+
+/** Why a node that says hello is not believed; undefined when it is. Remembers the incarnation of one that is. */
+export function checkHello(context: WireContext, hello: Hello): WireError | undefined {
+  const own = context.identity();
+  const who = `node ${hello.nodeId}`;
+  if (hello.version !== PROTOCOL_VERSION) {
+    const versions = `${hello.version}, this node speaks ${PROTOCOL_VERSION}`;
+    return new WireError('version', `${who} speaks version ${versions} of the members' protocol`);
+  }
+  if (hello.target !== '' && hello.target !== own.nodeId) {
+    return new WireError('target', `${who} looks for node ${hello.target}; this is ${own.nodeId}`);
+  }
+  if (hello.nodeId === own.nodeId) {
+    return new WireError('same_id', `another node uses the id ${own.nodeId} of this one`);
+  }
+  const joining = hello.purpose === 'join';
+  if (joining && hello.clusterId === '') return undefined;
+  if (hello.clusterId !== (own.clusterId ?? '') || (own.clusterId === null && !joining)) {
+    return new WireError(
+      'cluster',
+      `${who} belongs to cluster "${hello.clusterId}", node ${own.nodeId} to "${own.clusterId ?? ''}"`,
+    );
+  }
+  if (joining) return undefined;
+  const known = context.incarnations.get(hello.nodeId);
+  if (known !== undefined && known !== hello.incarnation) {
+    return new WireError(
+      'incarnation',
+      `${who} comes with another data folder than before (${hello.incarnation}, known is ${known}): a node whose disk was ` +
+        'wiped or replaced has forgotten its votes. Remove it from the cluster, then add it as a new server',
+    );
+  }
+  if (known === undefined) context.incarnations.set(hello.nodeId, hello.incarnation);
+  return undefined;
+}
+
+/** Connects and says hello. Exactly one of the two callbacks is called; the returned function gives up, calling none. */
+export function dial(
+  context: WireContext,
+  to: { readonly address: string; readonly purpose: Purpose; readonly target: string },
+  onOpen: (connection: Connection, hello: Hello) => void,
+  onFail: (error: Error) => void,
+): () => void {
+  let decided = false;
+  let socket: ReturnType<SocketMaker['dial']>;
+  const decide = (run: () => void) => {
+    if (decided) return;
+    decided = true;
+    clearTimeout(timer);
+    run();
+  };
+  const fail = (error: Error) =>
+    decide(() => {
+      socket?.destroy();
+      onFail(error);
+    });
+  const timer = setTimeout(
+    () => fail(new Error(`no answer within ${context.limits.connectMs} ms`)),
+    context.limits.connectMs,
+  );
+  try {
+    socket = context.sockets().dial(parseAddress(to.address), () => {
+      connection.send({ type: 'hello', hello: helloFor(context, to.purpose, to.target) });
+    });
+  } catch (error) {
+    setImmediate(fail, error as Error);
+    return () => decide(() => {});
+  }
+  const connection = new Connection(socket);
+  connection.events = {
+    onClose: (error) => fail(error ?? new Error('the connection was closed')),
+    onFrame: (frame) => {
+      if (frame.type === 'refused') {
+        fail(
+          new WireError(frame.code as WireError['code'], `refused by the peer: ${frame.message}`),
+        );
+        return;
+      }
+      const problem =
+        frame.type === 'hello'
+          ? checkWelcome(context, to.target, to.purpose, frame.hello)
+          : new WireError('protocol', `${frame.type} instead of hello`);
+      if (problem !== undefined) fail(problem);
+      else if (frame.type === 'hello') {
+        connection.trust(context.limits.frameBytes);
+        decide(() => onOpen(connection, frame.hello));
+      }
+    },
+  };
+  return () =>
+    decide(() => {
+      socket.destroy();
+    });
+}
+
+/** The answer to our hello must come from the node we meant. */
+function checkWelcome(
+  context: WireContext,
+  target: string,
+  purpose: Purpose,
+  hello: Hello,
+): WireError | undefined {
+  if (target !== '' && hello.nodeId !== target) {
+    return new WireError('target', `node ${hello.nodeId} answers where ${target} was expected`);
+  }
+  // A node that asks to join learns the cluster by asking.
+  if (purpose === 'join') return undefined;
+  return checkHello(context, hello);
+}
+
+/** Waits for the hello of a node that connected, and answers it. `onOpen` is called for a node that is believed. */
+export function accept(
+  context: WireContext,
+  connection: Connection,
+  onOpen: (hello: Hello) => void,
+): void {
+  const timer = setTimeout(
+    () => connection.destroy(new Error('no hello in time')),
+    context.limits.connectMs,
+  );
+  connection.events = {
+    onClose: () => clearTimeout(timer),
+    onFrame: (frame) => {
+      clearTimeout(timer);
+      if (frame.type !== 'hello') {
+        connection.destroy(new WireError('protocol', `${frame.type} instead of hello`));
+        return;
+      }
+      const problem = checkHello(context, frame.hello);
+      if (problem !== undefined) {
+        context.logRefusal(connection.remote, problem.message);
+        connection.send({ type: 'refused', code: problem.code, message: problem.message });
+        connection.events = undefined;
+        connection.end();
+        return;
+      }
+      connection.send({ type: 'hello', hello: helloFor(context, frame.hello.purpose, '') });
+      connection.trust(context.limits.frameBytes);
+      onOpen(frame.hello);
+    },
+  };
+}

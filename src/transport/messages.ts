@@ -1,0 +1,162 @@
+/**
+ * Raft messages as arrays: number of the type, from, to, term, then the fields of the type in the order below. Entries
+ * travel in the blob, as [kind, term, content] each; their indexes follow from `prevIndex`.
+ */
+import type { Configuration, Entry, Message, SnapshotMeta } from '../raft/types.js';
+import { pack, unpack } from './codec.js';
+import { bool, bytes, id, int, list, text, tuple } from './shapes.js';
+import { WireError } from './types.js';
+
+/** Position is the number on the wire: only ever append. */
+const TYPES = [
+  'preVote',
+  'vote',
+  'preVoteResponse',
+  'voteResponse',
+  'append',
+  'appendResponse',
+  'snapshot',
+  'timeoutNow',
+] as const satisfies readonly Message['type'][];
+const NUMBERS = new Map<string, number>(TYPES.map((type, number) => [type, number]));
+const KINDS = ['command', 'noop', 'configuration'] as const satisfies readonly Entry['kind'][];
+const NOTHING = Buffer.alloc(0);
+
+/** The head of a message. */
+export function encodeMessage(message: Message): unknown[] {
+  const number = NUMBERS.get(message.type)!;
+  return [number, message.from, message.to, message.term, ...fieldsOf(message)];
+}
+
+function fieldsOf(message: Message): unknown[] {
+  switch (message.type) {
+    case 'preVote':
+    case 'vote':
+      return [message.lastIndex, message.lastTerm, message.transfer === true];
+    case 'preVoteResponse':
+    case 'voteResponse':
+      return [message.granted];
+    case 'append':
+      return [message.prevIndex, message.prevTerm, message.commit, message.round];
+    case 'appendResponse':
+      return [message.success, message.index, message.hintTerm, message.round];
+    case 'snapshot':
+      return [packMeta(message.meta), message.round];
+    case 'timeoutNow':
+      return [];
+  }
+}
+
+/** The reverse of `encodeMessage` and `encodeEntries`. */
+export function decodeMessage(items: readonly unknown[], blob: Buffer): Message {
+  const type = TYPES[int(items[0])];
+  const envelope = { from: id(items[1]), to: id(items[2]), term: int(items[3]) };
+  const fields = items.slice(4);
+  if (type === undefined) throw new WireError('protocol', `unknown message ${String(items[0])}`);
+  if (blob.length > 0 && type !== 'append') {
+    throw new WireError('protocol', `a message of type ${type} with extra bytes`);
+  }
+  switch (type) {
+    case 'preVote':
+    case 'vote': {
+      const [lastIndex, lastTerm, transfer] = tuple(fields, 3);
+      const position = { lastIndex: int(lastIndex), lastTerm: int(lastTerm) };
+      return { type, ...envelope, ...position, ...(bool(transfer) ? { transfer: true } : {}) };
+    }
+    case 'preVoteResponse':
+    case 'voteResponse':
+      return { type, ...envelope, granted: bool(tuple(fields, 1)[0]) };
+    case 'append': {
+      const [prevIndex, prevTerm, commit, round] = tuple(fields, 4).map(int) as Four;
+      const entries = decodeEntries(blob, prevIndex, prevTerm, envelope.term);
+      return { type, ...envelope, prevIndex, prevTerm, entries, commit, round };
+    }
+    case 'appendResponse': {
+      const [success, ...numbers] = tuple(fields, 4);
+      const [index, hintTerm, round] = numbers.map(int) as Three;
+      return { type, ...envelope, success: bool(success), index, hintTerm, round };
+    }
+    case 'snapshot': {
+      const [meta, round] = tuple(fields, 2);
+      return { type, ...envelope, meta: unpackMeta(meta), round: int(round) };
+    }
+    case 'timeoutNow':
+      tuple(fields, 0);
+      return { type, ...envelope };
+  }
+}
+type Three = [number, number, number];
+type Four = [number, number, number, number];
+
+/** Entries encoded last: all followers that stand at the same place get the same bytes. */
+const recent: { first: Entry; last: Entry; count: number; blob: Buffer }[] = [];
+const RECENT_MAX = 4;
+
+/** The blob of a message: its entries, encoded once for all peers. */
+export function encodeEntries(message: Message): Buffer {
+  if (message.type !== 'append' || message.entries.length === 0) return NOTHING;
+  const { entries, prevIndex } = message;
+  const first = entries[0]!;
+  const last = entries.at(-1)!;
+  const count = entries.length;
+  // Entries of one log between the same two are the same entries.
+  const known = recent.find((one) => one.first === first && one.last === last);
+  if (known?.count === count) return known.blob;
+  const packed = entries.map((entry, i) => {
+    if (entry.index !== prevIndex + 1 + i) {
+      throw new RangeError(`entry ${entry.index} stands where ${prevIndex + 1 + i} belongs`);
+    }
+    return [KINDS.indexOf(entry.kind), entry.term, contentOf(entry)];
+  });
+  const blob = pack(packed);
+  recent.unshift({ first, last, count, blob });
+  recent.length = Math.min(recent.length, RECENT_MAX);
+  return blob;
+}
+
+function contentOf(entry: Entry): unknown {
+  if (entry.kind === 'command') return entry.data;
+  return entry.kind === 'noop' ? null : packConfiguration(entry.configuration);
+}
+
+function decodeEntries(blob: Buffer, prevIndex: number, prevTerm: number, term: number): Entry[] {
+  if (blob.length === 0) return [];
+  let before = prevTerm;
+  return list(unpack(blob)).map((packed, i) => {
+    const [number, entryTerm, content] = tuple(packed, 3);
+    const head = { index: prevIndex + 1 + i, term: int(entryTerm) };
+    if (head.term < before || head.term > term) {
+      throw new WireError('protocol', `entry ${head.index} of term ${head.term} after ${before}`);
+    }
+    before = head.term;
+    const kind = KINDS[int(number)];
+    if (kind === 'command') return { kind, ...head, data: bytes(content) };
+    if (kind === 'configuration') {
+      return { kind, ...head, configuration: unpackConfiguration(content) };
+    }
+    if (kind === 'noop' && content === null) return { kind, ...head };
+    throw new WireError('protocol', `entry ${head.index} of an unknown kind`);
+  });
+}
+
+const packConfiguration = (configuration: Configuration): unknown[] =>
+  configuration.members.map(({ id, name, address, voter }) => [id, name, address, voter]);
+
+function unpackConfiguration(value: unknown): Configuration {
+  const members = list(value).map((item) => {
+    const [member, name, address, voter] = tuple(item, 4);
+    return { id: id(member), name: text(name), address: text(address), voter: bool(voter) };
+  });
+  return { members };
+}
+
+const packMeta = ({ index, term, configuration }: SnapshotMeta): unknown[] => [
+  index,
+  term,
+  packConfiguration(configuration),
+];
+
+function unpackMeta(value: unknown): SnapshotMeta {
+  const [index, term, configuration] = tuple(value, 3);
+  return { index: int(index), term: int(term), configuration: unpackConfiguration(configuration) };
+}

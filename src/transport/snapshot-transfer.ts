@@ -1,0 +1,156 @@
+/**
+ * A state on its way to a follower, over a connection of its own so that no heartbeat waits behind it. One chunk is under
+ * way at a time: the receiver asks for the next one when it has stored the last. A broken connection is made again, and
+ * goes on where the receiver stopped, as long as each connection brings it further.
+ */
+import type { Message, NodeId } from '../raft/types.js';
+import type { Connection } from './connection.js';
+import type { Frame } from './frames.js';
+import { dial, type WireContext } from './handshake.js';
+import { type ChunkSink, type ChunkSource, WireError } from './types.js';
+
+const ATTEMPTS_WITHOUT_PROGRESS = 5;
+
+/** Sends a state. `done` is called once; the returned object can stop it. */
+export class SnapshotSender {
+  private readonly context: WireContext;
+  private readonly to: { readonly id: NodeId; readonly address: string };
+  private readonly message: Message;
+  private readonly source: ChunkSource;
+  private readonly done: (ok: boolean) => void;
+  private stopDialling: (() => void) | undefined;
+  private connection: Connection | undefined;
+  private retry: NodeJS.Timeout | undefined;
+  private attempts = 0;
+  private furthest = -1;
+  private ended = false;
+
+  constructor(
+    context: WireContext,
+    to: { readonly id: NodeId; readonly address: string },
+    job: { message: Message; source: ChunkSource; done: (ok: boolean) => void },
+  ) {
+    this.context = context;
+    this.to = to;
+    this.message = job.message;
+    this.source = job.source;
+    this.done = job.done;
+    this.connect();
+  }
+
+  /** A turn of the wire's timer. */
+  tick(): void {
+    if (this.connection === undefined) return;
+    if (this.connection.countSilence() > this.context.limits.silentTurns) {
+      this.connection.destroy(new Error('the peer does not answer'));
+    } else this.connection.send({ type: 'ping' });
+  }
+
+  stop(): void {
+    this.end(false);
+  }
+
+  private connect(): void {
+    const { id: target, address } = this.to;
+    this.stopDialling = dial(
+      this.context,
+      { address, purpose: 'snapshot', target },
+      (connection) => {
+        this.connection = connection;
+        connection.events = {
+          onFrame: (frame) => this.receive(connection, frame),
+          onClose: (error) => this.broken(error),
+        };
+        connection.send({ type: 'snapshotBegin', id: this.source.id, message: this.message });
+      },
+      (error) => this.broken(error),
+    );
+  }
+
+  private receive(connection: Connection, frame: Frame): void {
+    if (frame.type === 'snapshotEnd') this.end(frame.ok);
+    else if (frame.type !== 'snapshotNext') {
+      connection.destroy(new WireError('protocol', `${frame.type} from a receiver of a state`));
+    } else {
+      const { number } = frame;
+      if (number > this.furthest) {
+        this.furthest = number;
+        this.attempts = 0;
+      }
+      this.source.chunk(number).then(
+        (chunk) => connection.send({ type: 'snapshotChunk', number, ...chunk }),
+        (error: Error) => {
+          this.context.log('warn', `the state for node ${this.to.id} failed: ${error.message}`);
+          this.end(false);
+        },
+      );
+    }
+  }
+
+  private broken(error: Error | undefined): void {
+    this.connection = undefined;
+    if (this.ended) return;
+    this.attempts += 1;
+    if (this.attempts >= ATTEMPTS_WITHOUT_PROGRESS || error instanceof WireError) {
+      const why = error?.message ?? 'the connection was closed';
+      this.context.log('warn', `the state for node ${this.to.id} was not sent: ${why}`);
+      this.end(false);
+      return;
+    }
+    this.retry = setTimeout(() => this.connect(), this.context.limits.reconnectMaxMs);
+  }
+
+  private end(ok: boolean): void {
+    if (this.ended) return;
+    this.ended = true;
+    clearTimeout(this.retry);
+    this.stopDialling?.();
+    this.connection?.end();
+    this.source.close();
+    this.done(ok);
+  }
+}
+
+/** Receives a state on a connection that was accepted. */
+export function receiveSnapshot(context: WireContext, connection: Connection, from: NodeId): void {
+  let sink: ChunkSink | undefined;
+  let begun = false;
+  let busy = false;
+  const after = (work: Promise<Frame>) => {
+    busy = true;
+    work
+      .catch((error: Error): Frame => {
+        context.log('warn', `the state from node ${from} was refused: ${error.message}`);
+        return { type: 'snapshotEnd', ok: false };
+      })
+      .then((answer) => {
+        busy = false;
+        connection.send(answer);
+      });
+  };
+  const begin = async (message: Message, id: string): Promise<Frame> => {
+    sink = await context.handlers.snapshotSink(message, id);
+    if (sink === undefined) return { type: 'snapshotEnd', ok: false };
+    return { type: 'snapshotNext', number: sink.next };
+  };
+  const store = async (to: ChunkSink, number: number, data: Uint8Array, last: boolean) => {
+    await to.write(number, data, last);
+    const answer: Frame = last
+      ? { type: 'snapshotEnd', ok: true }
+      : { type: 'snapshotNext', number: number + 1 };
+    return answer;
+  };
+  connection.events = {
+    onClose: () => {},
+    onFrame: (frame) => {
+      if (frame.type === 'snapshotBegin' && !begun && frame.message.from === from) {
+        begun = true;
+        after(begin(frame.message, frame.id));
+      } else if (frame.type === 'snapshotChunk' && sink !== undefined && !busy) {
+        after(store(sink, frame.number, frame.data, frame.last));
+      } else {
+        connection.destroy(new WireError('protocol', `${frame.type} out of turn`));
+      }
+    },
+  };
+}

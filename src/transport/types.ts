@@ -1,0 +1,64 @@
+/** What the wire needs from its node, and what both say about it. */
+import type { Message, NodeId } from '../raft/types.js';
+
+/** Who this node is. `clusterId` is null until the node has joined or made a cluster. */
+export interface WireIdentity {
+  readonly nodeId: NodeId;
+  /** Random, made once with the data folder: a node whose disk was wiped comes back with another one. */
+  readonly incarnation: string;
+  readonly clusterId: string | null;
+  /** `host:port` where the others reach this node. */
+  readonly address: string;
+}
+
+/** The incarnation last seen of each node, kept by the node across restarts. */
+export interface IncarnationRecord {
+  get(id: NodeId): string | undefined;
+  set(id: NodeId, incarnation: string): void;
+}
+
+/** Numbered pieces of a state, for a follower; the same number always gives the same bytes. */
+export interface ChunkSource {
+  /** Names this stream: a receiver that has part of it already goes on where it stopped. */
+  readonly id: string;
+  chunk(number: number): Promise<{ readonly data: Uint8Array; readonly last: boolean }>;
+  close(): void;
+}
+
+/** Takes the pieces in order. */
+export interface ChunkSink {
+  /** The first piece it wants. */
+  readonly next: number;
+  /** Resolves when the piece is stored, for the last one when the state is switched in. Rejects when it is not valid. */
+  write(number: number, data: Uint8Array, last: boolean): Promise<void>;
+}
+
+export interface WireHandlers {
+  onMessage(message: Message): void;
+  /** A question of a member of this cluster. `reply` may be called once, or never. */
+  onRequest(from: NodeId, payload: Uint8Array, reply: (payload: Uint8Array) => void): void;
+  /** A question of a node that is in no cluster yet. */
+  onJoinRequest(payload: Uint8Array, reply: (payload: Uint8Array) => void): void;
+  onReachable(peer: NodeId): void;
+  onUnreachable(peer: NodeId): void;
+  /** The state to send for a snapshot message; undefined when there is none now. */
+  snapshotSource(to: NodeId, message: Message): ChunkSource | undefined;
+  /** Where an arriving state goes; undefined to refuse it. The same `id` may come again after a broken connection. */
+  snapshotSink(message: Message, id: string): Promise<ChunkSink | undefined>;
+}
+
+/** A line for the log of the node. */
+export type WireLog = (level: 'info' | 'warn', message: string) => void;
+
+/** Why a peer was refused. Codes are stable; the text is for people. */
+export type RefusalCode = 'version' | 'cluster' | 'target' | 'incarnation' | 'same_id' | 'protocol';
+
+/** A peer broke the protocol or was refused: the connection is closed. */
+export class WireError extends Error {
+  readonly code: RefusalCode;
+  constructor(code: RefusalCode, message: string) {
+    super(message);
+    this.name = 'WireError';
+    this.code = code;
+  }
+}

@@ -1,0 +1,323 @@
+/**
+ * The network between members (it has the shape of the node's WirePort). Each node keeps one connection to each other
+ * member for what it has to say; answers to questions come back on the connection of the question.
+ *
+ * Who may connect is decided by the security mode (`security.ts`) and the first frames (`handshake.ts`). Whether a sender
+ * is a member is not asked here: a server must take entries from a leader that its own configuration does not know yet
+ * (Raft thesis §4.1), and the core ignores who should not matter.
+ */
+import type { AddressInfo, Server } from 'node:net';
+import type { Message, NodeId } from '../raft/types.js';
+import { Connection } from './connection.js';
+import type { Hello } from './frames.js';
+import { accept, DEFAULT_LIMITS, dial, type WireContext, type WireLimits } from './handshake.js';
+import { Peer, type RequestDone } from './peer.js';
+import {
+  checkSecurity,
+  isLoopbackAddress,
+  type SocketMaker,
+  socketMaker,
+  type WireSecurity,
+} from './security.js';
+import { receiveSnapshot, SnapshotSender } from './snapshot-transfer.js';
+import {
+  type IncarnationRecord,
+  WireError,
+  type WireHandlers,
+  type WireIdentity,
+  type WireLog,
+} from './types.js';
+
+/** A refused node tries again every second; the log names each reason once in this time. */
+const REFUSAL_LOG_MS = 60_000;
+const REFUSALS_MAX = 100;
+
+export interface WireOptions {
+  /** Asked at each connection: the cluster id is learnt by joining. */
+  readonly identity: () => WireIdentity;
+  readonly incarnations: IncarnationRecord;
+  readonly security: WireSecurity;
+  readonly handlers: WireHandlers;
+  readonly log: WireLog;
+  readonly limits?: Partial<WireLimits>;
+  /** Injected chance in [0, 1), for the pauses between attempts. */
+  readonly random?: () => number;
+}
+
+export class Wire {
+  private readonly context: WireContext;
+  private security: WireSecurity;
+  private readonly sockets: SocketMaker;
+  private server: Server | undefined;
+  private readonly peers = new Map<NodeId, Peer>();
+  private members = new Map<NodeId, string>();
+  /** Where nodes that connected to us say they are: a leader may be unknown to our configuration. */
+  private readonly learnt = new Map<NodeId, string>();
+  private readonly accepted = new Set<Connection>();
+  private readonly sending = new Map<NodeId, SnapshotSender>();
+  /** Addresses that were refused for want of protection: said once each. */
+  private readonly unprotected = new Set<string>();
+  /** When a reason to refuse was last logged. */
+  private readonly refusals = new Map<string, number>();
+  private readonly timer: NodeJS.Timeout;
+  private closed = false;
+
+  constructor(options: WireOptions) {
+    this.security = options.security;
+    checkSecurity(this.security, []);
+    this.sockets = socketMaker(this.security);
+    this.context = {
+      identity: options.identity,
+      incarnations: options.incarnations,
+      handlers: options.handlers,
+      log: options.log,
+      logRefusal: (remote, problem) => this.logRefusal(remote, problem),
+      limits: { ...DEFAULT_LIMITS, ...options.limits },
+      sockets: () => this.sockets,
+      random: options.random ?? Math.random,
+    };
+    // The sockets are read first: after a stall their answers may be there already.
+    const turn = () => setImmediate(() => this.tick());
+    this.timer = setInterval(turn, this.context.limits.pingMs);
+  }
+
+  /**
+   * Listens for members. Resolves with the port (of interest for port 0). Rejects when the address is taken, or is not a
+   * loopback address although there is neither a shared key nor TLS.
+   */
+  async listen(host: string, port: number): Promise<number> {
+    checkSecurity(this.security, [host]);
+    const server = this.sockets.listen(
+      (socket) => this.welcome(new Connection(socket)),
+      (error) => this.logRefusal('a stranger', error.message),
+    );
+    this.server = server;
+    server.maxConnections = this.context.limits.connections;
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen({ host, port }, () => {
+        server.off('error', reject);
+        resolve();
+      });
+    });
+    return (server.address() as AddressInfo).port;
+  }
+
+  /** Takes new certificates or keys for connections from now on. The mode must stay. */
+  reload(security: WireSecurity): void {
+    if (security.mode !== this.security.mode) throw new Error('the mode of security cannot change');
+    checkSecurity(security, []);
+    this.security = security;
+    this.sockets.update(security, this.server);
+  }
+
+  setMembers(members: readonly { readonly id: NodeId; readonly address: string }[]): void {
+    const { nodeId } = this.context.identity();
+    const next = new Map(members.map(({ id, address }) => [id, address]));
+    next.delete(nodeId);
+    for (const [id, peer] of this.peers) {
+      const left = this.members.has(id) && !next.has(id);
+      const moved = next.has(id) && next.get(id) !== peer.address;
+      if (left || moved) this.drop(id);
+    }
+    this.members = next;
+    for (const id of next.keys()) this.peer(id);
+  }
+
+  /** Members this node has a connection to. */
+  reachable(): NodeId[] {
+    return [...this.peers.values()].filter((peer) => peer.connected).map((peer) => peer.id);
+  }
+
+  send(message: Message): void {
+    this.peer(message.to)?.send({ type: 'message', message });
+  }
+
+  request(to: NodeId, payload: Uint8Array, timeoutMs: number, done: RequestDone): void {
+    const peer = this.peer(to);
+    if (peer === undefined) setImmediate(done, undefined, 'unsent');
+    else peer.request(payload, timeoutMs, done);
+  }
+
+  /** Asks whoever listens at an address, as a node that is in no cluster yet. */
+  requestJoin(address: string, payload: Uint8Array, timeoutMs: number, done: RequestDone): void {
+    let open: Connection | undefined;
+    let finished = false;
+    const finish: RequestDone = (answer, fate) => {
+      if (finished) return;
+      finished = true;
+      clearTimeout(timer);
+      clearInterval(ping);
+      giveUp();
+      open?.destroy();
+      done(answer, fate);
+    };
+    const timer = setTimeout(() => finish(undefined), timeoutMs);
+    const ping = setInterval(() => open?.send({ type: 'ping' }), this.context.limits.pingMs);
+    const giveUp = dial(
+      this.context,
+      { address, purpose: 'join', target: '' },
+      (connection) => {
+        open = connection;
+        connection.events = {
+          onFrame: (frame) => finish(frame.type === 'reply' ? frame.payload : undefined),
+          onClose: () => finish(undefined),
+        };
+        connection.send({ type: 'request', id: 1, payload });
+      },
+      (error) => {
+        this.context.log('warn', `${address} cannot be asked to join: ${error.message}`);
+        finish(undefined, 'unsent');
+      },
+    );
+  }
+
+  sendSnapshot(to: NodeId, message: Message, done: (ok: boolean) => void): void {
+    this.sending.get(to)?.stop();
+    const address = this.members.get(to) ?? this.learnt.get(to);
+    const source =
+      address === undefined || this.closed
+        ? undefined
+        : this.context.handlers.snapshotSource(to, message);
+    if (address === undefined || source === undefined) {
+      setImmediate(done, false);
+      return;
+    }
+    const finish = (ok: boolean) => {
+      if (this.sending.get(to) === sender) this.sending.delete(to);
+      done(ok);
+    };
+    const job = { message, source, done: finish };
+    const sender = new SnapshotSender(this.context, { id: to, address }, job);
+    this.sending.set(to, sender);
+  }
+
+  /** Closes all connections; questions under way end without an answer. */
+  async close(): Promise<void> {
+    if (this.closed) return;
+    this.closed = true;
+    clearInterval(this.timer);
+    for (const sender of [...this.sending.values()]) sender.stop();
+    for (const id of [...this.peers.keys()]) this.drop(id);
+    const { server } = this;
+    if (server === undefined) return;
+    const ended = new Promise<void>((resolve) => server.close(() => resolve()));
+    for (const connection of this.accepted) connection.destroy();
+    await ended;
+  }
+
+  /** The outgoing side to a node, made when it is first needed. */
+  private peer(id: NodeId): Peer | undefined {
+    const known = this.peers.get(id);
+    if (known !== undefined) return known;
+    const address = this.members.get(id) ?? this.learnt.get(id);
+    if (address === undefined || this.closed) return undefined;
+    if (this.security.mode === 'plain' && !isLoopbackAddress(address)) {
+      if (this.unprotected.has(address)) return undefined;
+      this.unprotected.add(address);
+      const advice = 'give every member the same shared key, or TLS certificates';
+      this.context.log('warn', `node ${id} at ${address} is not dialled unprotected: ${advice}`);
+      return undefined;
+    }
+    const peer = new Peer(this.context, id, address);
+    this.peers.set(id, peer);
+    return peer;
+  }
+
+  private drop(id: NodeId): void {
+    this.peers.get(id)?.close();
+    this.peers.delete(id);
+    this.learnt.delete(id);
+  }
+
+  private tick(): void {
+    if (this.closed) return;
+    for (const peer of this.peers.values()) {
+      peer.tick();
+      // Of a node that is no member only the connection counts; nobody waits for it to come back.
+      if (!this.members.has(peer.id) && peer.failures > 2) this.drop(peer.id);
+    }
+    for (const sender of this.sending.values()) sender.tick();
+    for (const connection of this.accepted) {
+      // The other side sends the pings; here a little more patience, so that it is the one to decide.
+      if (connection.countSilence() > this.context.limits.silentTurns * 2) {
+        connection.destroy(new Error('nothing was heard'));
+      }
+    }
+  }
+
+  private logRefusal(remote: string, problem: string): void {
+    const now = Date.now();
+    if (now - (this.refusals.get(problem) ?? 0) < REFUSAL_LOG_MS) return;
+    if (this.refusals.size >= REFUSALS_MAX) this.refusals.clear();
+    this.refusals.set(problem, now);
+    this.context.log('warn', `a connection from ${remote} was refused: ${problem}`);
+  }
+
+  private welcome(connection: Connection): void {
+    this.accepted.add(connection);
+    connection.onGone = () => this.accepted.delete(connection);
+    accept(this.context, connection, (hello) => {
+      if (hello.purpose === 'join') this.serveJoin(connection);
+      else if (hello.purpose === 'snapshot') {
+        receiveSnapshot(this.context, connection, hello.nodeId);
+      } else this.serveMember(connection, hello);
+    });
+  }
+
+  private serveMember(connection: Connection, hello: Hello): void {
+    const { handlers, limits } = this.context;
+    const own = this.context.identity().nodeId;
+    if (!this.members.has(hello.nodeId)) this.learnt.set(hello.nodeId, hello.address);
+    let open = 0;
+    connection.events = {
+      onClose: () => {},
+      onFrame: (frame) => {
+        if (frame.type === 'message') {
+          const { from, to } = frame.message;
+          if (from === hello.nodeId && to === own) handlers.onMessage(frame.message);
+          else {
+            const what = `a message from ${from} to ${to}, sent by ${hello.nodeId}`;
+            connection.destroy(new WireError('protocol', what));
+          }
+        } else if (frame.type === 'request' && open < limits.requests) {
+          open += 1;
+          handlers.onRequest(
+            hello.nodeId,
+            frame.payload,
+            once(connection, frame.id, () => open--),
+          );
+        } else if (frame.type !== 'request') {
+          connection.destroy(new WireError('protocol', `${frame.type} from a member`));
+        }
+      },
+    };
+  }
+
+  private serveJoin(connection: Connection): void {
+    connection.events = {
+      onClose: () => {},
+      onFrame: (frame) => {
+        if (frame.type !== 'request' || frame.id !== 1) {
+          connection.destroy(new WireError('protocol', `${frame.type} from a joining node`));
+          return;
+        }
+        this.context.handlers.onJoinRequest(
+          frame.payload,
+          once(connection, 1, () => {}),
+        );
+      },
+    };
+  }
+}
+
+/** A reply that can be given once. */
+function once(connection: Connection, id: number, release: () => void) {
+  let given = false;
+  return (payload: Uint8Array): void => {
+    if (given) return;
+    given = true;
+    release();
+    connection.send({ type: 'reply', id, payload });
+  };
+}

@@ -1,0 +1,145 @@
+/** Wires of one process that talk over loopback sockets, with what they heard. */
+import { once } from 'node:events';
+import net from 'node:net';
+import type { WirePort } from '../../src/node/ports.js';
+import type { Message } from '../../src/raft/types.js';
+import type { WireLimits } from '../../src/transport/handshake.js';
+import type { WireSecurity } from '../../src/transport/security.js';
+import type { ChunkSink, ChunkSource, WireHandlers } from '../../src/transport/types.js';
+import { Wire } from '../../src/transport/wire.js';
+
+type Reply = (payload: Uint8Array) => void;
+
+/** Lets a test wait until something was heard. */
+export class Heard<T> {
+  readonly all: T[] = [];
+  private waiting: (() => void)[] = [];
+  push(item: T): void {
+    this.all.push(item);
+    for (const wake of this.waiting.splice(0)) wake();
+  }
+  /** Resolves with the first item that fits, once there is one. */
+  async one(fits: (item: T) => boolean = () => true): Promise<T> {
+    for (;;) {
+      const found = this.all.find(fits);
+      if (found !== undefined) return found;
+      await new Promise<void>((resolve) => this.waiting.push(resolve));
+    }
+  }
+  async count(count: number): Promise<T[]> {
+    while (this.all.length < count) {
+      await new Promise<void>((resolve) => this.waiting.push(resolve));
+    }
+    return this.all;
+  }
+}
+
+export class TestNode {
+  readonly messages = new Heard<Message>();
+  readonly reached = new Heard<string>();
+  readonly lost = new Heard<string>();
+  readonly log = new Heard<string>();
+  readonly incarnations = new Map<string, string>();
+  clusterId: string | null = 'cluster-1';
+  incarnation: string;
+  address = '';
+  onRequest: (from: string, payload: Uint8Array, reply: Reply) => void = () => {};
+  onJoin: (payload: Uint8Array, reply: Reply) => void = () => {};
+  source: () => ChunkSource | undefined = () => undefined;
+  sink: (id: string) => Promise<ChunkSink | undefined> = async () => undefined;
+  readonly wire: Wire;
+  readonly id: string;
+
+  constructor(id: string, options: { security?: WireSecurity; limits?: Partial<WireLimits> } = {}) {
+    this.id = id;
+    this.incarnation = `${id}-first`;
+    const handlers: WireHandlers = {
+      onMessage: (message) => this.messages.push(message),
+      onRequest: (from, payload, reply) => this.onRequest(from, payload, reply),
+      onJoinRequest: (payload, reply) => this.onJoin(payload, reply),
+      onReachable: (peer) => this.reached.push(peer),
+      onUnreachable: (peer) => this.lost.push(peer),
+      snapshotSource: () => this.source(),
+      snapshotSink: (_message, sinkId) => this.sink(sinkId),
+    };
+    this.wire = new Wire({
+      identity: () => ({
+        nodeId: this.id,
+        incarnation: this.incarnation,
+        clusterId: this.clusterId,
+        address: this.address,
+      }),
+      incarnations: this.incarnations as Pick<Map<string, string>, 'get'> & {
+        set(id: string, incarnation: string): void;
+      },
+      security: options.security ?? { mode: 'plain' },
+      handlers,
+      log: (_level, message) => this.log.push(message),
+      limits: { reconnectMinMs: 5, reconnectMaxMs: 20, pingMs: 50, ...options.limits },
+    });
+    // The wire must fit what the driver expects of it.
+    this.wire satisfies WirePort;
+  }
+
+  async listen(): Promise<this> {
+    this.address = `127.0.0.1:${await this.wire.listen('127.0.0.1', 0)}`;
+    return this;
+  }
+
+  heartbeat(to: TestNode, round = 1): Message {
+    const position = { prevIndex: 0, prevTerm: 0, entries: [], commit: 0 };
+    return { type: 'append', from: this.id, to: to.id, term: 1, ...position, round };
+  }
+}
+
+/** Makes every node know every other. */
+export function introduce(...nodes: TestNode[]): void {
+  for (const node of nodes) {
+    node.wire.setMembers(nodes.map(({ id, address }) => ({ id, address })));
+  }
+}
+
+/** A TCP relay that can record, hold and cut. */
+export class Relay {
+  readonly toServer: Buffer[] = [];
+  held = false;
+  private readonly sockets = new Set<net.Socket>();
+  private readonly server: net.Server;
+  private constructor(target: () => string) {
+    this.server = net.createServer((inner) => {
+      const [host, port] = target().split(':');
+      const outer = net.connect(Number(port), host);
+      for (const [from, to] of [
+        [inner, outer],
+        [outer, inner],
+      ] as const) {
+        this.sockets.add(from);
+        from.on('data', (bytes: Buffer) => {
+          if (from === inner) this.toServer.push(bytes);
+          if (!this.held) to.write(bytes);
+        });
+        from.on('error', () => to.destroy());
+        from.on('close', () => {
+          this.sockets.delete(from);
+          to.destroy();
+        });
+      }
+    });
+  }
+  static async start(target: () => string): Promise<Relay> {
+    const relay = new Relay(target);
+    relay.server.listen(0, '127.0.0.1');
+    await once(relay.server, 'listening');
+    return relay;
+  }
+  get address(): string {
+    return `127.0.0.1:${(this.server.address() as net.AddressInfo).port}`;
+  }
+  cut(): void {
+    for (const socket of this.sockets) socket.destroy();
+  }
+  close(): void {
+    this.server.close();
+    this.cut();
+  }
+}

@@ -1,0 +1,349 @@
+import { once } from 'node:events';
+import net from 'node:net';
+import { expect } from 'chai';
+import type { Entry, Message } from '../../src/raft/types.js';
+import { encodeFrame, type Frame, PROTOCOL_VERSION } from '../../src/transport/frames.js';
+import { introduce, Relay, TestNode } from './bench.js';
+
+const text = (bytes: Uint8Array | undefined) =>
+  bytes === undefined ? undefined : Buffer.from(bytes).toString();
+
+describe('wire', () => {
+  const nodes: TestNode[] = [];
+  const relays: Relay[] = [];
+  const start = async (id: string, options: ConstructorParameters<typeof TestNode>[1] = {}) => {
+    const node = new TestNode(id, options);
+    nodes.push(node);
+    return node.listen();
+  };
+  const relayTo = async (node: TestNode) => {
+    const relay = await Relay.start(() => node.address);
+    relays.push(relay);
+    return relay;
+  };
+  const ask = (from: TestNode, to: string, payload: string, timeoutMs = 2000) =>
+    new Promise<[string | undefined, string | undefined]>((resolve) => {
+      from.wire.request(to, Buffer.from(payload), timeoutMs, (answer, fate) =>
+        resolve([text(answer), fate]),
+      );
+    });
+  afterEach(async () => {
+    for (const relay of relays.splice(0)) relay.close();
+    for (const node of nodes.splice(0)) await node.wire.close();
+  });
+
+  it('carries messages between members, in order, and says who is reachable', async () => {
+    const [a, b] = [await start('a'), await start('b')];
+    introduce(a, b);
+    const rounds = Array.from({ length: 500 }, (_, i) => i);
+    await a.reached.one();
+    for (const round of rounds) a.wire.send(a.heartbeat(b, round));
+    b.wire.send({ type: 'voteResponse', from: 'b', to: 'a', term: 7, granted: true });
+    const heard = await b.messages.count(500);
+    expect(heard.map((message) => (message as { round: number }).round)).eql(rounds);
+    expect(await a.messages.one()).eql({
+      type: 'voteResponse',
+      from: 'b',
+      to: 'a',
+      term: 7,
+      granted: true,
+    });
+    expect(a.wire.reachable()).eql(['b']);
+  });
+
+  it('carries entries of every kind, and large ones', async () => {
+    const [a, b] = [await start('a'), await start('b')];
+    introduce(a, b);
+    const members = [{ id: 'a', name: 'A', address: '127.0.0.1:1', voter: false }];
+    const data = Buffer.alloc(3_000_000, 'x');
+    const entries: Entry[] = [
+      { kind: 'noop', index: 5, term: 2 },
+      { kind: 'command', index: 6, term: 2, data },
+      { kind: 'configuration', index: 7, term: 3, configuration: { members } },
+    ];
+    const message: Message = {
+      ...a.heartbeat(b),
+      term: 3,
+      prevIndex: 4,
+      prevTerm: 2,
+      entries,
+    } as Message;
+    a.wire.send(message);
+    const heard = (await b.messages.one()) as Message & { type: 'append' };
+    expect(heard.entries[0]).eql(entries[0]);
+    expect(heard.entries[2]).eql(entries[2]);
+    expect(data.equals((heard.entries[1] as unknown as { data: Buffer }).data)).equal(true);
+  });
+
+  it('answers each question once, to the one who asked', async () => {
+    const [a, b, c] = [await start('a'), await start('b'), await start('c')];
+    introduce(a, b, c);
+    b.onRequest = (from, payload, reply) => {
+      const answer = Buffer.from(`${from}:${text(payload)}`);
+      setImmediate(reply, answer);
+      setImmediate(reply, Buffer.from('again'));
+    };
+    const answers = await Promise.all([
+      ask(a, 'b', 'one'),
+      ask(a, 'b', 'two'),
+      ask(c, 'b', 'three'),
+    ]);
+    expect(answers).eql([
+      ['a:one', undefined],
+      ['a:two', undefined],
+      ['c:three', undefined],
+    ]);
+  });
+
+  it('tells a question that was not sent from one whose outcome is unknown', async () => {
+    const [a, b] = [await start('a'), await start('b')];
+    introduce(a, b);
+    expect(await ask(a, 'nobody', 'x')).eql([undefined, 'unsent']);
+    await a.reached.one();
+    // Heard, but never answered: nobody knows.
+    expect(await ask(a, 'b', 'x', 30)).eql([undefined, undefined]);
+    const heard = new Promise<void>((resolve) => {
+      b.onRequest = () => resolve();
+    });
+    const answer = ask(a, 'b', 'y', 60_000);
+    await heard;
+    await b.wire.close();
+    expect(await answer).eql([undefined, undefined]);
+    await a.lost.one();
+    expect(await ask(a, 'b', 'z', 60_000)).eql([undefined, 'unsent']);
+  });
+
+  it('connects again after the connection is lost', async () => {
+    const [a, b] = [await start('a'), await start('b')];
+    const relay = await relayTo(b);
+    a.wire.setMembers([{ id: 'b', address: relay.address }]);
+    await a.reached.one();
+    relay.cut();
+    await a.lost.one();
+    await a.reached.count(2);
+    a.wire.send(a.heartbeat(b, 9));
+    expect(await b.messages.one())
+      .property('round')
+      .equal(9);
+  });
+
+  it('gives up a connection that takes bytes but shows no life, and makes another', async () => {
+    const [a, b] = [await start('a'), await start('b')];
+    const relay = await relayTo(b);
+    a.wire.setMembers([{ id: 'b', address: relay.address }]);
+    await a.reached.one();
+    relay.held = true;
+    await a.lost.one();
+    relay.held = false;
+    await a.reached.count(2);
+  });
+
+  it('drops the oldest entries, not the votes, when a peer is slow, and says so', async () => {
+    const [a, b] = [
+      await start('a', { limits: { queueBytes: 200_000, pingMs: 5000 } }),
+      await start('b'),
+    ];
+    const relay = await relayTo(b);
+    a.wire.setMembers([{ id: 'b', address: relay.address }]);
+    await a.reached.one();
+    for (let round = 1; round <= 400; round++) {
+      const entry: Entry = { kind: 'command', index: 1, term: 1, data: Buffer.alloc(50_000) };
+      a.wire.send({ ...a.heartbeat(b, round), entries: [entry] } as Message);
+    }
+    a.wire.send({ type: 'timeoutNow', from: 'a', to: 'b', term: 1 });
+    expect(await a.lost.one()).equal('b');
+    await b.messages.one((message) => message.type === 'timeoutNow');
+    const rounds = b.messages.all.flatMap((message) => ('round' in message ? [message.round] : []));
+    expect(rounds.length).lessThan(400);
+    expect(rounds.at(-1)).equal(400);
+  });
+
+  it('refuses a node of another cluster', async () => {
+    const [a, b] = [await start('a'), await start('b')];
+    b.clusterId = 'cluster-2';
+    introduce(a, b);
+    expect(await b.log.one((line) => line.includes('refused'))).include('cluster "cluster-1"');
+    await a.log.one((line) => line.includes('cannot be reached'));
+    expect(a.reached.all).eql([]);
+  });
+
+  it('refuses a node that comes back with a wiped disk under its old id, and says why', async () => {
+    const [a, b] = [await start('a'), await start('b')];
+    introduce(a, b);
+    await b.reached.one();
+    await a.reached.one();
+    const { address } = a;
+    await a.wire.close();
+    const wiped = new TestNode('a');
+    nodes.push(wiped);
+    wiped.incarnation = 'a-second';
+    wiped.address = address;
+    wiped.wire.setMembers([{ id: 'b', address: b.address }]);
+    expect(await b.log.one((line) => line.includes('wiped'))).include('node a');
+    expect(await wiped.log.one((line) => line.includes('wiped'))).include('cannot be reached');
+    wiped.wire.send(wiped.heartbeat(b));
+    expect(b.messages.all).eql([]);
+  });
+
+  it('does not believe a wiped node that it dials itself', async () => {
+    const [a, b] = [await start('a'), await start('b')];
+    a.incarnations.set('b', 'b-before');
+    a.wire.setMembers([{ id: 'b', address: b.address }]);
+    expect(await a.log.one((line) => line.includes('wiped'))).include('b-first');
+    expect(a.reached.all).eql([]);
+  });
+
+  it('refuses to talk to a node that is not the one at the address, and to one with its own id', async () => {
+    const [a, b, c] = [await start('a'), await start('b'), await start('c')];
+    a.wire.setMembers([{ id: 'c', address: b.address }]);
+    expect(await a.log.one()).include('looks for node c; this is b');
+    const twin = await start('c');
+    twin.wire.setMembers([{ id: 'x', address: c.address }]);
+    await c.log.one((line) => line.includes('looks for node x'));
+    expect(a.reached.all).eql([]);
+  });
+
+  it('learns where a sender is that no configuration names', async () => {
+    const [a, b] = [await start('a'), await start('b')];
+    a.wire.setMembers([{ id: 'b', address: b.address }]);
+    a.wire.send(a.heartbeat(b));
+    await b.messages.one();
+    b.wire.send({ type: 'preVoteResponse', from: 'b', to: 'a', term: 1, granted: false });
+    expect(await a.messages.one())
+      .property('type')
+      .equal('preVoteResponse');
+  });
+
+  it('lets a node that is in no cluster only ask to join', async () => {
+    const [a, b] = [await start('a'), await start('b')];
+    b.clusterId = null;
+    a.onJoin = (payload, reply) => reply(Buffer.from(`welcome ${text(payload)}`));
+    const answer = await new Promise((resolve) =>
+      b.wire.requestJoin(a.address, Buffer.from('b'), 2000, (bytes) => resolve(text(bytes))),
+    );
+    expect(answer).equal('welcome b');
+    b.wire.setMembers([{ id: 'a', address: a.address }]);
+    expect(await b.log.one()).include('belongs to cluster ""');
+    const nowhere = await new Promise((resolve) =>
+      b.wire.requestJoin('127.0.0.1:1', Buffer.from('b'), 2000, (_bytes, fate) => resolve(fate)),
+    );
+    expect(nowhere).equal('unsent');
+  });
+
+  it('closes a member that speaks for another, and serves the rest on', async () => {
+    const [a, b] = [await start('a'), await start('b')];
+    introduce(a, b);
+    await a.reached.one();
+    a.wire.send({ ...a.heartbeat(b), from: 'c' } as Message);
+    await a.lost.one();
+    expect(b.messages.all).eql([]);
+    await a.reached.count(2);
+  });
+
+  it('drops a member that left, and takes one that moved', async () => {
+    const [a, b] = [await start('a'), await start('b')];
+    introduce(a, b);
+    await a.reached.one();
+    const relay = await relayTo(b);
+    a.wire.setMembers([{ id: 'b', address: relay.address }]);
+    await a.reached.count(2);
+    expect(relay.toServer.length).greaterThan(0);
+    a.wire.setMembers([]);
+    expect(a.wire.reachable()).eql([]);
+    expect(await ask(a, 'b', 'x')).eql([undefined, 'unsent']);
+  });
+
+  it('refuses to listen or dial beyond loopback without a key or TLS, and says how', async () => {
+    const node = new TestNode('a');
+    nodes.push(node);
+    const error = await node.wire.listen('0.0.0.0', 0).catch((e: Error) => e);
+    expect(error).instanceOf(Error).property('message').include('shared key');
+    node.wire.setMembers([{ id: 'b', address: '192.0.2.1:8300' }]);
+    node.wire.setMembers([{ id: 'b', address: '192.0.2.1:8300' }]);
+    expect(node.log.all).lengthOf(1);
+    expect(node.log.all[0]).include('shared key');
+    node.wire.setMembers([{ id: 'b', address: 'nonsense' }]);
+    node.wire.send({ ...node.heartbeat(node), to: 'b' } as Message);
+  });
+
+  describe('against a stranger', () => {
+    const hello = (over: object = {}): Buffer =>
+      Buffer.concat(
+        encodeFrame({
+          type: 'hello',
+          hello: {
+            version: PROTOCOL_VERSION,
+            clusterId: 'cluster-1',
+            nodeId: 'x',
+            incarnation: 'x-first',
+            address: '127.0.0.1:1',
+            purpose: 'messages',
+            target: 'a',
+            ...over,
+          },
+        }),
+      );
+    const message = (over: Partial<Frame> = {}): Buffer =>
+      Buffer.concat(
+        encodeFrame({
+          type: 'message',
+          message: { type: 'timeoutNow', from: 'x', to: 'a', term: 1 },
+          ...over,
+        } as Frame),
+      );
+    /** Writes bytes in pieces, and resolves when the other side has closed. */
+    const offend = async (node: TestNode, ...pieces: Buffer[]) => {
+      const [host, port] = node.address.split(':');
+      const socket = net.connect(Number(port), host);
+      socket.on('error', () => {});
+      socket.resume();
+      for (const piece of pieces) {
+        socket.write(piece);
+        await new Promise(setImmediate);
+      }
+      if (!socket.closed) await once(socket, 'close');
+    };
+    const giant = Buffer.from([0xff, 0xff, 0xff, 0xff, 0, 0, 0, 1]);
+
+    it('closes on garbage, giant lengths and frames out of turn, before and after hello', async () => {
+      const a = await start('a', { limits: { frameBytes: 100_000, connectMs: 300 } });
+      await offend(a, Buffer.from('GET / HTTP/1.1\r\n\r\n'));
+      await offend(a, giant);
+      await offend(a, message());
+      await offend(a, hello({ version: 99 }));
+      await offend(a, hello({ clusterId: 'other' }));
+      await offend(a, hello({ nodeId: 'a' }));
+      await offend(a, hello(), giant);
+      await offend(a, hello(), hello());
+      await offend(a, hello(), Buffer.from([0, 0, 0, 5, 0, 0, 0, 1, 0xc1]));
+      await offend(a, hello({ purpose: 'join', clusterId: '' }), message());
+      await offend(a, hello({ purpose: 'snapshot' }), message());
+      expect(a.messages.all).eql([]);
+    });
+
+    it('closes on a hello that does not come, or comes by half', async () => {
+      const a = await start('a', { limits: { connectMs: 30 } });
+      await offend(a);
+      await offend(a, hello().subarray(0, 20));
+    });
+
+    it('takes frames that arrive byte by byte', async () => {
+      const a = await start('a');
+      const [host, port] = a.address.split(':');
+      const socket = net.connect(Number(port), host);
+      for (const byte of hello()) {
+        socket.write(Buffer.from([byte]));
+        await new Promise(setImmediate);
+      }
+      await once(socket, 'data');
+      for (const byte of message()) {
+        socket.write(Buffer.from([byte]));
+        await new Promise(setImmediate);
+      }
+      expect(await a.messages.one())
+        .property('type')
+        .equal('timeoutNow');
+      socket.destroy();
+    });
+  });
+});
