@@ -2,9 +2,10 @@
 /** The command line: arguments, environment, signals and exit codes are dealt with here and nowhere else. */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Command, Option } from 'commander';
+import { CommandError, leave, restoreSnapshot, saveSnapshot, type Target } from './commands.js';
 import { type Config, ConfigError, envName, flagName, loadConfig } from './config.js';
 import { createLog } from './log.js';
-import { type Server, startServer } from './server.js';
+import type { Server } from './server.js';
 import { SETTINGS } from './settings.js';
 
 const EXIT = { ok: 0, fault: 1, usage: 2, killed: 130 } as const;
@@ -76,6 +77,8 @@ async function agent(config: Config): Promise<void> {
     }
   });
   try {
+    // the other commands do without the server's rooms, and start faster
+    const { startServer } = await import('./server.js');
     server = await startServer(config, log, fatal);
   } catch (error) {
     fatal(error);
@@ -100,4 +103,48 @@ withSettings(
   const hidden = acl.initialManagement === undefined ? {} : { initialManagement: 'hidden' };
   console.log(JSON.stringify({ ...config, acl: { ...acl, ...hidden } }, null, 2));
 });
+
+/** Adds what every command needs that talks to a running node. */
+function toNode(command: Command): Command {
+  return command
+    .option('--url <url>', 'API of a node', process.env['CONCLAVE_URL'] ?? 'http://127.0.0.1:8500')
+    .option('--token-file <file>', 'file with the token; without it CONCLAVE_TOKEN is used');
+}
+
+/** Runs such a command; a refusal is one line. */
+function asking<A extends unknown[]>(run: (target: Target, ...rest: A) => Promise<string>) {
+  return async (...parameters: unknown[]): Promise<void> => {
+    const command = parameters.at(-1) as Command;
+    const { url, tokenFile } = command.opts<{ url: string; tokenFile?: string }>();
+    try {
+      const token =
+        tokenFile === undefined
+          ? process.env['CONCLAVE_TOKEN']
+          : readFileSync(tokenFile, 'utf8').trim();
+      console.log(await run({ url, token }, ...(parameters.slice(0, -2) as A)));
+    } catch (error) {
+      const known = error instanceof CommandError || (error as NodeJS.ErrnoException).code;
+      if (!known) throw error;
+      console.error(`conclave: ${(error as Error).message}`);
+      process.exit(EXIT.fault);
+    }
+  };
+}
+
+const snapshot = program.command('snapshot').description('save or restore the whole state');
+toNode(snapshot.command('save <file>')).action(
+  asking(async (target, file: string) => {
+    const index = await saveSnapshot(target, file);
+    return `saved index ${index} to ${file}; it holds the secrets of all tokens`;
+  }),
+);
+toNode(snapshot.command('restore <file>')).action(
+  asking(async (target, file: string) => {
+    await restoreSnapshot(target, file);
+    return `restored ${file}`;
+  }),
+);
+toNode(program.command('leave').description('take the node at --url out of its cluster')).action(
+  asking(async (target) => `${await leave(target)} is no member any more; stop it`),
+);
 await program.parseAsync();

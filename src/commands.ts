@@ -1,0 +1,66 @@
+/** What the command line asks of a running node, over its API. */
+import { createReadStream, createWriteStream } from 'node:fs';
+import { open, rename, rm } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+
+/** A node's API and who asks. */
+export interface Target {
+  readonly url: string;
+  readonly token: string | undefined;
+}
+
+/** The node refused; its sentence is the message. */
+export class CommandError extends Error {}
+
+async function call(
+  { url, token }: Target,
+  method: string,
+  path: string,
+  init: RequestInit = {},
+): Promise<Response> {
+  const headers = token === undefined ? {} : { 'X-Consul-Token': token };
+  let answer: Response;
+  try {
+    answer = await fetch(new URL(path, url), { method, headers, ...init });
+  } catch (error) {
+    const cause = (error as Error).cause as Error | undefined;
+    throw new CommandError(`${url} does not answer: ${cause?.message ?? (error as Error).message}`);
+  }
+  if (!answer.ok) throw new CommandError(`${answer.status}: ${(await answer.text()).trim()}`);
+  return answer;
+}
+
+/** Saves a snapshot, whole or not at all. Gives the index it was taken at. */
+export async function saveSnapshot(target: Target, file: string): Promise<string> {
+  const answer = await call(target, 'GET', '/v1/snapshot');
+  const part = `${file}.part`;
+  try {
+    await pipeline(
+      Readable.fromWeb(answer.body as never),
+      createWriteStream(part, { mode: 0o600 }),
+    );
+    const written = await open(part, 'r');
+    await written.sync().finally(() => written.close());
+    await rename(part, file);
+  } catch (error) {
+    await rm(part, { force: true });
+    throw error;
+  }
+  return answer.headers.get('X-Consul-Index') ?? '';
+}
+
+/** Puts a snapshot in the place of the cluster's whole state. */
+export async function restoreSnapshot(target: Target, file: string): Promise<void> {
+  const body = Readable.toWeb(createReadStream(file)) as ReadableStream;
+  await call(target, 'PUT', '/v1/snapshot', { body, duplex: 'half' } as RequestInit);
+}
+
+/** Takes a node out of its cluster; it is then stopped by whoever started it. Gives its name. */
+export async function leave(target: Target): Promise<string> {
+  const answer = await call(target, 'GET', '/v1/agent/self');
+  const { Config } = (await answer.json()) as { Config: { NodeID: string; NodeName: string } };
+  const id = encodeURIComponent(Config.NodeID);
+  await call(target, 'DELETE', `/v1/operator/raft/peer?id=${id}`);
+  return Config.NodeName;
+}
