@@ -1,18 +1,14 @@
 /** What the routes of ACL objects share. */
 import { reject } from '../errors.js';
 import type { BootstrapReset } from '../service/bootstrap.js';
+import type { LoginParts } from '../service/login.js';
 import type { Write } from '../service/reading.js';
-import type { Service } from '../service/types.js';
 import type { ApiRequest } from './types.js';
 
 /** What the routes of ACL objects work on. */
-export interface AclParts {
-  readonly service: Service;
-  readonly datacenter: string;
+export interface AclParts extends LoginParts {
   readonly nodeName: string;
   readonly defaultPolicy: 'deny' | 'allow';
-  /** Milliseconds since the epoch: what new tokens are stamped with and old ones expire by. */
-  readonly nowMs: () => number;
   /** Where an operator allows another bootstrap. */
   readonly bootstrapReset?: BootstrapReset;
 }

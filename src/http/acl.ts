@@ -1,5 +1,6 @@
 /** The routes under /v1/acl, by object. */
 import type { AclParts } from './acl-common.js';
+import { loginRoutes, methodRoutes, ruleRoutes } from './acl-login.js';
 import { policyRoutes } from './acl-policies.js';
 import { roleRoutes } from './acl-roles.js';
 import { templateRoutes } from './acl-templates.js';
@@ -11,4 +12,7 @@ export const aclRoutes = (parts: AclParts): readonly Route[] => [
   ...roleRoutes(parts),
   ...templateRoutes(parts),
   ...tokenRoutes(parts),
+  ...methodRoutes(parts),
+  ...ruleRoutes(parts),
+  ...loginRoutes(parts),
 ];

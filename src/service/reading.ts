@@ -28,6 +28,21 @@ export const mayWrite = (service: Service, { caller, ns, timeoutMs }: Write): Pr
     authorizer.denial('acl', 'write', undefined, ns),
   );
 
+/**
+ * What `find` sees in this node's state or, if that is nothing, in the state after a barrier: a courtesy check must not
+ * miss what another node has just acknowledged.
+ */
+export async function settled<T>(
+  service: Service,
+  { timeoutMs }: Write,
+  find: (view: View) => T | undefined,
+): Promise<T | undefined> {
+  const present = find(service.view);
+  if (present !== undefined) return present;
+  await service.catchUp(timeoutMs);
+  return find(service.view);
+}
+
 /** An id of a path or parameter, lower-cased; throws 400 with the words clients match on. */
 export function mustBeUuid(id: string, what: string, words = 'UUID must be 36 characters'): string {
   if (isUuid(id)) return id.toLowerCase();

@@ -14,6 +14,8 @@ export const partsOf = (solo: Solo): AclParts => ({
   nodeName: 'solo',
   defaultPolicy: 'deny',
   nowMs: () => solo.nowMs,
+  methodTypes: new Map(),
+  logger: { warn: () => {} },
 });
 
 export async function serve(solo: Solo, more: readonly Route[] = []) {

@@ -1,0 +1,188 @@
+/** Use cases of auth methods. What a Config may hold is the business of the method's type. */
+import { isMethodName } from '../acl/names.js';
+import { ApiError, reject } from '../errors.js';
+import { formatDuration } from '../kinds/duration.js';
+import { compileExpression } from '../languages/bexpr.js';
+import { interpolate } from '../languages/hil.js';
+import { didYouMean } from '../languages/suggest.js';
+import { keys } from '../state/keys.js';
+import { keysBelow, stored } from '../state/lists.js';
+import type { AuthMethod, MethodDelete, MethodSet } from '../state/methods.js';
+import { DEFAULT_NAMESPACE } from '../state/namespaces.js';
+import type { View } from '../state/types.js';
+import { anyObject, type Decoded, duration, index, list, object, text } from './decode.js';
+import type { FilterOf } from './filters.js';
+import type { AuthMethodType } from './login/types.js';
+import {
+  listedNamespaces,
+  listPosition,
+  mayWrite,
+  mustRead,
+  readText,
+  settled,
+  type Write,
+} from './reading.js';
+import type { ReadUseCase, Service } from './types.js';
+
+export const METHOD_FIELDS = {
+  Name: text,
+  Type: text,
+  DisplayName: text,
+  Description: text,
+  MaxTokenTTL: duration,
+  TokenLocality: text,
+  NamespaceRules: list(object({ Selector: text, BindNamespace: text })),
+  Config: anyObject,
+  Namespace: text,
+  CreateIndex: index,
+  ModifyIndex: index,
+};
+export type MethodBody = Decoded<typeof METHOD_FIELDS>;
+/** Types of auth methods by name. */
+export type MethodTypes = ReadonlyMap<string, AuthMethodType>;
+
+const TTL_MIN = 60e9;
+const TTL_MAX = 100 * 365 * 24 * 3600e9;
+
+/** Creates or replaces an auth method; gives it as answered. `name`: of the path, if it has one. */
+export async function writeMethod(
+  service: Service,
+  write: Write,
+  types: MethodTypes,
+  name: string | undefined,
+  body: MethodBody,
+): Promise<string> {
+  const sent = body.Name ?? '';
+  if (name !== undefined && sent !== '' && sent !== name) {
+    reject('invalid', 'AuthMethod Name in URL and payload do not match', { pointer: '/Name' });
+  }
+  await mayWrite(service, write);
+  const wanted = mustBeName(name ?? sent);
+  const key = keys.method(write.ns, wanted);
+  const find = (view: View): AuthMethod | undefined => stored<AuthMethod>(view, key);
+  // only a method without a type needs to know what was there; apply decides the rest
+  const before = body.Type ? find(service.view) : await settled(service, write, find);
+  const type = typeOf(types, body, before);
+  const fields = commonFields(body);
+  const problem = await type.checkConfig(body.Config);
+  if (problem !== undefined) throw new ApiError(problem);
+  const rules = namespaceRules(body, type, write.ns);
+  const { MaxTokenTTL, ...rest } = fields;
+  const command: MethodSet = {
+    type: 'method.set',
+    v: 1,
+    ns: write.ns,
+    method: {
+      ...(MaxTokenTTL === undefined ? {} : { MaxTokenTTL }),
+      Name: wanted,
+      Type: type.name,
+      ...rest,
+      ...(rules.length > 0 ? { NamespaceRules: rules } : {}),
+      Config: body.Config ?? {},
+    },
+  };
+  return (await service.write(write.caller, command, write.timeoutMs))!;
+}
+
+function mustBeName(name: string): string {
+  const pointer = '/Name';
+  if (name === '') reject('invalid', 'Invalid Auth Method: no Name is set', { pointer });
+  if (isMethodName(name)) return name;
+  const why =
+    "Invalid Auth Method: invalid Name. Only alphanumeric characters, '-' and '_' are allowed, 1 to 128 of them";
+  return reject('invalid', why, { pointer });
+}
+
+/** The type of a method: as sent, or as it was. */
+function typeOf(
+  types: MethodTypes,
+  { Type = '' }: MethodBody,
+  before: AuthMethod | undefined,
+): AuthMethodType {
+  if (before !== undefined && Type !== '' && Type !== before.Type) {
+    const why = 'the Type field of an Auth Method is immutable';
+    reject('invalid', why, { pointer: '/Type' });
+  }
+  const known = [...types.keys()].sort();
+  const wanted = Type === '' ? (before?.Type ?? '') : Type;
+  const why = `Invalid Auth Method: Type should be one of: [${known.join(' ')}]${didYouMean(wanted, known)}`;
+  return types.get(wanted) ?? reject('invalid', why, { pointer: '/Type' });
+}
+
+/** What methods of all types have, in answer order; empty members left out. */
+function commonFields(body: MethodBody) {
+  const { MaxTokenTTL = 0, TokenLocality = '', DisplayName, Description } = body;
+  if (MaxTokenTTL !== 0 && (MaxTokenTTL < TTL_MIN || MaxTokenTTL > TTL_MAX)) {
+    const is = `MaxTokenTTL ${formatDuration(MaxTokenTTL)} cannot be`;
+    const why =
+      MaxTokenTTL < TTL_MIN ? `${is} less than 1m0s` : `${is} more than ${formatDuration(TTL_MAX)}`;
+    reject('invalid', why, { pointer: '/MaxTokenTTL' });
+  }
+  if (!['', 'local', 'global'].includes(TokenLocality)) {
+    const why = "Invalid Auth Method: TokenLocality should be one of 'local' or 'global'";
+    reject('invalid', why, { pointer: '/TokenLocality' });
+  }
+  return {
+    ...(MaxTokenTTL === 0 ? {} : { MaxTokenTTL: formatDuration(MaxTokenTTL) }),
+    ...(DisplayName ? { DisplayName } : {}),
+    ...(Description ? { Description } : {}),
+    ...(TokenLocality ? { TokenLocality } : {}),
+  };
+}
+
+type NamespaceRule = NonNullable<AuthMethod['NamespaceRules']>[number];
+
+/** Rules that tell in which namespace a login's token is made: the Config was accepted. */
+function namespaceRules(body: MethodBody, type: AuthMethodType, ns: string): NamespaceRule[] {
+  const rules = body.NamespaceRules ?? [];
+  if (rules.length > 0 && ns !== DEFAULT_NAMESPACE) {
+    const why =
+      'Invalid Auth Method: NamespaceRules are allowed only on a method of the namespace "default"';
+    reject('invalid', why, { pointer: '/NamespaceRules' });
+  }
+  const shape = type.shapeOf(body.Config);
+  const words = new Map(shape.variables.map((variable) => [variable, 'fake']));
+  return rules.map(({ Selector = '', BindNamespace = '' }, position) => {
+    const fail = (why: string, field: string): never =>
+      reject('invalid', `Invalid Auth Method: NamespaceRules[${position}]: ${why}`, {
+        pointer: `/NamespaceRules/${position}/${field}`,
+      });
+    const selector = Selector === '' ? undefined : compileExpression(Selector, shape.selectable);
+    if (selector?.ok === false)
+      fail(`Selector is invalid: ${selector.problem.message}`, 'Selector');
+    if (BindNamespace === '') fail('no BindNamespace is set', 'BindNamespace');
+    const name = interpolate(BindNamespace, words);
+    if (!name.ok) fail(`error interpreting template: ${name.problem.message}`, 'BindNamespace');
+    return { Selector, BindNamespace };
+  });
+}
+
+/** Deletes an auth method with its rules and tokens; `true` or `false`. */
+export async function deleteMethod(service: Service, write: Write, name: string): Promise<string> {
+  await mayWrite(service, write);
+  const command: MethodDelete = { type: 'method.delete', v: 1, ns: write.ns, name };
+  return (await service.write(write.caller, command, write.timeoutMs))!;
+}
+
+export const readMethod =
+  (ns: string, name: string): ReadUseCase<string | undefined> =>
+  ({ view, authorizer }) => {
+    mustRead(authorizer, ns);
+    return readText(view, keys.method(ns, name), 'method', ns);
+  };
+
+/** The auth methods of a namespace (`*`: of all), by name, without their Config: it may hold keys of others. */
+export const listMethods =
+  (ns: string, filter: FilterOf): ReadUseCase<readonly string[]> =>
+  ({ view, authorizer }) => {
+    const { shown, filtered } = listedNamespaces(view, authorizer, ns);
+    const matches = filter('method');
+    const value: string[] = [];
+    for (const each of shown) {
+      for (const key of keysBelow(view, 'method', each)) {
+        const { Config: _config, NamespaceRules: _rules, ...item } = stored<AuthMethod>(view, key)!;
+        if (matches(item)) value.push(JSON.stringify(item));
+      }
+    }
+    return { value, filtered, ...listPosition(view, 'method', ns, shown) };
+  };

@@ -1,0 +1,191 @@
+/** Use cases of config entries: apply, delete, get. Lists are in config-list.ts. */
+import type { Authorizer } from '../acl/types.js';
+import { ApiError, type refusal, reject } from '../errors.js';
+import { decodeEntry, isClusterWide, isKind, nameRefusal, unknownKind } from '../kinds/index.js';
+import {
+  NEVER_ALLOWED,
+  type Operation,
+  permissionsOf,
+  servicesToRead,
+} from '../kinds/permissions.js';
+import type { ConfigEntry, EntryId, Kind } from '../kinds/types.js';
+import type { ConfigDelete, ConfigSet } from '../state/config.js';
+import { keys } from '../state/keys.js';
+import { deletedIndex } from '../state/lists.js';
+import type { Command, View } from '../state/types.js';
+import { modifyIndexOf, type Write } from './reading.js';
+import type { ReadUseCase, Service } from './types.js';
+
+/** A write of config entries: who, where, until when, and under which condition. */
+export interface ConfigWrite extends Write {
+  /** ModifyIndex the entry must have; 0: there must be none; null: no condition. */
+  readonly cas: number | null;
+  readonly datacenter: string;
+}
+
+/** A kind as a path names it. Throws 400 for one that is not known. */
+export function kindOf(text: string): Kind {
+  return isKind(text) ? text : rejectWith(unknownKind(text));
+}
+
+/** The namespace an entry lives in: cluster-wide kinds belong to `default`, whatever the request names. */
+export const homeOf = (kind: Kind, ns: string): string => (isClusterWide(kind) ? 'default' : ns);
+
+/** Creates or replaces an entry from a body (parsed JSON); `true` or `false` as text. Throws ApiError. */
+export async function applyConfig(
+  service: Service,
+  write: ConfigWrite,
+  body: unknown,
+): Promise<string> {
+  const { caller, cas, datacenter, timeoutMs } = write;
+  const decoded = decodeEntry(body, { namespace: write.ns });
+  if (!decoded.ok) throw new ApiError(decoded.refusal);
+  const { entry } = decoded;
+  const { Kind: kind, Name: name } = entry;
+  const ns = homeOf(kind, write.ns);
+  await service.permit(caller, timeoutMs, (authorizer) =>
+    changeDenial(authorizer, service.view, { operation: 'apply', ns, kind, name, entry }),
+  );
+  const command: ConfigSet = {
+    type: 'config.set',
+    v: 1,
+    ns,
+    kind,
+    name,
+    entry: JSON.stringify(entry),
+    cas,
+    at: new Date().toISOString(),
+    datacenter,
+  };
+  return (await service.write(caller, command, timeoutMs))!;
+}
+
+/** Deletes an entry; `{}`, or with `cas` `true` or `false`. Throws ApiError. */
+export async function deleteConfig(
+  service: Service,
+  write: ConfigWrite,
+  { kind, name }: EntryId,
+): Promise<string> {
+  const { caller, cas, datacenter, timeoutMs } = write;
+  const ns = homeOf(kind, write.ns);
+  const why = nameRefusal(kind, name);
+  if (why !== undefined) throw new ApiError(why);
+  await service.permit(caller, timeoutMs, (authorizer) =>
+    changeDenial(authorizer, service.view, { operation: 'delete', ns, kind, name }),
+  );
+  const command: ConfigDelete = {
+    type: 'config.delete',
+    v: 1,
+    ns,
+    kind,
+    name,
+    cas,
+    at: new Date().toISOString(),
+    datacenter,
+  };
+  return (await service.write(caller, command, timeoutMs))!;
+}
+
+/** One entry: its text as it is stored. Throws ApiError 403. */
+export const readConfig =
+  (namespace: string, { kind, name }: EntryId): ReadUseCase<string | undefined> =>
+  ({ view, authorizer }) => {
+    const ns = homeOf(kind, namespace);
+    const why = denialOf(authorizer, 'get', { kind, name }, ns);
+    if (why !== undefined) reject('permission_denied', why);
+    const key = keys.config(ns, kind, name);
+    const text = view.get(key);
+    if (text === undefined) {
+      return { value: undefined, index: deletedIndex(view, 'config', ns, kind), keys: [key] };
+    }
+    const own = denialOf(authorizer, 'get', { kind, name: nameIn(text) }, ns);
+    if (own !== undefined) reject('permission_denied', own);
+    const value = shownTo(authorizer, kind, ns)(text);
+    return { value, index: modifyIndexOf(text), keys: [key] };
+  };
+
+/** The 403 text if the caller may not do this with an entry of that name. */
+export function denialOf(
+  authorizer: Authorizer,
+  operation: Operation,
+  { kind, name }: EntryId,
+  ns: string,
+): string | undefined {
+  const { resource, access, named } = permissionsOf(kind)[operation];
+  if (resource === 'none') return undefined;
+  if (resource === 'never') return NEVER_ALLOWED;
+  return authorizer.denial(resource, access, named ? name : undefined, ns);
+}
+
+/** The gate's question for commands of config entries: asked on the leader before it proposes. */
+export function configCheck(
+  authorizer: Authorizer,
+  command: Command,
+  view: View,
+): string | undefined {
+  const { ns, kind, name } = command as ConfigSet | ConfigDelete;
+  if (command.type === 'config.delete') {
+    return changeDenial(authorizer, view, { operation: 'delete', ns, kind, name });
+  }
+  const entry = JSON.parse((command as ConfigSet).entry) as ConfigEntry;
+  return changeDenial(authorizer, view, { operation: 'apply', ns, kind, name, entry });
+}
+
+/**
+ * The 403 text if the caller may not change an entry. Names count in any letter case but rules name services exactly, so the
+ * right to the entry that would be replaced is asked for under its own spelling too.
+ */
+function changeDenial(
+  authorizer: Authorizer,
+  view: View,
+  change: EntryId & { operation: 'apply' | 'delete'; ns: string; entry?: ConfigEntry },
+): string | undefined {
+  const { operation, kind, name, ns, entry } = change;
+  const own = denialOf(authorizer, operation, change, ns);
+  if (own !== undefined) return own;
+  const text = permissionsOf(kind)[operation].named
+    ? view.get(keys.config(ns, kind, name))
+    : undefined;
+  const stored = text === undefined ? name : nameIn(text);
+  if (stored !== name) {
+    const why = denialOf(authorizer, operation, { kind, name: stored }, ns);
+    if (why !== undefined) return why;
+  }
+  for (const service of entry === undefined ? [] : servicesToRead(entry)) {
+    const why = authorizer.denial('service', 'read', service, ns);
+    if (why !== undefined) return why;
+  }
+  return undefined;
+}
+
+/** The Name of a stored entry: entries begin with Kind and Name, so nothing else has to be parsed. */
+export function nameIn(text: string): string {
+  const start = text.indexOf(MARK) + MARK.length;
+  let end = text.indexOf('"', start);
+  while (isEscaped(text, end)) end = text.indexOf('"', end + 1);
+  const raw = text.slice(start, end);
+  return raw.includes('\\') ? (JSON.parse(`"${raw}"`) as string) : raw;
+}
+const MARK = ',"Name":"';
+
+/** Whether the quote at `end` is preceded by an odd number of backslashes. */
+function isEscaped(text: string, end: number): boolean {
+  let count = 0;
+  while (text[end - 1 - count] === '\\') count += 1;
+  return count % 2 === 1;
+}
+
+/** Prepares entries of a kind for a caller: the private key of a certificate is for those who may replace it. */
+export function shownTo(authorizer: Authorizer, kind: Kind, ns: string): (text: string) => string {
+  if (kind !== 'inline-certificate' || authorizer.allowed('mesh', 'write', undefined, ns)) {
+    return (text) => text;
+  }
+  return (text) => {
+    const entry = JSON.parse(text) as ConfigEntry;
+    return JSON.stringify({ ...entry, PrivateKey: '<hidden>' });
+  };
+}
+
+const rejectWith = (why: ReturnType<typeof refusal>): never => {
+  throw new ApiError(why);
+};

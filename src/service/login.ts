@@ -1,0 +1,156 @@
+/** Login and logout. Why a login was refused is told to the log alone. */
+import { randomUUID } from 'node:crypto';
+import { bind, type Identity, type IdentityShape } from '../acl/binding.js';
+import { isNamespaceName } from '../acl/names.js';
+import { reject } from '../errors.js';
+import { parseDuration } from '../kinds/duration.js';
+import { BudgetError, compileExpression, EVALUATION_BUDGET } from '../languages/bexpr.js';
+import { interpolate } from '../languages/hil.js';
+import { keys } from '../state/keys.js';
+import { lastPart, stored } from '../state/lists.js';
+import type { AuthMethod } from '../state/methods.js';
+import type { BindingRule } from '../state/rules.js';
+import type { TokenLogin, TokenLogout } from '../state/token-commands.js';
+import { keyOf, type View } from '../state/types.js';
+import type { MethodTypes } from './auth-methods.js';
+import { type Decoded, text, textMap } from './decode.js';
+import type { LoginLogger } from './login/types.js';
+import { timeOf } from './times.js';
+import { shown } from './tokens.js';
+import type { Caller, Service } from './types.js';
+
+export const LOGIN_FIELDS = { AuthMethod: text, BearerToken: text, Meta: textMap, Namespace: text };
+export type LoginBody = Decoded<typeof LOGIN_FIELDS>;
+
+export interface LoginParts {
+  readonly service: Service;
+  readonly methodTypes: MethodTypes;
+  readonly datacenter: string;
+  /** Milliseconds since the epoch: what new tokens are stamped with and old ones expire by. */
+  readonly nowMs: () => number;
+  readonly logger: LoginLogger;
+}
+
+/** Verifies a bearer token and makes a token of all that the method's rules bind; gives it as answered. */
+export async function login(
+  parts: LoginParts,
+  { ns, timeoutMs }: { readonly ns: string; readonly timeoutMs: number },
+  body: LoginBody,
+): Promise<string> {
+  const { service, methodTypes, nowMs } = parts;
+  await service.catchUp(timeoutMs);
+  const name = body.AuthMethod ?? '';
+  const method = stored<AuthMethod>(service.view, keys.method(ns, name));
+  if (method === undefined) {
+    reject('acl_not_found', `ACL not found: auth method ${JSON.stringify(name)} not found`);
+  }
+  const type = methodTypes.get(method.Type)!;
+  const verdict = await type.validate(method.Config, body.BearerToken ?? '', nowMs());
+  if (!verdict.ok) return refuse(parts, method, verdict.reason);
+  const shape = type.shapeOf(method.Config);
+  const tokenNs = namespaceOfToken(method, verdict.identity, shape);
+  if (tokenNs === undefined) return refuse(parts, method, 'NamespaceRules name no namespace');
+  const outcome = bind({
+    rules: rulesOf(service.view, method),
+    identity: verdict.identity,
+    shape,
+    datacenter: parts.datacenter,
+    ...lookups(service.view, tokenNs),
+  });
+  if (!outcome.ok) return refuse(parts, method, outcome.reason);
+  const { Policies = [], Roles = [], ...grants } = outcome.bound;
+  if (grants.NodeIdentities !== undefined && tokenNs !== 'default') {
+    return refuse(parts, method, `node identities are not allowed in namespace ${tokenNs}`);
+  }
+  const at = nowMs();
+  const life = method.MaxTokenTTL === undefined ? undefined : millisecondsOf(method.MaxTokenTTL);
+  const command: TokenLogin = {
+    type: 'token.login',
+    v: 1,
+    ns: tokenNs,
+    accessor: randomUUID(),
+    secret: randomUUID(),
+    createTime: timeOf(at),
+    method: { ns, name: method.Name, modifyIndex: method.ModifyIndex },
+    token: {
+      Description: descriptionOf(body.Meta ?? {}),
+      Policies,
+      Roles,
+      ...grants,
+      Local: method.TokenLocality !== 'global',
+    },
+    ...(life === undefined ? {} : { expirationTime: timeOf(at + life) }),
+  };
+  return shown(service, await service.write({ tokenKey: null }, command, timeoutMs));
+}
+
+function refuse({ logger }: LoginParts, method: AuthMethod, reason: string): never {
+  logger.warn({ method: method.Name, namespace: method.Namespace, reason }, 'login refused');
+  return reject('permission_denied', 'Permission denied');
+}
+
+const millisecondsOf = (text: string): number => {
+  const parsed = parseDuration(text);
+  return parsed.ok ? Math.floor(parsed.nanoseconds / 1e6) : 0;
+};
+
+function descriptionOf(meta: { readonly [name: string]: string }): string {
+  const names = Object.keys(meta).sort();
+  if (names.length === 0) return 'token created via login';
+  // JSON text part by part: an object would reorder number-like names and trip over __proto__
+  const members = names.map((name) => `${JSON.stringify(name)}:${JSON.stringify(meta[name])}`);
+  return `token created via login: {${members.join(',')}}`;
+}
+
+function rulesOf(view: View, { Namespace, Name }: AuthMethod): BindingRule[] {
+  const prefix = keyOf('rule-by-method', Namespace, Name.toLowerCase(), '');
+  return [...view.keys(prefix)].map(
+    (key) => stored<BindingRule>(view, keys.rule(Namespace, lastPart(key)))!,
+  );
+}
+
+/** Roles and policies by name, in the namespace where the token will live. */
+function lookups(view: View, ns: string) {
+  const find = (id: string | undefined, key: (id: string) => string) =>
+    id === undefined ? undefined : stored<{ ID: string; Name: string }>(view, key(id));
+  return {
+    roleByName: (name: string) =>
+      find(view.get(keys.roleName(ns, name)), (id) => keys.role(ns, id)),
+    policyByName: (name: string) =>
+      find(view.get(keys.policyName(ns, name)), (id) => keys.policy(ns, id)),
+  };
+}
+
+/** Where the token is made: by the first matching rule of the method, else with the method; undefined: nowhere. */
+function namespaceOfToken(
+  { NamespaceRules = [], Namespace }: AuthMethod,
+  identity: Identity,
+  shape: IdentityShape,
+): string | undefined {
+  const rule = NamespaceRules.find(({ Selector }) => isSelected(Selector, identity, shape));
+  if (rule === undefined) return Namespace;
+  const name = interpolate(rule.BindNamespace, identity.variables);
+  return name.ok && isNamespaceName(name.value) ? name.value : undefined;
+}
+
+function isSelected(selector: string, identity: Identity, shape: IdentityShape): boolean {
+  if (selector === '') return true;
+  const compiled = compileExpression(selector, shape.selectable);
+  if (!compiled.ok) return false;
+  try {
+    return compiled.evaluate(identity.selectable, { left: EVALUATION_BUDGET });
+  } catch (error) {
+    if (error instanceof BudgetError) return false;
+    throw error;
+  }
+}
+
+/** Deletes the token of the request, which a login made. */
+export async function logout(
+  service: Service,
+  { caller, timeoutMs }: { readonly caller: Caller; readonly timeoutMs: number },
+): Promise<string> {
+  if (caller.tokenKey === null) reject('unauthenticated', 'Supplied token does not exist');
+  const command: TokenLogout = { type: 'token.logout', v: 1, secretKey: caller.tokenKey };
+  return (await service.write(caller, command, timeoutMs))!;
+}
