@@ -1,0 +1,94 @@
+/** Routes of config entries. */
+import { reject } from '../errors.js';
+import {
+  applyConfig,
+  type ConfigWrite,
+  deleteConfig,
+  kindOf,
+  readConfig,
+} from '../service/config.js';
+import { listConfig, listPieces } from '../service/config-list.js';
+import type { Service } from '../service/types.js';
+import { escapeHtml } from './json.js';
+import { parseIndex } from './parameters.js';
+import type { ApiRequest, Route } from './types.js';
+
+/** Lists of more entries are written in pieces: nobody needs them as one text. */
+const STREAMED_FROM = 1_000;
+
+export interface ConfigRouteOptions {
+  readonly service: Service;
+  readonly datacenter: string;
+}
+
+export function configRoutes({ service, datacenter }: ConfigRouteOptions): readonly Route[] {
+  const writeOf = (request: ApiRequest): ConfigWrite => ({
+    caller: request.caller,
+    ns: request.namespace(),
+    timeoutMs: request.timeoutMs,
+    cas: casOf(request),
+    datacenter,
+  });
+  const list = (request: ApiRequest): Promise<void> => answerList(service, request);
+  return [
+    {
+      path: '/v1/config',
+      PUT: async (request) => {
+        const body = await request.bodyValue('Request decoding failed');
+        request.answerJson(await applyConfig(service, writeOf(request), body));
+      },
+    },
+    {
+      path: '/v1/config/:kind/:name',
+      GET: async (request) => {
+        const id = { kind: kindOf(request.param('kind')), name: request.param('name') };
+        const useCase = readConfig(request.namespace(), id);
+        const outcome = await service.read(request.caller, request.readOptions(), useCase);
+        const { kind, name } = id;
+        const missing = `Config entry not found for ${JSON.stringify(kind)} / ${JSON.stringify(name)}`;
+        request.answerRead(outcome, missing);
+      },
+      DELETE: async (request) => {
+        const id = { kind: kindOf(request.param('kind')), name: request.param('name') };
+        request.answerJson(await deleteConfig(service, writeOf(request), id));
+      },
+    },
+    {
+      path: '/v1/config/:kind',
+      GET: list,
+      DELETE: () => reject('not_found', 'Must provide both a kind and name to delete'),
+    },
+  ];
+}
+
+/** The condition of a write; null when there is none. Throws 400 with the words clients know. */
+function casOf(request: ApiRequest): number | null {
+  const text = request.query('cas');
+  if (text === undefined) return null;
+  const cas = parseIndex(text);
+  if (cas !== undefined) return cas;
+  const why = /^\d+$/.test(text) ? 'value out of range' : 'invalid syntax';
+  return reject(
+    'invalid',
+    `Invalid cas: strconv.ParseUint: parsing ${JSON.stringify(text.slice(0, 64))}: ${why}`,
+    { hint: 'cas is the ModifyIndex that the entry must have, 0 for an entry that must not exist' },
+  );
+}
+
+async function answerList(service: Service, request: ApiRequest): Promise<void> {
+  const named = request.param('kind');
+  const query = {
+    ns: request.namespace(),
+    kind: named === '' ? undefined : kindOf(named),
+    filter: request.query('filter'),
+  };
+  const outcome = await listConfig(service, request.caller, request.readOptions(), query);
+  if (outcome.value.length < STREAMED_FROM || request.flag('pretty')) {
+    return request.answerList(outcome);
+  }
+  await request.answerStream(escaped(listPieces(outcome.value)), { outcome });
+}
+
+function* escaped(pieces: Iterable<string>): Iterable<string> {
+  for (const piece of pieces) yield escapeHtml(piece);
+}
