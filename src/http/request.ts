@@ -29,6 +29,8 @@ const WAIT_MAX_MS = 600_000;
 /** Up to 1/16 of the wait is added by chance, so that watchers that came together do not leave together. */
 const JITTER = 1 / 16;
 const NEVER = new AbortController().signal;
+/** What may have passed in a second. */
+const RETRY: ReadonlySet<string> = new Set(['too_many', 'no_leader', 'unavailable']);
 const conflicting = (other: string): string =>
   `Cannot specify ?${other} with ?consistent, conflicting semantics.`;
 
@@ -41,10 +43,11 @@ export interface Shared {
   readonly held: HeldCalls;
 }
 
-/** Counts blocking queries that are held, by client and in all. */
+/** The blocking queries that are held: counted by client and in all, and let go when the server stops. */
 export class HeldCalls {
   private readonly byClient = new Map<string, number>();
-  private total = 0;
+  private readonly held = new Set<AbortController>();
+  private released = false;
   private readonly perClientMax: number;
   private readonly totalMax: number;
   constructor(perClientMax: number, totalMax: number) {
@@ -52,24 +55,30 @@ export class HeldCalls {
     this.totalMax = totalMax;
   }
   get count(): number {
-    return this.total;
+    return this.held.size;
   }
   /** Counts one more; throws 429. Each must be left again. */
-  enter(client: string): void {
+  enter(client: string, abort: AbortController): void {
     const own = this.byClient.get(client) ?? 0;
-    if (own >= this.perClientMax || this.total >= this.totalMax)
+    if (own >= this.perClientMax || this.held.size >= this.totalMax)
       reject(
         'too_many',
         `Too many blocking queries are held ${own >= this.perClientMax ? 'for this client' : 'by this server'}; try again in a second`,
       );
     this.byClient.set(client, own + 1);
-    this.total++;
+    this.held.add(abort);
+    if (this.released) abort.abort();
   }
-  leave(client: string): void {
+  leave(client: string, abort: AbortController): void {
     const own = this.byClient.get(client)!;
     if (own === 1) this.byClient.delete(client);
     else this.byClient.set(client, own - 1);
-    this.total--;
+    this.held.delete(abort);
+  }
+  /** Answers all held calls with what they would show now; from here on none is held. */
+  releaseAll(): void {
+    this.released = true;
+    for (const abort of [...this.held]) abort.abort();
   }
 }
 
@@ -108,13 +117,17 @@ export class HttpRequest implements ApiRequest {
   }
 
   get signal(): AbortSignal {
-    if (this.res.destroyed) return AbortSignal.abort();
+    return this.aborter().signal;
+  }
+
+  private aborter(): AbortController {
     if (this.abort === undefined) {
       const abort = new AbortController();
       this.abort = abort;
-      this.res.once('close', () => abort.abort());
+      if (this.res.destroyed) abort.abort();
+      else this.res.once('close', () => abort.abort());
     }
-    return this.abort.signal;
+    return this.abort;
   }
 
   // ---- parameters ----
@@ -211,8 +224,9 @@ export class HttpRequest implements ApiRequest {
   private hold(): void {
     const { held } = this.shared;
     const client = this.incoming.socket.remoteAddress ?? '';
-    held.enter(client);
-    this.res.once('close', () => held.leave(client));
+    const abort = this.aborter();
+    held.enter(client, abort);
+    this.res.once('close', () => held.leave(client, abort));
   }
 
   private header(name: 'token' | 'namespace' | 'partition'): string | undefined {
@@ -331,7 +345,7 @@ export class HttpRequest implements ApiRequest {
     const { type, body } = refusalBody(this.incoming, why);
     const headers = this.headersOf(type);
     if (outcome) addQueryHeaders(headers, this.shared.names, outcome);
-    if (why.code === 'too_many') headers.push('Retry-After', '1');
+    if (RETRY.has(why.code)) headers.push('Retry-After', '1');
     // an unread body would have to be read to the end before the connection could be used again
     if (why.code === 'too_large') headers.push('Connection', 'close');
     this.finish(ERROR_STATUS[why.code], headers, body);

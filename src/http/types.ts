@@ -32,7 +32,7 @@ export interface ApiRequest {
   readonly secret: string | null;
   /** Milliseconds a write or a barrier may take. */
   readonly timeoutMs: number;
-  /** Aborted when the client goes away. */
+  /** Aborted when the client goes away, and for held calls when the server stops. */
   readonly signal: AbortSignal;
   /** The request itself, for bodies that are not JSON. */
   readonly incoming: IncomingMessage;

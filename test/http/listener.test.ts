@@ -13,7 +13,9 @@ describe('http: the listener', () => {
       GET: async (request) => {
         const { signal } = request.readOptions();
         held.push(request);
-        await once(signal!, 'abort');
+        if (!signal!.aborted) await once(signal!, 'abort');
+        if (!request.incoming.socket.destroyed && held.includes(request))
+          request.answerValue('let go');
       },
     },
   ];
@@ -87,6 +89,17 @@ describe('http: the listener', () => {
     answerHeld();
     expect((await ask).text).to.equal('"released"');
     await closed;
+  });
+
+  it('answers held calls when the server stops, and holds no more', async () => {
+    const front = await startFront(routes);
+    const ask = front.ask('/v1/held?index=1');
+    await until(() => held.length === 1);
+    front.app.held.releaseAll();
+    expect((await ask).text).to.equal('"let go"');
+    expect((await front.ask('/v1/held?index=1')).text).to.equal('"let go"');
+    held.length = 0;
+    await front.close();
   });
 
   it('cuts what is left at the end of its grace', async () => {
