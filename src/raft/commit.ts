@@ -1,5 +1,6 @@
 /** When an entry counts as committed, and what follows from it. */
 import { invariant } from './assert.js';
+import { applyConfiguration } from './membership.js';
 import { quorumValue } from './quorum.js';
 import { voterValues } from './reads.js';
 import type { LeaderState, Raft } from './state.js';
@@ -14,8 +15,9 @@ export function commitTo(raft: Raft, index: Index): void {
   });
   raft.commit = index;
   raft.out.commit = index;
-  raft.configurations.settle(index);
+  const settled = raft.configurations.settle(index);
   if (raft.state.role === 'leader') forgetUncommitted(raft.state, index);
+  else if (settled) applyConfiguration(raft);
 }
 
 /**

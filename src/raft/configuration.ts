@@ -38,6 +38,21 @@ export class Configurations {
     return this.voters.includes(id);
   }
 
+  /** Whether the server decides alone. */
+  isLoneVoter(id: NodeId): boolean {
+    return this.voters.length === 1 && this.voters[0] === id;
+  }
+
+  /**
+   * Whether the server may start elections: as long as it is a voter in the last committed configuration or a later one.
+   * One that has appended its own removal may be the only server with a log good enough to lead (§4.2.2).
+   */
+  mayCampaign(id: NodeId): boolean {
+    return this.#placed.some(({ configuration: { members } }) =>
+      members.some((member) => member.id === id && member.voter),
+    );
+  }
+
   append(index: Index, configuration: Configuration): void {
     this.#placed.push({ index, configuration });
     this.#changed();
@@ -56,9 +71,17 @@ export class Configurations {
     this.#changed();
   }
 
-  /** What is committed stays: only the last committed configuration is needed to fall back to. */
-  settle(commit: Index): void {
-    while (this.#placed.length > 1 && this.#placed[1]!.index <= commit) this.#placed.shift();
+  /**
+   * What is committed stays: only the last committed configuration is needed to fall back to. True when an older one was
+   * forgotten.
+   */
+  settle(commit: Index): boolean {
+    let settled = false;
+    while (this.#placed.length > 1 && this.#placed[1]!.index <= commit) {
+      this.#placed.shift();
+      settled = true;
+    }
+    return settled;
   }
 
   #changed(): void {

@@ -13,13 +13,16 @@ import {
   storeHardState,
 } from './state.js';
 
-/** A tick without leadership. Only voters campaign: a learner, or a server of no configuration, waits to be told. */
+/**
+ * A tick without leadership. A learner, or a server of no configuration, waits to be told. One that campaigns without
+ * being a voter in its latest configuration does not count its own vote (§4.2.2).
+ */
 export function tickElection(raft: Raft): void {
   raft.leaderElapsed++;
   raft.electionElapsed++;
   if (raft.state.role === 'learner' || raft.electionElapsed < raft.electionTimeout) return;
   // A lone voter has nobody to ask.
-  if (raft.configurations.voters.length === 1) startElection(raft, false);
+  if (raft.configurations.isLoneVoter(raft.id)) startElection(raft, false);
   else startPreVote(raft);
 }
 
@@ -104,7 +107,7 @@ export function onTimeoutNow(raft: Raft): void {
 /** Leads the term: begins it with a no-op, whose commit tells what is committed (§6.4), and hails every member (§3.4). */
 function becomeLeader(raft: Raft): void {
   const { term, configurations } = raft;
-  invariant(raft.votedFor === raft.id && configurations.isVoter(raft.id), 'led without a vote', {
+  invariant(raft.votedFor === raft.id, 'leads without its own vote', {
     term,
     votedFor: raft.votedFor,
     self: raft.id,
@@ -115,7 +118,7 @@ function becomeLeader(raft: Raft): void {
     progress: new Map(),
     termStart: index,
     // Another's vote was asked for only after term and own vote were durable.
-    established: configurations.voters.length > 1,
+    established: !configurations.isLoneVoter(raft.id),
     ticks: 0,
     heartbeatTick: 0,
     broadcast: true,

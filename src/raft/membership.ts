@@ -30,10 +30,10 @@ export function onChangeConfiguration(
   applyConfiguration(raft);
 }
 
-/** Another configuration is in force: by append, truncation or snapshot. */
+/** Another configuration is in force, by append, truncation or snapshot, or the one in force is committed. */
 export function applyConfiguration(raft: Raft): void {
   const { state } = raft;
-  const voter = raft.configurations.isVoter(raft.id);
+  const eligible = raft.configurations.mayCampaign(raft.id);
   switch (state.role) {
     case 'leader':
       followProgress(raft, state);
@@ -41,11 +41,11 @@ export function applyConfiguration(raft: Raft): void {
       break;
     case 'preCandidate':
     case 'candidate':
-      if (!voter) becomeFollower(raft, raft.term, null);
+      if (!eligible) becomeFollower(raft, raft.term, null);
       break;
     case 'follower':
     case 'learner':
-      raft.state = { ...state, role: voter ? 'follower' : 'learner' };
+      raft.state = { ...state, role: eligible ? 'follower' : 'learner' };
   }
 }
 

@@ -74,8 +74,7 @@ function restart(options: RaftOptions, view: LogView, hardState: HardState, now:
     lastTerm: log.lastTerm,
     term,
   });
-  const voter = configurations.isVoter(options.id);
-  const role = voter ? 'follower' : 'learner';
+  const role = configurations.mayCampaign(options.id) ? 'follower' : 'learner';
   const raft: Raft = {
     options,
     id: options.id,
@@ -97,7 +96,7 @@ function restart(options: RaftOptions, view: LogView, hardState: HardState, now:
   };
   resetElectionTimer(raft);
   // Nobody else can lead, and there is nobody to disturb.
-  if (voter && configurations.voters.length === 1) raft.electionTimeout = 1;
+  if (configurations.isLoneVoter(options.id)) raft.electionTimeout = 1;
   return raft;
 }
 

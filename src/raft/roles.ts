@@ -24,7 +24,7 @@ export function becomeFollower(raft: Raft, term: Term, leader: NodeId | null): v
   }
   raft.leader = leader;
   raft.state = {
-    role: raft.configurations.isVoter(raft.id) ? 'follower' : 'learner',
+    role: raft.configurations.mayCampaign(raft.id) ? 'follower' : 'learner',
     matched: 0,
     acked: 0,
     round: 0,

@@ -74,13 +74,14 @@ export class Server {
   outgoing: Message[] = [];
   /** What was put out, for tests that look closer. */
   outputs: Output[] = [];
+  /** Called for every message when it leaves. */
+  onLeave: (message: Message) => void = () => {};
   /** The disk does not sync by itself. */
   holdsDisk = false;
   commit: Index = 0;
   readonly released: { id: ReadId; index: Index }[] = [];
   readonly readsDropped: ReadId[] = [];
-  #waiting: Message[] = [];
-  #toConfirm = false;
+  #storing: { first: Index; last: Index; send: readonly Message[] }[] = [];
 
   constructor(opts: RaftOptions, log = new MemoryLog(), now = 0) {
     this.id = opts.id;
@@ -102,14 +103,15 @@ export class Server {
   step(now: number, ...inputs: Input[]): Output {
     const output = this.core.step(inputs, now);
     this.outputs.push(output);
-    this.outgoing.push(...output.sendNow);
-    for (const { message } of output.sendSnapshots) this.outgoing.push(message);
-    const { hardState, entries } = output;
+    this.#leave(output.sendNow);
+    this.#leave(output.sendSnapshots.map(({ message }) => message));
+    const { hardState, entries, sendAfterStore } = output;
     if (hardState !== undefined || entries.length > 0) {
       this.log.append(hardState === undefined ? { entries } : { hardState, entries });
-      this.#toConfirm = true;
-    }
-    this.#waiting.push(...output.sendAfterStore);
+      const last = this.log.lastIndex();
+      const first = entries[0]?.index ?? last + 1;
+      this.#storing.push({ first, last, send: sendAfterStore });
+    } else this.#leave(sendAfterStore);
     this.commit = Math.max(this.commit, output.commit ?? 0);
     this.released.push(...output.reads);
     this.readsDropped.push(...output.readsDropped);
@@ -117,15 +119,30 @@ export class Server {
     return output;
   }
 
-  /** The disk has synced everything handed over. */
-  sync(now: number): void {
-    this.log.sync();
-    this.outgoing.push(...this.#waiting);
-    this.#waiting = [];
-    if (!this.#toConfirm) return;
-    this.#toConfirm = false;
-    const index = this.log.lastIndex();
-    this.step(now, { type: 'stored', index, term: this.log.term(index)! });
+  /** Batches on their way to the disk. */
+  get storing(): number {
+    return this.#storing.length;
+  }
+
+  /** The disk has synced the oldest `count` batches. */
+  sync(now: number, count = this.#storing.length): void {
+    const done = this.#storing.splice(0, count);
+    if (done.length === 0) return;
+    for (const { send } of done) {
+      this.log.sync(1);
+      this.#leave(send);
+    }
+    const ahead = this.#storing.map(({ first }) => first - 1);
+    const index = Math.min(done.at(-1)!.last, ...ahead);
+    const term = this.log.term(index);
+    if (term !== undefined) this.step(now, { type: 'stored', index, term });
+  }
+
+  #leave(messages: readonly Message[]): void {
+    for (const message of messages) {
+      this.onLeave(message);
+      this.outgoing.push(message);
+    }
   }
 
   take(): Message[] {
@@ -137,8 +154,7 @@ export class Server {
   /** A snapshot arrived: switched in if it is still wanted. */
   install(meta: SnapshotMeta, from: NodeId, now: number): boolean {
     if (!this.core.accepts(meta)) return false;
-    this.#waiting = [];
-    this.#toConfirm = false;
+    this.#storing = [];
     this.log.reset(meta);
     this.step(now, { type: 'snapshotStored', meta, from });
     return true;
@@ -147,8 +163,7 @@ export class Server {
   crash(now: number): void {
     this.log = this.log.afterCrash();
     this.outgoing = [];
-    this.#waiting = [];
-    this.#toConfirm = false;
+    this.#storing = [];
     this.core = createRaft(this.options, this.log, this.log.hardState, now);
     this.commit = this.core.status().commit;
   }

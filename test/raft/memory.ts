@@ -70,9 +70,14 @@ export class MemoryLog implements LogView {
     this.#unsynced.push(() => write(this.#durable));
   }
 
-  sync(): void {
-    for (const write of this.#unsynced) write();
-    this.#unsynced = [];
+  /** Makes the oldest `count` batches durable. */
+  sync(count = this.#unsynced.length): void {
+    for (const write of this.#unsynced.splice(0, count)) write();
+  }
+
+  /** What would be left after a crash now. */
+  get durable(): Readonly<Kept> {
+    return this.#durable;
   }
 
   compact(meta: SnapshotMeta): void {

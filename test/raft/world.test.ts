@@ -1,0 +1,34 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { type Counts, World } from './world.js';
+
+const SEEDS = fc.integer({ min: 0, max: 0x7fffffff });
+const RUNS = Number(process.env['RAFT_WORLDS'] ?? 40);
+
+/** Runs worlds from seeds (a failing one is printed by fast-check) and adds up what happened in them. */
+function runWorlds(ids: readonly string[], acts: number): Counts {
+  const total = {} as Record<string, number>;
+  fc.assert(
+    fc.property(SEEDS, (seed) => {
+      const world = new World(seed, ids);
+      world.run(acts);
+      for (const [name, count] of Object.entries(world.counts)) {
+        total[name] = (total[name] ?? 0) + count;
+      }
+    }),
+    { numRuns: RUNS, endOnFailure: true },
+  );
+  return total as unknown as Counts;
+}
+
+describe('raft in random orders', () => {
+  it('keeps one history on three servers', () => {
+    const counts = runWorlds(['a', 'b', 'c'], 1500);
+    for (const [name, count] of Object.entries(counts)) expect(count, name).to.be.above(0);
+  });
+
+  it('keeps one history while learners and voters come and go', () => {
+    const counts = runWorlds(['a', 'b', 'c', 'd', 'e'], 1500);
+    for (const [name, count] of Object.entries(counts)) expect(count, name).to.be.above(0);
+  });
+});
