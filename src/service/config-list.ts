@@ -68,10 +68,8 @@ function compileFilter({ kind, filter }: ConfigListQuery): Matches | undefined {
   const compiled = compileExpression(filter, shape);
   if (!compiled.ok) {
     const { line, column, message } = compiled.problem;
-    reject(
-      'invalid',
-      `Failed to create boolean expression evaluator: ${line}:${column}: ${message}`,
-    );
+    const why = /^(un)?expected /.test(message) ? `no match found, ${message}` : message;
+    reject('invalid', `Failed to create boolean expression evaluator: ${line}:${column}: ${why}`);
   }
   const budget = { left: EVALUATION_BUDGET };
   return (text) => {
