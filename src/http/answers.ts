@@ -14,7 +14,8 @@ const TEXT_TYPE = 'text/plain; charset=utf-8';
 
 /** Names of the answer headers, each under every prefix, and the constant ones ready to be sent. */
 export interface HeaderNames {
-  readonly base: readonly string[];
+  /** On every answer; grows when the server stops. */
+  readonly base: string[];
   readonly index: readonly string[];
   readonly knownLeader: readonly string[];
   readonly lastContact: readonly string[];

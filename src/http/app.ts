@@ -24,6 +24,19 @@ interface Groups {
 export interface HttpApp {
   readonly handler: (req: IncomingMessage, res: ServerResponse) => void;
   readonly held: HeldCalls;
+  /** From here on every answer ends its connection. */
+  drain(): void;
+}
+
+/**
+ * Koa without its own way of answering. Answers are written by answers.ts: bytes from the store to the socket, with no pass
+ * through Koa's body types and no listeners on each response.
+ */
+class FrontEnd extends Koa {
+  // Koa's types do not show what its documentation calls the way to take a request over
+  handleRequest(context: Koa.Context, run: (context: Koa.Context) => Promise<void>): Promise<void> {
+    return run(context).catch((error) => void this.emit('error', error));
+  }
 }
 
 export function createApp(options: HttpOptions): HttpApp {
@@ -39,14 +52,12 @@ export function createApp(options: HttpOptions): HttpApp {
     },
     held: new HeldCalls(options.limits.heldPerClient, options.limits.held),
   };
-  const koa = new Koa();
+  const koa = new FrontEnd();
   // the router asks for both with each request and uses neither here (paths come decoded, hosts are not told apart)
   Object.defineProperty(koa.context, 'host', { value: '' });
   Object.defineProperty(koa.context, 'path', { value: '' });
   const groups = groupRoutes(shared);
   koa.use((context, next) => {
-    // answers are written by answers.ts: bytes from the store to the socket, without a pass through Koa's body types
-    context.respond = false;
     const { req, res } = context;
     const path = pathOf(req.url ?? '/');
     if (path === undefined) return refusePath(shared, req, res);
@@ -57,7 +68,11 @@ export function createApp(options: HttpOptions): HttpApp {
   });
   koa.use(({ req, res, newRouterPath }) => unknownPath(shared, req, res, newRouterPath));
   koa.on('error', (error: unknown) => options.report({ code: 'internal', path: '', error }));
-  return { handler: koa.callback() as HttpApp['handler'], held: shared.held };
+  return {
+    handler: koa.callback() as HttpApp['handler'],
+    held: shared.held,
+    drain: () => shared.names.base.push('Connection', 'close'),
+  };
 }
 
 /** The decoded path; undefined when it cannot be one. */

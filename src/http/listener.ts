@@ -1,6 +1,6 @@
 /** The listening socket and its limits: slow clients, large headers, too many connections, an orderly end. */
 import { readFileSync } from 'node:fs';
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { HttpApp } from './app.js';
@@ -69,22 +69,11 @@ export async function listen(app: HttpApp, options: ListenerOptions): Promise<Li
     noDelay: true,
   };
   const open = new Set<Socket>();
-  const busy = new Map<Socket, ServerResponse>();
-  let closing = false;
   const { tls } = options;
   const server: Server =
     tls === undefined ? createServer(settings) : createTlsServer({ ...settings, ...tlsFiles(tls) });
 
-  server.on('request', (req, res: ServerResponse) => {
-    const { socket } = req;
-    if (closing) res.setHeader('Connection', 'close');
-    busy.set(socket, res);
-    res.once('close', () => {
-      busy.delete(socket);
-      if (closing) socket.end();
-    });
-    app.handler(req, res);
-  });
+  server.on('request', app.handler);
   server.on('connection', (socket: Socket) => {
     if (open.size >= options.connections) {
       socket.end(TOO_MANY);
@@ -114,16 +103,16 @@ export async function listen(app: HttpApp, options: ListenerOptions): Promise<Li
         (server as ReturnType<typeof createTlsServer>).setSecureContext(tlsFiles(tls));
     },
     close: (graceMs) => {
-      closing = true;
+      app.drain();
       return new Promise((resolve) => {
-        const cut = setTimeout(() => {
-          for (const socket of open) socket.destroy();
-        }, graceMs);
+        const cut = setTimeout(() => server.closeAllConnections(), graceMs);
+        // idle connections are closed at once, the others by the answer that they wait for
         server.close(() => {
           clearTimeout(cut);
           resolve();
         });
-        for (const socket of open) if (!busy.has(socket)) socket.destroySoon();
+        // Node counts a connection as idle only after its first request
+        for (const socket of open) if (socket.bytesRead === 0) socket.destroy();
       });
     },
   };

@@ -347,7 +347,8 @@ export class HttpRequest implements ApiRequest {
     if (outcome) addQueryHeaders(headers, this.shared.names, outcome);
     if (RETRY.has(why.code)) headers.push('Retry-After', '1');
     // an unread body would have to be read to the end before the connection could be used again
-    if (why.code === 'too_large') headers.push('Connection', 'close');
+    if (why.code === 'too_large' && !headers.includes('Connection'))
+      headers.push('Connection', 'close');
     this.finish(ERROR_STATUS[why.code], headers, body);
   }
 
