@@ -1,0 +1,87 @@
+/**
+ * Proves that the simulation sees: each deliberate fault of `test/simulation/mutations.ts` is put into a copy of the build,
+ * and worlds are played until one fails. A fault that survives, or whose text is no longer in the build, fails the run.
+ * `npm run mutate -- [part of a name]`
+ */
+import { spawn } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Mutation, mutations } from '../test/simulation/mutations.js';
+
+const build = join(dirname(fileURLToPath(import.meta.url)), '..');
+const SEEDS_MAX = 1500;
+const AT_ONCE = 2;
+
+interface Caught {
+  readonly seed: number;
+  readonly invariant: string;
+}
+
+/** A copy of the build with the fault in it. Throws if the text to change is not there exactly once. */
+function mutant(mutation: Mutation): string {
+  const folder = mkdtempSync(join(tmpdir(), 'conclave-mutant-'));
+  try {
+    for (const part of ['src', 'scripts', 'test/simulation', 'cluster/checker'])
+      cpSync(join(build, part), join(folder, 'dist', part), { recursive: true });
+    symlinkSync(join(process.cwd(), 'node_modules'), join(folder, 'node_modules'));
+    writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+    for (const { file, find, replace } of mutation.changes) {
+      const path = join(folder, 'dist/src', file);
+      const source = readFileSync(path, 'utf8');
+      const times = source.split(find).length - 1;
+      if (times !== 1)
+        throw new Error(`${mutation.name}: its text is ${times} times in ${file}: ${find}`);
+      writeFileSync(
+        path,
+        source.replace(find, () => replace),
+      );
+    }
+    return folder;
+  } catch (cause) {
+    rmSync(folder, { recursive: true, force: true });
+    throw cause;
+  }
+}
+
+/** Plays worlds with the fault until one fails. */
+function hunt(folder: string): Promise<Caught | undefined> {
+  const args = ['dist/scripts/simulate.js', '--first', '--seeds', String(SEEDS_MAX)];
+  const child = spawn(process.execPath, args, {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'inherit'],
+    timeout: 240_000,
+  });
+  let output = '';
+  child.stdout.on('data', (text: Buffer) => {
+    output += text.toString();
+  });
+  return new Promise((resolve) =>
+    child.on('close', (code, signal) => {
+      const line = output.trim().split('\n').at(-1) ?? '';
+      if (signal) resolve({ seed: 0, invariant: 'the worlds do not end' });
+      else if (code === 0) resolve(undefined);
+      else if (line.startsWith('{')) resolve(JSON.parse(line) as Caught);
+      else resolve({ seed: 0, invariant: `does not even load (exit code ${code})` });
+    }),
+  );
+}
+
+const wanted = mutations.filter((m) => m.name.includes(process.argv[2] ?? ''));
+const waiting = wanted.map((mutation) => ({ mutation, folder: mutant(mutation) }));
+const survivors: string[] = [];
+async function work(): Promise<void> {
+  for (let next = waiting.shift(); next; next = waiting.shift()) {
+    const { mutation, folder } = next;
+    const caught = await hunt(folder);
+    rmSync(folder, { recursive: true, force: true });
+    const isReal = caught !== undefined && caught.seed > 0;
+    if (!isReal) survivors.push(mutation.name);
+    const verdict = caught ? `seed ${caught.seed}: ${caught.invariant}` : 'SURVIVES';
+    console.log(`${mutation.name.padEnd(58)} ${verdict}`);
+  }
+}
+await Promise.all(Array.from({ length: AT_ONCE }, work));
+console.log(`${wanted.length - survivors.length} of ${wanted.length} deliberate faults caught`);
+process.exitCode = survivors.length > 0 ? 1 : 0;

@@ -1,0 +1,69 @@
+/**
+ * Simulated worlds from seeds. `npm run simulate -- --seed S [--trace]` plays one world again; `--seeds N [--from M]` plays
+ * many and prints, for each that fails, the command that plays it again. Exits with 1 if any failed.
+ */
+import { Command } from 'commander';
+import { playSeed } from '../test/simulation/play.js';
+import type { Report } from '../test/simulation/world.js';
+
+const options = new Command('simulate')
+  .description('plays whole clusters in virtual time, each from one seed')
+  .option('--seed <number>', 'play this world only')
+  .option('--seeds <number>', 'how many worlds to play', '1000')
+  .option('--from <number>', 'the first seed', '1')
+  .option('--minutes <number>', 'stop after so many minutes of real time')
+  .option('--first', 'stop at the first failure and print it as one line of JSON')
+  .option('--trace', 'print everything that happens')
+  .parse()
+  .opts<{
+    seed?: string;
+    seeds: string;
+    from: string;
+    minutes?: string;
+    first?: boolean;
+    trace?: boolean;
+  }>();
+
+function show(report: Report): void {
+  const { seed, violation, counts } = report;
+  console.log(
+    `seed ${seed}: ${report.servers} servers, ${(report.virtualMs / 1000).toFixed(0)} s, ` +
+      `${report.terms} terms, ${report.committed} committed, ${counts.acknowledged} writes and ` +
+      `${counts.reads} reads answered, faults [${report.faults.join(' ')}]`,
+  );
+  if (!violation) return;
+  console.log(`FAILED ${violation.text}`);
+  console.log(`replay: npm run simulate -- --seed ${seed} --trace`);
+}
+
+const trace = options.trace ? (line: string): void => console.log(line) : undefined;
+const single = options.seed !== undefined;
+const from = Number(options.seed ?? options.from);
+const count = single ? 1 : Number(options.seeds);
+const began = performance.now();
+const until = began + Number(options.minutes ?? Number.POSITIVE_INFINITY) * 60_000;
+let virtualMs = 0;
+let committed = 0;
+let played = 0;
+const failed: number[] = [];
+for (let seed = from; seed < from + count && performance.now() < until; seed++) {
+  const report = playSeed(seed, trace);
+  played++;
+  virtualMs += report.virtualMs;
+  committed += report.committed;
+  if (report.violation) failed.push(seed);
+  if (options.first && report.violation) {
+    console.log(JSON.stringify({ seed, ...report.violation }));
+    break;
+  }
+  if (single || report.violation) show(report);
+}
+if (!options.first) {
+  const seconds = (performance.now() - began) / 1000;
+  console.log(
+    `${played} worlds in ${seconds.toFixed(1)} s (${(played / seconds).toFixed(1)} per second, ` +
+      `${(virtualMs / 1000 / seconds).toFixed(0)} virtual seconds per second), ${committed} entries committed, ` +
+      `${failed.length} failed${failed.length > 0 ? `: ${failed.slice(0, 20).join(' ')}` : ''}`,
+  );
+}
+process.exitCode = failed.length > 0 ? 1 : 0;

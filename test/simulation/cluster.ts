@@ -1,0 +1,124 @@
+/** A cluster in virtual time, with everything around it but faults and clients. */
+import type { ReplicaLimits } from '../../src/node/replica.js';
+import type { Configuration, Member, NodeId, RaftOptions } from '../../src/raft/types.js';
+import { Invariants } from './invariants.js';
+import { SimNetwork } from './network.js';
+import { Random } from './random.js';
+import { Scheduler } from './scheduler.js';
+import { SimServer } from './server.js';
+
+/** Timing as in production, windows small enough that a short life meets their limits. */
+export const RAFT: Omit<RaftOptions, 'id' | 'random'> = {
+  tickMs: 50,
+  electionTicks: 20,
+  heartbeatTicks: 2,
+  leaseMs: 800,
+  maxAppendBytes: 2000,
+  maxInflightBytes: 8000,
+  maxUncommittedBytes: 100_000,
+};
+
+export interface ClusterOptions {
+  readonly seed: number;
+  /** Gets one line for everything that happens. */
+  readonly trace?: ((line: string) => void) | undefined;
+}
+
+export class SimCluster {
+  readonly random: Random;
+  readonly scheduler = new Scheduler();
+  readonly invariants = new Invariants();
+  readonly network: SimNetwork;
+  readonly servers: SimServer[] = [];
+  /** The first thing that went wrong. */
+  violation: unknown;
+  readonly #trace: ((line: string) => void) | undefined;
+  readonly #limits: ReplicaLimits;
+  /** Clocks of the servers run fast or slow by at most this part; the lease allows for it. */
+  readonly #drift: number;
+
+  constructor(options: ClusterOptions) {
+    this.random = new Random(options.seed);
+    this.#trace = options.trace;
+    this.#limits = limitsFor(this.random);
+    this.#drift = this.random.pick([0, 0.001, 0.03]);
+    this.network = new SimNetwork(this.scheduler, this.random.fork());
+  }
+
+  /** Servers `n1`, `n2`, ... that are a cluster from the beginning. They are still down. */
+  found(count: number): void {
+    const ids = Array.from({ length: count }, (_, i) => `n${i + 1}`);
+    const configuration = { members: ids.map((id) => memberOf(id, true)) };
+    for (const id of ids) this.add(id).found(configuration);
+  }
+
+  /** A server that belongs to no cluster yet. */
+  add(id: NodeId): SimServer {
+    const rate = 1 + this.random.between(-this.#drift, this.#drift);
+    const { scheduler, network, invariants } = this;
+    const parts = {
+      ...{ scheduler, network, invariants, raft: RAFT, limits: this.#limits },
+      random: this.random.fork(),
+      violated: (violation: unknown) => {
+        this.violation ??= violation;
+      },
+      trace: this.trace,
+    };
+    const server = new SimServer(id, parts, rate);
+    this.servers.push(server);
+    return server;
+  }
+
+  up(): SimServer[] {
+    return this.servers.filter((server) => server.up);
+  }
+
+  /** The servers of the configuration in force, as the most advanced one knows it. */
+  members(): SimServer[] {
+    let newest: { commit: number; configuration: Configuration } | undefined;
+    for (const server of this.servers) {
+      const look = server.look();
+      if (look && (!newest || look.commit > newest.commit)) newest = look;
+    }
+    const ids = newest?.configuration.members.map((member) => member.id) ?? [];
+    return this.servers.filter((server) => ids.includes(server.id));
+  }
+
+  /** Lets time pass; throws what went wrong. */
+  advance(ms: number): void {
+    this.scheduler.runUntil(this.scheduler.now + ms, () => this.violation !== undefined);
+    if (this.violation !== undefined) throw this.violation;
+  }
+
+  trace = (text: string): void => {
+    this.#trace?.(`${this.scheduler.now.toFixed(2).padStart(10)} ${text}`);
+  };
+}
+
+export const memberOf = (id: NodeId, voter: boolean): Member => ({
+  id,
+  name: id,
+  address: `${id}:1`,
+  voter,
+});
+
+/** Small limits, so that a short life meets them. */
+function limitsFor(random: Random): ReplicaLimits {
+  const small = random.chance(0.5);
+  return {
+    tickMs: RAFT.tickMs,
+    stallMs: 2 * RAFT.tickMs,
+    applyEntriesMax: random.pick([1, 3, 100]),
+    applyBytesMax: random.pick([200, 100_000]),
+    cutEntries: small ? random.pick([2, 20, 100]) : 100_000,
+    cutBytes: 1_000_000_000,
+    keepEntries: random.pick([0, 5, 50]),
+    keepBytes: 1_000_000_000,
+    pendingMax: random.pick([3, 1000]),
+    heldMax: 1000,
+    retryMs: 100,
+    askMs: 500,
+    compareTicks: random.pick([0, 20]),
+    promoteLagMax: 10,
+  };
+}

@@ -1,0 +1,243 @@
+/**
+ * One machine's disk in virtual time: the Raft log and the state store. What is written shows at once and is durable later;
+ * a crash keeps some prefix of what was not yet synced, so also less than what was written (a torn tail) and more than was
+ * promised.
+ */
+import type { LogPort } from '../../src/node/ports.js';
+import type { Entry, HardState, Index, NodeId, SnapshotMeta, Term } from '../../src/raft/types.js';
+import type { SimLoop } from './loop.js';
+import type { Random } from './random.js';
+import type { Scheduler } from './scheduler.js';
+import { type MemoryState, memoryState, type StateImage } from './store.js';
+
+/** Content of a log: of what the process sees, or of what would survive a power cut. */
+export class LogContent {
+  hard: HardState = { term: 0, votedFor: null };
+  meta: SnapshotMeta | undefined;
+  entries: Entry[] = [];
+
+  first(): Index {
+    return (this.meta?.index ?? 0) + 1;
+  }
+  last(): Index {
+    return this.first() + this.entries.length - 1;
+  }
+  at(index: Index): Entry | undefined {
+    return this.entries[index - this.first()];
+  }
+  term(index: Index): Term | undefined {
+    if (index === this.first() - 1) return this.meta?.term ?? 0;
+    return this.at(index)?.term;
+  }
+  copy(): LogContent {
+    const copy = new LogContent();
+    copy.hard = this.hard;
+    copy.meta = this.meta;
+    copy.entries = [...this.entries];
+    return copy;
+  }
+}
+
+type LogWrite =
+  | {
+      readonly type: 'append';
+      readonly hardState: HardState | undefined;
+      readonly entries: readonly Entry[];
+    }
+  | { readonly type: 'compact'; readonly meta: SnapshotMeta }
+  | { readonly type: 'reset'; readonly meta: SnapshotMeta; readonly hardState: HardState };
+
+function write(content: LogContent, what: LogWrite): void {
+  if (what.type === 'append') {
+    if (what.hardState) content.hard = what.hardState;
+    const from = what.entries[0]?.index;
+    if (from === undefined) return;
+    if (from < content.first() || from > content.last() + 1)
+      throw new Error(
+        `append from ${from} to a log that holds ${content.first()}..${content.last()}`,
+      );
+    content.entries.length = from - content.first();
+    for (const entry of what.entries) content.entries.push(entry);
+  } else if (what.type === 'compact') {
+    if (what.meta.index < content.first()) return;
+    content.entries.splice(0, what.meta.index - content.first() + 1);
+    content.meta = what.meta;
+  } else {
+    content.meta = what.meta;
+    content.hard = what.hardState;
+    content.entries = [];
+  }
+}
+
+/** How the disk behaves; faults change it while it runs. */
+export interface DiskTemper {
+  /** Usual and longest duration of a sync in milliseconds, and how often one is long. */
+  syncMs: number;
+  longMs: number;
+  longProbability: number;
+}
+
+/** What the invariants want to know about a log. */
+export interface LogWatcher {
+  /** Before entries are handed over; `view` is the log as it was. */
+  appending(view: LogContent, entries: readonly Entry[], term: Term): void;
+}
+
+/** Survives crashes; the process of the moment is attached to it. */
+export class SimDisk {
+  readonly temper: DiskTemper = { syncMs: 1, longMs: 60, longProbability: 0.02 };
+  /** What is on the platter. */
+  readonly durable = new LogContent();
+  /** Every vote that was ever on the platter, by term. */
+  readonly votes = new Map<Term, NodeId>();
+  state: StateImage = new Map();
+  readonly #scheduler: Scheduler;
+  readonly #random: Random;
+  #unsynced: { what: LogWrite; done: () => void }[] = [];
+  #busy = false;
+  #epoch = 0;
+  #store: MemoryState | undefined;
+
+  constructor(scheduler: Scheduler, random: Random) {
+    this.#scheduler = scheduler;
+    this.#random = random;
+  }
+
+  /** Opens log and state for a process. */
+  open(loop: SimLoop, watcher: LogWatcher): { log: SimLog; store: MemoryState } {
+    this.#epoch++;
+    this.#busy = false;
+    this.#unsynced = [];
+    const store = memoryState(this.state, loop, (done) => this.#flush(loop, done));
+    this.#store = store;
+    return { log: new SimLog(this, this.durable.copy(), loop, watcher), store };
+  }
+
+  /**
+   * The process is killed, and with `power` the machine too: then unsynced writes survive up to some point only, else all
+   * that were handed over.
+   */
+  crash(power: boolean): void {
+    const survivors = power ? this.#random.int(this.#unsynced.length + 1) : this.#unsynced.length;
+    for (const { what } of this.#unsynced.slice(0, survivors)) this.#persist(what);
+    this.#unsynced = [];
+    this.#epoch++;
+    if (this.#store) this.state = this.#store.survive(power ? this.#random : undefined);
+    this.#store = undefined;
+  }
+
+  /** A wiped machine under its old name. */
+  wipe(): void {
+    this.crash(true);
+    this.durable.hard = { term: 0, votedFor: null };
+    this.durable.meta = undefined;
+    this.durable.entries = [];
+    this.state = new Map();
+  }
+
+  /** Queues a write; the sync of what is queued begins when the one before has ended. */
+  write(what: LogWrite, done: () => void): void {
+    this.#unsynced.push({ what, done });
+    this.#sync();
+  }
+
+  #persist(what: LogWrite): void {
+    write(this.durable, what);
+    const { term, votedFor } = this.durable.hard;
+    if (votedFor !== null) this.votes.set(term, votedFor);
+  }
+
+  #syncMs(): number {
+    const { syncMs, longMs, longProbability } = this.temper;
+    return this.#random.delay(syncMs, longMs, longProbability);
+  }
+
+  #sync(): void {
+    if (this.#busy || this.#unsynced.length === 0) return;
+    this.#busy = true;
+    const epoch = this.#epoch;
+    // an implementation may sync together what waits, or one by one
+    const count = this.#random.chance(0.7)
+      ? this.#unsynced.length
+      : 1 + this.#random.int(this.#unsynced.length);
+    this.#scheduler.after(this.#syncMs(), () => {
+      if (epoch !== this.#epoch) return;
+      this.#busy = false;
+      for (const { what, done } of this.#unsynced.splice(0, count)) {
+        this.#persist(what);
+        done();
+      }
+      this.#sync();
+    });
+  }
+
+  #flush(loop: SimLoop, done: () => void): void {
+    const epoch = this.#epoch;
+    this.#scheduler.after(this.#syncMs(), () => {
+      if (epoch === this.#epoch) loop.deliver(done);
+    });
+  }
+}
+
+/** The log as one process sees it. */
+export class SimLog implements LogPort {
+  readonly content: LogContent;
+  readonly #disk: SimDisk;
+  readonly #loop: SimLoop;
+  readonly #watcher: LogWatcher;
+
+  constructor(disk: SimDisk, content: LogContent, loop: SimLoop, watcher: LogWatcher) {
+    this.#disk = disk;
+    this.content = content;
+    this.#loop = loop;
+    this.#watcher = watcher;
+  }
+
+  firstIndex(): Index {
+    return this.content.first();
+  }
+  lastIndex(): Index {
+    return this.content.last();
+  }
+  term(index: Index): Term | undefined {
+    return this.content.term(index);
+  }
+  snapshot(): SnapshotMeta | undefined {
+    return this.content.meta;
+  }
+  hardState(): HardState {
+    return this.content.hard;
+  }
+  entries(lo: Index, hi: Index, maxBytes: number): Entry[] {
+    const out: Entry[] = [];
+    let bytes = 0;
+    for (let index = lo; index <= hi; index++) {
+      const entry = this.content.at(index);
+      if (!entry) break;
+      bytes += entry.kind === 'command' ? entry.data.length + 16 : 64;
+      if (out.length > 0 && bytes > maxBytes) break;
+      out.push(entry);
+    }
+    return out;
+  }
+
+  append(batch: { hardState?: HardState; entries: readonly Entry[] }, done: () => void): void {
+    this.#loop.port();
+    const { term } = batch.hardState ?? this.content.hard;
+    this.#watcher.appending(this.content, batch.entries, term);
+    this.#write({ type: 'append', hardState: batch.hardState, entries: batch.entries }, done);
+  }
+  compact(meta: SnapshotMeta, done: () => void): void {
+    this.#loop.port();
+    this.#write({ type: 'compact', meta }, done);
+  }
+  reset(meta: SnapshotMeta, hardState: HardState, done: () => void): void {
+    this.#loop.port();
+    this.#write({ type: 'reset', meta, hardState }, done);
+  }
+
+  #write(what: LogWrite, done: () => void): void {
+    write(this.content, what);
+    this.#disk.write(what, () => this.#loop.deliver(done));
+  }
+}

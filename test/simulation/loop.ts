@@ -1,0 +1,155 @@
+/**
+ * One process's event loop in virtual time, in Node's order: a turn runs the timers that are due, then what arrived from disk
+ * and network, then the immediates. A stalled loop gets no turns; all that came meanwhile bursts in afterwards, timers first.
+ */
+import type { ClockPort } from '../../src/node/ports.js';
+import type { Scheduler } from './scheduler.js';
+
+/** Thrown out of a port to end the process in the middle of whatever it does. */
+export class Crash extends Error {}
+
+export interface LoopOptions {
+  readonly scheduler: Scheduler;
+  /** How fast this machine's monotonic clock runs; 1.01 gains 1 %. */
+  readonly rate: number;
+  /** Virtual milliseconds that a turn keeps the process busy. */
+  readonly turnMs: () => number;
+  /** After each turn that did something. */
+  readonly onTurn: () => void;
+  /** The process died in the middle of a turn: by a fuse (Crash) or by an error of its own. */
+  readonly onDeath: (cause: unknown) => void;
+}
+
+export class SimLoop implements ClockPort {
+  alive = true;
+  readonly #options: LoopOptions;
+  readonly #bornAt: number;
+  #timers: { due: number; run: () => void }[] = [];
+  #arrived: (() => void)[] = [];
+  #immediates: (() => void)[] = [];
+  #scheduled = false;
+  #freeAt = 0;
+  #fuse = Number.POSITIVE_INFINITY;
+
+  constructor(options: LoopOptions) {
+    this.#options = options;
+    this.#bornAt = options.scheduler.now;
+  }
+
+  now(): number {
+    return (this.#options.scheduler.now - this.#bornAt) * this.#options.rate;
+  }
+
+  after(ms: number, run: () => void): () => void {
+    // node: a timer has whole milliseconds, and never fires early
+    const due = this.#options.scheduler.now + Math.max(1, Math.ceil(ms)) / this.#options.rate;
+    const timer = { due, run };
+    let pending = true;
+    const event = this.#options.scheduler.at(due, () => {
+      this.#timers.push(timer);
+      this.#wake();
+    });
+    return () => {
+      if (!pending) return;
+      pending = false;
+      event.cancelled = true;
+      const at = this.#timers.indexOf(timer);
+      if (at >= 0) this.#timers.splice(at, 1);
+    };
+  }
+
+  soon(run: () => void): void {
+    this.#immediates.push(run);
+    this.#wake();
+  }
+
+  /** Something from outside is ready: a frame, a finished disk operation, a client's request. */
+  deliver(run: () => void): void {
+    if (!this.alive) return;
+    this.#arrived.push(run);
+    this.#wake();
+  }
+
+  /** No turns for this long. */
+  stall(ms: number): void {
+    this.#freeAt = Math.max(this.#freeAt, this.#options.scheduler.now + ms);
+  }
+
+  get stalled(): boolean {
+    return this.#freeAt > this.#options.scheduler.now + 20;
+  }
+
+  /** The process dies when it next asks `calls` things of its ports. */
+  lightFuse(calls: number): void {
+    this.#fuse = calls;
+  }
+
+  /** Every port calls this first: a dead process does nothing any more, and a lit fuse burns. */
+  port(): void {
+    if (!this.alive) throw new Crash('this process is dead');
+    if (--this.#fuse < 0) {
+      this.kill();
+      throw new Crash('killed in the middle of a turn');
+    }
+  }
+
+  kill(): void {
+    this.alive = false;
+    this.#timers = [];
+    this.#arrived = [];
+    this.#immediates = [];
+  }
+
+  #wake(): void {
+    if (this.#scheduled || !this.alive) return;
+    this.#scheduled = true;
+    this.#options.scheduler.at(this.#freeAt, this.#turn);
+  }
+
+  #turn = (): void => {
+    this.#scheduled = false;
+    if (!this.alive) return;
+    const { scheduler } = this.#options;
+    if (this.#freeAt > scheduler.now) {
+      this.#wake();
+      return;
+    }
+    try {
+      this.#runTimers();
+      this.#drain('arrived');
+      this.#drain('immediates');
+    } catch (cause) {
+      this.kill();
+      this.#options.onDeath(cause);
+      return;
+    }
+    this.#freeAt = Math.max(this.#freeAt, scheduler.now + this.#options.turnMs());
+    this.#options.onTurn();
+    if (this.#timers.length + this.#arrived.length + this.#immediates.length > 0) this.#wake();
+  };
+
+  #runTimers(): void {
+    const { now } = this.#options.scheduler;
+    // a timer may cancel another that is due at the same moment
+    while (this.#timers.length > 0 && this.#timers[0]!.due <= now) {
+      this.#timers.shift()!.run();
+      this.#stillAlive();
+    }
+  }
+
+  #drain(which: 'arrived' | 'immediates'): void {
+    const list = which === 'arrived' ? this.#arrived : this.#immediates;
+    if (list.length === 0) return;
+    if (which === 'arrived') this.#arrived = [];
+    else this.#immediates = [];
+    for (const run of list) {
+      run();
+      this.#stillAlive();
+    }
+  }
+
+  /** A process that caught the Crash itself is dead all the same. */
+  #stillAlive(): void {
+    if (!this.alive) throw new Crash('killed');
+  }
+}

@@ -1,0 +1,93 @@
+/** A register per key as the replicated state: the real machine, with two small commands. */
+
+import { refusal } from '../../src/errors.js';
+import type { MachinePort } from '../../src/node/ports.js';
+import type { Entry, Index } from '../../src/raft/types.js';
+import { Machine } from '../../src/state/machine.js';
+import type { Command, Handler, Result } from '../../src/state/types.js';
+import type { MemoryState } from './store.js';
+
+export interface Put extends Command {
+  readonly type: 'put';
+  readonly key: string;
+  readonly value: string;
+}
+export interface Cas extends Command {
+  readonly type: 'cas';
+  readonly key: string;
+  readonly expected: string | null;
+  readonly value: string;
+}
+
+export const registerKey = (key: string): string => `register\u0000${key}`;
+
+/** Told about each change that a command makes, on whichever node. */
+export type OnEffect = (key: string, value: string, index: Index) => void;
+
+function handlers(onEffect: OnEffect): { put: Handler<Put>; cas: Handler<Cas> } {
+  return {
+    put: ({ draft, index }, { key, value }) => {
+      draft.put(registerKey(key), value);
+      onEffect(key, value, index);
+      return { ok: true };
+    },
+    cas: ({ draft, index }, { key, expected, value }) => {
+      if ((draft.get(registerKey(key)) ?? null) !== expected)
+        return { ok: false, refusal: refusal('conflict', 'the register holds something else') };
+      draft.put(registerKey(key), value);
+      onEffect(key, value, index);
+      return { ok: true };
+    },
+  };
+}
+
+export interface MachineWatcher {
+  readonly onEffect: OnEffect;
+  /** After an apply: what was applied, and the checksum of the state now. */
+  applied(entries: readonly Entry[], index: Index, checksum: string): void;
+}
+
+export class SimMachine implements MachinePort {
+  readonly machine: Machine;
+  readonly #store: MemoryState;
+  readonly #watcher: MachineWatcher;
+
+  constructor(store: MemoryState, watcher: MachineWatcher) {
+    this.#store = store;
+    this.#watcher = watcher;
+    this.machine = new Machine(store, handlers(watcher.onEffect));
+  }
+
+  appliedIndex(): Index {
+    return this.machine.appliedIndex();
+  }
+
+  apply(entries: readonly Entry[]): readonly (Result | undefined)[] {
+    const results = this.machine.apply(entries);
+    const { index, sums } = this.machine.checksum();
+    this.#watcher.applied(entries, index, Object.values(sums).join());
+    return results;
+  }
+
+  flush(done: (index: Index, term: number) => void): void {
+    const index = this.machine.appliedIndex();
+    const term = this.machine.appliedTerm();
+    this.#store.flushed(() => done(index, term));
+  }
+
+  remembered(id: string): Result | undefined {
+    return this.machine.remembered(id);
+  }
+
+  onChanged(listener: (keys: readonly string[]) => void): void {
+    this.machine.onChanged(listener);
+  }
+
+  /** The register and the index of the state it was read from. */
+  read(key: string): { value: string | null; index: Index } {
+    return {
+      value: this.#store.get(registerKey(key)) ?? null,
+      index: this.machine.appliedIndex(),
+    };
+  }
+}

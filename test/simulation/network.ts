@@ -1,0 +1,182 @@
+/**
+ * The network between the machines in virtual time. It delays, so reorders, drops, repeats and cuts, each direction of each
+ * link on its own. What two processes share is only bytes or frozen messages.
+ */
+import type { WirePort } from '../../src/node/ports.js';
+import type { Message, NodeId } from '../../src/raft/types.js';
+import type { SimLoop } from './loop.js';
+import type { Random } from './random.js';
+import type { Scheduler } from './scheduler.js';
+import type { StateImage } from './store.js';
+
+/** A process that is listening. */
+export interface Endpoint {
+  readonly loop: SimLoop;
+  receive(message: Message): void;
+  request(from: NodeId, payload: Uint8Array, reply: (answer: Uint8Array) => void): void;
+  unreachable(peer: NodeId): void;
+  /** The state to send for a snapshot message, and the message as it must be sent; undefined: cannot. */
+  snapshotFor(message: Message): { message: Message; image: StateImage } | undefined;
+  installSnapshot(message: Message, image: StateImage, done: (ok: boolean) => void): void;
+}
+
+/** One direction between two machines. */
+export interface Link {
+  cut: boolean;
+  delayMs: number;
+  longMs: number;
+  longProbability: number;
+  dropProbability: number;
+  repeatProbability: number;
+}
+
+const QUIET: Link = {
+  cut: false,
+  delayMs: 1,
+  longMs: 20,
+  longProbability: 0.01,
+  dropProbability: 0,
+  repeatProbability: 0,
+};
+
+export class SimNetwork {
+  readonly #scheduler: Scheduler;
+  readonly #random: Random;
+  readonly #endpoints = new Map<NodeId, Endpoint>();
+  readonly #links = new Map<string, Link>();
+
+  constructor(scheduler: Scheduler, random: Random) {
+    this.#scheduler = scheduler;
+    this.#random = random;
+  }
+
+  attach(id: NodeId, endpoint: Endpoint): void {
+    this.#endpoints.set(id, endpoint);
+  }
+  detach(id: NodeId): void {
+    this.#endpoints.delete(id);
+  }
+
+  link(from: NodeId, to: NodeId): Link {
+    const name = `${from}>${to}`;
+    let link = this.#links.get(name);
+    if (!link) {
+      link = { ...QUIET };
+      this.#links.set(name, link);
+    }
+    return link;
+  }
+
+  /** Every direction of every link as it was at the beginning. */
+  heal(): void {
+    for (const link of this.#links.values()) Object.assign(link, QUIET);
+  }
+
+  wire(from: NodeId, loop: SimLoop, onSend: (message: Message) => void): WirePort {
+    return {
+      send: (message) => {
+        loop.port();
+        onSend(message);
+        this.#send(from, freeze(message));
+      },
+      request: (to, payload, timeoutMs, done) => {
+        loop.port();
+        this.#request(from, loop, to, payload, timeoutMs, done);
+      },
+      sendSnapshot: (to, message, done) => {
+        loop.port();
+        this.#sendSnapshot(from, loop, to, message, done);
+      },
+      setMembers: () => {},
+    };
+  }
+
+  #send(from: NodeId, message: Message): void {
+    const link = this.link(from, message.to);
+    if (!this.#endpoints.has(message.to) && !link.cut && this.#random.chance(0.5)) {
+      // nobody listens there: the connection is refused
+      this.#scheduler.after(link.delayMs, () => {
+        const sender = this.#endpoints.get(from);
+        sender?.loop.deliver(() => sender.unreachable(message.to));
+      });
+      return;
+    }
+    this.#carry(from, message.to, (to) => to.receive(message));
+    if (this.#random.chance(link.repeatProbability))
+      this.#carry(from, message.to, (to) => to.receive(message));
+  }
+
+  /** Brings something over one direction of a link, or loses it. */
+  #carry(from: NodeId, to: NodeId, arrive: (endpoint: Endpoint) => void, lost = () => {}): void {
+    const link = this.link(from, to);
+    if (link.cut || this.#random.chance(link.dropProbability)) {
+      lost();
+      return;
+    }
+    const ms = this.#random.delay(link.delayMs, link.longMs, link.longProbability);
+    this.#scheduler.after(ms, () => {
+      const endpoint = this.#endpoints.get(to);
+      if (!endpoint || this.link(from, to).cut) lost();
+      else endpoint.loop.deliver(() => arrive(endpoint));
+    });
+  }
+
+  #request(
+    from: NodeId,
+    loop: SimLoop,
+    to: NodeId,
+    payload: Uint8Array,
+    timeoutMs: number,
+    done: (answer: Uint8Array | undefined, fate?: 'unsent') => void,
+  ): void {
+    let open = true;
+    const finish = (answer: Uint8Array | undefined, fate?: 'unsent'): void => {
+      if (!open) return;
+      open = false;
+      cancel();
+      done(answer, fate);
+    };
+    const cancel = loop.after(timeoutMs, () => finish(undefined));
+    if (!this.#endpoints.has(to)) {
+      loop.deliver(() => finish(undefined, 'unsent'));
+      return;
+    }
+    this.#carry(from, to, (endpoint) => {
+      endpoint.request(from, payload, (answer) =>
+        this.#carry(to, from, (asker) => {
+          if (asker.loop === loop) finish(answer);
+        }),
+      );
+    });
+  }
+
+  #sendSnapshot(
+    from: NodeId,
+    loop: SimLoop,
+    to: NodeId,
+    message: Message,
+    done: (ok: boolean) => void,
+  ): void {
+    const source = this.#endpoints.get(from)?.snapshotFor(message);
+    const failed = (): void => loop.deliver(() => done(false));
+    if (!source) {
+      failed();
+      return;
+    }
+    const transferMs = this.#random.between(1, 200);
+    this.#scheduler.after(transferMs, () => {
+      if (!loop.alive) return;
+      const receiver = (endpoint: Endpoint): void =>
+        endpoint.installSnapshot(freeze(source.message), source.image, (ok) =>
+          this.#carry(to, from, (sender) => sender.loop === loop && done(ok), failed),
+        );
+      this.#carry(from, to, receiver, failed);
+    });
+  }
+}
+
+/** Whoever changes a message that others also hold is found out. */
+function freeze(message: Message): Message {
+  if (message.type === 'append') Object.freeze(message.entries);
+  return Object.freeze(message);
+}

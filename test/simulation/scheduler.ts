@@ -1,0 +1,73 @@
+/** Virtual time: a queue of what happens when. Nothing here depends on the machine it runs on. */
+
+export interface Scheduled {
+  readonly time: number;
+  readonly order: number;
+  readonly run: () => void;
+  cancelled: boolean;
+}
+
+export class Scheduler {
+  /** Virtual milliseconds since the world began. */
+  now = 0;
+  #order = 0;
+  /** A binary heap by (time, order). */
+  readonly #heap: Scheduled[] = [];
+
+  /** Runs `run` at `time`, or now if that has passed; after whatever was scheduled for that moment before. */
+  at(time: number, run: () => void): Scheduled {
+    const event = { time: Math.max(time, this.now), order: this.#order++, run, cancelled: false };
+    this.#push(event);
+    return event;
+  }
+
+  after(ms: number, run: () => void): Scheduled {
+    return this.at(this.now + ms, run);
+  }
+
+  /** Runs everything up to `time`, or until `done` says so (asked after each event). */
+  runUntil(time: number, done: () => boolean = () => false): void {
+    for (;;) {
+      const first = this.#heap[0];
+      if (first === undefined || first.time > time) break;
+      this.#pop();
+      if (first.cancelled) continue;
+      this.now = first.time;
+      first.run();
+      if (done()) return;
+    }
+    this.now = time;
+  }
+
+  #push(event: Scheduled): void {
+    const heap = this.#heap;
+    let at = heap.length;
+    while (at > 0) {
+      const parent = (at - 1) >> 1;
+      if (!earlier(event, heap[parent]!)) break;
+      heap[at] = heap[parent]!;
+      at = parent;
+    }
+    heap[at] = event;
+  }
+
+  #pop(): void {
+    const heap = this.#heap;
+    const last = heap.pop()!;
+    if (heap.length === 0) return;
+    let at = 0;
+    for (;;) {
+      let child = 2 * at + 1;
+      if (child >= heap.length) break;
+      if (child + 1 < heap.length && earlier(heap[child + 1]!, heap[child]!)) child++;
+      if (!earlier(heap[child]!, last)) break;
+      heap[at] = heap[child]!;
+      at = child;
+    }
+    heap[at] = last;
+  }
+}
+
+function earlier(a: Scheduled, b: Scheduled): boolean {
+  return a.time < b.time || (a.time === b.time && a.order < b.order);
+}

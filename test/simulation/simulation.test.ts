@@ -1,0 +1,40 @@
+import { readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { playSeed } from './play.js';
+
+interface Kept {
+  readonly seed: number;
+  readonly reason: string;
+}
+const kept = JSON.parse(readFileSync('test/simulation/seeds.json', 'utf8')) as Kept[];
+
+/** Plays a world; what went wrong, with the command that plays it again. */
+function failureOf(seed: number): string | undefined {
+  const { violation } = playSeed(seed);
+  return violation && `${violation.text}\nreplay: npm run simulate -- --seed ${seed} --trace`;
+}
+
+describe('simulated worlds', () => {
+  describe('that once failed', () => {
+    for (const { seed, reason } of kept)
+      it(`${seed}: ${reason}`, () => expect(failureOf(seed)).to.equal(undefined));
+  });
+
+  const BATCH = 20;
+  for (let from = 1; from <= 240; from += BATCH)
+    it(`seeds ${from} to ${from + BATCH - 1} lose nothing, mix up nothing, and recover`, () => {
+      for (let seed = from; seed < from + BATCH; seed++)
+        expect(failureOf(seed)).to.equal(undefined);
+    });
+
+  it('are the same whenever the seed is', () => {
+    const tracesOf = (seed: number): string[] => {
+      const lines: string[] = [];
+      playSeed(seed, (line) => lines.push(line));
+      return lines;
+    };
+    const first = tracesOf(3);
+    expect(first.length).to.be.greaterThan(100);
+    expect(tracesOf(3)).to.deep.equal(first);
+  });
+});

@@ -1,0 +1,232 @@
+/** Clients of a simulated world: each does one thing after another through any server and writes down what it saw. */
+import type { Operation } from '../../cluster/checker/history.js';
+import type { Refusal } from '../../src/errors.js';
+import type { NodeId } from '../../src/raft/types.js';
+import type { Result } from '../../src/state/types.js';
+import type { Invariants } from './invariants.js';
+import type { Cas, Put } from './machine.js';
+import type { Random } from './random.js';
+import type { Scheduler } from './scheduler.js';
+
+export type WriteOutcome = { readonly result: Result } | { readonly refusal: Refusal };
+
+/** What a client can ask of a server that is up. */
+export interface Server {
+  readonly id: NodeId;
+  write(command: Put | Cas, timeoutMs: number, done: (outcome: WriteOutcome) => void): void;
+  barrier(mode: 'default' | 'consistent', timeoutMs: number, done: (passed: boolean) => void): void;
+  /** Runs `run` when the server gets to it. */
+  visit(run: () => void): void;
+  read(key: string): { value: string | null; index: number };
+}
+
+export interface WorkloadParts {
+  readonly scheduler: Scheduler;
+  readonly random: Random;
+  readonly invariants: Invariants;
+  /** Servers that are up. */
+  readonly servers: () => readonly Server[];
+  readonly trace: (text: string) => void;
+}
+
+export interface WorkloadOptions {
+  readonly clients: number;
+  readonly keys: number;
+  /** Pause between two operations of a client: at most so many milliseconds. */
+  readonly pauseMs: number;
+  /** Which part of the operations writes. */
+  readonly writes: number;
+}
+
+export interface Counts {
+  acknowledged: number;
+  refused: number;
+  failed: number;
+  unknown: number;
+  reads: number;
+  readsFailed: number;
+}
+
+interface Client {
+  readonly name: string;
+  /** Stays with one server, or goes to any. */
+  readonly home: number | undefined;
+  /** What it last saw of each key: what a compare-and-set expects. */
+  readonly seen: Map<string, string | null>;
+}
+
+export class Workload {
+  readonly history: Operation[] = [];
+  readonly counts: Counts = {
+    acknowledged: 0,
+    refused: 0,
+    failed: 0,
+    unknown: 0,
+    reads: 0,
+    readsFailed: 0,
+  };
+  /** Operations that wait for their answer. */
+  open = 0;
+  readonly #parts: WorkloadParts;
+  readonly #options: WorkloadOptions;
+  #stopped = false;
+  #values = 0;
+
+  constructor(parts: WorkloadParts, options: WorkloadOptions) {
+    this.#parts = parts;
+    this.#options = options;
+  }
+
+  start(): void {
+    const { random } = this.#parts;
+    for (let i = 0; i < this.#options.clients; i++) {
+      const home = random.chance(0.5) ? random.int(16) : undefined;
+      this.#later({ name: `client${i}`, home, seen: new Map() });
+    }
+  }
+
+  /** No new operations. */
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  /** A value that no other write has. */
+  newValue(): string {
+    return `v${++this.#values}`;
+  }
+
+  #later(client: Client): void {
+    const { scheduler, random } = this.#parts;
+    scheduler.after(random.next() * this.#options.pauseMs, () => this.#next(client));
+  }
+
+  #next(client: Client): void {
+    if (this.#stopped) return;
+    const { random, servers } = this.#parts;
+    const up = servers();
+    const server =
+      client.home === undefined
+        ? up[random.int(Math.max(1, up.length))]
+        : (up.find((s) => s.id === `n${1 + (client.home! % 5)}`) ?? up[0]);
+    if (!server) {
+      this.#later(client);
+      return;
+    }
+    const key = `k${random.int(this.#options.keys)}`;
+    const timeoutMs = random.pick([200, 1000, 3000, 8000]);
+    if (random.chance(this.#options.writes)) this.#write(client, server, key, timeoutMs);
+    else this.#read(client, server, key, timeoutMs);
+  }
+
+  /**
+   * Runs one operation and goes on with the next when it is over: answered, or so late that the client gives up (its
+   * server may have died). `lost` is called in the latter case.
+   */
+  #run(
+    client: Client,
+    timeoutMs: number,
+    begin: (settle: (take: () => void) => void) => void,
+    lost: () => void,
+  ): void {
+    const { scheduler } = this.#parts;
+    this.open++;
+    let over = false;
+    const end = (take: () => void): void => {
+      if (over) return;
+      over = true;
+      this.open--;
+      giveUp.cancelled = true;
+      take();
+      this.#later(client);
+    };
+    const giveUp = scheduler.after(timeoutMs + 5000, () => end(lost));
+    begin(end);
+  }
+
+  #write(client: Client, server: Server, key: string, timeoutMs: number): void {
+    const { scheduler, random, invariants, trace } = this.#parts;
+    const value = this.newValue();
+    const expected = client.seen.get(key);
+    const command: Put | Cas =
+      expected !== undefined && random.chance(0.4)
+        ? { type: 'cas', v: 1, key, expected, value }
+        : { type: 'put', v: 1, key, value };
+    const call = scheduler.now;
+    const floor = invariants.acknowledged;
+    const note = (outcome: Operation['outcome'], matched = true): void => {
+      trace(`${client.name} ${command.type} ${key}=${value} at ${server.id}: ${outcome}`);
+      const action: Operation['action'] =
+        command.type === 'put'
+          ? { type: 'write', value }
+          : { type: 'cas', expected: command.expected, value };
+      const times = { call, return: scheduler.now };
+      this.history.push({ client: client.name, key, action, outcome, matched, ...times });
+    };
+    const taken = (outcome: WriteOutcome): void => {
+      if ('refusal' in outcome) {
+        const unknown = outcome.refusal.code === 'outcome_unknown';
+        if (!unknown) invariants.writeFailed(value);
+        this.counts[unknown ? 'unknown' : 'failed']++;
+        note(unknown ? 'unknown' : 'fail');
+        return;
+      }
+      const { result } = outcome;
+      if (result.ok) {
+        invariants.writeDone(value, result.index, floor);
+        client.seen.set(key, value);
+        this.counts.acknowledged++;
+      } else if (result.refusal.code === 'conflict') {
+        invariants.refusedAt(result.index, floor);
+        client.seen.delete(key);
+        this.counts.refused++;
+      } else {
+        this.counts.unknown++;
+        note('unknown');
+        return;
+      }
+      note('ok', result.ok);
+    };
+    const lost = (): void => {
+      this.counts.unknown++;
+      note('unknown');
+    };
+    this.#run(
+      client,
+      timeoutMs,
+      (end) => server.write(command, timeoutMs, (outcome) => end(() => taken(outcome))),
+      lost,
+    );
+  }
+
+  #read(client: Client, server: Server, key: string, timeoutMs: number): void {
+    const { scheduler, random, invariants, trace } = this.#parts;
+    const call = scheduler.now;
+    const floor = invariants.acknowledged;
+    const mode = random.pick(['stale', 'default', 'default', 'consistent'] as const);
+    const show = (): void => {
+      const { value, index } = server.read(key);
+      trace(`${client.name} read ${key} ${mode} at ${server.id}: ${value} @${index}`);
+      invariants.readDone(key, value, index, floor, mode === 'stale');
+      this.counts.reads++;
+      if (mode === 'stale') return;
+      client.seen.set(key, value);
+      const times = { call, return: scheduler.now };
+      this.history.push({
+        client: client.name,
+        key,
+        action: { type: 'read' },
+        outcome: 'ok',
+        seen: value,
+        ...times,
+      });
+    };
+    const failed = (): void => {
+      this.counts.readsFailed++;
+    };
+    const begin = (end: (take: () => void) => void): void => {
+      if (mode === 'stale') server.visit(() => end(show));
+      else server.barrier(mode, timeoutMs, (passed) => end(passed ? show : failed));
+    };
+    this.#run(client, timeoutMs, begin, failed);
+  }
+}

@@ -1,0 +1,200 @@
+/**
+ * A whole cluster from one seed. First everything fails that this world's draw provides, and nothing wrong may happen
+ * (safety); then all is healed, and everything must come to its end within a bound (liveness).
+ */
+import { checkHistory } from '../../cluster/checker/linearizability.js';
+import { memberOf, SimCluster } from './cluster.js';
+import { FAULTS, type Fault, Faults } from './faults.js';
+import { Violation } from './invariants.js';
+import type { SimServer } from './server.js';
+import { type Counts, Workload } from './workload.js';
+
+export interface WorldOptions {
+  readonly seed: number;
+  /** Virtual milliseconds of the first phase; drawn from the seed when absent. */
+  readonly faultsMs?: number;
+  readonly allowed?: readonly Fault[];
+  /** Gets one line for everything that happens. */
+  readonly trace?: (line: string) => void;
+}
+
+export interface Report {
+  readonly seed: number;
+  readonly servers: number;
+  readonly faults: readonly Fault[];
+  readonly virtualMs: number;
+  readonly terms: number;
+  readonly committed: number;
+  readonly counts: Counts;
+  /** What went wrong: the name of the invariant and the details. */
+  readonly violation?: { readonly invariant: string; readonly text: string };
+}
+
+/** After healing, everything must be done within this: some elections, and the longest deadline of a client. */
+const HEALED_MS = 40_000;
+
+export class World {
+  readonly #cluster: SimCluster;
+  readonly #workload: Workload;
+  readonly #faults: Faults;
+  readonly #options: WorldOptions;
+
+  constructor(options: WorldOptions) {
+    this.#options = options;
+    const cluster = new SimCluster(options);
+    this.#cluster = cluster;
+    const { random, scheduler, invariants, network, trace } = cluster;
+    cluster.found(random.pick([1, 2, 3, 3, 3, 3, 3, 4, 5, 5, 5, 5]));
+    this.#workload = new Workload(
+      { scheduler, random: random.fork(), invariants, trace, servers: () => cluster.up() },
+      {
+        clients: 1 + random.int(8),
+        keys: 1 + random.int(5),
+        pauseMs: random.pick([20, 100, 400]),
+        writes: random.pick([0.2, 0.5, 0.8]),
+      },
+    );
+    const operator = {
+      transfer: () => this.#transfer(),
+      changeMembership: () => this.#changeMembership(),
+    };
+    const victims = () => cluster.servers;
+    this.#faults = new Faults(
+      { scheduler, random: random.fork(), network, victims, operator, trace },
+      options.allowed ?? FAULTS,
+    );
+  }
+
+  /** Runs both phases. */
+  run(): Report {
+    const faultsMs = this.#options.faultsMs ?? this.#cluster.random.pick([5_000, 15_000, 30_000]);
+    try {
+      for (const server of this.#cluster.servers) server.restart();
+      this.#workload.start();
+      this.#faults.start();
+      this.#cluster.advance(faultsMs);
+      this.#cluster.trace('healed');
+      this.#faults.heal();
+      this.#cluster.advance(2_000);
+      this.#workload.stop();
+      this.#settle();
+    } catch (violation) {
+      this.#cluster.violation = violation;
+    }
+    return this.#report();
+  }
+
+  // --- the end ---
+
+  /** Waits for rest, then for a last write and read through every server. */
+  #settle(): void {
+    const deadline = this.#cluster.scheduler.now + HEALED_MS;
+    const wait = (what: string, done: () => boolean): void => {
+      while (!done()) {
+        if (this.#cluster.scheduler.now >= deadline) throw new Violation('liveness', what);
+        this.#cluster.advance(200);
+      }
+    };
+    wait('operations of clients have no answer', () => this.#workload.open === 0);
+    const asked = this.#lastQuestions();
+    wait('a write and a read through every server do not succeed', () => asked.done === asked.of);
+    wait('the servers do not come to the same state', () => this.#isEqual());
+    const verdict = checkHistory(this.#workload.history);
+    if (verdict.result === 'violation')
+      throw new Violation('linearizable', [verdict.key, ...verdict.explanation].join('\n'));
+    if (verdict.result === 'undecided')
+      throw new Violation('checker', `the search over ${verdict.key} was too long`);
+  }
+
+  /** Asks every member until it answers. A server with too much to do may say so; all else is wrong now. */
+  #lastQuestions(): { done: number; of: number } {
+    const { scheduler } = this.#cluster;
+    const members = this.#cluster.members();
+    const asked = { done: 0, of: 2 * members.length };
+    const write = (server: SimServer): void => {
+      const value = this.#workload.newValue();
+      server.write({ type: 'put', v: 1, key: 'last', value }, 20_000, (outcome) => {
+        if ('result' in outcome && outcome.result.ok) asked.done++;
+        else if ('refusal' in outcome && outcome.refusal.code === 'too_many')
+          scheduler.after(100, () => write(server));
+        else throw new Violation('liveness', `${server.id} answers ${JSON.stringify(outcome)}`);
+      });
+    };
+    for (const server of members) {
+      write(server);
+      server.barrier('consistent', 20_000, (passed) => {
+        if (passed) asked.done++;
+        else throw new Violation('liveness', `${server.id} has no read barrier`);
+      });
+    }
+    return asked;
+  }
+
+  #isEqual(): boolean {
+    const looks = this.#cluster.members().map((server) => server.look());
+    const first = looks[0];
+    return looks.every(
+      (look) => look && first && look.applied === first.applied && look.sum === first.sum,
+    );
+  }
+
+  #report(): Report {
+    const violation = this.#cluster.violation;
+    return {
+      seed: this.#options.seed,
+      servers: this.#cluster.servers.length,
+      faults: this.#faults.kinds,
+      virtualMs: this.#cluster.scheduler.now,
+      terms: this.#cluster.invariants.terms,
+      committed: this.#cluster.invariants.committedIndex,
+      counts: this.#workload.counts,
+      ...(violation !== undefined && { violation: describe(violation) }),
+    };
+  }
+
+  // --- servers and operators ---
+
+  #anyUp(): SimServer | undefined {
+    const up = this.#cluster.up();
+    return up.length > 0 ? this.#cluster.random.pick(up) : undefined;
+  }
+
+  #transfer(): void {
+    const to = this.#cluster.random.chance(0.5)
+      ? this.#cluster.random.pick(this.#cluster.servers).id
+      : null;
+    this.#cluster.trace(`operator: transfer to ${to ?? 'anyone'}`);
+    this.#anyUp()?.administer({ type: 'transfer', to }, 5_000, () => {});
+  }
+
+  /** Adds a new server, or removes one for good. Never leaves fewer than two. */
+  #changeMembership(): void {
+    const members = this.#cluster.members();
+    const asked = this.#anyUp();
+    if (!asked) return;
+    if (members.length > 2 && this.#cluster.random.chance(0.5)) {
+      const { id } = this.#cluster.random.pick(members);
+      this.#cluster.trace(`operator: remove ${id}`);
+      asked.administer({ type: 'remove', id }, 5_000, () => {});
+    } else if (members.length < 6) {
+      const spare = this.#cluster.servers.find((server) => !members.includes(server));
+      const server = spare ?? this.#cluster.add(`n${this.#cluster.servers.length + 1}`);
+      if (!server.up) server.restart();
+      this.#cluster.trace(`operator: add ${server.id}`);
+      const facts = memberOf(server.id, false);
+      asked.administer({ type: 'add', server: facts }, 5_000, () => {});
+    }
+  }
+}
+
+export function describe(violation: unknown): { invariant: string; text: string } {
+  if (violation instanceof Violation)
+    return { invariant: violation.invariant, text: violation.stack ?? violation.message };
+  const text =
+    violation instanceof Error ? (violation.stack ?? violation.message) : String(violation);
+  return { invariant: 'no error', text };
+}
+
+export function runWorld(options: WorldOptions): Report {
+  return new World(options).run();
+}
