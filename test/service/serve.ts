@@ -3,6 +3,7 @@
 import { aclRoutes } from '../../src/http/acl.js';
 import type { AclParts } from '../../src/http/acl-common.js';
 import { createApp } from '../../src/http/app.js';
+import { configRoutes } from '../../src/http/config.js';
 import { listen } from '../../src/http/listener.js';
 import { namespaceRoutes } from '../../src/http/namespaces.js';
 import type { Route } from '../../src/http/types.js';
@@ -21,7 +22,12 @@ export const partsOf = (solo: Solo): AclParts => ({
 export async function serve(solo: Solo, more: readonly Route[] = []) {
   const app = createApp({
     service: solo.engine,
-    routes: [...aclRoutes(partsOf(solo)), ...namespaceRoutes(partsOf(solo)), ...more],
+    routes: [
+      ...aclRoutes(partsOf(solo)),
+      ...namespaceRoutes(partsOf(solo)),
+      ...configRoutes(partsOf(solo)),
+      ...more,
+    ],
     datacenter: 'dc1',
     defaultPolicy: 'deny',
     headerPrefix: 'X-Service',

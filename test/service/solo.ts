@@ -5,10 +5,11 @@ import type { ClockPort } from '../../src/node/ports.js';
 import type { ClusterNode, Gate, NodeStatus, WriteRequest } from '../../src/node/types.js';
 import { Watches } from '../../src/node/watches.js';
 import { Authorizers } from '../../src/service/authorizers.js';
+import { configCheck } from '../../src/service/config.js';
 import { Engine } from '../../src/service/engine.js';
 import { makeGate } from '../../src/service/gate.js';
 import type { Caller } from '../../src/service/types.js';
-import { ACL_HANDLERS } from '../../src/state/acl-handlers.js';
+import { HANDLERS } from '../../src/state/handlers.js';
 import { Machine } from '../../src/state/machine.js';
 import { encodeProposal } from '../../src/state/proposal.js';
 import type { SystemInit } from '../../src/state/system.js';
@@ -33,7 +34,7 @@ const clock: ClockPort = {
 /** One node with an engine on it. `nowMs` is the clock by which tokens expire. */
 export class Solo {
   readonly store = new MemoryState();
-  readonly machine = new Machine(this.store, ACL_HANDLERS);
+  readonly machine = new Machine(this.store, HANDLERS);
   readonly watches = new Watches(clock);
   readonly authorizers: Authorizers;
   readonly engine: Engine;
@@ -49,7 +50,7 @@ export class Solo {
       defaultPolicy,
       nowMs: () => this.nowMs,
     });
-    this.gate = makeGate(this.authorizers, {});
+    this.gate = makeGate(this.authorizers, { config: configCheck });
     this.machine.onChanged((keys) => {
       this.authorizers.changed(keys);
       this.watches.changed(keys);

@@ -1,0 +1,312 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { GLOBAL_MANAGEMENT_ID } from '../../src/acl/builtin.js';
+import { ACL_HANDLERS } from '../../src/state/acl-handlers.js';
+import { Checksums } from '../../src/state/checksum.js';
+import { keys } from '../../src/state/keys.js';
+import { listIndex, stored } from '../../src/state/lists.js';
+import { Machine } from '../../src/state/machine.js';
+import { type AuthMethod, CASCADE_MAX } from '../../src/state/methods.js';
+import { encodeProposal } from '../../src/state/proposal.js';
+import type { Token } from '../../src/state/tokens.js';
+import type { Command, Result } from '../../src/state/types.js';
+import { MemoryState } from '../../src/storage/memory-state.js';
+import { aCommand, NAMESPACES } from './commands.js';
+import { actualKeys, expectedKeys, linkProblems, orphans } from './derived.js';
+
+const AT = '2030-01-01T00:00:00Z';
+
+class State {
+  readonly store = new MemoryState();
+  readonly machine = new Machine(this.store, ACL_HANDLERS);
+
+  constructor(...namespaces: string[]) {
+    this.must({ type: 'system.init', createTime: AT });
+    for (const Name of namespaces) {
+      const namespace = { Name, PolicyDefaults: [], RoleDefaults: [] };
+      this.must({ type: 'namespace.set', policyId: `management-of-${Name}`, namespace });
+    }
+  }
+  apply(command: object): Result {
+    const index = this.machine.appliedIndex() + 1;
+    const proposal = { id: `r${index}`, since: 0, command: { v: 1, ...command } as Command };
+    const [result] = this.machine.apply([
+      { kind: 'command', index, term: 1, data: encodeProposal(proposal) },
+    ]);
+    this.store.sync();
+    return result!;
+  }
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely
+  must(command: object): any {
+    const result = this.apply(command);
+    if (!result.ok) throw new Error(result.refusal.message);
+    return result.value === undefined ? undefined : JSON.parse(result.value);
+  }
+  refusal(command: object): string {
+    const result = this.apply(command);
+    return result.ok ? 'was not refused' : `${result.refusal.code}: ${result.refusal.message}`;
+  }
+  policy(id: string, Name: string, ns = 'default', create = true) {
+    const policy = { Name, Description: '', Rules: '' };
+    return { type: 'policy.set', ns, id, create, policy, hash: 'h' };
+  }
+  role(id: string, Name: string, Policies: object[] = [], create = true) {
+    const role = { Name, Description: '', Policies };
+    return { type: 'role.set', ns: 'default', id, create, role };
+  }
+  token(n: number, more: object = {}) {
+    const accessor = `0000000a-aaaa-4aaa-8aaa-${String(n).padStart(12, '0')}`;
+    const secret = `0000000b-aaaa-4aaa-8aaa-${String(n).padStart(12, '0')}`;
+    const token = { Description: '', Policies: [], Roles: [], Local: false, ...more };
+    return { type: 'token.create', ns: 'default', accessor, secret, createTime: AT, token };
+  }
+  method(Name: string, ns = 'default') {
+    return { type: 'method.set', ns, method: { Name, Type: 'jwt', Config: {} } };
+  }
+  login(n: number, name: string) {
+    const modifyIndex = stored<AuthMethod>(this.store, keys.method('default', name))!.ModifyIndex;
+    const { accessor, secret } = this.token(n);
+    const token = this.token(n, { ServiceIdentities: [{ ServiceName: 'web' }] }).token;
+    const method = { ns: 'default', name, modifyIndex };
+    return { type: 'token.login', ns: 'default', accessor, secret, createTime: AT, method, token };
+  }
+}
+const P1 = '11111111-aaaa-4aaa-8aaa-000000000001';
+const P2 = '11111111-aaaa-4aaa-8aaa-000000000002';
+const R1 = '22222222-aaaa-4aaa-8aaa-000000000001';
+
+describe('ACL commands', () => {
+  it('keep every secondary key, link and checksum in step with the objects', () => {
+    fc.assert(
+      fc.property(fc.array(aCommand, { maxLength: 60 }), (commands) => {
+        const state = new State('red', 'blue');
+        for (const command of commands) {
+          const { method } = command as { method?: { ns: string; name: string } };
+          if (command.type === 'token.login') {
+            const found = stored<AuthMethod>(state.store, keys.method(method!.ns, method!.name));
+            Object.assign(method!, { modifyIndex: found?.ModifyIndex ?? 0 });
+          }
+          state.apply(command);
+        }
+        expect(actualKeys(state.store)).to.deep.equal(expectedKeys(state.store));
+        expect(linkProblems(state.store)).to.deep.equal([]);
+        expect(orphans(state.store)).to.deep.equal([]);
+        const sums = Checksums.of(state.store).toJSON();
+        expect(state.machine.checksum().sums).to.deep.equal(sums);
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it('are idempotent where the cluster begins', () => {
+    const state = new State();
+    const before = [...state.store.keys('policy')].map((key) => state.store.get(key));
+    expect(state.must({ type: 'system.init', createTime: '2031-01-01T00:00:00Z' })).to.equal(false);
+    expect([...state.store.keys('policy')].map((key) => state.store.get(key))).to.deep.equal(
+      before,
+    );
+  });
+
+  it('allow one bootstrap, and another only with the index of the last', () => {
+    const state = new State();
+    const ask = (n: number, more = {}) => ({
+      type: 'bootstrap',
+      token: { accessor: `a${n}`, secret: `s${n}`, createTime: AT },
+      ...more,
+    });
+    const first = state.must(ask(1));
+    expect(first.Policies).to.deep.equal([{ ID: GLOBAL_MANAGEMENT_ID }]);
+    const index = first.CreateIndex as number;
+    expect(state.refusal(ask(2))).to.match(
+      new RegExp(`no longer allowed \\(reset index: ${index}\\)`),
+    );
+    expect(state.refusal(ask(2, { resetIndex: index + 1 }))).to.match(/Invalid bootstrap reset/);
+    expect(state.must(ask(2, { resetIndex: index })).CreateIndex).to.be.greaterThan(index);
+    expect(state.refusal(ask(3, { resetIndex: index }))).to.match(/Invalid bootstrap reset/);
+  });
+});
+
+describe('policies and roles', () => {
+  it('names are unique per namespace, without regard to case', () => {
+    const state = new State('red');
+    state.must(state.policy(P1, 'Web'));
+    expect(state.refusal(state.policy(P2, 'wEB'))).to.match(/^conflict: .*already exists/);
+    state.must(state.policy(P2, 'web', 'red'));
+    state.must(state.role(R1, 'Admin'));
+    state.must(state.role(R1, 'ADMIN', [], false));
+    expect(state.store.get(keys.roleName('default', 'admin'))).to.equal(R1);
+  });
+
+  it('a policy shows its new name through links, and nothing once deleted; its holders stay as they are', () => {
+    const state = new State();
+    state.must(state.policy(P1, 'one'));
+    const role = state.must(state.role(R1, 'r', [{ Name: 'ONE' }]));
+    expect(role.Policies).to.deep.equal([{ ID: P1 }]);
+    const before = state.store.get(keys.role('default', R1));
+    const list = listIndex(state.store, 'role', 'default');
+    state.must(state.policy(P1, 'two', 'default', false));
+    const renamedAt = state.machine.appliedIndex();
+    expect(stored(state.store, keys.policyLink(P1))).to.deep.equal({
+      Name: 'two',
+      Index: renamedAt,
+    });
+    state.must({ type: 'policy.delete', ns: 'default', id: P1 });
+    const deletedAt = state.machine.appliedIndex();
+    expect(stored(state.store, keys.policyLink(P1))).to.deep.equal({ Index: deletedAt });
+    expect(state.store.get(keys.role('default', R1))).to.equal(before);
+    expect(listIndex(state.store, 'role', 'default')).to.equal(list);
+    state.must(state.role(R1, 'r', [], false));
+    expect(state.store.get(keys.policyLink(P1))).to.equal(undefined);
+  });
+
+  it('an update that changes no content raises ModifyIndex and wakes no reader of links', () => {
+    const state = new State();
+    const first = state.must(state.policy(P1, 'one'));
+    const changed: string[] = [];
+    state.machine.onChanged((some) => changed.push(...some));
+    const second = state.must(state.policy(P1, 'one', 'default', false));
+    expect(second).to.deep.equal({ ...first, ModifyIndex: first.ModifyIndex + 1 });
+    expect(changed).to.have.members([keys.policy('default', P1), keys.index('policy', 'default')]);
+  });
+
+  it('links reach into the own namespace only', () => {
+    const state = new State('red');
+    state.must(state.policy(P1, 'one', 'red'));
+    expect(state.refusal(state.role(R1, 'r', [{ ID: P1 }]))).to.match(/No such policy with ID/);
+    expect(state.refusal(state.role(R1, 'r', [{ Name: 'one' }]))).to.match(/with name "one"/);
+  });
+
+  it('names like members of every object are names like others', () => {
+    const state = new State();
+    for (const [position, name] of ['__proto__', 'constructor', 'hasOwnProperty'].entries()) {
+      const id = `33333333-aaaa-4aaa-8aaa-00000000000${position}`;
+      expect(state.must(state.role(id, name)).Name).to.equal(name);
+      expect(state.store.get(keys.roleName('default', name))).to.equal(id);
+    }
+    expect(({} as Record<string, unknown>)['ID']).to.equal(undefined);
+  });
+});
+
+describe('tokens', () => {
+  it('accessors and secrets are unique among each other, everywhere', () => {
+    const state = new State('red');
+    const { accessor, secret } = state.token(1);
+    state.must(state.token(1));
+    const other = { ...state.token(2), ns: 'red' };
+    expect(state.refusal({ ...other, accessor })).to.match(/AccessorID is already in use/);
+    expect(state.refusal({ ...other, accessor: secret })).to.match(/AccessorID is already in use/);
+    expect(state.refusal({ ...other, secret })).to.match(/SecretID is already in use/);
+    expect(state.refusal({ ...other, secret: accessor.toUpperCase() })).to.match(/SecretID is/);
+  });
+
+  it('what may not change is kept or refused', () => {
+    const state = new State();
+    const created = state.must({ ...state.token(1), expirationTime: '2040-01-01T00:00:00Z' });
+    const { accessor, token } = state.token(1);
+    const update = { type: 'token.update', ns: 'default', accessor, nowMs: 0, token };
+    const after = state.must({ ...update, token: { ...token, Description: 'new' } });
+    expect(after).to.deep.include({
+      SecretID: created.SecretID,
+      ExpirationTime: '2040-01-01T00:00:00Z',
+      CreateIndex: created.CreateIndex,
+      Description: 'new',
+    });
+    const no = (more: object) => state.refusal({ ...update, ...more });
+    expect(no({ secretKey: 'x' })).to.match(/Changing a token's SecretID/);
+    expect(no({ token: { ...token, Local: true } })).to.match(/Cannot toggle local mode/);
+    expect(no({ authMethod: 'm' })).to.match(/Cannot change AuthMethod/);
+    expect(no({ expirationTime: '2041-01-01T00:00:00Z' })).to.match(/Cannot change expiration/);
+    expect(no({ expirationTtl: true })).to.match(/Cannot change expiration/);
+    expect(no({ nowMs: Date.parse('2040-01-01T00:00:00Z') })).to.match(
+      /^not_found: Cannot find token/,
+    );
+  });
+
+  it('are reaped in order of expiry, some at a time', () => {
+    const state = new State();
+    for (const n of [1, 2, 3]) {
+      state.must({ ...state.token(n), expirationTime: `2030-01-01T00:0${4 - n}:00Z` });
+    }
+    const reap = (at: string) =>
+      state.must({ type: 'token.reap', nowMs: Date.parse(`2030-01-01T00:0${at}Z`), max: 1 });
+    expect([reap('0:59'), reap('2:00'), reap('2:00'), reap('2:00')]).to.deep.equal([0, 1, 1, 0]);
+    const left = [...state.store.keys('token-by-expiry')];
+    expect(left).to.have.lengthOf(1);
+    expect(left[0]).to.include(state.token(1).accessor);
+  });
+});
+
+describe('auth methods', () => {
+  it('a login is void when its method changed since it was verified, or binds nothing', () => {
+    const state = new State();
+    state.must(state.method('m'));
+    const login = state.login(1, 'm');
+    state.must(state.method('m'));
+    expect(state.refusal(login)).to.equal('permission_denied: Permission denied');
+    const nothing = { ...state.login(1, 'm'), token: state.token(1).token };
+    expect(state.refusal(nothing)).to.equal('permission_denied: Permission denied');
+    const made = state.must(state.login(1, 'M'));
+    expect(made).to.deep.include({ AuthMethod: 'm', AuthMethodNamespace: 'default' });
+  });
+
+  it('deleting one removes any number of its tokens in parts, and its name is free only then', () => {
+    const state = new State();
+    state.must(state.method('m'));
+    for (let n = 0; n < CASCADE_MAX + 5; n++) state.must(state.login(n, 'm'));
+    state.must(state.token(9999));
+    expect(state.must({ type: 'method.delete', ns: 'default', name: 'm' })).to.equal(true);
+    expect(state.refusal(state.method('M'))).to.match(/still being deleted/);
+    expect(state.must({ type: 'method.reap', ns: 'default', name: 'm' })).to.equal(5);
+    const left = [...state.store.keys('token\0default\0')];
+    expect(left.some((key) => stored<Token>(state.store, key)!.AuthMethod)).to.equal(false);
+    expect(left).to.have.lengthOf(2);
+    state.must(state.method('M'));
+  }).timeout(20_000);
+
+  it('the type stays', () => {
+    const state = new State();
+    state.must(state.method('m'));
+    const other = {
+      type: 'method.set',
+      ns: 'default',
+      method: { Name: 'm', Type: 'k', Config: {} },
+    };
+    expect(state.refusal(other)).to.match(/Type field of an Auth Method is immutable/);
+  });
+});
+
+describe('namespaces', () => {
+  it('nothing is written into one that is missing or being deleted', () => {
+    const state = new State('red');
+    expect(state.refusal(state.policy(P1, 'one', 'green'))).to.match(/does not exist/);
+    state.must({ type: 'namespace.delete', name: 'red', at: AT });
+    expect(state.refusal(state.policy(P1, 'one', 'red'))).to.match(/is being deleted/);
+    expect(state.refusal(state.method('m', 'red'))).to.match(/is being deleted/);
+    expect(state.refusal({ type: 'namespace.delete', name: 'default', at: AT })).to.match(
+      /not permitted/,
+    );
+  });
+
+  it('reaping removes all of one and nothing of others', () => {
+    const state = new State(...NAMESPACES.slice(1));
+    for (const ns of NAMESPACES) {
+      const id = ns === 'red' ? P1 : ns === 'blue' ? P2 : R1;
+      state.must(state.policy(id, 'one', ns));
+      state.must(state.method('m', ns));
+      const token = { ...state.token(NAMESPACES.indexOf(ns)), ns };
+      state.must({ ...token, token: { ...token.token, Policies: [{ ID: id }] } });
+    }
+    const foreign = () =>
+      [...state.store.keys('')]
+        .filter(
+          (key) => !key.includes('red') && !/^(index|deleted|machine|request|namespace)/.test(key),
+        )
+        .filter((key) => !key.includes(P1) && !state.store.get(key)!.includes('red'));
+    const before = foreign();
+    state.must({ type: 'namespace.delete', name: 'red', at: AT });
+    expect(state.must({ type: 'namespace.reap', name: 'red' })).to.equal(true);
+    const left = [...state.store.keys('')].filter((key) => key.split('\0').includes('red'));
+    expect(left.filter((key) => !/^(index|deleted)\0/.test(key))).to.deep.equal([]);
+    expect(foreign()).to.deep.equal(before);
+  });
+});

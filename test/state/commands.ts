@@ -1,0 +1,98 @@
+/** Commands of the ACL part by chance, over a few names and ids, so that they meet. */
+import fc from 'fast-check';
+import type { Command } from '../../src/state/types.js';
+
+const uuid = (kind: number, n: number): string =>
+  `${String(kind).padStart(8, '0')}-aaaa-4aaa-8aaa-${String(n).padStart(12, '0')}`;
+
+export const NAMESPACES = ['default', 'red', 'blue'];
+const ns = fc.constantFrom(...NAMESPACES);
+const name = fc.constantFrom('a', 'A', 'b', 'constructor', '__proto__');
+const idOf = (kind: number) => fc.integer({ min: 1, max: 4 }).map((n) => uuid(kind, n));
+const policyId = idOf(1);
+const roleId = idOf(2);
+const accessor = idOf(3);
+const ruleId = idOf(4);
+const link = (id: fc.Arbitrary<string>) =>
+  fc.oneof(
+    id.map((ID) => ({ ID })),
+    name.map((Name) => ({ Name })),
+  );
+const links = (id: fc.Arbitrary<string>) => fc.array(link(id), { maxLength: 3 });
+const RULES = ['acl = "read"', 'acl = "write"', 'service "web" { policy = "write" }', ''];
+
+const token = fc.record({
+  Description: name,
+  Policies: links(policyId),
+  Roles: links(roleId),
+  Local: fc.constant(false),
+});
+const newToken = {
+  v: fc.constant(1 as const),
+  ns,
+  accessor,
+  secret: idOf(5),
+  createTime: fc.constant('2030-01-01T00:00:00Z'),
+};
+const expirationTime = fc.constantFrom('2030-01-01T00:01:00Z', '2030-01-01T00:02:00Z');
+/** Milliseconds at which the first or both of the expirations have passed, or none. */
+const nowMs = fc.constantFrom(
+  ...['00:00:30', '00:01:00', '00:03:00'].map((at) => Date.parse(`2030-01-01T${at}Z`)),
+);
+const v = fc.constant(1 as const);
+const type = <T extends string>(text: T) => fc.constant(text);
+
+const policySet = fc.record({
+  ...{ type: type('policy.set'), v, ns, id: policyId, create: fc.boolean(), hash: name },
+  policy: fc.record({ Name: name, Description: name, Rules: fc.constantFrom(...RULES) }),
+});
+const roleSet = fc.record({
+  ...{ type: type('role.set'), v, ns, id: roleId, create: fc.boolean() },
+  role: fc.record({ Name: name, Description: name, Policies: links(policyId) }),
+});
+const ruleSet = fc.record({
+  ...{ type: type('rule.set'), v, ns, id: ruleId, create: fc.boolean() },
+  rule: fc.record({ Description: name, AuthMethod: name, BindType: name, BindName: name }),
+});
+const login = fc
+  .record({
+    ...{ type: type('token.login'), ...newToken },
+    method: fc.record({ ns, name }),
+    token,
+  })
+  .map(({ method, ...rest }) => ({ ...rest, method: { ...method, modifyIndex: -1 } }));
+
+/** A command; `token.login` with modifyIndex -1 stands for the method's present one. */
+export const aCommand: fc.Arbitrary<Command> = fc.oneof(
+  policySet,
+  fc.record({ type: type('policy.delete'), v, ns, id: policyId }),
+  roleSet,
+  fc.record({ type: type('role.delete'), v, ns, id: roleId }),
+  fc.record({ type: type('token.create'), ...newToken, token }),
+  fc.record({ type: type('token.create'), ...newToken, token, expirationTime }),
+  fc.record({ type: type('token.update'), v, ns, accessor, nowMs, token }),
+  fc.record({ type: type('token.clone'), ...newToken, source: accessor, nowMs }),
+  fc.record({ type: type('token.delete'), v, ns, accessor, callerKey: fc.constant(null) }),
+  login,
+  fc.record({ type: type('token.reap'), v, nowMs, max: fc.integer({ min: 1, max: 2 }) }),
+  fc.record({
+    ...{ type: type('method.set'), v, ns },
+    method: fc.record({ Name: name, Type: fc.constant('jwt'), Config: fc.constant({}) }),
+  }),
+  fc.record({ type: type('method.delete'), v, ns, name }),
+  ruleSet,
+  fc.record({ type: type('rule.delete'), v, ns, id: ruleId }),
+  fc.record({
+    ...{ type: type('namespace.set'), v, policyId: idOf(6) },
+    namespace: fc.record({
+      Name: ns,
+      PolicyDefaults: links(policyId),
+      RoleDefaults: links(roleId),
+    }),
+  }),
+  fc.record({
+    ...{ type: type('namespace.delete'), v, name: ns },
+    at: fc.constant('2030-01-01T00:00:00Z'),
+  }),
+  fc.record({ type: type('namespace.reap'), v, name: ns }),
+) as fc.Arbitrary<Command>;
