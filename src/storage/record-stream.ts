@@ -1,0 +1,96 @@
+/** Records of a state as bytes: u32 length of the key · u32 length of the value · key · value, both UTF-8, in key order. */
+import type { View } from '../state/types.js';
+import { recordSum, type Tally } from './directory.js';
+import { StorageError } from './errors.js';
+import type { StateRecord } from './types.js';
+
+/** A key or a value; far above what the limits of the API let in. */
+export const RECORD_BYTES_MAX = 64 * 2 ** 20;
+
+export interface Batch {
+  readonly bytes: Buffer;
+  readonly count: number;
+  /** The last key of the batch; undefined when the view has no more. */
+  readonly lastKey: string | undefined;
+}
+
+/** Encodes records after the key `after` until `limitBytes` are reached (but at least one), adding them to the tally. */
+export function takeRecords(
+  view: View,
+  after: string | undefined,
+  limitBytes: number,
+  tally: Tally,
+): Batch {
+  const parts: Buffer[] = [];
+  let size = 0;
+  let lastKey: string | undefined;
+  for (const key of view.keys('', after)) {
+    const value = view.get(key);
+    if (value === undefined) throw new StorageError('damaged', 'a listed record has no value');
+    const record = encodeRecord(key, value);
+    if (parts.length > 0 && size + record.length > limitBytes) break;
+    parts.push(record);
+    size += record.length;
+    tally.add(recordSum(key, value));
+    lastKey = key;
+  }
+  return { bytes: Buffer.concat(parts, size), count: parts.length, lastKey };
+}
+
+function encodeRecord(key: string, value: string): Buffer {
+  const keyBytes = Buffer.byteLength(key);
+  const valueBytes = Buffer.byteLength(value);
+  const record = Buffer.allocUnsafe(8 + keyBytes + valueBytes);
+  record.writeUInt32BE(keyBytes, 0);
+  record.writeUInt32BE(valueBytes, 4);
+  record.write(key, 8);
+  record.write(value, 8 + keyBytes);
+  return record;
+}
+
+/** Decodes records from bytes that arrive in pieces. Throws StorageError `invalid` for lengths and orders that cannot be. */
+export class RecordReader {
+  private rest: Buffer[] = [];
+  private held = 0;
+  private wanted = 8;
+  private lastKey: string | undefined;
+
+  /** The records that are complete with these bytes. */
+  push(bytes: Buffer): StateRecord[] {
+    this.rest.push(bytes);
+    this.held += bytes.length;
+    const records: StateRecord[] = [];
+    if (this.held < this.wanted) return records;
+    const all = this.rest.length === 1 ? bytes : Buffer.concat(this.rest, this.held);
+    let at = 0;
+    for (;;) {
+      this.wanted = 8;
+      if (all.length - at < 8) break;
+      const keyBytes = all.readUInt32BE(at);
+      const valueBytes = all.readUInt32BE(at + 4);
+      if (keyBytes + valueBytes > RECORD_BYTES_MAX) {
+        throw new StorageError('invalid', 'a record is longer than any record can be');
+      }
+      this.wanted = 8 + keyBytes + valueBytes;
+      if (all.length - at < this.wanted) break;
+      const key = all.toString('utf8', at + 8, at + 8 + keyBytes);
+      if (this.lastKey !== undefined && key <= this.lastKey) {
+        throw new StorageError('invalid', 'the records are not in order');
+      }
+      this.lastKey = key;
+      records.push([key, all.toString('utf8', at + 8 + keyBytes, at + this.wanted)]);
+      at += this.wanted;
+    }
+    this.rest = at === all.length ? [] : [all.subarray(at)];
+    this.held = all.length - at;
+    return records;
+  }
+
+  /** Throws when the bytes ended within a record. */
+  end(): void {
+    if (this.held > 0) throw new StorageError('invalid', 'the records end within a record');
+  }
+}
+
+/** Lets the event loop turn: nothing long is done in one piece. */
+export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
