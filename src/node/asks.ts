@@ -26,7 +26,9 @@ export type Ask =
     }
   /** A read index. */
   | { readonly type: 'read'; readonly mode: 'default' | 'consistent' }
-  /** Changes of the membership, for the leader. */
+  /** The whole state, for a member that has lost its own; the leader sends it as a snapshot. */
+  | { readonly type: 'state' }
+  /** Changes of the membership, for the leader. A server that joins asks any member to add it. */
   | { readonly type: 'add'; readonly server: ServerFacts }
   | { readonly type: 'remove'; readonly id: NodeId }
   | { readonly type: 'transfer'; readonly to: NodeId | null }
@@ -45,7 +47,9 @@ export type Answer =
   | { readonly type: 'unknown' }
   | { readonly type: 'index'; readonly index: Index }
   | { readonly type: 'sums'; readonly index: Index; readonly sums: Sums }
-  | { readonly type: 'done' };
+  | { readonly type: 'done' }
+  /** To a server that asked to join: it is a member of this cluster now. */
+  | { readonly type: 'joined'; readonly clusterId: string };
 
 const packr = new Packr({ useRecords: false });
 
@@ -65,6 +69,8 @@ function arrayOf(ask: Ask): unknown[] {
       return ['remove', ask.id];
     case 'transfer':
       return ['transfer', ask.to];
+    case 'state':
+      return ['state'];
     case 'sums':
       return ['sums', ask.index];
     case 'differs':
@@ -90,6 +96,8 @@ export function decodeAsk(bytes: Uint8Array): Ask | undefined {
       return isText(a) ? { type, id: a } : undefined;
     case 'transfer':
       return a === null || isText(a) ? { type, to: a } : undefined;
+    case 'state':
+      return { type };
     case 'sums':
       return isCount(a) ? { type, index: a } : undefined;
     case 'differs':
@@ -113,6 +121,8 @@ export function encodeAnswer(answer: Answer): Uint8Array {
       return packr.pack(['index', answer.index]);
     case 'sums':
       return packr.pack(['sums', answer.index, Object.entries(answer.sums)]);
+    case 'joined':
+      return packr.pack(['joined', answer.clusterId]);
     case 'retry':
     case 'unknown':
     case 'done':
@@ -137,6 +147,8 @@ export function decodeAnswer(bytes: Uint8Array): Answer | undefined {
     case 'sums':
       if (!isCount(a) || !Array.isArray(b) || !b.every(isPair)) return undefined;
       return { type, index: a, sums: Object.fromEntries(b) };
+    case 'joined':
+      return isText(a) ? { type, clusterId: a } : undefined;
     case 'retry':
     case 'unknown':
     case 'done':

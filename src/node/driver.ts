@@ -56,6 +56,8 @@ export interface DriverParts {
   readonly clock: ClockPort;
   readonly limits: DriverLimits;
   readonly events: DriverEvents;
+  /** True while too much of what was applied waits for the disk: applying rests until it has caught up. */
+  readonly isBehind?: (() => boolean) | undefined;
 }
 
 /** Figures for metrics; they only grow, but for those that say so. */
@@ -99,6 +101,7 @@ export class Driver {
   readonly #limits: DriverLimits;
   readonly #events: DriverEvents;
   readonly #ticker: Ticker;
+  readonly #isBehind: () => boolean;
   readonly #proposals = new Proposals();
   readonly #reads = new Map<number, ReadDone[]>();
   #readsWaiting: Record<ReadMode, ReadDone[]> = { lease: [], quorum: [] };
@@ -113,6 +116,7 @@ export class Driver {
   #nextReadId = 1;
   #scheduled = false;
   #applyPaused = false;
+  #resting = false;
   #running = false;
   #barred = false;
   /** The log is being replaced: no step until that is durable. */
@@ -127,6 +131,7 @@ export class Driver {
     this.#clock = parts.clock;
     this.#limits = parts.limits;
     this.#events = parts.events;
+    this.#isBehind = parts.isBehind ?? (() => false);
     const { role, term, leader } = parts.core.status();
     this.#role = { role, term, leader };
     this.#durable = parts.log.lastIndex();
@@ -146,6 +151,9 @@ export class Driver {
   /** Starts the ticks. Messages are taken from now on. */
   start(): void {
     this.#running = true;
+    const applied = this.#machine.appliedIndex();
+    this.#commit = applied;
+    if (applied > 0) this.#feed({ type: 'applied', index: applied });
     this.#ticker.start();
     this.wake();
   }
@@ -253,6 +261,11 @@ export class Driver {
 
   status(): RaftStatus {
     return this.#core.status();
+  }
+
+  /** What is committed, durable in this log and applied. */
+  get settledIndex(): Index {
+    return Math.min(this.#commit, this.#durable, this.#machine.appliedIndex());
   }
 
   get role(): RoleChange {
@@ -385,10 +398,14 @@ export class Driver {
    * waits for the next turn.
    */
   #applySlice(): void {
-    if (this.#applyPaused) return;
+    if (this.#applyPaused || this.#resting) return;
     const upTo = Math.min(this.#commit, this.#durable);
     const from = this.#machine.appliedIndex() + 1;
     if (from > upTo) return;
+    if (this.#isBehind()) {
+      this.#rest();
+      return;
+    }
     const hi = Math.min(upTo, from + this.#limits.applyEntriesMax - 1);
     const entries = this.#log.entries(from, hi, this.#limits.applyBytesMax);
     const results = this.#machine.apply(entries);
@@ -398,6 +415,15 @@ export class Driver {
       this.#proposals.applied(entry.index, outcomeOf(entry, results[at]));
     }
     this.#events.applied(applied, entries);
+  }
+
+  /** The disk of the state does not keep up: its backlog must not grow without limit. */
+  #rest(): void {
+    this.#resting = true;
+    this.#clock.after(this.#limits.tickMs, () => {
+      this.#resting = false;
+      this.wake();
+    });
   }
 }
 

@@ -68,6 +68,11 @@ export class Positions {
     }
   }
 
+  /** First index of the log that is not known to be cut. */
+  get first(): Index {
+    return this.#marks[0]!.index + 1;
+  }
+
   /** Bytes of entries between the beginning of the log and what is applied. */
   get bytes(): number {
     return this.#bytes - this.#marks[0]!.bytes;

@@ -57,6 +57,8 @@ export interface ReplicaParts {
   /** Why this node takes no such command at present, besides its own faults (disk at its reserve). */
   readonly closedFor?: (command: Command) => Refusal | undefined;
   readonly onRole?: (change: RoleChange) => void;
+  /** See DriverParts. */
+  readonly isBehind?: () => boolean;
 }
 
 /** `default` reads by the leader's lease, `consistent` ones by a round to a quorum (§6.4). */
@@ -75,8 +77,10 @@ export class Replica {
   readonly #barriers: Barriers;
   readonly #lead: Lead;
   #fault: string | undefined;
+  #unready: string | undefined;
   #ticks = 0;
   #cutting = false;
+  #liftingBar = false;
   /** Positions of snapshots on their way to followers: the log is not cut beyond them. */
   readonly #snapshotsOut = new Set<SnapshotMeta>();
   #cancelRetry: (() => void) | undefined;
@@ -89,7 +93,9 @@ export class Replica {
     this.positions = new Positions(log, machine.appliedIndex());
     const applied = new AppliedWaiters(() => machine.appliedIndex());
     this.#applied = applied;
-    const driver = new Driver({ core, log, wire, machine, clock, limits, events: this.#events() });
+    const { isBehind } = parts;
+    const events = this.#events();
+    const driver = new Driver({ core, log, wire, machine, clock, limits, events, isBehind });
     this.driver = driver;
     driver.barred = log.bar?.() !== undefined;
     this.#lead = new Lead({
@@ -135,7 +141,13 @@ export class Replica {
 
   /** Why this node does not serve, if it does not. */
   get fault(): string | undefined {
-    return this.#fault;
+    return this.#fault ?? this.#unready;
+  }
+
+  /** Why this node does not serve yet; undefined once it does. */
+  set unready(why: string | undefined) {
+    this.#unready = why;
+    if (why !== undefined && this.driver.role.role === 'leader') this.driver.transfer();
   }
 
   /** This node stops serving; it goes on following, and hands leadership over. */
@@ -147,9 +159,10 @@ export class Replica {
 
   /** The refusal of a node that does not serve. */
   closed(): Refusal | undefined {
-    return this.#fault === undefined
+    const { fault } = this;
+    return fault === undefined
       ? undefined
-      : refusal('unavailable', `This server does not serve: ${this.#fault}`);
+      : refusal('unavailable', `This server does not serve: ${fault}`);
   }
 
   write(request: WriteRequest, done: WriteDone): void {
@@ -176,7 +189,11 @@ export class Replica {
   }
 
   /** Asks whoever leads for a change of the membership. Such a question is asked once, not repeated. */
-  administer(ask: Ask, timeoutMs: number, done: (answer: Answer) => void): void {
+  administer(
+    ask: Exclude<Ask, { type: 'state' }>,
+    timeoutMs: number,
+    done: (answer: Answer) => void,
+  ): void {
     const { leader } = this.driver.role;
     const { id, wire } = this.#parts;
     if (leader === null) done({ type: 'refused', refusal: noLeader() });
@@ -194,14 +211,24 @@ export class Replica {
   }
 
   /** Answers a peer's question. */
-  asked(payload: Uint8Array, reply: Reply): void {
+  asked(from: NodeId, payload: Uint8Array, reply: Reply): void {
     const ask = decodeAsk(payload);
     if (ask === undefined) {
       const why = refusal('invalid', 'The question could not be decoded');
       reply(encodeAnswer({ type: 'refused', refusal: why }));
       return;
     }
-    this.#answer(ask, (answer) => reply(encodeAnswer(answer)));
+    const done = (answer: Answer): void => reply(encodeAnswer(answer));
+    if (ask.type === 'state') done(this.#sendState(from));
+    else this.#answer(ask, done);
+  }
+
+  /** Asks the leader for the whole state. */
+  askForState(): void {
+    const { leader } = this.driver.role;
+    const { id, wire, limits } = this.#parts;
+    if (leader === null || leader === id) return;
+    wire.request(leader, encodeAsk({ type: 'state' }), limits.askMs, () => {});
   }
 
   /** A snapshot was switched into the machine; `done` when the log agrees, durably. */
@@ -232,14 +259,13 @@ export class Replica {
     this.#barriers.retry(true);
     this.membership.role();
     this.#parts.onRole?.(change);
-    if (change.role === 'leader' && this.#fault !== undefined) this.driver.transfer();
+    if (change.role === 'leader' && this.fault !== undefined) this.driver.transfer();
   }
 
   #hasApplied(index: Index, entries: readonly Entry[]): void {
     this.positions.advance(entries);
     this.#applied.reached(index);
     for (const entry of entries) if (entry.kind === 'configuration') this.#checkMember(entry);
-    this.#liftBar(index);
   }
 
   /** A server that was removed says so. One that has yet to be added, or was added again, is not removed. */
@@ -253,12 +279,17 @@ export class Replica {
   }
 
   /** See LogPort.bar: what may have been acknowledged is here again. */
-  #liftBar(applied: Index): void {
-    const { log } = this.#parts;
+  #liftBar(): void {
+    const { log, machine } = this.#parts;
     const bar = log.bar?.();
-    if (bar === undefined || log.liftBar === undefined) return;
-    if (applied < bar.index && (log.term(applied) ?? 0) <= bar.term) return;
+    if (bar === undefined || log.liftBar === undefined || this.#liftingBar) return;
+    const { settledIndex } = this.driver;
+    if (settledIndex < bar.index && (log.term(settledIndex) ?? 0) <= bar.term) return;
+    this.#liftingBar = true;
     log.liftBar(() => {
+      this.#liftingBar = false;
+      // The log was short of what is applied; now its configurations can be read.
+      this.positions.restart(machine.appliedIndex());
       this.driver.barred = log.bar?.() !== undefined;
     });
   }
@@ -274,6 +305,7 @@ export class Replica {
     ) {
       this.agreement?.compare();
     }
+    this.#liftBar();
     this.#cut();
   }
 
@@ -335,7 +367,16 @@ export class Replica {
     }
   }
 
-  #answer(ask: Ask, done: (answer: Answer) => void): void {
+  #sendState(to: NodeId): Answer {
+    const { id, wire } = this.#parts;
+    const { role, term } = this.driver.role;
+    const meta = this.positions.meta();
+    if (role !== 'leader' || meta === undefined) return { type: 'retry' };
+    wire.sendSnapshot(to, { type: 'snapshot', from: id, to, term, meta, round: 0 }, () => {});
+    return { type: 'done' };
+  }
+
+  #answer(ask: Exclude<Ask, { type: 'state' }>, done: (answer: Answer) => void): void {
     switch (ask.type) {
       case 'write':
         this.#lead.write(ask, done);

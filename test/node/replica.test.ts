@@ -13,7 +13,7 @@ function write(node: Node, name: string, timeoutMs = 2000): { outcome?: WriteOut
   });
   return holder;
 }
-const valueOf = ({ outcome }: { outcome?: WriteOutcome }): string | undefined =>
+const answered = ({ outcome }: { outcome?: WriteOutcome }): string | undefined =>
   outcome !== undefined && 'result' in outcome && outcome.result.ok
     ? outcome.result.value
     : undefined;
@@ -29,7 +29,7 @@ describe('node/replica: writes', () => {
     for (const node of world.nodes.values()) {
       const done = write(node, `on-${node.id}`);
       world.until(() => done.outcome !== undefined, 200);
-      expect(valueOf(done)).to.equal(`on-${node.id}`);
+      expect(answered(done)).to.equal(`on-${node.id}`);
       expect([times(node, `on-${node.id}`), times(leader, `on-${node.id}`)]).to.deep.equal([1, 1]);
     }
   });
@@ -38,7 +38,7 @@ describe('node/replica: writes', () => {
     const world = new World();
     const done = write(world.node('b'), 'early', 3000);
     world.until(() => done.outcome !== undefined, 3000);
-    expect(valueOf(done)).to.equal('early');
+    expect(answered(done)).to.equal('early');
   });
 
   it('goes to the next leader under the same id, and takes effect once', () => {
@@ -52,7 +52,7 @@ describe('node/replica: writes', () => {
     world.kill(leader.id);
     world.swallow = () => false;
     world.until(() => done.outcome !== undefined, 5000);
-    expect(valueOf(done)).to.equal('once');
+    expect(answered(done)).to.equal('once');
     world.advance(500);
     for (const other of world.others(leader.id)) expect(times(other, 'once')).to.equal(1);
   });
@@ -66,7 +66,7 @@ describe('node/replica: writes', () => {
     expect(done.outcome).to.equal(undefined);
     world.heal();
     world.until(() => done.outcome !== undefined, 8000);
-    expect(valueOf(done)).to.equal('cut-off');
+    expect(answered(done)).to.equal('cut-off');
     world.advance(500);
     for (const node of world.nodes.values()) expect(times(node, 'cut-off')).to.equal(1);
   });
@@ -259,7 +259,7 @@ describe('node/replica: membership', () => {
     expect(voters(leader)).to.not.include(gone!.id);
     const done = write(stays!, 'by-two');
     world.until(() => done.outcome !== undefined, 500);
-    expect(valueOf(done)).to.equal('by-two');
+    expect(answered(done)).to.equal('by-two');
   });
 
   it('§4.2.2 removes the leader itself; the others go on', () => {
@@ -271,7 +271,7 @@ describe('node/replica: membership', () => {
     const [node] = world.others(leader.id);
     const done = write(node!, 'after', 5000);
     world.until(() => done.outcome !== undefined, 5000);
-    expect(valueOf(done)).to.equal('after');
+    expect(answered(done)).to.equal('after');
     expect(leader.replica.fault).to.match(/removed/);
   });
 

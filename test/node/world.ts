@@ -151,7 +151,7 @@ export class World {
         const cancel = clock.after(timeoutMs, () => end(undefined));
         clock.after(1, () => {
           if (!this.#passes(from, to, 'question')) return;
-          this.node(to).replica.asked(payload, (answer) =>
+          this.node(to).replica.asked(from, payload, (answer) =>
             clock.after(1, () => {
               if (this.#passes(to, from, 'answer')) end(answer);
             }),

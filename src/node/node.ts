@@ -1,0 +1,395 @@
+/**
+ * A node of the cluster: the replica on a real disk, wire and clock, with promises for the rooms above. `openNode` opens
+ * the data folder, `start` lets it take part, `stop` takes it out in good order.
+ */
+import { randomUUID } from 'node:crypto';
+import { ApiError, reject } from '../errors.js';
+import { createRaft } from '../raft/raft.js';
+import type { NodeId, RoleChange } from '../raft/types.js';
+import type { PinnedView, Result, View } from '../state/types.js';
+import type { ChunkSink, WireHandlers } from '../transport/types.js';
+import { Wire } from '../transport/wire.js';
+import { type Answer, type Ask, decodeAnswer, decodeAsk, encodeAnswer, encodeAsk } from './asks.js';
+import { realClock } from './clock.js';
+import { DiskSpace } from './disk-space.js';
+import { type Identity, writeIdentity } from './identity.js';
+import { type Opened, openFolder } from './open.js';
+import {
+  DEFAULT_LIMITS,
+  DEFAULT_TIMING,
+  freesSpace,
+  type NodeLimits,
+  type NodeOptions,
+  type NodeTiming,
+} from './options.js';
+import type { ClockPort } from './ports.js';
+import { Replica } from './replica.js';
+import { StateSink, StateSource } from './snapshots.js';
+import { Stability, statusOf } from './status.js';
+import type { ClusterNode, NodeStatus, WriteRequest } from './types.js';
+
+/** A node as its process sees it. */
+export interface RunningNode extends ClusterNode {
+  /** Listens for the other members and begins to take part. Resolves with the port. */
+  start(): Promise<number>;
+  /**
+   * Hands leadership over, ends what is held, closes the databases. A second call does not wait for the hand-over.
+   */
+  stop(): Promise<void>;
+  /** Calls `listener` when role, term or known leader change. */
+  onRole(listener: (change: RoleChange) => void): void;
+  /** For metrics. */
+  readonly replica: Replica;
+}
+
+/** Time for an operator's change of the membership. */
+const CHANGE_MS = 10_000;
+/** Pause between attempts to join, and between questions for a lost state. */
+const AGAIN_MS = 1000;
+
+/** Opens the data folder. Rejects with the reason when it cannot be used. */
+export async function openNode(options: NodeOptions): Promise<RunningNode> {
+  const { host, port } = options.listen;
+  const address = options.advertise ?? `${host.includes(':') ? `[${host}]` : host}:${port}`;
+  return new Node(await openFolder({ ...options, address }), options, address);
+}
+
+class Node implements RunningNode {
+  readonly id: NodeId;
+  readonly name: string;
+  readonly replica: Replica;
+  readonly #options: NodeOptions;
+  readonly #address: string;
+  readonly #opened: Opened;
+  readonly #timing: NodeTiming;
+  readonly #limits: NodeLimits;
+  readonly #clock: ClockPort;
+  readonly #wire: Wire;
+  readonly #disk: DiskSpace;
+  readonly #stability = new Stability();
+  readonly #roleListeners: ((change: RoleChange) => void)[] = [];
+  #identity: Identity;
+  #savingIdentity: Promise<void> = Promise.resolve();
+  #sink: StateSink | undefined;
+  #stopping: Promise<void> | undefined;
+  #stopped = false;
+  #hurry: () => void = () => {};
+  #fatal = false;
+  /** The state was lost: nothing is applied until the leader has sent it. */
+  #needsState: boolean;
+
+  constructor(opened: Opened, options: NodeOptions, address: string) {
+    this.#opened = opened;
+    this.#options = options;
+    this.#address = address;
+    this.#identity = opened.identity;
+    this.#needsState = opened.needsState !== undefined;
+    this.id = opened.identity.nodeId;
+    this.name = options.name;
+    this.#timing = { ...DEFAULT_TIMING, ...options.timing };
+    this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
+    this.#clock = realClock((error) => this.#fail(error));
+    this.#wire = this.#createWire();
+    this.#disk = new DiskSpace({
+      dir: options.dataDir,
+      reserveBytes: this.#limits.diskReserveBytes,
+      everyMs: this.#limits.diskCheckMs,
+      frees: options.frees ?? freesSpace,
+      onChange: (full, freeBytes) => {
+        const state = full ? 'is at its reserve: only deletes are taken' : 'has room again';
+        options.log(full ? 'error' : 'info', `the disk ${state} (${freeBytes} bytes free)`);
+      },
+    });
+    this.replica = this.#createReplica();
+  }
+
+  get view(): View {
+    return this.#opened.store;
+  }
+
+  pin(): PinnedView {
+    return this.#opened.store.pin();
+  }
+
+  async start(): Promise<number> {
+    const { host, port } = this.#options.listen;
+    await this.#disk.start();
+    const bound = await this.#wire.listen(host, port);
+    this.replica.start();
+    this.#fetchState();
+    if (this.#identity.clusterId === null) void this.#join();
+    return bound;
+  }
+
+  stop(): Promise<void> {
+    this.#hurry();
+    this.#stopping ??= this.#stop();
+    return this.#stopping;
+  }
+
+  onRole(listener: (change: RoleChange) => void): void {
+    this.#roleListeners.push(listener);
+  }
+
+  status(): NodeStatus {
+    return statusOf(
+      {
+        raft: this.replica.driver.status(),
+        appliedIndex: this.#opened.machine.appliedIndex(),
+        name: this.name,
+        address: this.#address,
+        leaderSilenceMs: this.replica.driver.leaderSilenceMs,
+        fault: this.replica.fault ?? (this.#disk.full ? 'its disk is at its reserve' : undefined),
+        nowMs: this.#clock.now(),
+        contactMsMax: this.#timing.electionMs * 2,
+      },
+      this.#stability,
+    );
+  }
+
+  barrier(mode: 'default' | 'consistent', timeoutMs: number): Promise<void> {
+    return new Promise((resolve, refuse) => {
+      this.replica.barrier(mode, timeoutMs, (why) =>
+        why === undefined ? resolve() : refuse(new ApiError(why)),
+      );
+    });
+  }
+
+  write(request: WriteRequest): Promise<Result> {
+    return new Promise((resolve, refuse) => {
+      this.replica.write(request, (outcome) =>
+        'result' in outcome ? resolve(outcome.result) : refuse(new ApiError(outcome.refusal)),
+      );
+    });
+  }
+
+  watch(keys: readonly string[], wake: () => void): () => void {
+    return this.replica.watch(keys, wake);
+  }
+
+  transfer(to?: string): Promise<void> {
+    return this.#administer({ type: 'transfer', to: to ?? null });
+  }
+
+  removeServer(id: string): Promise<void> {
+    return this.#administer({ type: 'remove', id });
+  }
+
+  addServer(server: { id: string; name: string; address: string }): Promise<void> {
+    return this.#administer({ type: 'add', server });
+  }
+
+  async #administer(ask: Exclude<Ask, { type: 'state' }>): Promise<void> {
+    const answer = await new Promise<Answer>((resolve) =>
+      this.replica.administer(ask, CHANGE_MS, resolve),
+    );
+    if (answer.type === 'done') return;
+    if (answer.type === 'refused') throw new ApiError(answer.refusal);
+    if (answer.type === 'retry') {
+      reject('no_leader', 'No cluster leader', { hint: 'The leader is changing; try again' });
+    }
+    reject(
+      'outcome_unknown',
+      'The change of the cluster may still happen: look before trying again',
+    );
+  }
+
+  #createReplica(): Replica {
+    const { log, store, machine } = this.#opened;
+    const limits = { ...this.#limits, tickMs: this.#timing.tickMs };
+    const ticks = (ms: number): number => Math.max(1, Math.round(ms / limits.tickMs));
+    const core = createRaft(
+      {
+        id: this.id,
+        tickMs: limits.tickMs,
+        heartbeatTicks: ticks(this.#timing.heartbeatMs),
+        electionTicks: ticks(this.#timing.electionMs),
+        leaseMs: this.#timing.leaseMs,
+        maxAppendBytes: limits.appendBytes,
+        maxInflightBytes: limits.inflightBytes,
+        maxUncommittedBytes: limits.uncommittedBytes,
+        random: Math.random,
+      },
+      log,
+      log.hardState(),
+      this.#clock.now(),
+    );
+    return new Replica({
+      ...{ id: this.id, core, log, clock: this.#clock, wire: this.#wire, limits, view: store },
+      machine,
+      isBehind: () => store.backlogBytes > limits.stateBacklogBytes,
+      gate: this.#options.gate,
+      newId: randomUUID,
+      closedFor: (command) => this.#disk.refuses(command),
+      onRole: (change) => this.#roleChanged(change),
+    });
+  }
+
+  #createWire(): Wire {
+    const handlers: WireHandlers = {
+      onMessage: (message) => this.#take(() => this.replica.receive(message)),
+      onRequest: (from, payload, reply) =>
+        this.#take(() => this.replica.asked(from, payload, reply)),
+      onJoinRequest: (payload, reply) => this.#take(() => this.#admit(payload, reply)),
+      onReachable: () => {},
+      onUnreachable: (peer) => this.#take(() => this.replica.driver.unreachable(peer)),
+      snapshotSource: (_to, message) =>
+        message.type === 'snapshot'
+          ? new StateSource(this.#opened.store.pin(), message.meta)
+          : undefined,
+      snapshotSink: async (message, id) => this.#sinkFor(message, id),
+    };
+    return new Wire({
+      identity: () => ({ ...this.#identity, address: this.#address }),
+      incarnations: {
+        get: (id) => this.#identity.seen[id],
+        set: (id, incarnation) =>
+          this.#saveIdentity({ seen: { ...this.#identity.seen, [id]: incarnation } }),
+      },
+      security: this.#options.security,
+      handlers,
+      log: this.#options.log,
+    });
+  }
+
+  /** What the wire brings is taken as long as the node runs; a failure in it stops the process. */
+  #take(run: () => void): void {
+    if (this.#stopped || this.#fatal) return;
+    try {
+      run();
+    } catch (error) {
+      this.#fail(error as Error);
+    }
+  }
+
+  #saveIdentity(change: Partial<Identity>): void {
+    this.#identity = { ...this.#identity, ...change };
+    const save = (): Promise<void> => writeIdentity(this.#options.dataDir, this.#identity);
+    this.#savingIdentity = this.#savingIdentity.then(save).catch((error) => this.#fail(error));
+  }
+
+  #roleChanged(change: RoleChange): void {
+    const { role, term, leader } = change;
+    this.#options.log('info', `${role} in term ${term}, leader ${leader ?? 'unknown'}`);
+    for (const listener of this.#roleListeners) listener(change);
+  }
+
+  /** A server that joins: added by the leader, whoever that is, and told which cluster this is. */
+  #admit(payload: Uint8Array, reply: (payload: Uint8Array) => void): void {
+    const ask = decodeAsk(payload);
+    const { clusterId } = this.#identity;
+    if (ask?.type !== 'add' || clusterId === null) {
+      reply(encodeAnswer({ type: 'retry' }));
+      return;
+    }
+    this.replica.administer(ask, CHANGE_MS, (answer) =>
+      reply(encodeAnswer(answer.type === 'done' ? { type: 'joined', clusterId } : answer)),
+    );
+  }
+
+  /** Asks the given members in turn until one has taken this node into its cluster. */
+  async #join(): Promise<void> {
+    const server = { id: this.id, name: this.name, address: this.#address };
+    const ask = encodeAsk({ type: 'add', server });
+    const { join = [], log } = this.#options;
+    for (let attempt = 0; !this.#stopped && this.#identity.clusterId === null; attempt++) {
+      const address = join[attempt % join.length];
+      if (address === undefined) return;
+      const answer = await new Promise<Answer | undefined>((resolve) =>
+        this.#wire.requestJoin(address, ask, CHANGE_MS, (bytes) =>
+          resolve(bytes === undefined ? undefined : decodeAnswer(bytes)),
+        ),
+      );
+      if (answer?.type === 'joined') {
+        log('info', `joined the cluster ${answer.clusterId} through ${address}`);
+        this.#saveIdentity({ clusterId: answer.clusterId });
+        return;
+      }
+      const why = answer?.type === 'refused' ? answer.refusal.message : 'no answer';
+      log('warn', `${address} did not take this node into its cluster: ${why}`);
+      await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+    }
+  }
+
+  /** A state that was lost comes from the leader, before anything is applied here. */
+  #fetchState(): void {
+    const { needsState } = this.#opened;
+    if (needsState === undefined) return;
+    this.#options.log('error', `${needsState}: the state is fetched from the leader`);
+    this.replica.unready = `${needsState}; the state is being fetched from the leader`;
+    this.replica.driver.pauseApply();
+    const ask = (): void => {
+      if (this.#stopped || !this.#needsState) return;
+      if (this.#sink === undefined) this.replica.askForState();
+      this.#clock.after(AGAIN_MS, ask);
+    };
+    ask();
+  }
+
+  async #sinkFor(
+    message: Parameters<WireHandlers['snapshotSink']>[0],
+    id: string,
+  ): Promise<ChunkSink | undefined> {
+    if (message.type !== 'snapshot' || this.#stopped) return undefined;
+    // The core hears its leader, and tells it when there is nothing to send.
+    this.replica.receive(message);
+    const { meta, from } = message;
+    if (!this.replica.driver.wants(meta)) return undefined;
+    if (this.#sink?.id === id) return this.#sink;
+    this.#sink?.abort();
+    const { driver } = this.replica;
+    this.#sink = new StateSink(id, from, meta, {
+      store: this.#opened.store,
+      wants: () => driver.wants(meta),
+      begin: () => driver.pauseApply(),
+      failed: () => {
+        this.#sink = undefined;
+        if (!this.#needsState) driver.resumeApply();
+      },
+      switched: () =>
+        new Promise((resolve) => {
+          this.#sink = undefined;
+          this.#needsState = false;
+          this.#opened.machine.reload();
+          this.replica.unready = undefined;
+          this.replica.switched(meta, from, resolve);
+        }),
+    });
+    return this.#sink;
+  }
+
+  async #stop(): Promise<void> {
+    await this.#handOver();
+    this.#stopped = true;
+    this.replica.stop();
+    this.#disk.stop();
+    this.#sink?.abort();
+    await this.#wire.close();
+    await this.#opened.log.close();
+    await this.#opened.store.close();
+    await this.#savingIdentity;
+  }
+
+  /** Gives leadership to another server, as far as that goes within two election timeouts. */
+  async #handOver(): Promise<void> {
+    const { driver } = this.replica;
+    const { members } = driver.status().configuration;
+    const others = members.some(({ id, voter }) => voter && id !== this.id);
+    if (driver.role.role !== 'leader' || !others || this.#fatal) return;
+    await new Promise<void>((resolve) => {
+      const cancel = this.#clock.after(this.#timing.electionMs * 2, resolve);
+      this.#hurry = () => {
+        cancel();
+        resolve();
+      };
+      this.replica.membership.transfer(null, () => this.#hurry());
+    });
+  }
+
+  #fail(error: Error): void {
+    if (this.#fatal) return;
+    this.#fatal = true;
+    this.replica.driver.stop();
+    this.#options.onFatal(error);
+  }
+}

@@ -1,0 +1,136 @@
+/**
+ * Opening a data folder: identity, log and state, brought to agree. What a crash left half done is completed; what is lost
+ * is said, and fetched from the peers before the node serves.
+ */
+import { join } from 'node:path';
+import type { SnapshotMeta } from '../raft/types.js';
+import { Machine } from '../state/machine.js';
+import { type LevelLog, openLog } from '../storage/log.js';
+import { type LevelState, openState } from '../storage/state.js';
+import {
+  type Identity,
+  initialConfiguration,
+  newIdentity,
+  readIdentity,
+  writeIdentity,
+} from './identity.js';
+import type { NodeOptions } from './options.js';
+import { POSITION_KEY } from './snapshots.js';
+
+export interface Opened {
+  readonly identity: Identity;
+  readonly log: LevelLog;
+  readonly store: LevelState;
+  readonly machine: Machine;
+  /** Why the state must come from a peer before this node applies or serves. */
+  readonly needsState: string | undefined;
+}
+
+type OpenOptions = Pick<
+  NodeOptions,
+  'name' | 'dataDir' | 'initial' | 'join' | 'handlers' | 'log' | 'onFatal'
+> & { readonly address: string };
+
+export async function openFolder(options: OpenOptions): Promise<Opened> {
+  const { dataDir, onFatal } = options;
+  const identity = await openIdentity(options);
+  const log = await openLog(join(dataDir, 'log'), { onFatal });
+  try {
+    const store = await openState(join(dataDir, 'state'), { onFatal });
+    try {
+      await mendLog(log, options);
+      const { machine, damage } = await openMachine(store, options);
+      await writeFirst(log, identity, options);
+      const gap = await agree(log, store, machine);
+      return { identity, log, store, machine, needsState: gap && (damage ?? gap) };
+    } catch (error) {
+      await store.close();
+      throw error;
+    }
+  } catch (error) {
+    await log.close();
+    throw error;
+  }
+}
+
+async function openIdentity(options: OpenOptions): Promise<Identity> {
+  const present = await readIdentity(options.dataDir);
+  if (present !== undefined) return present;
+  const identity = newIdentity(options.name, initialOf(options));
+  await writeIdentity(options.dataDir, identity);
+  return identity;
+}
+
+function initialOf({ initial = [], join: others = [], name, address }: OpenOptions) {
+  return initial.length > 0 || others.length > 0 ? initial : [{ name, address }];
+}
+
+/** Entries that may have been acknowledged are lost: the node goes on without a vote until it has them again. */
+async function mendLog(log: LevelLog, options: OpenOptions): Promise<void> {
+  if (log.cut !== undefined) {
+    const { from, records } = log.cut;
+    options.log('warn', `cut a torn tail of ${records} records off the log, from entry ${from} on`);
+  }
+  const { damaged } = log;
+  if (damaged === undefined) return;
+  const what = `the log is damaged from entry ${damaged.index} on (${damaged.reason})`;
+  options.log(
+    'error',
+    `${what}; this node does not vote until it has those entries from its peers`,
+  );
+  await new Promise<void>((done) => log.repair(done));
+}
+
+/** A state that cannot be trusted is emptied: it comes from the log again, or from a peer. */
+async function openMachine(
+  store: LevelState,
+  options: OpenOptions,
+): Promise<{ machine: Machine; damage: string | undefined }> {
+  const damage = store.damaged;
+  if (damage !== undefined) {
+    options.log('error', `${damage}; it is made again from the log or a peer`);
+    await store.install().finish({ count: 0, sum: 0 });
+  }
+  return { machine: new Machine(store, options.handlers), damage };
+}
+
+/** Every member of a new cluster begins its log with the same configuration, at index 1 in term 1. */
+async function writeFirst(log: LevelLog, identity: Identity, options: OpenOptions): Promise<void> {
+  const isNew = log.lastIndex() === 0 && log.hardState().term === 0 && log.bar() === undefined;
+  const configuration = initialConfiguration(initialOf(options));
+  const isInitial = configuration.members.some(({ id }) => id === identity.nodeId);
+  if (!isNew || !isInitial) return;
+  const entries = [{ kind: 'configuration', index: 1, term: 1, configuration }] as const;
+  const hardState = { term: 1, votedFor: null };
+  await new Promise<void>((done) => log.append({ hardState, entries }, done));
+}
+
+/**
+ * Log and state are two databases. The state may not lack what the log has dropped; it may be ahead only by a snapshot
+ * whose switch was interrupted (completed here), or when the log was damaged. Gives the reason when the state is lacking.
+ */
+async function agree(
+  log: LevelLog,
+  store: LevelState,
+  machine: Machine,
+): Promise<string | undefined> {
+  const applied = machine.appliedIndex();
+  if (applied < log.firstIndex() - 1) {
+    return `its state (index ${applied}) ends before its log begins (index ${log.firstIndex()})`;
+  }
+  if (applied === 0 || log.term(applied) === machine.appliedTerm()) return undefined;
+  const text = store.get(POSITION_KEY);
+  const position = text === undefined ? undefined : (JSON.parse(text) as SnapshotMeta);
+  if (position?.index === applied) {
+    const { term, votedFor } = log.hardState();
+    const hardState =
+      term >= position.term ? { term, votedFor } : { term: position.term, votedFor: null };
+    await new Promise<void>((done) => log.reset(position, hardState, done));
+    return undefined;
+  }
+  if (log.bar() !== undefined && applied > log.lastIndex()) return undefined;
+  throw new Error(
+    `the state has applied index ${applied} in term ${machine.appliedTerm()}, but the log ends at ` +
+      `${log.lastIndex()} and has term ${log.term(applied)} there: the folders log and state are not of one node`,
+  );
+}

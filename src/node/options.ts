@@ -1,0 +1,88 @@
+/** What a node is made from, and the limits it keeps. */
+import type { Handlers } from '../state/machine.js';
+import type { Command } from '../state/types.js';
+import type { WireSecurity } from '../transport/security.js';
+import type { InitialMember } from './identity.js';
+import type { ReplicaLimits } from './replica.js';
+import type { Gate } from './types.js';
+
+/** Milliseconds. See `RaftOptions` for how they must fit together; checked on start. */
+export interface NodeTiming {
+  readonly tickMs: number;
+  readonly heartbeatMs: number;
+  /** The shortest election timeout; the longest is twice as long. */
+  readonly electionMs: number;
+  readonly leaseMs: number;
+}
+
+export interface NodeLimits extends Omit<ReplicaLimits, 'tickMs'> {
+  /** Bytes of entries in one append message, in flight to one follower, appended but not committed. */
+  readonly appendBytes: number;
+  readonly inflightBytes: number;
+  readonly uncommittedBytes: number;
+  /** Bytes that must stay free on the disk, and how often that is looked at. */
+  readonly diskReserveBytes: number;
+  readonly diskCheckMs: number;
+  /** Bytes of applied state that wait for the disk, beyond which applying rests. */
+  readonly stateBacklogBytes: number;
+}
+
+export interface NodeOptions {
+  readonly name: string;
+  readonly dataDir: string;
+  readonly listen: { readonly host: string; readonly port: number };
+  /** `host:port` where the other members reach this node; by default what it listens on. */
+  readonly advertise?: string;
+  readonly security: WireSecurity;
+  /** The members of a new cluster, this one among them; empty: a cluster of one, unless `join` is given. */
+  readonly initial?: readonly InitialMember[];
+  /** Addresses of members of a cluster that this node shall join, if its data folder is new. */
+  readonly join?: readonly string[];
+  readonly gate: Gate;
+  readonly handlers: Handlers;
+  readonly timing?: Partial<NodeTiming>;
+  readonly limits?: Partial<NodeLimits>;
+  /** Commands that free space, which are taken although the disk is almost full. */
+  readonly frees?: (command: Command) => boolean;
+  readonly log: (level: 'info' | 'warn' | 'error', message: string) => void;
+  /** Called once when the process must stop: a failed disk, a broken invariant. Nothing is answered any more. */
+  readonly onFatal: (error: Error) => void;
+}
+
+/** Failover well below a second on a LAN, for a process that may stall. */
+export const DEFAULT_TIMING: NodeTiming = {
+  tickMs: 20,
+  heartbeatMs: 60,
+  electionMs: 300,
+  leaseMs: 200,
+};
+
+export const DEFAULT_LIMITS: NodeLimits = {
+  // Half an election timeout: what is longer may have cost a leader its office.
+  stallMs: 150,
+  // A slice of applying takes a few milliseconds at most.
+  applyEntriesMax: 256,
+  applyBytesMax: 2 ** 20,
+  // Writes in memory: at some kilobytes each these are some tens of megabytes.
+  pendingMax: 10_000,
+  heldMax: 20_000,
+  retryMs: 100,
+  askMs: 1000,
+  compareTicks: 500,
+  promoteLagMax: 100,
+  // A node that was away for a minute of brisk writing still finds what it missed.
+  cutEntries: 50_000,
+  cutBytes: 64 * 2 ** 20,
+  keepEntries: 10_000,
+  keepBytes: 16 * 2 ** 20,
+  appendBytes: 512 * 2 ** 10,
+  inflightBytes: 4 * 2 ** 20,
+  uncommittedBytes: 64 * 2 ** 20,
+  // Room for LevelDB to compact while nothing but deletes comes in.
+  diskReserveBytes: 128 * 2 ** 20,
+  diskCheckMs: 1000,
+  stateBacklogBytes: 32 * 2 ** 20,
+};
+
+/** Deletes, log-outs and the removal of what has expired. */
+export const freesSpace = ({ type }: Command): boolean => /\.(?:delete|logout|reap)$/.test(type);

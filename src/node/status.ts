@@ -1,0 +1,81 @@
+/** The status of a node and of its peers, as the operator endpoints show it. */
+import type { NodeId, RaftStatus } from '../raft/types.js';
+import type { NodeStatus, PeerStatus } from './types.js';
+
+export interface StatusFacts {
+  readonly raft: RaftStatus;
+  readonly appliedIndex: number;
+  readonly name: string;
+  readonly address: string;
+  readonly leaderSilenceMs: number;
+  readonly fault: string | undefined;
+  /** The monotonic clock of `progress[].lastContact`, now. */
+  readonly nowMs: number;
+  /** Peers without contact for so long are not healthy. */
+  readonly contactMsMax: number;
+}
+
+/** Since when the health of each server has not changed, in milliseconds since the epoch. */
+export class Stability {
+  readonly #since = new Map<NodeId, { healthy: boolean; sinceMs: number }>();
+
+  note(id: NodeId, healthy: boolean): number {
+    const known = this.#since.get(id);
+    if (known?.healthy === healthy) return known.sinceMs;
+    const sinceMs = Date.now();
+    this.#since.set(id, { healthy, sinceMs });
+    return sinceMs;
+  }
+
+  /** Forgets all but these. */
+  keep(ids: readonly NodeId[]): void {
+    for (const id of [...this.#since.keys()]) if (!ids.includes(id)) this.#since.delete(id);
+  }
+}
+
+export function statusOf(facts: StatusFacts, stability: Stability): NodeStatus {
+  const { raft, fault } = facts;
+  const { members } = raft.configuration;
+  const leader = members.find(({ id }) => id === raft.leader);
+  stability.keep(members.map(({ id }) => id));
+  return {
+    id: raft.id,
+    name: facts.name,
+    address: facts.address,
+    role: raft.role,
+    term: raft.term,
+    leaderId: raft.leader,
+    leaderAddress: leader?.address ?? '',
+    commitIndex: raft.commit,
+    appliedIndex: facts.appliedIndex,
+    lastLogIndex: raft.lastIndex,
+    lastContactMs: Math.round(facts.leaderSilenceMs),
+    configurationIndex: raft.configurationIndex,
+    peers: members.map((member) => ({
+      ...member,
+      leader: member.id === raft.leader,
+      ...contactOf(member.id, facts, stability),
+    })),
+    ...(fault !== undefined && { fault }),
+  };
+}
+
+/** What only the leader knows. */
+function contactOf(
+  id: NodeId,
+  { raft, nowMs, contactMsMax }: StatusFacts,
+  stability: Stability,
+): Partial<PeerStatus> {
+  if (raft.role !== 'leader') return {};
+  const progress = raft.progress.find((each) => each.id === id);
+  const isSelf = id === raft.id;
+  const lastContactMs = isSelf ? 0 : nowMs - (progress?.lastContact ?? Number.NEGATIVE_INFINITY);
+  const healthy = lastContactMs <= contactMsMax;
+  return {
+    matchIndex: isSelf ? raft.lastIndex : (progress?.match ?? 0),
+    ...(Number.isFinite(lastContactMs) && { lastContactMs: Math.round(lastContactMs) }),
+    lastTerm: raft.lastTerm,
+    healthy,
+    stableSinceMs: stability.note(id, healthy),
+  };
+}

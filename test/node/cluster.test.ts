@@ -1,0 +1,155 @@
+import { expect } from 'chai';
+import { ApiError } from '../../src/errors.js';
+import type { RunningNode } from '../../src/node/node.js';
+import type { Command, Result } from '../../src/state/types.js';
+import { append, Cluster, put } from './processes.js';
+
+const write = (node: RunningNode, command: Command, timeoutMs = 8000): Promise<Result> =>
+  node.write({ tokenKey: null, command, timeoutMs });
+
+async function codeOf(promise: Promise<unknown>): Promise<string> {
+  try {
+    await promise;
+    return 'none';
+  } catch (error) {
+    return error instanceof ApiError ? error.refusal.code : String(error);
+  }
+}
+
+describe('node: a cluster on real disks and sockets', function () {
+  this.timeout(30_000);
+  let cluster: Cluster;
+  afterEach(async () => {
+    await cluster.remove();
+    expect(cluster.fatal).to.deep.equal([]);
+  });
+
+  it('a single node serves, and finds everything again after a restart', async () => {
+    cluster = await Cluster.create(['a']);
+    let node = await cluster.start('a');
+    const first = await write(node, append('k', 'x'));
+    expect(first.ok && first.index).to.be.greaterThan(1);
+    await node.barrier('consistent', 1000);
+    await cluster.stop('a');
+    node = await cluster.start('a');
+    expect(node.view.get('k')).to.equal('x');
+    const second = await write(node, append('k', 'y'));
+    expect(second.ok && second.value).to.equal('xy');
+    expect(second.index).to.be.greaterThan(first.index);
+  });
+
+  it('writes on every node, reads them on every other; goes on without a leader that dies', async () => {
+    cluster = await Cluster.create(['a', 'b', 'c']);
+    const nodes = await cluster.startAll('a', 'b', 'c');
+    await cluster.leader();
+    for (const [i, node] of nodes.entries()) {
+      const result = await write(node, put(`k${i}`, `v${i}`));
+      expect(node.view.get(`k${i}`)).to.equal(`v${i}`);
+      for (const other of nodes) {
+        await other.barrier('default', 2000);
+        expect(other.view.get(`k${i}`)).to.equal(`v${i}`);
+        expect(other.status().appliedIndex).to.be.at.least(result.index);
+      }
+    }
+    const { name } = await cluster.leader();
+    const survivor = [...cluster.nodes].find(([other]) => other !== name)![1];
+    const held = Array.from({ length: 20 }, (_, i) => write(survivor, append('count', `${i},`)));
+    await cluster.stop(name);
+    const results = await Promise.all(held);
+    expect(results.every(({ ok }) => ok)).to.equal(true);
+    const counted = survivor.view.get('count')!.split(',').filter(Boolean);
+    expect(counted.map(Number).sort((a, b) => a - b)).to.deep.equal([...Array(20).keys()]);
+  });
+
+  it('hands leadership over when it stops, and wakes those who wait', async () => {
+    cluster = await Cluster.create(['a', 'b', 'c']);
+    await cluster.startAll('a', 'b', 'c');
+    const { name, node } = await cluster.leader();
+    let woken = false;
+    node.watch(['nothing'], () => {
+      woken = true;
+    });
+    const term = node.status().term;
+    cluster.nodes.delete(name);
+    await node.stop();
+    const next = await cluster.leader();
+    expect(next.node.status().term).to.equal(term + 1);
+    expect(cluster.lines.some((line) => line.includes('preCandidate'))).to.equal(true);
+    expect(woken).to.equal(true);
+    expect(await codeOf(write(node, put('k', 'v')))).to.equal('unavailable');
+  });
+
+  it('a follower that was away longer than the log reaches gets a snapshot', async () => {
+    const limits = { cutEntries: 300, keepEntries: 50, compareTicks: 5 };
+    cluster = await Cluster.create(['a', 'b', 'c'], { limits });
+    await cluster.startAll('a', 'b', 'c');
+    const { node: leader } = await cluster.leader();
+    const awayName = [...cluster.nodes].find(([, node]) => node !== leader)![0];
+    await write(leader, put('before', 'x'));
+    await cluster.stop(awayName);
+    const many = (n: number): Promise<unknown> =>
+      Promise.all(
+        Array.from({ length: n }, (_, i) => write(leader, put(`k${i}`, 'v'.repeat(2000)))),
+      );
+    for (let round = 0; round < 5; round++) await many(800);
+    await cluster.until(() => leader.replica.positions.first > 1000);
+    const away = await cluster.start(awayName, { initial: cluster.initial('a', 'b', 'c') });
+    const woken = new Promise<void>((resolve) => away.watch(['k1'], resolve));
+    await cluster.until(() => away.view.get('k799') !== undefined);
+    await woken;
+    expect(away.replica.positions.first).to.be.greaterThan(1000);
+    await write(away, append('before', 'y'));
+    expect(away.view.get('before')).to.equal('xy');
+    const { agreement } = leader.replica;
+    const before = agreement!.stats.rounds;
+    await cluster.until(() => agreement!.stats.rounds > before + 1);
+    expect(agreement!.stats.differing).to.equal(0);
+    await cluster.stop(awayName);
+    const again = await cluster.start(awayName, { initial: cluster.initial('a', 'b', 'c') });
+    expect(again.view.get('before')).to.equal('xy');
+  });
+
+  it('a new node joins through any member, catches up and votes; a removed one says so', async () => {
+    cluster = await Cluster.create(['a', 'b']);
+    const a = await cluster.start('a');
+    await cluster.leader();
+    await write(a, put('k', 'v'));
+    const b = await cluster.start('b', { join: [cluster.address('a')] });
+    await cluster.until(() => a.status().peers.filter(({ voter }) => voter).length === 2);
+    await b.barrier('consistent', 5000);
+    expect(b.view.get('k')).to.equal('v');
+    await write(b, append('k', 'w'));
+    expect(a.view.get('k')).to.equal('vw');
+    await a.removeServer(a.id);
+    await cluster.until(() => b.status().role === 'leader');
+    expect(await codeOf(b.removeServer(b.id))).to.equal('conflict');
+    expect(await codeOf(b.removeServer('nobody'))).to.equal('not_found');
+    await cluster.until(() => a.status().fault !== undefined);
+    expect(a.status().fault).to.match(/removed/);
+    await write(b, append('k', 'x'));
+    expect(b.view.get('k')).to.equal('vwx');
+  });
+
+  it('transfers leadership to the node that was named, asked on any', async () => {
+    cluster = await Cluster.create(['a', 'b', 'c']);
+    await cluster.startAll('a', 'b', 'c');
+    const { node } = await cluster.leader();
+    const target = [...cluster.nodes.values()].find((other) => other !== node)!;
+    await write(target, put('k', 'v'));
+    await target.transfer(target.id);
+    await cluster.until(() => target.status().role === 'leader');
+  });
+
+  it('refuses what makes the state grow while the disk is at its reserve', async () => {
+    cluster = await Cluster.create(['a'], {
+      limits: { diskReserveBytes: Number.MAX_SAFE_INTEGER },
+      frees: (command) => command.type === 'append',
+    });
+    const node = await cluster.start('a');
+    await cluster.leader();
+    expect(await codeOf(write(node, put('k', 'v')))).to.equal('no_space');
+    expect((await write(node, append('k', 'v'))).ok).to.equal(true);
+    await node.barrier('default', 1000);
+    expect(node.status().fault).to.match(/disk/);
+  });
+});

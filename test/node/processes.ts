@@ -1,0 +1,135 @@
+/** Nodes on real disks and sockets, all in this process, in a temporary folder. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openNode, type RunningNode } from '../../src/node/node.js';
+import type { NodeOptions } from '../../src/node/options.js';
+import type { Handlers } from '../../src/state/machine.js';
+import type { Command } from '../../src/state/types.js';
+
+/** `put` sets a key; `append` adds to it, so that a command which took effect twice can be seen. */
+export interface Put extends Command {
+  readonly key: string;
+  readonly value: string;
+}
+const HANDLERS: Handlers = {
+  put: ({ draft }, { key, value }: Put) => {
+    draft.put(key, value);
+    return { ok: true, value };
+  },
+  append: ({ draft }, { key, value }: Put) => {
+    draft.put(key, `${draft.get(key) ?? ''}${value}`);
+    return { ok: true, value: draft.get(key)! };
+  },
+};
+export const put = (key: string, value: string): Put => ({ type: 'put', v: 1, key, value });
+export const append = (key: string, value: string): Put => ({ type: 'append', v: 1, key, value });
+
+export async function freePorts(count: number): Promise<number[]> {
+  const servers = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const server = createServer();
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      return server;
+    }),
+  );
+  const ports = servers.map((server) => (server.address() as { port: number }).port);
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return ports;
+}
+
+export class Cluster {
+  readonly nodes = new Map<string, RunningNode>();
+  readonly fatal: Error[] = [];
+  readonly lines: string[] = [];
+  readonly dir: string;
+  readonly #ports: ReadonlyMap<string, number>;
+  readonly #options: Partial<NodeOptions>;
+
+  private constructor(
+    dir: string,
+    ports: ReadonlyMap<string, number>,
+    options: Partial<NodeOptions>,
+  ) {
+    this.dir = dir;
+    this.#ports = ports;
+    this.#options = options;
+  }
+
+  /** Makes room for nodes of these names; none is started yet. */
+  static async create(
+    names: readonly string[],
+    options: Partial<NodeOptions> = {},
+  ): Promise<Cluster> {
+    const dir = await mkdtemp(join(tmpdir(), 'conclave-node-'));
+    const ports = await freePorts(names.length);
+    return new Cluster(dir, new Map(names.map((name, i) => [name, ports[i]!])), options);
+  }
+
+  address(name: string): string {
+    return `127.0.0.1:${this.#ports.get(name)}`;
+  }
+  initial(...names: readonly string[]): { name: string; address: string }[] {
+    return names.map((name) => ({ name, address: this.address(name) }));
+  }
+  folder(name: string): string {
+    return join(this.dir, name);
+  }
+
+  async start(name: string, options: Partial<NodeOptions> = {}): Promise<RunningNode> {
+    const node = await openNode({
+      name,
+      dataDir: this.folder(name),
+      listen: { host: '127.0.0.1', port: this.#ports.get(name)! },
+      security: { mode: 'plain' },
+      gate: () => undefined,
+      handlers: HANDLERS,
+      log: (level, message) => this.lines.push(`${name} ${level} ${message}`),
+      onFatal: (error) => this.fatal.push(error),
+      ...{ ...this.#options, ...options },
+    });
+    this.nodes.set(name, node);
+    await node.start();
+    return node;
+  }
+
+  async startAll(...names: readonly string[]): Promise<RunningNode[]> {
+    const initial = this.initial(...names);
+    return Promise.all(names.map((name) => this.start(name, { initial })));
+  }
+
+  /** Stops a node without handing over: the second call does not wait. */
+  async stop(name: string): Promise<void> {
+    const node = this.nodes.get(name)!;
+    this.nodes.delete(name);
+    void node.stop();
+    await node.stop();
+  }
+
+  async leader(): Promise<{ name: string; node: RunningNode }> {
+    await this.until(() => this.#leader() !== undefined);
+    return this.#leader()!;
+  }
+  #leader(): { name: string; node: RunningNode } | undefined {
+    for (const [name, node] of this.nodes) {
+      const { role, commitIndex, appliedIndex } = node.status();
+      if (role === 'leader' && appliedIndex === commitIndex) return { name, node };
+    }
+    return undefined;
+  }
+
+  /** Waits until it is so; what it waits for comes from sockets and disks. */
+  async until(condition: () => boolean, withinMs = 10_000): Promise<void> {
+    const endMs = performance.now() + withinMs;
+    while (!condition()) {
+      if (performance.now() > endMs) throw new Error(`not in time\n${this.lines.join('\n')}`);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  }
+
+  async remove(): Promise<void> {
+    await Promise.all([...this.nodes.keys()].map((name) => this.stop(name)));
+    await rm(this.dir, { recursive: true, force: true });
+  }
+}
