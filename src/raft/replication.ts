@@ -4,7 +4,7 @@ import { maybeCommit } from './commit.js';
 import type { Progress } from './progress.js';
 import { settleReads } from './reads.js';
 import type { LeaderState, MessageOf, Raft } from './state.js';
-import type { Index, Input, Term } from './types.js';
+import type { Index, Input } from './types.js';
 
 export function onAppendResponse(raft: Raft, message: MessageOf<'appendResponse'>): void {
   const leader = raft.state as LeaderState;
@@ -98,29 +98,30 @@ function backtrack(raft: Raft, peer: Progress, message: MessageOf<'appendRespons
 function replicateTo(raft: Raft, leader: LeaderState, peer: Progress): void {
   const { log, options } = raft;
   let sent = false;
-  if (peer.state === 'probe' && log.term(peer.next - 1) === undefined) {
+  if (peer.state !== 'snapshot' && peer.next < log.firstIndex()) {
+    // The entry before the next is gone, and even its term: the logs cannot be compared there any more.
     if (peer.responsive) startSnapshot(raft, leader, peer);
   } else if (peer.state === 'probe' && !peer.waiting && peer.next <= log.last) {
-    sendEntries(raft, leader, peer, log.term(peer.next - 1)!);
+    sendEntries(raft, leader, peer);
     peer.waiting = true;
     sent = true;
   }
   while (
     peer.state === 'replicate' &&
+    peer.next >= log.firstIndex() &&
     peer.next <= log.last &&
     peer.inflight.bytes < options.maxInflightBytes
   ) {
-    const prevTerm = log.term(peer.next - 1);
-    if (prevTerm === undefined) startSnapshot(raft, leader, peer);
-    else sendEntries(raft, leader, peer, prevTerm);
+    sendEntries(raft, leader, peer);
     sent = true;
   }
   const news = peer.state === 'replicate' && Math.min(raft.commit, peer.next - 1) > peer.commitSent;
   if (!sent && (leader.broadcast || news)) sendHeartbeat(raft, leader, peer);
 }
 
-function sendEntries(raft: Raft, leader: LeaderState, peer: Progress, prevTerm: Term): void {
+function sendEntries(raft: Raft, leader: LeaderState, peer: Progress): void {
   const prevIndex = peer.next - 1;
+  const prevTerm = raft.log.term(prevIndex)!;
   const { entries, bytes } = raft.log.runFrom(peer.next, raft.options.maxAppendBytes);
   const last = prevIndex + entries.length;
   push(raft, leader, peer, { prevIndex, prevTerm, entries });
