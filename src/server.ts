@@ -1,6 +1,34 @@
 /** The composition root: builds the rooms from the disk up, listens last, closes in reverse. */
+import { readFileSync } from 'node:fs';
+import { readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Config } from './config.js';
-import type { Log } from './log.js';
+import { aclRoutes } from './http/acl.js';
+import type { AclParts } from './http/acl-common.js';
+import { agentRoutes } from './http/agent.js';
+import { createApp } from './http/app.js';
+import { authorizeRoutes } from './http/authorize.js';
+import type { ClusterParts } from './http/cluster.js';
+import { type Listener, listen } from './http/listener.js';
+import { namespaceRoutes } from './http/namespaces.js';
+import { operatorRoutes } from './http/operator.js';
+import { statusRoutes } from './http/status.js';
+import type { Route } from './http/types.js';
+import { type Log, withoutSecrets } from './log.js';
+import { createMetrics, type Metrics } from './metrics.js';
+import { realClock } from './node/clock.js';
+import { openNode, type RunningNode } from './node/node.js';
+import type { NodeOptions } from './node/options.js';
+import type { Gate } from './node/types.js';
+import { Authorizers } from './service/authorizers.js';
+import type { BootstrapReset } from './service/bootstrap.js';
+import { Engine } from './service/engine.js';
+import { makeGate } from './service/gate.js';
+import { Housekeeper } from './service/housekeeper.js';
+import { authMethodTypes } from './service/login/index.js';
+import type { Service } from './service/types.js';
+import { HANDLERS } from './state/handlers.js';
+import type { WireSecurity } from './transport/security.js';
 
 export interface Server {
   /** Where the API is reached. */
@@ -11,11 +39,174 @@ export interface Server {
   stop(): Promise<void>;
 }
 
-/** Starts a node. `onFatal` is told once of what it cannot go on after. */
+const TOKEN_RESET_FILE = 'acl-bootstrap-reset';
+
+/** Starts a node. `onFatal` is told of what it cannot go on after. */
 export async function startServer(
-  _config: Config,
-  _log: Log,
-  _onFatal: (error: unknown) => void,
+  config: Config,
+  log: Log,
+  onFatal: (error: unknown) => void,
 ): Promise<Server> {
-  throw new Error('no rooms yet');
+  const { limits } = config;
+  const node = await openNode(nodeOptions(config, log, onFatal, (...asked) => gate(...asked)));
+  const clock = realClock(onFatal);
+  const authorizers = new Authorizers({
+    view: node.view,
+    datacenter: config.datacenter,
+    defaultPolicy: config.acl.defaultPolicy,
+    nowMs: Date.now,
+  });
+  node.onChanged((keys) => authorizers.changed(keys));
+  node.onReset(() => authorizers.reset());
+  const gate = makeGate(authorizers, {});
+  const service = new Engine({ node, authorizers, clock });
+  const housekeeper = new Housekeeper({
+    ...{ node, clock, nowMs: Date.now },
+    ...(config.acl.initialManagement && { managementSecret: config.acl.initialManagement }),
+    report: (error) => log.warn({ err: error }, 'housekeeping is tried again'),
+  });
+  let listener: Listener | undefined;
+  const metrics = createMetrics({
+    status: () => node.status(),
+    held: () => app.held.count,
+    connections: () => listener?.connections() ?? 0,
+  });
+  const app = createApp({
+    service,
+    routes: allRoutes(config, node, service, metrics, log),
+    datacenter: config.datacenter,
+    defaultPolicy: config.acl.defaultPolicy,
+    headerPrefix: config.http.headerPrefix,
+    tokenInQuery: config.http.tokenInQuery,
+    responseHeaders: config.http.responseHeaders,
+    blockedPaths: config.http.blockedPaths,
+    limits,
+    observe: (observation) => metrics.observe(observation),
+    report: ({ error, ...event }) => log.error({ ...event, err: error }, 'a request failed'),
+  });
+  await node.start();
+  housekeeper.start();
+  try {
+    listener = await listen(app, {
+      ...config.http,
+      headerBytes: limits.headerBytes,
+      connections: limits.connections,
+      headersMs: limits.headersMs,
+      requestMs: limits.receiveMs,
+      keepAliveMs: limits.keepAliveMs,
+    });
+  } catch (error) {
+    await node.stop();
+    throw error;
+  }
+  const scheme = config.http.tls === undefined ? 'http' : 'https';
+  const url = `${scheme}://${config.http.host}:${listener.port}`;
+  log.info({ url, raft: config.raft.advertise }, 'serving');
+  return {
+    url,
+    reloadTls() {
+      listener.reloadTls();
+      node.reload(securityOf(config));
+    },
+    async stop() {
+      housekeeper.stop();
+      app.held.releaseAll();
+      const closed = listener.close(limits.stopMs);
+      await node.stop();
+      await closed;
+      metrics.close();
+    },
+  };
+}
+
+/** What the node is made from. */
+function nodeOptions(
+  config: Config,
+  log: Log,
+  onFatal: (error: unknown) => void,
+  gate: Gate,
+): NodeOptions {
+  const { raft } = config;
+  return {
+    name: config.nodeName,
+    dataDir: config.dataDir,
+    listen: { host: raft.host, port: raft.port },
+    advertise: raft.advertise,
+    security: securityOf(config),
+    initial: config.cluster.initial,
+    join: config.cluster.join,
+    gate,
+    handlers: HANDLERS,
+    timing: raft,
+    log: (level, message) => log[level]({}, message),
+    onFatal,
+  };
+}
+
+/** How members' traffic is protected; reads the files. */
+function securityOf({ raft }: Config): WireSecurity {
+  const { tls, sharedKeyFile } = raft;
+  const text = (path: string): string => readFileSync(path, 'utf8');
+  if (tls !== undefined)
+    return {
+      ...{ mode: 'tls', name: tls.name },
+      ...{ cert: text(tls.cert), key: text(tls.key), ca: text(tls.ca) },
+    };
+  if (sharedKeyFile === undefined) return { mode: 'plain' };
+  return {
+    mode: 'key',
+    keys: text(sharedKeyFile)
+      .split(/\s+/)
+      .filter((line) => line !== ''),
+  };
+}
+
+/** Everything this server answers. */
+function allRoutes(
+  config: Config,
+  node: RunningNode,
+  service: Service,
+  metrics: Metrics,
+  log: Log,
+): readonly Route[] {
+  const acl: AclParts = {
+    service,
+    datacenter: config.datacenter,
+    nodeName: config.nodeName,
+    defaultPolicy: config.acl.defaultPolicy,
+    nowMs: Date.now,
+    bootstrapReset: bootstrapReset(config.dataDir),
+    methodTypes: authMethodTypes(),
+    logger: log,
+  };
+  const cluster: ClusterParts = {
+    ...{ service, node, metrics, datacenter: config.datacenter, version: versionOf() },
+    settings: withoutSecrets(config) as Record<string, unknown>,
+  };
+  return [
+    ...aclRoutes(acl),
+    ...namespaceRoutes(acl),
+    ...statusRoutes(cluster),
+    ...operatorRoutes(cluster),
+    ...agentRoutes(cluster),
+    ...authorizeRoutes(service),
+  ];
+}
+
+/** A file in the data folder with the index that the refusal of a second bootstrap names. */
+function bootstrapReset(dataDir: string): BootstrapReset {
+  const path = join(dataDir, TOKEN_RESET_FILE);
+  return {
+    async read() {
+      const text = await readFile(path, 'utf8').catch(() => '');
+      return /^\d{1,15}\s*$/.test(text) ? Number(text) : undefined;
+    },
+    remove: () => rm(path, { force: true }),
+  };
+}
+
+/** The version in package.json. */
+function versionOf(): string {
+  const url = new URL('../../package.json', import.meta.url);
+  return (JSON.parse(readFileSync(url, 'utf8')) as { version: string }).version;
 }

@@ -7,6 +7,7 @@ import { ApiError, reject } from '../errors.js';
 import { createRaft } from '../raft/raft.js';
 import type { NodeId, RoleChange } from '../raft/types.js';
 import type { PinnedView, Result, View } from '../state/types.js';
+import type { WireSecurity } from '../transport/security.js';
 import type { ChunkSink, WireHandlers } from '../transport/types.js';
 import { Wire } from '../transport/wire.js';
 import { type Answer, type Ask, decodeAnswer, decodeAsk, encodeAnswer, encodeAsk } from './asks.js';
@@ -38,6 +39,12 @@ export interface RunningNode extends ClusterNode {
   stop(): Promise<void>;
   /** Calls `listener` when role, term or known leader change. */
   onRole(listener: (change: RoleChange) => void): void;
+  /** Calls `listener` within each apply with the state keys that changed: for what is kept beside the state. */
+  onChanged(listener: (keys: readonly string[]) => void): void;
+  /** Calls `listener` when the whole state was replaced. */
+  onReset(listener: () => void): void;
+  /** Uses other certificates or keys for the members' connections from now on. Throws if they are no good. */
+  reload(security: WireSecurity): void;
   /** For metrics. */
   readonly replica: Replica;
 }
@@ -129,6 +136,18 @@ class Node implements RunningNode {
 
   onRole(listener: (change: RoleChange) => void): void {
     this.#roleListeners.push(listener);
+  }
+
+  onChanged(listener: (keys: readonly string[]) => void): void {
+    this.#opened.machine.onChanged(listener);
+  }
+
+  reload(security: WireSecurity): void {
+    this.#wire.reload(security);
+  }
+
+  onReset(listener: () => void): void {
+    this.#opened.machine.onReset(listener);
   }
 
   status(): NodeStatus {
