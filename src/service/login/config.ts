@@ -1,0 +1,88 @@
+/** Reads the Config of an auth method: keys in any letter case, one value where a list is expected. */
+import { X509Certificate } from 'node:crypto';
+import { type Refusal, refusal } from '../../errors.js';
+import { didYouMean } from '../../languages/suggest.js';
+import { isObject } from './exchange.js';
+
+/** Ends the check of a Config at its first fault; becomes a refusal in `refusing`. */
+export class ConfigFault extends Error {
+  readonly key: string;
+  constructor(message: string, key = '') {
+    super(message);
+    this.key = key;
+  }
+}
+
+/** Runs a check; a fault becomes a refusal with the lead-in of auth methods. */
+export async function refusing(check: () => unknown): Promise<Refusal | undefined> {
+  try {
+    await check();
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof ConfigFault)) throw error;
+    const pointer = error.key === '' ? '/Config' : `/Config/${error.key}`;
+    return refusal('invalid', `Invalid Auth Method: ${error.message}`, { pointer });
+  }
+}
+
+const SHOWN_MAX = 60;
+
+/** The values of a Config by their proper keys; unknown keys are refused. */
+export class ConfigReader {
+  private readonly values = new Map<string, unknown>();
+
+  constructor(config: unknown, known: readonly string[]) {
+    if (config === undefined || config === null) return;
+    if (!isObject(config)) throw decoding('Config is not an object');
+    const proper = new Map(known.map((key) => [key.toLowerCase(), key]));
+    for (const [key, value] of Object.entries(config)) {
+      const name = proper.get(key.toLowerCase());
+      if (name === undefined) {
+        const shown = key.slice(0, SHOWN_MAX);
+        throw decoding(`Config has invalid keys: ${shown}${didYouMean(shown, known)}`, shown);
+      }
+      if (this.values.has(name)) throw decoding(`Config has the key ${name} twice`, name);
+      this.values.set(name, value);
+    }
+  }
+
+  text(key: string): string {
+    const value = this.values.get(key) ?? '';
+    if (typeof value === 'string') return value;
+    throw decoding(`'${key}' expected type 'string'`, key);
+  }
+
+  list(key: string): string[] {
+    const value = this.values.get(key) ?? [];
+    if (typeof value === 'string') return [value];
+    if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value;
+    throw decoding(`'${key}' expected a list of strings`, key);
+  }
+
+  map(key: string): Map<string, string> {
+    const value = this.values.get(key) ?? {};
+    if (isObject(value) && Object.values(value).every((item) => typeof item === 'string')) {
+      return new Map(Object.entries(value) as [string, string][]);
+    }
+    throw decoding(`'${key}' expected a map of strings to strings`, key);
+  }
+
+  /** Nanoseconds, as milliseconds. */
+  nanoseconds(key: string): number {
+    const value = this.values.get(key) ?? 0;
+    if (typeof value === 'number' && Number.isSafeInteger(value)) return value / 1e6;
+    throw decoding(`cannot parse '${key}' as int: it is a number of nanoseconds`, key);
+  }
+}
+
+const decoding = (message: string, key = ''): ConfigFault =>
+  new ConfigFault(`error decoding config: ${message}`, key);
+
+/** Checks certificates in PEM form. */
+export function checkCertificate(pem: string, key: string, what: string): void {
+  try {
+    new X509Certificate(pem);
+  } catch {
+    throw new ConfigFault(`error parsing ${what}: not a certificate in PEM form`, key);
+  }
+}

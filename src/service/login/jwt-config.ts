@@ -1,0 +1,156 @@
+/** The Config of auth methods of type jwt (tokens-auth-login 14). */
+import { createPublicKey, type KeyObject } from 'node:crypto';
+import { type ClaimMappings, claimKeyProblem } from './claims.js';
+import { ConfigFault, ConfigReader, checkCertificate } from './config.js';
+import { httpUrl } from './exchange.js';
+
+export interface JwtConfig {
+  readonly source:
+    | { readonly kind: 'keys'; readonly keys: readonly KeyObject[] }
+    | {
+        readonly kind: 'jwks' | 'oidc';
+        readonly url: URL;
+        readonly text: string;
+        readonly ca?: string;
+      };
+  readonly boundAudiences: readonly string[];
+  readonly boundIssuer: string;
+  /** Enforced with discovery only; empty: what the issuer lists. */
+  readonly algorithms: readonly string[];
+  readonly mappings: ClaimMappings;
+  readonly expirationLeewayMs: number;
+  readonly notBeforeLeewayMs: number;
+  readonly clockSkewMs: number;
+}
+
+const KNOWN = [
+  'JWTValidationPubKeys',
+  'JWKSURL',
+  'JWKSCACert',
+  'OIDCDiscoveryURL',
+  'OIDCDiscoveryCACert',
+  'BoundAudiences',
+  'BoundIssuer',
+  'JWTSupportedAlgs',
+  'ClaimMappings',
+  'ListClaimMappings',
+  'ExpirationLeeway',
+  'NotBeforeLeeway',
+  'ClockSkewLeeway',
+];
+const ALGORITHM = /^(RS|ES|PS)(256|384|512)$/;
+/** Each key may have to be tried. */
+const KEYS_MAX = 32;
+
+/** Reads and checks a Config without the network; throws ConfigFault. */
+export function readJwtConfig(config: unknown): JwtConfig {
+  const reader = new ConfigReader(config, KNOWN);
+  const source = readSource(reader);
+  const algorithms = reader.list('JWTSupportedAlgs');
+  for (const algorithm of algorithms) {
+    if (!ALGORITHM.test(algorithm)) {
+      throw new ConfigFault(`Invalid supported algorithm: ${algorithm}`, 'JWTSupportedAlgs');
+    }
+  }
+  return {
+    source,
+    algorithms,
+    boundAudiences: reader.list('BoundAudiences'),
+    boundIssuer: reader.text('BoundIssuer'),
+    mappings: {
+      values: readMappings(reader, 'ClaimMappings'),
+      lists: readMappings(reader, 'ListClaimMappings'),
+    },
+    expirationLeewayMs: leeway(reader, 'ExpirationLeeway', 150_000),
+    notBeforeLeewayMs: leeway(reader, 'NotBeforeLeeway', 150_000),
+    clockSkewMs: leeway(reader, 'ClockSkewLeeway', 60_000),
+  };
+}
+
+function readSource(reader: ConfigReader): JwtConfig['source'] {
+  const keys = reader.list('JWTValidationPubKeys');
+  const jwks = reader.text('JWKSURL');
+  const oidc = reader.text('OIDCDiscoveryURL');
+  if ([keys.length > 0, jwks !== '', oidc !== ''].filter(Boolean).length !== 1) {
+    throw new ConfigFault(
+      "exactly one of 'JWTValidationPubKeys', 'JWKSURL', or 'OIDCDiscoveryURL' must be set for type \"jwt\"",
+    );
+  }
+  const jwksCa = readCa(reader, 'JWKSCACert', 'JWKSURL', jwks);
+  const oidcCa = readCa(reader, 'OIDCDiscoveryCACert', 'OIDCDiscoveryURL', oidc);
+  if (jwks !== '') return remote('jwks', 'JWKSURL', jwks, jwksCa);
+  if (oidc !== '') return remote('oidc', 'OIDCDiscoveryURL', oidc, oidcCa);
+  if (keys.length > KEYS_MAX) {
+    throw new ConfigFault(`more than ${KEYS_MAX} keys`, 'JWTValidationPubKeys');
+  }
+  return { kind: 'keys', keys: keys.map(readKey) };
+}
+
+function remote(
+  kind: 'jwks' | 'oidc',
+  key: string,
+  text: string,
+  ca: string | undefined,
+): JwtConfig['source'] {
+  const url = httpUrl(text);
+  if (url === undefined) {
+    throw new ConfigFault(
+      `error checking ${key}: not an http or https URL without credentials`,
+      key,
+    );
+  }
+  return { kind, url, text, ...(ca === undefined ? {} : { ca }) };
+}
+
+function readCa(reader: ConfigReader, key: string, of: string, url: string): string | undefined {
+  const pem = reader.text(key);
+  if (pem === '') return undefined;
+  if (url === '') throw new ConfigFault(`'${key}' should not be set unless '${of}' is set`, key);
+  checkCertificate(pem, key, key);
+  return pem;
+}
+
+function readKey(pem: string, i: number): KeyObject {
+  const key = `JWTValidationPubKeys/${i}`;
+  const fail = (why: string): never => {
+    throw new ConfigFault(`error parsing public key JWTValidationPubKeys[${i}]: ${why}`, key);
+  };
+  // Node would derive the public key of a private one, which has no business here
+  if (pem.includes('PRIVATE KEY')) return fail('it is a private key');
+  let found: KeyObject;
+  try {
+    found = createPublicKey(pem);
+  } catch {
+    return fail('not a public key or certificate in PEM form');
+  }
+  if (!['rsa', 'ec', 'ed25519'].includes(found.asymmetricKeyType ?? '')) {
+    return fail(`keys of type ${found.asymmetricKeyType} are not supported`);
+  }
+  return found;
+}
+
+function readMappings(reader: ConfigReader, key: string): Map<string, string> {
+  const mappings = reader.map(key);
+  const targets = new Set<string>();
+  for (const [claim, target] of mappings) {
+    const problem =
+      target === ''
+        ? `the claim ${JSON.stringify(claim)} is mapped to no name`
+        : claimKeyProblem(claim);
+    if (problem !== undefined) throw new ConfigFault(`${key}: ${problem}`, key);
+    if (targets.has(target)) {
+      throw new ConfigFault(
+        `${key} contains multiple mappings for key ${JSON.stringify(target)}`,
+        key,
+      );
+    }
+    targets.add(target);
+  }
+  return mappings;
+}
+
+/** Zero is the default; a negative leeway switches it off. */
+function leeway(reader: ConfigReader, key: string, defaultMs: number): number {
+  const ms = reader.nanoseconds(key);
+  return ms === 0 ? defaultMs : Math.max(0, ms);
+}

@@ -1,0 +1,232 @@
+/** Auth methods of type jwt: whose signature, which times, for whom, and what it says (tokens-auth-login 17, 18). */
+import {
+  type CompactJWSHeaderParameters,
+  compactVerify,
+  decodeProtectedHeader,
+  errors,
+} from 'jose';
+import type { IdentityShape } from '../../acl/binding.js';
+import type { Refusal } from '../../errors.js';
+import { type Claims, mapClaims, shapeOfMappings } from './claims.js';
+import { ConfigFault, refusing } from './config.js';
+import { FetchFault, isObject } from './exchange.js';
+import { type JwtConfig, readJwtConfig } from './jwt-config.js';
+import { type IssuerKeys, KeyCache, type KeyCacheOptions } from './keys.js';
+import type { AuthMethodType, Verdict } from './types.js';
+
+/** Signatures by a public key only: neither `none` nor a shared secret can be among them. */
+const ALGORITHMS = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+];
+/** Longer than any header may be that usually carries a JWT. */
+const TOKEN_LENGTH_MAX = 32 * 1024;
+
+/** Why a JWT is not accepted; never leaves this file. */
+class Unacceptable extends Error {}
+
+export class JwtMethod implements AuthMethodType {
+  readonly name = 'jwt';
+  private readonly keys: KeyCache;
+
+  constructor(options: KeyCacheOptions) {
+    this.keys = new KeyCache(options);
+  }
+
+  checkConfig(config: unknown): Promise<Refusal | undefined> {
+    return refusing(async () => {
+      const { source } = readJwtConfig(config);
+      if (source.kind === 'keys') return;
+      const key = source.kind === 'jwks' ? 'JWKSURL' : 'OIDCDiscoveryURL';
+      try {
+        await this.keys.check(source);
+      } catch (error) {
+        if (!isForeign(error)) throw error;
+        throw new ConfigFault(`error checking ${key}: ${error.message}`, key);
+      }
+    });
+  }
+
+  shapeOf(config: unknown): IdentityShape {
+    return shapeOfMappings(readJwtConfig(config).mappings);
+  }
+
+  async validate(config: unknown, bearerToken: string, nowMs: number): Promise<Verdict> {
+    try {
+      const read = readJwtConfig(config);
+      const claims = await this.verified(read, bearerToken, nowMs);
+      checkAudience(claims, read.boundAudiences);
+      return mapClaims(claims, read.mappings);
+    } catch (error) {
+      if (error instanceof Unacceptable) return { ok: false, reason: error.message };
+      if (error instanceof ConfigFault) {
+        return { ok: false, reason: `the method's Config is not usable: ${error.message}` };
+      }
+      throw error;
+    }
+  }
+
+  /** Claims of a JWT whose signature, issuer and times are good. */
+  private async verified(config: JwtConfig, jwt: string, nowMs: number): Promise<Claims> {
+    if (jwt === '') throw new Unacceptable('missing jwt');
+    checkForm(jwt);
+    const { source } = config;
+    if (source.kind === 'keys') {
+      const claims = await byKnownKeys(jwt, source.keys);
+      checkIssuerAndTimes(claims, config, nowMs);
+      return claims;
+    }
+    const keys = await this.keys.of(source, nowMs).catch((error: unknown) => {
+      if (!(error instanceof FetchFault)) throw error;
+      throw new Unacceptable(`the keys of the issuer cannot be fetched: ${error.message}`);
+    });
+    if (source.kind === 'jwks') {
+      const claims = await byKeySet(jwt, keys, ALGORITHMS, 'error verifying token: ');
+      checkIssuerAndTimes(claims, config, nowMs);
+      return claims;
+    }
+    const wanted = config.algorithms.length > 0 ? config.algorithms : keys.algorithms;
+    // an issuer that lists nothing signs by RS256
+    const allowed = wanted.length > 0 ? wanted.filter((a) => ALGORITHMS.includes(a)) : ['RS256'];
+    const claims = await byKeySet(jwt, keys, allowed, 'error validating signature: ');
+    checkDiscovered(claims, source.text, config.clockSkewMs, nowMs);
+    return claims;
+  }
+}
+
+function checkForm(jwt: string): void {
+  const fail = (why: string): never => {
+    throw new Unacceptable(`error parsing token: ${why}`);
+  };
+  if (jwt.length > TOKEN_LENGTH_MAX) fail(`longer than ${TOKEN_LENGTH_MAX} characters`);
+  if (!/^[\w-]+\.[\w-]+\.[\w-]*$/.test(jwt)) fail('not three parts in base64url');
+  let header: CompactJWSHeaderParameters | undefined;
+  try {
+    header = decodeProtectedHeader(jwt) as CompactJWSHeaderParameters;
+  } catch {
+    fail('its header is not JSON');
+  }
+  if (typeof header?.alg !== 'string') fail('its header has no alg');
+}
+
+async function byKnownKeys(
+  jwt: string,
+  keys: readonly Parameters<typeof compactVerify>[1][],
+): Promise<Claims> {
+  for (const key of keys) {
+    try {
+      return claimsOf((await compactVerify(jwt, key, { algorithms: ALGORITHMS })).payload);
+    } catch (error) {
+      if (error instanceof Unacceptable) throw error;
+      // a key of another type, or another key: the next one may fit
+      if (!(error instanceof errors.JOSEError || error instanceof TypeError)) throw error;
+    }
+  }
+  throw new Unacceptable('no known key successfully validated the token signature');
+}
+
+async function byKeySet(
+  jwt: string,
+  { jwks }: IssuerKeys,
+  algorithms: readonly string[],
+  lead: string,
+): Promise<Claims> {
+  const options = { algorithms: [...algorithms] };
+  try {
+    return claimsOf((await compactVerify(jwt, jwks, options)).payload);
+  } catch (error) {
+    if (error instanceof Unacceptable) throw error;
+    if (error instanceof errors.JWKSMultipleMatchingKeys) {
+      const keys = [];
+      for await (const key of error) keys.push(key);
+      return byKnownKeys(jwt, keys).catch((inner: Error) => {
+        throw new Unacceptable(`${lead}${inner.message}`);
+      });
+    }
+    if (error instanceof errors.JOSEError || error instanceof TypeError) {
+      throw new Unacceptable(`${lead}failed to verify id token signature (${codeOf(error)})`);
+    }
+    if (!(error instanceof FetchFault)) throw error;
+    throw new Unacceptable(`${lead}the keys cannot be fetched: ${error.message}`);
+  }
+}
+
+/** A fault of the server that was asked, not of ours. */
+const isForeign = (error: unknown): error is Error =>
+  error instanceof FetchFault || error instanceof errors.JOSEError;
+const codeOf = (error: Error): string => ('code' in error ? String(error.code) : error.name);
+
+function claimsOf(payload: Uint8Array): Claims {
+  let claims: unknown;
+  try {
+    claims = JSON.parse(new TextDecoder().decode(payload));
+  } catch {
+    claims = undefined;
+  }
+  if (isObject(claims)) return claims;
+  throw new Unacceptable('error parsing token: its payload is not a JSON object');
+}
+
+const invalid = (why: string): never => {
+  throw new Unacceptable(`error validating claims: ${why}`);
+};
+
+/** A time claim in milliseconds; 0 when it is absent. */
+function timeOf(claims: Claims, name: 'iat' | 'nbf' | 'exp'): number {
+  const value = Object.hasOwn(claims, name) ? claims[name] : undefined;
+  if (value === undefined || value === null) return 0;
+  return typeof value === 'number' ? value * 1000 : invalid(`${name} is not a number`);
+}
+
+/** Checks 4 to 8 of section 17. */
+function checkIssuerAndTimes(claims: Claims, config: JwtConfig, nowMs: number): void {
+  const iat = timeOf(claims, 'iat');
+  let nbf = timeOf(claims, 'nbf');
+  let exp = timeOf(claims, 'exp');
+  if (iat === 0 && nbf === 0 && exp === 0) {
+    throw new Unacceptable('no issue time, notbefore, or expiration time encoded in token');
+  }
+  if (exp === 0) exp = Math.max(iat, nbf) + config.expirationLeewayMs;
+  if (nbf === 0) nbf = iat !== 0 ? iat : exp - config.notBeforeLeewayMs;
+  if (config.boundIssuer !== '' && claims['iss'] !== config.boundIssuer) {
+    invalid('invalid issuer claim (iss)');
+  }
+  if (nbf > nowMs + config.clockSkewMs) invalid('token not valid yet (nbf)');
+  if (exp < nowMs - config.clockSkewMs) invalid('token is expired (exp)');
+  if (iat > nowMs + config.clockSkewMs) invalid('token issued in the future (iat)');
+}
+
+/** With discovery the issuer is the discovery URL, and an expiry is required. */
+function checkDiscovered(claims: Claims, issuer: string, skewMs: number, nowMs: number): void {
+  const fail = (why: string): never => {
+    throw new Unacceptable(`error validating signature: ${why}`);
+  };
+  if (claims['iss'] !== issuer) fail('invalid issuer claim (iss)');
+  const exp = timeOf(claims, 'exp');
+  if (exp === 0) fail('no expiration time encoded in token (exp)');
+  if (exp < nowMs - skewMs) fail('token is expired (exp)');
+  if (timeOf(claims, 'nbf') > nowMs + skewMs) fail('token not valid yet (nbf)');
+}
+
+function checkAudience(claims: Claims, bound: readonly string[]): void {
+  const { aud } = claims;
+  const audiences = Array.isArray(aud)
+    ? aud
+    : [aud].filter((one) => one !== undefined && one !== null && one !== '');
+  if (bound.length > 0) {
+    if (!audiences.some((one) => bound.includes(one))) {
+      invalid('aud claim does not match any bound audience');
+    }
+  } else if (audiences.length > 0) {
+    invalid('audience claim found in JWT but no audiences are bound');
+  }
+}

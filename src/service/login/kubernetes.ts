@@ -1,0 +1,142 @@
+/** Auth methods of type kubernetes: the cluster itself reviews the token of a service account (tokens-auth-login 15). */
+import { decodeJwt, decodeProtectedHeader } from 'jose';
+import type { IdentityShape } from '../../acl/binding.js';
+import type { Refusal } from '../../errors.js';
+import { ConfigFault, ConfigReader, checkCertificate, refusing } from './config.js';
+import { exchange, FetchFault, httpUrl, isObject, jsonObject } from './exchange.js';
+import type { AuthMethodType, FetchLimits, Verdict } from './types.js';
+
+interface KubernetesConfig {
+  readonly host: URL;
+  readonly ca: string;
+  readonly serviceAccountJwt: string;
+}
+type Json = Readonly<Record<string, unknown>>;
+
+const KNOWN = ['Host', 'CACert', 'ServiceAccountJWT'];
+/** The account's name as seen here may be another than in the cluster. */
+const NAME_ANNOTATION = 'consul.hashicorp.com/service-name';
+const TEXT = { kind: 'string' } as const;
+const SHAPE: IdentityShape = {
+  selectable: {
+    kind: 'struct',
+    fields: {
+      serviceaccount: { kind: 'struct', fields: { namespace: TEXT, name: TEXT, uid: TEXT } },
+    },
+  },
+  mapped: {},
+  variables: ['serviceaccount.namespace', 'serviceaccount.name', 'serviceaccount.uid'],
+};
+
+export class KubernetesMethod implements AuthMethodType {
+  readonly name = 'kubernetes';
+  private readonly limits: FetchLimits;
+
+  constructor(limits: FetchLimits) {
+    this.limits = limits;
+  }
+
+  /** The cluster is not contacted. */
+  checkConfig(config: unknown): Promise<Refusal | undefined> {
+    return refusing(() => readKubernetesConfig(config));
+  }
+
+  shapeOf(): IdentityShape {
+    return SHAPE;
+  }
+
+  async validate(config: unknown, bearerToken: string): Promise<Verdict> {
+    try {
+      const read = readKubernetesConfig(config);
+      const account = await this.review(read, bearerToken);
+      if (!account.ok) return account;
+      const { namespace, uid } = account;
+      const name = await this.nameOf(read, namespace, account.name);
+      const serviceaccount = { namespace, name, uid };
+      const variables = new Map(
+        Object.entries(serviceaccount).map(([key, value]) => [`serviceaccount.${key}`, value]),
+      );
+      return { ok: true, identity: { selectable: { serviceaccount }, variables } };
+    } catch (error) {
+      if (!(error instanceof FetchFault || error instanceof ConfigFault)) throw error;
+      return { ok: false, reason: `kubernetes: ${error.message}` };
+    }
+  }
+
+  private async review(
+    config: KubernetesConfig,
+    token: string,
+  ): Promise<
+    { ok: true; namespace: string; name: string; uid: string } | { ok: false; reason: string }
+  > {
+    if (token === '') return { ok: false, reason: 'missing jwt' };
+    const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token } };
+    const path = 'apis/authentication.k8s.io/v1/tokenreviews';
+    const { status } = await this.call(config, path, JSON.stringify(review));
+    if (!isObject(status)) throw new FetchFault('the token review has no status');
+    if (status['authenticated'] !== true) {
+      return { ok: false, reason: 'the token review does not authenticate the token' };
+    }
+    const user: Json = isObject(status['user']) ? status['user'] : {};
+    const account = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(String(user['username']));
+    if (account === null) return { ok: false, reason: 'the token is not one of a service account' };
+    const uid = typeof user['uid'] === 'string' ? user['uid'] : '';
+    return { ok: true, namespace: account[1] as string, name: account[2] as string, uid };
+  }
+
+  private async nameOf(config: KubernetesConfig, namespace: string, name: string): Promise<string> {
+    const [ns, account] = [namespace, name].map(encodeURIComponent);
+    const { metadata } = await this.call(
+      config,
+      `api/v1/namespaces/${ns}/serviceaccounts/${account}`,
+    );
+    const annotations =
+      isObject(metadata) && isObject(metadata['annotations']) ? metadata['annotations'] : {};
+    const other = Object.hasOwn(annotations, NAME_ANNOTATION) ? annotations[NAME_ANNOTATION] : '';
+    return typeof other === 'string' && other !== '' ? other : name;
+  }
+
+  private async call(config: KubernetesConfig, path: string, body?: string): Promise<Json> {
+    const { host, ca, serviceAccountJwt } = config;
+    const base = host.href.endsWith('/') ? host.href : `${host.href}/`;
+    const headers = {
+      authorization: `Bearer ${serviceAccountJwt}`,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    };
+    const request = { url: new URL(path, base), headers, ca };
+    const reply = await exchange(
+      body === undefined ? request : { ...request, method: 'POST', body },
+      this.limits,
+    );
+    return jsonObject(reply, host.host);
+  }
+}
+
+function readKubernetesConfig(config: unknown): KubernetesConfig {
+  const reader = new ConfigReader(config, KNOWN);
+  const [hostText, ca, serviceAccountJwt] = [
+    reader.text('Host'),
+    reader.text('CACert'),
+    reader.text('ServiceAccountJWT'),
+  ];
+  if (hostText === '') throw new ConfigFault('Config.Host is required', 'Host');
+  const host = httpUrl(hostText);
+  // the account's secret is sent there
+  if (host?.protocol !== 'https:') {
+    throw new ConfigFault('Config.Host is not an https URL without credentials', 'Host');
+  }
+  if (ca === '') throw new ConfigFault('Config.CACert is required', 'CACert');
+  checkCertificate(ca, 'CACert', 'kubernetes ca cert');
+  if (serviceAccountJwt === '') {
+    throw new ConfigFault('Config.ServiceAccountJWT is required', 'ServiceAccountJWT');
+  }
+  try {
+    decodeProtectedHeader(serviceAccountJwt);
+    decodeJwt(serviceAccountJwt);
+  } catch {
+    const message =
+      'Config.ServiceAccountJWT is not a valid JWT: it is not three parts in base64url that hold JSON';
+    throw new ConfigFault(message, 'ServiceAccountJWT');
+  }
+  return { host, ca, serviceAccountJwt };
+}

