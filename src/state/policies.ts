@@ -2,7 +2,7 @@
 import { BUILT_IN_POLICIES, isReservedId } from '../acl/builtin.js';
 import { type Refusal, refusal } from '../errors.js';
 import { keys } from './keys.js';
-import { buryLink, nameLink } from './links.js';
+import { buryLink, linkFact, nameLink } from './links.js';
 import { namespaceProblem, noteChange, noteDeletion, refused, stored } from './lists.js';
 import type { ApplyContext, Command, Handler } from './types.js';
 
@@ -109,10 +109,10 @@ function policyProblem(
   { ns, id, create, policy }: PolicySet,
   before: Policy | undefined,
 ): Refusal | undefined {
-  if (create !== (before === undefined)) {
-    return create
-      ? refusal('conflict', `Policy ID ${id} is already in use`)
-      : refusal('not_found', `cannot find policy ${id}`);
+  if (!create && before === undefined) return refusal('not_found', `cannot find policy ${id}`);
+  // what links show is kept by id alone, so ids are unique across namespaces
+  if (create && linkFact(draft, 'policy', id) !== undefined) {
+    return refusal('conflict', `Policy ID ${id} is already in use`);
   }
   if (before !== undefined && isReservedId(id)) {
     const problem = builtInProblem(before, policy);

@@ -3,7 +3,15 @@ import { roleHash } from '../acl/hash.js';
 import { type Refusal, refusal } from '../errors.js';
 import type { Grants } from './grants.js';
 import { keys } from './keys.js';
-import { buryLink, type Link, type LinkInput, moveLinks, nameLink, resolveLinks } from './links.js';
+import {
+  buryLink,
+  type Link,
+  type LinkInput,
+  linkFact,
+  moveLinks,
+  nameLink,
+  resolveLinks,
+} from './links.js';
 import { namespaceProblem, noteChange, noteDeletion, refused, stored } from './lists.js';
 import type { ApplyContext, Command, Handler } from './types.js';
 
@@ -120,10 +128,10 @@ function roleProblem(
   { ns, id, create, role }: RoleSet,
   before: Role | undefined,
 ): Refusal | undefined {
-  if (create !== (before === undefined)) {
-    return create
-      ? refusal('conflict', `Role ID ${id} is already in use`)
-      : refusal('not_found', `cannot find role ${id}`);
+  if (!create && before === undefined) return refusal('not_found', `cannot find role ${id}`);
+  // what links show is kept by id alone, so ids are unique across namespaces
+  if (create && linkFact(draft, 'role', id) !== undefined) {
+    return refusal('conflict', `Role ID ${id} is already in use`);
   }
   const holder = draft.get(keys.roleName(ns, role.Name));
   if (holder !== undefined && holder !== id) {

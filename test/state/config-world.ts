@@ -1,0 +1,84 @@
+/** Config entries without anything around them: commands go to their handlers, over a map. */
+import { decodeEntry } from '../../src/kinds/index.js';
+import type { Kind } from '../../src/kinds/types.js';
+import { type ConfigDelete, type ConfigSet, configHandlers } from '../../src/state/config.js';
+import { Overlay } from '../../src/state/draft.js';
+import { keys } from '../../src/state/keys.js';
+import type { Change, Handler } from '../../src/state/types.js';
+import { MapStore } from './store.js';
+
+export type Body = Readonly<Record<string, unknown>> & { readonly Kind: Kind };
+/** Entries as they are answered; tests look into them freely. */
+// biome-ignore lint/suspicious/noExplicitAny: see above
+export type Answered = any;
+
+interface Outcome {
+  /** `true`, `false`, `{}`, or the code of the refusal. */
+  readonly value: string;
+  /** The sentence of a refusal. */
+  readonly message: string;
+  /** The keys that changed. */
+  readonly changed: readonly string[];
+}
+
+export class ConfigWorld {
+  readonly store: MapStore;
+  index = 10;
+  /** The time of the next command. */
+  at = '2026-01-01T00:00:00.000Z';
+
+  constructor(namespaces: readonly string[] = ['default']) {
+    this.store = new MapStore(
+      namespaces.map((name) => [keys.namespace(name), JSON.stringify({ Name: name })]),
+    );
+  }
+
+  /** Applies a body as a client sends it; a refusal of the body itself throws. */
+  set(body: Body, options: { cas?: number; ns?: string } = {}): Outcome {
+    const ns = options.ns ?? 'default';
+    const decoded = decodeEntry(body, { namespace: ns });
+    if (!decoded.ok) throw new Error(decoded.refusal.message);
+    const { entry } = decoded;
+    const command: ConfigSet = {
+      ...{ type: 'config.set', v: 1, ns, kind: entry.Kind, name: entry.Name },
+      ...{ entry: JSON.stringify(entry), cas: options.cas ?? null },
+      ...{ at: this.at, datacenter: 'dc1' },
+    };
+    return this.#run(configHandlers['config.set'], command);
+  }
+
+  /** Applies a body that must be written. */
+  must(body: Body, options: { ns?: string } = {}): void {
+    const { value, message } = this.set(body, options);
+    if (value !== 'true') throw new Error(`${body.Kind}: ${value} ${message}`);
+  }
+
+  delete(kind: Kind, name: string, options: { cas?: number; ns?: string } = {}): Outcome {
+    const command: ConfigDelete = {
+      ...{ type: 'config.delete', v: 1, ns: options.ns ?? 'default', kind, name },
+      ...{ cas: options.cas ?? null, at: this.at, datacenter: 'dc1' },
+    };
+    return this.#run(configHandlers['config.delete'], command);
+  }
+
+  text(kind: Kind, name: string, ns = 'default'): string | undefined {
+    return this.store.get(keys.config(ns, kind, name));
+  }
+
+  read(kind: Kind, name: string, ns = 'default'): Answered {
+    const text = this.text(kind, name, ns);
+    return text === undefined ? undefined : JSON.parse(text);
+  }
+
+  #run<C>(handler: Handler<C>, command: C): Outcome {
+    this.index += 1;
+    const overlay = new Overlay(this.store);
+    const outcome = handler({ draft: overlay, index: this.index }, command);
+    if (!outcome.ok) {
+      return { value: outcome.refusal.code, message: outcome.refusal.message, changed: [] };
+    }
+    const changes: Change[] = overlay.changes();
+    this.store.commit(changes);
+    return { value: outcome.value ?? '', message: '', changed: changes.map(([key]) => key) };
+  }
+}
