@@ -9,6 +9,7 @@ import { agentRoutes } from './http/agent.js';
 import { createApp } from './http/app.js';
 import { authorizeRoutes } from './http/authorize.js';
 import type { ClusterParts } from './http/cluster.js';
+import { configRoutes } from './http/config.js';
 import { type Listener, listen } from './http/listener.js';
 import { namespaceRoutes } from './http/namespaces.js';
 import { operatorRoutes } from './http/operator.js';
@@ -22,6 +23,7 @@ import type { NodeOptions } from './node/options.js';
 import type { Gate } from './node/types.js';
 import { Authorizers } from './service/authorizers.js';
 import type { BootstrapReset } from './service/bootstrap.js';
+import { configCheck } from './service/config.js';
 import { Engine } from './service/engine.js';
 import { makeGate } from './service/gate.js';
 import { Housekeeper } from './service/housekeeper.js';
@@ -58,7 +60,7 @@ export async function startServer(
   });
   node.onChanged((keys) => authorizers.changed(keys));
   node.onReset(() => authorizers.reset());
-  const gate = makeGate(authorizers, {});
+  const gate = makeGate(authorizers, { config: configCheck });
   const service = new Engine({ node, authorizers, clock });
   const housekeeper = new Housekeeper({
     ...{ node, clock, nowMs: Date.now },
@@ -186,6 +188,7 @@ function allRoutes(
   return [
     ...aclRoutes(acl),
     ...namespaceRoutes(acl),
+    ...configRoutes(acl),
     ...statusRoutes(cluster),
     ...operatorRoutes(cluster),
     ...agentRoutes(cluster),
