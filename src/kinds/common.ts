@@ -25,8 +25,10 @@ export const textOr = (value: string): ReturnType<typeof text> =>
 export const meta = map(text());
 const META_LIMITS = { count: 64, key: 128, value: 512 };
 
-/** Length in bytes of UTF-8. */
-export const byteLength = (value: string): number => new TextEncoder().encode(value).length;
+const encoder = new TextEncoder();
+/** Whether a text is longer than `max` bytes of UTF-8. */
+export const isLonger = (value: string, max: number): boolean =>
+  value.length * 3 > max && encoder.encode(value).length > max;
 
 /** Limits of `Meta`, the same for every kind (config-entries.md section 3). */
 export function* metaProblems(value: Normal<typeof meta> | undefined): Iterable<Problem> {
@@ -39,10 +41,10 @@ export function* metaProblems(value: Normal<typeof meta> | undefined): Iterable<
   }
   for (const [key, entry] of entries) {
     const name = JSON.stringify(key);
-    if (byteLength(key) > META_LIMITS.key) {
+    if (isLonger(key, META_LIMITS.key)) {
       yield problem(`Meta key ${name} exceeds maximum length ${META_LIMITS.key}`, 'Meta', key);
     }
-    if (byteLength(entry) > META_LIMITS.value) {
+    if (isLonger(entry, META_LIMITS.value)) {
       yield problem(
         `Meta value for key ${name} exceeds maximum length ${META_LIMITS.value}`,
         'Meta',

@@ -121,12 +121,13 @@ function ownFields(
   context: EntryContext,
   report: Report,
 ): Record<string, unknown> {
+  const home = isClusterWide(body['Kind'] as Kind) ? 'default' : context.namespace;
   const fields: Record<string, unknown> = Object.create(null);
   for (const key of Object.keys(body)) {
     if (RESPONSE_ONLY.includes(key)) continue;
     if (key !== 'Namespace') {
       fields[key] = body[key];
-    } else if (![undefined, null, '', context.namespace].includes(body[key] as string)) {
+    } else if (![null, '', context.namespace, home].includes(body[key] as string | null)) {
       report.within(key, () =>
         report.add(
           `invalid config key "Namespace": the entry is written to namespace ${JSON.stringify(context.namespace)}, which the parameter "ns" or the namespace header chooses`,

@@ -10,6 +10,12 @@ export interface Problem {
 
 /** A message lists at most this many faults: a hostile body can hold a hundred thousand. */
 const SHOWN_MAX = 10;
+/** Messages quote what was sent, which may be long. */
+const MESSAGE_LENGTH_MAX = 600;
+const NAME_LENGTH_MAX = 100;
+
+const cut = (text: string, max: number): string =>
+  text.length > max ? `${text.slice(0, max)}…` : text;
 
 /** Builds a problem at the given path, e.g. `problem('…', 'Sources', 0, 'Name')`. */
 export function problem(message: string, ...path: readonly (string | number)[]): Problem {
@@ -34,11 +40,13 @@ export function refusalOf(
   const { prefix = '', count = problems.length } = options;
   if (count === 1) {
     const { message, pointer, hint } = first;
-    return refusal('invalid', prefix + message, { pointer, ...(hint && { hint }) });
+    const text = cut(prefix + message, MESSAGE_LENGTH_MAX);
+    return refusal('invalid', text, { pointer, ...(hint && { hint }) });
   }
   const shown = [first, ...others]
     .slice(0, SHOWN_MAX)
-    .map(({ message, hint }) => (hint === undefined ? message : `${message} (${hint})`));
+    .map(({ message, hint }) => (hint === undefined ? message : `${message} (${hint})`))
+    .map((text) => cut(text, MESSAGE_LENGTH_MAX));
   if (count > shown.length) shown.push(`and ${count - shown.length} more`);
   const text = `${count} errors occurred: ${shown.join('; ')}`;
   return refusal('invalid', prefix + text, { pointer: first.pointer });
@@ -81,8 +89,8 @@ export class Report {
     let text = '';
     for (const part of this.#path) {
       if (typeof part === 'number') text += `[${part}]`;
-      else if (typeof part === 'object') text += `[${part.entry}]`;
-      else text += text === '' ? part : `.${part}`;
+      else if (typeof part === 'object') text += `[${cut(part.entry, NAME_LENGTH_MAX)}]`;
+      else text += (text === '' ? '' : '.') + cut(part, NAME_LENGTH_MAX);
     }
     return text;
   }

@@ -1,7 +1,7 @@
 /** `service-intentions`: who may talk to a service (config-entries.md section 7.2). */
 import {
-  byteLength,
   countGiven,
+  isLonger,
   meta,
   metaProblems,
   methodProblems,
@@ -146,7 +146,7 @@ function* sourceProblems(one: Source, destination: string, i: number): Iterable<
     );
   }
   if (one.Peer?.includes('*')) yield say("Peer: cannot use wildcard '*' in peer", 'Peer');
-  if (byteLength(one.Description ?? '') > DESCRIPTION_MAX) {
+  if (isLonger(one.Description ?? '', DESCRIPTION_MAX)) {
     yield say(`Description exceeds maximum length ${DESCRIPTION_MAX}`, 'Description');
   }
   if (one.LegacyMeta !== undefined) yield say('LegacyMeta must be omitted', 'LegacyMeta');

@@ -45,7 +45,13 @@ export const setConfig: Handler<ConfigSet> = (context, command) => {
   if (cas !== null && cas !== (before?.ModifyIndex ?? 0)) return { ok: true, value: 'false' };
   if (text !== undefined && holdsContent(text, content)) return { ok: true, value: 'true' };
   const after = JSON.parse(content) as ConfigEntry;
-  store(context, ns, content, before, hasStatus(kind) ? (before?.Status ?? NO_STATUS) : undefined);
+  store(
+    context,
+    ns,
+    { kind, name, content },
+    before,
+    hasStatus(kind) ? (before?.Status ?? NO_STATUS) : undefined,
+  );
   moveReferences(context, ns, { kind, name }, before, after);
   const why = settle(context, command, { kind, name, before, after });
   return why === undefined ? { ok: true, value: 'true' } : refused(why);
@@ -111,12 +117,11 @@ function holdsContent(text: string, content: string): boolean {
 function store(
   context: ApplyContext,
   ns: string,
-  content: string,
+  { kind, name, content }: EntryId & { readonly content: string },
   before: { readonly CreateIndex: number } | undefined,
   status: Status | undefined,
 ): void {
   const { draft, index } = context;
-  const { Kind: kind, Name: name } = JSON.parse(content) as ConfigEntry;
   const shown = status === undefined ? '' : `,"Status":${JSON.stringify(status)}`;
   const indexes = `,"CreateIndex":${before?.CreateIndex ?? index},"ModifyIndex":${index}`;
   const text = `${content.slice(0, -1)}${shown}${indexes},"Namespace":${JSON.stringify(ns)}}`;
@@ -127,6 +132,14 @@ function store(
 function remove(context: ApplyContext, ns: string, { kind, name }: EntryId): void {
   context.draft.del(keys.config(ns, kind, name));
   noteDeletion(context, 'config', ns, kind);
+}
+
+/** Removes an entry with what is kept about it, without judging: its whole namespace goes. */
+export function purgeEntry(context: ApplyContext, ns: string, key: string): void {
+  const entry = JSON.parse(context.draft.get(key) ?? '{}') as ConfigEntry;
+  const id = { kind: entry.Kind, name: entry.Name };
+  moveReferences(context, ns, id, entry, undefined);
+  remove(context, ns, id);
 }
 
 /** Keeps the reverse of what entries name. */
@@ -164,7 +177,7 @@ function putStatus(
     ...entry
   } = JSON.parse(text) as StoredEntry & { readonly Namespace: string };
   if (JSON.stringify(Status) === JSON.stringify(status)) return;
-  store(context, ns, JSON.stringify(entry), { CreateIndex }, status);
+  store(context, ns, { kind, name, content: JSON.stringify(entry) }, { CreateIndex }, status);
 }
 
 function putBound(
@@ -182,5 +195,5 @@ function putBound(
   const content = JSON.stringify(entry);
   if (text !== undefined && holdsContent(text, content)) return;
   const before = text === undefined ? undefined : (JSON.parse(text) as StoredEntry);
-  store(context, ns, content, before, undefined);
+  store(context, ns, { kind, name, content }, before, undefined);
 }
