@@ -301,7 +301,7 @@ describe('wire', () => {
         socket.write(piece);
         await new Promise(setImmediate);
       }
-      if (!socket.closed) await once(socket, 'close');
+      if (!socket.closed) await new Promise((resolve) => socket.on('close', resolve));
     };
     const giant = Buffer.from([0xff, 0xff, 0xff, 0xff, 0, 0, 0, 1]);
 

@@ -1,0 +1,327 @@
+/** The bytes on the wire: what they are, that they come back, and that nothing else is taken. */
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { Packr } from 'msgpackr';
+import type { Configuration, Entry, Message } from '../../src/raft/types.js';
+import { pack, unpack } from '../../src/transport/codec.js';
+import { FrameReader } from '../../src/transport/frame-reader.js';
+import { decodeFrame, encodeFrame, type Frame } from '../../src/transport/frames.js';
+import { WireError } from '../../src/transport/types.js';
+
+const bytesOf = (frame: Frame): Buffer => Buffer.concat(encodeFrame(frame));
+const decode = (bytes: Buffer): Frame => decodeFrame(bytes.subarray(4));
+const hex = (frame: Frame): string => bytesOf(frame).toString('hex');
+const raft = (message: Message): Frame => ({ type: 'message', message });
+const envelope = { from: 'a', to: 'b', term: 5 };
+
+const number = fc.oneof(fc.nat(200), fc.maxSafeNat());
+const name = fc.string({ minLength: 1, maxLength: 20, unit: 'grapheme' });
+const configuration: fc.Arbitrary<Configuration> = fc.record({
+  members: fc.array(
+    fc.record({ id: name, name: fc.string(), address: fc.string(), voter: fc.boolean() }),
+    { maxLength: 4 },
+  ),
+});
+const entry = fc.oneof(
+  fc.record({ kind: fc.constant('noop' as const) }),
+  fc.record({ kind: fc.constant('configuration' as const), configuration }),
+  fc.record({
+    kind: fc.constant('command' as const),
+    data: fc.uint8Array({ maxLength: 300 }).map((data) => Buffer.from(data)),
+  }),
+);
+const message: fc.Arbitrary<Message> = fc
+  .record({ from: name, to: name, term: fc.integer({ min: 100, max: 2 ** 50 }) })
+  .chain((head) =>
+    fc.oneof(
+      fc
+        .record({
+          type: fc.constantFrom('preVote' as const, 'vote' as const),
+          lastIndex: number,
+          lastTerm: number,
+          transfer: fc.boolean(),
+        })
+        .map(({ transfer, ...rest }) => ({ ...head, ...rest, ...(transfer ? { transfer } : {}) })),
+      fc
+        .record({
+          type: fc.constantFrom('preVoteResponse' as const, 'voteResponse' as const),
+          granted: fc.boolean(),
+        })
+        .map((rest) => ({ ...head, ...rest })),
+      fc
+        .record({
+          prevIndex: fc.nat(2 ** 30),
+          contents: fc.array(entry, { maxLength: 5 }),
+          commit: number,
+          round: number,
+        })
+        .map(({ contents, prevIndex, ...rest }) => ({
+          ...head,
+          ...rest,
+          type: 'append' as const,
+          prevIndex,
+          prevTerm: 7,
+          entries: contents.map(
+            (one, i) => ({ ...one, index: prevIndex + 1 + i, term: 7 + i }) as Entry,
+          ),
+        })),
+      fc
+        .record({
+          type: fc.constant('appendResponse' as const),
+          success: fc.boolean(),
+          index: number,
+          hintTerm: number,
+          round: number,
+        })
+        .map((rest) => ({ ...head, ...rest })),
+      fc
+        .record({
+          type: fc.constant('snapshot' as const),
+          meta: fc.record({ index: number, term: number, configuration }),
+          round: number,
+        })
+        .map((rest) => ({ ...head, ...rest })),
+      fc.constant({ ...head, type: 'timeoutNow' as const }),
+    ),
+  );
+const payload = fc.uint8Array({ maxLength: 100 }).map((bytes) => Buffer.from(bytes));
+const frame: fc.Arbitrary<Frame> = fc.oneof(
+  message.map(raft),
+  fc.record({
+    type: fc.constantFrom('request' as const, 'reply' as const),
+    id: number,
+    payload,
+  }),
+  fc.record({
+    type: fc.constant('snapshotChunk' as const),
+    number,
+    last: fc.boolean(),
+    data: payload,
+  }),
+  fc.constantFrom<Frame>(
+    { type: 'ping' },
+    { type: 'pong' },
+    { type: 'snapshotNext', number: 3 },
+    { type: 'snapshotEnd', ok: true },
+    { type: 'refused', code: 'cluster', message: 'no' },
+  ),
+);
+
+describe('frames', () => {
+  it('have these bytes, which other versions rely on', () => {
+    expect(hex({ type: 'ping' })).equal('00000006000000029103');
+    expect(
+      hex({
+        type: 'hello',
+        hello: {
+          version: 1,
+          clusterId: 'c',
+          nodeId: 'n',
+          incarnation: 'i',
+          address: 'h:1',
+          purpose: 'snapshot',
+          target: 't',
+        },
+      }),
+    ).equal('00000014000000109801' + '01' + 'a163' + 'a16e' + 'a169' + 'a3683a31' + '01' + 'a174');
+    expect(hex({ type: 'request', id: 300, payload: Buffer.from('xy') })).equal(
+      '0000000b000000059206cd012c' + '7879',
+    );
+    const vote = { ...envelope, type: 'vote', lastIndex: 2 ** 33, lastTerm: 4 } as const;
+    expect(hex(raft(vote))).equal(
+      '00000017000000139805' + '01a161a16205' + 'cb4200000000000000' + '04' + 'c2',
+    );
+    const members = [{ id: 'a', name: 'A', address: 'h:1', voter: true }];
+    const entries: Entry[] = [
+      { kind: 'command', index: 11, term: 4, data: Buffer.from('hi') },
+      { kind: 'noop', index: 12, term: 5 },
+      { kind: 'configuration', index: 13, term: 5, configuration: { members } },
+    ];
+    const append = { prevIndex: 10, prevTerm: 4, entries, commit: 9, round: 1 };
+    expect(hex(raft({ ...envelope, type: 'append', ...append }))).equal(
+      '0000002a0000000c9905' +
+        '04a161a162050a040901' +
+        '93' +
+        '930004c4026869' +
+        '930105c0' +
+        '9302059194a161a141a3683a31c3',
+    );
+  });
+
+  it('come back as they were', () => {
+    fc.assert(
+      fc.property(frame, (one) => {
+        expect(decode(bytesOf(one))).eql(one);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('share the bytes of entries among all peers', () => {
+    const entries: Entry[] = [{ kind: 'command', index: 1, term: 1, data: Buffer.alloc(100) }];
+    const to = (peer: string, list: readonly Entry[]) =>
+      encodeFrame(
+        raft({
+          ...envelope,
+          to: peer,
+          type: 'append',
+          prevIndex: 0,
+          prevTerm: 0,
+          entries: list,
+          commit: 0,
+          round: 1,
+        }),
+      ).at(-1)!;
+    const [one, two] = [to('b', entries), to('c', [...entries])];
+    expect(one.buffer === two.buffer && one.byteOffset === two.byteOffset).equal(true);
+    const other = [{ ...entries[0]!, data: Buffer.alloc(100, 1) }] as Entry[];
+    expect(to('b', other).equals(one)).equal(false);
+  });
+
+  it('are refused, or are another proper frame, when any bit is changed', () => {
+    fc.assert(
+      fc.property(frame, fc.nat(), (one, bit) => {
+        const bytes = bytesOf(one).subarray(4);
+        bytes[(bit >> 3) % bytes.length]! ^= 1 << (bit % 8);
+        try {
+          const decoded = decodeFrame(bytes);
+          expect(decode(bytesOf(decoded))).eql(decoded);
+        } catch (error) {
+          expect(error).instanceOf(WireError);
+        }
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('are refused when cut anywhere, and when they are noise', () => {
+    fc.assert(
+      fc.property(message.map(raft), fc.nat(), (one, cut) => {
+        const bytes = bytesOf(one).subarray(4);
+        const short = bytes.subarray(0, cut % bytes.length);
+        const headLength = bytes.readUInt32BE(0);
+        // Without its entries a message is a heartbeat: the length of the frame vouches for them.
+        if (short.length === 4 + headLength) return;
+        expect(() => decodeFrame(short)).throw(WireError);
+      }),
+    );
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), (noise) => {
+        try {
+          decodeFrame(Buffer.from(noise));
+        } catch (error) {
+          expect(error).instanceOf(WireError);
+        }
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('are refused with a wrong type, a missing, an extra or a hidden item', () => {
+    const refuse = (
+      head: unknown,
+      blob: Buffer = Buffer.alloc(0),
+      packr = new Packr({ useRecords: false }),
+    ) => {
+      const bytes = packr.pack(head);
+      const length = Buffer.alloc(4);
+      length.writeUInt32BE(bytes.length);
+      expect(
+        () => decodeFrame(Buffer.concat([length, bytes, blob])),
+        typeof head === 'object' ? Object.values(head ?? {}).join() : String(head),
+      ).throw(WireError);
+    };
+    const vote = [5, 1, 'a', 'b', 5, 10, 4, false];
+    for (let i = 0; i < vote.length; i++) {
+      for (const wrong of [null, -1, 1.5, '', {}, [], true, 2 ** 53, 'x'.repeat(5000), undefined]) {
+        const allowed =
+          typeof wrong === typeof vote[i] && wrong !== '' && String(wrong).length < 99;
+        if (!(allowed && (wrong === true || typeof wrong === 'string'))) {
+          refuse(vote.map((item, at) => (at === i ? wrong : item)));
+        }
+      }
+      refuse(vote.filter((_, at) => at !== i));
+    }
+    refuse([...vote, 0]);
+    refuse(vote, Buffer.from([0x90]));
+    refuse({ __proto__: null, type: 5 });
+    refuse(JSON.parse('{"__proto__": {"x": 1}, "length": 8}'));
+    refuse([5, 1, 'a', 'b', 5, JSON.parse('{"__proto__": 1}'), 4, false]);
+    refuse([5, 1, 'a', 'b', 5, new Date(0), 4, false]);
+    refuse([5, 1, 'a', 'b', 5, 10n ** 18n, 4, false]);
+    refuse([{ a: 1 }, { a: 2 }], undefined, new Packr({ useRecords: true }));
+    refuse([99]);
+    refuse([]);
+    refuse(7);
+  });
+
+  it('are refused with entries of falling terms, or of a term above the message’s', () => {
+    const append = (...terms: number[]) => {
+      const head = pack([5, 4, 'a', 'b', 5, 10, 3, 9, 1]);
+      const length = Buffer.alloc(4);
+      length.writeUInt32BE(head.length);
+      return Buffer.concat([length, head, pack(terms.map((term) => [1, term, null]))]);
+    };
+    expect(decodeFrame(append(3, 5)).type).equal('message');
+    for (const terms of [[2], [4, 3], [6]]) {
+      expect(() => decodeFrame(append(...terms)), String(terms)).throw(WireError);
+    }
+  });
+
+  it('do not make the decoder build what is only announced', () => {
+    const announced = [
+      'ddffffffff',
+      '91dd7fffffff',
+      'c6ffffffff',
+      'dbffffffff',
+      'dcffff',
+      '91'.repeat(100),
+    ];
+    for (const text of [
+      ...announced,
+      'df00000001',
+      '81a161',
+      'c7010161',
+      'd40072',
+      'cf0000000000000001',
+      'c1',
+    ]) {
+      expect(() => unpack(Buffer.from(text, 'hex')), text).throw(WireError);
+    }
+  });
+});
+
+describe('frame reader', () => {
+  it('gives the same frames however the bytes are cut', () => {
+    fc.assert(
+      fc.property(
+        fc.array(payload, { maxLength: 6 }),
+        fc.infiniteStream(fc.integer({ min: 1, max: 60 })),
+        (bodies, cuts) => {
+          const bytes = Buffer.concat(
+            bodies.flatMap((body) => {
+              const length = Buffer.alloc(4);
+              length.writeUInt32BE(body.length);
+              return [length, body];
+            }),
+          );
+          const reader = new FrameReader(1000);
+          const got: Buffer[] = [];
+          for (let at = 0; at < bytes.length; ) {
+            const size = cuts.next().value;
+            for (const one of reader.push(bytes.subarray(at, at + size)))
+              got.push(Buffer.from(one));
+            at += size;
+          }
+          expect(got).eql(bodies);
+        },
+      ),
+    );
+  });
+
+  it('refuses a length above the limit as soon as it is known', () => {
+    const reader = new FrameReader(100);
+    expect([...reader.push(Buffer.from([0, 0, 0]))]).eql([]);
+    expect(() => [...reader.push(Buffer.from([101]))]).throw(WireError);
+  });
+});

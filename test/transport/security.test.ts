@@ -1,0 +1,223 @@
+/** Between members: who may listen, who gets in, and that nothing recorded is of use. */
+import { createHash, hkdfSync } from 'node:crypto';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import net from 'node:net';
+import tls from 'node:tls';
+import { expect } from 'chai';
+import {
+  checkSecurity,
+  isLoopback,
+  parseAddress,
+  type WireSecurity,
+} from '../../src/transport/security.js';
+import { introduce, Relay, TestNode } from './bench.js';
+
+const file = (name: string) => readFileSync(`test/transport/fixtures/${name}`, 'utf8');
+const certified = (who: string): WireSecurity & { mode: 'tls' } => ({
+  mode: 'tls',
+  cert: file(`${who}.pem`),
+  key: file(`${who}.key`),
+  ca: file('authority.pem'),
+  name: 'members.conclave.test',
+});
+const closed = (socket: net.Socket) =>
+  new Promise<void>((resolve) => socket.on('close', () => resolve()));
+const KEY = 'a key that is shared by all members';
+const keyed = (...keys: string[]): WireSecurity => ({ mode: 'key', keys });
+
+describe('wire security', () => {
+  const nodes: TestNode[] = [];
+  const relays: Relay[] = [];
+  const start = async (id: string, security: WireSecurity) => {
+    const node = new TestNode(id, { security });
+    nodes.push(node);
+    return node.listen();
+  };
+  afterEach(async () => {
+    for (const relay of relays.splice(0)) relay.close();
+    for (const node of nodes.splice(0)) await node.wire.close();
+  });
+  const talks = async (a: TestNode, b: TestNode) => {
+    introduce(a, b);
+    a.wire.send(a.heartbeat(b, 7));
+    expect(await b.messages.one())
+      .property('round')
+      .equal(7);
+    b.wire.send(b.heartbeat(a, 8));
+    expect(await a.messages.one())
+      .property('round')
+      .equal(8);
+  };
+  /** Both fail to reach each other, again and again, and nothing is heard. */
+  const isRefused = async (a: TestNode, b: TestNode) => {
+    introduce(a, b);
+    a.wire.send(a.heartbeat(b));
+    b.wire.send(b.heartbeat(a));
+    await Promise.all([a.lost.count(2), b.lost.count(2)]);
+    expect([a.reached.all, b.reached.all, a.messages.all, b.messages.all]).eql([[], [], [], []]);
+  };
+
+  it('knows which addresses cannot be reached from outside', () => {
+    for (const host of ['127.0.0.1', '127.8.9.1', '::1', 'localhost']) {
+      expect(isLoopback(host), host).equal(true);
+    }
+    for (const host of ['0.0.0.0', '::', '10.0.0.1', '127.0.0.1.evil.example', 'example.org', '']) {
+      expect(isLoopback(host), host).equal(false);
+    }
+  });
+
+  it('reads addresses', () => {
+    expect(parseAddress('10.0.0.1:8300')).eql({ host: '10.0.0.1', port: 8300 });
+    expect(parseAddress('[::1]:1')).eql({ host: '::1', port: 1 });
+    for (const wrong of ['', 'a', 'a:', ':1', 'a:b', 'a:99999', '::1:8300', 'a:1:2']) {
+      expect(() => parseAddress(wrong), wrong).throw('is not an address');
+    }
+  });
+
+  it('allows what is protected anywhere, and what is plain on loopback only', () => {
+    checkSecurity({ mode: 'plain' }, ['127.0.0.1', '::1']);
+    checkSecurity(keyed(KEY), ['0.0.0.0']);
+    checkSecurity(certified('member'), ['192.0.2.1']);
+    expect(() => checkSecurity({ mode: 'plain' }, ['127.0.0.1', '192.0.2.1'])).throw('192.0.2.1');
+    expect(() => checkSecurity(keyed('short'), [])).throw('at least 16 characters');
+    expect(() => checkSecurity(keyed(), [])).throw('at least 16 characters');
+  });
+
+  describe('with a shared key', () => {
+    it('lets members talk', async () => {
+      await talks(await start('a', keyed(KEY)), await start('b', keyed(KEY)));
+    });
+
+    it('refuses another key, and no protection', async () => {
+      await isRefused(await start('a', keyed(KEY)), await start('b', keyed(`${KEY}.`)));
+      await isRefused(await start('c', keyed(KEY)), await start('d', { mode: 'plain' }));
+    });
+
+    it('lets the key be exchanged member by member, without a break', async () => {
+      const next = 'the key that comes after it';
+      const [a, b] = [await start('a', keyed(KEY)), await start('b', keyed(KEY))];
+      // First all accept the new one, then all use it, then the old one goes.
+      b.wire.reload(keyed(KEY, next));
+      a.wire.reload(keyed(next, KEY));
+      await talks(a, b);
+      b.wire.reload(keyed(next));
+      const c = await start('c', keyed(KEY));
+      c.wire.setMembers([{ id: 'b', address: b.address }]);
+      await c.lost.count(2);
+      expect(c.reached.all).eql([]);
+    });
+
+    it('shows nothing of a message on the wire', async () => {
+      const [a, b] = [await start('a', keyed(KEY)), await start('b', keyed(KEY))];
+      const relay = await Relay.start(() => b.address);
+      relays.push(relay);
+      a.wire.setMembers([{ id: 'b', address: relay.address }]);
+      const secret = 'a secret that nobody may see';
+      b.onRequest = (_from, payload, reply) => reply(payload);
+      await new Promise<void>((resolve) => {
+        a.wire.request('b', Buffer.from(secret), 2000, () => resolve());
+      });
+      const bytes = Buffer.concat(relay.toServer);
+      expect(bytes.length).greaterThan(secret.length);
+      expect(bytes.includes(secret)).equal(false);
+      expect(bytes.includes('cluster-1')).equal(false);
+    });
+
+    it('does not take recorded bytes a second time', async () => {
+      const [a, b] = [await start('a', keyed(KEY)), await start('b', keyed(KEY))];
+      const relay = await Relay.start(() => b.address);
+      relays.push(relay);
+      a.wire.setMembers([{ id: 'b', address: relay.address }]);
+      a.wire.send(a.heartbeat(b));
+      await b.messages.count(1);
+      await a.wire.close();
+      const [host, port] = b.address.split(':');
+      const replay = net.connect(Number(port), host);
+      replay.on('error', () => {});
+      replay.resume();
+      replay.write(Buffer.concat(relay.toServer));
+      await closed(replay);
+      expect(b.messages.all).lengthOf(1);
+    });
+
+    it('does not let in who knows everything but the key', async () => {
+      const a = await start('a', keyed(KEY));
+      const psk = Buffer.from(hkdfSync('sha256', KEY, '', 'conclave wire psk v1', 32));
+      const identity = createHash('sha256').update('conclave wire id v1').update(psk).digest('hex');
+      const [host, port] = a.address.split(':');
+      const attempt = (key: Buffer) =>
+        new Promise<boolean>((resolve) => {
+          const socket = tls.connect({
+            host: host!,
+            port: Number(port),
+            minVersion: 'TLSv1.3',
+            pskCallback: () => ({ psk: key, identity }),
+            checkServerIdentity: () => undefined,
+          });
+          socket.on('secureConnect', () => {
+            resolve(true);
+            socket.destroy();
+          });
+          socket.on('error', () => resolve(false));
+        });
+      expect(await attempt(psk)).equal(true);
+      const wrong = Buffer.from(psk);
+      wrong[31]! ^= 1;
+      expect(await attempt(wrong)).equal(false);
+    });
+
+    it('does not trust a server that shows a certificate instead of the key', async () => {
+      const server = tls.createServer({ cert: file('member.pem'), key: file('member.key') });
+      server.on('tlsClientError', () => {});
+      server.on('secureConnection', (socket) => socket.on('error', () => {}));
+      server.listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      const a = await start('a', keyed(KEY));
+      const { port } = server.address() as net.AddressInfo;
+      a.wire.setMembers([{ id: 'b', address: `127.0.0.1:${port}` }]);
+      await a.lost.count(2);
+      expect(a.reached.all).eql([]);
+      server.close();
+    });
+  });
+
+  describe('with certificates', () => {
+    it('lets members talk', async () => {
+      await talks(await start('a', certified('member')), await start('b', certified('renewed')));
+    });
+
+    it('refuses the certificate of another authority', async () => {
+      await isRefused(await start('a', certified('member')), await start('b', certified('forged')));
+    });
+
+    it('refuses a certificate of the same authority that is not a member’s', async () => {
+      await isRefused(await start('a', certified('member')), await start('b', certified('client')));
+    });
+
+    it('refuses a client without a certificate', async () => {
+      const a = await start('a', certified('member'));
+      const [host, port] = a.address.split(':');
+      const socket = tls.connect({
+        host: host!,
+        port: Number(port),
+        ca: file('authority.pem'),
+        servername: 'members.conclave.test',
+      });
+      socket.on('error', () => {});
+      socket.resume();
+      socket.write('hello');
+      await closed(socket);
+      expect(await a.log.one()).include('refused');
+    });
+
+    it('takes new certificates for connections from then on', async () => {
+      const [a, b] = [await start('a', certified('forged')), await start('b', certified('member'))];
+      introduce(a, b);
+      await a.lost.count(2);
+      a.wire.reload(certified('renewed'));
+      await Promise.all([a.reached.one(), b.reached.one()]);
+      expect(() => a.wire.reload(keyed(KEY))).throw('mode');
+    });
+  });
+});

@@ -1,0 +1,140 @@
+import { expect } from 'chai';
+import type { Message } from '../../src/raft/types.js';
+import type { ChunkSink, ChunkSource } from '../../src/transport/types.js';
+import { Relay, TestNode } from './bench.js';
+
+const meta = { index: 9, term: 2, configuration: { members: [] } };
+
+describe('a state sent over the wire', () => {
+  let a: TestNode;
+  let b: TestNode;
+  let relay: Relay;
+  beforeEach(async () => {
+    a = await new TestNode('a').listen();
+    b = await new TestNode('b').listen();
+    relay = await Relay.start(() => b.address);
+    a.wire.setMembers([{ id: 'b', address: relay.address }]);
+  });
+  afterEach(async () => {
+    relay.close();
+    await a.wire.close();
+    await b.wire.close();
+  });
+
+  const chunks = ['one', 'two', 'three', 'four'];
+  let closed = 0;
+  const source = (over: Partial<ChunkSource> = {}): ChunkSource => {
+    closed = 0;
+    return {
+      id: 'stream-1',
+      chunk: async (number) => ({
+        data: Buffer.from(chunks[number]!),
+        last: number === chunks.length - 1,
+      }),
+      close: () => {
+        closed += 1;
+      },
+      ...over,
+    };
+  };
+  class Sink implements ChunkSink {
+    next = 0;
+    readonly got: string[] = [];
+    onWrite: (number: number) => Promise<void> = async () => {};
+    async write(number: number, data: Uint8Array): Promise<void> {
+      await this.onWrite(number);
+      this.got[number] = Buffer.from(data).toString();
+      this.next = number + 1;
+    }
+  }
+  const message: Message = { type: 'snapshot', from: 'a', to: 'b', term: 2, meta, round: 1 };
+  const send = () => new Promise<boolean>((resolve) => a.wire.sendSnapshot('b', message, resolve));
+
+  it('arrives whole, and says so when it is switched in', async () => {
+    const sink = new Sink();
+    a.source = source;
+    b.sink = async () => sink;
+    expect(await send()).equal(true);
+    expect(sink.got).eql(chunks);
+    expect(closed).equal(1);
+  });
+
+  it('goes on where it stopped after the connection broke', async () => {
+    const sinks = new Map<string, Sink>();
+    const written: number[] = [];
+    a.source = source;
+    b.sink = async (id) => {
+      const sink = sinks.get(id) ?? new Sink();
+      sinks.set(id, sink);
+      sink.onWrite = async (number) => {
+        written.push(number);
+        if (written.length === 3) relay.cut();
+      };
+      return sink;
+    };
+    expect(await send()).equal(true);
+    expect(sinks.get('stream-1')?.got).eql(chunks);
+    expect(written.filter((number) => number < 2)).eql([0, 1]);
+  });
+
+  it('fails when it is refused, by the receiver or by a bad chunk, or the source fails', async () => {
+    a.source = source;
+    b.sink = async () => undefined;
+    expect(await send()).equal(false);
+    b.sink = async () => {
+      const sink = new Sink();
+      sink.onWrite = async (number) => {
+        if (number === 2) throw new Error('chunk 2 was changed');
+      };
+      return sink;
+    };
+    expect(await send()).equal(false);
+    await b.log.one((line) => line.includes('chunk 2 was changed'));
+    a.source = () => source({ chunk: () => Promise.reject(new Error('unreadable')) });
+    b.sink = async () => new Sink();
+    expect(await send()).equal(false);
+    expect(closed).equal(1);
+    a.source = () => undefined;
+    expect(await send()).equal(false);
+  });
+
+  it('fails when no connection brings it further', async () => {
+    a.source = source;
+    relay.close();
+    expect(await send()).equal(false);
+    expect(closed).equal(1);
+  });
+
+  it('is stopped by a newer one, and by closing', async () => {
+    a.source = source;
+    b.sink = () => new Promise(() => {});
+    const first = send();
+    const second = send();
+    expect(await first).equal(false);
+    await a.wire.close();
+    expect(await second).equal(false);
+  });
+
+  it('does not hold up messages', async () => {
+    const order: string[] = [];
+    let release = () => {};
+    a.source = source;
+    b.sink = async () => {
+      const sink = new Sink();
+      sink.onWrite = () =>
+        new Promise((resolve) => {
+          release = resolve;
+          order.push('chunk');
+        });
+      return sink;
+    };
+    const sent = send();
+    a.wire.send(a.heartbeat(b));
+    await b.messages.one();
+    order.push('heartbeat');
+    expect(order).include('heartbeat');
+    while (!(await Promise.race([sent, new Promise((resolve) => setImmediate(resolve))])))
+      release();
+    expect(await sent).equal(true);
+  });
+});
