@@ -253,7 +253,9 @@ class Court {
       chain.service,
     );
     if (!past.ok) return undefined;
-    const added = [...chain.targets].find((one) => !past.chain.targets.has(one));
+    const own = (one: string): string => one.replace(`@${this.#datacenter}`, '');
+    const known = new Set([...past.chain.targets].map(own));
+    const added = [...chain.targets].find((one) => !known.has(own(one)));
     if (added === undefined) return undefined;
     return `peer exported service ${quoted(chain.service)} uses protocol=${quoted(chain.protocol)} and cannot introduce new discovery chain targets like ${quoted(added)}`;
   }

@@ -132,7 +132,7 @@ describe('state: config entries', () => {
 
   it('looks at a handful of keys to write a plain entry, however many there are', () => {
     const world = new ConfigWorld();
-    for (let i = 0; i < 2_000; i += 1) world.must(defaults(`web-${i}`, 'http'));
+    for (let i = 0; i < 300; i += 1) world.must(defaults(`web-${i}`, 'http'));
     let looks = 0;
     const { get, keys: list } = world.store;
     world.store.get = (key) => {

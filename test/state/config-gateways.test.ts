@@ -1,0 +1,243 @@
+/** What the server keeps up to date about gateways and routes, within the write that changes it. */
+import { expect } from 'chai';
+import { keys } from '../../src/state/keys.js';
+import { type Answered, type Body, ConfigWorld } from './config-world.js';
+
+const gateway = (...listeners: object[]): Body => ({
+  Kind: 'api-gateway',
+  Name: 'gw',
+  Listeners: listeners.map((one, i) => ({
+    Name: `l${i}`,
+    Port: 8000 + i,
+    Protocol: 'tcp',
+    ...one,
+  })),
+});
+const tcpRoute = (Name: string, service: string | undefined, parent: object = {}): Body => ({
+  Kind: 'tcp-route',
+  Name,
+  Parents: [{ Name: 'gw', ...parent }],
+  Services: service === undefined ? [] : [{ Name: service }],
+});
+const httpRoute = (Name: string, service: string, ...Hostnames: string[]): Body => ({
+  Kind: 'http-route',
+  Name,
+  Parents: [{ Name: 'gw' }],
+  Rules: [{ Services: [{ Name: service }] }],
+  Hostnames,
+});
+const certificate: Body = { Kind: 'file-system-certificate', Name: 'c' };
+const http: Body = { Kind: 'service-defaults', Name: 'web', Protocol: 'http' };
+
+/** `Type/Status/Reason[@section]` of every condition. */
+const conditions = (entry: Answered): string[] =>
+  entry.Status.Conditions.map(
+    // biome-ignore lint/suspicious/noExplicitAny: answered JSON
+    ({ Type, Status, Reason, Resource }: any) =>
+      `${Type}/${Status}/${Reason}${Resource.SectionName && `@${Resource.SectionName}`}`,
+  );
+
+describe('state: api-gateways, routes and what binds them', () => {
+  it('makes a bound-api-gateway with its gateway, at the same index, and removes it with it', () => {
+    const world = new ConfigWorld();
+    world.must(gateway({}));
+    const { CreateIndex: _c, ModifyIndex, ...bound } = world.read('bound-api-gateway', 'gw');
+    expect(bound).to.deep.equal({
+      Kind: 'bound-api-gateway',
+      Name: 'gw',
+      Listeners: [{ Name: 'l0', Routes: null, Certificates: null }],
+      Services: {},
+      Namespace: 'default',
+    });
+    expect(ModifyIndex).to.equal(world.read('api-gateway', 'gw').ModifyIndex);
+    world.delete('api-gateway', 'gw');
+    expect(world.text('bound-api-gateway', 'gw')).to.equal(undefined);
+    expect(world.store.get(keys.deleted('config', 'default', 'bound-api-gateway'))).to.equal(
+      String(world.index),
+    );
+  });
+
+  it('tells how a gateway stands', () => {
+    const world = new ConfigWorld();
+    world.must(gateway({}));
+    const entry = world.read('api-gateway', 'gw');
+    expect(conditions(entry)).to.deep.equal([
+      'Accepted/True/Accepted',
+      'Conflicted/False/NoConflict@l0',
+      'ResolvedRefs/True/ResolvedRefs@l0',
+    ]);
+    expect(entry.Status.Conditions[1]).to.deep.equal({
+      Type: 'Conflicted',
+      Status: 'False',
+      Reason: 'NoConflict',
+      Message: 'listener has no route conflicts',
+      Resource: { Kind: 'api-gateway', Name: 'gw', SectionName: 'l0' },
+      LastTransitionTime: '2026-01-01T00:00:00.000Z',
+    });
+  });
+
+  it('does not take over a Status from a body', () => {
+    const world = new ConfigWorld();
+    world.must({ ...gateway({}), Status: { Conditions: [{ Type: 'Mine' }] } });
+    expect(conditions(world.read('api-gateway', 'gw'))).not.to.include('Mine');
+    const { Status: _status, ...rest } = world.read('api-gateway', 'gw');
+    expect(world.set(rest).changed).to.deep.equal([]);
+  });
+
+  it('binds a route to every listener of its protocol', () => {
+    const world = new ConfigWorld();
+    world.must(gateway({}, { Protocol: 'http' }, {}));
+    world.must(tcpRoute('r', 's'));
+    expect(conditions(world.read('tcp-route', 'r'))).to.deep.equal([
+      'Accepted/True/Accepted',
+      'Bound/True/Bound',
+    ]);
+    const { Listeners, Services, ModifyIndex } = world.read('bound-api-gateway', 'gw');
+    const reference = { Kind: 'tcp-route', Name: 'r', SectionName: '' };
+    expect(Listeners.map((one: Answered) => one.Routes)).to.deep.equal([
+      [reference],
+      null,
+      [reference],
+    ]);
+    expect(Services).to.deep.equal({ s: [reference] });
+    expect(ModifyIndex).to.equal(world.read('tcp-route', 'r').ModifyIndex);
+  });
+
+  it('leaves a gateway untouched by a route that changes nothing about it', () => {
+    const world = new ConfigWorld();
+    world.must(gateway({}));
+    const before = world.text('api-gateway', 'gw');
+    world.must(tcpRoute('r', 's'));
+    expect(world.text('api-gateway', 'gw')).to.equal(before);
+  });
+
+  it('unbinds a route that goes', () => {
+    const world = new ConfigWorld();
+    world.must(gateway({}));
+    world.must(tcpRoute('r', 's'));
+    world.delete('tcp-route', 'r');
+    expect(world.read('bound-api-gateway', 'gw')).to.deep.include({ Services: {} });
+  });
+
+  it('tells of two routes on one tcp listener', () => {
+    const world = new ConfigWorld();
+    world.must(gateway({}));
+    world.must(tcpRoute('r', 's'));
+    world.must(tcpRoute('q', 's'));
+    expect(conditions(world.read('api-gateway', 'gw'))).to.include(
+      'Conflicted/True/RouteConflict@l0',
+    );
+    world.delete('tcp-route', 'q');
+    expect(conditions(world.read('api-gateway', 'gw'))).to.include(
+      'Conflicted/False/NoConflict@l0',
+    );
+  });
+
+  it('binds a waiting route when its gateway comes, and tells when it goes', () => {
+    const world = new ConfigWorld();
+    world.must(tcpRoute('r', 's'));
+    expect(conditions(world.read('tcp-route', 'r'))).to.include('Bound/False/GatewayNotFound');
+    world.must(gateway({}));
+    expect(conditions(world.read('tcp-route', 'r'))).to.include('Bound/True/Bound');
+    world.delete('api-gateway', 'gw');
+    expect(conditions(world.read('tcp-route', 'r'))).to.include('Bound/False/GatewayNotFound');
+  });
+
+  it('does not accept a route without services, nor bind it', () => {
+    const world = new ConfigWorld();
+    world.must(gateway({}));
+    world.must(tcpRoute('r', undefined));
+    expect(conditions(world.read('tcp-route', 'r'))).to.deep.equal([
+      'Accepted/False/NoUpstreamServicesTargeted',
+      'Bound/False/FailedToBind',
+    ]);
+  });
+
+  it('follows the protocol of a service', () => {
+    const world = new ConfigWorld();
+    world.must(gateway({ Protocol: 'http' }));
+    world.must(httpRoute('r', 'web'));
+    expect(conditions(world.read('http-route', 'r'))).to.include(
+      'Accepted/False/InvalidDiscoveryChain',
+    );
+    world.must(http);
+    expect(conditions(world.read('http-route', 'r'))).to.include('Bound/True/Bound');
+    expect(world.read('bound-api-gateway', 'gw').Services).to.have.property('web');
+    world.delete('service-defaults', 'web');
+    expect(world.read('bound-api-gateway', 'gw').Services).to.deep.equal({});
+  });
+
+  it('follows the default protocol of all services, in every namespace', () => {
+    const world = new ConfigWorld(['default', 'team']);
+    world.must(gateway({ Protocol: 'http' }), { ns: 'team' });
+    world.must(httpRoute('r', 'web'), { ns: 'team' });
+    world.must({ Kind: 'proxy-defaults', Config: { protocol: 'http' } });
+    expect(conditions(world.read('http-route', 'r', 'team'))).to.include('Bound/True/Bound');
+  });
+
+  it('matches host names', () => {
+    const world = new ConfigWorld();
+    world.must(http);
+    world.must(gateway({ Protocol: 'http', Hostname: '*.example.com' }));
+    const bound = (...hosts: string[]): boolean => {
+      world.must(httpRoute('r', 'web', ...hosts));
+      return conditions(world.read('http-route', 'r')).includes('Bound/True/Bound');
+    };
+    expect(bound('a.example.com')).to.equal(true);
+    expect(bound('other.org', 'A.Example.com')).to.equal(true);
+    expect(bound('example.com')).to.equal(false);
+    expect(bound('other.org')).to.equal(false);
+    expect(bound()).to.equal(true);
+  });
+
+  it('binds to the named listener alone', () => {
+    const world = new ConfigWorld();
+    world.must(gateway({}, {}));
+    world.must(tcpRoute('r', 's', { SectionName: 'l1' }));
+    const { Listeners } = world.read('bound-api-gateway', 'gw');
+    expect(Listeners.map((one: Answered) => one.Routes !== null)).to.deep.equal([false, true]);
+    world.must(tcpRoute('r', 's', { SectionName: 'none' }));
+    const [, binding] = world.read('tcp-route', 'r').Status.Conditions;
+    expect(binding).to.include({ Status: 'False', Reason: 'FailedToBind' });
+    expect(binding.Message).to.contain('it has no listener "none"');
+  });
+
+  it('follows the certificates of a gateway', () => {
+    const world = new ConfigWorld();
+    const reference = { Kind: 'file-system-certificate', Name: 'c' };
+    world.must(gateway({ TLS: { Certificates: [reference] } }));
+    world.must(tcpRoute('r', 's'));
+    expect(conditions(world.read('api-gateway', 'gw'))).to.include.members([
+      'Accepted/False/InvalidCertificates',
+      'ResolvedRefs/False/InvalidCertificateRef@l0',
+    ]);
+    expect(conditions(world.read('tcp-route', 'r'))).to.include('Bound/False/FailedToBind');
+    world.must(certificate);
+    expect(conditions(world.read('api-gateway', 'gw'))).to.include('Accepted/True/Accepted');
+    expect(conditions(world.read('tcp-route', 'r'))).to.include('Bound/True/Bound');
+    expect(world.read('bound-api-gateway', 'gw').Listeners[0].Certificates).to.have.length(1);
+    const before = world.text('api-gateway', 'gw');
+    world.must({ ...certificate, Certificate: '/other.pem' });
+    expect(world.text('api-gateway', 'gw'), 'only that it is there counts').to.equal(before);
+    world.delete('file-system-certificate', 'c');
+    expect(conditions(world.read('tcp-route', 'r'))).to.include('Bound/False/FailedToBind');
+  });
+
+  it('keeps the time of a condition that says what it said before', () => {
+    const world = new ConfigWorld();
+    world.must(tcpRoute('r', 's'));
+    world.at = '2026-02-02T00:00:00.000Z';
+    world.must(gateway({}));
+    const times = world
+      .read('tcp-route', 'r')
+      .Status.Conditions.map((one: Answered) => one.LastTransitionTime);
+    expect(times).to.deep.equal(['2026-01-01T00:00:00.000Z', '2026-02-02T00:00:00.000Z']);
+  });
+
+  it('takes service names for data', () => {
+    const world = new ConfigWorld();
+    world.must(gateway({}));
+    world.must(tcpRoute('r', '__proto__'));
+    expect(world.text('bound-api-gateway', 'gw')).to.contain('"Services":{"__proto__":[');
+  });
+});

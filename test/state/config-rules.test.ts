@@ -1,0 +1,377 @@
+/** Rules between entries, each as a story: what is there, what is tried, why it is refused. */
+import { expect } from 'chai';
+import type { Kind } from '../../src/kinds/types.js';
+import { type Body, ConfigWorld } from './config-world.js';
+
+const defaults = (Name: string, Protocol: string, more: object = {}): Body => ({
+  Kind: 'service-defaults',
+  Name,
+  Protocol,
+  ...more,
+});
+const router = (Name: string, ...to: object[]): Body => ({
+  Kind: 'service-router',
+  Name,
+  Routes: to.map((Destination) => ({ Destination })),
+});
+const splitter = (Name: string, ...to: object[]): Body => ({
+  Kind: 'service-splitter',
+  Name,
+  Splits: to.map((split) => ({ Weight: 100 / to.length, ...split })),
+});
+const resolver = (Name: string, more: object = {}): Body => ({
+  Kind: 'service-resolver',
+  Name,
+  ...more,
+});
+const proxies = (protocol?: string, more: object = {}): Body => ({
+  Kind: 'proxy-defaults',
+  ...(protocol === undefined ? {} : { Config: { protocol } }),
+  ...more,
+});
+const ingress = (Name: string, Protocol: string, ...services: string[]): Body => ({
+  Kind: 'ingress-gateway',
+  Name,
+  Listeners: [{ Port: 80, Protocol, Services: services.map((one) => ({ Name: one })) }],
+});
+const intentions = (Name: string): Body => ({
+  Kind: 'service-intentions',
+  Name,
+  Sources: [{ Name: 'x', Permissions: [{ Action: 'allow', HTTP: { PathExact: '/' } }] }],
+});
+const exported = (...names: string[]): Body => ({
+  Kind: 'exported-services',
+  Name: 'default',
+  Services: names.map((name) => ({ Name: name, Consumers: [{ Peer: 'east' }] })),
+});
+const gone = (kind: Kind, name: string) => ({ gone: kind, name });
+type Gone = ReturnType<typeof gone>;
+type Step = Body | Gone;
+const isGone = (step: Step): step is Gone => 'gone' in step;
+
+interface Story {
+  readonly title: string;
+  readonly given?: readonly Step[];
+  readonly tried: Step;
+  /** Part of the sentence; absent: it is accepted. */
+  readonly refused?: string;
+  /** Which code the refusal has; `invalid` unless given. */
+  readonly code?: string;
+}
+
+const NO_ROUTING =
+  'uses a protocol "tcp" that does not permit advanced routing or splitting behavior';
+
+const STORIES: readonly Story[] = [
+  // protocols
+  {
+    title: 'a router needs http',
+    tried: router('a'),
+    refused: `discovery chain "a" ${NO_ROUTING}`,
+  },
+  { title: 'a splitter needs http', tried: splitter('a', {}), refused: NO_ROUTING },
+  { title: 'grpc is http-like', given: [defaults('a', 'grpc')], tried: splitter('a', {}) },
+  { title: 'a resolver goes with any protocol', tried: resolver('a', { Subsets: { v1: {} } }) },
+  {
+    title: 'a protocol cannot be taken away from under a router',
+    given: [defaults('a', 'http'), router('a')],
+    tried: defaults('a', 'tcp'),
+    refused: 'service-router "a" needs it otherwise: discovery chain "a"',
+    code: 'conflict',
+  },
+  {
+    title: 'service-defaults cannot be deleted while a router needs them',
+    given: [defaults('a', 'http'), router('a')],
+    tried: gone('service-defaults', 'a'),
+    refused: 'cannot delete service-defaults "a", service-router "a" still needs it',
+    code: 'conflict',
+  },
+  {
+    title: 'from the top down everything can be deleted',
+    given: [defaults('a', 'http'), router('a'), gone('service-router', 'a')],
+    tried: gone('service-defaults', 'a'),
+  },
+  {
+    title: 'proxy-defaults give the protocol of services without an entry',
+    given: [proxies('http')],
+    tried: router('a'),
+  },
+  {
+    title: 'an entry without a protocol is tcp, whatever the proxy-defaults say',
+    given: [proxies('http'), defaults('a', '')],
+    tried: router('a'),
+    refused: NO_ROUTING,
+  },
+  {
+    title: 'proxy-defaults cannot be deleted while a router lives on them',
+    given: [proxies('http'), router('a')],
+    tried: gone('proxy-defaults', 'global'),
+    refused: 'service-router "a" still needs it',
+    code: 'conflict',
+  },
+  {
+    title: 'proxy-defaults may change to another http-like protocol',
+    given: [proxies('http'), router('a')],
+    tried: proxies('grpc'),
+  },
+  {
+    title: 'one chain, one protocol',
+    given: [defaults('a', 'http'), defaults('b', 'grpc')],
+    tried: router('a', { Service: 'b' }),
+    refused:
+      'discovery chain "a" uses inconsistent protocols; service "b" has "grpc" which is not "http"',
+  },
+  {
+    title: 'a service deep in a chain keeps its protocol',
+    given: [
+      ...[defaults('a', 'http'), defaults('b', 'http'), defaults('c', 'http')],
+      ...[splitter('b', { Service: 'c' }), router('a', { Service: 'b' })],
+      gone('service-splitter', 'b'),
+      ...[resolver('b', { Redirect: { Service: 'c' } })],
+    ],
+    tried: defaults('c', 'tcp'),
+    refused: 'uses inconsistent protocols; service "c" has "tcp"',
+    code: 'conflict',
+  },
+  {
+    title: 'peers are not asked for their protocol',
+    given: [defaults('a', 'http')],
+    tried: resolver('a', { Redirect: { Service: 'b', Peer: 'east' } }),
+  },
+  // subsets
+  {
+    title: 'a splitter names subsets that exist',
+    given: [defaults('a', 'http')],
+    tried: splitter('a', { ServiceSubset: 'v1' }),
+    refused: 'service "a" does not have a subset named "v1"',
+  },
+  {
+    title: 'names that objects inherit are no subsets',
+    given: [defaults('a', 'http'), resolver('a', { Subsets: { v1: {} } })],
+    tried: splitter('a', { ServiceSubset: 'constructor' }),
+    refused: 'does not have a subset named "constructor"',
+  },
+  {
+    title: 'a subset in use cannot be deleted with its resolver',
+    given: [
+      ...[defaults('a', 'http'), defaults('b', 'http'), resolver('b', { Subsets: { v1: {} } })],
+      router('a', { Service: 'b', ServiceSubset: 'v1' }),
+    ],
+    tried: gone('service-resolver', 'b'),
+    refused: 'cannot delete service-resolver "b", service-router "a" still needs it',
+    code: 'conflict',
+  },
+  {
+    title: 'redirects lead to subsets that exist',
+    tried: resolver('a', { Redirect: { Service: 'b', ServiceSubset: 'v1' } }),
+    refused: 'service "b" does not have a subset named "v1"',
+  },
+  {
+    title: 'failovers lead to subsets that exist',
+    tried: resolver('a', {
+      Failover: { '*': { Targets: [{ Service: 'b', ServiceSubset: 'v1' }] } },
+    }),
+    refused: 'service "b" does not have a subset named "v1"',
+  },
+  {
+    title: 'names are compared without letter case',
+    given: [resolver('B', { Subsets: { v1: {} } })],
+    tried: resolver('a', { Redirect: { Service: 'b', ServiceSubset: 'v1' } }),
+  },
+  // circles
+  {
+    title: 'redirects do not come back',
+    given: [
+      resolver('a', { Redirect: { Service: 'b' } }),
+      resolver('b', { Redirect: { Service: 'c' } }),
+    ],
+    tried: resolver('c', { Redirect: { Service: 'a' } }),
+    refused: 'detected circular resolver redirect: [',
+  },
+  {
+    title: 'a redirect onto itself is none',
+    tried: resolver('a', { Redirect: { Service: 'a' } }),
+  },
+  {
+    title: 'splitters do not come back',
+    given: [defaults('a', 'http'), defaults('b', 'http'), splitter('a', { Service: 'b' })],
+    tried: splitter('b', { Service: 'a' }),
+    refused: 'detected circular reference: [',
+  },
+  // external SNI
+  {
+    title: 'a service with an external SNI has no subsets',
+    given: [defaults('a', '', { ExternalSNI: 'x.example' })],
+    tried: resolver('a', { Subsets: { v1: {} } }),
+    refused: 'service "a" has an external SNI set; cannot define subsets for external services',
+  },
+  {
+    title: 'a service with failover gets no external SNI',
+    given: [resolver('a', { Failover: { '*': { Service: 'b' } } })],
+    tried: defaults('a', '', { ExternalSNI: 'x.example' }),
+    refused: 'cannot define failover for external services',
+    code: 'conflict',
+  },
+  {
+    title: 'a redirect goes past the external SNI of its own service',
+    given: [defaults('a', '', { ExternalSNI: 'x.example' })],
+    tried: resolver('a', { Redirect: { Service: 'c' } }),
+  },
+  // gateways
+  {
+    title: 'a listener speaks the protocol of its services',
+    tried: ingress('gw', 'http', 'a'),
+    refused:
+      'service "a" has protocol "tcp", which does not match defined listener protocol "http"',
+  },
+  {
+    title: 'a service behind an http listener keeps its protocol',
+    given: [defaults('a', 'http'), ingress('gw', 'http', 'a')],
+    tried: gone('service-defaults', 'a'),
+    refused: 'ingress-gateway "gw" still needs it',
+    code: 'conflict',
+  },
+  {
+    title: 'a service behind a tcp listener may turn to http while nothing routes it',
+    given: [ingress('gw', 'tcp', 'a')],
+    tried: defaults('a', 'http'),
+  },
+  {
+    title: 'but then nothing may route it',
+    given: [ingress('gw', 'tcp', 'a'), defaults('a', 'http')],
+    tried: splitter('a', {}),
+    refused: 'does not match defined listener protocol "tcp"',
+    code: 'conflict',
+  },
+  {
+    title: 'a terminating-gateway does not take the name of an ingress-gateway',
+    given: [{ Kind: 'ingress-gateway', Name: 'gw' }],
+    tried: { Kind: 'terminating-gateway', Name: 'GW' },
+    refused: 'a "ingress-gateway" config entry with that name already exists',
+    code: 'conflict',
+  },
+  // intentions
+  {
+    title: 'permissions need http',
+    tried: intentions('a'),
+    refused: 'incompatible with L7 intentions',
+  },
+  {
+    title: 'a service with permissions keeps http',
+    given: [defaults('a', 'http'), intentions('a')],
+    tried: defaults('a', 'tcp'),
+    refused: 'service "a" has protocol "tcp", which is incompatible with L7 intentions permissions',
+    code: 'conflict',
+  },
+  {
+    title: 'proxy-defaults carry permissions too',
+    given: [proxies('http'), intentions('a')],
+    tried: proxies(),
+    refused: 'service-intentions "a" needs it otherwise',
+    code: 'conflict',
+  },
+  // permissive mTLS
+  {
+    title: 'permissive mutual TLS must be allowed by the mesh',
+    tried: defaults('a', '', { MutualTLSMode: 'permissive' }),
+    refused: 'cannot set MutualTLSMode=permissive because AllowEnablingPermissiveMutualTLS=false',
+  },
+  {
+    title: 'and is, once the mesh allows it',
+    given: [{ Kind: 'mesh', AllowEnablingPermissiveMutualTLS: true }],
+    tried: proxies(undefined, { MutualTLSMode: 'permissive' }),
+  },
+  {
+    title: 'what is permissive may stay so',
+    given: [
+      { Kind: 'mesh', AllowEnablingPermissiveMutualTLS: true },
+      defaults('a', '', { MutualTLSMode: 'permissive' }),
+      gone('mesh', 'mesh'),
+    ],
+    tried: defaults('a', '', { MutualTLSMode: 'permissive', Meta: { a: 'b' } }),
+  },
+  // exports
+  {
+    title: 'an exported service does not redirect to another datacenter',
+    given: [exported('a')],
+    tried: resolver('a', { Redirect: { Datacenter: 'dc2' } }),
+    refused: 'peer exported service "a" contains cross-datacenter resolver redirect',
+    code: 'conflict',
+  },
+  {
+    title: 'the own datacenter is none other',
+    given: [exported('a')],
+    tried: resolver('a', { Failover: { '*': { Datacenters: ['dc1'] } } }),
+  },
+  {
+    title: 'an exported service does not fail over to another datacenter',
+    given: [defaults('a', 'http'), exported('*')],
+    tried: resolver('a', { Failover: { '*': { Targets: [{ Datacenter: 'dc2' }] } } }),
+    refused: 'contains cross-datacenter failover',
+    code: 'conflict',
+  },
+  {
+    title: 'a chain that leaves the datacenter is not exported',
+    given: [resolver('a', { Redirect: { Datacenter: 'dc2' } })],
+    tried: exported('a'),
+    refused: 'contains cross-datacenter resolver redirect',
+  },
+  {
+    title: 'an exported tcp chain gains no targets',
+    given: [exported('a')],
+    tried: resolver('a', { Redirect: { Service: 'b' } }),
+    refused: 'uses protocol="tcp" and cannot introduce new discovery chain targets like "b"',
+    code: 'conflict',
+  },
+  {
+    title: 'an exported http chain may gain targets',
+    given: [exported('a'), defaults('a', 'http'), defaults('b', 'http')],
+    tried: splitter('a', { Service: 'b' }),
+  },
+];
+
+function run(world: ConfigWorld, step: Step) {
+  return isGone(step) ? world.delete(step.gone, step.name) : world.set(step);
+}
+
+describe('state: rules between config entries', () => {
+  for (const { title, given = [], tried, refused, code = 'invalid' } of STORIES) {
+    it(title, () => {
+      const world = new ConfigWorld();
+      for (const step of given) {
+        const { value, message } = run(world, step);
+        expect(['true', '{}'], `${JSON.stringify(step)}: ${message}`).to.include(value);
+      }
+      const before = new Map(world.store.map);
+      const { value, message } = run(world, tried);
+      if (refused === undefined) {
+        expect(['true', '{}'], message).to.include(value);
+        return;
+      }
+      expect(message).to.contain(refused);
+      expect(value).to.equal(code);
+      expect(world.store.map, 'nothing changed').to.deep.equal(before);
+    });
+  }
+
+  it('judges the services of every namespace when the proxy-defaults change', () => {
+    const world = new ConfigWorld(['default', 'team']);
+    world.must(proxies('http'));
+    world.must(router('a'), { ns: 'team' });
+    expect(world.delete('proxy-defaults', 'global').value).to.equal('conflict');
+  });
+
+  it('refuses chains longer than anybody means, and does not overflow on them', () => {
+    const world = new ConfigWorld();
+    world.must(proxies('http'));
+    let refusedAt = 0;
+    for (let i = 0; i < 200 && refusedAt === 0; i += 1) {
+      const { value, message } = world.set(splitter(`s${i}`, { Service: `s${i - 1}` }));
+      if (value !== 'true') {
+        expect(message).to.contain('is longer than 64 hops');
+        refusedAt = i;
+      }
+    }
+    expect(refusedAt).to.be.within(60, 70);
+  });
+});
