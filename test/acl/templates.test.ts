@@ -20,6 +20,9 @@ import {
   variablesProblem,
 } from '../../src/acl/templates.js';
 
+/** Characters that mean something somewhere. */
+const ODD = [...'aZ0-_/."\\${}\n\0 İßé\ufffd\u2028😀'];
+
 describe('hashes (acl-objects 1.6)', () => {
   it('are BLAKE2b-256 in base64 with padding', () => {
     // computed with another implementation of the algorithm
@@ -161,7 +164,7 @@ describe('templated policies', () => {
     expect(variablesProblem('builtin/api-gateway', { name })).to.match(/may not hold/);
     expect(variablesProblem('builtin/api-gateway', { name }, true)).to.equal(undefined);
     fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), (any) => {
+      fc.property(fc.string({ unit: fc.constantFrom(...ODD) }), (any) => {
         if (variablesProblem('builtin/api-gateway', { name: any }) !== undefined) return;
         const { Rules } = syntheticPolicy('builtin/api-gateway', { name: any });
         expect(Rules.split('"')).to.have.length(

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { expect } from 'chai';
-import { authMethodTypes, checkMethod, LOGIN_DEFAULTS } from '../../src/service/login/index.js';
+import { authMethodTypes, LOGIN_DEFAULTS } from '../../src/service/login/index.js';
 import type { Verdict } from '../../src/service/login/types.js';
 import { CA } from './certificates.js';
 import { TestServer } from './server.js';
@@ -94,7 +94,7 @@ describe('login by kubernetes: the cluster reviews the token', () => {
 
   it('checks its Config in order, without contacting the cluster (section 15)', async () => {
     const refusal = async (Config: object): Promise<string> =>
-      (await checkMethod(authMethodTypes(options), { Type: 'kubernetes', Config }))?.message ??
+      (await authMethodTypes(options).get('kubernetes')?.checkConfig(Config))?.message ??
       'accepted';
     const Host = 'https://192.0.2.1:6443';
     expect(await refusal({ Foo: 1 })).to.match(

@@ -2,9 +2,13 @@
 import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'chai';
-import { type BindingRule, checkBindingRule } from '../../src/acl/binding.js';
-import { ApiError } from '../../src/errors.js';
-import { authMethodTypes, checkMethod, judgeLogin } from '../../src/service/login/index.js';
+import {
+  type BindingRule,
+  type BindOutcome,
+  bind,
+  checkBindingRule,
+} from '../../src/acl/binding.js';
+import { authMethodTypes } from '../../src/service/login/index.js';
 
 interface Step {
   call: string;
@@ -51,7 +55,7 @@ class Small {
   }
 
   private async putMethod({ body = {}, expect: expected }: Step): Promise<void> {
-    const refusal = await checkMethod(this.types, body as { Type: string });
+    const refusal = await this.types.get(String(body['Type']))?.checkConfig(body['Config']);
     expect(refusal?.message ?? 200).to.equal(expected?.status);
     this.methods.set(String(body['Name']), body as { Name: string; Type: string });
   }
@@ -76,36 +80,34 @@ class Small {
   private async login({ body = {}, expect: expected }: Step): Promise<void> {
     const method = this.methods.get(String(body['AuthMethod']));
     if (method === undefined) return;
-    const present = () => ({
-      rules: [...this.rules.values()].filter(({ AuthMethod }) => AuthMethod === method.Name),
-      datacenter: 'dc1',
-      roleByName: (name: string) => this.links.get(`role ${name}`),
-      policyByName: (name: string) => this.links.get(`policy ${name}`),
-    });
-    const attempt = {
-      types: this.types,
-      method,
-      bearerToken: String(body['BearerToken'] ?? ''),
-      nowMs: 1_790_000_000_000,
-      present,
-      logger: {
-        warn: (context: Record<string, unknown>) => this.log.push(String(context['reason'])),
-      },
-    };
-    let bound: unknown;
-    try {
-      bound = await judgeLogin(attempt);
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
-      expect([error.status, error.message]).to.deep.equal([403, 'Permission denied']);
-      expect(expected?.status, `refused: ${this.log.at(-1)}`).not.to.equal(200);
-      const wanted = expected?.text?.$re;
-      if (wanted !== undefined && wanted !== 'Permission denied')
-        expect(this.log.at(-1)).to.match(new RegExp(wanted));
+    const outcome = await this.judge(method, String(body['BearerToken'] ?? ''));
+    if (outcome.ok) {
+      expect(expected?.status).to.equal(200);
+      this.compare(outcome.bound as Record<string, unknown[]>, expected?.body ?? {});
       return;
     }
-    expect(expected?.status).to.equal(200);
-    this.compare(bound as Record<string, unknown[]>, expected?.body ?? {});
+    this.log.push(outcome.reason);
+    expect(expected?.status, `refused: ${outcome.reason}`).not.to.equal(200);
+    const wanted = expected?.text?.$re ?? '';
+    if (wanted !== 'Permission denied') expect(outcome.reason).to.match(new RegExp(wanted));
+  }
+
+  private async judge(
+    method: { Name: string; Type: string; Config?: unknown },
+    bearerToken: string,
+  ): Promise<BindOutcome> {
+    const type = this.types.get(method.Type);
+    const verdict = await type?.validate(method.Config, bearerToken, 1_790_000_000_000);
+    if (type === undefined || verdict === undefined) throw new Error('no such type');
+    if (!verdict.ok) return verdict;
+    return bind({
+      identity: verdict.identity,
+      shape: type.shapeOf(method.Config),
+      rules: [...this.rules.values()].filter(({ AuthMethod }) => AuthMethod === method.Name),
+      datacenter: 'dc1',
+      roleByName: (name) => this.links.get(`role ${name}`),
+      policyByName: (name) => this.links.get(`policy ${name}`),
+    });
   }
 
   /** The names that the recorded token holds, and no others where the record is exact. */
