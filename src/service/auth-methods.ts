@@ -12,6 +12,7 @@ import { DEFAULT_NAMESPACE } from '../state/namespaces.js';
 import type { View } from '../state/types.js';
 import { anyObject, type Decoded, duration, index, list, object, text } from './decode.js';
 import type { FilterOf } from './filters.js';
+import type { AuthMethodTypes } from './login/index.js';
 import type { AuthMethodType } from './login/types.js';
 import {
   listedNamespaces,
@@ -38,8 +39,6 @@ export const METHOD_FIELDS = {
   ModifyIndex: index,
 };
 export type MethodBody = Decoded<typeof METHOD_FIELDS>;
-/** Types of auth methods by name. */
-export type MethodTypes = ReadonlyMap<string, AuthMethodType>;
 
 const TTL_MIN = 60e9;
 const TTL_MAX = 100 * 365 * 24 * 3600e9;
@@ -48,7 +47,7 @@ const TTL_MAX = 100 * 365 * 24 * 3600e9;
 export async function writeMethod(
   service: Service,
   write: Write,
-  types: MethodTypes,
+  types: AuthMethodTypes,
   name: string | undefined,
   body: MethodBody,
 ): Promise<string> {
@@ -95,7 +94,7 @@ function mustBeName(name: string): string {
 
 /** The type of a method: as sent, or as it was. */
 function typeOf(
-  types: MethodTypes,
+  types: AuthMethodTypes,
   { Type = '' }: MethodBody,
   before: AuthMethod | undefined,
 ): AuthMethodType {

@@ -7,10 +7,10 @@ import { keysBelow, lastPart, stored } from '../state/lists.js';
 import type { AuthMethod } from '../state/methods.js';
 import type { BindingRule, RuleDelete, RuleSet } from '../state/rules.js';
 import { keyOf } from '../state/types.js';
-import type { MethodTypes } from './auth-methods.js';
 import { type Decoded, index, text } from './decode.js';
 import type { FilterOf } from './filters.js';
 import { templateVariables } from './grants.js';
+import type { AuthMethodTypes } from './login/index.js';
 import {
   listedNamespaces,
   listPosition,
@@ -41,7 +41,7 @@ export type RuleBody = Decoded<typeof RULE_FIELDS>;
 export async function writeRule(
   service: Service,
   write: Write,
-  types: MethodTypes,
+  types: AuthMethodTypes,
   id: string | undefined,
   body: RuleBody,
 ): Promise<string> {

@@ -12,8 +12,8 @@ import type { AuthMethod } from '../state/methods.js';
 import type { BindingRule } from '../state/rules.js';
 import type { TokenLogin, TokenLogout } from '../state/token-commands.js';
 import { keyOf, type View } from '../state/types.js';
-import type { MethodTypes } from './auth-methods.js';
 import { type Decoded, text, textMap } from './decode.js';
+import type { AuthMethodTypes } from './login/index.js';
 import type { LoginLogger } from './login/types.js';
 import { timeOf } from './times.js';
 import { shown } from './tokens.js';
@@ -24,7 +24,7 @@ export type LoginBody = Decoded<typeof LOGIN_FIELDS>;
 
 export interface LoginParts {
   readonly service: Service;
-  readonly methodTypes: MethodTypes;
+  readonly methodTypes: AuthMethodTypes;
   readonly datacenter: string;
   /** Milliseconds since the epoch: what new tokens are stamped with and old ones expire by. */
   readonly nowMs: () => number;
@@ -85,7 +85,7 @@ export async function login(
 }
 
 function refuse({ logger }: LoginParts, method: AuthMethod, reason: string): never {
-  logger.warn({ method: method.Name, namespace: method.Namespace, reason }, 'login refused');
+  logger.warn({ authMethod: method.Name, type: method.Type, reason }, 'login refused');
   return reject('permission_denied', 'Permission denied');
 }
 

@@ -7,7 +7,10 @@ import { configRoutes } from '../../src/http/config.js';
 import { listen } from '../../src/http/listener.js';
 import { namespaceRoutes } from '../../src/http/namespaces.js';
 import type { Route } from '../../src/http/types.js';
+import { authMethodTypes } from '../../src/service/login/index.js';
 import type { Solo } from './solo.js';
+
+const methodTypes = authMethodTypes();
 
 export const partsOf = (solo: Solo): AclParts => ({
   service: solo.engine,
@@ -15,7 +18,7 @@ export const partsOf = (solo: Solo): AclParts => ({
   nodeName: 'solo',
   defaultPolicy: 'deny',
   nowMs: () => solo.nowMs,
-  methodTypes: new Map(),
+  methodTypes,
   logger: { warn: () => {} },
 });
 

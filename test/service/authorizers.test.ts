@@ -1,0 +1,173 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { Authorizers } from '../../src/service/authorizers.js';
+import { keys } from '../../src/state/keys.js';
+import { secretKeyOf } from '../../src/state/tokens.js';
+import type { Command } from '../../src/state/types.js';
+import { aCommand, fitted } from '../state/commands.js';
+import { MANAGER, Solo } from './solo.js';
+
+const SECRETS = [1, 2, 3].map((n) => `00000005-aaaa-4aaa-8aaa-${String(n).padStart(12, '0')}`);
+const TIMES = ['00:00:10', '00:01:30', '00:02:30'].map((at) => Date.parse(`2030-01-01T${at}Z`));
+
+/** Everything that a test can ask of an authorizer, as text. */
+function answers(authorizers: Authorizers, secret: string | null): string {
+  const authorizer = authorizers.of(secret === null ? null : secretKeyOf(secret));
+  if (authorizer === undefined) return 'none';
+  return ['default', 'red']
+    .flatMap((ns) => [
+      authorizer.allowed('acl', 'read', undefined, ns),
+      authorizer.allowed('acl', 'write', undefined, ns),
+      authorizer.allowed('service', 'write', 'web', ns),
+    ])
+    .concat(authorizer.allowed('operator', 'read'))
+    .join();
+}
+
+describe('authorizers', () => {
+  it('what is kept says at any time what the state says', () => {
+    const step = fc.record({ command: aCommand, now: fc.constantFrom(...TIMES) });
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 20, maxLength: 60 }), (steps) => {
+        const solo = new Solo();
+        solo.must(namespaceSet('red'));
+        for (const { command, now } of steps) {
+          solo.apply(fitted(command, solo.store));
+          solo.nowMs = now;
+          const fresh = new Authorizers({
+            view: solo.store,
+            datacenter: 'dc1',
+            defaultPolicy: 'deny',
+            nowMs: () => now,
+          });
+          for (const secret of [...SECRETS, null]) {
+            expect(answers(solo.authorizers, secret)).to.equal(answers(fresh, secret));
+          }
+        }
+      }),
+      { numRuns: 60 },
+    );
+  }).timeout(30_000);
+
+  it('keep what an unrelated change does not touch', () => {
+    const solo = new Solo();
+    const before = solo.authorizers.of(MANAGER.tokenKey);
+    solo.must(policySet('11111111-aaaa-4aaa-8aaa-000000000001', 'p', ''));
+    expect(solo.authorizers.of(MANAGER.tokenKey)).to.equal(before);
+  });
+
+  it('end with the life of their token, to the millisecond', () => {
+    const solo = new Solo();
+    const at = solo.nowMs + 60_000;
+    const [secret] = SECRETS as [string];
+    solo.must({ ...tokenCreate(secret), expirationTime: new Date(at).toISOString() } as Command);
+    const key = secretKeyOf(secret);
+    expect(solo.authorizers.of(key)).not.to.equal(undefined);
+    solo.nowMs = at - 1;
+    expect(solo.authorizers.of(key)).not.to.equal(undefined);
+    solo.nowMs = at;
+    expect(solo.authorizers.of(key)).to.equal(undefined);
+    expect(solo.authorizers.namespaceOf(key)).to.equal(undefined);
+  });
+
+  it('do not grow beyond their bound, and drop what they watched', () => {
+    const solo = new Solo();
+    const small = new Authorizers({
+      view: solo.store,
+      datacenter: 'dc1',
+      defaultPolicy: 'deny',
+      nowMs: () => solo.nowMs,
+      max: 2,
+    });
+    for (const secret of SECRETS) {
+      solo.must(tokenCreate(secret));
+      small.of(secretKeyOf(secret));
+    }
+    expect(small.size).to.equal(2);
+    for (const secret of SECRETS) small.of(secretKeyOf(`x${secret}`));
+    expect(small.size).to.equal(2);
+  });
+
+  it('a policy limited to other datacenters grants nothing here', () => {
+    const solo = new Solo();
+    const id = '11111111-aaaa-4aaa-8aaa-000000000001';
+    const [secret] = SECRETS as [string];
+    const command = policySet(id, 'p', 'acl = "read"');
+    solo.must({ ...command, policy: { ...command.policy, Datacenters: ['dc2'] } } as Command);
+    solo.must(tokenCreate(secret, [{ ID: id }]));
+    expect(answers(solo.authorizers, secret)).to.match(/^false/);
+    const here = { ...command.policy, Datacenters: ['dc2', 'dc1'] };
+    solo.must({ ...command, create: false, policy: here } as Command);
+    expect(answers(solo.authorizers, secret)).to.match(/^true/);
+  });
+
+  it('defaults of a namespace count where the token itself has no rule', () => {
+    const solo = new Solo();
+    const id = '11111111-aaaa-4aaa-8aaa-000000000001';
+    const own = '11111111-aaaa-4aaa-8aaa-000000000002';
+    solo.must(policySet(id, 'p', 'acl = "write"'));
+    solo.must(namespaceSet('red', [{ ID: id }]));
+    const [plain, limited] = SECRETS as [string, string];
+    solo.must({ ...tokenCreate(plain), ns: 'red' } as Command);
+    solo.must({ ...policySet(own, 'own', 'acl = "read"'), ns: 'red' } as Command);
+    solo.must({ ...tokenCreate(limited, [{ ID: own }]), ns: 'red' } as Command);
+    const may = (secret: string, access: 'read' | 'write', ns: string) =>
+      solo.authorizers.of(secretKeyOf(secret))!.allowed('acl', access, undefined, ns);
+    expect([may(plain, 'write', 'red'), may(plain, 'read', 'default')]).to.deep.equal([
+      true,
+      false,
+    ]);
+    expect([may(limited, 'read', 'red'), may(limited, 'write', 'red')]).to.deep.equal([
+      true,
+      false,
+    ]);
+    solo.must(namespaceSet('red'));
+    expect(may(plain, 'write', 'red')).to.equal(false);
+  });
+
+  it('a token of a namespace that is being deleted counts no more', () => {
+    const solo = new Solo();
+    solo.must(namespaceSet('red'));
+    const [secret] = SECRETS as [string];
+    solo.must({ ...tokenCreate(secret), ns: 'red' } as Command);
+    expect(solo.authorizers.of(secretKeyOf(secret))).not.to.equal(undefined);
+    solo.must({
+      type: 'namespace.delete',
+      v: 1,
+      name: 'red',
+      at: '2030-01-01T00:00:00Z',
+    } as Command);
+    expect(solo.authorizers.of(secretKeyOf(secret))).to.equal(undefined);
+    expect(solo.store.get(keys.tokenSecret(secretKeyOf(secret)))).not.to.equal(undefined);
+  });
+
+  it('a caller without a token has what the anonymous token has; default allow never grants acl', () => {
+    const solo = new Solo('allow');
+    const anonymous = solo.authorizers.of(null)!;
+    expect(anonymous.anonymous).to.equal(true);
+    expect(anonymous.allowed('service', 'write', 'web')).to.equal(true);
+    expect(anonymous.allowed('acl', 'read')).to.equal(false);
+  });
+});
+
+function namespaceSet(Name: string, PolicyDefaults: object[] = []): Command {
+  const namespace = { Name, PolicyDefaults, RoleDefaults: [] };
+  return { type: 'namespace.set', v: 1, policyId: `m-${Name}`, namespace } as Command;
+}
+
+function policySet(id: string, Name: string, Rules: string) {
+  const policy = { Name, Description: '', Rules };
+  return { type: 'policy.set', v: 1 as const, ns: 'default', id, create: true, policy, hash: 'h' };
+}
+
+function tokenCreate(secret: string, Policies: object[] = []): Command {
+  return {
+    type: 'token.create',
+    v: 1,
+    ns: 'default',
+    accessor: secret.replace('00000005', '00000003'),
+    secret,
+    createTime: '2030-01-01T00:00:00Z',
+    token: { Description: '', Policies, Roles: [], Local: false },
+  } as Command;
+}
