@@ -32,6 +32,8 @@ export type Ask =
   | { readonly type: 'add'; readonly server: ServerFacts }
   | { readonly type: 'remove'; readonly id: NodeId }
   | { readonly type: 'transfer'; readonly to: NodeId | null }
+  /** The configuration at `index` does not hold the receiver any more; it would not hear of it otherwise. */
+  | { readonly type: 'removed'; readonly index: Index }
   /** The checksums of the state at an index (the newest checkpoint at or below it). */
   | { readonly type: 'sums'; readonly index: Index }
   /** The leader's verdict: the state of the receiver differs from the majority's in `table`. */
@@ -71,8 +73,9 @@ function arrayOf(ask: Ask): unknown[] {
       return ['transfer', ask.to];
     case 'state':
       return ['state'];
+    case 'removed':
     case 'sums':
-      return ['sums', ask.index];
+      return [ask.type, ask.index];
     case 'differs':
       return ['differs', ask.index, ask.table];
   }
@@ -98,6 +101,7 @@ export function decodeAsk(bytes: Uint8Array): Ask | undefined {
       return a === null || isText(a) ? { type, to: a } : undefined;
     case 'state':
       return { type };
+    case 'removed':
     case 'sums':
       return isCount(a) ? { type, index: a } : undefined;
     case 'differs':

@@ -7,6 +7,7 @@ import type {
   Configuration,
   Entry,
   Index,
+  Member,
   Message,
   NodeId,
   RaftCore,
@@ -64,6 +65,10 @@ export interface ReplicaParts {
 /** `default` reads by the leader's lease, `consistent` ones by a round to a quorum (§6.4). */
 const READ_MODE = { default: 'lease', consistent: 'quorum' } as const;
 
+const REMOVED = 'it was removed from the cluster';
+/** How long servers that left are still spoken to, in question times. */
+const LEAVING_ASKS = 5;
+
 export class Replica {
   readonly driver: Driver;
   readonly watches: Watches;
@@ -76,6 +81,8 @@ export class Replica {
   readonly #applied: AppliedWaiters;
   readonly #barriers: Barriers;
   readonly #lead: Lead;
+  /** Whom the wire knows: the members, and for a while those who left. */
+  #reached: readonly Member[] = [];
   #fault: string | undefined;
   #unready: string | undefined;
   #ticks = 0;
@@ -124,7 +131,7 @@ export class Replica {
   }
 
   start(): void {
-    this.#parts.wire.setMembers(this.driver.status().configuration.members);
+    this.#setMembers(this.driver.status().configuration.members);
     this.driver.start();
   }
 
@@ -246,7 +253,7 @@ export class Replica {
     return {
       gather: () => this.#barriers.gather(),
       role: (change) => this.#roleChanged(change),
-      configuration: ({ members }) => this.#parts.wire.setMembers(members),
+      configuration: ({ members }) => this.#setMembers(members),
       applied: (index, entries) => this.#hasApplied(index, entries),
       sendSnapshot: (to, message) => this.#sendSnapshot(to, message),
       tick: (now) => this.#tick(now),
@@ -268,14 +275,36 @@ export class Replica {
     for (const entry of entries) if (entry.kind === 'configuration') this.#checkMember(entry);
   }
 
+  /** Who leaves is spoken to a little longer: a leader must hear that its own removal is stored. */
+  #setMembers(members: readonly Member[]): void {
+    const { clock, wire, limits } = this.#parts;
+    const reached = this.#reached.filter(({ id }) => !members.some((member) => member.id === id));
+    this.#reached = [...members, ...reached];
+    wire.setMembers(this.#reached);
+    if (reached.length === 0) return;
+    clock.after(limits.askMs * LEAVING_ASKS, () => {
+      this.#reached = [...this.driver.status().configuration.members];
+      wire.setMembers(this.#reached);
+    });
+  }
+
   /** A server that was removed says so. One that has yet to be added, or was added again, is not removed. */
   #checkMember({ index, configuration }: Entry & { kind: 'configuration' }): void {
     const holds = ({ members }: Configuration): boolean =>
       members.some(({ id }) => id === this.#parts.id);
+    if (this.driver.role.role === 'leader') this.#tellRemoved(index, configuration);
     const wasMember = holds(this.positions.configurationAt(index - 1));
     const isMember = holds(this.driver.status().configuration);
-    if (wasMember && !holds(configuration) && !isMember)
-      this.fail('it was removed from the cluster');
+    if (wasMember && !holds(configuration) && !isMember) this.fail(REMOVED);
+  }
+
+  /** The leader sends nothing any more to who is no member; so it tells them once. */
+  #tellRemoved(index: Index, { members }: Configuration): void {
+    const { id: self, wire, limits } = this.#parts;
+    for (const { id } of this.positions.configurationAt(index - 1).members) {
+      if (id === self || members.some((member) => member.id === id)) continue;
+      wire.request(id, encodeAsk({ type: 'removed', index }), limits.askMs, () => {});
+    }
   }
 
   /** See LogPort.bar: what may have been acknowledged is here again. */
@@ -394,6 +423,10 @@ export class Replica {
         break;
       case 'transfer':
         this.membership.transfer(ask.to, done);
+        break;
+      case 'removed':
+        if (ask.index >= this.driver.status().configurationIndex) this.fail(REMOVED);
+        done({ type: 'done' });
         break;
       case 'sums':
         done(this.agreement?.answer(ask.index) ?? { type: 'retry' });

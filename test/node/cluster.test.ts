@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { ApiError } from '../../src/errors.js';
 import type { RunningNode } from '../../src/node/node.js';
 import type { Command, Result } from '../../src/state/types.js';
-import { append, Cluster, put } from './processes.js';
+import { append, Cluster, put, valueAt, watchAt } from './processes.js';
 
 const write = (node: RunningNode, command: Command, timeoutMs = 8000): Promise<Result> =>
   node.write({ tokenKey: null, command, timeoutMs });
@@ -32,7 +32,7 @@ describe('node: a cluster on real disks and sockets', function () {
     await node.barrier('consistent', 1000);
     await cluster.stop('a');
     node = await cluster.start('a');
-    expect(node.view.get('k')).to.equal('x');
+    expect(valueAt(node, 'k')).to.equal('x');
     const second = await write(node, append('k', 'y'));
     expect(second.ok && second.value).to.equal('xy');
     expect(second.index).to.be.greaterThan(first.index);
@@ -44,10 +44,10 @@ describe('node: a cluster on real disks and sockets', function () {
     await cluster.leader();
     for (const [i, node] of nodes.entries()) {
       const result = await write(node, put(`k${i}`, `v${i}`));
-      expect(node.view.get(`k${i}`)).to.equal(`v${i}`);
+      expect(valueAt(node, `k${i}`)).to.equal(`v${i}`);
       for (const other of nodes) {
         await other.barrier('default', 2000);
-        expect(other.view.get(`k${i}`)).to.equal(`v${i}`);
+        expect(valueAt(other, `k${i}`)).to.equal(`v${i}`);
         expect(other.status().appliedIndex).to.be.at.least(result.index);
       }
     }
@@ -57,7 +57,7 @@ describe('node: a cluster on real disks and sockets', function () {
     await cluster.stop(name);
     const results = await Promise.all(held);
     expect(results.every(({ ok }) => ok)).to.equal(true);
-    const counted = survivor.view.get('count')!.split(',').filter(Boolean);
+    const counted = valueAt(survivor, 'count')!.split(',').filter(Boolean);
     expect(counted.map(Number).sort((a, b) => a - b)).to.deep.equal([...Array(20).keys()]);
   });
 
@@ -94,19 +94,19 @@ describe('node: a cluster on real disks and sockets', function () {
     for (let round = 0; round < 5; round++) await many(800);
     await cluster.until(() => leader.replica.positions.first > 1000);
     const away = await cluster.start(awayName, { initial: cluster.initial('a', 'b', 'c') });
-    const woken = new Promise<void>((resolve) => away.watch(['k1'], resolve));
-    await cluster.until(() => away.view.get('k799') !== undefined);
+    const woken = new Promise<void>((resolve) => watchAt(away, 'k1', resolve));
+    await cluster.until(() => valueAt(away, 'k799') !== undefined);
     await woken;
     expect(away.replica.positions.first).to.be.greaterThan(1000);
     await write(away, append('before', 'y'));
-    expect(away.view.get('before')).to.equal('xy');
+    expect(valueAt(away, 'before')).to.equal('xy');
     const { agreement } = leader.replica;
     const before = agreement!.stats.rounds;
     await cluster.until(() => agreement!.stats.rounds > before + 1);
     expect(agreement!.stats.differing).to.equal(0);
     await cluster.stop(awayName);
     const again = await cluster.start(awayName, { initial: cluster.initial('a', 'b', 'c') });
-    expect(again.view.get('before')).to.equal('xy');
+    expect(valueAt(again, 'before')).to.equal('xy');
   });
 
   it('a new node joins through any member, catches up and votes; a removed one says so', async () => {
@@ -117,9 +117,9 @@ describe('node: a cluster on real disks and sockets', function () {
     const b = await cluster.start('b', { join: [cluster.address('a')] });
     await cluster.until(() => a.status().peers.filter(({ voter }) => voter).length === 2);
     await b.barrier('consistent', 5000);
-    expect(b.view.get('k')).to.equal('v');
+    expect(valueAt(b, 'k')).to.equal('v');
     await write(b, append('k', 'w'));
-    expect(a.view.get('k')).to.equal('vw');
+    expect(valueAt(a, 'k')).to.equal('vw');
     await a.removeServer(a.id);
     await cluster.until(() => b.status().role === 'leader');
     expect(await codeOf(b.removeServer(b.id))).to.equal('conflict');
@@ -127,7 +127,7 @@ describe('node: a cluster on real disks and sockets', function () {
     await cluster.until(() => a.status().fault !== undefined);
     expect(a.status().fault).to.match(/removed/);
     await write(b, append('k', 'x'));
-    expect(b.view.get('k')).to.equal('vwx');
+    expect(valueAt(b, 'k')).to.equal('vwx');
   });
 
   it('transfers leadership to the node that was named, asked on any', async () => {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { openNode, type RunningNode } from '../../src/node/node.js';
 import type { NodeOptions } from '../../src/node/options.js';
 import type { Handlers } from '../../src/state/machine.js';
-import type { Command } from '../../src/state/types.js';
+import { type Command, keyOf } from '../../src/state/types.js';
 
 /** `put` sets a key; `append` adds to it, so that a command which took effect twice can be seen. */
 export interface Put extends Command {
@@ -15,14 +15,20 @@ export interface Put extends Command {
 }
 const HANDLERS: Handlers = {
   put: ({ draft }, { key, value }: Put) => {
-    draft.put(key, value);
+    draft.put(at(key), value);
     return { ok: true, value };
   },
   append: ({ draft }, { key, value }: Put) => {
-    draft.put(key, `${draft.get(key) ?? ''}${value}`);
-    return { ok: true, value: draft.get(key)! };
+    draft.put(at(key), `${draft.get(at(key)) ?? ''}${value}`);
+    return { ok: true, value: draft.get(at(key))! };
   },
 };
+/** All keys are in one table. */
+const at = (key: string): string => keyOf('test', key);
+export const valueAt = (node: RunningNode, key: string): string | undefined =>
+  node.view.get(at(key));
+export const watchAt = (node: RunningNode, key: string, wake: () => void): (() => void) =>
+  node.watch([at(key)], wake);
 export const put = (key: string, value: string): Put => ({ type: 'put', v: 1, key, value });
 export const append = (key: string, value: string): Put => ({ type: 'append', v: 1, key, value });
 

@@ -257,6 +257,9 @@ describe('node/replica: membership', () => {
     world.until(() => answers.length > 0, 1000);
     expect(answers).to.deep.equal(['done']);
     expect(voters(leader)).to.not.include(gone!.id);
+    world.advance(20);
+    expect(gone!.replica.fault).to.match(/removed/);
+    expect(stays!.replica.fault).to.equal(undefined);
     const done = write(stays!, 'by-two');
     world.until(() => done.outcome !== undefined, 500);
     expect(answered(done)).to.equal('by-two');
