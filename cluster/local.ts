@@ -66,6 +66,7 @@ export interface ClusterPlan {
   readonly dir: string;
   /** HTTP and Raft port of each node; free ones by default. */
   readonly ports?: readonly { readonly http: number; readonly raft: number }[];
+  /** The initial management token; "": none, the cluster is bootstrapped over the API. */
   readonly token?: string;
   /** More settings for every node, as in its configuration file. */
   readonly settings?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
@@ -109,7 +110,7 @@ export async function planCluster(plan: ClusterPlan): Promise<LocalCluster> {
       http: { ...extra['http'], host: HOST, port: http },
       raft: { ...extra['raft'], host: HOST, port: raft },
       cluster: { initial },
-      acl: { ...extra['acl'], initialManagement: token },
+      acl: { ...extra['acl'], ...(token === '' ? {} : { initialManagement: token }) },
     });
     return node;
   });

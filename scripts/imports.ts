@@ -23,6 +23,7 @@ const RANK: Record<string, number> = {
   log: 8,
   metrics: 8,
   server: 10,
+  commands: 10,
   main: 11,
 };
 /** Ways that the order alone would allow. */

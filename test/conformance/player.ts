@@ -125,7 +125,8 @@ function judge(
 function requestOf(step: Step, variables: Variables) {
   const [method = '', ...rest] = String(fill(step.call, variables)).split(' ');
   const headers: Record<string, string> = {};
-  const token = step.token === undefined ? target.token : fill(step.token, variables);
+  const token =
+    step.token === undefined ? variables.get('management') : fill(step.token, variables);
   if (step.token !== '') headers[headerName('@Token')] = String(token);
   for (const [name, value] of Object.entries(step.headers ?? {}))
     headers[headerName(name)] = String(fill(value, variables));

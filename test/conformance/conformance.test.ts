@@ -1,0 +1,98 @@
+/** Plays every recorded case against real clusters of three nodes; see README.md beside this file. */
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { type LocalCluster, startCluster } from '../../cluster/local.js';
+import { type Case, play, type Target } from './player.js';
+
+const FOLDER = join('test', 'conformance');
+const readData = <T>(name: string): T => JSON.parse(readFileSync(join(FOLDER, name), 'utf8')) as T;
+const mustPass = new Set(readData<string[]>('must-pass.json'));
+/** Cases that our own decisions contradict, each with its reason. They may not pass: then they belong on the list. */
+const overruled = new Map(Object.entries(readData<Record<string, string>>('overruled.json')));
+/** Cases that do not mind others: played a few at a time. */
+const TOGETHER = 6;
+
+interface Recorded {
+  id: string;
+  case: Case;
+}
+const recorded: Recorded[] = readdirSync(join(FOLDER, 'cases'))
+  .filter((name) => name.endsWith('.json'))
+  .sort()
+  .flatMap((file) =>
+    (JSON.parse(readFileSync(join(FOLDER, 'cases', file), 'utf8')) as Case[]).map((one) => ({
+      id: `${file.replace('.json', '')} · ${one.name}`,
+      case: one,
+    })),
+  );
+const tagged = (one: Recorded, ...tags: string[]): boolean =>
+  tags.some((tag) => one.case.tags?.includes(tag));
+
+async function inDeployment<T>(
+  nodes: number,
+  options: object,
+  work: (cluster: LocalCluster) => Promise<T>,
+) {
+  const dir = mkdtempSync(join(tmpdir(), 'conclave-conformance-'));
+  const cluster = await startCluster({ nodes, dir, ...options });
+  try {
+    return await work(cluster);
+  } finally {
+    await cluster.stop();
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+const outcomes = new Map<string, string[]>();
+async function record(one: Recorded, target: Target): Promise<void> {
+  const found = await play(one.case, target).catch((error: Error) => [String(error.message)]);
+  outcomes.set(one.id, found);
+}
+
+async function playAll(cluster: LocalCluster): Promise<void> {
+  const all: Target = { urls: cluster.urls, token: cluster.token };
+  const one: Target = { urls: cluster.urls.slice(0, 1), token: cluster.token };
+  // the last compares what one agent says of itself in two requests
+  const targetOf = (item: Recorded): Target =>
+    tagged(item, 'stale') || item.case.name.startsWith('agent self') ? one : all;
+  const usual = recorded.filter((item) => !tagged(item, 'destructive'));
+  const alone = usual.filter((item) => tagged(item, 'quiet', 'singleton'));
+  const together = usual.filter((item) => !alone.includes(item));
+  const lanes = Array.from({ length: TOGETHER }, async () => {
+    for (let item = together.shift(); item !== undefined; item = together.shift())
+      await record(item, targetOf(item));
+  });
+  await Promise.all(lanes);
+  for (const item of alone) await record(item, targetOf(item));
+}
+
+/** On a single server that was never bootstrapped, in order: the first case bootstraps it with the token of the others. */
+async function playDestructive(cluster: LocalCluster): Promise<void> {
+  const target: Target = { urls: cluster.urls, token: randomUUID() };
+  for (const item of recorded.filter((one) => tagged(one, 'destructive')))
+    await record(item, target);
+}
+
+describe('recorded behaviour', function () {
+  this.timeout(240_000);
+  before(async () => {
+    await inDeployment(3, {}, playAll);
+    await inDeployment(1, { token: '' }, playDestructive);
+  });
+
+  for (const { id } of recorded.filter((one) => mustPass.has(one.id)))
+    it(id, () => expect(outcomes.get(id)?.join('\n    ')).to.equal(''));
+
+  it('every other case is overruled, and differs', () => {
+    const others = recorded.map(({ id }) => id).filter((id) => !mustPass.has(id));
+    const unexplained = others.filter((id) => !overruled.has(id));
+    for (const id of unexplained)
+      console.log(`      ${id}\n      ${outcomes.get(id)?.join('\n      ')}`);
+    expect(unexplained, 'cases that are on neither list').to.deep.equal([]);
+    const passing = others.filter((id) => outcomes.get(id)?.length === 0);
+    expect(passing, 'overruled cases that pass belong on must-pass.json').to.deep.equal([]);
+  });
+});
