@@ -63,18 +63,28 @@ const RULES: Readonly<Record<string, Rule>> = {
 /** Builds the gate over the leader's authorizers. */
 export function makeGate(authorizers: Authorizers, groups: GroupChecks): Gate {
   return (view, tokenKey, command) => {
+    const own = Object.hasOwn(RULES, command.type) ? RULES[command.type] : undefined;
+    const rule = own ?? groupCheck(groups, command.type);
+    if (rule === undefined || command.v !== 1) return unknownCommand(command);
     if (tokenKey === INTERNAL_KEY) return undefined;
-    const rule = Object.hasOwn(RULES, command.type) ? RULES[command.type] : undefined;
     if (rule === 'open') return openProblem(tokenKey, command);
-    const check = rule ?? groupCheck(groups, command.type);
-    if (typeof check !== 'function') {
+    if (rule === 'internal') {
       return refusal('permission_denied', 'Permission denied: only the server itself does this');
     }
     const authorizer = authorizers.of(tokenKey);
     if (authorizer === undefined) return refusal('acl_not_found', 'ACL not found');
-    const why = check(authorizer, command, view);
+    const why = rule(authorizer, command, view);
     return why === undefined ? undefined : refusal('permission_denied', why);
   };
+}
+
+/** A newer member may send what this one cannot apply: in the log it would stop every member of this version. */
+function unknownCommand({ type, v }: Command): Refusal {
+  const what = `${JSON.stringify(type)} version ${v}`;
+  return refusal(
+    'unavailable',
+    `The leader does not know the command ${what}: it is being upgraded`,
+  );
 }
 
 function groupCheck(groups: GroupChecks, type: string): Check | undefined {

@@ -1,0 +1,253 @@
+import { expect } from 'chai';
+import { ApiError } from '../../src/errors.js';
+import { readPolicy, readPolicyByName } from '../../src/service/policies.js';
+import { listRoles, readRole } from '../../src/service/roles.js';
+import { listTokens } from '../../src/service/token-reads.js';
+import type { Caller, ReadOptions, ReadUseCase } from '../../src/service/types.js';
+import { keys } from '../../src/state/keys.js';
+import { secretKeyOf } from '../../src/state/tokens.js';
+import type { Command } from '../../src/state/types.js';
+import { callerOf, MANAGER, NOBODY, Solo } from './solo.js';
+
+const P1 = '11111111-aaaa-4aaa-8aaa-000000000001';
+const R1 = '22222222-aaaa-4aaa-8aaa-000000000001';
+const all = () => () => true;
+const now: ReadOptions = { mode: 'default', index: 0, waitMs: 0, timeoutMs: 1000 };
+const held = (index: number, more: Partial<ReadOptions> = {}): ReadOptions => ({
+  ...now,
+  index,
+  waitMs: 600_000,
+  ...more,
+});
+
+const policy = (id: string, Name: string, create: boolean, Rules = ''): Command =>
+  ({
+    type: 'policy.set',
+    v: 1,
+    ns: 'default',
+    id,
+    create,
+    policy: { Name, Description: '', Rules },
+    hash: 'h',
+  }) as Command;
+const role = (Policies: object[], create: boolean): Command =>
+  ({
+    type: 'role.set',
+    v: 1,
+    ns: 'default',
+    id: R1,
+    create,
+    role: { Name: 'r', Description: '', Policies },
+  }) as Command;
+const token = (secret: string, Policies: object[]): Command =>
+  ({
+    type: 'token.create',
+    v: 1,
+    ns: 'default',
+    accessor: '33333333-aaaa-4aaa-8aaa-000000000001',
+    secret,
+    createTime: '2030-01-01T00:00:00Z',
+    token: { Description: '', Policies, Roles: [], Local: false },
+  }) as Command;
+
+/** A read that is under way: what came of it so far, once everything that could go on has. */
+class Pending<T> {
+  state: 'held' | 'answered' | 'refused' = 'held';
+  runs = 0;
+  readonly done: Promise<unknown>;
+  // biome-ignore lint/suspicious/noExplicitAny: either an outcome or an error
+  result: any;
+
+  constructor(solo: Solo, caller: Caller, options: ReadOptions, useCase: ReadUseCase<T>) {
+    const counted: ReadUseCase<T> = (context) => {
+      this.runs += 1;
+      return useCase(context);
+    };
+    this.done = solo.engine.read(caller, options, counted).then(
+      (outcome) => this.#end('answered', outcome),
+      (error) => this.#end('refused', error),
+    );
+  }
+  #end(state: 'answered' | 'refused', result: unknown): void {
+    this.state = state;
+    this.result = result;
+  }
+  /** Lets everything happen that does not wait for a timer. */
+  async settle(): Promise<this> {
+    for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate);
+    return this;
+  }
+}
+
+describe('engine: held reads', () => {
+  it('are answered at once when the index is older, after a barrier of the asked kind', async () => {
+    const solo = new Solo();
+    solo.must(policy(P1, 'one', true));
+    const outcome = await solo.engine.read(MANAGER, held(1), readPolicy('default', P1));
+    expect(outcome.index).to.equal(solo.machine.appliedIndex());
+    expect(solo.barriers).to.equal(1);
+    await solo.engine.read(MANAGER, { ...now, mode: 'stale' }, readPolicy('default', P1));
+    expect(solo.barriers).to.equal(1);
+  });
+
+  it('wake for their object alone, and answer it with a greater index', async () => {
+    const solo = new Solo();
+    const { ModifyIndex } = solo.must(policy(P1, 'one', true));
+    const read = new Pending(solo, MANAGER, held(ModifyIndex), readPolicy('default', P1));
+    await read.settle();
+    solo.must(policy('11111111-aaaa-4aaa-8aaa-000000000002', 'two', true));
+    expect((await read.settle()).state).to.equal('held');
+    expect(read.runs).to.equal(1);
+    solo.must(policy(P1, 'three', false));
+    expect((await read.settle()).state).to.equal('answered');
+    expect(JSON.parse(read.result.value).Name).to.equal('three');
+    expect(read.result.index).to.be.greaterThan(ModifyIndex);
+  });
+
+  it('of a role wake when a linked policy is renamed or deleted, not when its rules change', async () => {
+    const solo = new Solo();
+    solo.must(policy(P1, 'one', true));
+    solo.must(role([{ ID: P1 }], true));
+    for (const useCase of [readRole('default', R1), listRoles('default', { filter: all })]) {
+      const { index } = await solo.engine.read<unknown>(MANAGER, now, useCase);
+      const read = new Pending<unknown>(solo, MANAGER, held(index), useCase);
+      await read.settle();
+      const name = JSON.parse(solo.store.get(keys.policyLink(P1))!).Name as string;
+      solo.must(policy(P1, name, false, 'acl = "read"'));
+      expect((await read.settle()).state).to.equal('held');
+      expect(read.runs).to.equal(1);
+      solo.must(policy(P1, `${name}-renamed`, false));
+      expect((await read.settle()).state).to.equal('answered');
+      expect(String(read.result.value)).to.include(`${name}-renamed`);
+      expect(read.result.index).to.be.greaterThan(index);
+    }
+    const { index } = await solo.engine.read(MANAGER, now, readRole('default', R1));
+    const read = new Pending(solo, MANAGER, held(index), readRole('default', R1));
+    await read.settle();
+    solo.must({ type: 'policy.delete', v: 1, ns: 'default', id: P1 } as Command);
+    await read.settle();
+    expect(JSON.parse(read.result.value)).not.to.have.property('Policies');
+  });
+
+  it('of something missing carry an index to wait on, and wake when it is made', async () => {
+    const solo = new Solo();
+    for (const useCase of [readPolicy('default', P1), readPolicyByName('default', 'ONE')]) {
+      const missing = await solo.engine.read(MANAGER, now, useCase);
+      expect(missing.value).to.equal(undefined);
+      const read = new Pending(solo, MANAGER, held(missing.index), useCase);
+      await read.settle();
+      solo.must(policy(P1, 'one', true));
+      await read.settle();
+      expect(read.result.value).to.be.a('string');
+      solo.must({ type: 'policy.delete', v: 1, ns: 'default', id: P1 } as Command);
+      const gone = await solo.engine.read(MANAGER, held(read.result.index), useCase);
+      expect(gone.value).to.equal(undefined);
+      expect(gone.index).to.be.greaterThan(read.result.index);
+    }
+  });
+
+  it('by name wake when the name goes to another object', async () => {
+    const solo = new Solo();
+    const { ModifyIndex } = solo.must(policy(P1, 'one', true));
+    const useCase = readPolicyByName('default', 'one');
+    const read = new Pending(solo, MANAGER, held(ModifyIndex), useCase);
+    await read.settle();
+    solo.must(policy(P1, 'two', false));
+    await read.settle();
+    expect(read.result.value).to.equal(undefined);
+    expect(read.result.index).to.equal(solo.machine.appliedIndex());
+  });
+
+  it('are refused when the caller loses the right meanwhile', async () => {
+    const solo = new Solo();
+    solo.must(policy(P1, 'one', true, 'acl = "read"'));
+    const secret = '44444444-aaaa-4aaa-8aaa-000000000001';
+    solo.must(token(secret, [{ ID: P1 }]));
+    const index = solo.machine.appliedIndex();
+    const read = new Pending(solo, callerOf(secret), held(index), readPolicy('default', P1));
+    await read.settle();
+    solo.must(policy(P1, 'one', false, ''));
+    await read.settle();
+    expect(read.result).to.be.instanceOf(ApiError);
+    expect(read.result.status).to.equal(403);
+  });
+
+  it('end when the client goes away or the time is over, and leave nothing behind', async () => {
+    const solo = new Solo();
+    const { ModifyIndex } = solo.must(policy(P1, 'one', true));
+    const abort = new AbortController();
+    const left = new Pending(
+      solo,
+      MANAGER,
+      held(ModifyIndex, { signal: abort.signal }),
+      readPolicy('default', P1),
+    );
+    await left.settle();
+    abort.abort();
+    expect((await left.settle()).state).to.equal('answered');
+    const timed = new Pending(
+      solo,
+      MANAGER,
+      held(ModifyIndex, { waitMs: 1 }),
+      readPolicy('default', P1),
+    );
+    await timed.done;
+    expect(timed.result.index).to.equal(ModifyIndex);
+    expect(solo.watches.size).to.equal(0);
+  });
+
+  it('of the token list wake for names of links too', async () => {
+    const solo = new Solo();
+    solo.must(policy(P1, 'one', true));
+    solo.must(token('44444444-aaaa-4aaa-8aaa-000000000001', [{ ID: P1 }]));
+    const useCase = listTokens('default', { filter: all }, () => solo.nowMs);
+    const { index } = await solo.engine.read(MANAGER, now, useCase);
+    const read = new Pending(solo, MANAGER, held(index), useCase);
+    await read.settle();
+    solo.must(policy(P1, 'renamed', false));
+    expect((await read.settle()).state).to.equal('answered');
+  });
+});
+
+describe('engine: rights', () => {
+  it('an unknown secret is refused, no secret is the anonymous token', async () => {
+    const solo = new Solo();
+    const unknown = callerOf('no-such-secret');
+    expect(() => solo.engine.authorize(unknown)).to.throw(ApiError, 'ACL not found');
+    const why = await new Pending(solo, NOBODY, now, readPolicy('default', P1)).settle();
+    expect(why.result.message).to.match(/anonymous token lacks permission 'acl:read'/);
+  });
+
+  it('a caller is turned away only after this node has caught up', async () => {
+    const solo = new Solo();
+    const secret = '44444444-aaaa-4aaa-8aaa-000000000001';
+    const original = solo.node.barrier;
+    solo.node.barrier = async (...asked) => {
+      await original(...asked);
+      if (solo.authorizers.of(secretKeyOf(secret)) === undefined) solo.must(token(secret, []));
+    };
+    const authorizer = await solo.engine.permit(callerOf(secret), 1000, () => undefined);
+    expect(authorizer.accessor).to.equal('33333333-aaaa-4aaa-8aaa-000000000001');
+    expect(solo.barriers).to.equal(1);
+    await solo.engine.permit(MANAGER, 1000, (a) => a.denial('acl', 'write'));
+    expect(solo.barriers).to.equal(1);
+  });
+
+  it('the gate lets nobody use the commands of the server, nor unknown ones', () => {
+    const solo = new Solo();
+    for (const type of ['token.reap', 'system.init', 'method.reap', 'namespace.reap']) {
+      const why = solo.gate(solo.store, MANAGER.tokenKey, { type, v: 1 });
+      expect(why?.code, type).to.equal('permission_denied');
+      expect(solo.gate(solo.store, 'internal', { type, v: 1 })).to.equal(undefined);
+    }
+    for (const type of ['nope', '__proto__', 'constructor', 'x.y', 'policy.']) {
+      for (const key of [MANAGER.tokenKey, 'internal', null]) {
+        expect(solo.gate(solo.store, key, { type, v: 1 })?.code, type).to.equal('unavailable');
+      }
+    }
+    const newer = { type: 'policy.set', v: 2 } as unknown as Command;
+    expect(solo.gate(solo.store, 'internal', newer)?.code).to.equal('unavailable');
+    const logout = { type: 'token.logout', v: 1, secretKey: 'other' } as Command;
+    expect(solo.gate(solo.store, MANAGER.tokenKey, logout)?.code).to.equal('permission_denied');
+  });
+});

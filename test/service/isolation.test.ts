@@ -1,0 +1,153 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { ApiError } from '../../src/errors.js';
+import { listMethods, readMethod } from '../../src/service/auth-methods.js';
+import { listRules } from '../../src/service/binding-rules.js';
+import { listNamespaces, readNamespace } from '../../src/service/namespaces.js';
+import {
+  deletePolicy,
+  listPolicies,
+  readPolicy,
+  readPolicyByName,
+  writePolicy,
+} from '../../src/service/policies.js';
+import { deleteRole, listRoles, readRole, writeRole } from '../../src/service/roles.js';
+import { listTokens, readToken, tokenItems } from '../../src/service/token-reads.js';
+import { createToken, deleteToken, updateToken } from '../../src/service/tokens.js';
+import type { ReadOptions, ReadUseCase } from '../../src/service/types.js';
+import type { Command } from '../../src/state/types.js';
+import { aCommand, fitted } from '../state/commands.js';
+import { callerOf, MANAGER, Solo } from './solo.js';
+
+const SECRET = '99999999-aaaa-4aaa-8aaa-000000000001';
+const READER = callerOf(SECRET);
+const now: ReadOptions = { mode: 'stale', index: 0, waitMs: 0, timeoutMs: 1000 };
+const all = () => () => true;
+const id = (kind: number) =>
+  fc
+    .integer({ min: 1, max: 3 })
+    .map((n) => `${String(kind).padStart(8, '0')}-aaaa-4aaa-8aaa-${String(n).padStart(12, '0')}`);
+
+/** Two namespaces full of the same names, and a token of `red` that manages `red` and nothing else. */
+function twoNamespaces(commands: readonly Command[]): Solo {
+  const solo = new Solo();
+  const namespace = { Name: 'red', PolicyDefaults: [], RoleDefaults: [] };
+  const policyId = '99999999-aaaa-4aaa-8aaa-000000000002';
+  solo.must({ type: 'namespace.set', v: 1, policyId, namespace } as Command);
+  solo.must({
+    ...{ type: 'token.create', v: 1, ns: 'red', createTime: '2030-01-01T00:00:00Z' },
+    accessor: '99999999-aaaa-4aaa-8aaa-000000000003',
+    secret: SECRET,
+    token: { Description: '', Policies: [{ ID: policyId }], Roles: [], Local: false },
+  } as Command);
+  for (const command of commands) {
+    if (!command.type.startsWith('namespace.')) solo.apply(fitted(command, solo.store));
+  }
+  return solo;
+}
+
+/** All that belongs to a namespace, bytes and all. */
+const contentOf = (solo: Solo, ns: string): string =>
+  [...solo.store.keys('')]
+    .filter((key) => key.split('\0').includes(ns))
+    .map((key) => `${key}=${solo.store.get(key)}`)
+    .join('\n');
+
+const READS = fc.oneof(
+  id(1).map((one) => (ns: string) => readPolicy(ns, one)),
+  id(2).map((one) => (ns: string) => readRole(ns, one)),
+  id(3).map((one) => (ns: string) => readToken(ns, one, () => 0)),
+  fc.constantFrom('a', 'b', '__proto__').map((name) => (ns: string) => readPolicyByName(ns, name)),
+  fc.constantFrom('a', 'b', '__proto__').map((name) => (ns: string) => readMethod(ns, name)),
+  fc.constant((ns: string) => listPolicies(ns, all)),
+  fc.constant((ns: string) => listRoles(ns, { filter: all })),
+  fc.constant((ns: string) => listMethods(ns, all)),
+  fc.constant((ns: string) => listRules(ns, { filter: all })),
+  fc.constant((ns: string) => listTokens(ns, { filter: all }, () => 0)),
+) as fc.Arbitrary<(ns: string) => ReadUseCase<unknown>>;
+
+describe('namespaces keep apart', () => {
+  it('what a token of one may read, in another', () => {
+    const commands = fc.array(aCommand, { minLength: 20, maxLength: 60 });
+    return fc.assert(
+      fc.asyncProperty(commands, READS, async (made, read) => {
+        const solo = twoNamespaces(made);
+        const refused = await solo.engine.read(READER, now, read('default')).then(
+          () => undefined,
+          (error: unknown) => error,
+        );
+        expect(refused).to.be.instanceOf(ApiError).with.property('status', 403);
+        const own = await solo.engine.read(READER, now, read('red')).catch((error) => error);
+        if (own instanceof ApiError)
+          expect(own.message).to.equal('token does not exist: ACL not found');
+        else if (typeof own.value === 'string')
+          expect(JSON.parse(own.value).Namespace).to.equal('red');
+      }),
+      { numRuns: 60 },
+    );
+  }).timeout(30_000);
+
+  it('what lists of all show: the own namespace alone, and the index of it alone', () => {
+    const commands = fc.array(aCommand, { minLength: 20, maxLength: 60 });
+    return fc.assert(
+      fc.asyncProperty(commands, async (made) => {
+        const solo = twoNamespaces(made);
+        const { value, filtered } = await solo.engine.read(READER, now, listPolicies('*', all));
+        expect(filtered).to.equal(true);
+        for (const item of value) expect(JSON.parse(item).Namespace).to.equal('red');
+        const list = await solo.engine.read(
+          READER,
+          now,
+          listTokens('*', { filter: all }, () => 0),
+        );
+        for (const item of tokenItems(solo.store, list.value)) {
+          expect(JSON.parse(item).Namespace).to.equal('red');
+        }
+        expect(list.value.inClear).to.deep.equal(new Set(['red']));
+        const everything = await solo.engine.read(MANAGER, now, listPolicies('*', all));
+        const namespaces = new Set(everything.value.map((item) => JSON.parse(item).Namespace));
+        expect([...namespaces]).to.deep.equal(['default', 'red']);
+      }),
+      { numRuns: 30 },
+    );
+  }).timeout(30_000);
+
+  it('what writes through one change: nothing of another', () => {
+    const commands = fc.array(aCommand, { minLength: 20, maxLength: 40 });
+    const one = fc.tuple(id(1), id(2), id(3), fc.constantFrom('a', 'b', '__proto__'));
+    return fc.assert(
+      fc.asyncProperty(commands, one, async (made, [policy, role, accessor, Name]) => {
+        const solo = twoNamespaces(made);
+        const before = contentOf(solo, 'default');
+        const { engine } = solo;
+        for (const ns of ['red', 'default']) {
+          const write = { caller: READER, ns, timeoutMs: 1000 };
+          const ignore = (): undefined => undefined;
+          await writePolicy(engine, write, policy, { Name }).catch(ignore);
+          await writePolicy(engine, write, undefined, { Name }).catch(ignore);
+          await writeRole(engine, write, role, { Name, Policies: [{ ID: policy }] }).catch(ignore);
+          await createToken(engine, write, { Policies: [{ ID: policy }] }, 0).catch(ignore);
+          await updateToken(engine, write, accessor, { Roles: [{ ID: role }] }, 0).catch(ignore);
+          await deleteRole(engine, write, role).catch(ignore);
+          await deletePolicy(engine, write, policy).catch(ignore);
+          await deleteToken(engine, write, accessor).catch(ignore);
+        }
+        expect(contentOf(solo, 'default')).to.equal(before);
+      }),
+      { numRuns: 40 },
+    );
+  }).timeout(30_000);
+
+  it('who sees and manages a namespace itself', async () => {
+    const solo = twoNamespaces([]);
+    const shown = await solo.engine.read(READER, now, listNamespaces(all));
+    expect(shown.value.map((item) => JSON.parse(item).Name)).to.deep.equal(['red']);
+    expect(shown.filtered).to.equal(true);
+    const read = (name: string) => solo.engine.read(READER, now, readNamespace(name));
+    expect(JSON.parse((await read('red')).value!).Name).to.equal('red');
+    const why = await read('default').catch((error: ApiError) => error);
+    expect(why).to.be.instanceOf(ApiError).with.property('status', 403);
+    const missing = await solo.engine.read(MANAGER, now, readNamespace('green'));
+    expect(missing.value).to.equal(undefined);
+  });
+});
