@@ -1,0 +1,56 @@
+/** Writes without end and reports what is durable, until it is killed. Arguments: `log` or `state`, the folder. */
+import { recordSum, Tally } from '../../src/storage/directory.js';
+import { openLog } from '../../src/storage/log.js';
+import { openState } from '../../src/storage/state.js';
+import { INSTALL_EVERY, logStep, stateAfter } from './crash-script.js';
+
+const [kind, dir] = process.argv.slice(2);
+const onFatal = (error: Error): never => {
+  throw error;
+};
+const report = (n: number): void => {
+  process.stdout.write(`${n}\n`);
+};
+
+async function writeLog(path: string): Promise<void> {
+  const log = await openLog(path, { onFatal });
+  let inFlight = 0;
+  let n = 0;
+  const more = (): void => {
+    while (inFlight < 3) {
+      n += 1;
+      const step = n;
+      inFlight += 1;
+      log.append(logStep(step, log.lastIndex()), () => {
+        inFlight -= 1;
+        report(step);
+        setImmediate(more);
+      });
+    }
+  };
+  more();
+}
+
+async function writeState(path: string): Promise<void> {
+  const state = await openState(path, { onFatal });
+  for (let n = 1; ; n++) {
+    if (n % INSTALL_EVERY === 0) {
+      const records = stateAfter(n);
+      const tally = new Tally();
+      for (const [key, value] of records) tally.add(recordSum(key, value));
+      const installation = state.install();
+      await installation.add(records);
+      await installation.finish(tally);
+    } else {
+      state.commit([
+        ['applied', String(n)],
+        [`key${String(n).padStart(6, '0')}`, `v${n}`],
+      ]);
+      if (n % 3 !== 0) continue;
+      await state.flush();
+    }
+    report(n);
+  }
+}
+
+await (kind === 'log' ? writeLog(dir!) : writeState(dir!));

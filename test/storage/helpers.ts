@@ -1,0 +1,102 @@
+/** Folders with logs and states in them, and ways to spoil them. */
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ClassicLevel } from 'classic-level';
+import type { Entry, LogView } from '../../src/raft/types.js';
+import type { View } from '../../src/state/types.js';
+import type { StorageError } from '../../src/storage/errors.js';
+import { type LevelLog, openLog } from '../../src/storage/log.js';
+import { type LevelState, openState } from '../../src/storage/state.js';
+
+/** Makes folders and removes them; closes what was opened through it. */
+export class Folders {
+  private readonly dirs: string[] = [];
+  private readonly open: { close(): Promise<void> }[] = [];
+  /** What was reported as fatal. */
+  readonly fatal: StorageError[] = [];
+
+  async make(): Promise<string> {
+    const dir = await mkdtemp(join(tmpdir(), 'storage-'));
+    this.dirs.push(dir);
+    return join(dir, 'db');
+  }
+
+  /** The folder as a crash of the process would leave it now. */
+  async copy(dir: string): Promise<string> {
+    const to = await this.make();
+    await cp(dir, to, { recursive: true });
+    return to;
+  }
+
+  async log(dir: string, windowBytes?: number): Promise<LevelLog> {
+    const onFatal = (error: StorageError) => this.fatal.push(error);
+    const options = windowBytes === undefined ? { onFatal } : { onFatal, windowBytes };
+    const log = await openLog(dir, options);
+    this.open.push(log);
+    return log;
+  }
+
+  async state(dir: string): Promise<LevelState> {
+    const state = await openState(dir, { onFatal: (error) => this.fatal.push(error) });
+    this.open.push(state);
+    return state;
+  }
+
+  async clean(): Promise<void> {
+    for (const one of this.open.splice(0)) await one.close();
+    for (const dir of this.dirs.splice(0)) await rm(dir, { recursive: true, force: true });
+    this.fatal.length = 0;
+  }
+}
+
+/** Works on the raw records of a database that nobody has open. */
+export async function raw<T>(
+  dir: string,
+  work: (db: ClassicLevel<Buffer, Buffer>) => Promise<T>,
+): Promise<T> {
+  const db = new ClassicLevel<Buffer, Buffer>(dir, {
+    keyEncoding: 'buffer',
+    valueEncoding: 'buffer',
+  });
+  await db.open();
+  try {
+    return await work(db);
+  } finally {
+    await db.close();
+  }
+}
+
+/** Changes one bit of the value under a key. */
+export const flip = (dir: string, key: Buffer, bit = 0): Promise<void> =>
+  raw(dir, async (db) => {
+    const value = Buffer.from((await db.get(key))!);
+    value[(bit >> 3) % value.length]! ^= 1 << (bit % 8);
+    await db.put(key, value);
+  });
+
+export const command = (index: number, term: number, text = `c${index}.${term}`): Entry => ({
+  kind: 'command',
+  index,
+  term,
+  data: Buffer.from(text),
+});
+export const configuration = {
+  members: [{ id: 'a', name: 'node a', address: '127.0.0.1:1', voter: true }],
+};
+
+/** Entries as plain values: Buffers and Uint8Arrays compare alike. */
+export const plain = (entries: readonly Entry[]) =>
+  entries.map((entry) =>
+    entry.kind === 'command' ? { ...entry, data: Buffer.from(entry.data).toString() } : entry,
+  );
+export const entriesOf = (log: LogView) =>
+  plain(log.entries(log.firstIndex(), log.lastIndex(), Infinity));
+export const contents = (view: View) => [...view.keys('')].map((key) => [key, view.get(key)]);
+export const done = (call: (done: () => void) => void) =>
+  new Promise<void>((resolve) => call(resolve));
+export const failure = (promise: Promise<unknown>): Promise<unknown> =>
+  promise.then(
+    () => undefined,
+    (error: unknown) => error,
+  );

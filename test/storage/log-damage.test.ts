@@ -1,0 +1,333 @@
+/** Bytes go bad: what was acknowledged is never silently forgotten, changed, or taken for a torn tail. */
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import type { HardState, Index } from '../../src/raft/types.js';
+import { StorageError } from '../../src/storage/errors.js';
+import type { LevelLog } from '../../src/storage/log.js';
+import { entryKey } from '../../src/storage/record.js';
+import {
+  command,
+  configuration,
+  done,
+  entriesOf,
+  Folders,
+  failure,
+  flip,
+  plain,
+  raw,
+} from './helpers.js';
+
+const HARD = Buffer.from('hard');
+
+describe('log on a disk that goes bad', function () {
+  this.timeout(20_000);
+  const folders = new Folders();
+  afterEach(() => folders.clean());
+
+  const append = (
+    log: LevelLog,
+    entries: Parameters<LevelLog['append']>[0]['entries'],
+    hardState?: HardState,
+  ) =>
+    done((resolve) =>
+      log.append(hardState === undefined ? { entries } : { hardState, entries }, resolve),
+    );
+  /** A log of entries 1..8 in two terms, whose entries 6..8 replaced others. */
+  const fill = async (log: LevelLog) => {
+    await append(log, [command(1, 1), command(2, 1)], { term: 1, votedFor: 'a' });
+    for (let index = 3; index <= 7; index++) await append(log, [command(index, 1)]);
+    await append(log, [command(6, 2)], { term: 2, votedFor: 'b' });
+    await append(log, [command(7, 2), command(8, 2)]);
+  };
+  const expected = plain([1, 2, 3, 4, 5, 6, 7, 8].map((i) => command(i, i < 6 ? 1 : 2)));
+  const filled = async (): Promise<string> => {
+    const dir = await folders.make();
+    const log = await folders.log(dir);
+    await fill(log);
+    await log.close();
+    return dir;
+  };
+  const expectDamage = (log: LevelLog, index: Index) => {
+    expect(log.damaged).include({ index, last: 8 });
+    expect(entriesOf(log)).eql(expected.slice(0, index - 1));
+    expect(log.cut).equal(undefined);
+    expect(log.hardState()).eql({ term: 2, votedFor: 'b' });
+    expect(() => log.append({ entries: [] }, () => {})).throw('damaged');
+  };
+
+  it('finds a changed bit in any record, and does not cut', async () => {
+    const dir = await filled();
+    for (let index = 1; index <= 8; index++) {
+      // The checksum, the version, the kind, a term, the content.
+      for (const bit of index % 2 === 0 ? [0, 41, 110] : [33, 50, 180]) {
+        const copy = await folders.copy(dir);
+        await flip(copy, entryKey(index), bit);
+        const log = await folders.log(copy);
+        expectDamage(log, index);
+        await log.close();
+      }
+    }
+  });
+
+  it('finds a record that is gone: first, middle, last, several', async () => {
+    const dir = await filled();
+    for (const gone of [[1], [4], [8], [7, 8], [1, 2, 3, 4, 5, 6, 7, 8]]) {
+      const copy = await folders.copy(dir);
+      await raw(copy, (db) => db.batch(gone.map((i) => ({ type: 'del', key: entryKey(i) }))));
+      const log = await folders.log(copy);
+      expectDamage(log, gone[0]!);
+      await log.close();
+    }
+  });
+
+  it('finds a record that stands under another key, and an older one in place of a newer', async () => {
+    const dir = await filled();
+    await raw(dir, async (db) => db.put(entryKey(4), (await db.get(entryKey(3)))!));
+    expectDamage(await folders.log(dir), 4);
+    // The batch that replaced entry 6 is lost: the old entry 6 is whole, but entry 7 was not written after it.
+    const other = await folders.make();
+    const log = await folders.log(other);
+    await fill(log);
+    await log.close();
+    const older = await folders.make();
+    const before = await folders.log(older);
+    for (let index = 1; index <= 7; index++) await append(before, [command(index, 1)]);
+    await before.close();
+    const stale = await raw(older, (db) => db.get(entryKey(6)));
+    await raw(other, (db) => db.put(entryKey(6), stale!));
+    const opened = await folders.log(other);
+    expect(opened.damaged).include({ index: 7, last: 8 });
+    expect(opened.damaged?.reason).include('entry 6 is not the one that entry 7 was written after');
+  });
+
+  it('finds any changed byte of its files, or still holds everything', async () => {
+    const dir = await folders.make();
+    const open = await folders.log(dir);
+    await fill(open);
+    const files = (await readdir(dir)).filter((name) =>
+      /\.log$|witness|MANIFEST|CURRENT/.test(name),
+    );
+    expect(files).lengthOf(4);
+    let found = 0;
+    for (const name of files) {
+      const bytes = await readFile(join(dir, name));
+      const step = name.endsWith('.log') ? 9 : 29;
+      for (let at = 0; at < bytes.length; at += step) {
+        if (name === 'witness' && at % 4096 > 200) continue;
+        const copy = await folders.copy(dir);
+        const changed = Buffer.from(bytes);
+        changed[at]! ^= 0x10;
+        await writeFile(join(copy, name), changed);
+        let log: LevelLog;
+        try {
+          log = await folders.log(copy);
+        } catch (error) {
+          expect(error).instanceOf(StorageError);
+          found += 1;
+          continue;
+        }
+        const where = `${name} at ${at}`;
+        expect(log.hardState(), where).eql({ term: 2, votedFor: 'b' });
+        if (log.damaged === undefined) {
+          const isTail = log.lastIndex() < 8;
+          // Only what was written after the witness was last told may be missed, at the very end.
+          if (isTail) expect(log.lastIndex(), where).greaterThan(5);
+          expect(entriesOf(log), where).eql(expected.slice(0, log.lastIndex()));
+        } else found += 1;
+        await log.close();
+      }
+    }
+    expect(found).greaterThan(30);
+  });
+
+  it('finds a batch that LevelDB skipped without a word', async () => {
+    const dir = await folders.make();
+    const log = await folders.log(dir);
+    const text = 'x'.repeat(12_000);
+    for (let index = 1; index <= 12; index++) await append(log, [command(index, 1, text)]);
+    const name = (await readdir(dir)).find((file) => file.endsWith('.log'))!;
+    const bytes = await readFile(join(dir, name));
+    for (let at = 1000; at < bytes.length - 40_000; at += 9_000) {
+      const copy = await folders.copy(dir);
+      const changed = Buffer.from(bytes);
+      changed[at]! ^= 0x10;
+      await writeFile(join(copy, name), changed);
+      const opened = await folders.log(copy);
+      expect(opened.cut).equal(undefined);
+      expect(opened.damaged).property('last').equal(12);
+      expect(opened.damaged)
+        .property('index')
+        .equal(1 + Math.floor(at / 12_060));
+      await opened.close();
+    }
+  });
+
+  it('cuts a torn tail that was never reported durable, says so, and goes on', async () => {
+    const dir = await folders.make();
+    const live = await folders.log(dir);
+    await append(live, [command(1, 1)]);
+    await append(live, [command(2, 1)]);
+    await append(live, [command(3, 1)]);
+    for (const torn of [[3], [2, 3]]) {
+      const copy = await folders.copy(dir);
+      for (const index of torn) await flip(copy, entryKey(index));
+      let log = await folders.log(copy);
+      expect(log.damaged).equal(undefined);
+      expect(log.cut).eql({ from: torn[0], records: torn.length });
+      await append(log, [command(torn[0]!, 5)]);
+      await log.close();
+      log = await folders.log(copy);
+      expect(log.cut).equal(undefined);
+      expect(log.lastIndex()).equal(torn[0]);
+    }
+    const middle = await folders.copy(dir);
+    await flip(middle, entryKey(2));
+    expect((await folders.log(middle)).damaged).include({ index: 2, last: 3 });
+  });
+
+  it('takes the hard state from either copy, and refuses to start without one', async () => {
+    const dir = await filled();
+    const hardState = { term: 2, votedFor: 'b' };
+    const one = await folders.copy(dir);
+    await flip(one, HARD, 50);
+    const log = await folders.log(one);
+    expect(log.damaged).equal(undefined);
+    expect(log.hardState()).eql(hardState);
+    await log.close();
+    expect((await folders.log(one)).hardState()).eql(hardState);
+
+    const two = await folders.copy(dir);
+    await writeFile(join(two, 'witness'), Buffer.alloc(8192));
+    expect((await folders.log(two)).hardState()).eql(hardState);
+
+    const both = await folders.copy(dir);
+    await flip(both, HARD, 50);
+    await writeFile(join(both, 'witness'), Buffer.alloc(8192));
+    const error = await failure(folders.log(both));
+    expect(error).instanceOf(StorageError).property('code').equal('damaged');
+    expect(error).property('message').include('add it as a new server');
+  });
+
+  it('notices that the database forgot a vote, and does not forget it', async () => {
+    const dir = await folders.make();
+    const log = await folders.log(dir);
+    await append(log, [command(1, 1)], { term: 1, votedFor: 'a' });
+    const before = await raw(await folders.copy(dir), (db) => db.get(HARD));
+    await append(log, [], { term: 2, votedFor: 'b' });
+    await log.close();
+    await raw(dir, (db) => db.put(HARD, before!));
+    for (let again = 0; again < 2; again++) {
+      const opened = await folders.log(dir);
+      expect(opened.hardState()).eql({ term: 2, votedFor: 'b' });
+      expect(opened.damaged).include({ index: 2 });
+      await opened.close();
+    }
+  });
+
+  it('is repaired: keeps what is whole, and is barred from voting until the bar is lifted', async () => {
+    const dir = await filled();
+    await flip(dir, entryKey(4));
+    let log = await folders.log(dir);
+    await done((resolve) => log.repair(resolve));
+    for (let again = 0; again < 2; again++) {
+      expect(log.damaged).equal(undefined);
+      expect(log.bar()).eql({ index: 8, term: 2 });
+      expect(entriesOf(log)).eql(expected.slice(0, 3));
+      expect(log.hardState()).eql({ term: 2, votedFor: 'b' });
+      await log.close();
+      log = await folders.log(dir);
+    }
+    await append(log, [command(4, 3)]);
+    await done((resolve) => log.liftBar(resolve));
+    await log.close();
+    log = await folders.log(dir);
+    expect(log.bar()).equal(undefined);
+    expect(log.lastIndex()).equal(4);
+  });
+
+  it('is repaired by a snapshot: without a bar only if it reaches beyond all that was lost', async () => {
+    const dir = await filled();
+    await flip(dir, entryKey(4));
+    for (const [index, bar] of [
+      [7, { index: 8, term: 2 }],
+      [8, undefined],
+      [100, undefined],
+    ] as const) {
+      const copy = await folders.copy(dir);
+      let log = await folders.log(copy);
+      const hardState = log.hardState();
+      await done((resolve) => log.reset({ index, term: 2, configuration }, hardState, resolve));
+      for (let again = 0; again < 2; again++) {
+        expect([log.damaged, log.firstIndex(), log.lastIndex()]).eql([undefined, index + 1, index]);
+        expect(log.bar()).eql(bar);
+        await log.close();
+        log = await folders.log(copy);
+      }
+    }
+  });
+
+  it('notices a damaged snapshot position', async () => {
+    const dir = await filled();
+    const log = await folders.log(dir);
+    await done((resolve) => log.compact({ index: 5, term: 1, configuration }, resolve));
+    await log.close();
+    await flip(dir, Buffer.from('meta'), 90);
+    const opened = await folders.log(dir);
+    expect(opened.damaged?.reason).include('snapshot');
+    expect(opened.lastIndex()).equal(0);
+  });
+
+  it('reports the first failed write once, never says done, and does not try again', async () => {
+    const log = await folders.log(await folders.make());
+    await append(log, [command(1, 1)]);
+    let writes = 0;
+    const { db } = log as unknown as { db: { batch: () => Promise<void> } };
+    db.batch = () => {
+      writes += 1;
+      return Promise.reject(new Error('outer', { cause: new Error('IO error: no space left') }));
+    };
+    let durable = 0;
+    for (let index = 2; index < 5; index++) {
+      log.append({ entries: [command(index, 1)] }, () => {
+        durable += 1;
+      });
+    }
+    await log.close();
+    log.append({ entries: [] }, () => {
+      durable += 1;
+    });
+    expect([durable, writes]).eql([0, 1]);
+    expect(folders.fatal).lengthOf(1);
+    expect(folders.fatal[0]?.message).include('no space left');
+  });
+
+  it('checks an old entry when it is read back from disk', async () => {
+    const log = await folders.log(await folders.make(), 1);
+    for (let index = 1; index <= 5; index++) await append(log, [command(index, 1)]);
+    expect(log.memoryBytes()).lessThan(200);
+    const { db } = log as unknown as { db: Parameters<Parameters<typeof raw>[1]>[0] };
+    const record = Buffer.from((await db.get(entryKey(2)))!);
+    record[record.length - 1]! ^= 1;
+    await db.put(entryKey(2), record);
+    expect(plain(log.entries(1, 1, 10))).eql(plain([command(1, 1)]));
+    expect(() => log.entries(2, 2, 10)).throw('entry 2');
+    expect(folders.fatal).lengthOf(1);
+  });
+
+  it('gives disk space back when it is cut', async () => {
+    const log = await folders.log(await folders.make(), 10_000);
+    const data = Buffer.alloc(20_000);
+    for (let i = 0; i < data.length; i++) data[i] = (i * 7919) % 251;
+    for (let from = 1; from <= 600; from += 50) {
+      await append(
+        log,
+        Array.from({ length: 50 }, (_, i) => ({ kind: 'command', index: from + i, term: 1, data })),
+      );
+    }
+    await done((resolve) => log.compact({ index: 600, term: 1, configuration }, resolve));
+    await (log as unknown as { cleaning: Promise<void> }).cleaning;
+    expect(await log.diskBytes()).lessThan(100_000);
+    expect(log.memoryBytes()).equal(0);
+  });
+});

@@ -1,0 +1,212 @@
+/** Bytes go bad, or a crash comes in the middle: what the state shows is whole, or it says that it is not. */
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { recordSum, Tally } from '../../src/storage/directory.js';
+import { StorageError } from '../../src/storage/errors.js';
+import type { LevelState } from '../../src/storage/state.js';
+import type { StateRecord } from '../../src/storage/types.js';
+import { contents, Folders, failure, flip, raw } from './helpers.js';
+
+const tallyOf = (records: readonly StateRecord[]) => {
+  const tally = new Tally();
+  for (const [key, value] of records) tally.add(recordSum(key, value));
+  return tally;
+};
+const old: StateRecord[] = [
+  ['a', 'old a'],
+  ['b', 'old b'],
+];
+const next: StateRecord[] = [
+  ['b', 'new b'],
+  ['c', 'new c'],
+  ['d', 'new d'],
+];
+/** Resolves when nothing is being removed any more. */
+const settled = (state: LevelState) => (state as unknown as { removing: Promise<void> }).removing;
+const prefixes = (dir: string) =>
+  raw(dir, async (db) => {
+    const keys = (await db.keys().all()).map(String);
+    return [...new Set(keys.filter((key) => /^\d/.test(key)).map((key) => key.slice(0, 8)))];
+  });
+
+describe('state on a disk that goes bad', function () {
+  this.timeout(20_000);
+  const folders = new Folders();
+  afterEach(() => folders.clean());
+  const filled = async (records = old): Promise<string> => {
+    const dir = await folders.make();
+    const state = await folders.state(dir);
+    state.commit(records);
+    await state.close();
+    return dir;
+  };
+
+  it('finds a changed bit in a value or its checksum when it is read, and stops', async () => {
+    const dir = await filled();
+    for (const bit of [3, 40, 66, 80, 99]) {
+      const copy = await folders.copy(dir);
+      await flip(copy, Buffer.from('00000001/a'), bit);
+      const state = await folders.state(copy);
+      expect(state.get('b')).equal('old b');
+      expect(() => state.get('a')).throw(StorageError, 'cannot be read as it was written');
+      expect(() => state.get('a')).throw(StorageError);
+      expect(folders.fatal.splice(0)).lengthOf(1);
+      await state.close();
+    }
+  });
+
+  it('does not name the key in the error: keys may tell of tokens', async () => {
+    const dir = await filled([['token-secret\u0000abcdef', 'x']]);
+    await flip(dir, Buffer.from('00000001/token-secret\u0000abcdef'), 70);
+    const state = await folders.state(dir);
+    const error = await failure((async () => state.get('token-secret\u0000abcdef'))());
+    expect(error).property('message').include('token-secret').not.include('abcdef');
+  });
+
+  it('finds a batch that is lost among later ones, and can be replaced then', async () => {
+    const dir = await folders.make();
+    let state = await folders.state(dir);
+    for (let i = 1; i <= 4; i++) {
+      state.commit([['n', String(i)]]);
+      await state.flush();
+    }
+    await state.close();
+    await raw(dir, (db) => db.del(Buffer.from('#2')));
+    state = await folders.state(dir);
+    expect(state.damaged).include('lost batch 2');
+    const installation = state.install();
+    await installation.add(next);
+    await installation.finish(tallyOf(next));
+    expect(state.damaged).equal(undefined);
+    expect(contents(state)).eql(next);
+  });
+
+  it('shows nothing when it cannot tell which state is the present one', async () => {
+    const dir = await filled();
+    await flip(dir, Buffer.from('!state'), 70);
+    const state = await folders.state(dir);
+    expect(state.damaged).include('which state is the present one');
+    expect(contents(state)).eql([]);
+    const installation = state.install();
+    await installation.add(next);
+    await installation.finish(tallyOf(next));
+    await settled(state);
+    await state.close();
+    const again = await folders.state(dir);
+    expect(again.damaged).equal(undefined);
+    expect(contents(again)).eql(next);
+    await again.close();
+    expect(await prefixes(dir)).lengthOf(1);
+  });
+
+  it('shows the commits up to some point, or says that it is damaged, whatever byte is changed', async () => {
+    const dir = await folders.make();
+    const live = await folders.state(dir);
+    const after: unknown[] = [[]];
+    for (let i = 1; i <= 8; i++) {
+      live.commit([
+        ['applied', String(i)],
+        // Long values, so that the file has several of LevelDB's blocks: it goes on after a bad one.
+        [`k${i % 3}`, `value ${i} ${'x'.repeat(14_000)}`],
+        [`k${(i + 1) % 3}`, undefined],
+      ]);
+      await live.flush();
+      after.push(contents(live));
+    }
+    const name = (await readdir(dir)).find((file) => file.endsWith('.log'))!;
+    const bytes = await readFile(join(dir, name));
+    let damaged = 0;
+    for (let at = 0; at < bytes.length; at += 2500) {
+      const copy = await folders.copy(dir);
+      const changed = Buffer.from(bytes);
+      changed[at]! ^= 0x20;
+      await writeFile(join(copy, name), changed);
+      const state = await folders.state(copy);
+      if (state.damaged !== undefined) damaged += 1;
+      else {
+        const applied = Number(state.get('applied') ?? 0);
+        expect(contents(state), `byte ${at}`).eql(after[applied]);
+      }
+      await state.close();
+    }
+    expect(damaged).greaterThan(5);
+  });
+
+  it('holds the old state or the new one, after a crash at any step of an installation', async () => {
+    const dir = await filled();
+    const state = await folders.state(dir);
+    const crashes: [string, string, StateRecord[]][] = [];
+    const crash = async (step: string, expected: StateRecord[]) =>
+      crashes.push([step, await folders.copy(dir), expected]);
+
+    const installation = state.install();
+    await crash('before anything', old);
+    await installation.add(next.slice(0, 1));
+    await crash('after a chunk', old);
+    await installation.add(next.slice(1));
+    await crash('before the end', old);
+    const inside = state as unknown as { write: (operations: unknown[]) => Promise<void> };
+    const write = inside.write.bind(state);
+    inside.write = async (operations) => {
+      await crash('verified, before the switch', old);
+      await write(operations);
+      await crash('switched on disk, not in memory', next);
+    };
+    await installation.finish(tallyOf(next));
+    inside.write = write;
+    await settled(state);
+    await crash('after the old one was removed', next);
+
+    expect(crashes).lengthOf(6);
+    for (const [step, copy, expected] of crashes) {
+      const reopened = await folders.state(copy);
+      expect(reopened.damaged, step).equal(undefined);
+      expect(contents(reopened), step).eql(expected);
+      reopened.commit([['later', '1']]);
+      await settled(reopened);
+      await reopened.close();
+      expect(await prefixes(copy), step).lengthOf(1);
+      const again = await folders.state(copy);
+      expect(contents(again), step).eql([...expected, ['later', '1']]);
+      await again.close();
+    }
+  });
+
+  it('refuses an installation whose records went bad on disk', async () => {
+    const dir = await filled();
+    const state = await folders.state(dir);
+    const installation = state.install();
+    await installation.add(next);
+    const { db } = state as unknown as { db: { put(key: string, value: string): Promise<void> } };
+    await db.put('00000002/c', '00000000new c');
+    expect(await failure(installation.finish(tallyOf(next)))).instanceOf(StorageError);
+    expect(contents(state)).eql(old);
+  });
+
+  it('reports the first failed write once, and fails those who wait', async () => {
+    const state = await folders.state(await folders.make());
+    const { db } = state as unknown as { db: { batch: () => Promise<void> } };
+    db.batch = () => Promise.reject(new Error('outer', { cause: new Error('IO error: EIO') }));
+    state.commit(old);
+    const first = state.flush();
+    state.commit(next);
+    const second = state.flush();
+    for (const error of [
+      await failure(first),
+      await failure(second),
+      await failure(state.flush()),
+    ]) {
+      expect(error).instanceOf(StorageError).property('message').include('EIO');
+    }
+    expect(folders.fatal).lengthOf(1);
+  });
+
+  it('tells how much is not on disk yet', async () => {
+    const state = await folders.state(await folders.make());
+    state.commit([['key', 'x'.repeat(1000)]]);
+    expect(state.backlogBytes).within(1000, 1100);
+    await state.flush();
+    expect(state.backlogBytes).equal(0);
+  });
+});
