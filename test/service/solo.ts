@@ -22,7 +22,7 @@ export const NOBODY: Caller = { tokenKey: null };
 export const callerOf = (secret: string): Caller => ({ tokenKey: secretKeyOf(secret) });
 export const MANAGER = callerOf(MANAGEMENT_SECRET);
 
-const clock: ClockPort = {
+export const clock: ClockPort = {
   now: () => performance.now(),
   after: (ms, run) => {
     const timer = setTimeout(run, ms);
@@ -43,7 +43,7 @@ export class Solo {
   nowMs = Date.now();
   barriers = 0;
 
-  constructor(defaultPolicy: 'deny' | 'allow' = 'deny') {
+  constructor(defaultPolicy: 'deny' | 'allow' = 'deny', begun = true) {
     this.authorizers = new Authorizers({
       view: this.store,
       datacenter: 'dc1',
@@ -57,6 +57,7 @@ export class Solo {
     });
     this.node = this.#asNode();
     this.engine = new Engine({ node: this.node, authorizers: this.authorizers, clock });
+    if (!begun) return;
     const createTime = new Date(this.nowMs).toISOString();
     const management = { accessor: randomUUID(), secret: MANAGEMENT_SECRET, createTime };
     const init: SystemInit = { type: 'system.init', v: 1, createTime, management };

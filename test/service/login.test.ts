@@ -1,0 +1,162 @@
+import { expect } from 'chai';
+import { ApiError } from '../../src/errors.js';
+import { listMethods, writeMethod } from '../../src/service/auth-methods.js';
+import { writeRule } from '../../src/service/binding-rules.js';
+import type { AuthMethodType } from '../../src/service/login/types.js';
+import { type LoginParts, login, logout } from '../../src/service/login.js';
+import type { Write } from '../../src/service/reading.js';
+import { writeRole } from '../../src/service/roles.js';
+import { readOwnToken } from '../../src/service/token-reads.js';
+import { cloneToken } from '../../src/service/tokens.js';
+import type { Command } from '../../src/state/types.js';
+import { callerOf, MANAGER, NOBODY, Solo } from './solo.js';
+
+/** Verifies whoever says a name: the bearer token is the value of `value.name`. */
+const trusting: AuthMethodType = {
+  name: 'trusting',
+  checkConfig: async () => undefined,
+  validate: async (_config, bearer) =>
+    bearer === ''
+      ? { ok: false, reason: 'nobody' }
+      : {
+          ok: true,
+          identity: {
+            selectable: { value: { name: bearer } },
+            variables: new Map([['value.name', bearer]]),
+          },
+        },
+  shapeOf: () => ({
+    selectable: {
+      kind: 'struct',
+      fields: { value: { kind: 'map', key: 'string', of: { kind: 'string' } } },
+    },
+    mapped: { value: ['name'] },
+    variables: ['value.name'],
+  }),
+};
+
+class World {
+  readonly solo = new Solo();
+  readonly types = new Map([['trusting', trusting]]);
+  readonly reasons: string[] = [];
+  readonly parts: LoginParts = {
+    service: this.solo.engine,
+    methodTypes: this.types,
+    datacenter: 'dc1',
+    nowMs: () => this.solo.nowMs,
+    logger: { warn: (context) => void this.reasons.push(String(context['reason'])) },
+  };
+  readonly write: Write = { caller: MANAGER, ns: 'default', timeoutMs: 1000 };
+
+  method(more: object = {}) {
+    const body = { Name: 'M', Type: 'trusting', ...more };
+    return writeMethod(this.solo.engine, this.write, this.types, undefined, body);
+  }
+  rule(BindType: string, BindName: string, more: object = {}) {
+    const body = { AuthMethod: 'M', BindType, BindName, ...more };
+    return writeRule(this.solo.engine, this.write, this.types, undefined, body);
+  }
+  async login(BearerToken: string, more: object = {}) {
+    const asked = { ns: 'default', timeoutMs: 1000 };
+    return JSON.parse(await login(this.parts, asked, { AuthMethod: 'm', BearerToken, ...more }));
+  }
+  async refused(BearerToken: string): Promise<string> {
+    const error = await this.login(BearerToken).catch((why: unknown) => why);
+    expect(error).to.be.instanceOf(ApiError).with.property('status', 403);
+    return (error as ApiError).message;
+  }
+}
+
+describe('login', () => {
+  it('makes a token of all rules that match, for as long as the method says', async () => {
+    const world = new World();
+    await world.method({ MaxTokenTTL: 120e9 });
+    await writeRole(world.solo.engine, world.write, undefined, { Name: 'r-web' });
+    await world.rule('service', '${value.name}');
+    await world.rule('role', 'r-${value.name}');
+    await world.rule('service', 'never', { Selector: 'value.name == other' });
+    const token = await world.login('Web', { Meta: { b: '2', a: '1', '10': 'x' } });
+    expect(token).to.deep.include({
+      Description: 'token created via login: {"10":"x","a":"1","b":"2"}',
+      ServiceIdentities: [{ ServiceName: 'web' }],
+      AuthMethod: 'M',
+      AuthMethodNamespace: 'default',
+      Local: true,
+      Namespace: 'default',
+    });
+    expect(token.Roles).to.have.lengthOf(1);
+    expect(token.Roles[0].Name).to.equal('r-web');
+    const life = Date.parse(token.ExpirationTime) - Date.parse(token.CreateTime);
+    expect(life).to.equal(120_000);
+    world.solo.nowMs += 120_000;
+    const own = readOwnToken(callerOf(token.SecretID).tokenKey);
+    const now = { mode: 'stale', index: 0, waitMs: 0, timeoutMs: 0 } as const;
+    const gone = await world.solo.engine.read(callerOf(token.SecretID), now, own).catch((e) => e);
+    expect(gone).to.be.instanceOf(ApiError).with.property('status', 403);
+  });
+
+  it('tells the caller nothing of why it refuses, and the log all', async () => {
+    const world = new World();
+    await world.method();
+    expect(await world.refused('')).to.equal('Permission denied');
+    expect(await world.refused('web')).to.equal('Permission denied');
+    await world.rule('role', 'nope');
+    expect(await world.refused('web')).to.equal('Permission denied');
+    await world.rule('service', '${value.name}');
+    expect(await world.refused('not valid!')).to.equal('Permission denied');
+    expect(world.reasons[0]).to.equal('nobody');
+    expect(world.reasons[1]).to.match(/none of the 0/);
+    expect(world.reasons[2]).to.match(/no role "nope"/);
+    expect(world.reasons[3]).to.match(/invalid bind name/);
+    const unknown = await world.login('web', { AuthMethod: 'x' }).catch((why: unknown) => why);
+    expect((unknown as ApiError).message).to.equal('ACL not found: auth method "x" not found');
+  });
+
+  it('makes the token where NamespaceRules say, with the roles of that place', async () => {
+    const world = new World();
+    const namespace = { Name: 'red', PolicyDefaults: [], RoleDefaults: [] };
+    world.solo.must({ type: 'namespace.set', v: 1, policyId: 'm', namespace } as Command);
+    const NamespaceRules = [
+      { Selector: 'value.name == nobody', BindNamespace: 'default' },
+      { Selector: '', BindNamespace: '${value.name}' },
+    ];
+    await world.method({ NamespaceRules });
+    await writeRole(world.solo.engine, { ...world.write, ns: 'red' }, undefined, { Name: 'r' });
+    await world.rule('role', 'r');
+    const token = await world.login('red');
+    expect(token).to.deep.include({ Namespace: 'red', AuthMethodNamespace: 'default' });
+    expect(token.Roles[0].Name).to.equal('r');
+    const missing = await world.login('blue').catch((why: unknown) => why);
+    expect((missing as ApiError).status).to.equal(403);
+    world.solo.must({ type: 'method.delete', v: 1, ns: 'default', name: 'm' } as Command);
+    expect(world.solo.authorizers.of(callerOf(token.SecretID).tokenKey)).to.equal(undefined);
+  });
+
+  it('tokens of it are not cloned, and log themselves out', async () => {
+    const world = new World();
+    await world.method();
+    await world.rule('service', 'web');
+    const { engine } = world.solo;
+    const token = await world.login('x');
+    const clone = await cloneToken(engine, world.write, token.AccessorID, {}, 0).catch((e) => e);
+    expect(clone.message).to.match(/Cannot clone a token created from an auth method/);
+    const ask = (caller = callerOf(token.SecretID)) =>
+      logout(engine, { caller, timeoutMs: 1000 }).catch((why: ApiError) => why.status);
+    expect(await ask(NOBODY)).to.equal(401);
+    expect(await ask(MANAGER)).to.equal(403);
+    expect(await ask()).to.equal('true');
+    expect(await ask()).to.equal(403);
+  });
+
+  it('methods are listed without what they are configured with', async () => {
+    const world = new World();
+    await world.method({ Config: { ServiceAccountJWT: 'secret' } });
+    const now = { mode: 'stale', index: 0, waitMs: 0, timeoutMs: 0 } as const;
+    const { value } = await world.solo.engine.read(
+      MANAGER,
+      now,
+      listMethods('default', () => () => true),
+    );
+    expect(value.join()).to.include('"Name":"M"').and.not.include('secret');
+  });
+});
