@@ -1,0 +1,265 @@
+/** How a body becomes an entry, beyond the measured table. */
+import { readFileSync } from 'node:fs';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { decodeEntry, definitionOf } from '../../src/kinds/index.js';
+import { Report } from '../../src/kinds/problems.js';
+import { schemaOf } from '../../src/kinds/schema.js';
+import { KINDS, type Kind } from '../../src/kinds/types.js';
+
+const context = { namespace: 'default' };
+const decode = (body: unknown) => decodeEntry(body, context);
+const defaults = (more: object) => ({ Kind: 'service-defaults', Name: 'web', ...more });
+
+/** The refusal of a body. */
+function refused(body: unknown) {
+  const decoded = decode(body);
+  if (decoded.ok) return expect.fail(`${JSON.stringify(body)} is accepted`);
+  return decoded.refusal;
+}
+/** The entry of a body as JSON text. */
+function accepted(body: unknown): string {
+  const decoded = decode(body);
+  return decoded.ok ? JSON.stringify(decoded.entry) : expect.fail(decoded.refusal.message);
+}
+
+describe('kinds: names of fields', () => {
+  const spellings: [string, object, string, string?][] = [
+    ['other letter case', { PROTOCOL: 'http' }, 'invalid config key "PROTOCOL"', '"Protocol"'],
+    ['a slip', { Protocl: 'http' }, 'invalid config key "Protocl"', '"Protocol"'],
+    [
+      'a wrong underscore',
+      { mesh_gate_way: {} },
+      'invalid config key "mesh_gate_way"',
+      '"MeshGateway"',
+    ],
+    [
+      'lower case where there is a snake_case name',
+      { meshgateway: {} },
+      'invalid config key "meshgateway"',
+    ],
+    ['nothing near', { Colour: 'red' }, 'invalid config key "Colour"'],
+    ['both spellings', { Protocol: 'http', protocol: 'tcp' }, 'there already as "Protocol"'],
+    ['partitions', { Partition: 'p' }, 'partitions are a feature that this server does not have'],
+    ['an inherited name', { constructor: {} }, 'invalid config key "constructor"'],
+  ];
+  for (const [title, more, message, hint] of spellings) {
+    it(`refuses ${title}`, () => {
+      const why = refused(defaults(more));
+      expect(why.message).to.contain(message);
+      expect(why.code).to.equal('invalid');
+      if (hint !== undefined) expect(why.hint).to.equal(`did you mean ${hint}?`);
+    });
+  }
+
+  it('tells the place as clients know it and as a JSON pointer', () => {
+    const why = refused(defaults({ UpstreamConfig: { Overrides: [{ Name: 'a', 'x/y': 1 }] } }));
+    expect(why.message).to.contain('invalid config key "UpstreamConfig.Overrides[0].x/y"');
+    expect(why.pointer).to.equal('/UpstreamConfig/Overrides/0/x~1y');
+  });
+
+  it('counts many faults without listing them all', () => {
+    const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`x${i}`, 1]));
+    const { message } = refused(defaults(many));
+    expect(message).to.contain('5000 errors occurred').and.to.contain('and 4990 more');
+    expect(message.length).to.be.lessThan(2_000);
+  });
+
+  it('quotes no more of a body than helps', () => {
+    const long = 'x'.repeat(100_000);
+    expect(refused(defaults({ [long]: 1 })).message.length).to.be.lessThan(1_000);
+    expect(refused(defaults({ Protocol: long })).message.length).to.be.lessThan(1_000);
+  });
+});
+
+describe('kinds: types of values', () => {
+  const wrong: [object, string][] = [
+    [{ Protocol: 5 }, "'Protocol' expected type 'string', got 'float64'"],
+    [{ MaxInboundConnections: '5' }, "cannot parse 'MaxInboundConnections' as int"],
+    [{ MaxInboundConnections: 1.5 }, "cannot parse 'MaxInboundConnections' as int"],
+    [{ Expose: { Checks: 1 } }, "cannot parse 'Expose.Checks' as bool"],
+    [{ Expose: { Paths: {} } }, "'Expose.Paths' expected a list, got 'map'"],
+    [{ Meta: { a: null } }, "'Meta[a]' expected type 'string', got 'null'"],
+    [{ MeshGateway: [{ Mode: 'local' }] }, "'MeshGateway' expected a map, got 'slice'"],
+  ];
+  for (const [more, message] of wrong) {
+    it(`refuses ${JSON.stringify(more)}`, () => {
+      expect(refused(defaults(more)).message).to.contain(message);
+    });
+  }
+
+  it('takes null for absent', () => {
+    expect(accepted(defaults({ Protocol: null, Meta: null }))).to.equal(accepted(defaults({})));
+  });
+
+  it('refuses what nests deeper than anybody means', () => {
+    let config: unknown = 1;
+    for (let i = 0; i < 5_000; i += 1) config = { a: config };
+    const why = refused({ Kind: 'proxy-defaults', Config: config });
+    expect(why.message).to.contain('nested deeper than 64 levels');
+  });
+
+  it('refuses numbers that JSON cannot hold', () => {
+    const why = refused({ Kind: 'proxy-defaults', Config: { a: Number.POSITIVE_INFINITY } });
+    expect(why.message).to.contain('number out of range');
+  });
+
+  it('refuses names that no key of the state can hold', () => {
+    for (const name of ['a\u0000b', 'a\ud800']) {
+      expect(refused(defaults({ Name: name })).message).to.contain('valid Unicode text');
+    }
+  });
+});
+
+describe('kinds: Namespace in a body', () => {
+  it('is ignored when it is that of the request, and refused when it is another', () => {
+    expect(accepted(defaults({ Namespace: 'default' }))).to.equal(accepted(defaults({})));
+    expect(refused(defaults({ Namespace: 'team' })).message).to.contain('"Namespace"');
+  });
+
+  it('may be default for kinds that exist once, as their answers say', () => {
+    const decoded = decodeEntry({ Kind: 'mesh', Namespace: 'default' }, { namespace: 'team' });
+    expect(decoded.ok).to.equal(true);
+  });
+
+  it('is refused in a route unless it is the own one', () => {
+    const router = (Namespace: string) => ({
+      ...{ Kind: 'service-router', Name: 'web' },
+      Routes: [{ Destination: { Service: 'a', Namespace } }],
+    });
+    expect(accepted(router('default'))).to.contain('"Namespace":"default"');
+    expect(refused(router('team')).message).to.contain('stays within the namespace');
+  });
+});
+
+describe('kinds: mesh and proxy-defaults exist once', () => {
+  it('answers the name that may be left out', () => {
+    expect(accepted({ Kind: 'mesh' })).to.equal(accepted({ Kind: 'mesh', Name: 'mesh' }));
+    expect(accepted({ Kind: 'mesh' })).to.contain('"Kind":"mesh","Name":"mesh"');
+    expect(accepted({ Kind: 'proxy-defaults' })).to.contain('"Name":"global"');
+  });
+
+  it('refuses other names', () => {
+    expect(refused({ Kind: 'mesh', Name: 'other' }).message).to.contain('only "mesh"');
+    expect(refused({ Kind: 'proxy-defaults', Name: 'other' }).message).to.contain('only "global"');
+  });
+});
+
+describe('kinds: keys that are data', () => {
+  const hostile = ['__proto__', 'constructor', 'toString', 'hasOwnProperty'];
+
+  it('keeps them in maps and free objects', () => {
+    for (const key of hostile) {
+      const meta = JSON.parse(`{"${key}":"x"}`);
+      expect(accepted(defaults({ Meta: meta }))).to.contain(`"Meta":{"${key}":"x"}`);
+      const config = { Kind: 'proxy-defaults', Config: meta };
+      expect(accepted(config)).to.contain(`"Config":{"${key}":"x"}`);
+    }
+  });
+
+  it('takes them for no subset', () => {
+    for (const key of hostile) {
+      const why = refused({ Kind: 'service-resolver', Name: 'web', DefaultSubset: key });
+      expect(why.message).to.contain('is not a valid subset');
+    }
+  });
+
+  it('leaves every other object alone', () => {
+    decode(JSON.parse('{"Kind":"proxy-defaults","Config":{"__proto__":{"polluted":1}}}'));
+    decode(JSON.parse('{"Kind":"service-defaults","Name":"a","__proto__":{"polluted":1}}'));
+    expect(({} as Record<string, unknown>)['polluted']).to.equal(undefined);
+  });
+});
+
+const ONLY_NAMES: Partial<Record<Kind, string>> = {
+  mesh: 'mesh',
+  'proxy-defaults': 'global',
+  'exported-services': 'default',
+};
+/** Bodies of a kind that are nearly right, made from its schema. */
+function bodiesOf(kind: Kind): fc.Arbitrary<unknown> {
+  const head = { Kind: kind, Name: ONLY_NAMES[kind] ?? 'web' };
+  return fromSchema(schemaOf(kind)).map((body) => ({ ...(body as object), ...head }));
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a JSON schema
+function fromSchema(schema: any): fc.Arbitrary<unknown> {
+  const type = Array.isArray(schema.type) ? schema.type[0] : schema.type;
+  if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
+  if (type === 'object' && schema.properties !== undefined) {
+    const members = Object.entries(schema.properties).map(([name, one]) => [name, fromSchema(one)]);
+    return fc.record(Object.fromEntries(members), { requiredKeys: [] });
+  }
+  if (type === 'object') {
+    const values = schema.additionalProperties
+      ? fromSchema(schema.additionalProperties)
+      : fc.jsonValue();
+    return fc.dictionary(fc.string({ maxLength: 8 }), values, { maxKeys: 3 });
+  }
+  if (type === 'array') return fc.array(fromSchema(schema.items), { maxLength: 3 });
+  if (type === 'integer') return fc.integer({ min: Math.max(schema.minimum, -10), max: 70_000 });
+  if (type === 'number') return fc.double({ min: -10, max: 200, noNaN: true });
+  if (type === 'boolean') return fc.boolean();
+  if (type === 'null') return fc.constant(null);
+  if (schema.format === 'date-time') return fc.constant('2024-01-02T03:04:05Z');
+  if (Array.isArray(schema.type) && schema.type.includes('integer')) {
+    return fc.oneof(fc.constantFrom('10s', '1h30m', '-1.5s', '0'), fc.maxSafeInteger());
+  }
+  return fc.oneof(fc.constantFrom('/x', 'web', '*', '10s', 'http'), fc.string({ maxLength: 12 }));
+}
+
+describe('kinds: any body', () => {
+  it('is accepted or refused, never more', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...KINDS), fc.jsonValue({ maxDepth: 4 }), (kind, value) => {
+        const body = typeof value === 'object' && value !== null ? { ...value, Kind: kind } : value;
+        const decoded = decode(body);
+        if (!decoded.ok) expect(decoded.refusal.code).to.equal('invalid');
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  for (const kind of KINDS) {
+    it(`of ${kind}: its normal form stays the same when it is read and written again`, () => {
+      fc.assert(
+        fc.property(bodiesOf(kind), (body) => {
+          const stored = JSON.stringify(normalForm(kind, body));
+          expect(JSON.stringify(normalForm(kind, JSON.parse(stored)))).to.equal(stored);
+          decode(body);
+        }),
+        { numRuns: 60 },
+      );
+    });
+  }
+});
+
+/** Field names and types have to be right, the rules of the kind are not asked. */
+function normalForm(kind: Kind, body: unknown): unknown {
+  const report = new Report();
+  const entry = definitionOf(kind).type.decode(body, report);
+  expect(report.problems.map(({ message }) => message)).to.deep.equal([]);
+  return entry;
+}
+
+describe('kinds: schemas', () => {
+  const ajv = new Ajv2020({ strict: false, validateFormats: false });
+  const rows = JSON.parse(readFileSync('test/tables/config-decode.json', 'utf8')) as {
+    readBack: { Kind: Kind } | null;
+  }[];
+
+  for (const kind of KINDS) {
+    it(`of ${kind} compiles and takes what the API answers`, () => {
+      const check = ajv.compile(schemaOf(kind));
+      for (const { readBack } of rows) {
+        if (readBack?.Kind !== kind) continue;
+        const { Status: _status, ...entry } = readBack as Record<string, unknown>;
+        expect(check(entry), `${JSON.stringify(entry)}: ${ajv.errorsText(check.errors)}`).to.equal(
+          true,
+        );
+      }
+      expect(check({ Kind: kind, Name: 'x', Bogus: 1 })).to.equal(false);
+    });
+  }
+});

@@ -1,0 +1,298 @@
+/** The permissions of api.md section 5, asked of the table and of the server itself. */
+import { readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { type Operation, permissionsOf } from '../../src/kinds/permissions.js';
+import { KINDS, type Kind } from '../../src/kinds/types.js';
+import { MANAGEMENT_SECRET } from '../service/solo.js';
+import { Client } from './client.js';
+import { ConfigSolo, serveConfig } from './config-solo.js';
+
+/** As api.md writes it: kind, apply and delete, get and list. */
+const DOCUMENTED = `
+api-gateway | mesh:write | service:read
+bound-api-gateway | never | service:read
+exported-services | mesh:write | mesh:read
+file-system-certificate | mesh:write | mesh:read
+http-route | mesh:write | mesh:read
+ingress-gateway | mesh:write | service:read
+inline-certificate | mesh:write | mesh:read
+mesh | mesh:write | none
+proxy-defaults | mesh:write | none
+service-defaults | service:write | service:read
+service-intentions | intention:write | intention:read
+service-resolver | service:write | service:read
+service-router | service:write | service:read
+service-splitter | service:write | service:read
+tcp-route | mesh:write | mesh:read
+terminating-gateway | mesh:write | service:read`
+  .trim()
+  .split('\n')
+  .map((line) => line.split(' | ') as [Kind, string, string]);
+
+/** Policies that have a right, and policies that have everything but. */
+const SERVICES = 'service_prefix "" { policy = "write" intentions = "write" }';
+const RIGHTS: Record<string, { right: string[]; wrong: string[] }> = {
+  'service:write': {
+    right: ['service "x" { policy = "write" }', 'service_prefix "" { policy = "write" }'],
+    wrong: [
+      'service "x" { policy = "read" } mesh = "write" operator = "write"',
+      'service "X" { policy = "write" }',
+    ],
+  },
+  'service:read': {
+    right: ['service "x" { policy = "read" }'],
+    wrong: ['service "other" { policy = "write" } mesh = "write" operator = "write"'],
+  },
+  'intention:write': {
+    right: ['service "x" { policy = "read" intentions = "write" }'],
+    wrong: ['service "x" { policy = "write" } mesh = "write"'],
+  },
+  'intention:read': {
+    right: [
+      'service "x" { policy = "read" }',
+      'service "x" { policy = "deny" intentions = "read" }',
+    ],
+    wrong: ['service "x" { policy = "read" intentions = "deny" } mesh = "write"'],
+  },
+  'mesh:write': {
+    right: ['mesh = "write"', 'operator = "write"'],
+    wrong: [
+      `mesh = "read" operator = "read" ${SERVICES}`,
+      'mesh = "deny" operator = "write"',
+      'mesh = "read" operator = "write"',
+    ],
+  },
+  'mesh:read': { right: ['mesh = "read"', 'operator = "read"'], wrong: [SERVICES] },
+};
+
+const rows = JSON.parse(readFileSync('test/tables/config-decode.json', 'utf8')) as {
+  name: string;
+  input: object;
+}[];
+const certificate = rows.find(({ name }) => name === 'inline-certificate: minimal entry #1')?.input;
+const route = { Kind: 'tcp-route', Name: 'x' };
+const listeners = [{ Name: 'l', Port: 1, Protocol: 'tcp' }];
+/** The smallest entry of each kind, under a name that the policies above know. */
+const BODIES: Partial<Record<Kind, object>> = {
+  'api-gateway': { Listeners: listeners },
+  'exported-services': { Name: 'default' },
+  'inline-certificate': { ...certificate, Name: 'x' },
+  mesh: { Name: 'mesh' },
+  'proxy-defaults': { Name: 'global' },
+  'service-intentions': { Sources: [{ Name: 'a', Action: 'allow' }] },
+  'service-splitter': { Splits: [{ Weight: 100 }] },
+  'tcp-route': route,
+};
+const http = { Kind: 'service-defaults', Name: 'x', Protocol: 'http' };
+/** What has to be there before an entry of the kind can be. */
+const NEEDS: Partial<Record<Kind, object>> = {
+  'service-router': http,
+  'service-splitter': http,
+  'bound-api-gateway': { Kind: 'api-gateway', Name: 'x', Listeners: listeners },
+};
+const bodyOf = (kind: Kind) =>
+  ({ Name: 'x', ...BODIES[kind], Kind: kind }) as { Kind: Kind; Name: string };
+const pathOf = (kind: Kind) => `/v1/config/${kind}/${bodyOf(kind).Name}`;
+
+describe('kinds: the permission table', () => {
+  it('names every kind once', () => {
+    expect(DOCUMENTED.map(([kind]) => kind)).to.deep.equal([...KINDS]);
+  });
+
+  for (const [kind, write, read] of DOCUMENTED) {
+    for (const [operation, wanted] of [
+      ['apply', write],
+      ['delete', write],
+      ['get', read],
+      ['list', read],
+    ] as const) {
+      it(`${operation} of ${kind} needs ${wanted}`, () => {
+        const { resource, access, named } = permissionsOf(kind)[operation];
+        const told =
+          resource === 'none' || resource === 'never' ? resource : `${resource}:${access}`;
+        expect(told).to.equal(wanted);
+        expect(named).to.equal(wanted.startsWith('service') || wanted.startsWith('intention'));
+      });
+    }
+  }
+});
+
+/** A server of its own with a client, and a token for every policy that is asked for. */
+function serverFor(needed?: object) {
+  const own = {} as { client: Client; tokenWith: (rules: string) => Promise<string> };
+  let server: Awaited<ReturnType<typeof serveConfig>>;
+  before(async () => {
+    server = await serveConfig(new ConfigSolo());
+    own.client = new Client(`http://127.0.0.1:${server.port}`, MANAGEMENT_SECRET);
+    if (needed !== undefined) await own.client.must('PUT', '/v1/config', needed);
+    const tokens = new Map<string, string>();
+    own.tokenWith = async (rules) => {
+      const secret = tokens.get(rules) ?? (await own.client.token(rules));
+      tokens.set(rules, secret);
+      return secret;
+    };
+  });
+  after(() => server.close(0));
+  return own;
+}
+
+const attempt = (client: Client, operation: Operation, kind: Kind, secret: string) => {
+  if (operation === 'apply') return client.call('PUT', '/v1/config', bodyOf(kind), secret);
+  if (operation === 'list') return client.call('GET', `/v1/config/${kind}`, undefined, secret);
+  const method = operation === 'get' ? 'GET' : 'DELETE';
+  return client.call(method, pathOf(kind), undefined, secret);
+};
+
+for (const [kind, write, read] of DOCUMENTED) {
+  describe(`kinds: permissions of ${kind} over HTTP`, () => {
+    const own = serverFor(NEEDS[kind]);
+    /** The entry is there, as it is to be tried. */
+    beforeEach(async () => {
+      if (kind !== 'bound-api-gateway') await own.client.must('PUT', '/v1/config', bodyOf(kind));
+    });
+
+    async function passes(operation: Operation, secret: string): Promise<void> {
+      const { status, json, filtered } = await attempt(own.client, operation, kind, secret);
+      expect(status).to.equal(200);
+      const name = bodyOf(kind).Name;
+      if (operation === 'apply') expect(json).to.equal(true);
+      if (operation === 'delete') expect(json).to.deep.equal({});
+      if (operation === 'get') expect(json).to.include({ Kind: kind, Name: name });
+      if (operation !== 'list') return;
+      expect(json.map((one: { Name: string }) => one.Name)).to.deep.equal([name]);
+      expect(filtered).to.equal(null);
+    }
+    async function isStopped(operation: Operation, secret: string, phrase: string): Promise<void> {
+      const reply = await attempt(own.client, operation, kind, secret);
+      const { status, text, json, filtered } = reply;
+      if (operation === 'list') {
+        const hidden = { status: 200, json: [], filtered: 'true' };
+        expect({ status, json, filtered }).to.deep.equal(hidden);
+        return;
+      }
+      expect(status).to.equal(403);
+      expect(text).to.contain(phrase);
+    }
+
+    for (const operation of ['apply', 'get', 'list', 'delete'] as const) {
+      const needed = operation === 'apply' || operation === 'delete' ? write : read;
+      if (needed === 'none') {
+        it(`${operation} needs no right, not even a token`, () => passes(operation, ''));
+        continue;
+      }
+      if (needed === 'never') {
+        it(`${operation} is for nobody`, () =>
+          isStopped(operation, MANAGEMENT_SECRET, 'only writeable by controller'));
+        continue;
+      }
+      for (const rules of RIGHTS[needed]!.right) {
+        it(`${operation} is allowed with ${rules}`, async () => {
+          await passes(operation, await own.tokenWith(rules));
+        });
+      }
+      for (const rules of RIGHTS[needed]!.wrong) {
+        it(`${operation} is refused with ${rules}`, async () => {
+          const secret = await own.tokenWith(rules);
+          await isStopped(operation, secret, `lacks permission '${needed}'`);
+        });
+      }
+      it(`${operation} is refused without a token`, () =>
+        isStopped(operation, '', 'anonymous token lacks permission'));
+    }
+  });
+}
+
+describe('kinds: permissions beside the table', () => {
+  const own = serverFor(http);
+  let client: Client;
+  const tokenWith = (rules: string): Promise<string> => own.tokenWith(rules);
+  before(() => {
+    client = own.client;
+  });
+
+  it('a wildcard destination of intentions needs the wildcard right', async () => {
+    const body = { ...bodyOf('service-intentions'), Name: '*' };
+    const narrow = await tokenWith('service "x" { policy = "read" intentions = "write" }');
+    const wide = await tokenWith('service_prefix "" { policy = "read" intentions = "write" }');
+    expect((await client.call('PUT', '/v1/config', body, narrow)).status).to.equal(403);
+    expect((await client.call('PUT', '/v1/config', body, wide)).status).to.equal(200);
+  });
+
+  it('an entry that sends to another service needs the right to read it', async () => {
+    const secret = await tokenWith('service "x" { policy = "write" }');
+    const both = await tokenWith(
+      'service "x" { policy = "write" } service "y" { policy = "read" }',
+    );
+    const resolver = (more: object) => ({ Kind: 'service-resolver', Name: 'x', ...more });
+    const bodies = [
+      resolver({ Redirect: { Service: 'y' } }),
+      resolver({ Failover: { '*': { Service: 'y' } } }),
+      resolver({ Failover: { '*': { Targets: [{ Service: 'y' }] } } }),
+      { Kind: 'service-splitter', Name: 'x', Splits: [{ Weight: 100, Service: 'y' }] },
+      { Kind: 'service-router', Name: 'x', Routes: [{ Destination: { Service: 'y' } }] },
+    ];
+    for (const body of bodies) {
+      const { status, text } = await client.call('PUT', '/v1/config', body, secret);
+      expect(status, JSON.stringify(body)).to.equal(403);
+      expect(text).to.contain(`lacks permission 'service:read' on "y"`);
+      expect((await client.call('PUT', '/v1/config', body, both)).text).not.to.contain('denied');
+    }
+    const peer = resolver({ Redirect: { Service: 'y', Peer: 'east' } });
+    expect((await client.call('PUT', '/v1/config', peer, secret)).status).to.equal(200);
+    await client.must('DELETE', '/v1/config/service-resolver/x');
+  });
+
+  it('the right to one spelling of a name is not the right to an entry under another', async () => {
+    await client.must('PUT', '/v1/config', { Kind: 'service-resolver', Name: 'spelled' });
+    const secret = await tokenWith('service "SPELLED" { policy = "write" }');
+    const body = { Kind: 'service-resolver', Name: 'SPELLED' };
+    const path = '/v1/config/service-resolver/SPELLED';
+    expect((await client.call('PUT', '/v1/config', body, secret)).status).to.equal(403);
+    expect((await client.call('DELETE', path, undefined, secret)).status).to.equal(403);
+    expect((await client.call('GET', path, undefined, secret)).status).to.equal(403);
+    expect((await client.call('GET', path)).json).to.include({ Name: 'spelled' });
+  });
+
+  it('without the right nobody learns whether an entry is there', async () => {
+    const secret = await tokenWith('service "other" { policy = "write" }');
+    await client.must('PUT', '/v1/config', { Kind: 'service-resolver', Name: 'there' });
+    const answers = async (name: string) => {
+      const path = `/v1/config/service-resolver/${name}`;
+      const body = { Kind: 'service-resolver', Name: name };
+      const calls = [
+        client.call('GET', path, undefined, secret),
+        client.call('DELETE', `${path}?cas=0`, undefined, secret),
+        client.call('PUT', '/v1/config?cas=0', body, secret),
+      ];
+      return (await Promise.all(calls)).map(({ status, text }) => [
+        status,
+        text.replaceAll(name, 'NAME'),
+      ]);
+    };
+    expect(await answers('there')).to.deep.equal(await answers('missing'));
+  });
+
+  it('an unknown token is refused everywhere', async () => {
+    for (const operation of ['apply', 'get', 'list', 'delete'] as const) {
+      const { status, text } = await attempt(own.client, operation, 'mesh', 'no-such-secret');
+      expect({ status, text }).to.deep.equal({ status: 403, text: 'ACL not found' });
+    }
+  });
+
+  it('shows the private key of a certificate to those who may write it', async () => {
+    await client.must('PUT', '/v1/config', bodyOf('inline-certificate'));
+    const keyFor = async (rules: string) => {
+      const secret = await tokenWith(rules);
+      const one = await client.call('GET', '/v1/config/inline-certificate/x', undefined, secret);
+      const all = await client.call('GET', '/v1/config/inline-certificate', undefined, secret);
+      expect(all.json[0].PrivateKey).to.equal(one.json.PrivateKey);
+      return one.json.PrivateKey;
+    };
+    expect(await keyFor('mesh = "write"')).to.contain('PRIVATE KEY');
+    expect(await keyFor('mesh = "read"')).to.equal('<hidden>');
+    const secret = await tokenWith('mesh = "read"');
+    const guess = `?filter=${encodeURIComponent('PrivateKey contains "PRIVATE"')}`;
+    const path = `/v1/config/inline-certificate${guess}`;
+    expect((await client.call('GET', path, undefined, secret)).json).to.deep.equal([]);
+  });
+});
