@@ -54,6 +54,7 @@ export interface Config {
     readonly receiveMs: number;
     readonly keepAliveMs: number;
     readonly stopMs: number;
+    readonly snapshotBytes: number;
   };
   readonly log: { readonly level: 'debug' | 'info' | 'warn' | 'error' | 'silent' };
 }

@@ -46,7 +46,7 @@ async function agent(config: Config): Promise<void> {
   const fatal = (error: unknown): never => {
     log.error({ err: error }, 'the node must stop');
     // what the log holds is lost on nobody who reads the terminal only
-    console.error(`conclave: ${error instanceof Error ? error.message : String(error)}`);
+    console.error(`conclave: ${explain(error)}`);
     process.exit(EXIT.fault);
   };
   process.on('uncaughtException', fatal);
@@ -83,6 +83,16 @@ async function agent(config: Config): Promise<void> {
   } catch (error) {
     fatal(error);
   }
+}
+
+/** An error as one line for whoever started the node. */
+function explain(error: unknown): string {
+  const { code, address, port } = error as NodeJS.ErrnoException & {
+    address?: string;
+    port?: number;
+  };
+  if (code === 'EADDRINUSE') return `${address}:${port} is in use by another program`;
+  return error instanceof Error ? error.message : String(error);
 }
 
 function version(): string {

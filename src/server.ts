@@ -13,6 +13,7 @@ import { configRoutes } from './http/config.js';
 import { type Listener, listen } from './http/listener.js';
 import { namespaceRoutes } from './http/namespaces.js';
 import { operatorRoutes } from './http/operator.js';
+import { snapshotRoutes } from './http/snapshot.js';
 import { statusRoutes } from './http/status.js';
 import type { Route } from './http/types.js';
 import { type Log, withoutSecrets } from './log.js';
@@ -30,6 +31,7 @@ import { Housekeeper } from './service/housekeeper.js';
 import { authMethodTypes } from './service/login/index.js';
 import type { Service } from './service/types.js';
 import { HANDLERS } from './state/handlers.js';
+import { RESTORE_FACT } from './state/restore.js';
 import type { WireSecurity } from './transport/security.js';
 
 export interface Server {
@@ -58,9 +60,15 @@ export async function startServer(
     defaultPolicy: config.acl.defaultPolicy,
     nowMs: Date.now,
   });
-  node.onChanged((keys) => authorizers.changed(keys));
+  node.onChanged((keys) => {
+    authorizers.changed(keys);
+    if (keys.includes(RESTORE_FACT)) app.held.release();
+  });
   node.onReset(() => authorizers.reset());
-  const gate = makeGate(authorizers, { config: configCheck });
+  const gate = makeGate(authorizers, {
+    config: configCheck,
+    restore: (authorizer) => authorizer.denial('acl', 'write'),
+  });
   const service = new Engine({ node, authorizers, clock });
   const housekeeper = new Housekeeper({
     ...{ node, clock, nowMs: Date.now },
@@ -112,7 +120,7 @@ export async function startServer(
     },
     async stop() {
       housekeeper.stop();
-      app.held.releaseAll();
+      app.held.releaseForGood();
       const closed = listener.close(limits.stopMs);
       await node.stop();
       await closed;
@@ -193,6 +201,7 @@ function allRoutes(
     ...operatorRoutes(cluster),
     ...agentRoutes(cluster),
     ...authorizeRoutes(service),
+    ...snapshotRoutes({ service, node, stateBytesMax: config.limits.snapshotBytes }),
   ];
 }
 

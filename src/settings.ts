@@ -221,6 +221,14 @@ export const SETTINGS: readonly Setting[] = [
     default: 5_000,
     why: 'how long an orderly stop waits for requests in flight',
   },
+  {
+    key: 'limits.snapshotBytes',
+    type: 'integer',
+    min: 1_048_576,
+    max: 4_294_967_296,
+    default: 536_870_912,
+    why: 'bytes a snapshot may unfold to when it is put back: it is held in memory while the state is replaced',
+  },
 
   {
     key: 'log.level',

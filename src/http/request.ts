@@ -75,10 +75,14 @@ export class HeldCalls {
     else this.byClient.set(client, own - 1);
     this.held.delete(abort);
   }
-  /** Answers all held calls with what they would show now; from here on none is held. */
-  releaseAll(): void {
-    this.released = true;
+  /** Answers all held calls with what they would show now. */
+  release(): void {
     for (const abort of [...this.held]) abort.abort();
+  }
+  /** The same, and from here on none is held. */
+  releaseForGood(): void {
+    this.released = true;
+    this.release();
   }
 }
 

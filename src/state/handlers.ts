@@ -2,5 +2,6 @@
 import { ACL_HANDLERS } from './acl-handlers.js';
 import { configHandlers } from './config.js';
 import type { Handlers } from './machine.js';
+import { RESTORE_HANDLERS } from './restore.js';
 
-export const HANDLERS: Handlers = { ...ACL_HANDLERS, ...configHandlers };
+export const HANDLERS: Handlers = { ...ACL_HANDLERS, ...configHandlers, ...RESTORE_HANDLERS };

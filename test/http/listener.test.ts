@@ -95,7 +95,7 @@ describe('http: the listener', () => {
     const front = await startFront(routes);
     const ask = front.ask('/v1/held?index=1');
     await until(() => held.length === 1);
-    front.app.held.releaseAll();
+    front.app.held.releaseForGood();
     expect((await ask).text).to.equal('"let go"');
     expect((await front.ask('/v1/held?index=1')).text).to.equal('"let go"');
     held.length = 0;

@@ -1,0 +1,103 @@
+/**
+ * A snapshot put in the place of the whole state. The records come through the log in parts, which wait aside; the last
+ * command replaces everything by them at once, so every member does it at the same index or not at all. What belongs to
+ * this cluster's own log (the machine's record, remembered requests) stays.
+ */
+import { refusal } from '../errors.js';
+import { keys } from './keys.js';
+import { keysBelow, refused } from './lists.js';
+import { type Command, type Draft, type Handler, keyOf } from './types.js';
+
+/** One part of a snapshot; `part` counts from 0, and part 0 drops what another restore left behind. */
+export interface RestoreAdd extends Command {
+  readonly type: 'restore.add';
+  readonly id: string;
+  readonly part: number;
+  readonly records: readonly (readonly [key: string, value: string])[];
+}
+
+/** Replaces the state by the parts, of which there must be so many. */
+export interface RestoreCommit extends Command {
+  readonly type: 'restore.commit';
+  readonly id: string;
+  readonly parts: number;
+}
+
+/** Drops the parts of a restore that was given up. */
+export interface RestoreAbort extends Command {
+  readonly type: 'restore.abort';
+  readonly id: string;
+}
+
+const PARTS = 'restore';
+/** Tables that a snapshot neither holds nor replaces. */
+const OWN_TABLES = new Set([keys.machine, 'request', 'local', PARTS]);
+/** Changes with every restore: whoever holds a query answers it now. */
+export const RESTORE_FACT = keys.fact('restore');
+
+const partKey = (id: string, part: number): string =>
+  keyOf(PARTS, id, String(part).padStart(9, '0'));
+const tableOf = (key: string): string => key.split('\u0000', 1)[0]!;
+
+/** Whether a record of a snapshot is part of what is restored. */
+export const isRestored = (key: string): boolean => !OWN_TABLES.has(tableOf(key));
+
+export const addRestore: Handler<RestoreAdd> = ({ draft }, { id, part, records }) => {
+  if (part === 0) dropParts(draft);
+  draft.put(partKey(id, part), JSON.stringify(records));
+  return { ok: true };
+};
+
+export const abortRestore: Handler<RestoreAbort> = ({ draft }, { id }) => {
+  for (const key of keysBelow(draft, PARTS, id)) draft.del(key);
+  return { ok: true };
+};
+
+export const commitRestore: Handler<RestoreCommit> = ({ draft, index }, { id, parts }) => {
+  const texts: string[] = [];
+  for (const key of keysBelow(draft, PARTS, id)) texts.push(draft.get(key)!);
+  if (texts.length !== parts) {
+    const why = `The restore holds ${texts.length} of its ${parts} parts: another one took its place`;
+    return refused(refusal('conflict', why));
+  }
+  for (const key of draft.keys('')) if (isRestored(key)) draft.del(key);
+  for (const text of texts) {
+    for (const [key, value] of JSON.parse(text) as RestoreAdd['records']) {
+      if (isRestored(key)) draft.put(key, withinLog(key, value, index));
+    }
+  }
+  dropParts(draft);
+  draft.put(RESTORE_FACT, JSON.stringify({ Index: index }));
+  return { ok: true, value: 'true' };
+};
+
+function dropParts(draft: Draft): void {
+  for (const key of keysBelow(draft, PARTS)) draft.del(key);
+}
+
+/**
+ * A snapshot of a cluster with a longer log holds indexes that this log has not reached. They become the index of the
+ * restore: a later change must have a greater one, or nobody who waits would see it. Lists always take it, because
+ * what they show may have changed.
+ */
+function withinLog(key: string, value: string, index: number): string {
+  const table = tableOf(key);
+  if (table === 'index') return String(index);
+  if (table === 'deleted') return String(Math.min(Number(value), index));
+  if (!value.includes('"ModifyIndex":') && !value.includes('"Index":')) return value;
+  const object = JSON.parse(value) as Record<string, unknown>;
+  let changed = false;
+  for (const field of ['CreateIndex', 'ModifyIndex', 'Index']) {
+    if (typeof object[field] === 'number' && object[field] > index) {
+      object[field] = index;
+      changed = true;
+    }
+  }
+  return changed ? JSON.stringify(object) : value;
+}
+
+export const RESTORE_HANDLERS = {
+  'restore.add': addRestore,
+  'restore.commit': commitRestore,
+  'restore.abort': abortRestore,
+};

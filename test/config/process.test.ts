@@ -1,0 +1,239 @@
+import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { freePorts, type LocalCluster, planCluster, startCluster } from '../../cluster/local.js';
+
+const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
+const START = fileURLToPath(new URL('../../cluster/start.js', import.meta.url));
+
+/** Runs a program to its end. */
+function run(program: string, args: string[], options: { cwd?: string; env?: object } = {}) {
+  return new Promise<{ code: number | null; out: string; err: string }>((resolve) => {
+    const env = { ...process.env, ...options.env };
+    const child = spawn(process.execPath, [program, ...args], { ...options, env });
+    let out = '';
+    let err = '';
+    child.stdout.on('data', (chunk) => {
+      out += chunk;
+    });
+    child.stderr.on('data', (chunk) => {
+      err += chunk;
+    });
+    child.on('close', (code) => resolve({ code, out, err }));
+  });
+}
+
+describe('a node as a process', function () {
+  this.timeout(60_000);
+  const dir = mkdtempSync(join(tmpdir(), 'conclave-process-'));
+  let cluster: LocalCluster;
+  const ask = async (method: string, path: string, body?: unknown, token = cluster.token) => {
+    const answer = await fetch(`${cluster.urls[0]}${path}`, {
+      method,
+      headers: { 'X-Service-Token': token },
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    return { status: answer.status, headers: answer.headers, text: await answer.text() };
+  };
+
+  before(async () => {
+    cluster = await startCluster({
+      ...{ nodes: 1, dir: join(dir, 'c') },
+      settings: { log: { level: 'debug' } },
+    });
+  });
+  after(async () => {
+    await cluster.stop();
+    rmSync(dir, { recursive: true, force: true });
+  });
+
+  it('writes no secret into log, metrics or status, whatever fails', async () => {
+    const planted = '5ec2e700-1111-4222-8333-944455556666';
+    const created = await ask('PUT', '/v1/acl/token', { SecretID: planted, Description: 'x' });
+    expect(created.status).to.equal(200);
+    await ask('GET', '/v1/acl/token/self', undefined, planted);
+    await ask('GET', '/v1/acl/roles', undefined, planted);
+    await ask('GET', `/v1/acl/roles?token=${planted}`);
+    await ask('PUT', '/v1/acl/token', { SecretID: planted });
+    await ask('PUT', '/v1/acl/token', `{"SecretID":"${planted}",}`);
+    await ask('POST', '/v1/acl/login', { AuthMethod: 'none', BearerToken: planted });
+    await ask(
+      'GET',
+      `/v1/config/service-defaults/${planted}x`,
+      undefined,
+      'unknown-secret-5ec2e700',
+    );
+    const shown = await Promise.all(
+      ['/v1/agent/metrics', '/v1/agent/metrics?format=prometheus', '/v1/agent/self'].map(
+        async (path) => (await ask('GET', path)).text,
+      ),
+    );
+    const log = readFileSync(cluster.nodes[0]!.logFile, 'utf8');
+    expect(log).to.include('"serving"');
+    for (const text of [log, ...shown])
+      for (const secret of [planted, cluster.token, 'unknown-secret-5ec2e700'])
+        expect(text).not.to.include(secret);
+  });
+
+  it('saves a snapshot and puts it back as a whole', async () => {
+    await ask('PUT', '/v1/acl/role', { Name: 'kept' });
+    const file = join(dir, 'a.snap');
+    const env = { CONCLAVE_TOKEN: cluster.token };
+    const url = ['--url', cluster.urls[0]!];
+    const saved = await run(MAIN, ['snapshot', 'save', file, ...url], { env });
+    expect(saved).to.include({ code: 0, err: '' });
+    await ask('PUT', '/v1/acl/role', { Name: 'later' });
+    const { headers } = await ask('GET', '/v1/acl/roles');
+    const held = ask('GET', `/v1/acl/roles?index=${headers.get('x-service-index')}&wait=60s`);
+    const restored = await run(MAIN, ['snapshot', 'restore', file, ...url], { env });
+    expect(restored).to.include({ code: 0, err: '' });
+    const names = (text: string) => JSON.parse(text).map((role: { Name: string }) => role.Name);
+    expect(names((await held).text)).to.deep.equal(['kept']);
+    expect((await ask('GET', '/v1/acl/role/name/later')).status).to.equal(404);
+    const after = await ask('PUT', '/v1/acl/role', { Name: 'after' });
+    expect(JSON.parse(after.text).ModifyIndex).to.be.greaterThan(
+      Number(headers.get('x-service-index')),
+    );
+  });
+
+  it('refuses what is no snapshot and changes nothing', async () => {
+    const bytes = readFileSync(join(dir, 'a.snap'));
+    const halves = [Buffer.from('garbage'), Buffer.alloc(0), bytes.subarray(0, bytes.length / 2)];
+    const before = (await ask('GET', '/v1/acl/roles')).text;
+    for (const body of halves) {
+      const answer = await fetch(`${cluster.urls[0]}/v1/snapshot`, {
+        ...{ method: 'PUT', body, headers: { 'X-Service-Token': cluster.token } },
+      });
+      expect(answer.status).to.equal(400);
+      expect(await answer.text()).to.match(/failed to (decompress|read) snapshot/);
+    }
+    const denied = await ask('PUT', '/v1/snapshot', 'garbage', '');
+    expect(denied.status).to.equal(403);
+    expect((await ask('GET', '/v1/acl/roles')).text).to.equal(before);
+  });
+
+  it('stops in order at SIGTERM, and goes on with its data', async () => {
+    const node = cluster.nodes[0]!;
+    const { pidFile } = node.entry;
+    expect(Number(readFileSync(pidFile, 'utf8'))).to.equal(node.pid);
+    const { headers } = await ask('GET', '/v1/acl/roles');
+    const held = ask('GET', `/v1/acl/roles?index=${headers.get('x-service-index')}&wait=60s`);
+    await ask('GET', '/v1/status/leader');
+    await node.kill('SIGTERM');
+    expect((await held).status).to.equal(200);
+    expect(existsSync(pidFile)).to.equal(false);
+    expect(readFileSync(node.logFile, 'utf8')).to.match(/"msg":"stopped"\}\n$/);
+    node.start();
+    await node.ready();
+    expect((await ask('GET', '/v1/acl/role/name/kept')).status).to.equal(200);
+  });
+
+  it('loses nothing to SIGKILL', async () => {
+    const node = cluster.nodes[0]!;
+    expect((await ask('PUT', '/v1/acl/role', { Name: 'survivor' })).status).to.equal(200);
+    await node.kill('SIGKILL');
+    node.start();
+    await node.ready();
+    expect((await ask('GET', '/v1/acl/role/name/survivor')).status).to.equal(200);
+  });
+
+  it('says in one line what is wrong with its configuration', async () => {
+    const file = join(dir, 'bad.json');
+    writeFileSync(file, '{"http":{"prot":1}}');
+    const { code, err } = await run(MAIN, ['agent', '--config', file]);
+    expect(code).to.equal(2);
+    expect(err).to.equal(
+      'conclave: http.prot: there is no such setting; did you mean http.port?\n',
+    );
+  });
+
+  it('says in one line that its port is in use', async () => {
+    const [port] = await freePorts(1);
+    const taken = createServer().listen(port, '127.0.0.1');
+    const args = ['--data-dir', join(dir, 'taken'), '--raft-port', '0', '--log-level', 'silent'];
+    const { code, err } = await run(MAIN, ['agent', '--http-port', String(port), ...args]);
+    taken.close();
+    expect(code).to.equal(1);
+    expect(err).to.equal(`conclave: 127.0.0.1:${port} is in use by another program\n`);
+  });
+});
+
+describe('npm start', function () {
+  this.timeout(60_000);
+  const dir = mkdtempSync(join(tmpdir(), 'conclave-start-'));
+  after(() => rmSync(dir, { recursive: true, force: true }));
+
+  it('starts a cluster, prints lines that work when pasted, and stops it at an interrupt', async () => {
+    const ports = await freePorts(1);
+    const args = [START, '--nodes', '1', '--port', String(ports[0])];
+    const child = spawn(process.execPath, args, { cwd: dir });
+    let out = '';
+    const watching = new Promise<void>((resolve) => {
+      child.stdout.on('data', (chunk) => {
+        out += chunk;
+        if (/leader n1/.test(out)) resolve();
+      });
+    });
+    const ended = new Promise((resolve) => child.on('close', resolve));
+    await Promise.race([watching, ended]);
+    const curls = out.split('\n').filter((line) => line.startsWith('curl '));
+    expect(curls).to.have.length(3);
+    const shell = async (line: string): Promise<string> =>
+      (
+        await run('-e', [
+          `process.stdout.write(require('child_process').execSync(${JSON.stringify(line)}))`,
+        ])
+      ).out;
+    expect(JSON.parse(await shell(curls[0]!))).to.include({ Name: 'hello' });
+    expect(JSON.parse(await shell(curls[1]!))).to.include({ Name: 'hello' });
+    const { token, nodes } = JSON.parse(readFileSync(join(dir, 'data', 'cluster.json'), 'utf8'));
+    const held = shell(curls[2]!.replace('wait=60s', 'wait=1s'));
+    expect(JSON.parse(await held)).to.include({ Name: 'hello' });
+    expect(out).to.include(token).and.to.include(nodes[0].url);
+    child.kill('SIGINT');
+    expect(await ended).to.equal(0);
+    expect(existsSync(nodes[0].pidFile)).to.equal(false);
+  });
+
+  it('refuses, in one line, a folder that is not its own', async () => {
+    const foreign = mkdtempSync(join(dir, 'foreign-'));
+    await run('-e', ['require("fs").mkdirSync("data"); require("fs").writeFileSync("data/x","")'], {
+      cwd: foreign,
+    });
+    const { code, err } = await run(START, [], { cwd: foreign });
+    expect(code).to.equal(1);
+    expect(err).to.match(/^data\/ holds something .*\n$/);
+  });
+
+  it('refuses, in one line, another number of nodes than the data has', async () => {
+    const { code, err } = await run(START, ['--nodes', '3'], { cwd: dir });
+    expect(code).to.equal(1);
+    expect(err).to.match(/^data\/ holds a cluster of 1 nodes; .*--fresh.*\n$/);
+  });
+
+  it('refuses, in one line, ports that are in use', async () => {
+    const [port] = await freePorts(1);
+    const taken = createServer().listen(port, '127.0.0.1');
+    const elsewhere = mkdtempSync(join(dir, 'elsewhere-'));
+    const { code, err } = await run(START, ['--nodes', '1', '--port', String(port)], {
+      cwd: elsewhere,
+    });
+    taken.close();
+    expect(code).to.equal(1);
+    expect(err).to.equal(`port ${port} is in use by another program; choose others with --port\n`);
+  });
+
+  it('writes a plan that only its owner can read', async () => {
+    const plan = await planCluster({ nodes: 3, dir: join(dir, 'plan') });
+    const { mode } = await import('node:fs').then((fs) =>
+      fs.statSync(join(plan.dir, 'cluster.json')),
+    );
+    expect(mode & 0o777).to.equal(0o600);
+    expect(plan.file).to.include({ kind: 'service', prefix: 'X-Service' });
+    expect(plan.file.nodes).to.have.length(3);
+  });
+});

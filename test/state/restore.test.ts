@@ -1,0 +1,100 @@
+import { expect } from 'chai';
+import { HANDLERS } from '../../src/state/handlers.js';
+import { keys } from '../../src/state/keys.js';
+import { Machine } from '../../src/state/machine.js';
+import { encodeProposal } from '../../src/state/proposal.js';
+import { RESTORE_FACT } from '../../src/state/restore.js';
+import { type Command, keyOf } from '../../src/state/types.js';
+import { MapStore } from './store.js';
+
+describe('state: restore', () => {
+  let store: MapStore;
+  let machine: Machine;
+  const run = (command: object) => {
+    const index = machine.appliedIndex() + 1;
+    const proposal = { id: `id-${index}`, since: 0, command: { v: 1, ...command } as Command };
+    const entry = { kind: 'command', index, term: 1, data: encodeProposal(proposal) } as const;
+    return machine.apply([entry])[0]!;
+  };
+  const add = (part: number, records: object, id = 'a') =>
+    run({ type: 'restore.add', id, part, records });
+  const commit = (parts: number, id = 'a') => run({ type: 'restore.commit', id, parts });
+  /** What a client could see: not the machine's own record and the results of requests. */
+  const seen = () =>
+    Object.fromEntries([...store.map].filter(([key]) => !/^(machine|request)/.test(key)));
+  const role = keys.role('default', 'r1');
+
+  beforeEach(() => {
+    store = new MapStore([
+      ['old', 'x'],
+      [role, '{"ID":"r1","ModifyIndex":1}'],
+    ]);
+    machine = new Machine(store, HANDLERS);
+  });
+
+  it('shows nothing of the parts until the commit, then nothing of what was before', () => {
+    add(0, [['new', '1']]);
+    add(1, [[role, '{"ID":"r1","Name":"n","CreateIndex":1,"ModifyIndex":2}']]);
+    expect(store.get('old')).to.equal('x');
+    expect(store.get(role)).to.equal('{"ID":"r1","ModifyIndex":1}');
+    expect(commit(2)).to.deep.include({ ok: true, index: 3 });
+    expect(seen()).to.deep.equal({
+      new: '1',
+      [role]: '{"ID":"r1","Name":"n","CreateIndex":1,"ModifyIndex":2}',
+      [RESTORE_FACT]: '{"Index":3}',
+    });
+  });
+
+  it('keeps checksums that count right', () => {
+    add(0, [['new', '1']]);
+    commit(1);
+    expect(machine.checksum().sums).to.deep.equal(new Machine(store, HANDLERS).checksum().sums);
+    expect(machine.checksum().sums).to.have.property('new');
+  });
+
+  it('brings indexes that this log has not reached down to the restore, and lists up to it', () => {
+    const text = '{"Name":"\\"ModifyIndex\\":9","CreateIndex":2,"ModifyIndex":900}';
+    const list = keys.index('role', 'default');
+    const deleted = keys.deleted('role', 'default');
+    add(0, [
+      [role, text],
+      [list, '1'],
+      [deleted, '900'],
+      [keys.policyLink('p'), '{"Name":"p","Index":800}'],
+    ]);
+    commit(1);
+    expect(store.get(role)).to.equal(
+      '{"Name":"\\"ModifyIndex\\":9","CreateIndex":2,"ModifyIndex":2}',
+    );
+    expect([store.get(list), store.get(deleted)]).to.deep.equal(['2', '2']);
+    expect(store.get(keys.policyLink('p'))).to.equal('{"Name":"p","Index":2}');
+  });
+
+  it('takes nothing over that belongs to another node’s log', () => {
+    add(0, [
+      [keys.machine, '{"index":900}'],
+      [keys.request(5), '{}'],
+      [keyOf('local', 'x'), '1'],
+    ]);
+    commit(1);
+    expect(machine.appliedIndex()).to.equal(2);
+    expect(new Machine(store, HANDLERS).appliedIndex()).to.equal(2);
+    expect(store.get(keyOf('local', 'x'))).to.equal(undefined);
+  });
+
+  it('refuses to commit what is not whole, and changes nothing', () => {
+    add(0, [['new', '1']]);
+    expect(commit(2)).to.nested.include({ ok: false, 'refusal.code': 'conflict' });
+    expect(store.get('old')).to.equal('x');
+  });
+
+  it('drops a restore that another one overtakes, or that was given up', () => {
+    add(0, [['new', '1']]);
+    add(0, [['newer', '1']], 'b');
+    expect(commit(1)).to.deep.include({ ok: false });
+    run({ type: 'restore.abort', id: 'b' });
+    expect(commit(1, 'b')).to.deep.include({ ok: false });
+    expect([...store.map.keys()].filter((key) => key.startsWith('restore'))).to.deep.equal([]);
+    expect(store.get('old')).to.equal('x');
+  });
+});
