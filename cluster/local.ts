@@ -67,6 +67,7 @@ export interface ClusterPlan {
   /** HTTP and Raft port of each node; free ones by default. */
   readonly ports?: readonly { readonly http: number; readonly raft: number }[];
   /** The initial management token; "": none, the cluster is bootstrapped over the API. */
+  /** The management token that the cluster begins with; '' for none (it is then to be bootstrapped). */
   readonly token?: string;
   /** More settings for every node, as in its configuration file. */
   readonly settings?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
