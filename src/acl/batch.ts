@@ -1,66 +1,59 @@
-/** Batch authorisation: many questions, one answer each (http.md section 14). */
+/** Batch authorisation: many questions about one token, one answer each (http.md section 14). */
 import { type Refusal, refusal } from '../errors.js';
 import { type Access, type Authorizer, NAMED, type Resource, SCALARS } from './types.js';
 
+/** A question as it is sent; what is left out counts as empty. */
 export interface Question {
-  readonly Resource: string;
-  readonly Access: string;
+  readonly Resource?: string;
+  /** In any letter case. */
+  readonly Access?: string;
   readonly Segment?: string;
 }
-export type Decision = Question & { readonly Allow: boolean };
+/** The question again, and whether it is allowed. */
+export type Decision<Q extends Question> = Q & { readonly Allow: boolean };
 
-export const QUESTIONS_MAX = 64;
-const RESOURCES: ReadonlySet<string> = new Set([...SCALARS, ...NAMED, 'intention']);
-const NAMELESS: ReadonlySet<string> = new Set(SCALARS);
-const ACCESSES: ReadonlySet<string> = new Set(['read', 'write']);
-const KEY_ACCESSES: ReadonlySet<string> = new Set(['read', 'list', 'write', 'write-prefix']);
-
-export type BatchOutcome =
-  | { readonly ok: true; readonly decisions: readonly Decision[] }
+export type BatchOutcome<Q extends Question> =
+  | { readonly ok: true; readonly decisions: readonly Decision<Q>[] }
   | { readonly ok: false; readonly refusal: Refusal };
 
+/** One request answers at most so many questions: it is decided in one turn of the loop. */
+export const QUESTIONS_MAX = 64;
+const RESOURCES: ReadonlySet<string> = new Set([...SCALARS, ...NAMED, 'intention']);
+const ACCESSES: readonly string[] = ['read', 'write'];
+const KEY_ACCESSES: readonly string[] = ['read', 'list', 'write', 'write-prefix'];
+
 /** Answers questions for one token; one bad question refuses all. `namespace` is where the named objects live. */
-export function authorizeBatch(
+export function authorizeBatch<Q extends Question>(
   authorizer: Authorizer,
-  questions: readonly Question[],
+  questions: readonly Q[],
   namespace = 'default',
-): BatchOutcome {
+): BatchOutcome<Q> {
   if (questions.length > QUESTIONS_MAX) {
     const message = `Refusing to process more than ${QUESTIONS_MAX} authorizations at once`;
     return { ok: false, refusal: refusal('invalid', message) };
   }
-  for (const [i, { Resource, Access }] of questions.entries()) {
-    const why = problemOf(Resource, Access.toLowerCase(), Access);
-    if (why !== undefined) {
-      const pointer = `/${i}/${why.field}`;
-      return { ok: false, refusal: refusal('invalid', why.message, { pointer }) };
-    }
+  for (const [i, question] of questions.entries()) {
+    const problem = problemOf(question, i);
+    if (problem !== undefined) return { ok: false, refusal: problem };
   }
   const decisions = questions.map((question) => {
-    const access = question.Access.toLowerCase() as Access;
-    const segment = NAMELESS.has(question.Resource) ? undefined : (question.Segment ?? '');
-    const Allow = authorizer.allowed(question.Resource as Resource, access, segment, namespace);
+    const access = question.Access?.toLowerCase() as Access;
+    const { Resource: resource, Segment: segment } = question;
+    const Allow = authorizer.allowed(resource as Resource, access, segment, namespace);
     return { ...question, Allow };
   });
   return { ok: true, decisions };
 }
 
-function problemOf(
-  resource: string,
-  access: string,
-  written: string,
-): { field: string; message: string } | undefined {
-  if (!RESOURCES.has(resource)) {
-    return {
-      field: 'Resource',
-      message: `Invalid ACL resource requested: ${JSON.stringify(resource)}`,
-    };
+function problemOf({ Resource = '', Access = '' }: Question, i: number): Refusal | undefined {
+  if (!RESOURCES.has(Resource)) {
+    const message = `Invalid ACL resource requested: ${JSON.stringify(Resource)}`;
+    return refusal('invalid', message, { pointer: `/${i}/Resource` });
   }
-  if (!(resource === 'key' ? KEY_ACCESSES : ACCESSES).has(access)) {
-    return {
-      field: 'Access',
-      message: `Invalid access level for ${resource} resource: ${written}`,
-    };
-  }
-  return undefined;
+  const levels = Resource === 'key' ? KEY_ACCESSES : ACCESSES;
+  if (levels.includes(Access.toLowerCase())) return undefined;
+  return refusal('invalid', `Invalid access level for ${Resource} resource: ${Access}`, {
+    pointer: `/${i}/Access`,
+    hint: `one of ${levels.join(', ')}`,
+  });
 }

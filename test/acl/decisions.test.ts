@@ -39,6 +39,12 @@ describe('policy rules: what would have no effect is refused, with its place', (
       'Failed to parse ACL rules: The argument "acl" at 2:1 was already set',
     );
   });
+  it('of one argument in several spellings the last counts, also when it says "not set"', () => {
+    const last = (text: string): boolean => by(rules(text)).allowed('acl', 'write');
+    expect(last('acl = "write" ACL = ""')).to.equal(false);
+    expect(last('acl = "" "acl" = "write"')).to.equal(true);
+    expect(last('{"acl":"write","acl":null}')).to.equal(false);
+  });
   it('refuses the retired identity blocks', () => {
     expect(refusalOf('identity "a" { policy = "write" }')).to.match(/unknown resource "identity"/);
   });

@@ -292,6 +292,14 @@ describe('login by JWT: keys of a URL', () => {
     expect(await reason({ keys: [first.jwk], more: 'x'.repeat(5_000) })).to.match(
       /longer than 2000 bytes/,
     );
+    const endless = (_: unknown, response: import('node:http').ServerResponse): void => {
+      const more = (): void => {
+        while (!response.destroyed && response.write('x'.repeat(1_000)));
+      };
+      response.on('drain', more);
+      more();
+    };
+    expect(await reason(endless)).to.match(/longer than 2000 bytes/);
     expect(await reason(undefined)).to.match(/answers with status 404/);
     expect(await reason([])).to.match(/does not answer with a JSON object/);
     expect(await reason({ keys: 'none' })).to.match(/failed to verify/);
@@ -357,8 +365,16 @@ describe('login by JWT: keys of a URL', () => {
       expect(
         await verdict(oidc({ JWTSupportedAlgs: ['RS256'] }), await second.sign(good)),
       ).to.deep.equal(ACCEPTED);
+      // an issuer that lists what can be forged does not make it count
       discover({ id_token_signing_alg_values_supported: ['none', 'HS256'] });
-      expect(await verdict(oidc(), await second.sign(good))).to.match(/failed to verify/);
+      const secret = Buffer.from('secret-secret-secret-secret-secret');
+      const oct = { kty: 'oct', alg: 'HS256', k: secret.toString('base64url') };
+      server.answers.set('/keys', { keys: [oct] });
+      const forged = await new CompactSign(new TextEncoder().encode(JSON.stringify(good)))
+        .setProtectedHeader({ alg: 'HS256' })
+        .sign(secret);
+      expect(await verdict(oidc(), forged)).to.match(/failed to verify/);
+      expect(await verdict(oidc(), new UnsecuredJWT(good).encode())).to.match(/failed to verify/);
     });
     it('audiences count as without discovery', async () => {
       const jwt = await first.sign({ iss: server.url, exp: NOW + 60, aud: 'a' });

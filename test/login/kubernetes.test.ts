@@ -86,6 +86,16 @@ describe('login by kubernetes: the cluster reviews the token', () => {
       },
     );
     expect(await reason()).to.match(/answers with status 307$/);
+    reviewed(demo);
+    const account = '/api/v1/namespaces/default/serviceaccounts/demo';
+    cluster.answers.set(
+      account,
+      (_: IncomingMessage, response: { writeHead(s: number, h: object): { end(): void } }) => {
+        response.writeHead(302, { location: '/moved' }).end();
+      },
+    );
+    cluster.answers.set('/moved', { metadata: {} });
+    expect(await reason(), 'the secret of the account follows no redirect').to.match(/status 302$/);
     expect(await reason({}, '')).to.equal('missing jwt');
     expect(await reason({ Host: 'https://127.0.0.1:1' })).to.equal(
       'kubernetes: 127.0.0.1:1: ECONNREFUSED',
