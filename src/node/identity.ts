@@ -12,6 +12,8 @@ export interface Identity {
   readonly nodeId: NodeId;
   /** Drawn when the data folder was made: a node whose disk was wiped comes back with another one. */
   readonly incarnation: string;
+  /** Set once the log was begun: if it is gone then, the votes are forgotten and the node must not go on. */
+  readonly begun: boolean;
   /** Null until the node is in a cluster. A recovered cluster gets a new one (see recover.ts). */
   readonly clusterId: string | null;
   /** Incarnations last seen of the other members. */
@@ -79,6 +81,7 @@ export function newIdentity(name: string, initial: readonly InitialMember[]): Id
     v: 1,
     nodeId: member?.id ?? randomUUID(),
     incarnation: randomUUID(),
+    begun: false,
     clusterId: member === undefined ? null : initialClusterId(initial),
     seen: {},
   };
@@ -87,22 +90,22 @@ export function newIdentity(name: string, initial: readonly InitialMember[]): Id
 /** The first configuration, the same on every initial member. */
 export function initialConfiguration(initial: readonly InitialMember[]): Configuration {
   const members = sorted(initial).map(({ name, address }) => ({
-    ...{ id: derived('node', name, initial), name, address, voter: true },
+    ...{ id: derived(['node', name], initial), name, address, voter: true },
   }));
   return { members };
 }
 
 export const initialClusterId = (initial: readonly InitialMember[]): string =>
-  derived('cluster', '', initial);
+  derived(['cluster'], initial);
 
 const sorted = (initial: readonly InitialMember[]): InitialMember[] =>
   [...initial].sort((a, b) => (a.name < b.name ? -1 : 1));
 
 /** A UUID (version 8, RFC 9562) from the list of members. */
-function derived(what: string, name: string, initial: readonly InitialMember[]): string {
+export function derived(what: readonly unknown[], initial: readonly InitialMember[]): string {
   const list = sorted(initial).map((member) => [member.name, member.address]);
   const hex = createHash('sha256')
-    .update(JSON.stringify([what, name, list]))
+    .update(JSON.stringify([what, list]))
     .digest('hex');
   const variant = ((Number.parseInt(hex[16]!, 16) & 3) | 8).toString(16);
   return [

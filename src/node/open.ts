@@ -42,7 +42,8 @@ export async function openFolder(options: OpenOptions): Promise<Opened> {
       const { machine, damage } = await openMachine(store, options);
       await writeFirst(log, identity, options);
       const gap = await agree(log, store, machine);
-      return { identity, log, store, machine, needsState: gap && (damage ?? gap) };
+      const noted = await noteBegun(log, identity, dataDir);
+      return { identity: noted, log, store, machine, needsState: gap && (damage ?? gap) };
     } catch (error) {
       await store.close();
       throw error;
@@ -81,6 +82,16 @@ async function mendLog(log: LevelLog, options: OpenOptions): Promise<void> {
   await new Promise<void>((done) => log.repair(done));
 }
 
+const isEmpty = (log: LevelLog): boolean =>
+  log.lastIndex() === 0 && log.hardState().term === 0 && log.bar() === undefined;
+
+async function noteBegun(log: LevelLog, identity: Identity, dir: string): Promise<Identity> {
+  if (identity.begun || isEmpty(log)) return identity;
+  const noted = { ...identity, begun: true };
+  await writeIdentity(dir, noted);
+  return noted;
+}
+
 /** A state that cannot be trusted is emptied: it comes from the log again, or from a peer. */
 async function openMachine(
   store: LevelState,
@@ -96,10 +107,16 @@ async function openMachine(
 
 /** Every member of a new cluster begins its log with the same configuration, at index 1 in term 1. */
 async function writeFirst(log: LevelLog, identity: Identity, options: OpenOptions): Promise<void> {
-  const isNew = log.lastIndex() === 0 && log.hardState().term === 0 && log.bar() === undefined;
+  if (!isEmpty(log)) return;
+  if (identity.begun) {
+    throw new Error(
+      `the log in ${options.dataDir} is gone, and with it this server’s votes and acknowledgements: remove the ` +
+        'server from the cluster, empty its data folder, and let it join anew',
+    );
+  }
   const configuration = initialConfiguration(initialOf(options));
   const isInitial = configuration.members.some(({ id }) => id === identity.nodeId);
-  if (!isNew || !isInitial) return;
+  if (!isInitial) return;
   const entries = [{ kind: 'configuration', index: 1, term: 1, configuration }] as const;
   const hardState = { term: 1, votedFor: null };
   await new Promise<void>((done) => log.append({ hardState, entries }, done));

@@ -89,13 +89,13 @@ describe('node: a cluster on real disks and sockets', function () {
     await cluster.stop(awayName);
     const many = (n: number): Promise<unknown> =>
       Promise.all(
-        Array.from({ length: n }, (_, i) => write(leader, put(`k${i}`, 'v'.repeat(2000)))),
+        Array.from({ length: n }, (_, i) => write(leader, put(`k${i}`, 'v'.repeat(500)))),
       );
-    for (let round = 0; round < 5; round++) await many(800);
+    for (let round = 0; round < 3; round++) await many(500);
     await cluster.until(() => leader.replica.positions.first > 1000);
     const away = await cluster.start(awayName, { initial: cluster.initial('a', 'b', 'c') });
     const woken = new Promise<void>((resolve) => watchAt(away, 'k1', resolve));
-    await cluster.until(() => valueAt(away, 'k799') !== undefined);
+    await cluster.until(() => valueAt(away, 'k499') !== undefined);
     await woken;
     expect(away.replica.positions.first).to.be.greaterThan(1000);
     await write(away, append('before', 'y'));

@@ -13,7 +13,7 @@ export interface Put extends Command {
   readonly key: string;
   readonly value: string;
 }
-const HANDLERS: Handlers = {
+export const HANDLERS: Handlers = {
   put: ({ draft }, { key, value }: Put) => {
     draft.put(at(key), value);
     return { ok: true, value };

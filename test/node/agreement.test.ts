@@ -1,0 +1,71 @@
+import { expect } from 'chai';
+import { Agreement, differingTable } from '../../src/node/agreement.js';
+import { type Answer, decodeAsk, encodeAnswer, type Sums } from '../../src/node/asks.js';
+import { FakeWire } from './fakes.js';
+
+/** The agreement of member `a`, whose peers answer with these sums (undefined: not at all). */
+function compare(own: Sums, peers: Record<string, Sums | undefined>) {
+  const wire = new FakeWire();
+  const verdicts: string[] = [];
+  const at = { index: 256, sums: own };
+  const agreement = new Agreement({
+    ...{ id: 'a', wire, timeoutMs: 100 },
+    checksums: { checkpoint: () => at, checksum: () => at },
+    peers: () => ['a', ...Object.keys(peers)],
+    differs: (_index, table) => verdicts.push(`a ${table}`),
+  });
+  agreement.compare();
+  for (const [to, payload, , done] of wire.requests.splice(0)) {
+    const ask = decodeAsk(payload);
+    expect(ask).to.deep.equal({ type: 'sums', index: 256 });
+    const sums = peers[to];
+    const answer: Answer =
+      sums === undefined ? { type: 'retry' } : { type: 'sums', index: 256, sums };
+    done(encodeAnswer(answer));
+  }
+  for (const [to, payload] of wire.requests) {
+    const ask = decodeAsk(payload);
+    if (ask?.type === 'differs') verdicts.push(`${to} ${ask.table}`);
+  }
+  return { verdicts, agreement, wire };
+}
+
+const good = { token: '01', role: '02' };
+const bad = { token: '01', role: '03' };
+
+describe('node/agreement', () => {
+  it('finds nothing when all agree, and does not compare the same index again', () => {
+    const { verdicts, agreement, wire } = compare(good, { b: good, c: good });
+    expect(verdicts).to.deep.equal([]);
+    agreement.compare();
+    expect(wire.requests).to.deep.equal([]);
+  });
+
+  it('tells the member that differs from the majority, and names the table', () => {
+    const { verdicts, agreement } = compare(good, { b: bad, c: good });
+    expect(verdicts).to.deep.equal(['b role']);
+    expect(agreement.stats.differing).to.equal(1);
+  });
+
+  it('a leader that is in the minority accuses itself', () => {
+    const { verdicts } = compare(bad, { b: good, c: good });
+    expect(verdicts).to.deep.equal(['a role']);
+  });
+
+  it('accuses nobody without a majority, and counts who could not be compared', () => {
+    const { verdicts, agreement, wire } = compare(good, { b: bad, c: undefined });
+    expect(verdicts).to.deep.equal([]);
+    expect(agreement.stats).to.deep.equal({ rounds: 1, incomparable: 1, differing: 0 });
+    agreement.compare();
+    expect(wire.requests.length).to.be.greaterThan(0);
+  });
+
+  it('of two that both answered the leader’s word counts', () => {
+    expect(compare(good, { b: bad }).verdicts).to.deep.equal(['b role']);
+  });
+
+  it('a table that one side lacks is a difference', () => {
+    expect(differingTable({ token: '01' }, { token: '01', role: '02' })).to.equal('role');
+    expect(differingTable(good, { ...good })).to.equal(undefined);
+  });
+});

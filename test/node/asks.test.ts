@@ -1,0 +1,100 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import {
+  type Answer,
+  type Ask,
+  decodeAnswer,
+  decodeAsk,
+  encodeAnswer,
+  encodeAsk,
+} from '../../src/node/asks.js';
+
+const count = fc.nat();
+const asks: fc.Arbitrary<Ask> = fc.oneof(
+  fc.record({
+    type: fc.constant('write' as const),
+    tokenKey: fc.option(fc.string(), { nil: null }),
+    data: fc.uint8Array(),
+    timeoutMs: count,
+  }),
+  fc.record({ type: fc.constant('read' as const), mode: fc.constantFrom('default', 'consistent') }),
+  fc.record({
+    type: fc.constant('add' as const),
+    server: fc.record({ id: fc.string(), name: fc.string(), address: fc.string() }),
+  }),
+  fc.record({ type: fc.constantFrom('removed', 'sums'), index: count }),
+  fc.record({ type: fc.constant('remove' as const), id: fc.string() }),
+  fc.record({
+    type: fc.constant('transfer' as const),
+    to: fc.option(fc.string(), { nil: null }),
+  }),
+  fc.record({ type: fc.constant('differs' as const), index: count, table: fc.string() }),
+  fc.constant({ type: 'state' as const }),
+) as fc.Arbitrary<Ask>;
+
+const refusals = fc.record(
+  {
+    code: fc.constantFrom('conflict' as const, 'no_leader' as const),
+    message: fc.string(),
+    pointer: fc.string(),
+    hint: fc.string(),
+  },
+  { requiredKeys: ['code', 'message'] },
+);
+const answers: fc.Arbitrary<Answer> = fc.oneof(
+  fc.record({
+    type: fc.constant('applied' as const),
+    result: fc.oneof(
+      fc.record(
+        { ok: fc.constant(true as const), index: count, value: fc.string() },
+        { requiredKeys: ['ok', 'index'] },
+      ),
+      fc.record({ ok: fc.constant(false as const), index: count, refusal: refusals }),
+    ),
+  }),
+  fc.record({ type: fc.constant('refused' as const), refusal: refusals }),
+  fc.record({ type: fc.constant('index' as const), index: count }),
+  fc.record({
+    type: fc.constant('sums' as const),
+    index: count,
+    sums: fc.dictionary(fc.stringMatching(/^[a-z]{1,9}$/), fc.string(), { noNullPrototype: true }),
+  }),
+  fc.record({ type: fc.constant('joined' as const), clusterId: fc.string() }),
+  fc.record({ type: fc.constantFrom('retry', 'unknown', 'done') }),
+) as fc.Arbitrary<Answer>;
+
+describe('node/asks', () => {
+  it('every question and answer comes back as it was sent', () => {
+    fc.assert(
+      fc.property(asks, (ask) => {
+        const decoded = decodeAsk(encodeAsk(ask))!;
+        if (decoded.type === 'write') {
+          expect({ ...decoded, data: [...decoded.data] }).to.deep.equal({
+            ...ask,
+            data: ask.type === 'write' ? [...ask.data] : [],
+          });
+        } else expect(decoded).to.deep.equal(ask);
+      }),
+    );
+    fc.assert(
+      fc.property(answers, (answer) => {
+        expect(decodeAnswer(encodeAnswer(answer))).to.deep.equal(answer);
+      }),
+    );
+  });
+
+  it('bytes of any other kind are refused, never guessed at, and never throw', () => {
+    const open = (bytes: Uint8Array): void => {
+      decodeAsk(bytes);
+      decodeAnswer(bytes);
+    };
+    fc.assert(fc.property(fc.uint8Array({ maxLength: 64 }), open));
+    const ask = encodeAsk({ type: 'write', tokenKey: 'x', data: new Uint8Array(9), timeoutMs: 5 });
+    for (let end = 0; end < ask.length; end++) {
+      expect(decodeAsk(ask.subarray(0, end))).to.equal(undefined);
+    }
+    const other = encodeAnswer({ type: 'index', index: 4 });
+    expect(decodeAsk(other)).to.equal(undefined);
+    expect(decodeAnswer(ask)).to.equal(undefined);
+  });
+});

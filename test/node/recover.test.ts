@@ -1,0 +1,153 @@
+import { cp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import type { RunningNode } from '../../src/node/node.js';
+import { inspectFolder, recoverFolder } from '../../src/node/recover.js';
+import { append, Cluster, HANDLERS, put, valueAt } from './processes.js';
+
+const write = (node: RunningNode, key: string, value: string): Promise<unknown> =>
+  node.write({ tokenKey: null, command: append(key, value), timeoutMs: 8000 });
+
+async function failure(promise: Promise<unknown>): Promise<string> {
+  try {
+    await promise;
+    return '';
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+describe('node: a data folder', function () {
+  this.timeout(30_000);
+  let cluster: Cluster;
+  afterEach(() => cluster.remove());
+
+  it('of a lost majority becomes a new cluster of one, with a new id, and keeps everything', async () => {
+    cluster = await Cluster.create(['a', 'b', 'c']);
+    const [a] = await cluster.startAll('a', 'b', 'c');
+    await write(a!, 'k', 'v');
+    for (const name of ['a', 'b', 'c']) await cluster.stop(name);
+    const before = await inspectFolder(cluster.folder('a'), HANDLERS);
+    expect(before.configuration.members.map(({ name }) => name)).to.deep.equal(['a', 'b', 'c']);
+    expect(before.damage).to.deep.equal([]);
+    expect(before.lastIndex).to.be.at.least(before.appliedIndex);
+
+    const members = cluster.initial('a');
+    const options = { name: 'a', members, handlers: HANDLERS };
+    const after = await recoverFolder(cluster.folder('a'), options);
+    expect(after.clusterId).to.not.equal(before.clusterId);
+    expect(after.nodeId).to.not.equal(before.nodeId);
+    expect(after.appliedIndex).to.equal(before.lastIndex);
+
+    const node = await cluster.start('a');
+    expect(valueAt(node, 'k')).to.equal('v');
+    await write(node, 'k', 'w');
+    // A server of the old cluster is not believed.
+    await cluster.start('b', { initial: cluster.initial('a', 'b', 'c') });
+    await cluster.until(() => cluster.lines.some((line) => /was refused/.test(line)));
+    expect(node.status().peers.map(({ name }) => name)).to.deep.equal(['a']);
+  });
+
+  it('copied and recovered with the same members gives the servers of one cluster', async () => {
+    cluster = await Cluster.create(['a', 'b', 'c']);
+    const a = await cluster.start('a');
+    await write(a, 'k', 'v');
+    await cluster.stop('a');
+    const members = cluster.initial('a', 'b', 'c');
+    for (const name of ['b', 'c']) {
+      await cp(cluster.folder('a'), cluster.folder(name), { recursive: true });
+    }
+    for (const { name } of members) {
+      await recoverFolder(cluster.folder(name), { name, members, handlers: HANDLERS });
+    }
+    const nodes = await Promise.all(members.map(({ name }) => cluster.start(name)));
+    await write(nodes[1]!, 'k', 'w');
+    await nodes[2]!.barrier('consistent', 5000);
+    expect(valueAt(nodes[2]!, 'k')).to.equal('vw');
+  });
+
+  it('is not touched while a server has it open, nor recovered for a server it does not name', async () => {
+    cluster = await Cluster.create(['a']);
+    await cluster.start('a');
+    expect(await failure(inspectFolder(cluster.folder('a'), HANDLERS))).to.match(
+      /open|lock|another/,
+    );
+    await cluster.stop('a');
+    const options = { name: 'a', members: cluster.initial(), handlers: HANDLERS };
+    expect(() => recoverFolder(cluster.folder('a'), options)).to.throw(/do not name/);
+  });
+
+  it('without its log is refused: the votes are forgotten', async () => {
+    cluster = await Cluster.create(['a']);
+    const node = await cluster.start('a');
+    await write(node, 'k', 'v');
+    await cluster.stop('a');
+    await cluster.start('a');
+    await cluster.stop('a');
+    await rm(join(cluster.folder('a'), 'log'), { recursive: true });
+    expect(await failure(cluster.start('a'))).to.match(/log .* is gone/);
+  });
+
+  it('without its state makes it again from the log', async () => {
+    cluster = await Cluster.create(['a']);
+    await write(await cluster.start('a'), 'k', 'v');
+    await cluster.stop('a');
+    await rm(join(cluster.folder('a'), 'state'), { recursive: true });
+    const node = await cluster.start('a');
+    await node.barrier('default', 5000);
+    expect(valueAt(node, 'k')).to.equal('v');
+  });
+
+  it('without its state and with a log that was cut gets it from the leader, and serves nothing before', async () => {
+    const limits = { cutEntries: 100, keepEntries: 50 };
+    cluster = await Cluster.create(['a', 'b', 'c'], { limits });
+    const [a, b] = await cluster.startAll('a', 'b', 'c');
+    await write(a!, 'k', 'v');
+    const fill = Array.from({ length: 1300 }, (_, i) =>
+      a!.write({ tokenKey: null, command: put(`k${i % 9}`, 'x'), timeoutMs: 8000 }),
+    );
+    await Promise.all(fill);
+    await cluster.until(() => b!.replica.positions.first > 1000);
+    await cluster.stop('b');
+    await rm(join(cluster.folder('b'), 'state'), { recursive: true });
+    const again = await cluster.start('b');
+    expect(again.status().fault).to.match(/being fetched/);
+    await cluster.until(() => again.status().fault === undefined);
+    await again.barrier('default', 5000);
+    expect(valueAt(again, 'k')).to.equal('v');
+    await write(again, 'k', 'w');
+    expect(valueAt(again, 'k')).to.equal('vw');
+  });
+
+  it('whose log has lost acknowledged entries follows without a vote until it has them again', async () => {
+    cluster = await Cluster.create(['a', 'b', 'c']);
+    const [a] = await cluster.startAll('a', 'b', 'c');
+    for (let i = 0; i < 30; i++) await write(a!, 'k', `${i},`);
+    const { name: leads } = await cluster.leader();
+    const hurt = ['a', 'b', 'c'].find((name) => name !== leads)!;
+    await cluster.stop(hurt);
+    const log = join(cluster.folder(hurt), 'log');
+    const file = (await readdir(log)).find((name) => name.endsWith('.log'))!;
+    const { size } = await stat(join(log, file));
+    await truncate(join(log, file), Math.floor(size / 2));
+    const node = await cluster.start(hurt);
+    expect(cluster.lines.some((line) => /log is damaged/.test(line))).to.equal(true);
+    const { node: leader } = await cluster.leader();
+    await write(leader, 'k', 'x');
+    await cluster.until(() => valueAt(node, 'k')!.endsWith('x'));
+    await cluster.until(() => node.status().lastLogIndex === leader.status().lastLogIndex);
+    await node.transfer(node.id);
+    await cluster.until(() => node.status().role === 'leader');
+    await write(node, 'k', 'y');
+    expect(valueAt(node, 'k')).to.match(/^0,1,2,.*,29,xy$/);
+  });
+
+  it('whose identity cannot be read is refused', async () => {
+    cluster = await Cluster.create(['a']);
+    await cluster.start('a');
+    await cluster.stop('a');
+    const path = join(cluster.folder('a'), 'node.json');
+    await writeFile(path, (await readFile(path, 'utf8')).slice(0, 20));
+    expect(await failure(cluster.start('a'))).to.match(/node\.json is damaged/);
+  });
+});
