@@ -92,6 +92,24 @@ describe('state machine', () => {
     expect(told).to.deep.equal([['a', 'b']]);
   });
 
+  it('writes entries and its own record in forms that later versions can read', () => {
+    const command = { type: 'put', v: 1, key: 'a', value: '1' } as Command;
+    const data = encodeProposal({ id: 'id', since: 7, command });
+    expect(Buffer.from(data).toString('latin1')).to.equal(
+      '\x94\x01\xa2id\x07\xd9*{"type":"put","v":1,"key":"a","value":"1"}',
+    );
+    const store = new MapStore();
+    new Machine(store, handlers).apply([{ kind: 'command', index: 1, term: 3, data }]);
+    expect(store.get('machine')).to.equal(
+      '{"v":1,"index":1,"term":3,"floor":0,"sums":{"a":"98772d626393b3c5","request":"88d7ea30dbc624a2"}}',
+    );
+    expect(store.get('request\x000000000000000001')).to.equal(
+      '{"id":"id","result":{"ok":true,"value":"1","index":1}}',
+    );
+    const later = new MapStore([['machine', '{"v":2,"index":1,"term":3,"floor":0,"sums":{}}']]);
+    expect(() => new Machine(later, handlers)).to.throw(FatalError, 'another version');
+  });
+
   it('keeps hostile member names of a command as they are', () => {
     const seen: unknown[] = [];
     const spy: Handler<Command> = (_context, command) => {
@@ -164,6 +182,22 @@ describe('checksum', () => {
     const sums = (entries: [string, string][]) => Checksums.of(new MapStore(entries)).toJSON();
     expect(sums([['policy\u0000a', '1']])).not.to.deep.equal(sums([['policy\u0000a', '2']]));
     expect(sums([['local\u0000a', '1']])).to.deep.equal({});
+  });
+
+  it('does not collide where key and value or two entries trade places', () => {
+    const sumOf = (...entries: [string, string][]) => Checksums.of(new MapStore(entries)).toJSON();
+    const seen = new Set<string>();
+    for (let n = 0; n < 20_000; n++) seen.add(sumOf([`t\u0000${n}`, '1'])['t']!.slice(0, 8));
+    expect(seen.size).to.be.greaterThan(19_980);
+    expect(sumOf(['t\u0000ab', 'c'])).not.to.deep.equal(sumOf(['t\u0000a', 'bc']));
+    const there = sumOf(['t\u0000a', '1'], ['t\u0000b', '2']);
+    expect(sumOf(['t\u0000a', '2'], ['t\u0000b', '1'])).not.to.deep.equal(there);
+  });
+
+  it('has a form that never changes, since states hold it', () => {
+    const sums = Checksums.of(new MapStore([['t\u0000key', 'value']]));
+    expect(sums.toJSON()).to.deep.equal({ t: 'f86d42ddf3c0d4ee' });
+    expect(Checksums.from(sums.toJSON()).toJSON()).to.deep.equal(sums.toJSON());
   });
 
   it('is remembered at indexes that all members pass', () => {
