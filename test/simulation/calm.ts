@@ -1,6 +1,7 @@
 /**
- * Worlds in which no election may happen: a leader that reaches a majority, both ways, is not deposed, whatever the other
- * links do, whoever else stalls, and whoever comes back (thesis §4.2.3, §9.6).
+ * Worlds with one lasting fault of the network. In most, no election may happen: a leader that reaches a majority, both
+ * ways, is not deposed, whatever the other links do, whoever else stalls, and whoever comes back (thesis §4.2.3, §9.6).
+ * In the others the leader can speak but not hear: then another must lead soon (§6.2).
  */
 import { SimCluster } from './cluster.js';
 import { Violation } from './invariants.js';
@@ -25,17 +26,8 @@ export function runCalm(options: { seed: number; trace?: (line: string) => void 
     for (const server of cluster.servers) server.restart();
     workload.start();
     const leader = awaitLeader(cluster);
-    const { terms } = invariants;
-    disturb(cluster, leader);
-    cluster.advance(CUT_MS);
-    cluster.network.heal();
-    trace('healed');
-    cluster.advance(AFTER_MS);
-    if (!leader.leading || invariants.terms !== terms)
-      throw new Violation(
-        'a leader with a majority stays',
-        `${leader.id} was deposed: ${invariants.terms - terms} new terms`,
-      );
+    if (random.chance(0.3)) deafen(cluster, leader);
+    else keepMajority(cluster, leader);
   } catch (violation) {
     failure = violation;
   }
@@ -49,6 +41,31 @@ export function runCalm(options: { seed: number; trace?: (line: string) => void 
     counts: workload.counts,
     ...(failure !== undefined && { violation: describe(failure) }),
   };
+}
+
+/** Nothing reaches the leader any more, while all that it sends arrives. */
+function deafen(cluster: SimCluster, leader: SimServer): void {
+  const { network, servers, trace } = cluster;
+  trace(`${leader.id} hears nobody`);
+  for (const from of servers) if (from !== leader) network.link(from.id, leader.id).cut = true;
+  cluster.advance(CUT_MS);
+  if (leader.leading || !servers.some((server) => server.leading))
+    throw new Violation('a deaf leader is replaced', `${leader.id} leads: ${leader.leading}`);
+}
+
+function keepMajority(cluster: SimCluster, leader: SimServer): void {
+  const { invariants } = cluster;
+  const { terms } = invariants;
+  disturb(cluster, leader);
+  cluster.advance(CUT_MS);
+  cluster.network.heal();
+  cluster.trace('healed');
+  cluster.advance(AFTER_MS);
+  if (!leader.leading || invariants.terms !== terms)
+    throw new Violation(
+      'a leader with a majority stays',
+      `${leader.id} was deposed: ${invariants.terms - terms} new terms`,
+    );
 }
 
 function awaitLeader(cluster: SimCluster): SimServer {

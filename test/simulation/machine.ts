@@ -3,7 +3,7 @@
 import { refusal } from '../../src/errors.js';
 import type { MachinePort } from '../../src/node/ports.js';
 import type { Entry, Index } from '../../src/raft/types.js';
-import { Machine } from '../../src/state/machine.js';
+import { type Checkpoint, Machine } from '../../src/state/machine.js';
 import type { Command, Handler, Result } from '../../src/state/types.js';
 import type { MemoryState } from './store.js';
 
@@ -81,6 +81,14 @@ export class SimMachine implements MachinePort {
 
   onChanged(listener: (keys: readonly string[]) => void): void {
     this.machine.onChanged(listener);
+  }
+
+  checkpoint(index?: Index): Checkpoint | undefined {
+    return this.machine.checkpoint(index);
+  }
+
+  checksum(): Checkpoint {
+    return this.machine.checksum();
   }
 
   /** The register and the index of the state it was read from. */

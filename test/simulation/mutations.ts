@@ -12,4 +12,248 @@ export interface Mutation {
   readonly changes: readonly Change[];
 }
 
-export const mutations: readonly Mutation[] = [];
+const one = (name: string, file: string, find: string, replace: string): Mutation => ({
+  name,
+  changes: [{ file, find, replace }],
+});
+
+const elections: readonly Mutation[] = [
+  {
+    name: 'a vote without comparing the logs',
+    changes: [
+      {
+        file: 'raft/election.js',
+        find: 'raft.leader === null && raft.log.isUpToDate(message.lastTerm, message.lastIndex)',
+        replace: 'raft.leader === null',
+      },
+      {
+        file: 'raft/election.js',
+        find: '!isSticky(raft) && raft.log.isUpToDate(message.lastTerm, message.lastIndex)',
+        replace: '!isSticky(raft)',
+      },
+    ],
+  },
+  one(
+    'a vote that is not stored',
+    'raft/election.js',
+    'however often it is asked for.\n        storeHardState(raft);',
+    '\n',
+  ),
+  one(
+    'two votes in a term',
+    'raft/election.js',
+    'const free = raft.votedFor === null || raft.votedFor === message.from;\n    const granted',
+    'const free = true;\n    const granted',
+  ),
+  one(
+    'a pre-vote counted as a vote',
+    'raft/raft.js',
+    'voteResponse: onVoteResponse, timeoutNow: ignore',
+    'voteResponse: onVoteResponse, preVoteResponse: onVoteResponse, timeoutNow: ignore',
+  ),
+  one(
+    'no vote before the vote',
+    'raft/election.js',
+    'else\n        startPreVote(raft);',
+    'else\n        startElection(raft, false);',
+  ),
+  one(
+    'followers that vote while they hear a leader',
+    'raft/roles.js',
+    "return raft.state.role === 'leader' || raft.leaderElapsed < raft.options.electionTicks;",
+    'return false;',
+  ),
+  one(
+    'a restart that forgets the silence promised to a leader',
+    'raft/raft.js',
+    'leaderElapsed: term > 0 ? 0 : options.electionTicks',
+    'leaderElapsed: options.electionTicks',
+  ),
+  one(
+    'a leader that never notices that nobody answers',
+    'raft/leader.js',
+    'if (leader.ticks - contact >= raft.options.electionTicks) {',
+    'if (contact === -1) {',
+  ),
+  one(
+    'half of an even number is a majority',
+    'raft/quorum.js',
+    'Math.floor(voters / 2) + 1',
+    'Math.ceil(voters / 2)',
+  ),
+];
+
+const logs: readonly Mutation[] = [
+  one(
+    'answers before the fsync',
+    'node/driver.js',
+    'const storing = { first, last, send: [...sendAfterStore] };',
+    'const storing = { first, last, send: [] };\n for (const m of sendAfterStore) this.#wire.send(m);',
+  ),
+  one(
+    'an acknowledgement of what is not durable',
+    'raft/follower.js',
+    'log.tail.length > 0 ? state.matched : Math.min(state.matched, log.stored)',
+    'state.matched',
+  ),
+  one(
+    'a leader that counts itself before its fsync',
+    'raft/commit.js',
+    'voterValues(raft, leader, raft.log.stored,',
+    'voterValues(raft, leader, raft.log.last,',
+  ),
+  {
+    name: 'an older term committed by counting',
+    changes: [
+      { file: 'raft/commit.js', find: 'if (index >= leader.termStart)', replace: 'if (index > 0)' },
+      {
+        file: 'raft/replication.js',
+        find: 'if (grown && index >= leader.termStart)',
+        replace: 'if (grown)',
+      },
+    ],
+  },
+  one(
+    'truncation at entries that match',
+    'raft/follower.js',
+    'if (own === entry.term || (own === undefined && entry.index <= raft.commit))',
+    'if (entry.index <= raft.commit)',
+  ),
+  one(
+    'entries taken without looking at the one before',
+    'raft/follower.js',
+    'if (prevIndex >= raft.commit && raft.log.term(prevIndex) !== prevTerm) {',
+    'if (prevIndex > raft.log.last) {',
+  ),
+  one(
+    'a heartbeat that commits what was not compared',
+    'raft/follower.js',
+    'commitTo(raft, Math.min(message.commit, matched));',
+    'commitTo(raft, Math.min(message.commit, raft.log.last));',
+  ),
+];
+
+const reads: readonly Mutation[] = [
+  one(
+    'a lease counted from the answer',
+    'raft/reads.js',
+    'reads.leaseStart = Math.max(reads.leaseStart, reads.begun.shift().at);',
+    'reads.begun.shift(); reads.leaseStart = raft.now;',
+  ),
+  one(
+    'a lease that outlives its leader',
+    'raft/reads.js',
+    'raft.now < reads.leaseStart + raft.options.leaseMs &&',
+    'raft.now < reads.leaseStart + 3 * raft.options.leaseMs &&',
+  ),
+  one(
+    'a lease before the own term has committed',
+    'raft/reads.js',
+    'raft.commit >= leader.termStart &&',
+    '',
+  ),
+  {
+    name: 'a lease that goes on while leadership is handed over',
+    changes: [
+      { file: 'raft/reads.js', find: 'leader.transfer === undefined &&', replace: '' },
+      { file: 'raft/reads.js', find: '!reads.leaseRefused &&', replace: '' },
+    ],
+  },
+  one(
+    'a lease read by the time of before a stall',
+    'node/driver.js',
+    'const now = this.#clock.now();\n        if (inputs',
+    'const now = this.before ?? this.#clock.now(); this.before = this.#clock.now();\n        if (inputs',
+  ),
+  one(
+    'a read index before the own term has committed',
+    'raft/reads.js',
+    '|| raft.commit < leader.termStart)',
+    ')',
+  ),
+  one(
+    'a read index that nobody confirmed',
+    'raft/reads.js',
+    'reads.bound.push({ round: reads.round, index: raft.commit, ids: reads.waiting });',
+    'release(raft, reads.waiting, raft.commit);',
+  ),
+  one(
+    'a read answered before its index is applied',
+    'node/applied.js',
+    'if (this.#applied() >= index) {',
+    'if (index > 0) {',
+  ),
+];
+
+const membership: readonly Mutation[] = [
+  one(
+    'a second change of members before the first is committed',
+    'raft/membership.js',
+    'raft.commit >= leader.termStart && raft.configurations.index <= raft.commit',
+    'leader !== undefined',
+  ),
+  one(
+    'learners counted as voters',
+    'raft/configuration.js',
+    'this.current.members.filter((member) => member.voter)',
+    'this.current.members',
+  ),
+  one(
+    'a snapshot with the first configuration',
+    'node/positions.js',
+    'known.findLast((each) => each.index <= index) ?? known[0]',
+    'known[0]',
+  ),
+  one(
+    'a snapshot that takes the vote with it',
+    'node/driver.js',
+    'this.#log.reset(meta, this.#log.hardState(),',
+    'this.#log.reset(meta, { term: 0, votedFor: null },',
+  ),
+];
+
+const machine: readonly Mutation[] = [
+  one(
+    'a request sent twice takes effect twice',
+    'state/requests.js',
+    'const known = this.find(view, proposal.id);',
+    'const known = undefined;',
+  ),
+  one(
+    'the applied index stored apart from the data',
+    'state/machine.js',
+    'changes.push([keys.machine, JSON.stringify(record)]);',
+    'this.#store.commit([[keys.machine, JSON.stringify(record)]]);',
+  ),
+  one(
+    'the log cut before the state is durable',
+    'node/replica.js',
+    'machine.flush((durable) => {',
+    '((run) => run(machine.appliedIndex()))((durable) => {',
+  ),
+  one(
+    'a write called failed that may still happen',
+    'node/forward.js',
+    'refusal: held.open > 0 ? outcomeUnknown() : noLeader()',
+    'refusal: noLeader()',
+  ),
+  {
+    name: 'the result of another command at the same index',
+    changes: [
+      {
+        file: 'node/driver.js',
+        find: 'if (first <= this.#log.lastIndex())\n                this.#proposals.truncatedFrom(first);',
+        replace: '',
+      },
+      { file: 'node/driver.js', find: 'entry.term === term ?', replace: 'entry !== null ?' },
+    ],
+  },
+];
+
+export const mutations: readonly Mutation[] = [
+  ...elections,
+  ...logs,
+  ...reads,
+  ...membership,
+  ...machine,
+];

@@ -48,9 +48,9 @@ export class World {
     this.#workload = new Workload(
       { scheduler, random: random.fork(), invariants, trace, servers: () => cluster.up() },
       {
-        clients: 1 + random.int(8),
+        clients: 1 + random.int(5),
         keys: 1 + random.int(5),
-        pauseMs: random.pick([20, 100, 400]),
+        pauseMs: random.pick([40, 150, 500]),
         writes: random.pick([0.2, 0.5, 0.8]),
       },
     );
@@ -67,7 +67,7 @@ export class World {
 
   /** Runs both phases. */
   run(): Report {
-    const faultsMs = this.#options.faultsMs ?? this.#cluster.random.pick([5_000, 15_000, 30_000]);
+    const faultsMs = this.#options.faultsMs ?? this.#cluster.random.pick([5_000, 10_000, 20_000]);
     try {
       for (const server of this.#cluster.servers) server.restart();
       this.#workload.start();
@@ -179,7 +179,9 @@ export class World {
     } else if (members.length < 6) {
       const spare = this.#cluster.servers.find((server) => !members.includes(server));
       const server = spare ?? this.#cluster.add(`n${this.#cluster.servers.length + 1}`);
-      if (!server.up) server.restart();
+      // a server that was removed says so until it is started again
+      if (server.up) server.crash(false);
+      server.restart();
       this.#cluster.trace(`operator: add ${server.id}`);
       const facts = memberOf(server.id, false);
       asked.administer({ type: 'add', server: facts }, 5_000, () => {});
