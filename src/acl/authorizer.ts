@@ -1,4 +1,7 @@
-/** Rules to decisions: merging, exact match before longest prefix, namespaces, and what one resource borrows of another. */
+/**
+ * Rules to decisions: merging, exact match before longest prefix, namespaces, and what one resource
+ * borrows of another.
+ */
 import {
   type Access,
   type Authorizer,
@@ -29,7 +32,9 @@ export function compile(grants: readonly Grant[], options: CompileOptions): Auth
   return new CompiledAuthorizer(layers, options);
 }
 
-/** Resources of the cluster as a whole: their rules stand in `default` and hold for every namespace. */
+/**
+ * Resources of the cluster as a whole: their rules stand in `default` and hold for every namespace.
+ */
 const CLUSTER_WIDE: ReadonlySet<Resource> = new Set(['operator', 'keyring', 'event', 'query']);
 const SCALAR_SET: ReadonlySet<Resource> = new Set(SCALARS);
 const STRENGTH: Readonly<Record<Level, number>> = { read: 1, list: 2, write: 3, deny: 4 };
@@ -122,7 +127,10 @@ class RuleSet {
     return rules;
   }
 
-  /** After merging, a service rule without an intention level lets its services' intentions be read, if anything. */
+  /**
+   * After merging, a service rule without an intention level lets its services' intentions be read,
+   * if anything.
+   */
   private deriveIntentions(explicit: Record<'exact' | 'prefix', Map<string, Level>>): void {
     const services = this.named.get('service');
     if (services === undefined) return;
@@ -170,8 +178,8 @@ class Layer {
   }
 
   /**
-   * Rule sets that speak about a namespace, the most specific first. Prefix blocks speak about created namespaces:
-   * `default` has the rules at the top of its policies.
+   * Rule sets that speak about a namespace, the most specific first. Prefix blocks speak about
+   * created namespaces: `default` has the rules at the top of its policies.
    */
   *about(namespace: string): Iterable<RuleSet> {
     const exact = this.exact.get(namespace);
@@ -211,7 +219,10 @@ class Layer {
     return covering === undefined ? undefined : covering === 'write';
   }
 
-  /** Intentions on `*`: read needs one service rule that grants it, write that all do and the empty prefix is among them. */
+  /**
+   * Intentions on `*`: read needs one service rule that grants it, write that all do and the empty
+   * prefix is among them.
+   */
   wildcardIntention(access: Access, namespace: string): boolean | undefined {
     let said = false;
     let root: Level | undefined;
@@ -260,7 +271,10 @@ class CompiledAuthorizer implements Authorizer {
     return this.allowByDefault && resource !== 'acl';
   }
 
-  /** A namespace without a rule of its own belongs to the operator, and is visible to whoever has any right in it. */
+  /**
+   * A namespace without a rule of its own belongs to the operator, and is visible to whoever has
+   * any right in it.
+   */
   private namespaceByOtherRights(access: Access, name: string): boolean {
     return this.allowed('operator', access) || (access === 'read' && this.anyIn(name));
   }

@@ -22,7 +22,10 @@ const RESOURCES: ReadonlySet<string> = new Set([...SCALARS, ...NAMED, 'intention
 const ACCESSES: readonly string[] = ['read', 'write'];
 const KEY_ACCESSES: readonly string[] = ['read', 'list', 'write', 'write-prefix'];
 
-/** Answers questions for one token; one bad question refuses all. `namespace` is where the named objects live. */
+/**
+ * Answers questions for one token; one bad question refuses all. `namespace` is where the named
+ * objects live.
+ */
 export function authorizeBatch<Q extends Question>(
   authorizer: Authorizer,
   questions: readonly Q[],

@@ -1,6 +1,6 @@
 /**
- * Binding rules: what a rule may say when it is written, and what the rules of a method give an identity at login.
- * All rules that match add up.
+ * Binding rules: what a rule may say when it is written, and what the rules of a method give an
+ * identity at login. All rules that match add up.
  */
 import { type Refusal, refusal } from '../errors.js';
 import {
@@ -35,7 +35,10 @@ export interface BindingRule {
 export interface IdentityShape {
   /** Of `Identity.selectable`. */
   readonly selectable: Shape;
-  /** Keys that the maps of `selectable` can have, by the map's name: a selector over any other never matches. */
+  /**
+   * Keys that the maps of `selectable` can have, by the map's name: a selector over any other never
+   * matches.
+   */
   readonly mapped: Readonly<Record<string, readonly string[]>>;
   /** Names of `Identity.variables`. */
   readonly variables: readonly string[];
@@ -45,7 +48,10 @@ export interface IdentityShape {
 export interface Identity {
   /** The data that selectors are evaluated on. */
   readonly selectable: Readonly<Record<string, unknown>>;
-  /** What BindName and BindVars may interpolate: every variable of the shape, empty when it has no value. */
+  /**
+   * What BindName and BindVars may interpolate: every variable of the shape, empty when it has no
+   * value.
+   */
   readonly variables: ReadonlyMap<string, string>;
 }
 
@@ -75,7 +81,9 @@ const NAME_RULE: Readonly<
 
 // ---- when a rule is written
 
-/** Checks all of a rule but its auth method; `namespace` is where the tokens of the rule will live. */
+/**
+ * Checks all of a rule but its auth method; `namespace` is where the tokens of the rule will live.
+ */
 export function checkBindingRule(
   rule: BindingRule,
   shape: IdentityShape,
@@ -122,7 +130,9 @@ function selectorProblem(selector: string, shape: IdentityShape): string | undef
   return compiled.ok ? unmappedProblem(compiled.expression, shape) : at(compiled.problem);
 }
 
-/** A selector over a claim that nothing produces is a mistake: with `!=` it would match everybody. */
+/**
+ * A selector over a claim that nothing produces is a mistake: with `!=` it would match everybody.
+ */
 function unmappedProblem(expression: Expression, shape: IdentityShape): string | undefined {
   if (expression.type === 'not') return unmappedProblem(expression.term, shape);
   if (expression.type !== 'match') {
@@ -201,7 +211,10 @@ export interface BindContext {
   ) => { readonly ID: string; readonly Name: string } | undefined;
 }
 
-/** What the rules give an identity. One matching rule that computes an unusable name fails the whole login. */
+/**
+ * What the rules give an identity. One matching rule that computes an unusable name fails the whole
+ * login.
+ */
 export function bind(context: BindContext): BindOutcome {
   const { rules, identity } = context;
   const matching = rules.filter((rule) => matches(rule, context));

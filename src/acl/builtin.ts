@@ -15,7 +15,8 @@ function everything(level: 'read' | 'write'): string {
     resource === 'service'
       ? `service_prefix "" {\n\tpolicy = "${level}"\n\tintentions = "${level}"\n}`
       : `${resource}_prefix "" {\n\tpolicy = "${level}"\n}`;
-  // what a created namespace cannot hold (operator, event, keyring, query, write on nodes) is cluster-wide already
+  // what a created namespace cannot hold (operator, event, keyring, query, write on nodes) is
+  // cluster-wide already
   const inside = [
     scalar('policy'),
     scalar('acl'),

@@ -1,6 +1,6 @@
 /**
- * The `Hash` of ACL objects: base64 of BLAKE2b-256 over the content's parts, without separators. Equal content gives an
- * equal hash; ids, indexes and the names of linked policies do not enter.
+ * The `Hash` of ACL objects: base64 of BLAKE2b-256 over the content's parts, without separators.
+ * Equal content gives an equal hash; ids, indexes and the names of linked policies do not enter.
  */
 import { blake2b } from '@noble/hashes/blake2.js';
 

@@ -8,13 +8,19 @@ const NAMESPACE = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const POLICY_NAME_MAX = 128;
 
-/** Service and node names of identities: 1..256, lower case letters and digits, `-` and `_` only inside. */
+/**
+ * Service and node names of identities: 1..256, lower case letters and digits, `-` and `_` only
+ * inside.
+ */
 export const isIdentityName = (name: string): boolean => IDENTITY.test(name);
 /** Role names: 1..256 letters, digits, `-` and `_`. */
 export const isRoleName = (name: string): boolean => ROLE.test(name);
 /** Auth method names: 1..128 letters, digits, `-` and `_`. */
 export const isMethodName = (name: string): boolean => METHOD.test(name);
-/** Policy names: 1..128 letters, digits, `-` and `_`, one `/` inside or at the end, not below `builtin/`. */
+/**
+ * Policy names: 1..128 letters, digits, `-` and `_`, one `/` inside or at the end, not below
+ * `builtin/`.
+ */
 export const isPolicyName = (name: string): boolean => policyNameProblem(name) === undefined;
 /** Namespace names: a DNS host label in lower case. */
 export const isNamespaceName = (name: string): boolean => NAMESPACE.test(name);

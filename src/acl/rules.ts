@@ -1,6 +1,6 @@
 /**
- * The meaning of a policy's text: which resources, which names, which level. Anything that would have no effect is
- * refused, because a rule that silently grants or denies nothing is a trap.
+ * The meaning of a policy's text: which resources, which names, which level. Anything that would
+ * have no effect is refused, because a rule that silently grants or denies nothing is a trap.
  */
 import { type Refusal, refusal } from '../errors.js';
 import {
@@ -29,7 +29,10 @@ export type RulesOutcome =
 
 const LEVELS: readonly Level[] = ['deny', 'read', 'write'];
 const KEY_LEVELS: readonly Level[] = ['deny', 'list', 'read', 'write'];
-/** What a policy of a created namespace, or a block for one, cannot hold: it would reach beyond the namespace. */
+/**
+ * What a policy of a created namespace, or a block for one, cannot hold: it would reach beyond the
+ * namespace.
+ */
 const DEFAULT_ONLY: ReadonlySet<string> = new Set(['operator', 'keyring', 'event', 'query']);
 const RESOURCES: readonly string[] = [
   ...SCALARS,
@@ -215,7 +218,8 @@ class Reader {
       if (inner.type === 'list' && this.tree.json && inner.items.length > 0) {
         return inner.items.map((one) => [name.text, this.bodyOf(one, resource), name.at] as const);
       }
-      // an argument in the place of a name: `key { policy = "read" }` is a rule for the key "policy"
+      // an argument in the place of a name: `key { policy = "read" }` is a rule for the key
+      // "policy"
       const body = name.text.toLowerCase() === 'policy' ? [item] : [];
       return [[name.text, body, name.at] as const];
     }) as [string, Body, number][];
@@ -260,7 +264,10 @@ class Reader {
     };
   }
 
-  /** Notes a level for checkLevels and gives it as if it were good; undefined when it is optional and empty. */
+  /**
+   * Notes a level for checkLevels and gives it as if it were good; undefined when it is optional
+   * and empty.
+   */
   private level(
     value: Value,
     resource: string,

@@ -13,8 +13,8 @@ const ALL_SERVICES_READ: NamedRule = {
 const CLUSTER_WIDE_NAMED: ReadonlySet<Named> = new Set(['event', 'query']);
 
 /**
- * The grant of a stored policy. A text that cannot be read grants nothing: such a policy was refused when written, so
- * only a damaged state can hold one.
+ * The grant of a stored policy. A text that cannot be read grants nothing: such a policy was
+ * refused when written, so only a damaged state can hold one.
  */
 export function policyGrant(rules: string, namespace: string): Grant {
   const outcome = parseRules(rules, namespace);
@@ -22,8 +22,8 @@ export function policyGrant(rules: string, namespace: string): Grant {
 }
 
 /**
- * The grant of a templated policy of a token or role that lives in `namespace`. It acts in that namespace; nodes belong
- * to `default` and may read the services of all.
+ * The grant of a templated policy of a token or role that lives in `namespace`. It acts in that
+ * namespace; nodes belong to `default` and may read the services of all.
  */
 export function templateGrant(
   templateName: string,

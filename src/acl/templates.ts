@@ -1,4 +1,7 @@
-/** The built-in templated policies, and the synthetic policies that they and the identities stand for. */
+/**
+ * The built-in templated policies, and the synthetic policies that they and the identities stand
+ * for.
+ */
 import { Ajv, type ErrorObject } from 'ajv';
 import { policyHash } from './hash.js';
 import { identityNameProblem, isIdentityName } from './names.js';
@@ -44,7 +47,9 @@ const NAME_SCHEMA = `{
 	}
 }`;
 
-/** One block of rules. Template texts are part of synthetic ids and hashes, so white space counts. */
+/**
+ * One block of rules. Template texts are part of synthetic ids and hashes, so white space counts.
+ */
 const block = (indent: string, resource: string, name: string, level: string): string =>
   `${resource} "${name}" {\n${indent}policy = "${level}"\n}`;
 const tab = (resource: string, name: string, level: string): string =>
@@ -180,9 +185,10 @@ export const templateId = (name: string): string | undefined => BUILT_IN.get(nam
 const matchesNameSchema = new Ajv().compile(JSON.parse(NAME_SCHEMA));
 
 /**
- * What is wrong with the variables of a template that exists, in the words that follow a caller's lead-in; undefined
- * when nothing is. `variables` undefined: none were sent. Empty text counts as not given. `forPreview`: the text is only
- * shown, so a name that would change the meaning of the rules is let through.
+ * What is wrong with the variables of a template that exists, in the words that follow a caller's
+ * lead-in; undefined when nothing is. `variables` undefined: none were sent. Empty text counts as
+ * not given. `forPreview`: the text is only shown, so a name that would change the meaning of the
+ * rules is let through.
  */
 export function variablesProblem(
   templateName: string,
@@ -213,7 +219,10 @@ function schemaProblem(error: ErrorObject | undefined): string {
     : `${error?.instancePath} ${error?.message}`;
 }
 
-/** Templates are filled by plain substitution inside a quoted name, so such a name could add rules of its own. */
+/**
+ * Templates are filled by plain substitution inside a quoted name, so such a name could add rules
+ * of its own.
+ */
 const changesRules = (name: string): boolean =>
   /["\\\u0000-\u001f\u007f\ufffd]/.test(name) || name.includes('${');
 

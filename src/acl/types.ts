@@ -36,12 +36,15 @@ export interface Grant {
 }
 
 export type Access = 'read' | 'list' | 'write' | 'write-prefix';
-/** What can be asked for: the resources of the rules, intentions (which follow from services), and namespaces by name. */
+/**
+ * What can be asked for: the resources of the rules, intentions (which follow from services), and
+ * namespaces by name.
+ */
 export type Resource = Scalar | Named | 'intention' | 'namespace';
 
 /**
- * Decides for one token. `segment` is the object's name, `namespace` where it lives (default: `default`). Cheap: a few
- * map look-ups and a longest-prefix search.
+ * Decides for one token. `segment` is the object's name, `namespace` where it lives (default:
+ * `default`). Cheap: a few map look-ups and a longest-prefix search.
  */
 export interface Authorizer {
   readonly accessor: string;
@@ -50,8 +53,8 @@ export interface Authorizer {
   /** Any right inside the namespace. */
   anyIn(namespace: string): boolean;
   /**
-   * Undefined when allowed, else the 403 text: `Permission denied: token with AccessorID '…' lacks permission
-   * 'service:write' on "web"`.
+   * Undefined when allowed, else the 403 text: `Permission denied: token with AccessorID '…' lacks
+   * permission 'service:write' on "web"`.
    */
   denial(
     resource: Resource,

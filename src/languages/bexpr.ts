@@ -1,6 +1,7 @@
 /**
- * Filter and selector expressions: parsed, checked as a whole against the declared shape of the data, then compiled to
- * a function. Data of any size is tested in bounded time: regular expressions run in linear time and on a budget.
+ * Filter and selector expressions: parsed, checked as a whole against the declared shape of the
+ * data, then compiled to a function. Data of any size is tested in bounded time: regular
+ * expressions run in linear time and on a budget.
  */
 import { RE2JS, RE2JSSyntaxException } from 're2js';
 import { parse } from './bexpr.peggy.js';
@@ -20,7 +21,10 @@ type IntegerKind =
   | 'uint32'
   | 'uint64';
 
-/** The declared type of data. Absent members of a struct have the zero value of theirs; a null pointer has none. */
+/**
+ * The declared type of data. Absent members of a struct have the zero value of theirs; a null
+ * pointer has none.
+ */
 export type Shape =
   | { readonly kind: 'string' | 'bool' | 'float32' | 'float64' | IntegerKind }
   | { readonly kind: 'list'; readonly of: Shape }
@@ -43,13 +47,19 @@ export type Expression =
   | { readonly type: 'not'; readonly term: Expression }
   | { readonly type: 'and' | 'or'; readonly terms: readonly Expression[] };
 
-/** Work that evaluation may still spend on regular expressions, in instructions times characters. Shared by the tests of one request. */
+/**
+ * Work that evaluation may still spend on regular expressions, in instructions times characters.
+ * Shared by the tests of one request.
+ */
 export interface Budget {
   left: number;
 }
 /** Enough for any honest list; a tenth of a second or so at worst. */
 export const EVALUATION_BUDGET = 20_000_000;
-/** Thrown by an evaluator whose budget is used up: a selector then does not match, a filter is refused. */
+/**
+ * Thrown by an evaluator whose budget is used up: a selector then does not match, a filter is
+ * refused.
+ */
 export class BudgetError extends Error {}
 
 export type Evaluator = (data: unknown, budget?: Budget) => boolean;
@@ -62,7 +72,10 @@ const DEPTH_MAX = 64;
 const REGEX_LENGTH_MAX = 1024;
 const REGEX_PROGRAM_MAX = 5_000;
 
-/** Compiles an expression for data of a shape. The text is not empty: "no filter" is the caller's business. */
+/**
+ * Compiles an expression for data of a shape. The text is not empty: "no filter" is the caller's
+ * business.
+ */
 export function compileExpression(text: string, shape: Shape): Compiled {
   const parsed = runGrammar(parse, text, { lengthMax: LENGTH_MAX, depthMax: DEPTH_MAX });
   if (!parsed.ok) return parsed;

@@ -1,6 +1,7 @@
 /**
- * Interpolated names such as `web-${value.team}`. Values of variables are lower-cased, literal text keeps its case.
- * Nothing short-circuits: a failure anywhere fails the whole text, so what can be stored can be computed.
+ * Interpolated names such as `web-${value.team}`. Values of variables are lower-cased, literal text
+ * keeps its case. Nothing short-circuits: a failure anywhere fails the whole text, so what can be
+ * stored can be computed.
  */
 import { parse } from './hil.peggy.js';
 import { booleanOf, floatOf, integerOf } from './numbers.js';
@@ -168,7 +169,10 @@ const typeOf = (value: Value): Type => {
   return typeof value === 'number' ? 'float' : 'boolean';
 };
 
-/** Converts where the language does: between text and all, between integer and float, and nothing else. */
+/**
+ * Converts where the language does: between text and all, between integer and float, and nothing
+ * else.
+ */
 function convert(value: Value, to: Type): Value {
   const from = typeOf(value);
   if (from === to) return value;

@@ -9,7 +9,10 @@ const HEXADECIMAL =
 /** Longer texts are no numbers anybody means, and big ones take long to convert. */
 const DIGITS_MAX = 256;
 
-/** An integer of `bits` bits: decimal, `0x`, `0b`, `0o` or a leading 0 for octal; undefined when it is none. */
+/**
+ * An integer of `bits` bits: decimal, `0x`, `0b`, `0o` or a leading 0 for octal; undefined when it
+ * is none.
+ */
 export function integerOf(text: string, signed: boolean, bits: number): bigint | undefined {
   const match = text.length > DIGITS_MAX ? null : INTEGER.exec(text);
   if (match === null) return undefined;

@@ -1,4 +1,7 @@
-/** The surface of policy rules: text in block or JSON form to one tree. What the names mean is decided in acl/rules.ts. */
+/**
+ * The surface of policy rules: text in block or JSON form to one tree. What the names mean is
+ * decided in acl/rules.ts.
+ */
 import { parse } from './policy-rules.peggy.js';
 import { type Parsed, runGrammar } from './syntax.js';
 
@@ -32,7 +35,9 @@ export interface RulesTree {
   readonly source: string;
 }
 
-/** Some three thousand blocks. A parse of this length holds a node up for about a tenth of a second. */
+/**
+ * Some three thousand blocks. A parse of this length holds a node up for about a tenth of a second.
+ */
 export const RULES_LENGTH_MAX = 128 * 1024;
 /** Rules need four levels, namespaces one more. */
 const DEPTH_MAX = 32;

@@ -1,6 +1,11 @@
-/** What the three grammars share: how a syntax error reads, where it is, and how escapes become text. */
+/**
+ * What the three grammars share: how a syntax error reads, where it is, and how escapes become
+ * text.
+ */
 
-/** Why a text was not accepted, and where. Line and column count from 1, columns in UTF-16 units. */
+/**
+ * Why a text was not accepted, and where. Line and column count from 1, columns in UTF-16 units.
+ */
 export interface Problem {
   readonly message: string;
   readonly line: number;
@@ -79,8 +84,9 @@ export function positionAt(text: string, offset: number): { line: number; column
 }
 
 /**
- * Joins the parts of a quoted text. A number is one byte of UTF-8 from an escape. Bytes that form no valid character
- * become lone surrogates, which no name from a request holds: such a text stays different from every other.
+ * Joins the parts of a quoted text. A number is one byte of UTF-8 from an escape. Bytes that form
+ * no valid character become lone surrogates, which no name from a request holds: such a text stays
+ * different from every other.
  */
 export function joinEscaped(parts: readonly (string | number)[]): string {
   let text = '';

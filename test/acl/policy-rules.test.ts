@@ -34,8 +34,8 @@ interface Row extends Links {
 const rows: Row[] = JSON.parse(readFileSync('test/tables/policy-rules.json', 'utf8'));
 
 /**
- * Rows that the decisions overrule: what the recorded server stored without effect is refused here. Each with what the
- * refusal must say, so that none is refused for another reason.
+ * Rows that the decisions overrule: what the recorded server stored without effect is refused here.
+ * Each with what the refusal must say, so that none is refused for another reason.
  */
 const OVERRULED: Readonly<Record<string, RegExp>> = {
   'intentions = "write"': /unknown resource "intentions"/,

@@ -24,7 +24,10 @@ const shapes: Record<string, Shape> = JSON.parse(
   readFileSync('test/tables/bexpr-schemas.json', 'utf8'),
 );
 
-/** The table's data are spelled as the recorded program's own fields, of which two are reached by other names. */
+/**
+ * The table's data are spelled as the recorded program's own fields, of which two are reached by
+ * other names.
+ */
 const asReached = ({ schema, data }: Row): Record<string, unknown> =>
   schema === 'typed' && 'Nick' in data
     ? { ...data, nick: data['Nick'], first: data['Alias'], second: data['Alias'] }

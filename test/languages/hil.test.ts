@@ -14,7 +14,10 @@ interface Row {
 }
 const rows: Row[] = JSON.parse(readFileSync('test/tables/hil.json', 'utf8'));
 
-/** The recorded program leaks converters of its own, some of which abort the request: every call is refused here. */
+/**
+ * The recorded program leaks converters of its own, some of which abort the request: every call is
+ * refused here.
+ */
 const isLeakedCall = ({ template }: Row): boolean => template.includes('__builtin_');
 
 const compute = (template: string, vars: Record<string, string> = {}): string => {

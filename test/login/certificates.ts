@@ -1,4 +1,6 @@
-/** A certificate authority and a server certificate of it for 127.0.0.1, made for these tests alone. */
+/**
+ * A certificate authority and a server certificate of it for 127.0.0.1, made for these tests alone.
+ */
 
 export const CA = `-----BEGIN CERTIFICATE-----
 MIIBRzCB7aADAgECAgEBMAoGCCqGSM49BAMCMBIxEDAOBgNVBAMMB3Rlc3QgQ0Ew

@@ -1,4 +1,7 @@
-/** Plays the recorded logins without a server in between: what is accepted, what is refused, and what the log is told. */
+/**
+ * Plays the recorded logins without a server in between: what is accepted, what is refused, and
+ * what the log is told.
+ */
 import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'chai';
@@ -22,7 +25,10 @@ interface Case {
 }
 const cases: Case[] = JSON.parse(readFileSync('test/conformance/cases/login.json', 'utf8'));
 
-/** Rules that were stored once and are refused here, by their selectors: no mapping produces what they name. */
+/**
+ * Rules that were stored once and are refused here, by their selectors: no mapping produces what
+ * they name.
+ */
 const OVERRULED = /\b(value|list)\.(missing|NAME)\b/;
 
 /** As much of a cluster as a login needs. */
@@ -145,7 +151,10 @@ class Small {
   }
 }
 
-/** Every plain member of `part` is in `whole`; ids are made by the player and matchers are not judged. */
+/**
+ * Every plain member of `part` is in `whole`; ids are made by the player and matchers are not
+ * judged.
+ */
 function includes(whole: unknown, part: { $exact?: object } & object): boolean {
   if (part.$exact !== undefined) return isDeepStrictEqual(whole, part.$exact);
   return Object.entries(part as Record<string, unknown>).every(([key, value]) => {

@@ -9,7 +9,9 @@ export type Answer =
   | ((request: IncomingMessage, response: ServerResponse, body: string) => unknown);
 
 export class TestServer {
-  /** Answer by path: a value is sent as JSON, a function may do as it likes and give such a value. */
+  /**
+   * Answer by path: a value is sent as JSON, a function may do as it likes and give such a value.
+   */
   readonly answers = new Map<string, Answer>();
   /** Method and path of every request so far. */
   readonly seen: string[] = [];

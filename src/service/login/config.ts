@@ -1,4 +1,6 @@
-/** Reads the Config of an auth method: keys in any letter case, one value where a list is expected. */
+/**
+ * Reads the Config of an auth method: keys in any letter case, one value where a list is expected.
+ */
 import { X509Certificate } from 'node:crypto';
 import { type Refusal, refusal } from '../../errors.js';
 import { didYouMean } from '../../languages/suggest.js';

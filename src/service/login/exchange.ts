@@ -1,4 +1,7 @@
-/** One bounded HTTP exchange with a server that an auth method names: in time, in size, in redirects. */
+/**
+ * One bounded HTTP exchange with a server that an auth method names: in time, in size, in
+ * redirects.
+ */
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { FetchLimits } from './types.js';

@@ -1,4 +1,7 @@
-/** Auth methods of type jwt: whose signature, which times, for whom, and what it says (tokens-auth-login 17, 18). */
+/**
+ * Auth methods of type jwt: whose signature, which times, for whom, and what it says
+ * (tokens-auth-login 17, 18).
+ */
 import {
   type CompactJWSHeaderParameters,
   compactVerify,

@@ -1,4 +1,7 @@
-/** Keys of issuers: fetched over HTTP, kept for a while, fetched again for a key id that is not among them. */
+/**
+ * Keys of issuers: fetched over HTTP, kept for a while, fetched again for a key id that is not
+ * among them.
+ */
 import { createRemoteJWKSet, customFetch, type RemoteJWKSet } from 'jose';
 import { type Exchange, exchange, FetchFault, httpUrl, jsonObject } from './exchange.js';
 import type { JwtConfig } from './jwt-config.js';
@@ -50,7 +53,10 @@ export class KeyCache {
     return keys;
   }
 
-  /** Fetches everything that a login by this source will need, past the cache. Rejects with FetchFault. */
+  /**
+   * Fetches everything that a login by this source will need, past the cache. Rejects with
+   * FetchFault.
+   */
   async check(source: Remote): Promise<void> {
     const { jwks } = await this.open(source);
     await jwks.reload();

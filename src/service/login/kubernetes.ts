@@ -1,4 +1,7 @@
-/** Auth methods of type kubernetes: the cluster itself reviews the token of a service account (tokens-auth-login 15). */
+/**
+ * Auth methods of type kubernetes: the cluster itself reviews the token of a service account
+ * (tokens-auth-login 15).
+ */
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import type { IdentityShape } from '../../acl/binding.js';
 import type { Refusal } from '../../errors.js';
