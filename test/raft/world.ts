@@ -59,6 +59,8 @@ export class World {
   /** From 0, a calm world, to 1. */
   readonly #wildness: number;
   #now = 0;
+  readonly #cuts = new Set<string>();
+  readonly #paused = new Set<NodeId>();
   #pool: Message[] = [];
   #nextId = 1;
   readonly #leaders = new Map<Term, NodeId>();
@@ -92,12 +94,12 @@ export class World {
 
   #act(): void {
     const dice = this.#random();
-    const server = this.#pick(this.servers);
-    if (dice < 0.55) this.#passOne();
-    else if (dice < 0.75) server.sync(this.#now, 1 + Math.floor(this.#random() * 2));
+    const server = this.#pick(this.servers.filter(({ id }) => !this.#paused.has(id)));
+    if (dice < 0.5) this.#passOne();
+    else if (dice < 0.7) server.sync(this.#now, 1 + Math.floor(this.#random() * 2));
     else if (dice < 0.78 + 0.02 * this.#wildness) this.#tick();
-    else if (dice < 0.9) this.#propose(server);
-    else if (dice < 0.95) this.#read(server);
+    else if (dice < 0.88) this.#propose(this.#leading() ?? server);
+    else if (dice < 0.95) this.#read(this.#leading() ?? server);
     else if (dice < 0.96) this.#now += Math.floor(this.#random() * TICK_MS);
     else if (dice < 0.96 + 0.01 * this.#wildness) this.#crash(server);
     else if (dice < 0.975) this.#compact(server);
@@ -105,6 +107,8 @@ export class World {
     else if (dice < 0.985) {
       server.step(this.#now, { type: 'unreachable', peer: this.#pick(this.servers).id });
     } else if (dice < 0.99) this.#change(server);
+    else if (dice < 0.995) this.#partition();
+    else this.#pause(server);
   }
 
   #crash(server: Server): void {
@@ -120,7 +124,8 @@ export class World {
   #tick(): void {
     this.#now += TICK_MS;
     for (const server of this.servers) {
-      if (this.#random() < 0.9) server.step(this.#now, { type: 'tick' });
+      if (this.#paused.has(server.id) || this.#random() < 0.05) continue;
+      server.step(this.#now, { type: 'tick' });
     }
   }
 
@@ -169,19 +174,54 @@ export class World {
 
   /** One message moves; it may be lost, or stay to be delivered again, and it need not be the oldest. */
   #passOne(): void {
-    if (this.#pool.length === 0) return;
-    const at =
-      this.#random() < 1 - 0.6 * this.#wildness
-        ? 0
-        : Math.floor(this.#random() * this.#pool.length);
-    const message = this.#pool[at]!;
+    const movable = this.#pool.filter(({ to }) => !this.#paused.has(to));
+    if (movable.length === 0) return;
+    const message = this.#random() < 1 - 0.6 * this.#wildness ? movable[0]! : this.#pick(movable);
+    const at = this.#pool.indexOf(message);
     const fate = this.#random();
     if (fate >= 0.2 * this.#wildness) this.#pool.splice(at, 1);
     if (fate < 1 - 0.15 * this.#wildness) this.#hand(message);
     else if (message.type === 'snapshot') this.#snapshotSent(message, false);
   }
 
+  /** A process stands still: it gets nothing. The first thing after that is a read, by the lease if it still holds. */
+  #pause(server: Server): void {
+    const [id] = this.#paused;
+    if (id === undefined) {
+      this.#paused.add(server.id);
+      return;
+    }
+    this.#paused.clear();
+    this.#read(this.servers.find((each) => each.id === id)!);
+  }
+
+  /** One of those that think they lead. */
+  #leading(): Server | undefined {
+    const leaders = this.servers.filter(
+      ({ id, role }) => role === 'leader' && !this.#paused.has(id),
+    );
+    return this.#pick(leaders);
+  }
+
+  /** Heals, or cuts off a server, or cuts one way. */
+  #partition(): void {
+    const id = this.#pick(this.servers).id;
+    const dice = this.#random();
+    const other = this.#pick(this.servers).id;
+    if (dice < 0.3) this.#cuts.clear();
+    else if (dice < 0.5) this.#cuts.add(`${id}>${other}`);
+    else if (dice < 0.7) this.#cuts.add(`${id}>${other}`).add(`${other}>${id}`);
+    else {
+      for (const other of this.servers)
+        this.#cuts.add(`${id}>${other.id}`).add(`${other.id}>${id}`);
+    }
+  }
+
   #hand(message: Message): void {
+    if (this.#cuts.has(`${message.from}>${message.to}`)) {
+      if (message.type === 'snapshot') this.#snapshotSent(message, false);
+      return;
+    }
     const target = this.servers.find((server) => server.id === message.to)!;
     target.step(this.#now, { type: 'message', message });
     if (message.type !== 'snapshot') return;
@@ -268,6 +308,8 @@ export class World {
     if (known !== undefined) fail('two leaders', { term, known, id: server.id });
     this.#leaders.set(term, server.id);
     this.counts.elections++;
+    // Only a leader of a later term must have what was committed: votes for an older one may arrive late.
+    if (Math.max(...this.#leaders.keys()) > term) return;
     for (let index = server.log.firstIndex(); index <= this.#history.length; index++) {
       const entry = server.log.entries(index, index, 1)[0];
       if (entry !== undefined && shown(entry) === this.#history[index - 1]) continue;
@@ -278,6 +320,8 @@ export class World {
   /** The faults end: a leader is found, and a write reaches every member. */
   #recover(): void {
     let proposed: Index | undefined;
+    this.#cuts.clear();
+    this.#paused.clear();
     for (let round = 0; round < 300; round++) {
       this.#now += TICK_MS;
       for (const server of this.servers) server.step(this.#now, { type: 'tick' });
