@@ -5,6 +5,7 @@
 import type { Authorizer } from '../acl/types.js';
 import { type Refusal, refusal } from '../errors.js';
 import type { Gate } from '../node/types.js';
+import { HANDLERS } from '../state/handlers.js';
 import type { NamespaceSet } from '../state/namespaces.js';
 import type { TokenLogout } from '../state/token-commands.js';
 import type { Command, View } from '../state/types.js';
@@ -63,9 +64,11 @@ const RULES: Readonly<Record<string, Rule>> = {
 /** Builds the gate over the leader's authorizers. */
 export function makeGate(authorizers: Authorizers, groups: GroupChecks): Gate {
   return (view, tokenKey, command) => {
-    const own = Object.hasOwn(RULES, command.type) ? RULES[command.type] : undefined;
-    const rule = own ?? groupCheck(groups, command.type);
-    if (rule === undefined || command.v !== 1) return unknownCommand(command);
+    const rule = Object.hasOwn(RULES, command.type)
+      ? RULES[command.type]
+      : groupCheck(groups, command.type);
+    const isKnown = Object.hasOwn(HANDLERS, command.type) && command.v === 1;
+    if (rule === undefined || !isKnown) return unknownCommand(command);
     if (tokenKey === INTERNAL_KEY) return undefined;
     if (rule === 'open') return openProblem(tokenKey, command);
     if (rule === 'internal') {

@@ -240,7 +240,7 @@ describe('engine: rights', () => {
       expect(why?.code, type).to.equal('permission_denied');
       expect(solo.gate(solo.store, 'internal', { type, v: 1 })).to.equal(undefined);
     }
-    for (const type of ['nope', '__proto__', 'constructor', 'x.y', 'policy.']) {
+    for (const type of ['nope', '__proto__', 'constructor', 'x.y', 'policy.', 'config.nope']) {
       for (const key of [MANAGER.tokenKey, 'internal', null]) {
         expect(solo.gate(solo.store, key, { type, v: 1 })?.code, type).to.equal('unavailable');
       }
