@@ -5,7 +5,6 @@
 import { type Refusal, refusal } from '../errors.js';
 import {
   BudgetError,
-  type Compiled,
   compileExpression,
   EVALUATION_BUDGET,
   type Expression,
@@ -13,7 +12,7 @@ import {
 } from '../languages/bexpr.js';
 import { interpolate } from '../languages/hil.js';
 import { didYouMean } from '../languages/suggest.js';
-import type { Problem } from '../languages/syntax.js';
+import { type Problem, positionAt } from '../languages/syntax.js';
 import { isIdentityName, isPolicyName, isRoleName } from './names.js';
 import {
   type TemplateVariables,
@@ -125,19 +124,26 @@ const isBindType = (text: string): text is BindType =>
   (BIND_TYPES as readonly string[]).includes(text);
 const at = ({ message, line, column }: Problem): string => `${message} at ${line}:${column}`;
 
-function selectorProblem(selector: string, shape: IdentityShape): string | undefined {
+/**
+ * Why a selector may not be stored for a method of this shape, with its place; undefined when it
+ * may.
+ */
+export function selectorProblem(selector: string, shape: IdentityShape): string | undefined {
   const compiled = compileExpression(selector, shape.selectable);
-  return compiled.ok ? unmappedProblem(compiled.expression, shape) : at(compiled.problem);
+  if (!compiled.ok) return at(compiled.problem);
+  const problem = unmapped(compiled.expression, shape);
+  return problem && at({ message: problem.message, ...positionAt(selector, problem.at) });
 }
 
-/**
- * A selector over a claim that nothing produces is a mistake: with `!=` it would match everybody.
- */
-function unmappedProblem(expression: Expression, shape: IdentityShape): string | undefined {
-  if (expression.type === 'not') return unmappedProblem(expression.term, shape);
+/** A test over a claim that nothing produces is a mistake: with `!=` it would match everybody. */
+function unmapped(
+  expression: Expression,
+  shape: IdentityShape,
+): { readonly message: string; readonly at: number } | undefined {
+  if (expression.type === 'not') return unmapped(expression.term, shape);
   if (expression.type !== 'match') {
     for (const term of expression.terms) {
-      const problem = unmappedProblem(term, shape);
+      const problem = unmapped(term, shape);
       if (problem !== undefined) return problem;
     }
     return undefined;
@@ -146,7 +152,12 @@ function unmappedProblem(expression: Expression, shape: IdentityShape): string |
   const known = Object.hasOwn(shape.mapped, root) ? shape.mapped[root] : undefined;
   const key = part ?? (expression.op === 'in' ? expression.value : undefined);
   if (known === undefined || key === undefined || known.includes(key)) return undefined;
-  return `${JSON.stringify(`${root}.${key}`)} is produced by no claim mapping of the auth method${didYouMean(key, known)}`;
+  const claim = JSON.stringify(`${root}.${key}`);
+  const hint = didYouMean(key, known);
+  return {
+    message: `${claim} is produced by no claim mapping of the auth method${hint}`,
+    at: expression.at,
+  };
 }
 
 type Computed =
@@ -217,7 +228,7 @@ export interface BindContext {
  */
 export function bind(context: BindContext): BindOutcome {
   const { rules, identity } = context;
-  const matching = rules.filter((rule) => matches(rule, context));
+  const matching = rules.filter(({ Selector = '' }) => selects(Selector, identity, context.shape));
   if (matching.length === 0) {
     return { ok: false, reason: `none of the ${rules.length} binding rules matches` };
   }
@@ -236,10 +247,10 @@ export function bind(context: BindContext): BindOutcome {
 const label = ({ ID }: BindingRule): string =>
   ID === undefined ? 'a binding rule' : `binding rule ${ID}`;
 
-/** A selector that cannot be evaluated does not match. */
-function matches({ Selector = '' }: BindingRule, { identity, shape }: BindContext): boolean {
-  if (Selector === '') return true;
-  const compiled: Compiled = compileExpression(Selector, shape.selectable);
+/** Whether a stored selector matches an identity. One that cannot be evaluated does not match. */
+export function selects(selector: string, identity: Identity, shape: IdentityShape): boolean {
+  if (selector === '') return true;
+  const compiled = compileExpression(selector, shape.selectable);
   if (!compiled.ok) return false;
   try {
     return compiled.evaluate(identity.selectable, { left: EVALUATION_BUDGET });
