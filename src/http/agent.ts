@@ -4,6 +4,8 @@ import { parseAddress } from '../transport/security.js';
 import { type ClusterParts, isAlive, mustHave } from './cluster.js';
 import type { ApiRequest, Route } from './types.js';
 
+/** Time for the leader to say how its members are. */
+const MEMBERS_MS = 1000;
 const ALIVE = 1;
 const FAILED = 4;
 const NEVER = '0001-01-01T00:00:00Z';
@@ -36,7 +38,8 @@ export function agentRoutes(parts: ClusterParts): readonly Route[] {
   const members = async (request: ApiRequest): Promise<void> => {
     await service.permit(request.caller, request.timeoutMs, () => undefined);
     const authorizer = service.authorize(request.caller);
-    const status = node.status();
+    // the leader knows who answers; without one, what this node knows
+    const status = await node.leaderStatus(MEMBERS_MS).catch(() => node.status());
     const shown = status.peers.filter((peer) => authorizer.allowed('node', 'read', peer.name));
     request.answerValue(shown.map((peer) => memberOf(parts, status, peer)));
   };

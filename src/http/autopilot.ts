@@ -4,7 +4,7 @@ import { formatDuration } from '../kinds/duration.js';
 import type { NodeStatus, PeerStatus } from '../node/types.js';
 import { decodeBody, duration, flag, ignored, index, text } from '../service/decode.js';
 import { keys } from '../state/keys.js';
-import { type ClusterParts, isAlive, mustHave } from './cluster.js';
+import { type ClusterParts, isAlive, mustHave, statusFor } from './cluster.js';
 import type { ApiRequest, Route } from './types.js';
 
 const FAILURE = 'Error parsing autopilot config';
@@ -75,11 +75,9 @@ export function autopilotRoutes(parts: ClusterParts): readonly Route[] {
     request.answerJson((await service.write(request.caller, command, request.timeoutMs)) ?? 'true');
   };
 
-  const leaderStatus = async (request: ApiRequest): Promise<NodeStatus> => {
-    const { mode, timeoutMs } = request.readOptions(false);
+  const status = async (request: ApiRequest): Promise<NodeStatus> => {
     await mustHave(parts, request, 'operator', 'read');
-    if (mode !== 'stale') await service.catchUp(timeoutMs);
-    return parts.node.status();
+    return statusFor(parts, request);
   };
 
   return [
@@ -91,14 +89,13 @@ export function autopilotRoutes(parts: ClusterParts): readonly Route[] {
     {
       path: '/v1/operator/autopilot/health',
       GET: async (request) => {
-        const health = healthOf(await leaderStatus(request), parts.version);
+        const health = healthOf(await status(request), parts.version);
         request.answerValue(health, health.Healthy ? 200 : 429);
       },
     },
     {
       path: '/v1/operator/autopilot/state',
-      GET: async (request) =>
-        request.answerValue(stateOf(await leaderStatus(request), parts.version)),
+      GET: async (request) => request.answerValue(stateOf(await status(request), parts.version)),
     },
   ];
 }

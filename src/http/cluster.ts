@@ -30,6 +30,17 @@ export async function mustHave(
   );
 }
 
+/** The leader's view of the cluster, waited for; with `stale` this node's own. */
+export async function statusFor(
+  { service, node }: ClusterParts,
+  request: ApiRequest,
+): Promise<NodeStatus> {
+  const { mode, timeoutMs } = request.readOptions(false);
+  if (mode === 'stale') return node.status();
+  await service.catchUp(timeoutMs);
+  return node.leaderStatus(timeoutMs);
+}
+
 /** Whether a member counts as alive: the leader's word, or what this node knows by itself. */
 export function isAlive(status: NodeStatus, peer: PeerStatus): boolean {
   if (peer.id === status.id) return true;

@@ -2,17 +2,15 @@
 import { reject } from '../errors.js';
 import type { NodeStatus } from '../node/types.js';
 import { autopilotRoutes } from './autopilot.js';
-import { type ClusterParts, mustHave } from './cluster.js';
+import { type ClusterParts, mustHave, statusFor } from './cluster.js';
 import type { ApiRequest, Route } from './types.js';
 
 export function operatorRoutes(parts: ClusterParts): readonly Route[] {
-  const { node, service } = parts;
+  const { node } = parts;
 
   const configuration = async (request: ApiRequest): Promise<void> => {
-    const { mode, timeoutMs } = request.readOptions(false);
-    if (mode !== 'stale') await service.catchUp(timeoutMs);
     await mustHave(parts, request, 'operator', 'read');
-    const status = node.status();
+    const status = await statusFor(parts, request);
     request.answerValue({
       Servers: status.peers.map((peer) => ({
         ID: peer.id,

@@ -34,6 +34,8 @@ export type Ask =
   | { readonly type: 'transfer'; readonly to: NodeId | null }
   /** The configuration at `index` does not hold the receiver any more; it would not hear of it otherwise. */
   | { readonly type: 'removed'; readonly index: Index }
+  /** What the leader knows of the cluster, for operators. */
+  | { readonly type: 'status' }
   /** The checksums of the state at an index (the newest checkpoint at or below it). */
   | { readonly type: 'sums'; readonly index: Index }
   /** The leader's verdict: the state of the receiver differs from the majority's in `table`. */
@@ -49,6 +51,8 @@ export type Answer =
   | { readonly type: 'unknown' }
   | { readonly type: 'index'; readonly index: Index }
   | { readonly type: 'sums'; readonly index: Index; readonly sums: Sums }
+  /** NodeStatus as JSON. */
+  | { readonly type: 'status'; readonly text: string }
   | { readonly type: 'done' }
   /** To a server that asked to join: it is a member of this cluster now. */
   | { readonly type: 'joined'; readonly clusterId: string };
@@ -72,7 +76,8 @@ function arrayOf(ask: Ask): unknown[] {
     case 'transfer':
       return ['transfer', ask.to];
     case 'state':
-      return ['state'];
+    case 'status':
+      return [ask.type];
     case 'removed':
     case 'sums':
       return [ask.type, ask.index];
@@ -100,6 +105,7 @@ export function decodeAsk(bytes: Uint8Array): Ask | undefined {
     case 'transfer':
       return a === null || isText(a) ? { type, to: a } : undefined;
     case 'state':
+    case 'status':
       return { type };
     case 'removed':
     case 'sums':
@@ -127,6 +133,8 @@ export function encodeAnswer(answer: Answer): Uint8Array {
       return packr.pack(['sums', answer.index, Object.entries(answer.sums)]);
     case 'joined':
       return packr.pack(['joined', answer.clusterId]);
+    case 'status':
+      return packr.pack(['status', answer.text]);
     case 'retry':
     case 'unknown':
     case 'done':
@@ -153,6 +161,8 @@ export function decodeAnswer(bytes: Uint8Array): Answer | undefined {
       return { type, index: a, sums: Object.fromEntries(b) };
     case 'joined':
       return isText(a) ? { type, clusterId: a } : undefined;
+    case 'status':
+      return isText(a) ? { type, text: a } : undefined;
     case 'retry':
     case 'unknown':
     case 'done':

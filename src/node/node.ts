@@ -166,6 +166,20 @@ class Node implements RunningNode {
     );
   }
 
+  contact(): { knownLeader: boolean; lastContactMs: number } {
+    const { role, leaderSilenceMs } = this.replica.driver;
+    return { knownLeader: role.leader !== null, lastContactMs: leaderSilenceMs };
+  }
+
+  async leaderStatus(timeoutMs: number): Promise<NodeStatus> {
+    if (this.replica.driver.role.role === 'leader') return this.status();
+    const answer = await new Promise<Answer>((resolve) =>
+      this.replica.administer({ type: 'status' }, timeoutMs, resolve),
+    );
+    if (answer.type !== 'status') reject('no_leader', 'No cluster leader');
+    return JSON.parse(answer.text) as NodeStatus;
+  }
+
   barrier(mode: 'default' | 'consistent', timeoutMs: number): Promise<void> {
     return new Promise((resolve, refuse) => {
       this.replica.barrier(mode, timeoutMs, (why) =>
@@ -241,6 +255,7 @@ class Node implements RunningNode {
       newId: randomUUID,
       closedFor: (command) => this.#disk.refuses(command),
       onRole: (change) => this.#roleChanged(change),
+      statusText: () => JSON.stringify(this.status()),
     });
   }
 

@@ -60,6 +60,8 @@ export interface ReplicaParts {
   readonly onRole?: (change: RoleChange) => void;
   /** See DriverParts. */
   readonly isBehind?: () => boolean;
+  /** NodeStatus of this node as JSON, for members that ask their leader. */
+  readonly statusText?: () => string;
 }
 
 /** `default` reads by the leader's lease, `consistent` ones by a round to a quorum (§6.4). */
@@ -428,6 +430,11 @@ export class Replica {
         if (ask.index >= this.driver.status().configurationIndex) this.fail(REMOVED);
         done({ type: 'done' });
         break;
+      case 'status': {
+        const text = this.driver.role.role === 'leader' ? this.#parts.statusText?.() : undefined;
+        done(text === undefined ? { type: 'retry' } : { type: 'status', text });
+        break;
+      }
       case 'sums':
         done(this.agreement?.answer(ask.index) ?? { type: 'retry' });
         break;

@@ -62,6 +62,10 @@ export interface ClusterNode {
   /** A frozen view of it, for answers that are produced in several turns of the loop; must be closed. */
   pin(): PinnedView;
   status(): NodeStatus;
+  /** Whether a leader is known and when it was last heard: two facts of the status, cheap enough for every answer. */
+  contact(): { readonly knownLeader: boolean; readonly lastContactMs: number };
+  /** The status as the leader has it, which alone knows how far its peers are. Throws ApiError no_leader. */
+  leaderStatus(timeoutMs: number): Promise<NodeStatus>;
   /** Resolves when this node has applied everything acknowledged before the call. Throws ApiError no_leader. */
   barrier(mode: 'default' | 'consistent', timeoutMs: number): Promise<void>;
   /**

@@ -47,7 +47,7 @@ export class Engine implements Service {
       const index = Math.max(1, answer.index);
       const over = this.#clock.now() >= until || options.signal?.aborted === true;
       if (options.index === 0 || index > options.index || over) {
-        const { knownLeader, lastContactMs } = this.#contact();
+        const { knownLeader, lastContactMs } = this.#node.contact();
         const filtered = answer.filtered ?? false;
         return { value: answer.value, index, knownLeader, lastContactMs, filtered };
       }
@@ -85,11 +85,6 @@ export class Engine implements Service {
 
   namespaceOf(tokenKey: string): string | undefined {
     return this.#authorizers.namespaceOf(tokenKey);
-  }
-
-  #contact(): { knownLeader: boolean; lastContactMs: number } {
-    const { leaderId, lastContactMs } = this.#node.status();
-    return { knownLeader: leaderId !== null, lastContactMs };
   }
 
   /** Resolves at the next change of a key, at the deadline, or when the client goes away. */

@@ -72,6 +72,7 @@ describe('http: the cluster’s own endpoints', () => {
   const node = {
     name: 'n1',
     status: () => status,
+    leaderStatus: async () => status,
     removeServer: async (id: string) => void calls.push(['remove', id]),
     transfer: async (to?: string) => void calls.push(['transfer', to]),
   } as unknown as ClusterNode;

@@ -89,6 +89,8 @@ export class Solo {
       view: store,
       pin: () => store.pin(),
       status: () => ({ leaderId: 'solo', lastContactMs: 0 }) as NodeStatus,
+      contact: () => ({ knownLeader: true, lastContactMs: 0 }),
+      leaderStatus: () => Promise.reject(new Error('no peers')),
       barrier: async () => {
         this.barriers += 1;
       },
