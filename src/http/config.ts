@@ -7,7 +7,7 @@ import {
   kindOf,
   readConfig,
 } from '../service/config.js';
-import { listConfig, listPieces } from '../service/config-list.js';
+import { ConfigLists, listPieces } from '../service/config-list.js';
 import type { Service } from '../service/types.js';
 import { escapeHtml } from './json.js';
 import { parseIndex } from './parameters.js';
@@ -29,7 +29,7 @@ export function configRoutes({ service, datacenter }: ConfigRouteOptions): reado
     cas: casOf(request),
     datacenter,
   });
-  const list = (request: ApiRequest): Promise<void> => answerList(service, request);
+  const lists = new ConfigLists(service);
   return [
     {
       path: '/v1/config',
@@ -55,7 +55,7 @@ export function configRoutes({ service, datacenter }: ConfigRouteOptions): reado
     },
     {
       path: '/v1/config/:kind',
-      GET: list,
+      GET: (request) => answerList(lists, request),
       DELETE: () => reject('not_found', 'Must provide both a kind and name to delete'),
     },
   ];
@@ -75,18 +75,20 @@ function casOf(request: ApiRequest): number | null {
   );
 }
 
-async function answerList(service: Service, request: ApiRequest): Promise<void> {
+async function answerList(lists: ConfigLists, request: ApiRequest): Promise<void> {
   const named = request.param('kind');
   const query = {
     ns: request.namespace(),
     kind: named === '' ? undefined : kindOf(named),
     filter: request.query('filter'),
   };
-  const outcome = await listConfig(service, request.caller, request.readOptions(), query);
-  if (outcome.value.length < STREAMED_FROM || request.flag('pretty')) {
-    return request.answerList(outcome);
+  const outcome = await lists.list(request.caller, request.readOptions(), query);
+  const { value } = outcome;
+  if ('whole' in value) return request.answerRead({ ...outcome, value: value.whole });
+  if (value.texts.length < STREAMED_FROM || request.flag('pretty')) {
+    return request.answerList({ ...outcome, value: value.texts });
   }
-  await request.answerStream(escaped(listPieces(outcome.value)), { outcome });
+  await request.answerStream(escaped(listPieces(value.texts)), { outcome });
 }
 
 function* escaped(pieces: Iterable<string>): Iterable<string> {

@@ -109,7 +109,8 @@ function valueShape(description: Description): Shape {
     case 'boolean':
       return { kind: 'bool' };
     case 'duration':
-      return { kind: 'int64' };
+      // a filter compares with what answers show
+      return { kind: description.out === 'text' ? 'string' : 'int64' };
     case 'object': {
       const struct = structOf(description.fields);
       return description.nullable ? { kind: 'pointer', to: struct } : struct;

@@ -10,6 +10,7 @@ import { KINDS, type Kind } from '../kinds/types.js';
 import { BudgetError, compileExpression, EVALUATION_BUDGET } from '../languages/bexpr.js';
 import { keys } from '../state/keys.js';
 import { listIndex } from '../state/lists.js';
+import { RESTORE_FACT } from '../state/restore.js';
 import { keyOf, type View } from '../state/types.js';
 import { denialOf, homeOf, nameIn, shownTo } from './config.js';
 import type { Caller, ReadOptions, ReadOutcome, Service } from './types.js';
@@ -26,34 +27,119 @@ const SLICE_MS = 5;
 /** Entries between two looks at the clock. */
 const ENTRIES_PER_LOOK = 64;
 
-/** The entries a caller may read, as JSON texts, ordered by kind, then by lower-cased name. Throws ApiError. */
-export async function listConfig(
-  service: Service,
-  caller: Caller,
-  options: ReadOptions,
-  query: ConfigListQuery,
-): Promise<ReadOutcome<readonly string[]>> {
-  const matches = compileFilter(query);
-  const outcome = await service.read(caller, options, ({ view }) => position(view, query));
-  const view = service.pin();
-  try {
-    const lister = new Lister(view, service.authorize(caller), matches);
-    for (const kind of kindsOf(query)) await lister.add(kind, homeOf(kind, query.ns));
-    const { texts: value, filtered } = lister;
-    return { ...outcome, value, filtered, index: Math.max(1, position(view, query).index) };
-  } finally {
-    view.close();
+/** A list as one JSON text that is kept for others to come, or as the JSON texts of its entries. */
+export type ConfigList = { readonly whole: string } | { readonly texts: readonly string[] };
+
+/** Lists are kept up to this many characters in all: the usual ones, not those that fill the memory. */
+const KEPT_LENGTH_MAX = 8 * 1024 * 1024;
+
+/** The whole list of a kind, as those see it who may read every entry. */
+interface Kept {
+  /** What the list was made from: it is the same as long as this is. */
+  readonly stamp: string;
+  readonly whole: string;
+  readonly readers: WeakSet<Authorizer>;
+}
+
+/** Makes lists, and keeps those that are asked for again before anything in them changes. */
+export class ConfigLists {
+  readonly #service: Service;
+  readonly #kept = new Map<string, Kept>();
+  #keptLength = 0;
+
+  constructor(service: Service) {
+    this.#service = service;
+  }
+
+  /** The entries a caller may read, ordered by kind, then by lower-cased name. Throws ApiError. */
+  async list(
+    caller: Caller,
+    options: ReadOptions,
+    query: ConfigListQuery,
+  ): Promise<ReadOutcome<ConfigList>> {
+    const matches = compileFilter(query);
+    const service = this.#service;
+    const outcome = await service.read(caller, options, ({ view, authorizer }) => ({
+      ...position(view, query),
+      value: this.#known(view, authorizer, query),
+    }));
+    const { value: whole } = outcome;
+    if (whole !== undefined) return { ...outcome, value: { whole } };
+    const view = service.pin();
+    try {
+      const authorizer = service.authorize(caller);
+      const lister = new Lister(view, authorizer, matches);
+      for (const kind of kindsOf(query)) await lister.add(kind, homeOf(kind, query.ns));
+      const { texts, filtered } = lister;
+      const index = Math.max(1, position(view, query).index);
+      const kept = filtered ? undefined : this.#keep(view, authorizer, query, texts);
+      const value = kept === undefined ? { texts } : { whole: kept };
+      return { ...outcome, value, filtered, index };
+    } finally {
+      view.close();
+    }
+  }
+
+  #known(view: View, authorizer: Authorizer, query: ConfigListQuery): string | undefined {
+    const key = keptKey(query);
+    const kept = key === undefined ? undefined : this.#kept.get(key);
+    if (kept === undefined || !kept.readers.has(authorizer)) return undefined;
+    return kept.stamp === stampOf(view, query) ? kept.whole : undefined;
+  }
+
+  /** Keeps the list of a reader from whom nothing was hidden; gives it as one text unless it is too long. */
+  #keep(
+    view: View,
+    authorizer: Authorizer,
+    query: ConfigListQuery,
+    texts: readonly string[],
+  ): string | undefined {
+    const key = keptKey(query);
+    const length = texts.reduce((sum, text) => sum + text.length + 1, 1);
+    if (key === undefined || length > KEPT_LENGTH_MAX / 4) return undefined;
+    const stamp = stampOf(view, query);
+    const before = this.#kept.get(key);
+    if (before?.stamp === stamp) {
+      before.readers.add(authorizer);
+      return before.whole;
+    }
+    this.#drop(key);
+    const whole = `[${texts.join(',')}]`;
+    this.#kept.set(key, { stamp, whole, readers: new WeakSet([authorizer]) });
+    this.#keptLength += whole.length;
+    for (const oldest of this.#kept.keys()) {
+      if (this.#keptLength <= KEPT_LENGTH_MAX) break;
+      this.#drop(oldest);
+    }
+    return whole;
+  }
+
+  #drop(key: string): void {
+    this.#keptLength -= this.#kept.get(key)?.whole.length ?? 0;
+    this.#kept.delete(key);
   }
 }
+
+/** What a list is kept under; undefined for those that differ from reader to reader or are rarely asked for. */
+function keptKey({ ns, kind, filter }: ConfigListQuery): string | undefined {
+  if (kind === undefined || kind === 'inline-certificate' || filter !== undefined) return undefined;
+  return keyOf(homeOf(kind, ns), kind);
+}
+
+/** A restored snapshot may give an index that was seen before to another list. */
+const stampOf = (view: View, query: ConfigListQuery): string =>
+  `${position(view, query).index} ${view.get(RESTORE_FACT) ?? ''}`;
 
 const kindsOf = ({ kind }: ConfigListQuery): readonly Kind[] =>
   kind === undefined ? KINDS : [kind];
 
 /** Index of a list, and what to wait on. */
-function position(view: View, query: ConfigListQuery) {
+function position(
+  view: View,
+  query: ConfigListQuery,
+): { readonly index: number; readonly keys: readonly string[] } {
   const places = kindsOf(query).map((kind) => [homeOf(kind, query.ns), kind] as const);
   return {
-    value: undefined,
     index: Math.max(...places.map(([ns, kind]) => listIndex(view, 'config', ns, kind))),
     keys: places.map(([ns, kind]) => keys.index('config', ns, kind)),
   };

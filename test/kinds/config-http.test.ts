@@ -1,0 +1,262 @@
+/** Config entries as clients meet them. */
+import { expect } from 'chai';
+import { MANAGEMENT_SECRET } from '../service/solo.js';
+import { Client } from './client.js';
+import { ConfigSolo, serveConfig } from './config-solo.js';
+
+const defaults = (Name: string, Protocol = 'http') => ({
+  Kind: 'service-defaults',
+  Name,
+  Protocol,
+});
+const names = (list: { Name: string }[]): string[] => list.map(({ Name }) => Name);
+
+describe('kinds: config entries over HTTP', () => {
+  let server: Awaited<ReturnType<typeof serveConfig>>;
+  let solo: ConfigSolo;
+  let client: Client;
+  const put = (body: unknown, query = '') => client.call('PUT', `/v1/config${query}`, body);
+  const get = (path: string, secret?: string, headers?: Record<string, string>) =>
+    client.call('GET', `/v1/config/${path}`, undefined, secret, headers);
+  const remove = (path: string) => client.call('DELETE', `/v1/config/${path}`);
+
+  beforeEach(async () => {
+    solo = new ConfigSolo();
+    server = await serveConfig(solo);
+    client = new Client(`http://127.0.0.1:${server.port}`, MANAGEMENT_SECRET);
+  });
+  afterEach(() => server.close(0));
+
+  describe('refusals', () => {
+    const refused: [string, string, unknown, number, string][] = [
+      ['PUT', '/v1/config', [], 400, "'' expected a map, got 'slice'"],
+      [
+        'PUT',
+        '/v1/config',
+        { Kind: 'service-default', Name: 'a' },
+        400,
+        'Did you mean "service-defaults"?',
+      ],
+      ['PUT', '/v1/config?cas=x', defaults('a'), 400, 'parsing "x": invalid syntax'],
+      ['PUT', '/v1/config?cas=18446744073709551616', defaults('a'), 400, 'value out of range'],
+      ['GET', '/v1/config/nothing', undefined, 400, 'invalid config entry kind: nothing'],
+      ['GET', '/v1/config/nothing/x', undefined, 400, 'invalid config entry kind: nothing'],
+      ['DELETE', '/v1/config/nothing/x', undefined, 400, 'invalid config entry kind: nothing'],
+      ['DELETE', '/v1/config/mesh', undefined, 404, 'Must provide both a kind and name to delete'],
+      ['DELETE', '/v1/config/proxy-defaults/x', undefined, 400, 'only "global" is supported'],
+      ['GET', '/v1/config/mesh?ns=*', undefined, 400, 'namespace'],
+      ['GET', '/v1/config/mesh/x', undefined, 404, 'Config entry not found for "mesh" / "x"'],
+      ['GET', '/v1/config/mesh/', undefined, 404, 'Config entry not found for "mesh" / ""'],
+      [
+        'GET',
+        '/v1/config/service-defaults?filter=Nme==x',
+        undefined,
+        400,
+        'Selector "Nme" is not valid',
+      ],
+    ];
+    for (const [method, path, body, status, phrase] of refused) {
+      it(`${method} ${path} ${body === undefined ? '' : JSON.stringify(body)}: ${status}`, async () => {
+        const reply = await client.call(method, path, body);
+        expect(reply.status).to.equal(status);
+        expect(reply.text).to.contain(phrase);
+      });
+    }
+
+    it('come with a pointer for clients that ask for JSON', async () => {
+      const reply = await client.call(
+        ...(['PUT', '/v1/config', { ...defaults('a'), Protocl: 'x' }, MANAGEMENT_SECRET] as const),
+        { accept: 'application/json' },
+      );
+      expect(JSON.parse(reply.text)).to.include({
+        status: 400,
+        code: 'invalid',
+        pointer: '/Protocl',
+        hint: 'did you mean "Protocol"?',
+      });
+    });
+  });
+
+  describe('get', () => {
+    it('answers the bytes that were stored', async () => {
+      await put(defaults('web'));
+      const { text } = await get('service-defaults/web');
+      expect(text).to.equal(
+        `{"Kind":"service-defaults","Name":"web","Protocol":"http","TransparentProxy":{},"MeshGateway":{},"Expose":{},"CreateIndex":${solo.machine.appliedIndex()},"ModifyIndex":${solo.machine.appliedIndex()},"Namespace":"default"}`,
+      );
+    });
+
+    it('takes everything after the kind for the name', async () => {
+      await put(defaults('a/b c"\\'));
+      const found = await get('service-defaults/a/b%20c%22%5C');
+      expect(found.json).to.include({ Name: 'a/b c"\\' });
+      expect((await get('service-defaults/a%2Fb%20c%22%5C')).text).to.equal(found.text);
+    });
+
+    it('answers the index of the entry, not of its neighbours', async () => {
+      await put(defaults('web'));
+      const before = (await get('service-defaults/web')).index;
+      await put(defaults('api'));
+      expect((await get('service-defaults/web')).index).to.equal(before);
+    });
+
+    it('answers an index to wait on for what is not there', async () => {
+      expect((await get('service-defaults/web')).index).to.equal(1);
+      await put(defaults('web'));
+      await remove('service-defaults/web');
+      expect((await get('service-defaults/web')).index).to.equal(solo.machine.appliedIndex());
+    });
+
+    it('waits for its entry alone', async () => {
+      await put(defaults('web'));
+      const { index } = await get('service-defaults/web');
+      const held = get(`service-defaults/web?index=${index}&wait=1m`);
+      let answered = false;
+      void held.then(() => {
+        answered = true;
+      });
+      await put(defaults('web'));
+      await put(defaults('api'));
+      await get('service-defaults/api');
+      expect(answered, 'an equal write and another entry wake nobody').to.equal(false);
+      await remove('service-defaults/web');
+      const { status, index: after } = await held;
+      expect(status).to.equal(404);
+      expect(after).to.be.greaterThan(index);
+    });
+
+    it('waits for an entry that is not there yet', async () => {
+      const { index } = await get('service-defaults/web');
+      const held = get(`service-defaults/web?index=${index}&wait=1m`);
+      await put(defaults('api'));
+      await put(defaults('web'));
+      expect((await held).json).to.include({ Name: 'web' });
+    });
+  });
+
+  describe('list', () => {
+    it('is ordered by lower-cased name, and all kinds by kind before', async () => {
+      for (const name of ['b', 'A', 'C']) await put(defaults(name));
+      await put({ Kind: 'mesh' });
+      expect(names((await get('service-defaults')).json)).to.deep.equal(['A', 'b', 'C']);
+      expect(names((await get('')).json)).to.deep.equal(['mesh', 'A', 'b', 'C']);
+      expect((await get('http-route')).text).to.equal('[]');
+    });
+
+    it('is never older than the last write, nor shows more than a caller may see', async () => {
+      const secret = await client.token('service "b" { policy = "read" }');
+      for (const name of ['a', 'b']) await put(defaults(name));
+      const wide = async () => names((await get('service-defaults')).json);
+      const narrow = async () => names((await get('service-defaults', secret)).json);
+      // the list is kept from here on, for those who may read all of it
+      expect([await wide(), await narrow()]).to.deep.equal([['a', 'b'], ['b']]);
+      expect([await wide(), await narrow()]).to.deep.equal([['a', 'b'], ['b']]);
+      await put(defaults('c'));
+      expect([await wide(), await narrow()]).to.deep.equal([['a', 'b', 'c'], ['b']]);
+      await remove('service-defaults/a');
+      expect([await wide(), await narrow()]).to.deep.equal([['b', 'c'], ['b']]);
+      expect((await get('service-defaults', secret)).filtered).to.equal('true');
+      expect((await get('service-defaults')).filtered).to.equal(null);
+    });
+
+    it('answers its own index, and waits for its kind alone', async () => {
+      await put(defaults('web'));
+      const { index } = await get('service-defaults');
+      await put({ Kind: 'mesh' });
+      expect((await get('service-defaults')).index).to.equal(index);
+      const held = get(`service-defaults?index=${index}&wait=1m`);
+      await put({ Kind: 'mesh', ValidateClusters: true });
+      await remove('service-defaults/web');
+      const { json, index: after } = await held;
+      expect(json).to.deep.equal([]);
+      expect(after).to.be.greaterThan(index);
+    });
+
+    it('of thousands comes whole, in order', async () => {
+      const at = '2026-01-01T00:00:00.000Z';
+      for (let i = 0; i < 2_500; i += 1) {
+        const entry = JSON.stringify({ ...defaults(`s${i}`), Meta: { a: '<&>'.repeat(250) } });
+        const head = { kind: 'service-defaults', name: `s${i}`, ns: 'default', datacenter: 'dc1' };
+        solo.must({ type: 'config.set', v: 1, ...head, entry, cas: null, at } as never);
+      }
+      const { json, text } = await get('service-defaults');
+      expect(names(json)).to.deep.equal(Array.from({ length: 2_500 }, (_, i) => `s${i}`).sort());
+      expect(text).not.to.contain('<');
+      expect(json[7].Meta.a).to.equal('<&>'.repeat(250));
+    });
+
+    const filters: [string, string, string[]][] = [
+      ['service-defaults', 'Protocol == http', ['a']],
+      ['service-defaults', 'Meta.team == red or Name == b', ['a', 'b']],
+      ['service-resolver', 'ConnectTimeout == "5s"', ['r']],
+      ['service-resolver', 'Subsets is empty', []],
+      ['service-resolver', 'Redirect.Service == x', []],
+      ['service-intentions', 'Sources.Precedence == 9', ['a']],
+      ['mesh', 'TLS.Incoming.TLSMinVersion == TLSv1_2', ['mesh']],
+      ['', 'Kind == mesh or Name == a', ['mesh', 'a', 'a']],
+    ];
+    for (const [kind, filter, wanted] of filters) {
+      it(`filters ${kind || 'all kinds'} by ${filter}`, async () => {
+        await put({ ...defaults('a'), Meta: { team: 'red' } });
+        await put(defaults('b', 'tcp'));
+        await put({
+          ...{ Kind: 'service-resolver', Name: 'r', ConnectTimeout: '5s' },
+          Subsets: { v1: {} },
+        });
+        await put({
+          ...{ Kind: 'service-intentions', Name: 'a' },
+          Sources: [{ Name: 'x', Action: 'allow' }],
+        });
+        await put({ Kind: 'mesh', TLS: { Incoming: { TLSMinVersion: 'TLSv1_2' } } });
+        const { json, text } = await get(`${kind}?filter=${encodeURIComponent(filter)}`);
+        expect(names(json ?? []), text).to.deep.equal(wanted);
+      });
+    }
+  });
+
+  describe('namespaces', () => {
+    beforeEach(() => client.must('PUT', '/v1/namespace', { Name: 'team' }));
+
+    it('are chosen by the parameter, then the header, then the token', async () => {
+      await put(defaults('web'));
+      await put(defaults('web', 'tcp'), '?ns=team');
+      const header = { 'x-service-namespace': 'team' };
+      const protocolOf = async (path: string, headers = {}) =>
+        (await get(path, undefined, headers)).json.Protocol;
+      expect(await protocolOf('service-defaults/web')).to.equal('http');
+      expect(await protocolOf('service-defaults/web?ns=team')).to.equal('tcp');
+      expect(await protocolOf('service-defaults/web', header)).to.equal('tcp');
+      expect(await protocolOf('service-defaults/web?ns=default', header)).to.equal('http');
+      expect((await get('service-defaults?ns=team')).json[0]).to.include({ Namespace: 'team' });
+    });
+
+    it('share the entries that exist once', async () => {
+      expect((await put({ Kind: 'mesh' }, '?ns=team')).json).to.equal(true);
+      expect((await get('mesh/mesh')).json).to.include({ Namespace: 'default' });
+      expect((await get('mesh/mesh?ns=team')).json).to.include({ Namespace: 'default' });
+      expect(names((await get('mesh?ns=team')).json)).to.deep.equal(['mesh']);
+    });
+
+    it('must exist to be written to', async () => {
+      const { status, text } = await put(defaults('web'), '?ns=nowhere');
+      expect(status).to.equal(400);
+      expect(text).to.contain('"nowhere" does not exist');
+    });
+
+    it('are not written across by rights of another', async () => {
+      const secret = await client.token('service_prefix "" { policy = "write" }');
+      const reply = await client.call('PUT', '/v1/config?ns=team', defaults('web'), secret);
+      expect(reply.status).to.equal(403);
+    });
+  });
+
+  it('tells who still needs what cannot be deleted', async () => {
+    await put(defaults('web'));
+    await put({ Kind: 'service-router', Name: 'web' });
+    const { status, text } = await remove('service-defaults/web');
+    expect(status).to.equal(409);
+    expect(text).to.contain(
+      'cannot delete service-defaults "web", service-router "web" still needs it',
+    );
+  });
+});
