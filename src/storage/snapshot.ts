@@ -14,10 +14,12 @@ import { recordSum, Tally } from './directory.js';
 import { StorageError } from './errors.js';
 import { readSafe, writeSafe } from './record.js';
 import { nextTurn, RecordReader, takeRecords } from './record-stream.js';
-import type { DurableState, Installation } from './types.js';
+import type { DurableState, Installation, StateRecord } from './types.js';
 
 /** Read and encoded in one turn of the event loop: about two milliseconds. */
 const CHUNK_BYTES = 128 * 1024;
+/** The receiver writes so much in one synced batch. */
+const WRITE_BYTES = 2 ** 20;
 const HEAD = 5;
 const TALLY = 16;
 
@@ -79,13 +81,16 @@ export class SnapshotReceiver {
   private readonly installation: Installation;
   private readonly reader = new RecordReader();
   private readonly tally = new Tally();
+  /** Records that arrived and were not written yet. */
+  private records: StateRecord[] = [];
+  private recordBytes = 0;
 
   constructor(state: DurableState, id: string) {
     this.id = id;
     this.installation = state.install();
   }
 
-  /** Resolves when the chunk is on disk; for the last one, when the state is switched in. Rejects and gives up otherwise. */
+  /** Resolves when the chunk is taken; for the last one, when the state is switched in. Rejects and gives up otherwise. */
   async write(number: number, data: Uint8Array, last: boolean): Promise<void> {
     try {
       if (number !== this.next) {
@@ -100,7 +105,13 @@ export class SnapshotReceiver {
       }
       const records = this.reader.push(bytes.subarray(HEAD + (last ? TALLY : 0)));
       for (const [key, value] of records) this.tally.add(recordSum(key, value));
-      if (records.length > 0) await this.installation.add(records);
+      this.records.push(...records);
+      this.recordBytes += bytes.length;
+      if (last || this.recordBytes >= WRITE_BYTES) {
+        await this.installation.add(this.records);
+        this.records = [];
+        this.recordBytes = 0;
+      }
       this.next += 1;
       if (!last) return;
       this.reader.end();

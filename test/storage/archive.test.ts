@@ -1,0 +1,160 @@
+/** A state goes into an archive and comes back the same; anything else is refused. */
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { expect } from 'chai';
+import tar from 'tar-stream';
+import { ApiError } from '../../src/errors.js';
+import type { SnapshotMeta } from '../../src/raft/types.js';
+import type { View } from '../../src/state/types.js';
+import { readArchive, writeArchive } from '../../src/storage/archive.js';
+import { MemoryState } from '../../src/storage/memory-state.js';
+import type { StateRecord } from '../../src/storage/types.js';
+
+const contents = (view: View) => [...view.keys('')].map((key) => [key, view.get(key)]);
+const stateOf = (records: readonly StateRecord[]) => {
+  const state = new MemoryState();
+  state.commit(records);
+  return state;
+};
+const some: StateRecord[] = Array.from({ length: 100 }, (_, i) => [
+  `table\u0000${String(i).padStart(3, '0')}`,
+  JSON.stringify({ name: `ünïcode ${i}`, text: 'x'.repeat(i * 3) }),
+]);
+const failure = (promise: Promise<unknown>) =>
+  promise.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+
+describe('snapshot archive', () => {
+  const at: SnapshotMeta = {
+    index: 42,
+    term: 3,
+    configuration: {
+      members: [{ id: 'a', name: 'A', address: '127.0.0.1:8300', voter: true }],
+    },
+  };
+  const limits = { stateBytes: 10 ** 6 };
+  const archive = (records: readonly StateRecord[] = some) =>
+    buffer(writeArchive(stateOf(records).pin(), at, 1_700_000_000_000));
+  const read = async (bytes: Buffer, over = limits) => {
+    const records: StateRecord[] = [];
+    const pieces = Array.from({ length: Math.ceil(bytes.length / 1000) }, (_, i) =>
+      bytes.subarray(i * 1000, i * 1000 + 1000),
+    );
+    const result = await readArchive(Readable.from(pieces), over, async (list) => {
+      records.push(...list);
+    });
+    return { ...result, records };
+  };
+  const refused = async (bytes: Buffer, over = limits) => {
+    const error = await failure(read(bytes, over));
+    if (!(error instanceof ApiError)) throw error ?? new Error('was not refused');
+    return error.refusal;
+  };
+  const filesOf = async (bytes: Buffer) => {
+    const files = new Map<string, Buffer>();
+    const extract = tar.extract();
+    extract.end(gunzipSync(bytes));
+    for await (const entry of extract) files.set(entry.header.name, await buffer(entry));
+    return files;
+  };
+  const packed = async (files: Iterable<[string, Buffer]>) => {
+    const pack = tar.pack();
+    for (const [name, content] of files) pack.entry({ name }, content);
+    pack.finalize();
+    return gzipSync(await buffer(pack));
+  };
+  const sha = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
+
+  it('comes back whole: records, position, members', async () => {
+    const result = await read(await archive());
+    expect(result.records).eql(some);
+    expect(result.tally.count).equal(some.length);
+    expect(result.meta).include({ Version: 1, ID: '3-42-1700000000000', Index: 42, Term: 3 });
+    expect(result.meta.Configuration.Servers).eql([
+      { Suffrage: 0, ID: 'a', Address: '127.0.0.1:8300' },
+    ]);
+    const target = stateOf([['old', '1']]);
+    const installation = target.install();
+    await installation.add(result.records);
+    await installation.finish(result.tally);
+    expect(contents(target)).eql(some);
+    expect((await read(await archive([]))).records).eql([]);
+  });
+
+  it('is a gzip of a tar whose SHA256SUMS tools can check', async () => {
+    const files = await filesOf(await archive());
+    expect([...files.keys()]).eql(['meta.json', 'state.bin', 'SHA256SUMS']);
+    expect(files.get('SHA256SUMS')!.toString()).equal(
+      `${sha(files.get('meta.json')!)}  meta.json\n${sha(files.get('state.bin')!)}  state.bin\n`,
+    );
+    expect(JSON.parse(files.get('meta.json')!.toString()).Size).equal(
+      files.get('state.bin')!.length,
+    );
+  });
+
+  it('refuses garbage and nothing as not decompressible', async () => {
+    for (const bytes of [Buffer.from('not a snapshot'), Buffer.alloc(0), Buffer.alloc(3000)]) {
+      const refusal = await refused(bytes);
+      expect(refusal.code).equal('invalid');
+      expect(refusal.message).match(/^failed to decompress snapshot: /);
+    }
+  });
+
+  it('refuses an archive that is cut off anywhere as not readable', async () => {
+    const whole = await archive();
+    for (const length of [30, 200, whole.length >> 1, whole.length - 9, whole.length - 1]) {
+      const refusal = await refused(whole.subarray(0, length));
+      expect(refusal.code).equal('invalid');
+      expect(refusal.message).match(/^failed to (read snapshot file|decompress snapshot): /);
+    }
+  });
+
+  it('refuses a changed byte in any file of it', async () => {
+    const files = await filesOf(await archive(some.slice(0, 4)));
+    for (const [name, content] of files) {
+      for (let position = 0; position < content.length; position += 7) {
+        const changed = Buffer.from(content);
+        changed[position]! ^= 0x04;
+        const bytes = await packed([...files].map(([n, c]) => [n, n === name ? changed : c]));
+        expect((await refused(bytes)).message).match(/^failed to read snapshot file: /);
+      }
+    }
+  });
+
+  it('refuses missing, repeated and unexpected files, and the state of another server', async () => {
+    const files = [...(await filesOf(await archive()))];
+    const foreign = Buffer.from('\x82state of something else entirely');
+    const metaBytes = files[0]![1];
+    const cases: [string, Buffer][][] = [
+      files.slice(0, 2),
+      files.slice(1),
+      [...files, files[0]!],
+      [...files, ['../../etc/passwd', Buffer.from('x')]],
+      [
+        files[0]!,
+        ['state.bin', foreign],
+        ['SHA256SUMS', Buffer.from(`${sha(metaBytes)}  meta.json\n${sha(foreign)}  state.bin\n`)],
+      ],
+    ];
+    for (const one of cases) {
+      expect((await refused(await packed(one))).message).match(/^failed to read snapshot file: /);
+    }
+  });
+
+  it('stops at the limit when a small archive unfolds to much', async () => {
+    const bomb = await archive([['a', 'x'.repeat(5_000_000)]]);
+    expect(bomb.length).lessThan(50_000);
+    expect((await refused(bomb)).code).equal('too_large');
+    const meta = (await filesOf(await archive())).get('meta.json')!;
+    const long = Buffer.concat([
+      meta.subarray(0, -1),
+      Buffer.alloc(2_000_000, ' '),
+      Buffer.from('}'),
+    ]);
+    expect((await refused(await packed([['meta.json', long]]))).message).include('too long');
+  });
+});

@@ -1,0 +1,74 @@
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { StorageError } from '../../src/storage/errors.js';
+import { claimFolder, readSealed, writeSealed } from '../../src/storage/folder.js';
+import { Folders, failure } from './helpers.js';
+
+describe('data folder', () => {
+  let base: string;
+  let dir: string;
+  beforeEach(async () => {
+    base = await mkdtemp(join(tmpdir(), 'folder-'));
+    dir = join(base, 'data');
+  });
+  afterEach(() => rm(base, { recursive: true }));
+  const expectRefusal = async (promise: Promise<unknown>, code: string, words: string) => {
+    const error = await failure(promise);
+    expect(error).instanceOf(StorageError).property('code').equal(code);
+    expect(error).property('message').include(words);
+  };
+
+  it('is made for its owner alone, and closed again if it was opened to others', async () => {
+    await claimFolder(dir, 'node.json');
+    expect((await stat(dir)).mode & 0o777).equal(0o700);
+    await rm(dir, { recursive: true });
+    await mkdir(dir, { mode: 0o755 });
+    await claimFolder(dir, 'node.json');
+    expect((await stat(dir)).mode & 0o777).equal(0o700);
+  });
+
+  it('is refused when it holds other files but none of ours, and is left as it was', async () => {
+    await mkdir(dir, { mode: 0o755 });
+    await writeFile(join(dir, 'photo.jpg'), 'x');
+    await expectRefusal(claimFolder(dir, 'node.json'), 'foreign', 'photo.jpg');
+    expect(await readdir(dir)).eql(['photo.jpg']);
+    expect((await stat(dir)).mode & 0o777).equal(0o755);
+    await writeFile(join(dir, 'node.json'), '{}');
+    await claimFolder(dir, 'node.json');
+  });
+
+  it('may hold what a crash in the middle of making it left', async () => {
+    await mkdir(join(dir, 'lost+found'), { recursive: true });
+    await writeFile(join(dir, 'node.json.new'), '{');
+    await claimFolder(dir, 'node.json');
+  });
+
+  it('keeps small files whole, and finds them changed', async () => {
+    await claimFolder(dir, 'node.json');
+    const path = join(dir, 'node.json');
+    expect(await readSealed(path)).equal(undefined);
+    await writeSealed(path, { v: 1, id: 'a' });
+    await writeSealed(path, { v: 1, id: 'b', seen: { c: 'ü' } });
+    expect(await readSealed(path)).eql({ v: 1, id: 'b', seen: { c: 'ü' } });
+    expect((await stat(path)).mode & 0o777).equal(0o600);
+    const text = await readFile(path, 'utf8');
+    for (const changed of [text.replace('"b"', '"d"'), text.slice(0, 20), '', 'null', '{}']) {
+      await writeFile(path, changed);
+      await expectRefusal(readSealed(path), 'damaged', 'node.json');
+    }
+  });
+
+  it('has databases that one opener at a time can use', async () => {
+    const folders = new Folders();
+    const path = await folders.make();
+    const log = await folders.log(join(path, 'log'));
+    await folders.state(join(path, 'state'));
+    await expectRefusal(folders.log(join(path, 'log')), 'locked', 'in use by another process');
+    await expectRefusal(folders.state(join(path, 'state')), 'locked', 'in use by another process');
+    await log.close();
+    await folders.log(join(path, 'log'));
+    await folders.clean();
+  });
+});
