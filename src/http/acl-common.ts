@@ -1,8 +1,10 @@
 /** What the routes of ACL objects share. */
 import { reject } from '../errors.js';
 import type { BootstrapReset } from '../service/bootstrap.js';
+import { isShort, type ListPlan, listChunks, listItems, listPieces } from '../service/lists.js';
 import type { LoginParts } from '../service/login.js';
 import type { Write } from '../service/reading.js';
+import type { ReadUseCase, Service } from '../service/types.js';
 import type { ApiRequest } from './types.js';
 
 /** What the routes of ACL objects work on. */
@@ -25,3 +27,35 @@ export const writeOf = (request: ApiRequest, bodyNamespace?: string): Write => (
   ns: request.namespace(bodyNamespace),
   timeoutMs: request.timeoutMs,
 });
+
+/**
+ * Reads a list and answers it: a long one in pieces, over a view that is frozen after the read. That may be newer than
+ * the index that is told, never older, so who waits on the index misses nothing.
+ */
+export async function answerList(
+  service: Service,
+  request: ApiRequest,
+  useCase: ReadUseCase<ListPlan>,
+): Promise<void> {
+  const { value: plan, ...outcome } = await service.read(
+    request.caller,
+    request.readOptions(),
+    useCase,
+  );
+  if (isShort(plan)) {
+    request.answerList({ ...outcome, value: listItems(service.view, plan) });
+    return;
+  }
+  const pinned = service.pin();
+  try {
+    if (!request.flag('pretty')) {
+      await request.answerStream(listPieces(pinned, plan), { outcome });
+      return;
+    }
+    const value: string[] = [];
+    for await (const items of listChunks(pinned, plan)) value.push(...items);
+    request.answerList({ ...outcome, value });
+  } finally {
+    pinned.close();
+  }
+}

@@ -16,7 +16,7 @@ import {
 import { decodeBody } from '../service/decode.js';
 import { filterOf } from '../service/filters.js';
 import { LOGIN_FIELDS, login, logout } from '../service/login.js';
-import { type AclParts, mustHave, writeOf } from './acl-common.js';
+import { type AclParts, answerList, mustHave, writeOf } from './acl-common.js';
 import type { ApiRequest, Route } from './types.js';
 
 const METHOD_FAILURE = 'AuthMethod decoding failed';
@@ -35,7 +35,7 @@ export function methodRoutes({ service, methodTypes }: AclParts): readonly Route
       path: '/v1/acl/auth-methods',
       GET: async (request) => {
         const useCase = listMethods(request.namespaceOrAll(), filterOf(request.query('filter')));
-        request.answerList(await service.read(request.caller, request.readOptions(), useCase));
+        await answerList(service, request, useCase);
       },
     },
     {
@@ -70,7 +70,7 @@ export function ruleRoutes({ service, methodTypes }: AclParts): readonly Route[]
           authmethod: request.query('authmethod'),
           filter: filterOf(request.query('filter')),
         });
-        request.answerList(await service.read(request.caller, request.readOptions(), useCase));
+        await answerList(service, request, useCase);
       },
     },
     {

@@ -9,7 +9,7 @@ import {
   readPolicyByName,
   writePolicy,
 } from '../service/policies.js';
-import { type AclParts, mustHave, writeOf } from './acl-common.js';
+import { type AclParts, answerList, mustHave, writeOf } from './acl-common.js';
 import type { ApiRequest, Route } from './types.js';
 
 const FAILURE = 'Policy decoding failed';
@@ -27,7 +27,7 @@ export function policyRoutes({ service }: AclParts): readonly Route[] {
       path: '/v1/acl/policies',
       GET: async (request) => {
         const useCase = listPolicies(request.namespaceOrAll(), filterOf(request.query('filter')));
-        request.answerList(await service.read(request.caller, request.readOptions(), useCase));
+        await answerList(service, request, useCase);
       },
     },
     {

@@ -9,7 +9,7 @@ import {
   readRoleByName,
   writeRole,
 } from '../service/roles.js';
-import { type AclParts, mustHave, writeOf } from './acl-common.js';
+import { type AclParts, answerList, mustHave, writeOf } from './acl-common.js';
 import type { ApiRequest, Route } from './types.js';
 
 const FAILURE = 'Role decoding failed';
@@ -30,7 +30,7 @@ export function roleRoutes({ service }: AclParts): readonly Route[] {
           policy: request.query('policy'),
           filter: filterOf(request.query('filter')),
         });
-        request.answerList(await service.read(request.caller, request.readOptions(), useCase));
+        await answerList(service, request, useCase);
       },
     },
     {

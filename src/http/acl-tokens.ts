@@ -3,14 +3,7 @@ import { BOOTSTRAP_FIELDS, bootstrap } from '../service/bootstrap.js';
 import { decodeBody } from '../service/decode.js';
 import { readTokenExpanded } from '../service/expanded.js';
 import { filterOf } from '../service/filters.js';
-import {
-  listTokens,
-  readOwnToken,
-  readToken,
-  type TokenList,
-  tokenItems,
-  tokenPieces,
-} from '../service/token-reads.js';
+import { listTokens, readOwnToken, readToken } from '../service/token-reads.js';
 import {
   cloneToken,
   createToken,
@@ -18,14 +11,11 @@ import {
   TOKEN_FIELDS,
   updateToken,
 } from '../service/tokens.js';
-import type { ReadOutcome } from '../service/types.js';
-import { type AclParts, mustHave, writeOf } from './acl-common.js';
+import { type AclParts, answerList, mustHave, writeOf } from './acl-common.js';
 import type { ApiRequest, Route } from './types.js';
 
 const FAILURE = 'Token decoding failed';
 const BOOTSTRAP_FAILURE = 'Request decoding failed';
-/** Longer lists are answered in pieces. */
-const LIST_AT_ONCE = 256;
 
 export function tokenRoutes(parts: AclParts): readonly Route[] {
   const { service, nowMs } = parts;
@@ -62,8 +52,7 @@ export function tokenRoutes(parts: AclParts): readonly Route[] {
       filter: filterOf(request.query('filter')),
     };
     const useCase = listTokens(request.namespaceOrAll(), selection, nowMs);
-    const outcome = await service.read(request.caller, request.readOptions(), useCase);
-    return answerTokens(parts, request, outcome);
+    return answerList(service, request, useCase);
   };
 
   return [
@@ -103,23 +92,4 @@ async function putBootstrap(parts: AclParts, request: ApiRequest): Promise<void>
   const body = decodeBody(BOOTSTRAP_FAILURE, sent, BOOTSTRAP_FIELDS);
   const { service, nowMs, bootstrapReset: reset } = parts;
   request.answerJson(await bootstrap(service, request, body, { nowMs: nowMs(), reset }));
-}
-
-/** The view is frozen after the read: it may be newer than the index, never older. */
-async function answerTokens(
-  { service }: AclParts,
-  request: ApiRequest,
-  outcome: ReadOutcome<TokenList>,
-): Promise<void> {
-  const { value: list, ...rest } = outcome;
-  if (list.candidates.length <= LIST_AT_ONCE) {
-    request.answerList({ ...rest, value: tokenItems(service.view, list) });
-    return;
-  }
-  const pinned = service.pin();
-  try {
-    await request.answerStream(tokenPieces(pinned, list), { outcome: rest });
-  } finally {
-    pinned.close();
-  }
 }

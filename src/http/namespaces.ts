@@ -8,7 +8,7 @@ import {
   readNamespace,
   writeNamespace,
 } from '../service/namespaces.js';
-import { type AclParts, mustHave } from './acl-common.js';
+import { type AclParts, answerList, mustHave } from './acl-common.js';
 import type { ApiRequest, Route } from './types.js';
 
 const FAILURE = 'Namespace decoding failed';
@@ -25,7 +25,7 @@ export function namespaceRoutes({ service, nowMs }: AclParts): readonly Route[] 
       path: '/v1/namespaces',
       GET: async (request) => {
         const useCase = listNamespaces(filterOf(request.query('filter')));
-        request.answerList(await service.read(request.caller, request.readOptions(), useCase));
+        await answerList(service, request, useCase);
       },
     },
     {

@@ -12,6 +12,7 @@ import { DEFAULT_NAMESPACE } from '../state/namespaces.js';
 import type { View } from '../state/types.js';
 import { anyObject, type Decoded, duration, index, list, object, text } from './decode.js';
 import type { FilterOf } from './filters.js';
+import type { ListPlan } from './lists.js';
 import type { AuthMethodTypes } from './login/index.js';
 import type { AuthMethodType } from './login/types.js';
 import {
@@ -172,16 +173,16 @@ export const readMethod =
 
 /** The auth methods of a namespace (`*`: of all), by name, without their Config: it may hold keys of others. */
 export const listMethods =
-  (ns: string, filter: FilterOf): ReadUseCase<readonly string[]> =>
+  (ns: string, filter: FilterOf): ReadUseCase<ListPlan> =>
   ({ view, authorizer }) => {
     const { shown, filtered } = listedNamespaces(view, authorizer, ns);
     const matches = filter('method');
-    const value: string[] = [];
-    for (const each of shown) {
-      for (const key of keysBelow(view, 'method', each)) {
-        const { Config: _config, NamespaceRules: _rules, ...item } = stored<AuthMethod>(view, key)!;
-        if (matches(item)) value.push(JSON.stringify(item));
-      }
-    }
-    return { value, filtered, ...listPosition(view, 'method', ns, shown) };
+    const candidates = shown.flatMap((each) => [...keysBelow(view, 'method', each)]);
+    const render: ListPlan['render'] = (of, key) => {
+      const method = stored<AuthMethod>(of, key);
+      if (method === undefined) return undefined;
+      const { Config: _config, NamespaceRules: _rules, ...item } = method;
+      return matches(item) ? JSON.stringify(item) : undefined;
+    };
+    return { value: { candidates, render }, filtered, ...listPosition(view, 'method', ns, shown) };
   };

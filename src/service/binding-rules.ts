@@ -10,6 +10,7 @@ import { keyOf } from '../state/types.js';
 import { type Decoded, index, text } from './decode.js';
 import type { FilterOf } from './filters.js';
 import { templateVariables } from './grants.js';
+import type { ListPlan } from './lists.js';
 import type { AuthMethodTypes } from './login/index.js';
 import {
   listedNamespaces,
@@ -126,21 +127,19 @@ export const listRules =
   (
     ns: string,
     options: { authmethod?: string | undefined; filter: FilterOf },
-  ): ReadUseCase<readonly string[]> =>
+  ): ReadUseCase<ListPlan> =>
   ({ view, authorizer }) => {
     const { shown, filtered } = listedNamespaces(view, authorizer, ns);
     const matches = options.filter('rule');
     const method = options.authmethod?.toLowerCase();
-    const value: string[] = [];
-    for (const each of shown) {
-      const found =
-        method === undefined
-          ? keysBelow(view, 'rule', each)
-          : view.keys(keyOf('rule-by-method', each, method, ''));
-      for (const key of found) {
-        const text = view.get(keys.rule(each, lastPart(key)))!;
-        if (matches(JSON.parse(text) as object)) value.push(text);
-      }
-    }
-    return { value, filtered, ...listPosition(view, 'rule', ns, shown) };
+    const candidates = shown.flatMap((each) => {
+      if (method === undefined) return [...keysBelow(view, 'rule', each)];
+      const ids = [...view.keys(keyOf('rule-by-method', each, method, ''))].map(lastPart);
+      return ids.map((id) => keys.rule(each, id));
+    });
+    const render: ListPlan['render'] = (of, key) => {
+      const text = of.get(key);
+      return text !== undefined && matches(JSON.parse(text) as object) ? text : undefined;
+    };
+    return { value: { candidates, render }, filtered, ...listPosition(view, 'rule', ns, shown) };
   };

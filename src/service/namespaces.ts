@@ -13,6 +13,7 @@ import {
 import { type Decoded, index, list, object, text, textMap } from './decode.js';
 import type { FilterOf } from './filters.js';
 import { LINK_FIELDS } from './grants.js';
+import type { ListPlan } from './lists.js';
 import { Links, type Write } from './reading.js';
 import { timeOf } from './times.js';
 import type { ReadUseCase, Service } from './types.js';
@@ -126,23 +127,23 @@ export const readNamespace =
 
 /** The namespaces in which the caller has any right, by name. */
 export const listNamespaces =
-  (filter: FilterOf): ReadUseCase<readonly string[]> =>
+  (filter: FilterOf): ReadUseCase<ListPlan> =>
   ({ view, authorizer }) => {
-    const names = new Links(view);
     const matches = filter('namespace');
-    const value: string[] = [];
-    let filtered = false;
-    for (const key of keysBelow(view, 'namespace')) {
-      if (!authorizer.allowed('namespace', 'read', lastPart(key))) {
-        filtered = true;
-        continue;
-      }
-      const item = shown(stored<Namespace>(view, key)!, names);
-      if (matches(item)) value.push(JSON.stringify(item));
-    }
+    const all = [...keysBelow(view, 'namespace')];
+    const candidates = all.filter((key) => authorizer.allowed('namespace', 'read', lastPart(key)));
+    const render: ListPlan['render'] = (of, key, names) => {
+      const namespace = stored<Namespace>(of, key);
+      if (namespace === undefined) return undefined;
+      const item = shown(namespace, names);
+      return matches(item) ? JSON.stringify(item) : undefined;
+    };
+    // the links of namespaces are few: reading them all tells what to wait on
+    const names = new Links(view);
+    for (const key of candidates) render(view, key, names);
     return {
-      value,
-      filtered,
+      value: { candidates, render },
+      filtered: candidates.length < all.length,
       index: Math.max(listIndex(view, 'namespace', DEFAULT_NAMESPACE), names.index),
       keys: [keys.index('namespace', DEFAULT_NAMESPACE), ...names.keys],
     };

@@ -5,10 +5,11 @@ import { policyNameProblem } from '../acl/names.js';
 import { parseRules } from '../acl/rules.js';
 import { ApiError, reject } from '../errors.js';
 import { keys } from '../state/keys.js';
-import { deletedIndex, keysBelow } from '../state/lists.js';
+import { deletedIndex, keysBelow, stored } from '../state/lists.js';
 import type { Policy, PolicyDelete, PolicySet } from '../state/policies.js';
 import { type Decoded, ignored, index, list, text } from './decode.js';
 import type { FilterOf } from './filters.js';
+import type { ListPlan } from './lists.js';
 import {
   listedNamespaces,
   listPosition,
@@ -105,19 +106,23 @@ export const readPolicyByName =
 
 /** The policies of a namespace (`*`: of all), by name, without their rules. */
 export const listPolicies =
-  (ns: string, filter: FilterOf): ReadUseCase<readonly string[]> =>
+  (ns: string, filter: FilterOf): ReadUseCase<ListPlan> =>
   ({ view, authorizer }) => {
     const { shown, filtered } = listedNamespaces(view, authorizer, ns);
     const matches = filter('policy');
-    const value: string[] = [];
-    for (const each of shown) {
-      for (const nameKey of keysBelow(view, 'policy-name', each)) {
-        const policy = JSON.parse(view.get(keys.policy(each, view.get(nameKey)!))!) as Policy;
-        const item = listItem(policy);
-        if (matches(item)) value.push(JSON.stringify(item));
-      }
-    }
-    return { value, filtered, ...listPosition(view, 'policy', ns, shown) };
+    const candidates = shown.flatMap((each) => [...keysBelow(view, 'policy-name', each)]);
+    const render: ListPlan['render'] = (of, nameKey) => {
+      const id = of.get(nameKey);
+      if (id === undefined) return undefined;
+      const [, each] = nameKey.split('\u0000') as [string, string];
+      const item = listItem(stored<Policy>(of, keys.policy(each, id))!);
+      return matches(item) ? JSON.stringify(item) : undefined;
+    };
+    return {
+      value: { candidates, render },
+      filtered,
+      ...listPosition(view, 'policy', ns, shown),
+    };
   };
 
 const listItem = ({ Rules: _rules, Datacenters, ...rest }: Policy) => {

@@ -9,6 +9,7 @@ import { type Answer, keyOf, type View } from '../state/types.js';
 import { type Decoded, ignored, index, list, object, text } from './decode.js';
 import type { FilterOf } from './filters.js';
 import { GRANT_FIELDS, LINK_FIELDS, normaliseGrants } from './grants.js';
+import { type ListPlan, shownLinks } from './lists.js';
 import {
   Links,
   listedNamespaces,
@@ -123,39 +124,32 @@ function roleAnswer(view: View, ns: string, id: string): Answer<string | undefin
 
 /** The roles of a namespace (`*`: of all), by name; with `policy` only those linked to that policy. */
 export const listRoles =
-  (
-    ns: string,
-    options: { policy?: string | undefined; filter: FilterOf },
-  ): ReadUseCase<readonly string[]> =>
+  (ns: string, options: { policy?: string | undefined; filter: FilterOf }): ReadUseCase<ListPlan> =>
   ({ view, authorizer }) => {
     const { shown, filtered } = listedNamespaces(view, authorizer, ns);
     const policy = options.policy === undefined ? undefined : mustBeUuid(options.policy, 'policy');
     const matches = options.filter('role');
-    const links = new Links(view);
-    const value: string[] = [];
-    for (const each of shown) {
-      for (const id of roleIds(view, each, policy)) {
-        const item = roleShown(stored<Role>(view, keys.role(each, id))!, links);
-        if (matches(item)) value.push(JSON.stringify(item));
-      }
-    }
+    const candidates = shown.flatMap((each) => nameKeys(view, each, policy));
+    const render: ListPlan['render'] = (of, nameKey, links) => {
+      const id = of.get(nameKey);
+      if (id === undefined) return undefined;
+      const [, each] = nameKey.split('\u0000') as [string, string];
+      const item = roleShown(stored<Role>(of, keys.role(each, id))!, links);
+      return matches(item) ? JSON.stringify(item) : undefined;
+    };
     const position = listPosition(view, 'role', ns, shown);
+    const links = shownLinks(view, 'role', shown);
     return {
-      value,
+      value: { candidates, render },
       filtered,
       index: Math.max(position.index, links.index),
       keys: [...position.keys, ...links.keys],
     };
   };
 
-/** Ids in the order of the names. */
-function roleIds(view: View, ns: string, policy: string | undefined): string[] {
-  if (policy === undefined) {
-    return [...keysBelow(view, 'role-name', ns)].map((key) => view.get(key)!);
-  }
-  const named = [...view.keys(keyOf('role-by-policy', policy, ns, ''))].map((key) => {
-    const id = lastPart(key);
-    return { id, name: stored<Role>(view, keys.role(ns, id))!.Name.toLowerCase() };
-  });
-  return named.sort((a, b) => (a.name < b.name ? -1 : 1)).map(({ id }) => id);
+/** The keys of the names, in their order. */
+function nameKeys(view: View, ns: string, policy: string | undefined): string[] {
+  if (policy === undefined) return [...keysBelow(view, 'role-name', ns)];
+  const linked = [...view.keys(keyOf('role-by-policy', policy, ns, ''))].map(lastPart);
+  return linked.map((id) => keys.roleName(ns, stored<Role>(view, keys.role(ns, id))!.Name)).sort();
 }

@@ -1,13 +1,12 @@
 /** Use cases that read tokens. Who may not write them does not see their secrets. */
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isUuid } from '../acl/names.js';
 import { reject } from '../errors.js';
 import { keys } from '../state/keys.js';
-import { type LinkTarget, linkFact, linkKey, take } from '../state/links.js';
 import { keysBelow, lastPart, stored } from '../state/lists.js';
 import { isAlive, type Token, tokenBySecret } from '../state/tokens.js';
 import { keyOf, type View } from '../state/types.js';
 import type { FilterOf, Matches } from './filters.js';
+import { type ListPlan, shownLinks } from './lists.js';
 import { Links, listedNamespaces, listPosition, mustBeUuid, mustRead } from './reading.js';
 import type { ReadUseCase } from './types.js';
 
@@ -76,21 +75,11 @@ export interface TokenSelection {
   readonly filter: FilterOf;
 }
 
-/** A list decided on but not yet read: tens of thousands of tokens are rendered a few at a time. */
-export interface TokenList {
-  /** State keys of the candidates, in the order of the answer. */
-  readonly candidates: readonly string[];
-  readonly matches: Matches;
-  /** Namespaces whose secrets the caller may see. */
-  readonly inClear: ReadonlySet<string>;
-  readonly nowMs: number;
-}
-
 export function listTokens(
   ns: string,
   selection: TokenSelection,
   now: () => number,
-): ReadUseCase<TokenList> {
+): ReadUseCase<ListPlan> {
   checkSelection(selection);
   return ({ view, authorizer }) => {
     const { shown, filtered } = listedNamespaces(view, authorizer, ns);
@@ -101,11 +90,20 @@ export function listTokens(
         ? chosen
         : (token) => isOfService(token as Token, service) && chosen(token);
     const candidates = shown.flatMap((each) => candidateKeys(view, each, selection));
-    const inClear = shown.filter((each) => authorizer.allowed('acl', 'write', undefined, each));
+    const inClear = new Set(
+      shown.filter((each) => authorizer.allowed('acl', 'write', undefined, each)),
+    );
+    const nowMs = now();
+    const render: ListPlan['render'] = (of, key, links) => {
+      const token = stored<Token>(of, key);
+      if (token === undefined || !isAlive(of, token, nowMs)) return undefined;
+      const item = tokenShown(token, links, inClear.has(token.Namespace));
+      return matches(item) ? JSON.stringify(item) : undefined;
+    };
     const position = listPosition(view, 'token', ns, shown);
-    const links = shownLinks(view, shown);
+    const links = shownLinks(view, 'token', shown);
     return {
-      value: { candidates, matches, inClear: new Set(inClear), nowMs: now() },
+      value: { candidates, render },
       filtered,
       index: Math.max(position.index, links.index),
       keys: [...position.keys, ...links.keys],
@@ -141,69 +139,4 @@ function isOfService({ ServiceIdentities, TemplatedPolicies }: Token, name: stri
         TemplateName === 'builtin/service' && TemplateVariables?.name === name,
     ) === true
   );
-}
-
-/**
- * What the links of all tokens of some namespaces show. Their ids are found by leaping from one to the next in the
- * secondary tables, so that this costs as much as there are policies and roles, not tokens.
- */
-function shownLinks(view: View, namespaces: readonly string[]): { index: number; keys: string[] } {
-  let index = 0;
-  const watched: string[] = [];
-  for (const target of ['policy', 'role'] as LinkTarget[]) {
-    for (const id of linkedIds(view, `token-by-${target}`, namespaces)) {
-      index = Math.max(index, linkFact(view, target, id)?.Index ?? 0);
-      watched.push(linkKey(target, id));
-    }
-  }
-  return { index, keys: watched };
-}
-
-function* linkedIds(view: View, table: string, namespaces: readonly string[]): Iterable<string> {
-  let [key] = take(keysBelow(view, table), 1);
-  while (key !== undefined) {
-    const id = key.split('\u0000')[1]!;
-    const isShown = namespaces.some((ns) => take(keysBelow(view, table, id, ns), 1).length > 0);
-    if (isShown) yield id;
-    [key] = take(view.keys(keyOf(table, ''), keyOf(table, id, '\uffff')), 1);
-  }
-}
-
-/** The items of a list that are shown, in one go. */
-export const tokenItems = (view: View, list: TokenList): string[] =>
-  renderItems(view, list, list.candidates, new Links(view));
-
-/** Tokens rendered in one turn of the loop. */
-const TOKENS_PER_TURN = 256;
-
-/** The JSON text of a list in pieces, with room for other work between them. */
-export async function* tokenPieces(view: View, list: TokenList): AsyncIterable<string> {
-  const links = new Links(view);
-  let separator = '[';
-  for (let at = 0; at < list.candidates.length; at += TOKENS_PER_TURN) {
-    const some = list.candidates.slice(at, at + TOKENS_PER_TURN);
-    const items = renderItems(view, list, some, links);
-    if (items.length > 0) {
-      yield separator + items.join(',');
-      separator = ',';
-    }
-    await nextTurn();
-  }
-  yield separator === '[' ? '[]' : ']';
-}
-
-function renderItems(
-  view: View,
-  { matches, inClear, nowMs }: TokenList,
-  candidates: readonly string[],
-  links: Links,
-): string[] {
-  const items: string[] = [];
-  for (const key of candidates) {
-    const token = stored<Token>(view, key);
-    if (token === undefined || !isAlive(view, token, nowMs)) continue;
-    const shown = tokenShown(token, links, inClear.has(token.Namespace));
-    if (matches(shown)) items.push(JSON.stringify(shown));
-  }
-  return items;
 }

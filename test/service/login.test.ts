@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { ApiError } from '../../src/errors.js';
 import { listMethods, writeMethod } from '../../src/service/auth-methods.js';
 import { writeRule } from '../../src/service/binding-rules.js';
+import { listItems } from '../../src/service/lists.js';
 import type { AuthMethodType } from '../../src/service/login/types.js';
 import { type LoginParts, login, logout } from '../../src/service/login.js';
 import type { Write } from '../../src/service/reading.js';
@@ -157,6 +158,8 @@ describe('login', () => {
       now,
       listMethods('default', () => () => true),
     );
-    expect(value.join()).to.include('"Name":"M"').and.not.include('secret');
+    expect(listItems(world.solo.store, value).join())
+      .to.include('"Name":"M"')
+      .and.not.include('secret');
   });
 });

@@ -1,0 +1,86 @@
+/**
+ * Lists of objects in two steps: what is in them is decided in one turn of the loop, and they are rendered some items at a
+ * time, because tens of thousands of them would hold up the heartbeats.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type LinkTarget, linkFact, linkKey, take } from '../state/links.js';
+import { keysBelow } from '../state/lists.js';
+import { keyOf, type View } from '../state/types.js';
+import { Links } from './reading.js';
+
+/** A list decided on but not rendered yet. */
+export interface ListPlan {
+  /** State keys, in the order of the answer, from which items are made. */
+  readonly candidates: readonly string[];
+  /** The JSON text of an item; undefined when it is not shown. */
+  readonly render: (view: View, candidate: string, links: Links) => string | undefined;
+}
+
+const ITEMS_PER_TURN = 256;
+
+/** Whether a list is short enough to be rendered in one turn. */
+export const isShort = ({ candidates }: ListPlan): boolean => candidates.length <= ITEMS_PER_TURN;
+
+/** All items in one turn: for short lists. */
+export const listItems = (view: View, plan: ListPlan): string[] =>
+  render(view, plan, plan.candidates, new Links(view));
+
+/** The items, some at a time, with room for other work between. */
+export async function* listChunks(view: View, plan: ListPlan): AsyncIterable<readonly string[]> {
+  const links = new Links(view);
+  for (let at = 0; at < plan.candidates.length; at += ITEMS_PER_TURN) {
+    const items = render(view, plan, plan.candidates.slice(at, at + ITEMS_PER_TURN), links);
+    if (items.length > 0) yield items;
+    await nextTurn();
+  }
+}
+
+/** The JSON text of the list in pieces. */
+export async function* listPieces(view: View, plan: ListPlan): AsyncIterable<string> {
+  let separator = '[';
+  for await (const items of listChunks(view, plan)) {
+    yield separator + items.join(',');
+    separator = ',';
+  }
+  yield separator === '[' ? '[]' : ']';
+}
+
+function render(view: View, plan: ListPlan, candidates: readonly string[], links: Links): string[] {
+  const items: string[] = [];
+  for (const candidate of candidates) {
+    const item = plan.render(view, candidate, links);
+    if (item !== undefined) items.push(item);
+  }
+  return items;
+}
+
+/**
+ * What the links of all roles or tokens of some namespaces show. Their ids are found by leaping from one to the next in
+ * the secondary tables, so that this costs as much as there are policies and roles, not tokens.
+ */
+export function shownLinks(
+  view: View,
+  holder: 'role' | 'token',
+  namespaces: readonly string[],
+): { readonly index: number; readonly keys: readonly string[] } {
+  const targets: LinkTarget[] = holder === 'role' ? ['policy'] : ['policy', 'role'];
+  const keys: string[] = [];
+  let index = 0;
+  for (const target of targets) {
+    for (const id of linkedIds(view, `${holder}-by-${target}`, namespaces)) {
+      index = Math.max(index, linkFact(view, target, id)?.Index ?? 0);
+      keys.push(linkKey(target, id));
+    }
+  }
+  return { index, keys };
+}
+
+function* linkedIds(view: View, table: string, namespaces: readonly string[]): Iterable<string> {
+  let [key] = take(keysBelow(view, table), 1);
+  while (key !== undefined) {
+    const id = key.split('\u0000')[1]!;
+    const isShown = namespaces.some((ns) => take(keysBelow(view, table, id, ns), 1).length > 0);
+    if (isShown) yield id;
+    [key] = take(view.keys(keyOf(table, ''), keyOf(table, id, '\uffff')), 1);
+  }
+}
