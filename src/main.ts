@@ -114,6 +114,47 @@ withSettings(
   console.log(JSON.stringify({ ...config, acl: { ...acl, ...hidden } }, null, 2));
 });
 
+/** What a command on a stopped node's folder found out, or one line why not. */
+async function offline(work: () => Promise<unknown>): Promise<void> {
+  try {
+    console.log(JSON.stringify(await work(), null, 2));
+  } catch (error) {
+    console.error(`conclave: ${explain(error)}`);
+    process.exit(EXIT.fault);
+  }
+}
+
+withSettings(
+  program.command('inspect').description('show what the data folder of a stopped node holds'),
+).action((_options, command: Command) =>
+  offline(async () => {
+    const { inspectFolder } = await import('./node/recover.js');
+    const { HANDLERS } = await import('./state/handlers.js');
+    return inspectFolder(configOf(command).dataDir, HANDLERS);
+  }),
+);
+withSettings(
+  program
+    .command('recover')
+    .description(
+      'make a new cluster of the data folder of a stopped node whose cluster has lost its majority for good; its members are cluster.initial, or this node alone',
+    )
+    .option('--accept-loss', 'go on although something in the folder is damaged'),
+).action((_options, command: Command) =>
+  offline(async () => {
+    const { recoverFolder } = await import('./node/recover.js');
+    const { HANDLERS } = await import('./state/handlers.js');
+    const { nodeName, dataDir, raft, cluster } = configOf(command);
+    const alone = [{ name: nodeName, address: raft.advertise }];
+    return recoverFolder(dataDir, {
+      name: nodeName,
+      members: cluster.initial.length > 0 ? cluster.initial : alone,
+      handlers: HANDLERS,
+      acceptLoss: command.getOptionValue('acceptLoss') === true,
+    });
+  }),
+);
+
 /** Adds what every command needs that talks to a running node. */
 function toNode(command: Command): Command {
   return command

@@ -1,5 +1,9 @@
 import { once } from 'node:events';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect as tlsConnect } from 'node:tls';
 import { expect } from 'chai';
 import type { ApiRequest, Route } from '../../src/http/types.js';
 import { startFront } from './harness.js';
@@ -118,5 +122,48 @@ describe('http: the listener', () => {
     );
     await front.close();
     expect(second).to.equal('EADDRINUSE');
+  });
+
+  describe('with TLS', () => {
+    const fixture = (name: string): string => join('test', 'transport', 'fixtures', name);
+    const dir = mkdtempSync(join(tmpdir(), 'conclave-tls-'));
+    const tls = { cert: join(dir, 'cert.pem'), key: join(dir, 'key.pem') };
+    const use = (name: string): void => {
+      copyFileSync(fixture(`${name}.pem`), tls.cert);
+      copyFileSync(fixture(`${name}.key`), tls.key);
+    };
+    /** Serial number of the certificate that a new connection is shown, and what it is answered. */
+    const look = (port: number) =>
+      new Promise<{ serial: string; reply: string }>((resolve, reject) => {
+        const ca = readFileSync(fixture('authority.pem'));
+        const options = { port, host: '127.0.0.1', ca, checkServerIdentity: () => undefined };
+        const socket = tlsConnect(options, () => {
+          const serial = socket.getPeerCertificate().serialNumber;
+          let reply = '';
+          socket.on('data', (chunk) => {
+            reply += chunk;
+          });
+          socket.on('end', () => resolve({ serial, reply }));
+          socket.write('GET /v1/quick HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+        });
+        socket.on('error', reject);
+      });
+    after(() => rmSync(dir, { recursive: true }));
+
+    it('serves HTTPS, and takes a renewed certificate up without a restart', async () => {
+      use('member');
+      const front = await startFront(routes, {}, { tls });
+      const before = await look(front.listener.port);
+      expect(before.reply).to.match(/^HTTP\/1\.1 200 OK/);
+      use('renewed');
+      front.listener.reloadTls();
+      const after = await look(front.listener.port);
+      expect(after.reply).to.match(/^HTTP\/1\.1 200 OK/);
+      expect(after.serial).not.to.equal(before.serial);
+      writeFileSync(tls.cert, 'no certificate');
+      expect(() => front.listener.reloadTls()).to.throw();
+      expect((await look(front.listener.port)).serial).to.equal(after.serial);
+      await front.close();
+    });
   });
 });
