@@ -38,6 +38,15 @@ const RESOURCES: readonly string[] = [
   ...SCALARS,
   ...NAMED.flatMap((resource) => [resource, `${resource}_prefix`]),
 ];
+/** Words of other editions and releases, and why they are refused. */
+const NOT_HERE: ReadonlyMap<string, string> = new Map([
+  ['partition', 'this server has no partitions'],
+  ['partition_prefix', 'this server has no partitions'],
+  ['sentinel', 'this server has no sentinel'],
+  ['license', 'this server has no license'],
+  ['identity', 'identity rules have no effect'],
+  ['identity_prefix', 'identity rules have no effect'],
+]);
 const NAMESPACE_BLOCKS: readonly string[] = ['namespace', 'namespace_prefix'];
 /** Levels are checked in this order, so that of several faults always the same one is told. */
 const CHECK_ORDER: readonly string[] = [
@@ -162,7 +171,7 @@ class Reader {
         `${resource} blocks are allowed only at the top of a policy of the namespace "default"`,
       );
     }
-    this.fault(key.at, `unknown resource ${quoted(key.text)}${didYouMean(key.text, known)}`);
+    this.fault(key.at, `unknown resource ${quoted(key.text)}${hint(key.text, known)}`);
   }
 
   /** Within one body of the block form two arguments of the same spelling are a mistake. */
@@ -241,9 +250,10 @@ class Reader {
       const key = keys[0] as Key;
       const argument = key.text.toLowerCase();
       if (!known.includes(argument)) {
+        const where = `${resource} ${quoted(name)}`;
         this.fault(
           key.at,
-          `unknown argument ${quoted(key.text)} in ${resource} ${quoted(name)}${didYouMean(key.text, known)}`,
+          `unknown argument ${quoted(key.text)} in ${where}${hint(key.text, known)}`,
         );
       }
       if (argument === 'policy')
@@ -308,6 +318,11 @@ class Reader {
     const { line, column } = positionAt(this.tree.source, at);
     throw new Fault(`Failed to parse ACL rules: ${message} at ${line}:${column}`);
   }
+}
+
+function hint(word: string, known: readonly string[]): string {
+  const why = NOT_HERE.get(word.toLowerCase());
+  return why === undefined ? didYouMean(word, known) : `; ${why}`;
 }
 
 const isScalar = (resource: string): resource is Scalar =>

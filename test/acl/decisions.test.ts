@@ -46,7 +46,9 @@ describe('policy rules: what would have no effect is refused, with its place', (
     expect(last('{"acl":"write","acl":null}')).to.equal(false);
   });
   it('refuses the retired identity blocks', () => {
-    expect(refusalOf('identity "a" { policy = "write" }')).to.match(/unknown resource "identity"/);
+    expect(refusalOf('identity "a" { policy = "write" }')).to.match(
+      /unknown resource "identity"; identity rules have no effect at 1:1$/,
+    );
   });
   it('keeps names byte for byte: escaped bytes make characters, bytes that make none match nothing', () => {
     const authorizer = by(

@@ -52,7 +52,7 @@ const OVERRULED: Readonly<Record<string, RegExp>> = {
   'key_prefx "x" { policy = "write" }': /did you mean "key_prefix"/,
   'key "x" { policy = "read" sentinel = "x" }': /unknown argument "sentinel"/,
   'key "x" { policy = "read" intentions = "bad" }': /unknown argument "intentions"/,
-  'partition "default" { acl = "write" }': /unknown resource "partition"/,
+  'partition "default" { acl = "write" }': /this server has no partitions/,
   'license = "write"': /unknown resource "license"/,
   'sentinel "x" { policy = "write" }': /unknown resource "sentinel"/,
   'key "x" { policy = "read" prefix = "y" }': /unknown argument "prefix"/,
