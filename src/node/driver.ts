@@ -175,6 +175,9 @@ export class Driver {
    * A node that has lost entries it acknowledged must neither vote nor campaign until it has them again. Without ticks it
    * does not campaign; what asks for its vote is not heard.
    */
+  get barred(): boolean {
+    return this.#barred;
+  }
   set barred(barred: boolean) {
     this.#barred = barred;
   }
@@ -209,6 +212,10 @@ export class Driver {
     this.#feed(to === undefined ? { type: 'transfer' } : { type: 'transfer', to });
   }
 
+  forgotten(peer: NodeId): void {
+    this.#feed({ type: 'forgotten', peer });
+  }
+
   unreachable(peer: NodeId): void {
     this.#feed({ type: 'unreachable', peer });
   }
@@ -241,7 +248,10 @@ export class Driver {
       return;
     }
     this.#held = true;
-    this.#log.reset(meta, this.#log.hardState(), () => {
+    const hard = this.#log.hardState();
+    // The hard state may not fall behind the log, be it for the moment until the core stores its own.
+    const hardState = hard.term >= meta.term ? hard : { term: meta.term, votedFor: null };
+    this.#log.reset(meta, hardState, () => {
       this.#held = false;
       this.#inbox.unshift({ type: 'snapshotStored', meta, from });
       this.#feed({ type: 'applied', index: meta.index });

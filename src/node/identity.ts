@@ -3,9 +3,10 @@
  * which they all have, so that each can write the same first configuration; a node that joins draws its id by lot.
  */
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdir, open, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Configuration, NodeId } from '../raft/types.js';
+import { StorageError } from '../storage/errors.js';
+import { claimFolder, readSealed, writeSealed } from '../storage/folder.js';
 
 export interface Identity {
   readonly v: 1;
@@ -27,51 +28,23 @@ export interface InitialMember {
 
 const FILE = 'node.json';
 
-/** The identity in a data folder; undefined when there is none. Throws when it cannot be read. */
+/** The identity in a data folder; undefined when there is none. Throws StorageError when it cannot be read. */
 export async function readIdentity(dir: string): Promise<Identity | undefined> {
-  let text: string;
-  try {
-    text = await readFile(join(dir, FILE), 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
-  const identity = parse(text);
-  if (identity === undefined) {
-    throw new Error(
-      `${join(dir, FILE)} is damaged or of another version; it says who this server is`,
-    );
-  }
-  return identity;
+  const content = await readSealed(join(dir, FILE));
+  if (content === undefined) return undefined;
+  if (content['v'] === 1) return content as unknown as Identity;
+  throw new StorageError('foreign', `${join(dir, FILE)} was written by another version`);
 }
 
-function parse(text: string): Identity | undefined {
-  try {
-    const value = JSON.parse(text) as Identity | null;
-    return value?.v === 1 && typeof value.nodeId === 'string' ? value : undefined;
-  } catch {
-    return undefined;
-  }
+/** The same of a folder that this server may use: its own, or an empty one, which is made. */
+export async function claimIdentity(dir: string): Promise<Identity | undefined> {
+  await claimFolder(dir, FILE);
+  return readIdentity(dir);
 }
 
 /** Writes it whole or not at all, synced. */
-export async function writeIdentity(dir: string, identity: Identity): Promise<void> {
-  await mkdir(dir, { recursive: true, mode: 0o700 });
-  const path = join(dir, FILE);
-  const file = await open(`${path}.new`, 'w', 0o600);
-  try {
-    await file.writeFile(JSON.stringify(identity, undefined, 2) + '\n');
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await rename(`${path}.new`, path);
-  const folder = await open(dir, 'r');
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
+export function writeIdentity(dir: string, identity: Identity): Promise<void> {
+  return writeSealed(join(dir, FILE), identity);
 }
 
 /** The identity of a new data folder: of a member of the initial cluster, or of a node that will join. */

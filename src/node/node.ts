@@ -10,7 +10,7 @@ import type { PinnedView, Result, View } from '../state/types.js';
 import type { WireSecurity } from '../transport/security.js';
 import type { ChunkSink, WireHandlers } from '../transport/types.js';
 import { Wire } from '../transport/wire.js';
-import { type Answer, type Ask, decodeAnswer, decodeAsk, encodeAnswer, encodeAsk } from './asks.js';
+import { type Answer, decodeAnswer, decodeAsk, encodeAnswer, encodeAsk } from './asks.js';
 import { realClock } from './clock.js';
 import { DiskSpace } from './disk-space.js';
 import { type Identity, writeIdentity } from './identity.js';
@@ -24,7 +24,7 @@ import {
   type NodeTiming,
 } from './options.js';
 import type { ClockPort } from './ports.js';
-import { Replica } from './replica.js';
+import { type LeaderAsk, Replica } from './replica.js';
 import { StateSink, StateSource } from './snapshots.js';
 import { Stability, statusOf } from './status.js';
 import type { ClusterNode, NodeStatus, WriteRequest } from './types.js';
@@ -212,7 +212,7 @@ class Node implements RunningNode {
     return this.#administer({ type: 'add', server });
   }
 
-  async #administer(ask: Exclude<Ask, { type: 'state' }>): Promise<void> {
+  async #administer(ask: LeaderAsk): Promise<void> {
     const answer = await new Promise<Answer>((resolve) =>
       this.replica.administer(ask, CHANGE_MS, resolve),
     );

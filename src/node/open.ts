@@ -8,10 +8,10 @@ import { Machine } from '../state/machine.js';
 import { type LevelLog, openLog } from '../storage/log.js';
 import { type LevelState, openState } from '../storage/state.js';
 import {
+  claimIdentity,
   type Identity,
   initialConfiguration,
   newIdentity,
-  readIdentity,
   writeIdentity,
 } from './identity.js';
 import type { NodeOptions } from './options.js';
@@ -55,7 +55,7 @@ export async function openFolder(options: OpenOptions): Promise<Opened> {
 }
 
 async function openIdentity(options: OpenOptions): Promise<Identity> {
-  const present = await readIdentity(options.dataDir);
+  const present = await claimIdentity(options.dataDir);
   if (present !== undefined) return present;
   const identity = newIdentity(options.name, initialOf(options));
   await writeIdentity(options.dataDir, identity);

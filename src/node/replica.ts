@@ -13,6 +13,7 @@ import type {
   RaftCore,
   RoleChange,
   SnapshotMeta,
+  Term,
 } from '../raft/types.js';
 import type { Command, View } from '../state/types.js';
 import { Agreement, type ChecksumPort } from './agreement.js';
@@ -67,6 +68,9 @@ export interface ReplicaParts {
 /** `default` reads by the leader's lease, `consistent` ones by a round to a quorum (§6.4). */
 const READ_MODE = { default: 'lease', consistent: 'quorum' } as const;
 
+/** Questions that do not depend on who asks. */
+export type LeaderAsk = Exclude<Ask, { type: 'state' | 'forgotten' }>;
+
 const REMOVED = 'it was removed from the cluster';
 /** How long servers that left are still spoken to, in question times. */
 const LEAVING_ASKS = 5;
@@ -90,6 +94,8 @@ export class Replica {
   #ticks = 0;
   #cutting = false;
   #liftingBar = false;
+  /** The term whose leader knows that this node has lost entries. */
+  #confessedTerm: Term | undefined;
   /** Positions of snapshots on their way to followers: the log is not cut beyond them. */
   readonly #snapshotsOut = new Set<SnapshotMeta>();
   #cancelRetry: (() => void) | undefined;
@@ -198,11 +204,7 @@ export class Replica {
   }
 
   /** Asks whoever leads for a change of the membership. Such a question is asked once, not repeated. */
-  administer(
-    ask: Exclude<Ask, { type: 'state' }>,
-    timeoutMs: number,
-    done: (answer: Answer) => void,
-  ): void {
+  administer(ask: LeaderAsk, timeoutMs: number, done: (answer: Answer) => void): void {
     const { leader } = this.driver.role;
     const { id, wire } = this.#parts;
     if (leader === null) done({ type: 'refused', refusal: noLeader() });
@@ -229,6 +231,7 @@ export class Replica {
     }
     const done = (answer: Answer): void => reply(encodeAnswer(answer));
     if (ask.type === 'state') done(this.#sendState(from));
+    else if (ask.type === 'forgotten') done(this.#compareAnew(from));
     else this.#answer(ask, done);
   }
 
@@ -336,6 +339,7 @@ export class Replica {
     ) {
       this.agreement?.compare();
     }
+    this.#confess();
     this.#liftBar();
     this.#cut();
   }
@@ -398,6 +402,25 @@ export class Replica {
     }
   }
 
+  #compareAnew(peer: NodeId): Answer {
+    if (this.driver.role.role !== 'leader') return { type: 'retry' };
+    this.driver.forgotten(peer);
+    return { type: 'done' };
+  }
+
+  /** A node that lost what it acknowledged says so to each leader, which takes its former word for what it has. */
+  #confess(): void {
+    const { id, log, wire, limits } = this.#parts;
+    const { leader, term } = this.driver.role;
+    if (log.bar?.() === undefined || leader === null || leader === id) return;
+    if (this.#confessedTerm === term) return;
+    this.#confessedTerm = term;
+    wire.request(leader, encodeAsk({ type: 'forgotten' }), limits.askMs, (bytes) => {
+      const answer = bytes === undefined ? undefined : decodeAnswer(bytes);
+      if (answer?.type !== 'done') this.#confessedTerm = undefined;
+    });
+  }
+
   #sendState(to: NodeId): Answer {
     const { id, wire } = this.#parts;
     const { role, term } = this.driver.role;
@@ -407,7 +430,7 @@ export class Replica {
     return { type: 'done' };
   }
 
-  #answer(ask: Exclude<Ask, { type: 'state' }>, done: (answer: Answer) => void): void {
+  #answer(ask: LeaderAsk, done: (answer: Answer) => void): void {
     switch (ask.type) {
       case 'write':
         this.#lead.write(ask, done);

@@ -56,6 +56,18 @@ export function onUnreachable(raft: Raft, input: Extract<Input, { type: 'unreach
 }
 
 /**
+ * The peer's log is shorter than what it acknowledged: it is compared anew. What is committed by its former word stays
+ * committed; the peer itself may not vote until it has everything again (the driver sees to that).
+ */
+export function onForgotten(raft: Raft, input: Extract<Input, { type: 'forgotten' }>): void {
+  if (raft.state.role !== 'leader') return;
+  const peer = raft.state.progress.get(input.peer);
+  if (peer === undefined) return;
+  peer.match = 0;
+  peer.probe(raft.log.last + 1);
+}
+
+/**
  * Once per tick: who has not answered for an election timeout does not count as responsive, and who took a whole
  * snapshot that long ago without saying so is probed again.
  */

@@ -131,11 +131,13 @@ describe('node: a data folder', function () {
     const { size } = await stat(join(log, file));
     await truncate(join(log, file), Math.floor(size / 2));
     const node = await cluster.start(hurt);
+    expect(node.replica.driver.barred).to.equal(true);
     expect(cluster.lines.some((line) => /log is damaged/.test(line))).to.equal(true);
     const { node: leader } = await cluster.leader();
     await write(leader, 'k', 'x');
     await cluster.until(() => valueAt(node, 'k')!.endsWith('x'));
-    await cluster.until(() => node.status().lastLogIndex === leader.status().lastLogIndex);
+    await cluster.until(() => !node.replica.driver.barred);
+    expect(node.status().lastLogIndex).to.equal(leader.status().lastLogIndex);
     await node.transfer(node.id);
     await cluster.until(() => node.status().role === 'leader');
     await write(node, 'k', 'y');
