@@ -45,6 +45,13 @@ describe('policy rules: what would have no effect is refused, with its place', (
     expect(last('acl = "" "acl" = "write"')).to.equal(true);
     expect(last('{"acl":"write","acl":null}')).to.equal(false);
   });
+  it('refuses rules after the end of the JSON form', () => {
+    for (const rest of ['{"operator":"write"}', ', "operator":"write"}', 'operator = "write"']) {
+      expect(refusalOf(`{"acl":"read"} ${rest}`)).to.match(
+        /expected the end of the text but found/,
+      );
+    }
+  });
   it('refuses the retired identity blocks', () => {
     expect(refusalOf('identity "a" { policy = "write" }')).to.match(
       /unknown resource "identity"; identity rules have no effect at 1:1$/,
