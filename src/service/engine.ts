@@ -14,6 +14,9 @@ export interface EngineOptions {
   readonly clock: ClockPort;
 }
 
+/** What follows a barrier is as new as the leader's own state. */
+const FRESH = { knownLeader: true, lastContactMs: 0 };
+
 export class Engine implements Service {
   readonly #node: ClusterNode;
   readonly #authorizers: Authorizers;
@@ -42,7 +45,7 @@ export class Engine implements Service {
   ): Promise<ReadOutcome<T>> {
     if (options.mode !== 'stale') await this.#node.barrier(options.mode, options.timeoutMs);
     const until = this.#clock.now() + options.waitMs;
-    for (;;) {
+    for (let isFresh = options.mode !== 'stale'; ; isFresh = false) {
       const answer = useCase({ view: this.#node.view, authorizer: this.authorize(caller) });
       const index = Math.max(1, answer.index);
       const over = this.#clock.now() >= until || options.signal?.aborted === true;
