@@ -105,7 +105,7 @@ function reached(
 class Desk {
   readonly #lookup: EntryLookup;
   readonly #at: string;
-  readonly #accepted = new Map<string, Omit<Judgement, 'Resource'>>();
+  readonly #accepted = new Map<string, Judgement>();
   readonly #bound = new Map<string, readonly ConfigEntry[]>();
 
   constructor(lookup: EntryLookup, at: string) {
@@ -114,44 +114,33 @@ class Desk {
   }
 
   ofRoute(route: ConfigEntry): Status {
-    const judgements = [{ ...this.#routeAccepted(route), Resource: NOBODY }];
-    for (const parent of parentsOf(route)) {
-      const fault = this.#bindingFault(route, parent.Name, parent.SectionName);
-      const Resource = { Kind: 'api-gateway', Name: parent.Name, SectionName: parent.SectionName };
-      judgements.push({ Type: 'Bound', ...(fault ?? BOUND), Resource });
-    }
-    return this.#status(route, judgements);
+    const bindings = parentsOf(route).map((parent) => this.#binding(route, parent));
+    return this.#status(route, [this.#routeAccepted(route), ...bindings]);
   }
 
   ofGateway(gateway: ApiGateway): Status {
     const missing = this.#missingCertificates(gateway);
-    const judgements: Judgement[] = [
+    const judgements = [
       missing.size === 0
-        ? accepted('gateway is valid')
-        : {
-            ...accepted('gateway references invalid certificates'),
-            Status: 'False',
-            Reason: 'InvalidCertificates',
-          },
+        ? judged('Accepted', 'True', 'Accepted', 'gateway is valid')
+        : judged(
+            'Accepted',
+            'False',
+            'InvalidCertificates',
+            'gateway references invalid certificates',
+          ),
     ];
     for (const { Name: section, Protocol: protocol } of gateway.Listeners ?? []) {
-      const Resource = { Kind: 'api-gateway', Name: gateway.Name, SectionName: section };
+      const place = { Kind: 'api-gateway', Name: gateway.Name, SectionName: section };
       const lost = missing.get(section);
+      const conflicts = protocol === 'tcp' && this.#routesOf(gateway, section).length > 1;
       judgements.push(
         lost === undefined
-          ? { ...condition('ResolvedRefs', 'True', 'ResolvedRefs', 'resolved refs'), Resource }
-          : {
-              ...condition(
-                'ResolvedRefs',
-                'False',
-                'InvalidCertificateRef',
-                `certificate ${quoted(lost)} not found`,
-              ),
-              Resource,
-            },
-        protocol === 'tcp' && this.#routesOf(gateway, section).length > 1
-          ? { ...condition('Conflicted', 'True', 'RouteConflict', ONE_ROUTE_ONLY), Resource }
-          : { ...condition('Conflicted', 'False', 'NoConflict', NO_CONFLICT), Resource },
+          ? judged('ResolvedRefs', 'True', 'ResolvedRefs', 'resolved refs', place)
+          : judged('ResolvedRefs', 'False', 'InvalidCertificateRef', notFound(lost), place),
+        conflicts
+          ? judged('Conflicted', 'True', 'RouteConflict', ONE_ROUTE_ONLY, place)
+          : judged('Conflicted', 'False', 'NoConflict', NO_CONFLICT, place),
       );
     }
     return this.#status(gateway as unknown as ConfigEntry, judgements);
@@ -199,10 +188,9 @@ class Desk {
     for (const { kind, name } of this.#lookup.naming(target.gateway(gateway.Name))) {
       const route = this.#lookup.get(kind, name);
       if (route === undefined) continue;
-      const sections = parentsOf(route).filter((parent) => sameName(parent.Name, gateway.Name));
-      const binds = ({ SectionName }: { SectionName: string }): boolean =>
-        this.#bindingFault(route, gateway.Name, SectionName) === undefined;
-      if (sections.some(binds)) routes.push(route);
+      const parents = parentsOf(route).filter((parent) => sameName(parent.Name, gateway.Name));
+      const binds = parents.some((parent) => this.#binding(route, parent).Status === 'True');
+      if (binds) routes.push(route);
     }
     this.#bound.set(gateway.Name, routes);
     return routes;
@@ -218,27 +206,31 @@ class Desk {
     );
   }
 
-  /** Why a route does not bind to a gateway (or the named listener of it); undefined when it does. */
-  #bindingFault(
-    route: ConfigEntry,
-    name: string,
-    section: string,
-  ): Omit<Judgement, 'Type' | 'Resource'> | undefined {
+  /** Whether a route binds to a gateway, or to the named listener of it. */
+  #binding(route: ConfigEntry, parent: { Name: string; SectionName: string }): Judgement {
+    const { Name: name, SectionName: section } = parent;
+    const place = { Kind: 'api-gateway', Name: name, SectionName: section };
     const gateway = this.#lookup.get('api-gateway', name) as unknown as ApiGateway | undefined;
     if (gateway === undefined) {
-      return { Status: 'False', Reason: 'GatewayNotFound', Message: 'gateway was not found' };
+      return judged('Bound', 'False', 'GatewayNotFound', 'gateway was not found', place);
     }
-    const fail = (why: string): Omit<Judgement, 'Type' | 'Resource'> => ({
-      Status: 'False',
-      Reason: 'FailedToBind',
-      Message: `failed to bind route to gateway ${gateway.Name}: ${why}`,
-    });
-    if (this.#missingCertificates(gateway).size > 0) return fail('gateway has not been accepted');
-    if (this.#routeAccepted(route).Status === 'False') return fail('route has not been accepted');
-    const named = (gateway.Listeners ?? []).some((one) => one.Name === section);
-    if (section !== '' && !named) return fail(`it has no listener ${quoted(section)}`);
-    if (this.#listenersFor(route, gateway, section).length > 0) return undefined;
-    return fail('no listener has the protocol and a hostname of the route');
+    const why = this.#bindingFault(route, gateway, section);
+    if (why === undefined)
+      return judged('Bound', 'True', 'Bound', 'successfully bound route', place);
+    const message = `failed to bind route to gateway ${gateway.Name}: ${why}`;
+    return judged('Bound', 'False', 'FailedToBind', message, place);
+  }
+
+  #bindingFault(route: ConfigEntry, gateway: ApiGateway, section: string): string | undefined {
+    if (this.#missingCertificates(gateway).size > 0) return 'gateway has not been accepted';
+    if (this.#routeAccepted(route).Status === 'False') return 'route has not been accepted';
+    const listeners = gateway.Listeners ?? [];
+    if (section !== '' && !listeners.some((one) => one.Name === section)) {
+      return `it has no listener ${quoted(section)}`;
+    }
+    return this.#listenersFor(route, gateway, section).length > 0
+      ? undefined
+      : 'no listener has the protocol and a hostname of the route';
   }
 
   /** The listeners that take a route. */
@@ -253,25 +245,26 @@ class Desk {
   }
 
   /** Every service of the route must be there for its protocol. */
-  #routeAccepted(route: ConfigEntry): Omit<Judgement, 'Resource'> {
+  #routeAccepted(route: ConfigEntry): Judgement {
     const key = `${route.Kind} ${route.Name}`;
-    const known = this.#accepted.get(key);
-    if (known !== undefined) return known;
-    const services = routedServices(route);
-    const faults = services.map((name) => this.#serviceFault(route, name));
-    const fault = faults.find((one) => one !== undefined);
-    let judgement = accepted('route is valid');
-    if (services.length === 0) {
-      judgement = {
-        ...accepted('route must target at least one upstream service'),
-        Status: 'False',
-        Reason: 'NoUpstreamServicesTargeted',
-      };
-    } else if (fault !== undefined) {
-      judgement = { ...accepted(fault), Status: 'False', Reason: 'InvalidDiscoveryChain' };
+    let judgement = this.#accepted.get(key);
+    if (judgement === undefined) {
+      judgement = this.#judgeRoute(route);
+      this.#accepted.set(key, judgement);
     }
-    this.#accepted.set(key, judgement);
     return judgement;
+  }
+
+  #judgeRoute(route: ConfigEntry): Judgement {
+    const services = routedServices(route);
+    if (services.length === 0) {
+      return judged('Accepted', 'False', 'NoUpstreamServicesTargeted', NO_SERVICES);
+    }
+    for (const name of services) {
+      const fault = this.#serviceFault(route, name);
+      if (fault !== undefined) return judged('Accepted', 'False', 'InvalidDiscoveryChain', fault);
+    }
+    return judged('Accepted', 'True', 'Accepted', 'route is valid');
   }
 
   #serviceFault(route: ConfigEntry, service: string): string | undefined {
@@ -318,18 +311,17 @@ class Desk {
 const NOBODY = { Kind: '', Name: '', SectionName: '' };
 const ONE_ROUTE_ONLY = 'TCP-based listeners currently only support binding a single route';
 const NO_CONFLICT = 'listener has no route conflicts';
-const BOUND = { Status: 'True', Reason: 'Bound', Message: 'successfully bound route' } as const;
+const NO_SERVICES = 'route must target at least one upstream service';
+const notFound = (certificate: string): string => `certificate ${quoted(certificate)} not found`;
 
-const condition = (
+/** A condition without its time; it is about the whole entry unless a resource is given. */
+const judged = (
   Type: string,
   Status: 'True' | 'False',
   Reason: string,
   Message: string,
-): Omit<Judgement, 'Resource'> => ({ Type, Status, Reason, Message });
-const accepted = (message: string): Judgement => ({
-  ...condition('Accepted', 'True', 'Accepted', message),
-  Resource: NOBODY,
-});
+  Resource: Condition['Resource'] = NOBODY,
+): Judgement => ({ Type, Status, Reason, Message, Resource });
 const place = ({ Type, Resource }: Pick<Condition, 'Type' | 'Resource'>): string =>
   [Type, Resource.Kind, Resource.Name, Resource.SectionName].join('\u0000');
 const sameName = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();

@@ -56,5 +56,10 @@ export const NEVER_ALLOWED = 'Permission denied: only writeable by controller';
 /** The permissions of a kind. */
 export const permissionsOf = (kind: Kind): Permissions => TABLE[kind];
 
-/** On apply: the services besides its own that an entry sends to, which its writer must be allowed to read. */
-export const servicesToRead = (entry: ConfigEntry): readonly string[] => servicesNamed(entry);
+/** Kinds that send requests on: who applies an entry needs service:read on every other service named in it. */
+export const readsServices = (kind: Kind): boolean =>
+  kind === 'service-resolver' || kind === 'service-router' || kind === 'service-splitter';
+
+/** The services to be read for an entry of such a kind. */
+export const servicesToRead = (entry: ConfigEntry): readonly string[] =>
+  readsServices(entry.Kind) ? servicesNamed(entry) : [];

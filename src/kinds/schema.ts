@@ -2,7 +2,7 @@
 import type { Shape } from '../languages/bexpr.js';
 import type { Description, Field, Fields, Type } from './fields.js';
 import { definitionOf } from './index.js';
-import { KINDS, type Kind } from './types.js';
+import type { Kind } from './types.js';
 
 /** A JSON Schema (2020-12) as data. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -124,7 +124,3 @@ function valueShape(description: Description): Shape {
       return { kind: 'any (not filterable)' };
   }
 }
-
-/** The schemas of all kinds, by kind. */
-export const allSchemas = (): Readonly<Record<string, JsonSchema>> =>
-  Object.fromEntries(KINDS.map((kind) => [kind, schemaOf(kind)]));

@@ -6,6 +6,7 @@ import {
   NEVER_ALLOWED,
   type Operation,
   permissionsOf,
+  readsServices,
   servicesToRead,
 } from '../kinds/permissions.js';
 import type { ConfigEntry, EntryId, Kind } from '../kinds/types.js';
@@ -98,7 +99,9 @@ export const readConfig =
     if (text === undefined) {
       return { value: undefined, index: deletedIndex(view, 'config', ns, kind), keys: [key] };
     }
-    const own = denialOf(authorizer, 'get', { kind, name: nameIn(text) }, ns);
+    const stored = nameIn(text);
+    const own =
+      stored === name ? undefined : denialOf(authorizer, 'get', { kind, name: stored }, ns);
     if (own !== undefined) reject('permission_denied', own);
     const value = shownTo(authorizer, kind, ns)(text);
     return { value, index: modifyIndexOf(text), keys: [key] };
@@ -127,8 +130,10 @@ export function configCheck(
   if (command.type === 'config.delete') {
     return changeDenial(authorizer, view, { operation: 'delete', ns, kind, name });
   }
+  const change = { operation: 'apply' as const, ns, kind, name };
+  if (!readsServices(kind)) return changeDenial(authorizer, view, change);
   const entry = JSON.parse((command as ConfigSet).entry) as ConfigEntry;
-  return changeDenial(authorizer, view, { operation: 'apply', ns, kind, name, entry });
+  return changeDenial(authorizer, view, { ...change, entry });
 }
 
 /**

@@ -134,14 +134,6 @@ function remove(context: ApplyContext, ns: string, { kind, name }: EntryId): voi
   noteDeletion(context, 'config', ns, kind);
 }
 
-/** Removes an entry with what is kept about it, without judging: its whole namespace goes. */
-export function purgeEntry(context: ApplyContext, ns: string, key: string): void {
-  const entry = JSON.parse(context.draft.get(key) ?? '{}') as ConfigEntry;
-  const id = { kind: entry.Kind, name: entry.Name };
-  moveReferences(context, ns, id, entry, undefined);
-  remove(context, ns, id);
-}
-
 /** Keeps the reverse of what entries name. */
 function moveReferences(
   { draft }: ApplyContext,

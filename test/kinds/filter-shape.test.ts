@@ -1,0 +1,42 @@
+/** What filters may select in service-defaults is what other servers of this API let select. */
+import { readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { shapeOf } from '../../src/kinds/schema.js';
+import { KINDS } from '../../src/kinds/types.js';
+import { compileExpression } from '../../src/languages/bexpr.js';
+
+const rows = JSON.parse(readFileSync('test/tables/bexpr-service-defaults-fields.json', 'utf8')) as {
+  path: string;
+  ops: string[] | null;
+}[];
+
+const EXPRESSIONS: Record<string, (path: string) => string[]> = {
+  Equal: (path) => ['"x"', '1', 'true'].map((value) => `${path} == ${value}`),
+  'Not Equal': (path) => ['"x"', '1', 'true'].map((value) => `${path} != ${value}`),
+  In: (path) => [`"x" in ${path}`],
+  'Not In': (path) => [`"x" not in ${path}`],
+  Matches: (path) => [`${path} matches "x"`],
+  'Not Matches': (path) => [`${path} not matches "x"`],
+  'Is Empty': (path) => [`${path} is empty`],
+  'Is Not Empty': (path) => [`${path} is not empty`],
+};
+
+describe('kinds: what filters may select', () => {
+  const shape = shapeOf('service-defaults');
+  for (const { path, ops } of rows) {
+    const selector = path.replace('<any>', 'team');
+    it(`in service-defaults: ${selector}`, () => {
+      const accepted = Object.keys(EXPRESSIONS).filter((op) =>
+        EXPRESSIONS[op]!(selector).some((one) => compileExpression(one, shape).ok),
+      );
+      expect(accepted.sort()).to.deep.equal([...(ops ?? [])].sort());
+    });
+  }
+
+  it('by Kind and Name in every kind', () => {
+    for (const kind of KINDS) {
+      const compiled = compileExpression(`Kind == "${kind}" and Name == x`, shapeOf(kind));
+      expect(compiled.ok && compiled.evaluate({ Kind: kind, Name: 'x' }), kind).to.equal(true);
+    }
+  });
+});
