@@ -50,9 +50,8 @@ export class Engine implements Service {
       const index = Math.max(1, answer.index);
       const over = this.#clock.now() >= until || options.signal?.aborted === true;
       if (options.index === 0 || index > options.index || over) {
-        const { knownLeader, lastContactMs } = this.#node.contact();
-        const filtered = answer.filtered ?? false;
-        return { value: answer.value, index, knownLeader, lastContactMs, filtered };
+        const { value, filtered = false } = answer;
+        return { value, index, filtered, ...(isFresh ? FRESH : this.#node.contact()) };
       }
       await this.#hold(answer.keys, until, options.signal);
     }

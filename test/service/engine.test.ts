@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import { ApiError } from '../../src/errors.js';
-import type { NodeStatus } from '../../src/node/types.js';
 import { listItems } from '../../src/service/lists.js';
 import { readPolicy, readPolicyByName } from '../../src/service/policies.js';
 import { listRoles, readRole } from '../../src/service/roles.js';
@@ -88,7 +87,7 @@ describe('engine: held reads', () => {
     const outcome = await solo.engine.read(MANAGER, held(1), readPolicy('default', P1));
     expect(outcome.index).to.equal(solo.machine.appliedIndex());
     expect(solo.barriers).to.equal(1);
-    solo.node.status = () => ({ leaderId: null, lastContactMs: 700 }) as NodeStatus;
+    solo.node.contact = () => ({ knownLeader: false, lastContactMs: 700 });
     expect(outcome).to.include({ knownLeader: true, lastContactMs: 0 });
     const stale: ReadOptions = { ...now, mode: 'stale' };
     const old = await solo.engine.read(MANAGER, stale, readPolicy('default', P1));
