@@ -259,22 +259,24 @@ export class Cluster {
     if (!this.down.has(from)) this.step(from, { type: 'snapshotSent', to, ok: !lost });
   }
 
-  /** Makes `id` the leader: its timer runs out while the others' silence has ended. */
+  /** Makes `id` the leader at once, as by a transfer; again with a higher term if somebody knew one. */
   elect(id: NodeId): Server {
     const server = this.get(id);
-    for (const other of this.up()) {
-      if (other.id === id) continue;
-      for (let i = 0; i < other.options.electionTicks - 1; i++) {
-        if (other.role !== 'leader') other.step(this.now, { type: 'tick' });
-      }
-      other.take();
-    }
-    for (let i = 0; server.role !== 'leader' && i < 100; i++) {
-      server.step(this.now, { type: 'tick' });
-      for (const other of this.up()) if (other.id !== id) other.step(this.now, { type: 'tick' });
+    for (let i = 0; server.role !== 'leader' && i < 5; i++) {
+      const { term } = server.status;
+      const message = { type: 'timeoutNow', from: 'the test', to: id, term } as const;
+      this.step(id, { type: 'message', message });
       this.deliver();
     }
     if (server.role !== 'leader') throw new Error(`${id} was not elected`);
+    return server;
+  }
+
+  /** Starts `id` anew with another log. */
+  give(id: NodeId, entries: readonly Entry[], term: number): Server {
+    const server = this.get(id);
+    server.log = new MemoryLog({ entries: [...entries], hardState: { term, votedFor: null } });
+    server.crash(this.now);
     return server;
   }
 

@@ -1,0 +1,509 @@
+import { expect } from 'chai';
+import type { Entry, Message } from '../../src/raft/types.js';
+import { Cluster, command, logOf } from './cluster.js';
+import { ack, append, lead, noops, type Solo, solo } from './script.js';
+
+function terms(server: Solo): number[] {
+  return server.log.all().map((entry) => entry.term);
+}
+
+/** A leader of term 2 (log: configuration, no-op) whose followers b and c have everything. */
+function settled(words = 'a b c', more: Parameters<typeof solo>[1] = {}): Solo {
+  const server = lead(solo(words, more));
+  for (const { id } of server.status.progress) ack(server, id);
+  server.take();
+  return server;
+}
+
+/** A follower of b in term 5 with the given terms behind the configuration (term 1). */
+function follower(...items: number[]): Solo {
+  const server = solo('a b c', { term: 5, entries: logOf('a b c', ...items) });
+  server.take();
+  return server;
+}
+
+describe('raft: the leader replicates (thesis §3.5)', () => {
+  it('§3.5 a new leader begins its term with a no-op (§6.4 step 1)', () => {
+    const server = lead(solo());
+    expect(server.log.all().at(-1)).to.deep.equal({ kind: 'noop', index: 2, term: 2 });
+  });
+
+  it('§3.5 proposals are appended and sent at once, in parallel with the own disk (§10.2.1)', () => {
+    const server = settled();
+    server.holdsDisk = true;
+    const output = server.propose('x', 'y');
+    expect(output.appended).to.deep.equal([
+      { id: 1, index: 3, term: 2 },
+      { id: 2, index: 4, term: 2 },
+    ]);
+    expect(output.entries).to.deep.equal([command(3, 2, 'x'), command(4, 2, 'y')]);
+    expect(output.sendNow).to.have.length(2);
+    expect(output.sendNow[0]).to.deep.include({
+      type: 'append',
+      to: 'b',
+      prevIndex: 2,
+      prevTerm: 2,
+      entries: output.entries,
+      commit: 2,
+    });
+  });
+
+  it('§3.5 all proposals of a step travel in one message, the same entries to all', () => {
+    const server = settled();
+    const propose = (id: number) => ({
+      type: 'propose' as const,
+      commands: [{ id, data: new Uint8Array(4) }],
+    });
+    const { sendNow } = server.input(propose(1), propose(2), propose(3));
+    expect(sendNow).to.have.length(2);
+    const [first, second] = sendNow as (Message & { type: 'append' })[];
+    expect(first!.entries).to.have.length(3);
+    expect(first!.entries).to.equal(second!.entries);
+  });
+
+  it('§3.5 an entry is committed when a majority holds it', () => {
+    const server = settled('a b c d e');
+    server.propose('x');
+    ack(server, 'b');
+    expect(server.commit).to.equal(2);
+    ack(server, 'c');
+    expect(server.commit).to.equal(3);
+  });
+
+  it('§3.5 an acknowledgement that arrives twice counts once', () => {
+    const server = settled('a b c d e');
+    server.propose('x');
+    ack(server, 'b');
+    ack(server, 'b');
+    expect(server.commit).to.equal(2);
+  });
+
+  it('§3.5 learners and strangers do not count', () => {
+    const server = settled('a b c d? e?');
+    server.propose('x');
+    for (const from of ['d', 'e', 'x', 'y']) ack(server, from);
+    expect(server.commit).to.equal(2);
+  });
+
+  it('§3.5 the leader counts itself only once its own disk is done', () => {
+    const server = settled('a b');
+    server.holdsDisk = true;
+    server.propose('x');
+    ack(server, 'b');
+    expect(server.commit).to.equal(2);
+    server.syncNow();
+    expect(server.commit).to.equal(3);
+  });
+
+  it('§10.2.1 a majority of others may commit before the own disk is done', () => {
+    const server = settled('a b c');
+    server.holdsDisk = true;
+    server.propose('x');
+    ack(server, 'b');
+    ack(server, 'c');
+    expect(server.commit).to.equal(3);
+    expect(server.status.stored).to.equal(2);
+  });
+
+  it('§3.5 followers learn the commit index at once, not with the next heartbeat', () => {
+    const server = settled();
+    server.propose('x');
+    ack(server, 'b');
+    const news = server.sent('append').filter(({ entries }) => entries.length === 0);
+    expect(news.map(({ to, commit, prevIndex }) => [to, commit, prevIndex])).to.deep.equal([
+      ['b', 3, 3],
+      ['c', 3, 3],
+    ]);
+  });
+
+  it('§3.6.2 entries of older terms are not committed by counting', () => {
+    const entries = logOf('a b c', 2, 2);
+    const server = lead(solo('a b c', { entries, term: 3 }));
+    expect(server.status).to.include({ term: 4, lastIndex: 4 });
+    ack(server, 'b', 3);
+    ack(server, 'c', 3);
+    expect(server.commit).to.equal(0);
+    ack(server, 'b', 4);
+    expect(server.commit).to.equal(4);
+  });
+
+  it('§3.6.2 figure 3.7: an old entry on a majority is not committed, and may be overwritten', () => {
+    const entries = logOf('a b c d e', 2);
+    const server = lead(solo('a b c d e', { entries, term: 3 }));
+    for (const from of ['b', 'c']) ack(server, from, 2);
+    expect(server.commit).to.equal(0);
+    const theirs = noops(2, 3, 5);
+    server.hear(append(5, 1, 1, theirs, { from: 'e' }));
+    expect(server.log.all().map(({ term }) => term)).to.deep.equal([1, 3, 5]);
+  });
+
+  it('§3.5 nothing is committed by an answer beyond what was sent', () => {
+    const server = settled();
+    server.propose('x');
+    ack(server, 'b', 99);
+    expect(server.status.progress[0]).to.include({ match: 2 });
+    expect(server.commit).to.equal(2);
+  });
+
+  it('answers with a round that was never begun count for nothing', () => {
+    const server = settled();
+    server.propose('x');
+    ack(server, 'b', 3, 999);
+    expect(server.commit).to.equal(2);
+  });
+
+  it('an older acknowledgement takes nothing back', () => {
+    const server = settled();
+    server.propose('x');
+    ack(server, 'b');
+    ack(server, 'b', 1);
+    expect(server.status.progress[0]).to.include({ match: 3, next: 4, state: 'replicate' });
+  });
+
+  it('a single server commits when its own disk is done, and sends nothing before', () => {
+    const server = solo('a d?');
+    server.holdsDisk = true;
+    server.ticks(1);
+    expect(server.status).to.include({ role: 'leader', term: 2 });
+    expect(server.take()).to.deep.equal([]);
+    expect(server.commit).to.equal(0);
+    server.syncNow();
+    expect(server.commit).to.equal(2);
+    expect(server.sent('append').map(({ to }) => to)).to.deep.equal(['d']);
+  });
+
+  it('only a leader takes proposals', () => {
+    const { dropped, entries } = solo().propose('x', 'y');
+    expect(dropped).to.deep.equal([
+      { id: 1, reason: 'not_leader' },
+      { id: 2, reason: 'not_leader' },
+    ]);
+    expect(entries).to.deep.equal([]);
+  });
+
+  it('proposals beyond the limit of uncommitted bytes are dropped until some are committed', () => {
+    const server = settled('a b c', { more: { maxUncommittedBytes: 300 } });
+    const output = server.propose('x'.repeat(500), 'y', 'z');
+    expect(output.appended.map(({ id }) => id)).to.deep.equal([1]);
+    expect(output.dropped).to.deep.equal([
+      { id: 2, reason: 'overloaded' },
+      { id: 3, reason: 'overloaded' },
+    ]);
+    ack(server, 'b');
+    expect(server.propose('y').dropped).to.deep.equal([]);
+  });
+});
+
+describe('raft: the follower appends (thesis §3.5)', () => {
+  it('§3.5 entries behind a matching place are stored, acknowledged when durable', () => {
+    const server = follower(4);
+    server.holdsDisk = true;
+    server.hear(append(5, 2, 4, noops(3, 5, 5)));
+    expect(server.take()).to.deep.equal([]);
+    server.syncNow();
+    expect(server.sent('appendResponse')).to.deep.equal([
+      {
+        type: 'appendResponse',
+        from: 'a',
+        to: 'b',
+        term: 5,
+        success: true,
+        index: 4,
+        hintTerm: 0,
+        round: 1,
+      },
+    ]);
+  });
+
+  it('§3.5 a heartbeat is answered at once, but covers only what is durable', () => {
+    const server = follower(4);
+    server.holdsDisk = true;
+    server.hear(append(5, 2, 4, noops(3, 5)));
+    server.hear(append(5, 3, 5, [], { round: 2 }));
+    const [answer] = server.sent('appendResponse');
+    expect(answer).to.include({ success: true, index: 2, round: 2 });
+    server.syncNow();
+    expect(server.sent('appendResponse').at(-1)).to.include({ index: 3 });
+  });
+
+  it('§3.5 entries stored for an earlier leader are acknowledged to the new one when durable', () => {
+    const server = follower(4);
+    server.holdsDisk = true;
+    server.hear(append(5, 2, 4, noops(3, 5)));
+    server.hear(append(6, 3, 5, [], { from: 'c' }));
+    server.take();
+    server.syncNow();
+    const last = server
+      .sent('appendResponse')
+      .filter(({ to }) => to === 'c')
+      .at(-1);
+    expect(last).to.include({ term: 6, index: 3 });
+  });
+
+  it('§3.5 several appends of one step are answered once', () => {
+    const server = follower(4);
+    server.hear(append(5, 2, 4, noops(3, 5)), append(5, 3, 5, noops(4, 5), { round: 3 }));
+    expect(server.sent('appendResponse')).to.have.length(1);
+  });
+
+  it('§3.5 the follower commits what the leader says, as far as it is known to match', () => {
+    const server = follower(4, 4, 4);
+    server.hear(append(5, 2, 4, [], { commit: 4 }));
+    expect(server.commit).to.equal(2);
+    server.hear(append(5, 2, 4, noops(3, 4), { commit: 4 }));
+    expect(server.commit).to.equal(3);
+  });
+
+  // Figure 3.6: logs a leader of term 8 may find. Its own log has these terms behind the configuration.
+  const leader = [1, 1, 4, 4, 5, 5, 6, 6, 6];
+  const figure: [string, number[]][] = [
+    ['a: an entry is missing', [1, 1, 4, 4, 5, 5, 6, 6]],
+    ['b: many are missing', [1, 1, 4]],
+    ['c: one too many', [1, 1, 4, 4, 5, 5, 6, 6, 6, 6]],
+    ['d: entries of a later term', [1, 1, 4, 4, 5, 5, 6, 6, 6, 7, 7]],
+    ['e: missing and too many', [1, 1, 4, 4, 4, 4]],
+    ['f: a whole other history', [1, 1, 2, 2, 2, 3, 3, 3, 3, 3]],
+  ];
+  for (const [what, items] of figure) {
+    it(`§3.5 figure 3.6 ${what}: the follower's log becomes the leader's`, () => {
+      const cluster = new Cluster(['a', 'b', 'c'], logOf('a b c'));
+      for (const id of ['a', 'c']) cluster.give(id, logOf('a b c', ...leader), 7);
+      cluster.give('b', logOf('a b c', ...items), 7);
+      cluster.elect('a');
+      cluster.tick(5);
+      expect(cluster.get('a').status).to.include({ term: 8, lastIndex: 11, commit: 11 });
+      expect(cluster.get('b').log.all()).to.deep.equal(cluster.get('a').log.all());
+    });
+  }
+
+  it('§3.5 a conflict removes what follows it, nothing else', () => {
+    const server = follower(2, 2, 3);
+    server.hear(append(5, 3, 2, noops(4, 5)));
+    expect(terms(server)).to.deep.equal([1, 2, 2, 5]);
+  });
+
+  it('§3.5 a late or repeated append removes nothing', () => {
+    const server = follower(2, 2, 3);
+    server.hear(append(5, 4, 3, noops(5, 5, 5)));
+    server.hear(append(5, 1, 1, noops(2, 2)), append(5, 3, 2, noops(4, 3)));
+    expect(terms(server)).to.deep.equal([1, 2, 2, 3, 5, 5]);
+  });
+
+  it('§3.5 an append that matches only partly keeps the matching part', () => {
+    const server = follower(2, 2, 3, 3);
+    const { entries } = server.hear(append(5, 1, 1, noops(2, 2, 2, 4, 5)));
+    expect(entries.map(({ index, term }) => [index, term])).to.deep.equal([
+      [4, 4],
+      [5, 5],
+    ]);
+    expect(terms(server)).to.deep.equal([1, 2, 2, 4, 5]);
+  });
+
+  it('a committed entry is never overwritten: the process stops, telling both terms', () => {
+    const server = follower(2, 2);
+    server.hear(append(5, 3, 2, [], { commit: 3 }));
+    const bad = append(5, 1, 1, noops(2, 2, 4));
+    expect(() => server.hear(bad)).to.throw(/committed.*index 3.*commit 3.*own 2.*sent 4/);
+  });
+
+  it('malformed entries are not taken', () => {
+    const server = follower(2);
+    const gap: Entry[] = noops(4, 5);
+    const falling = noops(3, 5, 4);
+    server.hear(append(5, 2, 2, gap), append(5, 2, 2, falling));
+    expect(server.status.lastIndex).to.equal(2);
+    expect(server.take()).to.deep.equal([]);
+  });
+
+  it('an acknowledgement for entries replaced in the same step is taken back', () => {
+    const server = follower(2);
+    const output = server.hear(
+      append(5, 2, 2, noops(3, 5, 5)),
+      append(6, 2, 2, noops(3, 6), { from: 'c' }),
+    );
+    const answers = output.sendAfterStore.filter(({ type }) => type === 'appendResponse');
+    expect(answers.map(({ to, term }) => [to, term])).to.deep.equal([['c', 6]]);
+    expect(output.entries.map(({ term }) => term)).to.deep.equal([6]);
+  });
+
+  it('a confirmation of an entry that was overwritten meanwhile is ignored', () => {
+    const server = follower(2);
+    server.holdsDisk = true;
+    server.hear(append(5, 2, 2, noops(3, 5, 5)));
+    server.hear(append(6, 2, 2, noops(3, 6), { from: 'c' }));
+    server.input({ type: 'stored', index: 4, term: 5 }, { type: 'stored', index: 3, term: 5 });
+    expect(server.status.stored).to.equal(2);
+    server.input({ type: 'stored', index: 3, term: 6 });
+    expect(server.status.stored).to.equal(3);
+  });
+});
+
+describe('raft: finding where logs agree (thesis §3.5)', () => {
+  it('§3.5 a log that is too short says where it ends', () => {
+    const server = follower(2, 2);
+    server.hear(append(5, 9, 4));
+    expect(server.sent('appendResponse')[0]).to.include({ success: false, index: 3, hintTerm: 2 });
+  });
+
+  it('§3.5 a conflict skips the whole term', () => {
+    const server = follower(2, 3, 3, 3, 3);
+    server.hear(append(5, 5, 2));
+    expect(server.sent('appendResponse')[0]).to.include({ success: false, index: 2, hintTerm: 2 });
+  });
+
+  it('§3.5 the hint never points below what is committed', () => {
+    const server = follower(2, 2, 3, 3);
+    server.hear(append(5, 3, 2, [], { commit: 3 }));
+    server.take();
+    server.hear(append(5, 5, 1));
+    expect(server.sent('appendResponse')[0]).to.include({ success: false, index: 3 });
+  });
+
+  it('§3.5 the leader needs one round per conflicting term at most', () => {
+    const mine = [2, 2, 2, ...Array<number>(50).fill(5)];
+    const theirs = [2, 2, 2, ...Array<number>(80).fill(3), ...Array<number>(80).fill(4)];
+    const cluster = new Cluster(['a', 'b', 'c'], logOf('a b c'));
+    for (const id of ['a', 'c']) cluster.give(id, logOf('a b c', ...mine), 5);
+    cluster.give('b', logOf('a b c', ...theirs), 5);
+    let rejections = 0;
+    cluster.onMessage = (message) => {
+      if (message.type === 'appendResponse' && message.from === 'b' && !message.success)
+        rejections++;
+    };
+    cluster.elect('a');
+    cluster.tick(5);
+    expect(cluster.get('b').status.lastIndex).to.equal(cluster.get('a').status.lastIndex);
+    expect(rejections).to.be.within(1, 2);
+  });
+
+  it('a repeated rejection does not send again', () => {
+    const server = lead(solo('a b c', { entries: logOf('a b c', 1, 1, 1, 1) }));
+    server.take();
+    const no = {
+      type: 'appendResponse',
+      term: 2,
+      success: false,
+      index: 3,
+      hintTerm: 1,
+      round: 0,
+    } as const;
+    server.hear(no);
+    expect(server.sent('append').filter(({ to }) => to === 'b')).to.have.length(1);
+    server.hear(no, no);
+    expect(server.sent('append').filter(({ to }) => to === 'b')).to.have.length(0);
+  });
+
+  it('a late rejection does not take a match back', () => {
+    const server = settled();
+    server.hear({
+      type: 'appendResponse',
+      term: 2,
+      success: false,
+      index: 0,
+      hintTerm: 0,
+      round: 0,
+    });
+    expect(server.status.progress[0]).to.include({ match: 2, next: 3, state: 'replicate' });
+  });
+});
+
+describe('raft: pipelining (thesis §10.2.1)', () => {
+  const more = { maxAppendBytes: 200, maxInflightBytes: 400 };
+
+  it('appends follow each other without waiting, up to the window in bytes', () => {
+    const server = settled('a b c', { more });
+    for (let i = 0; i < 10; i++) server.propose('x'.repeat(52));
+    const sent = server.sent('append').filter(({ to }) => to === 'b');
+    expect(sent.map(({ prevIndex, entries }) => [prevIndex, entries.length])).to.deep.equal([
+      [2, 1],
+      [3, 1],
+      [4, 1],
+      [5, 1],
+    ]);
+    ack(server, 'b', 4);
+    const then = server
+      .sent('append')
+      .filter(({ to, entries }) => to === 'b' && entries.length > 0);
+    expect(then.map(({ prevIndex, entries }) => [prevIndex, entries.length])).to.deep.equal([
+      [6, 2],
+    ]);
+  });
+
+  it('an append holds no more than its limit, but always one entry', () => {
+    const server = settled('a b c', { more });
+    server.propose('x'.repeat(900), 'y'.repeat(52), 'z'.repeat(52));
+    const sent = server.sent('append').filter(({ to }) => to === 'b');
+    expect(sent.map(({ entries }) => entries.length)).to.deep.equal([1]);
+    ack(server, 'b', 3);
+    expect(server.sent('append').find(({ to }) => to === 'b')?.entries).to.have.length(2);
+  });
+
+  it('a lost append is noticed by the next heartbeat, and sent again', () => {
+    const cluster = new Cluster(['a', 'b', 'c'], logOf('a b c'));
+    cluster.tick(12);
+    cluster.cut('a', 'b');
+    cluster.propose('a', 'lost');
+    cluster.deliver();
+    cluster.heal();
+    cluster.tick(3);
+    expect(cluster.get('b').commit).to.equal(cluster.get('a').status.lastIndex);
+  });
+
+  it('an unreachable follower is probed, not streamed to', () => {
+    const server = settled();
+    server.input({ type: 'unreachable', peer: 'b' });
+    server.propose('x');
+    server.propose('y');
+    expect(server.sent('append').filter(({ to }) => to === 'b')).to.have.length(0);
+    server.ticks(2);
+    const [probe] = server.sent('append').filter(({ to }) => to === 'b');
+    expect(probe).to.deep.include({ prevIndex: 2, entries: [] });
+    ack(server, 'b', 2);
+    const sent = server.sent('append').filter(({ to }) => to === 'b');
+    expect(sent.map(({ entries }) => entries.length)).to.deep.equal([2]);
+  });
+});
+
+describe('raft: durable state (thesis §3.8)', () => {
+  it('§3.8 a restarted server knows term, vote, log and configuration', () => {
+    const server = follower(2);
+    server.hear(append(5, 2, 2, [...noops(3, 5), { ...logOf('a b c d')[0]!, index: 4, term: 5 }]));
+    server.crash(server.now);
+    expect(server.status).to.include({ term: 5, lastIndex: 4, lastTerm: 5, configurationIndex: 4 });
+    expect(server.status.configuration.members.map(({ id }) => id)).to.deep.equal([
+      'a',
+      'b',
+      'c',
+      'd',
+    ]);
+  });
+
+  it('what was not durable is gone after a crash, and was not acknowledged', () => {
+    const server = follower(2);
+    server.holdsDisk = true;
+    server.hear(append(5, 2, 2, noops(3, 5)));
+    expect(server.take()).to.deep.equal([]);
+    server.crash(server.now);
+    expect(server.status.lastIndex).to.equal(2);
+  });
+
+  it('applied entries are known to be committed after a restart', () => {
+    const server = follower(2, 2);
+    server.input({ type: 'applied', index: 3 });
+    expect(server.commit).to.equal(3);
+    server.input({ type: 'applied', index: 9 });
+    expect(server.commit).to.equal(4 - 1);
+  });
+
+  it('a log view that disagrees stops the process', () => {
+    const server = follower(2);
+    server.log.append({ entries: noops(3, 2) });
+    expect(() => server.ticks(1)).to.throw(/view 3, core 2/);
+  });
+
+  it('a clock that runs backwards stops the process', () => {
+    const server = follower(2);
+    server.ticks(1);
+    expect(() => server.step(0, { type: 'tick' })).to.throw(/clock.*from 100, to 0/);
+  });
+});

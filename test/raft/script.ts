@@ -1,0 +1,128 @@
+/** One core alone on the table: the test plays all others, message by message. */
+import type { Entry, Input, Message, Output, RaftOptions } from '../../src/raft/types.js';
+import { logOf, options, Server } from './cluster.js';
+import { MemoryLog } from './memory.js';
+
+type Plain<T> = T extends unknown ? Omit<T, 'to' | 'from'> & { from?: string } : never;
+
+/** A message to the server under test, from `b` unless it says otherwise. */
+export type Incoming = Plain<Message>;
+
+export class Solo extends Server {
+  now = 0;
+
+  input(...inputs: Input[]): Output {
+    return this.step(this.now, ...inputs);
+  }
+
+  hear(...messages: Incoming[]): Output {
+    return this.input(
+      ...messages.map((message): Input => {
+        const full = { from: 'b', ...message, to: this.id } as Message;
+        return { type: 'message', message: full };
+      }),
+    );
+  }
+
+  ticks(count: number): void {
+    for (let i = 0; i < count; i++) {
+      this.now += this.options.tickMs;
+      this.input({ type: 'tick' });
+    }
+  }
+
+  propose(...texts: string[]): Output {
+    const commands = texts.map((text, at) => ({
+      id: at + 1,
+      data: new TextEncoder().encode(text),
+    }));
+    return this.input({ type: 'propose', commands });
+  }
+
+  /** Messages of one type that left since the last `take` of any kind. */
+  sent<T extends Message['type']>(type: T): (Message & { type: T })[] {
+    return this.take().filter((message): message is Message & { type: T } => message.type === type);
+  }
+
+  syncNow(): void {
+    this.sync(this.now);
+  }
+}
+
+export interface Setup {
+  readonly term?: number;
+  readonly votedFor?: string | null;
+  readonly entries?: Entry[];
+  readonly more?: Partial<RaftOptions>;
+}
+
+/** Server `a` with a log that begins with the configuration `words`; its term is that of its last entry if not given. */
+export function solo(words = 'a b c', setup: Setup = {}): Solo {
+  const entries = setup.entries ?? logOf(words);
+  const term = setup.term ?? entries.at(-1)?.term ?? 0;
+  const hardState = { term, votedFor: setup.votedFor ?? null };
+  return new Solo(options('a', 0, setup.more), new MemoryLog({ entries, hardState }));
+}
+
+/** Makes `a` a leader by the votes of the other voters; its no-op is stored, but nobody has answered it. */
+export function lead(server: Solo): Solo {
+  server.ticks(server.options.electionTicks);
+  const others = server.status.configuration.members
+    .filter((member) => member.voter && member.id !== server.id)
+    .map((member) => member.id);
+  const term = server.status.term + 1;
+  for (const from of others) {
+    if (server.role !== 'preCandidate') break;
+    server.hear({ type: 'preVoteResponse', from, term, granted: true });
+  }
+  for (const from of others) {
+    if (server.role !== 'candidate') break;
+    server.hear({ type: 'voteResponse', from, term, granted: true });
+  }
+  if (server.role !== 'leader') throw new Error(`still ${server.role}`);
+  return server;
+}
+
+/** An acknowledgement of everything up to `index`. */
+export function ack(
+  server: Solo,
+  from: string,
+  index = server.status.lastIndex,
+  round = 0,
+): Output {
+  const { term } = server.status;
+  return server.hear({
+    type: 'appendResponse',
+    from,
+    term,
+    success: true,
+    index,
+    hintTerm: 0,
+    round,
+  });
+}
+
+/** An append of `entries` behind (prevIndex, prevTerm). */
+export function append(
+  term: number,
+  prevIndex: number,
+  prevTerm: number,
+  entries: Entry[] = [],
+  more: { commit?: number; round?: number; from?: string } = {},
+): Incoming {
+  return {
+    type: 'append',
+    from: 'b',
+    term,
+    prevIndex,
+    prevTerm,
+    entries,
+    commit: 0,
+    round: 1,
+    ...more,
+  };
+}
+
+export function noops(from: number, ...terms: number[]): Entry[] {
+  return terms.map((term, at) => ({ kind: 'noop', index: from + at, term }));
+}
