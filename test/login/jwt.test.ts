@@ -18,7 +18,7 @@ const NOW_MS = 1_800_000_000_000;
 const NOW = NOW_MS / 1000;
 const options = {
   ...LOGIN_DEFAULTS,
-  limits: { timeoutMs: 2_000, bodyBytesMax: 100_000 },
+  limits: { timeoutMs: 10_000, bodyBytesMax: 100_000 },
   keysRefetchMsMin: 0,
 };
 

@@ -8,7 +8,7 @@ import { TestServer } from './server.js';
 const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 const JWT = `${part({ alg: 'RS256' })}.${part({ sub: 'reviewer' })}.c2ln`;
 const REVIEW = '/apis/authentication.k8s.io/v1/tokenreviews';
-const options = { ...LOGIN_DEFAULTS, limits: { timeoutMs: 2_000, bodyBytesMax: 100_000 } };
+const options = { ...LOGIN_DEFAULTS, limits: { timeoutMs: 10_000, bodyBytesMax: 100_000 } };
 
 describe('login by kubernetes: the cluster reviews the token', () => {
   let cluster: TestServer;
