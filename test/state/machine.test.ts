@@ -110,6 +110,33 @@ describe('state machine', () => {
     expect(() => new Machine(later, handlers)).to.throw(FatalError, 'another version');
   });
 
+  it('tells its position when all before it is durable', async () => {
+    const store = new MapStore();
+    const machine = new Machine(store, handlers);
+    machine.apply([putEntry(1, 'a', '1')]);
+    const flushed = new Promise((resolve) => machine.flush((...position) => resolve(position)));
+    machine.apply([putEntry(2, 'a', '2')]);
+    expect(await flushed).to.deep.equal([1, 1]);
+  });
+
+  it('takes up another state whole, and tells that everything may have changed', () => {
+    const other = new MapStore();
+    const source = new Machine(other, handlers);
+    source.apply([putEntry(1, 'a', '1', 'known'), putEntry(2, 'b', '1')]);
+    const store = new MapStore();
+    const machine = new Machine(store, handlers);
+    let resets = 0;
+    machine.onReset(() => (resets += 1));
+    machine.apply([putEntry(1, 'c', '1')]);
+    store.map.clear();
+    for (const [key, value] of other.map) store.map.set(key, value);
+    machine.reload();
+    expect([resets, machine.appliedIndex()]).to.deep.equal([1, 2]);
+    expect(machine.checksum()).to.deep.equal(source.checksum());
+    expect(machine.remembered('known')).to.deep.include({ ok: true, index: 1 });
+    expect(machine.remembered('id-1')).to.equal(undefined);
+  });
+
   it('keeps hostile member names of a command as they are', () => {
     const seen: unknown[] = [];
     const spy: Handler<Command> = (_context, command) => {

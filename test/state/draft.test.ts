@@ -1,0 +1,53 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { Overlay } from '../../src/state/draft.js';
+import { MapStore } from './store.js';
+
+const key = fc.constantFrom('a', 'a\0b', 'a\0c', 'ab', 'b', 'b\0a', '__proto__');
+const change = fc.record({ key, value: fc.option(fc.constantFrom('1', '2'), { nil: undefined }) });
+
+describe('draft', () => {
+  it('shows the state as it will be once its changes are committed, and leaves it alone until then', () => {
+    const changes = fc.array(change, { maxLength: 12 });
+    const prefix = fc.constantFrom('', 'a', 'a\0', 'b', 'x');
+    fc.assert(
+      fc.property(changes, changes, prefix, fc.option(key), (before, made, start, after) => {
+        const store = new MapStore();
+        store.commit(before.map((one) => [one.key, one.value] as const));
+        const model = new MapStore(store.map);
+        const draft = new Overlay(store);
+        for (const one of made) {
+          if (one.value === undefined) draft.del(one.key);
+          else draft.put(one.key, one.value);
+          model.commit([[one.key, one.value]]);
+        }
+        const from = after ?? undefined;
+        expect([...draft.keys(start, from)]).to.deep.equal([...model.keys(start, from)]);
+        for (const one of made) expect(draft.get(one.key)).to.equal(model.get(one.key));
+        const untouched = new MapStore(store.map);
+        const told = draft.changes();
+        expect(store.map).to.deep.equal(untouched.map);
+        for (const [changed, value] of told) expect(store.get(changed)).not.to.equal(value);
+        store.commit(told);
+        expect(new Map([...store.map].sort())).to.deep.equal(new Map([...model.map].sort()));
+      }),
+    );
+  });
+
+  it('may be changed while its keys are walked', () => {
+    const store = new MapStore([
+      ['a', '1'],
+      ['b', '1'],
+      ['c', '1'],
+    ]);
+    const draft = new Overlay(store);
+    const walked: string[] = [];
+    for (const at of draft.keys('')) {
+      walked.push(at);
+      draft.del(at);
+      draft.put('c', '2');
+    }
+    expect(walked).to.deep.equal(['a', 'b', 'c']);
+    expect([...draft.keys('')]).to.deep.equal(['c']);
+  });
+});
