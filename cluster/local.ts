@@ -179,8 +179,7 @@ function localNode(dir: string, name: string, ports: { http: number; raft: numbe
     entry: {
       url,
       raft: `${HOST}:${ports.raft}`,
-      // `exec`: the process id the shell was started under is the node's
-      start: `exec ${[process.execPath, ...arguments_].map(quote).join(' ')}`,
+      start: [process.execPath, ...arguments_].map(quote).join(' '),
       cwd: process.cwd(),
       pidFile: join(dir, `${name}.pid`),
       dataDir: join(dir, name),
