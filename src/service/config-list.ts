@@ -24,8 +24,6 @@ export interface ConfigListQuery {
 
 /** Longest piece of work between two turns of the loop, in milliseconds. */
 const SLICE_MS = 5;
-/** Entries between two looks at the clock. */
-const ENTRIES_PER_LOOK = 64;
 
 /** A list as one JSON text that is kept for others to come, or as the JSON texts of its entries. */
 export type ConfigList = { readonly whole: string } | { readonly texts: readonly string[] };
@@ -190,11 +188,9 @@ class Lister {
     do {
       const from: string | undefined = last;
       last = undefined;
-      let count = 0;
       for (const key of this.#view.keys(prefix, from)) {
         this.#addText(this.#view.get(key)!, kind, ns, shown);
-        count += 1;
-        if (count % ENTRIES_PER_LOOK === 0 && performance.now() > this.#until) {
+        if (performance.now() > this.#until) {
           last = key;
           break;
         }
