@@ -11,6 +11,8 @@ export interface CutLimits {
   readonly cutBytes: number;
   readonly keepEntries: number;
   readonly keepBytes: number;
+  /** Cuts are made at multiples of this many entries, more or less; 1024 unless given. */
+  readonly markEntries?: number;
 }
 
 /** Distance of the marks from which a cut is chosen. */
@@ -26,6 +28,7 @@ interface Mark {
 
 export class Positions {
   readonly #log: LogView;
+  readonly #markEntries: number;
   /** Ascending; the first one is in force at the beginning of the log. */
   #configurations: { readonly index: Index; readonly configuration: Configuration }[] = [];
   #marks: Mark[] = [];
@@ -33,8 +36,9 @@ export class Positions {
   #bytes = 0;
 
   /** Reads the log up to what is applied. */
-  constructor(log: LogView, applied: Index) {
+  constructor(log: LogView, applied: Index, markEntries = MARK_ENTRIES) {
     this.#log = log;
+    this.#markEntries = markEntries;
     this.restart(applied);
   }
 
@@ -62,7 +66,7 @@ export class Positions {
       if (entry.kind === 'command') this.#bytes += entry.data.length;
       if (entry.kind === 'configuration') this.#configurations.push(entry);
       const last = this.#marks.at(-1)!;
-      if (this.#bytes - last.bytes >= MARK_BYTES || entry.index - last.index >= MARK_ENTRIES) {
+      if (this.#bytes - last.bytes >= MARK_BYTES || entry.index - last.index >= this.#markEntries) {
         this.#marks.push({ index: entry.index, bytes: this.#bytes });
       }
     }

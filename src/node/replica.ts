@@ -105,7 +105,7 @@ export class Replica {
     this.#parts = parts;
     this.watches = new Watches(clock);
     this.deadlines = new Deadlines(clock);
-    this.positions = new Positions(log, machine.appliedIndex());
+    this.positions = new Positions(log, machine.appliedIndex(), limits.markEntries);
     const applied = new AppliedWaiters(() => machine.appliedIndex());
     this.#applied = applied;
     const { isBehind } = parts;

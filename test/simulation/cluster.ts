@@ -104,7 +104,7 @@ export const memberOf = (id: NodeId, voter: boolean): Member => ({
 
 /** Small limits, so that a short life meets them. */
 function limitsFor(random: Random): ReplicaLimits {
-  const small = random.chance(0.5);
+  const small = random.chance(0.7);
   return {
     tickMs: RAFT.tickMs,
     stallMs: 2 * RAFT.tickMs,
@@ -114,6 +114,7 @@ function limitsFor(random: Random): ReplicaLimits {
     cutBytes: 1_000_000_000,
     keepEntries: random.pick([0, 5, 50]),
     keepBytes: 1_000_000_000,
+    markEntries: random.pick([1, 7]),
     pendingMax: random.pick([3, 1000]),
     heldMax: 1000,
     retryMs: 100,

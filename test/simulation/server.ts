@@ -189,7 +189,7 @@ export class SimServer implements Victim, Server {
     }
     replica.driver.pauseApply();
     const later = (run: () => void): void => {
-      scheduler.after(random.between(1, 80), () => loop.deliver(run));
+      scheduler.after(random.delay(40, 1500, 0.3), () => loop.deliver(run));
     };
     later(() => {
       loop.port();
