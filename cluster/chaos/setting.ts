@@ -1,0 +1,58 @@
+/** A cluster of real nodes whose members reach each other only through the proxies of a `ProxyNetwork`. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type LocalCluster, type LocalNode, planCluster } from '../local.js';
+import { Connection } from './client.js';
+import { ProxyNetwork } from './proxy.js';
+
+export interface Setting {
+  readonly cluster: LocalCluster;
+  readonly network: ProxyNetwork;
+  /** Asks the nodes, in any state, who leads. */
+  leader(): Promise<LocalNode | undefined>;
+  close(): Promise<void>;
+}
+
+/** Starts it and waits until every node serves. */
+export async function setUp(nodes: number, dir: string): Promise<Setting> {
+  const cluster = await planCluster({ nodes, dir });
+  const byName = new Map(cluster.nodes.map((node) => [node.name, node]));
+  const network = new ProxyNetwork([...byName.keys()], (name) => byName.get(name)?.pid);
+  const advertised = new Map<string, string>();
+  for (const { name, entry } of cluster.nodes) {
+    const port = await network.listen(name, Number(entry.raft.split(':')[1]));
+    advertised.set(name, `127.0.0.1:${port}`);
+  }
+  const initial = [...advertised].map(([name, address]) => `${name}=${address}`);
+  for (const { name } of cluster.nodes) {
+    const path = join(dir, `${name}.json`);
+    const settings = JSON.parse(readFileSync(path, 'utf8')) as Record<string, object>;
+    const raft = { ...settings['raft'], advertise: advertised.get(name) };
+    writeFileSync(path, JSON.stringify({ ...settings, raft, cluster: { initial } }, null, 2));
+  }
+  const connections = cluster.nodes.map((node) => new Connection(node.url, cluster.token, 1_000));
+  const setting: Setting = {
+    cluster,
+    network,
+    async leader() {
+      const said = await Promise.all(connections.map((connection) => connection.leader()));
+      for (const node of cluster.nodes)
+        if (said.some((address) => address === advertised.get(node.name))) return node;
+      return undefined;
+    },
+    async close() {
+      for (const connection of connections) connection.close();
+      network.heal();
+      await cluster.stop();
+      await network.close();
+    },
+  };
+  try {
+    for (const node of cluster.nodes) node.start();
+    await Promise.all(cluster.nodes.map((node) => node.ready()));
+  } catch (error) {
+    await setting.close();
+    throw error;
+  }
+  return setting;
+}

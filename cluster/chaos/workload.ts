@@ -1,0 +1,165 @@
+/** Clients of a real cluster: each sends one request after another to any node and writes down what it saw. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Random } from '../../test/simulation/random.js';
+import type { Action, Operation, Value } from '../checker/history.js';
+import { type Answer, Connection, type Reading, type ReadMode } from './client.js';
+
+/** A register is left for a new one after so many operations: unknown outcomes must not pile up on one. */
+const OPERATIONS_PER_KEY = 120;
+const KEYS_AT_ONCE = 5;
+const ANSWER_MS = 8_000;
+
+export interface WorkloadCounts {
+  acknowledged: number;
+  failed: number;
+  unknown: number;
+  reads: number;
+  staleReads: number;
+}
+
+export class ChaosWorkload {
+  readonly history: Operation[] = [];
+  readonly counts: WorkloadCounts = {
+    acknowledged: 0,
+    failed: 0,
+    unknown: 0,
+    reads: 0,
+    staleReads: 0,
+  };
+  /** What was seen that no history explains: indexes that moved, values that nobody wrote. */
+  readonly oddities: string[] = [];
+  readonly #urls: readonly string[];
+  readonly #token: string;
+  readonly #random: Random;
+  readonly #keys: { name: string; left: number }[] = [];
+  /** The one place of each value in the log. */
+  readonly #indexOf = new Map<string, number>();
+  readonly #attempted = new Set<string>();
+  #keyCount = 0;
+  #valueCount = 0;
+  #stopped = false;
+  #running: Promise<void>[] = [];
+
+  constructor(urls: readonly string[], token: string, random: Random) {
+    this.#urls = urls;
+    this.#token = token;
+    this.#random = random;
+  }
+
+  start(clients: number, pauseMs: number): void {
+    for (let i = 0; i < KEYS_AT_ONCE; i++) this.#keys.push(this.#newKey());
+    this.#running = Array.from({ length: clients }, (_, i) => this.#client(`client${i}`, pauseMs));
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await Promise.all(this.#running);
+  }
+
+  /** Reads every register through every node; they must agree now, and the history must explain it. */
+  async readAll(): Promise<void> {
+    const connections = this.#urls.map((url) => new Connection(url, this.#token, ANSWER_MS));
+    for (let i = 0; i < this.#keyCount; i++)
+      for (const connection of connections)
+        await this.#read('last', connection, `k${i}`, 'consistent');
+    for (const connection of connections) connection.close();
+  }
+
+  #newKey(): { name: string; left: number } {
+    return { name: `k${this.#keyCount++}`, left: OPERATIONS_PER_KEY };
+  }
+
+  #pickKey(): string {
+    const at = this.#random.int(this.#keys.length);
+    const key = this.#keys[at]!;
+    key.left--;
+    if (key.left <= 0) this.#keys[at] = this.#newKey();
+    return key.name;
+  }
+
+  async #client(name: string, pauseMs: number): Promise<void> {
+    const random = this.#random;
+    const connections = this.#urls.map((url) => new Connection(url, this.#token, ANSWER_MS));
+    const seen = new Map<string, Reading>();
+    while (!this.#stopped) {
+      const connection = random.pick(connections);
+      const key = this.#pickKey();
+      if (random.chance(0.5)) {
+        const mode = random.pick(['default', 'default', 'consistent', 'stale'] as const);
+        const reading = await this.#read(name, connection, key, mode);
+        if (reading) seen.set(key, reading);
+      } else await this.#write(name, connection, key, seen.get(key));
+      await sleep(random.next() * pauseMs);
+    }
+    for (const connection of connections) connection.close();
+  }
+
+  async #read(
+    client: string,
+    connection: Connection,
+    key: string,
+    mode: ReadMode,
+  ): Promise<Reading | undefined> {
+    const call = performance.now();
+    const answer = await connection.read(key, mode);
+    if (answer.outcome !== 'ok') return undefined;
+    const { value, index } = answer.value;
+    if (value !== null) this.#checkPlace(key, value, index);
+    if (mode === 'stale') {
+      this.counts.staleReads++;
+      return undefined;
+    }
+    this.counts.reads++;
+    this.#note({ client, key, action: { type: 'read' }, call, outcome: 'ok', seen: value });
+    return answer.value;
+  }
+
+  /** A value is written once, so it has one index for ever, on whichever node it is read. */
+  #checkPlace(key: string, value: string, index: number): void {
+    const known = this.#indexOf.get(value);
+    if (known === undefined) this.#indexOf.set(value, index);
+    else if (known !== index)
+      this.oddities.push(`${key}=${value} was at index ${known}, and is seen at ${index}`);
+    if (!this.#attempted.has(value)) this.oddities.push(`${key}=${value} was never written`);
+  }
+
+  async #write(
+    client: string,
+    connection: Connection,
+    key: string,
+    seen: Reading | undefined,
+  ): Promise<void> {
+    const random = this.#random;
+    const call = performance.now();
+    if (random.chance(0.06)) {
+      const answer = await connection.remove(key);
+      this.#noteWrite({ client, key, action: { type: 'write', value: null }, call }, answer);
+      return;
+    }
+    const value = `v${this.#valueCount++}`;
+    this.#attempted.add(value);
+    const compares = seen !== undefined && random.chance(0.4);
+    const answer = await connection.write(key, value, compares ? seen.index : undefined);
+    const action: Action = compares
+      ? { type: 'cas', expected: seen.value, value }
+      : { type: 'write', value };
+    this.#noteWrite({ client, key, action, call }, answer);
+  }
+
+  #noteWrite(
+    operation: { client: string; key: string; action: Action; call: number },
+    answer: Answer<boolean>,
+  ): void {
+    const { outcome } = answer;
+    this.counts[outcome === 'ok' ? 'acknowledged' : outcome === 'fail' ? 'failed' : 'unknown']++;
+    this.#note({
+      ...operation,
+      outcome,
+      ...(answer.outcome === 'ok' && { matched: answer.value }),
+    });
+  }
+
+  #note(operation: Omit<Operation, 'return'> & { seen?: Value }): void {
+    this.history.push({ ...operation, return: performance.now() });
+  }
+}

@@ -1,0 +1,30 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { wreak } from '../../cluster/chaos/run.js';
+
+describe('real processes under faults', function () {
+  this.timeout(150_000);
+
+  it('keep what they acknowledged, show clients one order, and go on when leaders die', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'conclave-chaos-'));
+    const faults: string[] = [];
+    const report = await wreak({
+      seed: 7,
+      nodes: 3,
+      seconds: 25,
+      kills: 2,
+      clients: 8,
+      pauseMs: 80,
+      dir,
+      note: (text) => faults.push(text),
+    });
+    const story = `${faults.join('\n')}\n${JSON.stringify(report, null, 2)}\nin ${dir}`;
+    expect(report.verdict.result, story).to.equal('linearizable');
+    expect(report.oddities, story).to.deep.equal([]);
+    expect(report.kills, story).to.include({ lost: 0, duplicates: 0 });
+    expect(report.counts.acknowledged, story).to.be.greaterThan(50);
+    rmSync(dir, { recursive: true, force: true });
+  });
+});
