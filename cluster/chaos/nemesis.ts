@@ -1,6 +1,6 @@
 /** What happens to a real cluster: processes are killed and stopped, links are cut and made slow, now and then at once. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Random } from '../../test/simulation/random.js';
+import type { Random } from '../checker/random.js';
 import type { LocalNode } from '../local.js';
 import type { ProxyNetwork } from './proxy.js';
 

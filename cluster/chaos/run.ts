@@ -1,8 +1,8 @@
 /** One run: a cluster, clients, faults, recovery, verdict. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Random } from '../../test/simulation/random.js';
 import { checkHistory, type Verdict } from '../checker/linearizability.js';
+import { Random } from '../checker/random.js';
 import { type KillFigures, killLeaders } from './kills.js';
 import { Nemesis } from './nemesis.js';
 import { setUp } from './setting.js';

@@ -1,7 +1,7 @@
 /** Clients of a real cluster: each sends one request after another to any node and writes down what it saw. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Random } from '../../test/simulation/random.js';
 import type { Action, Operation, Value } from '../checker/history.js';
+import type { Random } from '../checker/random.js';
 import { type Answer, Connection, type Reading, type ReadMode } from './client.js';
 
 /** A register is left for a new one after so many operations: unknown outcomes must not pile up on one. */

@@ -1,9 +1,10 @@
 /** A cluster in virtual time, with everything around it but faults and clients. */
+
+import { Random } from '../../cluster/checker/random.js';
 import type { ReplicaLimits } from '../../src/node/replica.js';
 import type { Configuration, Member, NodeId, RaftOptions } from '../../src/raft/types.js';
 import { Invariants } from './invariants.js';
 import { SimNetwork } from './network.js';
-import { Random } from './random.js';
 import { Scheduler } from './scheduler.js';
 import { SimServer } from './server.js';
 

@@ -3,10 +3,11 @@
  * a crash keeps some prefix of what was not yet synced, so also less than what was written (a torn tail) and more than was
  * promised.
  */
+
+import type { Random } from '../../cluster/checker/random.js';
 import type { LogPort } from '../../src/node/ports.js';
 import type { Entry, HardState, Index, NodeId, SnapshotMeta, Term } from '../../src/raft/types.js';
 import type { SimLoop } from './loop.js';
-import type { Random } from './random.js';
 import type { Scheduler } from './scheduler.js';
 import { type MemoryState, memoryState, type StateImage } from './store.js';
 

@@ -2,9 +2,10 @@
  * What goes wrong in a simulated world. Each world draws which kinds of fault it has and how often (so that rare ones also
  * meet each other undisturbed by the common ones), then things happen at random moments until the world is healed.
  */
+
+import type { Random } from '../../cluster/checker/random.js';
 import type { NodeId } from '../../src/raft/types.js';
 import type { SimNetwork } from './network.js';
-import type { Random } from './random.js';
 import type { Scheduler } from './scheduler.js';
 
 /** What the faults may do to a server. */

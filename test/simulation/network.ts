@@ -2,10 +2,11 @@
  * The network between the machines in virtual time. It delays, so reorders, drops, repeats and cuts, each direction of each
  * link on its own. What two processes share is only bytes or frozen messages.
  */
+
+import type { Random } from '../../cluster/checker/random.js';
 import type { WirePort } from '../../src/node/ports.js';
 import type { Message, NodeId } from '../../src/raft/types.js';
 import type { SimLoop } from './loop.js';
-import type { Random } from './random.js';
 import type { Scheduler } from './scheduler.js';
 import type { StateImage } from './store.js';
 

@@ -1,5 +1,6 @@
 /** One server over all its lives: the real core, replica and state machine on simulated ports. */
 
+import type { Random } from '../../cluster/checker/random.js';
 import type { Answer } from '../../src/node/asks.js';
 import { Replica, type ReplicaLimits } from '../../src/node/replica.js';
 import { POSITION_KEY } from '../../src/node/snapshots.js';
@@ -21,7 +22,6 @@ import { type Invariants, Violation } from './invariants.js';
 import { Crash, SimLoop } from './loop.js';
 import { type Cas, type Put, SimMachine } from './machine.js';
 import type { SimNetwork } from './network.js';
-import type { Random } from './random.js';
 import type { Scheduler } from './scheduler.js';
 import type { MemoryState, StateImage } from './store.js';
 import type { Server, WriteOutcome } from './workload.js';

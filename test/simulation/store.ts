@@ -1,7 +1,8 @@
 /** The state store in memory: commits show at once, are atomic, and become durable in order when flushed. */
+
+import type { Random } from '../../cluster/checker/random.js';
 import type { Change, PinnedView, StateStore } from '../../src/state/types.js';
 import type { SimLoop } from './loop.js';
-import type { Random } from './random.js';
 
 export type StateImage = Map<string, string>;
 

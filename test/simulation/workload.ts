@@ -1,11 +1,11 @@
 /** Clients of a simulated world: each does one thing after another through any server and writes down what it saw. */
 import type { Operation } from '../../cluster/checker/history.js';
+import type { Random } from '../../cluster/checker/random.js';
 import type { Refusal } from '../../src/errors.js';
 import type { NodeId } from '../../src/raft/types.js';
 import type { Result } from '../../src/state/types.js';
 import type { Invariants } from './invariants.js';
 import type { Cas, Put } from './machine.js';
-import type { Random } from './random.js';
 import type { Scheduler } from './scheduler.js';
 
 export type WriteOutcome = { readonly result: Result } | { readonly refusal: Refusal };
