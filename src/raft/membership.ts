@@ -45,7 +45,7 @@ export function applyConfiguration(raft: Raft): void {
       break;
     case 'follower':
     case 'learner':
-      raft.state = { ...state, role: eligible ? 'follower' : 'learner' };
+      state.role = eligible ? 'follower' : 'learner';
   }
 }
 
@@ -56,6 +56,7 @@ export function followProgress(raft: Raft, leader: LeaderState): void {
   for (const id of members) {
     if (id === raft.id || leader.progress.has(id)) continue;
     leader.progress.set(id, new Progress(id, raft.log.last + 1, leader.ticks, raft.now));
+    leader.broadcast = true;
   }
 }
 

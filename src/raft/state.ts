@@ -20,7 +20,7 @@ import type {
 
 /** Follows a leader or waits for one; a learner is a follower without a vote (§4.2.1). */
 export interface FollowerState {
-  readonly role: 'follower' | 'learner';
+  role: 'follower' | 'learner';
   /** Highest index known to equal the leader's log of this term. */
   matched: Index;
   /** Highest index acknowledged, or promised to be once stored, to the leader of this term. */

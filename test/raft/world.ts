@@ -241,7 +241,10 @@ export class World {
       this.#checkReads(server);
       this.#checkLeader(server);
     }
-    if (this.#pool.length > 400) this.#pool = this.#pool.slice(-200);
+    if (this.#pool.length <= 400) return;
+    for (const message of this.#pool.splice(0, 200)) {
+      if (message.type === 'snapshot') this.#snapshotSent(message, false);
+    }
   }
 
   /** §3.8: nothing is promised before it is durable. */

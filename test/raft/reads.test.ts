@@ -1,0 +1,255 @@
+import { expect } from 'chai';
+import { checkOptions, leaseMsMax } from '../../src/raft/options.js';
+import { Cluster, logOf, options } from './cluster.js';
+import { ack, append, lead, type Solo, solo } from './script.js';
+
+function settled(words = 'a b c', more: Parameters<typeof solo>[1] = {}): Solo {
+  const server = lead(solo(words, more));
+  for (const { id } of server.status.progress) ack(server, id);
+  server.take();
+  return server;
+}
+
+function read(server: Solo, mode: 'lease' | 'quorum', ...ids: number[]): number[] {
+  server.released.length = 0;
+  server.input({ type: 'read', ids, mode });
+  return server.released.map(({ id }) => id);
+}
+
+/** The round that the last messages carry. */
+function round(server: Solo): number {
+  return server.sent('append').at(-1)!.round;
+}
+
+describe('raft: reads by a quorum (thesis §6.4)', () => {
+  it('§6.4 a read waits for a round that began after it, answered by a quorum', () => {
+    const server = settled('a b c d e');
+    server.ticks(2);
+    const earlier = round(server);
+    expect(read(server, 'quorum', 7)).to.deep.equal([]);
+    const own = round(server);
+    expect(own).to.be.above(earlier);
+    ack(server, 'b', 2, own);
+    ack(server, 'c', 2, earlier);
+    expect(server.released).to.deep.equal([]);
+    ack(server, 'c', 2, own);
+    expect(server.released).to.deep.equal([{ id: 7, index: 2 }]);
+  });
+
+  it('§6.4 an answer that arrives twice counts once', () => {
+    const server = settled('a b c d e');
+    read(server, 'quorum', 7);
+    const own = round(server);
+    ack(server, 'b', 2, own);
+    ack(server, 'b', 2, own);
+    expect(server.released).to.deep.equal([]);
+  });
+
+  it('§6.4 a learner is no quorum', () => {
+    const server = settled('a b c d? e?');
+    read(server, 'quorum', 7);
+    const own = round(server);
+    for (const from of ['d', 'e']) ack(server, from, 2, own);
+    expect(server.released).to.deep.equal([]);
+  });
+
+  it('§6.4 also a follower whose log does not match yet has echoed the round', () => {
+    const server = settled();
+    read(server, 'quorum', 7);
+    server.hear({
+      type: 'appendResponse',
+      term: 2,
+      success: false,
+      index: 1,
+      hintTerm: 1,
+      round: round(server),
+    });
+    expect(server.released).to.deep.equal([{ id: 7, index: 2 }]);
+  });
+
+  it('§6.4 no read before an entry of the own term is committed', () => {
+    const server = lead(solo());
+    server.ticks(2);
+    expect(read(server, 'quorum', 7)).to.deep.equal([]);
+    server.hear({
+      type: 'appendResponse',
+      term: 2,
+      success: false,
+      index: 0,
+      hintTerm: 0,
+      round: round(server),
+    });
+    expect(server.released).to.deep.equal([]);
+    ack(server, 'b', 2);
+    ack(server, 'b', 2, round(server));
+    expect(server.released).to.deep.equal([{ id: 7, index: 2 }]);
+  });
+
+  it('§6.4 many reads share one round', () => {
+    const server = settled();
+    const { sendNow } = server.input(
+      { type: 'read', ids: [1, 2], mode: 'quorum' },
+      { type: 'read', ids: [3], mode: 'lease' },
+    );
+    expect(sendNow).to.have.length(2);
+    ack(server, 'b', 2, round(server));
+    expect(server.released.map(({ id }) => id)).to.deep.equal([1, 2, 3]);
+  });
+
+  it('§6.4 the index is what was committed when the round began', () => {
+    const server = settled();
+    read(server, 'quorum', 1);
+    const own = round(server);
+    server.propose('x');
+    ack(server, 'c', 3);
+    expect(server.commit).to.equal(3);
+    ack(server, 'b', 2, own);
+    expect(server.released).to.deep.equal([{ id: 1, index: 2 }]);
+  });
+
+  it('§6.4 reads are dropped where no leader is, and when leadership is lost', () => {
+    expect(solo().input({ type: 'read', ids: [1], mode: 'quorum' }).readsDropped).to.deep.equal([
+      1,
+    ]);
+    const server = lead(solo());
+    read(server, 'quorum', 1);
+    ack(server, 'b');
+    read(server, 'quorum', 2, 3);
+    server.hear(append(9, 1, 1));
+    expect(server.readsDropped).to.deep.equal([1, 2, 3]);
+  });
+
+  it('§6.4 a single server is its own quorum', () => {
+    const server = solo('a');
+    server.ticks(1);
+    expect(read(server, 'quorum', 5)).to.deep.equal([5]);
+  });
+
+  it('§6.4 a leader cut off from the majority serves nothing', () => {
+    const cluster = new Cluster(['a', 'b', 'c'], logOf('a b c'));
+    cluster.tick(14);
+    cluster.isolate('a');
+    cluster.step('a', { type: 'read', ids: [1], mode: 'quorum' });
+    cluster.tick(20);
+    expect(cluster.get('a').released).to.deep.equal([]);
+    expect(cluster.get('a').readsDropped).to.deep.equal([1]);
+  });
+});
+
+describe('raft: reads by lease (thesis §6.4.1)', () => {
+  /** A leader whose round of `at` was echoed by b. */
+  function leased(): { server: Solo; at: number } {
+    const server = settled();
+    server.ticks(2);
+    const at = server.now;
+    ack(server, 'b', 2, round(server));
+    return { server, at };
+  }
+
+  it('§6.4.1 a lease holds leaseMs from when the round was sent, not from when it was answered', () => {
+    const { server, at } = leased();
+    server.now = at + 699;
+    expect(read(server, 'lease', 1)).to.deep.equal([1]);
+    server.now = at + 700;
+    expect(read(server, 'lease', 2)).to.deep.equal([]);
+  });
+
+  it('§6.4.1 a late answer gives no more than its round is worth', () => {
+    const server = settled();
+    server.ticks(2);
+    const at = server.now;
+    const old = round(server);
+    server.now = at + 650;
+    ack(server, 'b', 2, old);
+    expect(read(server, 'lease', 1)).to.deep.equal([1]);
+    server.now = at + 701;
+    expect(read(server, 'lease', 2)).to.deep.equal([]);
+  });
+
+  it('§6.4.1 without a lease the read takes a round', () => {
+    const server = settled();
+    expect(read(server, 'lease', 1)).to.deep.equal([]);
+    ack(server, 'b', 2, round(server));
+    expect(server.released).to.deep.equal([{ id: 1, index: 2 }]);
+  });
+
+  it('§6.4.1 each heartbeat answered by a quorum extends the lease', () => {
+    const cluster = new Cluster(['a', 'b', 'c'], logOf('a b c'));
+    cluster.tick(14);
+    for (let i = 0; i < 20; i++) {
+      cluster.tick(1);
+      cluster.step('a', { type: 'read', ids: [i], mode: 'lease' });
+      expect(cluster.get('a').released).to.have.length(i + 1);
+    }
+  });
+
+  it('§6.4.1 a learner extends no lease', () => {
+    const server = settled('a b c d? e?');
+    server.ticks(2);
+    const own = round(server);
+    for (const from of ['d', 'e']) ack(server, from, 2, own);
+    expect(read(server, 'lease', 1)).to.deep.equal([]);
+  });
+
+  it('§6.4.1 a change of configuration ends the lease', () => {
+    const { server } = leased();
+    const { configuration } = server.status;
+    const [a, b] = configuration.members;
+    server.input({ type: 'changeConfiguration', id: 1, configuration: { members: [a!, b!] } });
+    expect(read(server, 'lease', 1)).to.deep.equal([]);
+  });
+
+  it('§6.4.1 a leader that is no voter has no lease', () => {
+    const { server } = leased();
+    const { members } = server.status.configuration;
+    const rest = { members: members.filter(({ id }) => id !== 'a') };
+    server.input({ type: 'changeConfiguration', id: 1, configuration: rest });
+    server.ticks(2);
+    const own = round(server);
+    for (const from of ['b', 'c']) ack(server, from, 2, own);
+    expect(server.role).to.equal('leader');
+    expect(read(server, 'lease', 1)).to.deep.equal([]);
+  });
+
+  it('§6.4.1 leases can be switched off', () => {
+    const server = settled('a b c', { more: { leaseMs: 0 } });
+    server.ticks(2);
+    ack(server, 'b', 2, round(server));
+    expect(read(server, 'lease', 1)).to.deep.equal([]);
+  });
+
+  it('§6.4.1 while a lease can hold, no follower that gave it votes for another', () => {
+    const cluster = new Cluster(['a', 'b', 'c'], logOf('a b c'));
+    cluster.tick(14);
+    cluster.isolate('a');
+    const cutAt = cluster.now;
+    const others = [cluster.get('b'), cluster.get('c')];
+    for (let i = 0; i < 50 && others.every(({ role }) => role !== 'leader'); i++) cluster.tick(1);
+    expect(cluster.now - cutAt).to.be.at.least(cluster.get('a').options.leaseMs);
+    expect(cluster.leader?.id).to.be.oneOf(['b', 'c']);
+  });
+});
+
+describe('raft: options', () => {
+  const wrong: [string, Record<string, unknown>, RegExp][] = [
+    ['an empty id', { id: '' }, /id must not be empty/],
+    ['no election timeout', { electionTicks: 0 }, /electionTicks .* not 0/],
+    ['half a tick', { heartbeatTicks: 1.5 }, /heartbeatTicks .* not 1.5/],
+    ['slow heartbeats', { heartbeatTicks: 6 }, /heartbeatTicks \(6\).*electionTicks \(10\)/],
+    ['a long lease', { leaseMs: 721 }, /leaseMs \(721\).*720/],
+    ['a lease that is no number', { leaseMs: Number.NaN }, /leaseMs \(NaN\)/],
+    ['a small window', { maxInflightBytes: 100 }, /maxInflightBytes \(100\).*\(4096\)/],
+    ['no time', { tickMs: 0 }, /tickMs .* not 0/],
+  ];
+  for (const [what, more, text] of wrong) {
+    it(`${what} is refused`, () => {
+      expect(checkOptions(options('a', 0, more))).to.match(text);
+      expect(() => solo('a', { more })).to.throw(text);
+    });
+  }
+
+  it('the lease is below the shortest silence of a follower', () => {
+    expect(leaseMsMax({ electionTicks: 10, tickMs: 100 })).to.equal(720);
+    expect(checkOptions(options('a', 0, { leaseMs: 720 }))).to.equal(undefined);
+  });
+});
