@@ -262,11 +262,11 @@ export class Driver {
     this.#durable = meta.index;
   }
 
-  /** Whether a snapshot is still wanted: only if it goes beyond what is applied. */
+  /** Whether a snapshot is still wanted. While applying rests the state may be bad, and an equally new one do. */
   wants(meta: SnapshotMeta): boolean {
-    return (
-      this.#machine.appliedIndex() < meta.index && (this.#applyPaused || this.#core.accepts(meta))
-    );
+    const applied = this.#machine.appliedIndex();
+    if (this.#applyPaused) return applied <= meta.index;
+    return applied < meta.index && this.#core.accepts(meta);
   }
 
   status(): RaftStatus {

@@ -25,7 +25,7 @@ import {
 } from './options.js';
 import type { ClockPort } from './ports.js';
 import { type LeaderAsk, Replica } from './replica.js';
-import { StateSink, StateSource } from './snapshots.js';
+import { StateSink, StateSource, WRONG_KEY } from './snapshots.js';
 import { Stability, statusOf } from './status.js';
 import type { ClusterNode, NodeStatus, WriteRequest } from './types.js';
 
@@ -254,6 +254,10 @@ class Node implements RunningNode {
       gate: this.#options.gate,
       newId: randomUUID,
       closedFor: (command) => this.#disk.refuses(command),
+      onDiffers: (why) => {
+        this.#options.log('error', why);
+        store.commit([[WRONG_KEY, why]]);
+      },
       onRole: (change) => this.#roleChanged(change),
       statusText: () => JSON.stringify(this.status()),
     });

@@ -15,7 +15,7 @@ import {
   writeIdentity,
 } from './identity.js';
 import type { NodeOptions } from './options.js';
-import { POSITION_KEY } from './snapshots.js';
+import { POSITION_KEY, WRONG_KEY } from './snapshots.js';
 
 export interface Opened {
   readonly identity: Identity;
@@ -43,7 +43,8 @@ export async function openFolder(options: OpenOptions): Promise<Opened> {
       await writeFirst(log, identity, options);
       const gap = await agree(log, store, machine);
       const noted = await noteBegun(log, identity, dataDir);
-      return { identity: noted, log, store, machine, needsState: gap && (damage ?? gap) };
+      const needsState = store.get(WRONG_KEY) ?? (gap && (damage ?? gap));
+      return { identity: noted, log, store, machine, needsState };
     } catch (error) {
       await store.close();
       throw error;

@@ -4,29 +4,29 @@
  */
 import { type Refusal, refusal } from '../errors.js';
 import type {
-  Configuration,
   Entry,
   Index,
-  Member,
   Message,
   NodeId,
   RaftCore,
   RoleChange,
   SnapshotMeta,
-  Term,
 } from '../raft/types.js';
 import type { Command, View } from '../state/types.js';
 import { Agreement, type ChecksumPort } from './agreement.js';
 import { AppliedWaiters } from './applied.js';
 import { type Answer, type Ask, decodeAnswer, decodeAsk, encodeAnswer, encodeAsk } from './asks.js';
 import { type BarrierMode, Barriers } from './barriers.js';
+import { Compaction } from './compaction.js';
 import { Deadlines } from './deadlines.js';
 import { Driver, type DriverLimits } from './driver.js';
 import { Forward, noLeader, type WriteDone } from './forward.js';
 import { Lead } from './lead.js';
+import { LostEntries } from './lost-entries.js';
 import { Membership } from './membership.js';
 import type { ClockPort, LogPort, MachinePort, Reply, WirePort } from './ports.js';
 import { type CutLimits, Positions } from './positions.js';
+import { Roster } from './roster.js';
 import type { Gate, WriteRequest } from './types.js';
 import { Watches } from './watches.js';
 
@@ -58,6 +58,8 @@ export interface ReplicaParts {
   readonly limits: ReplicaLimits;
   /** Why this node takes no such command at present, besides its own faults (disk at its reserve). */
   readonly closedFor?: (command: Command) => Refusal | undefined;
+  /** The state is wrong, and will be after a restart. */
+  readonly onDiffers?: (why: string) => void;
   readonly onRole?: (change: RoleChange) => void;
   /** See DriverParts. */
   readonly isBehind?: () => boolean;
@@ -72,8 +74,6 @@ const READ_MODE = { default: 'lease', consistent: 'quorum' } as const;
 export type LeaderAsk = Exclude<Ask, { type: 'state' | 'forgotten' }>;
 
 const REMOVED = 'it was removed from the cluster';
-/** How long servers that left are still spoken to, in question times. */
-const LEAVING_ASKS = 5;
 
 export class Replica {
   readonly driver: Driver;
@@ -87,17 +87,12 @@ export class Replica {
   readonly #applied: AppliedWaiters;
   readonly #barriers: Barriers;
   readonly #lead: Lead;
-  /** Whom the wire knows: the members, and for a while those who left. */
-  #reached: readonly Member[] = [];
+  readonly #lostEntries: LostEntries;
+  readonly #compaction: Compaction;
+  readonly #roster: Roster;
   #fault: string | undefined;
   #unready: string | undefined;
   #ticks = 0;
-  #cutting = false;
-  #liftingBar = false;
-  /** The term whose leader knows that this node has lost entries. */
-  #confessedTerm: Term | undefined;
-  /** Positions of snapshots on their way to followers: the log is not cut beyond them. */
-  readonly #snapshotsOut = new Set<SnapshotMeta>();
   #cancelRetry: (() => void) | undefined;
 
   constructor(parts: ReplicaParts) {
@@ -112,7 +107,18 @@ export class Replica {
     const events = this.#events();
     const driver = new Driver({ core, log, wire, machine, clock, limits, events, isBehind });
     this.driver = driver;
-    driver.barred = log.bar?.() !== undefined;
+    const askMs = limits.askMs;
+    const { positions } = this;
+    this.#lostEntries = new LostEntries({
+      ...{ id, driver, log, wire, askMs },
+      // The log was short of what is applied: its configurations can be read only now.
+      found: () => positions.restart(machine.appliedIndex()),
+    });
+    this.#compaction = new Compaction({ driver, log, machine, wire, positions, limits });
+    this.#roster = new Roster({
+      ...{ id, driver, wire, clock, positions, askMs },
+      removed: () => this.#closed(),
+    });
     this.#lead = new Lead({
       ...parts,
       ...{ driver, applied, pendingMax: limits.pendingMax },
@@ -130,16 +136,14 @@ export class Replica {
       ...{ applied, deadlines: this.deadlines, retryLater, wake: () => driver.wake() },
       ask: (mode, done) => this.#askIndex(mode, done),
     });
-    const contactMsMax = limits.askMs;
-    this.membership = new Membership({
-      ...{ id, driver, promoteLagMax: limits.promoteLagMax, contactMsMax },
-    });
+    const { promoteLagMax } = limits;
+    this.membership = new Membership({ id, driver, promoteLagMax, contactMsMax: askMs });
     this.agreement = this.#agreement();
     machine.onChanged((keys) => this.watches.changed(keys));
   }
 
   start(): void {
-    this.#setMembers(this.driver.status().configuration.members);
+    this.#roster.inForce(this.driver.status().configuration);
     this.driver.start();
   }
 
@@ -156,7 +160,7 @@ export class Replica {
 
   /** Why this node does not serve, if it does not. */
   get fault(): string | undefined {
-    return this.#fault ?? this.#unready;
+    return this.#fault ?? this.#unready ?? (this.#roster.isRemoved ? REMOVED : undefined);
   }
 
   /** Why this node does not serve yet; undefined once it does. */
@@ -168,6 +172,11 @@ export class Replica {
   /** This node stops serving; it goes on following, and hands leadership over. */
   fail(why: string): void {
     this.#fault ??= why;
+    this.#closed();
+  }
+
+  /** It serves no more: what is held is answered, and another one leads. */
+  #closed(): void {
     this.watches.wakeAll();
     if (this.driver.role.role === 'leader') this.driver.transfer();
   }
@@ -230,7 +239,8 @@ export class Replica {
       return;
     }
     const done = (answer: Answer): void => reply(encodeAnswer(answer));
-    if (ask.type === 'state') done(this.#sendState(from));
+    if (ask.type === 'state')
+      done({ type: this.#compaction.sendState(this.#parts.id, from) ? 'done' : 'retry' });
     else if (ask.type === 'forgotten') done(this.#compareAnew(from));
     else this.#answer(ask, done);
   }
@@ -249,7 +259,7 @@ export class Replica {
       this.positions.restart(meta.index);
       this.#hasApplied(meta.index, []);
       this.watches.wakeAll();
-      this.driver.barred = this.#parts.log.bar?.() !== undefined;
+      this.#lostEntries.look();
       done();
     });
   }
@@ -258,9 +268,9 @@ export class Replica {
     return {
       gather: () => this.#barriers.gather(),
       role: (change) => this.#roleChanged(change),
-      configuration: ({ members }) => this.#setMembers(members),
+      configuration: (configuration) => this.#roster.inForce(configuration),
       applied: (index, entries) => this.#hasApplied(index, entries),
-      sendSnapshot: (to, message) => this.#sendSnapshot(to, message),
+      sendSnapshot: (to, message) => this.#compaction.sendSnapshot(to, message),
       tick: (now) => this.#tick(now),
     };
   }
@@ -277,55 +287,7 @@ export class Replica {
   #hasApplied(index: Index, entries: readonly Entry[]): void {
     this.positions.advance(entries);
     this.#applied.reached(index);
-    for (const entry of entries) if (entry.kind === 'configuration') this.#checkMember(entry);
-  }
-
-  /** Who leaves is spoken to a little longer: a leader must hear that its own removal is stored. */
-  #setMembers(members: readonly Member[]): void {
-    const { clock, wire, limits } = this.#parts;
-    const reached = this.#reached.filter(({ id }) => !members.some((member) => member.id === id));
-    this.#reached = [...members, ...reached];
-    wire.setMembers(this.#reached);
-    if (reached.length === 0) return;
-    clock.after(limits.askMs * LEAVING_ASKS, () => {
-      this.#reached = [...this.driver.status().configuration.members];
-      wire.setMembers(this.#reached);
-    });
-  }
-
-  /** A server that was removed says so. One that has yet to be added, or was added again, is not removed. */
-  #checkMember({ index, configuration }: Entry & { kind: 'configuration' }): void {
-    const holds = ({ members }: Configuration): boolean =>
-      members.some(({ id }) => id === this.#parts.id);
-    if (this.driver.role.role === 'leader') this.#tellRemoved(index, configuration);
-    const wasMember = holds(this.positions.configurationAt(index - 1));
-    const isMember = holds(this.driver.status().configuration);
-    if (wasMember && !holds(configuration) && !isMember) this.fail(REMOVED);
-  }
-
-  /** The leader sends nothing any more to who is no member; so it tells them once. */
-  #tellRemoved(index: Index, { members }: Configuration): void {
-    const { id: self, wire, limits } = this.#parts;
-    for (const { id } of this.positions.configurationAt(index - 1).members) {
-      if (id === self || members.some((member) => member.id === id)) continue;
-      wire.request(id, encodeAsk({ type: 'removed', index }), limits.askMs, () => {});
-    }
-  }
-
-  /** See LogPort.bar: what may have been acknowledged is here again. */
-  #liftBar(): void {
-    const { log, machine } = this.#parts;
-    const bar = log.bar?.();
-    if (bar === undefined || log.liftBar === undefined || this.#liftingBar) return;
-    const { settledIndex } = this.driver;
-    if (settledIndex < bar.index && (log.term(settledIndex) ?? 0) <= bar.term) return;
-    this.#liftingBar = true;
-    log.liftBar(() => {
-      this.#liftingBar = false;
-      // The log was short of what is applied; now its configurations can be read.
-      this.positions.restart(machine.appliedIndex());
-      this.driver.barred = log.bar?.() !== undefined;
-    });
+    for (const entry of entries) if (entry.kind === 'configuration') this.#roster.applied(entry);
   }
 
   #tick(now: number): void {
@@ -339,45 +301,8 @@ export class Replica {
     ) {
       this.agreement?.compare();
     }
-    this.#confess();
-    this.#liftBar();
-    this.#cut();
-  }
-
-  /** Cuts the log where nobody needs it, after the state is durable beyond the cut. */
-  #cut(): void {
-    if (this.#cutting) return;
-    const needed = Math.min(...[...this.#snapshotsOut].map(({ index }) => index), Infinity);
-    const meta = this.positions.cut(this.#parts.limits, needed);
-    if (meta === undefined) return;
-    const { machine, log } = this.#parts;
-    this.#cutting = true;
-    machine.flush((durable) => {
-      const first = log.firstIndex();
-      // Between then and now a snapshot may have taken the log's place.
-      if (durable < meta.index || meta.index < first || log.term(meta.index) !== meta.term) {
-        this.#cutting = false;
-        return;
-      }
-      log.compact(meta, () => {
-        this.#cutting = false;
-      });
-      this.positions.forget(meta.index);
-    });
-  }
-
-  /** The position is that of the state as it is now, which is what will be sent. */
-  #sendSnapshot(to: NodeId, message: Message): void {
-    const meta = this.positions.meta();
-    if (message.type !== 'snapshot' || meta === undefined) {
-      this.driver.snapshotSent(to, false);
-      return;
-    }
-    this.#snapshotsOut.add(meta);
-    this.#parts.wire.sendSnapshot(to, { ...message, meta }, (ok) => {
-      this.#snapshotsOut.delete(meta);
-      this.driver.snapshotSent(to, ok);
-    });
+    this.#lostEntries.tick();
+    this.#compaction.tick();
   }
 
   #retryLater(): void {
@@ -408,28 +333,6 @@ export class Replica {
     return { type: 'done' };
   }
 
-  /** A node that lost what it acknowledged says so to each leader, which takes its former word for what it has. */
-  #confess(): void {
-    const { id, log, wire, limits } = this.#parts;
-    const { leader, term } = this.driver.role;
-    if (log.bar?.() === undefined || leader === null || leader === id) return;
-    if (this.#confessedTerm === term) return;
-    this.#confessedTerm = term;
-    wire.request(leader, encodeAsk({ type: 'forgotten' }), limits.askMs, (bytes) => {
-      const answer = bytes === undefined ? undefined : decodeAnswer(bytes);
-      if (answer?.type !== 'done') this.#confessedTerm = undefined;
-    });
-  }
-
-  #sendState(to: NodeId): Answer {
-    const { id, wire } = this.#parts;
-    const { role, term } = this.driver.role;
-    const meta = this.positions.meta();
-    if (role !== 'leader' || meta === undefined) return { type: 'retry' };
-    wire.sendSnapshot(to, { type: 'snapshot', from: id, to, term, meta, round: 0 }, () => {});
-    return { type: 'done' };
-  }
-
   #answer(ask: LeaderAsk, done: (answer: Answer) => void): void {
     switch (ask.type) {
       case 'write':
@@ -450,7 +353,7 @@ export class Replica {
         this.membership.transfer(ask.to, done);
         break;
       case 'removed':
-        if (ask.index >= this.driver.status().configurationIndex) this.fail(REMOVED);
+        this.#roster.told(ask.index);
         done({ type: 'done' });
         break;
       case 'status': {
@@ -480,6 +383,8 @@ export class Replica {
   }
 
   #differs(index: Index, table: string): void {
-    this.fail(`its state differs from the other servers' in table "${table}" at index ${index}`);
+    const why = `its state differs from the other servers' in table "${table}" at index ${index}`;
+    this.#parts.onDiffers?.(why);
+    this.fail(why);
   }
 }

@@ -17,6 +17,8 @@ const CHUNK_BYTES = 256 * 1024;
 const LOCAL = keyOf('local', '');
 /** Where the log stands with an installed state: lets a crash between the two switches be completed on start. */
 export const POSITION_KEY = keyOf('local', 'position');
+/** Why the state is known to be wrong; goes with the state itself when another one takes its place. */
+export const WRONG_KEY = keyOf('local', 'wrong');
 
 const packr = new Packr({ useRecords: false });
 

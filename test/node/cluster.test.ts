@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { ApiError } from '../../src/errors.js';
 import type { RunningNode } from '../../src/node/node.js';
 import type { Command, Result } from '../../src/state/types.js';
-import { append, Cluster, put, valueAt, watchAt } from './processes.js';
+import { append, Cluster, HANDLERS, put, valueAt, watchAt } from './processes.js';
 
 const write = (node: RunningNode, command: Command, timeoutMs = 8000): Promise<Result> =>
   node.write({ tokenKey: null, command, timeoutMs });
@@ -128,6 +128,31 @@ describe('node: a cluster on real disks and sockets', function () {
     expect(a.status().fault).to.match(/removed/);
     await write(b, append('k', 'x'));
     expect(valueAt(b, 'k')).to.equal('vwx');
+  });
+
+  it('a node whose state differs stops serving and names the table; restarted, it gets the right state', async () => {
+    cluster = await Cluster.create(['a', 'b', 'c'], { limits: { compareTicks: 5 } });
+    const initial = cluster.initial('a', 'b', 'c');
+    // A version of the program that decides otherwise than the others.
+    const handlers = { ...HANDLERS, put: () => ({ ok: true as const, value: 'ignored' }) };
+    const wrong = await cluster.start('c', { initial, handlers });
+    const a = await cluster.start('a', { initial });
+    await cluster.start('b', { initial });
+    await write(a, put('k', 'right'));
+    await cluster.until(() => wrong.status().fault !== undefined);
+    expect(wrong.status().fault).to.match(/differs .* "(test|request)"/);
+    expect(await codeOf(wrong.barrier('default', 1000))).to.equal('unavailable');
+    expect(await codeOf(write(wrong, put('k', 'v')))).to.equal('unavailable');
+    await write(a, append('k', '!'));
+    await cluster.stop('c');
+
+    const again = await cluster.start('c', { initial });
+    expect(again.status().fault).to.match(/differs/);
+    await cluster.until(() => again.status().fault === undefined);
+    await again.barrier('default', 5000);
+    expect(valueAt(again, 'k')).to.equal('right!');
+    await cluster.stop('c');
+    expect((await cluster.start('c', { initial })).status().fault).to.equal(undefined);
   });
 
   it('transfers leadership to the node that was named, asked on any', async () => {

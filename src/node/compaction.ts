@@ -1,0 +1,75 @@
+/** Cutting the log where nobody needs it, and sending the state to followers that the cut has left behind. */
+import type { Index, Message, NodeId, SnapshotMeta } from '../raft/types.js';
+import type { Driver } from './driver.js';
+import type { LogPort, MachinePort, WirePort } from './ports.js';
+import type { CutLimits, Positions } from './positions.js';
+
+export interface CompactionParts {
+  readonly driver: Driver;
+  readonly log: LogPort;
+  readonly machine: MachinePort;
+  readonly wire: WirePort;
+  readonly positions: Positions;
+  readonly limits: CutLimits;
+}
+
+export class Compaction {
+  readonly #parts: CompactionParts;
+  /** Positions of snapshots on their way to followers: the log is not cut beyond them. */
+  readonly #out = new Set<SnapshotMeta>();
+  #cutting = false;
+
+  constructor(parts: CompactionParts) {
+    this.#parts = parts;
+  }
+
+  /** Cuts if it is time to, after the state is durable beyond the cut. */
+  tick(): void {
+    if (this.#cutting) return;
+    const { machine, positions, limits } = this.#parts;
+    const needed = Math.min(...[...this.#out].map(({ index }) => index), Infinity);
+    const meta = positions.cut(limits, needed);
+    if (meta === undefined) return;
+    this.#cutting = true;
+    machine.flush((durable) => this.#cut(meta, durable));
+  }
+
+  #cut(meta: SnapshotMeta, durable: Index): void {
+    const { log, positions } = this.#parts;
+    // Between the decision and now a snapshot may have taken the log's place.
+    const isThere = meta.index >= log.firstIndex() && log.term(meta.index) === meta.term;
+    if (durable < meta.index || !isThere) {
+      this.#cutting = false;
+      return;
+    }
+    log.compact(meta, () => {
+      this.#cutting = false;
+    });
+    positions.forget(meta.index);
+  }
+
+  /** The core wants a follower to get a snapshot. What is sent is the state as it is now, under its own position. */
+  sendSnapshot(to: NodeId, message: Message): void {
+    const { driver, positions, wire } = this.#parts;
+    const meta = positions.meta();
+    if (message.type !== 'snapshot' || meta === undefined) {
+      driver.snapshotSent(to, false);
+      return;
+    }
+    this.#out.add(meta);
+    wire.sendSnapshot(to, { ...message, meta }, (ok) => {
+      this.#out.delete(meta);
+      driver.snapshotSent(to, ok);
+    });
+  }
+
+  /** A member has lost its state, but not its log: the core knows nothing of this. False when there is nothing to send. */
+  sendState(from: NodeId, to: NodeId): boolean {
+    const { driver, positions, wire } = this.#parts;
+    const { role, term } = driver.role;
+    const meta = positions.meta();
+    if (role !== 'leader' || meta === undefined) return false;
+    wire.sendSnapshot(to, { type: 'snapshot', from, to, term, meta, round: 0 }, () => {});
+    return true;
+  }
+}

@@ -1,0 +1,77 @@
+/** Whom the wire reaches, and whether this server still belongs to the cluster. */
+import type { Configuration, Entry, Index, Member, NodeId } from '../raft/types.js';
+import { encodeAsk } from './asks.js';
+import type { Driver } from './driver.js';
+import type { ClockPort, WirePort } from './ports.js';
+import type { Positions } from './positions.js';
+
+export interface RosterParts {
+  readonly id: NodeId;
+  readonly driver: Driver;
+  readonly wire: WirePort;
+  readonly clock: ClockPort;
+  readonly positions: Positions;
+  readonly askMs: number;
+  /** This server was removed; it stops serving. */
+  readonly removed: () => void;
+}
+
+/** How long servers that left are still spoken to, in question times. */
+const LEAVING_ASKS = 5;
+
+export class Roster {
+  readonly #parts: RosterParts;
+  /** The members, and for a while those who left. */
+  #reached: readonly Member[] = [];
+  #isRemoved = false;
+
+  constructor(parts: RosterParts) {
+    this.#parts = parts;
+  }
+
+  /** True from the moment this server knows of its removal until it is in a configuration again. */
+  get isRemoved(): boolean {
+    return this.#isRemoved;
+  }
+
+  /** Another configuration is in force. Who left is spoken to a little longer: a leader must hear that its own removal is stored. */
+  inForce({ members }: Configuration): void {
+    const { id: self, clock, wire, driver, askMs } = this.#parts;
+    if (members.some(({ id }) => id === self)) this.#isRemoved = false;
+    const left = this.#reached.filter(({ id }) => !members.some((member) => member.id === id));
+    this.#reached = [...members, ...left];
+    wire.setMembers(this.#reached);
+    if (left.length === 0) return;
+    clock.after(askMs * LEAVING_ASKS, () => {
+      this.#reached = driver.status().configuration.members;
+      wire.setMembers(this.#reached);
+    });
+  }
+
+  /** A configuration was applied: its word is final. */
+  applied({ index, configuration }: Entry & { kind: 'configuration' }): void {
+    const { id: self, driver, positions } = this.#parts;
+    const before = positions.configurationAt(index - 1);
+    const gone = before.members.filter(
+      ({ id }) => !configuration.members.some((member) => member.id === id),
+    );
+    if (driver.role.role === 'leader') for (const { id } of gone) this.#tell(id, index);
+    if (gone.some(({ id }) => id === self)) this.told(index);
+  }
+
+  /** By the configuration at `index` this server is no member. It may have been added again since. */
+  told(index: Index): void {
+    const { configuration, configurationIndex } = this.#parts.driver.status();
+    const isMember = configuration.members.some(({ id }) => id === this.#parts.id);
+    if (this.#isRemoved || (isMember && configurationIndex > index)) return;
+    this.#isRemoved = true;
+    this.#parts.removed();
+  }
+
+  /** The leader sends nothing any more to who is no member; so it says so once. */
+  #tell(id: NodeId, index: Index): void {
+    if (id === this.#parts.id) return;
+    const { wire, askMs } = this.#parts;
+    wire.request(id, encodeAsk({ type: 'removed', index }), askMs, () => {});
+  }
+}
