@@ -17,12 +17,15 @@ export function newDirectory<V = undefined>(): Directory<V> {
   return new sortedBtree.default<string, V>(undefined, compare, NODE_SIZE);
 }
 
-/** A directory of these keys, which may be almost in order. */
-export function directoryOf(keys: string[]): Directory {
+/** A directory of these keys, which may be almost in order, and their tally. */
+export function directoryOf(keys: string[]): { directory: Directory; keyTally: Tally } {
+  const keyTally = new Tally();
+  for (const key of keys) keyTally.add(keySum(key));
   // LevelDB sorts by UTF-8 bytes: that differs from our order only for characters beyond the basic plane.
   if (keys.some((key, i) => i > 0 && keys[i - 1]! >= key)) keys.sort(compare);
-  if (keys.length === 0) return newDirectory();
-  return bulkLoad(keys, new Array<undefined>(keys.length), NODE_SIZE, compare);
+  if (keys.length === 0) return { directory: newDirectory(), keyTally };
+  const unused = new Array<undefined>(keys.length);
+  return { directory: bulkLoad(keys, unused, NODE_SIZE, compare), keyTally };
 }
 
 /** Keys that start with `prefix`, strictly after `after` if given. */
@@ -52,6 +55,9 @@ export function recordSum(key: string, value: string): number {
   return crc32(value, crc32(key));
 }
 
+/** CRC-32 over a key alone. */
+export const keySum = (key: string): number => crc32(key);
+
 /** Adds records up: two states with the same tally hold the same records, but for chance. */
 export class Tally implements StateTally {
   count = 0;
@@ -59,6 +65,10 @@ export class Tally implements StateTally {
   add(sum: number): void {
     this.count += 1;
     this.sum = (this.sum + sum) % 2 ** 48;
+  }
+  remove(sum: number): void {
+    this.count -= 1;
+    this.sum = (this.sum - sum + 2 ** 48) % 2 ** 48;
   }
   equals(other: StateTally): boolean {
     return this.count === other.count && this.sum === other.sum;

@@ -2,7 +2,7 @@
  * A state that arrives: written beside the present one under a generation of its own, chunk by chunk, read back whole,
  * then switched in by the one batch that changes the pointer.
  */
-import { type Directory, newDirectory, Tally, wellFormed } from './directory.js';
+import { type Directory, keySum, newDirectory, Tally, wellFormed } from './directory.js';
 import { StorageError } from './errors.js';
 import { rangeOf, type StateDatabase, storedValue, sumOf } from './state-load.js';
 import type { Installation, StateRecord, StateTally } from './types.js';
@@ -15,7 +15,7 @@ export interface InstallHost {
   readonly generation: number;
   readonly prefix: string;
   write(operations: readonly Operation[]): Promise<void>;
-  switchTo(directory: Directory): Promise<void>;
+  switchTo(directory: Directory, keyTally: Tally): Promise<void>;
   /** Removes what was written, in the background. */
   remove(): void;
 }
@@ -23,6 +23,7 @@ export interface InstallHost {
 export class LevelInstallation implements Installation {
   private readonly host: InstallHost;
   private readonly directory: Directory = newDirectory();
+  private readonly keyTally = new Tally();
   private state: 'filling' | 'finishing' | 'ended' = 'filling';
 
   constructor(host: InstallHost) {
@@ -35,7 +36,7 @@ export class LevelInstallation implements Installation {
     const operations: Operation[] = [];
     for (const [rawKey, rawValue] of records) {
       const key = wellFormed(rawKey);
-      this.directory.set(key, undefined);
+      if (this.directory.set(key, undefined)) this.keyTally.add(keySum(key));
       const value = storedValue(key, wellFormed(rawValue));
       operations.push({ type: 'put', key: prefix + key, value });
     }
@@ -56,7 +57,7 @@ export class LevelInstallation implements Installation {
       );
     }
     this.state = 'ended';
-    await this.host.switchTo(this.directory);
+    await this.host.switchTo(this.directory, this.keyTally);
   }
 
   abort(): void {

@@ -1,14 +1,17 @@
 /** The format of the state's database, and how it is opened. See the head of `state.ts`. */
 
+import { access } from 'node:fs/promises';
+import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { ClassicLevel } from 'classic-level';
-import { type Directory, directoryOf, recordSum } from './directory.js';
+import { type Directory, directoryOf, recordSum, type Tally } from './directory.js';
 import { rootMessage, StorageError } from './errors.js';
 import { openDatabase } from './log-load.js';
 
 export type StateDatabase = ClassicLevel<string, string>;
 
 export const POINTER = '!state';
+export const KEY_COUNT = '!keys';
 /** More batches than LevelDB's own log of 4 MiB can hold of ordinary size. */
 export const RING_SLOTS = 16384;
 const GENERATION_DIGITS = 8;
@@ -41,19 +44,29 @@ export function contentOf(key: string, stored: string): string | undefined {
   return sumOf(key, stored) === undefined ? undefined : stored.slice(SUM_DIGITS);
 }
 
-export function pointerValue(generation: number): string {
-  const json = JSON.stringify({ v: 1, generation });
+/** A record of the store itself: JSON after its checksum. */
+export function sealed(content: Pointer | KeyCount): string {
+  const json = JSON.stringify(content);
   return hex(crc32(json)) + json;
 }
 
-function readPointer(stored: string): number | undefined {
-  const json = stored.slice(SUM_DIGITS);
-  if (hex(crc32(json)) !== stored.slice(0, SUM_DIGITS)) return undefined;
-  const { v, generation } = JSON.parse(json) as { v: number; generation: number };
-  if (v !== 1) {
-    throw new StorageError('foreign', `the state has format ${v}; this version reads format 1`);
-  }
-  return generation;
+function unseal<T>(stored: string | undefined): T | undefined {
+  const json = stored?.slice(SUM_DIGITS);
+  if (json === undefined || stored!.slice(0, SUM_DIGITS) !== hex(crc32(json))) return undefined;
+  return JSON.parse(json) as T;
+}
+
+/** Which generation is the state. */
+export interface Pointer {
+  readonly v: 1;
+  readonly generation: number;
+}
+
+/** How many keys the state has, and the sum of their checksums; also a second copy of the pointer. */
+export interface KeyCount {
+  readonly generation: number;
+  readonly count: number;
+  readonly sum: number;
 }
 
 export interface LoadedState {
@@ -62,40 +75,57 @@ export interface LoadedState {
   /** Generations that a crash left behind. */
   readonly others: readonly number[];
   readonly directory: Directory;
+  readonly keyTally: Tally;
   readonly batchNumber: number;
   readonly damaged: string | undefined;
 }
 
 export async function loadState(dir: string, cacheBytes: number): Promise<LoadedState> {
+  // Asked before: a database whose files went bad may open as an empty one.
+  const isNew = await access(join(dir, 'CURRENT')).then(
+    () => false,
+    () => true,
+  );
   const db: StateDatabase = await openDatabase<string, string>(dir, { cacheSize: cacheBytes });
   try {
     const generations = await listGenerations(db);
     const stored = await db.get(POINTER);
     const ring = await readRing(db);
-    if (stored === undefined && generations.length === 0 && ring.last === 0) {
-      await db.put(POINTER, pointerValue(1), { sync: true });
+    if (isNew) {
+      await db.batch(firstRecords(), { sync: true });
       return {
         db,
         generation: 1,
         others: [],
-        directory: directoryOf([]),
+        ...directoryOf([]),
         batchNumber: 0,
         damaged: undefined,
       };
     }
-    const pointer = stored === undefined ? undefined : readPointer(stored);
-    // Without a pointer nothing is shown: the state is empty until another one is installed.
-    const generation = pointer ?? Math.max(0, ...generations) + 1;
-    let damaged: string | undefined;
-    if (pointer === undefined) damaged = 'the record that says which state is the present one';
-    else if (ring.gap !== undefined) damaged = `batch ${ring.gap} of the writes`;
+    const pointer = unseal<Pointer>(stored);
+    if (pointer !== undefined && pointer.v !== 1) {
+      const format = String(pointer.v);
+      throw new StorageError('foreign', `the state has format ${format}, this version reads 1`);
+    }
+    const keys = unseal<KeyCount>(await db.get(KEY_COUNT));
+    const known = pointer?.generation ?? keys?.generation;
+    const generation = known ?? unusedGeneration();
+    if (pointer === undefined && known !== undefined) {
+      await db.put(POINTER, sealed({ v: 1, generation: known }), { sync: true });
+    }
+    const loaded = directoryOf(await readKeys(db, generation));
+    let lost: string | undefined;
+    if (known === undefined) lost = 'the records that say which state is the present one';
+    else if (ring.gap !== undefined) lost = `batch ${ring.gap} of the writes`;
+    else if (keys === undefined || !loaded.keyTally.equals(keys))
+      lost = 'keys, or has foreign ones';
     return {
       db,
       generation,
       others: generations.filter((other) => other !== generation),
-      directory: directoryOf(await readKeys(db, generation)),
+      ...loaded,
       batchNumber: ring.last,
-      damaged: damaged === undefined ? undefined : `the state has lost ${damaged}`,
+      damaged: lost === undefined ? undefined : `the state has lost ${lost}`,
     };
   } catch (error) {
     await db.close();
@@ -104,6 +134,17 @@ export async function loadState(dir: string, cacheBytes: number): Promise<Loaded
     throw new StorageError('failed', `the state in ${dir} cannot be read: ${why}`, error);
   }
 }
+
+/**
+ * Without a pointer nothing is shown: the state is empty until another one is installed. Keys of any generation may hide in
+ * files that cannot be read now, so the number is one that counting from 1 has never reached: minutes since 1970.
+ */
+const unusedGeneration = (): number => Math.floor(Date.now() / 60_000);
+
+const firstRecords = () => [
+  { type: 'put' as const, key: POINTER, value: sealed({ v: 1, generation: 1 }) },
+  { type: 'put' as const, key: KEY_COUNT, value: sealed({ generation: 1, count: 0, sum: 0 }) },
+];
 
 /** The generations of which there are keys. */
 async function listGenerations(db: StateDatabase): Promise<number[]> {

@@ -1,7 +1,8 @@
 /**
  * The state on disk: a LevelDB of text, values read where they are needed, keys also held in memory in order.
  *
- *   !state            which generation is the state: {"generation":n}
+ *   !state            which generation is the state
+ *   !keys             the same again, how many keys it has, and the sum of their checksums
  *   #<slot>           numbers of the last batches, see below
  *   <generation>/key  the records; a value is 8 hex digits of CRC-32 over key and value, then the value
  *
@@ -11,22 +12,24 @@
  * larger batches, all synced, cost less than many unsynced ones.
  *
  * Bytes that go bad in LevelDB's own log make it skip a batch without a word. So each batch also writes its number into a
- * ring of slots; a gap in the numbers on opening means that the state cannot be trusted (`damaged`): the node must get
- * another one from its peers.
+ * ring of slots, and with it the count and sum of all keys. A gap in the numbers, or other keys than were counted, mean
+ * on opening that the state cannot be trusted (`damaged`): the node must get another one from its peers. Values are checked
+ * when they are read.
  */
 import type { Change, PinnedView } from '../state/types.js';
-import { type Directory, keysWith, wellFormed } from './directory.js';
+import { type Directory, keySum, keysWith, type Tally, wellFormed } from './directory.js';
 import { rootMessage, StorageError } from './errors.js';
 import { LevelInstallation, type Operation } from './install.js';
 import {
   contentOf,
+  KEY_COUNT,
   loadState,
   POINTER,
-  pointerValue,
   prefixOf,
   rangeOf,
   ringKey,
   type StateDatabase,
+  sealed,
   storedValue,
 } from './state-load.js';
 import type { DurableState, Installation } from './types.js';
@@ -62,6 +65,7 @@ export class LevelState implements DurableState {
   private generation: number;
   private prefix: string;
   private directory: Directory;
+  private keyTally: Tally;
   /** Commits since the batch that is being written, and those in that batch. */
   private pending = new Map<string, string | null>();
   private pendingBytes = 0;
@@ -86,6 +90,7 @@ export class LevelState implements DurableState {
     this.nextGeneration = Math.max(loaded.generation, ...loaded.others) + 1;
     this.prefix = prefixOf(loaded.generation);
     this.directory = loaded.directory;
+    this.keyTally = loaded.keyTally;
     this.batchNumber = loaded.batchNumber;
     this.damaged = loaded.damaged;
     this.onFatal = options.onFatal;
@@ -121,10 +126,10 @@ export class LevelState implements DurableState {
       const key = wellFormed(rawKey);
       if (rawValue === undefined) {
         this.pending.set(key, null);
-        this.directory.delete(key);
+        if (this.directory.delete(key)) this.keyTally.remove(keySum(key));
       } else {
         this.pending.set(key, wellFormed(rawValue));
-        this.directory.set(key, undefined);
+        if (this.directory.set(key, undefined)) this.keyTally.add(keySum(key));
       }
       this.pendingBytes += key.length + (rawValue?.length ?? 0);
     }
@@ -174,7 +179,7 @@ export class LevelState implements DurableState {
       generation,
       prefix: prefixOf(generation),
       write: (operations) => this.write(operations),
-      switchTo: (directory) => this.switchTo(generation, directory),
+      switchTo: (...to) => this.switchTo(generation, ...to),
       remove: () => {
         if (this.installation === installation) this.installation = undefined;
         this.remove(generation);
@@ -232,7 +237,10 @@ export class LevelState implements DurableState {
       this.pending = new Map();
       this.pendingBytes = 0;
       try {
-        if (this.writing.size > 0) await this.write(operationsOf(this.prefix, this.writing));
+        if (this.writing.size > 0) {
+          const operations = operationsOf(this.prefix, this.writing);
+          await this.write([...operations, keyCount(this.generation, this.keyTally)]);
+        }
       } catch (error) {
         const failure = this.fail(error);
         for (const { reject } of [...waiting, ...this.waiting]) reject(failure);
@@ -256,11 +264,12 @@ export class LevelState implements DurableState {
     return written;
   }
 
-  private async switchTo(generation: number, directory: Directory): Promise<void> {
+  private async switchTo(generation: number, directory: Directory, keyTally: Tally): Promise<void> {
     this.switching = true;
     try {
       await this.loop;
-      await this.write([{ type: 'put', key: POINTER, value: pointerValue(generation) }]);
+      const value = sealed({ v: 1, generation });
+      await this.write([{ type: 'put', key: POINTER, value }, keyCount(generation, keyTally)]);
     } catch (error) {
       throw this.fail(error);
     } finally {
@@ -270,6 +279,7 @@ export class LevelState implements DurableState {
     this.generation = generation;
     this.prefix = prefixOf(generation);
     this.directory = directory;
+    this.keyTally = keyTally;
     this.pending = new Map();
     this.pendingBytes = 0;
     this.damaged = undefined;
@@ -303,6 +313,7 @@ export class LevelState implements DurableState {
   }
 
   private fail(error: unknown): StorageError {
+    if (this.closed) return new StorageError('failed', 'the state is closed', error);
     if (this.failure !== undefined) return this.failure;
     this.failure =
       error instanceof StorageError
@@ -312,6 +323,12 @@ export class LevelState implements DurableState {
     return this.failure;
   }
 }
+
+const keyCount = (generation: number, { count, sum }: Tally): Operation => ({
+  type: 'put',
+  key: KEY_COUNT,
+  value: sealed({ generation, count, sum }),
+});
 
 function operationsOf(prefix: string, layer: Layer): Operation[] {
   const operations: Operation[] = [];

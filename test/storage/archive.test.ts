@@ -28,7 +28,8 @@ const failure = (promise: Promise<unknown>) =>
     (error: unknown) => error,
   );
 
-describe('snapshot archive', () => {
+describe('snapshot archive', function () {
+  this.timeout(20_000);
   const at: SnapshotMeta = {
     index: 42,
     term: 3,

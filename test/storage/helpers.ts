@@ -1,13 +1,18 @@
 /** Folders with logs and states in them, and ways to spoil them. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
 import { ClassicLevel } from 'classic-level';
 import type { Entry, LogView } from '../../src/raft/types.js';
 import type { View } from '../../src/state/types.js';
 import type { StorageError } from '../../src/storage/errors.js';
 import { type LevelLog, openLog } from '../../src/storage/log.js';
 import { type LevelState, openState } from '../../src/storage/state.js';
+import type { Found } from './verify-child.js';
 
 /** Makes folders and removes them; closes what was opened through it. */
 export class Folders {
@@ -74,6 +79,39 @@ export const flip = (dir: string, key: Buffer, bit = 0): Promise<void> =>
     value[(bit >> 3) % value.length]! ^= 1 << (bit % 8);
     await db.put(key, value);
   });
+
+/** The bytes with one bit changed at a place, or now and then with a whole page of zeros. */
+export function spoiled(bytes: Buffer, at: number): Buffer {
+  const changed = Buffer.from(bytes);
+  if (at % 5 === 0) changed.fill(0, at, Math.min(at + 4096, bytes.length));
+  else changed[at]! ^= 0x04;
+  return changed;
+}
+
+const child = fileURLToPath(new URL('./verify-child.js', import.meta.url));
+
+/** What the folders show in a process of their own; those that end the process are left out: they show nothing. */
+export async function verify(kind: 'log' | 'state', dirs: readonly string[]): Promise<Found[]> {
+  const found: Found[] = [];
+  let left = [...dirs];
+  while (left.length > 0) {
+    const running = spawn(process.execPath, [child, kind, ...left], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    const exit = once(running, 'exit');
+    const before = found.length;
+    for await (const line of createInterface({ input: running.stdout })) {
+      found.push(JSON.parse(line) as Found);
+    }
+    const [code, signal] = await exit;
+    const done = found.length - before;
+    if (done < left.length && signal !== 'SIGABRT') {
+      throw new Error(`the folder ${left[done]} ended the process with ${code ?? signal}`);
+    }
+    left = left.slice(done + 1);
+  }
+  return found;
+}
 
 export const command = (index: number, term: number, text = `c${index}.${term}`): Entry => ({
   kind: 'command',

@@ -16,6 +16,8 @@ import {
   flip,
   plain,
   raw,
+  spoiled,
+  verify,
 } from './helpers.js';
 
 const HARD = Buffer.from('hard');
@@ -161,6 +163,33 @@ describe('log on a disk that goes bad', function () {
         .equal(1 + Math.floor(at / 12_060));
       await opened.close();
     }
+  });
+
+  it('never gives a wrong entry or lacks one without saying so, whatever byte of a table file is changed', async () => {
+    const dir = await folders.make();
+    const log = await folders.log(dir);
+    const entries = Array.from({ length: 100 }, (_, i) => command(i + 1, 1, `${i}`.repeat(40)));
+    await append(log, entries, { term: 2, votedFor: 'b' });
+    await log.close();
+    await (await folders.log(dir)).close();
+    const name = (await readdir(dir)).find((file) => file.endsWith('.ldb'))!;
+    const bytes = await readFile(join(dir, name));
+    const copies: string[] = [];
+    for (let at = 0; at < bytes.length; at += 331) {
+      const copy = await folders.copy(dir);
+      await writeFile(join(copy, name), spoiled(bytes, at));
+      copies.push(copy);
+    }
+    let damaged = 0;
+    for (const found of await verify('log', copies)) {
+      if ('refused' in found) continue;
+      expect(found.hardState).eql({ term: 2, votedFor: 'b' });
+      expect(found.cut).equal(false);
+      if (found.damaged) damaged += 1;
+      const whole = found.damaged ? found.entries!.length : entries.length;
+      expect(found.entries).eql(plain(entries.slice(0, whole)));
+    }
+    expect(damaged).greaterThan(10);
   });
 
   it('cuts a torn tail that was never reported durable, says so, and goes on', async () => {

@@ -41,7 +41,8 @@ async function transfer(
   }
 }
 
-describe('snapshot in chunks', () => {
+describe('snapshot in chunks', function () {
+  this.timeout(20_000);
   it('brings any state over, whatever the size of a chunk', async () => {
     const records = fc.uniqueArray(fc.tuple(fc.string({ unit: 'grapheme' }), fc.string()), {
       selector: ([key]) => key,

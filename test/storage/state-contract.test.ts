@@ -68,7 +68,8 @@ const benches: [string, Bench][] = [
   ['memory', memoryBench()],
 ];
 for (const [name, bench] of benches) {
-  describe(`state contract: ${name}`, () => {
+  describe(`state contract: ${name}`, function () {
+    this.timeout(20_000);
     afterEach(() => bench.clean());
 
     it('shows a commit at once, and after it is written, and after a restart', async () => {

@@ -6,7 +6,7 @@ import { recordSum, Tally } from '../../src/storage/directory.js';
 import { StorageError } from '../../src/storage/errors.js';
 import type { LevelState } from '../../src/storage/state.js';
 import type { StateRecord } from '../../src/storage/types.js';
-import { contents, Folders, failure, flip, raw } from './helpers.js';
+import { contents, Folders, failure, flip, raw, spoiled, verify } from './helpers.js';
 
 const tallyOf = (records: readonly StateRecord[]) => {
   const tally = new Tally();
@@ -82,9 +82,14 @@ describe('state on a disk that goes bad', function () {
     expect(contents(state)).eql(next);
   });
 
-  it('shows nothing when it cannot tell which state is the present one', async () => {
+  it('knows twice which state is the present one, and shows nothing when it knows neither', async () => {
     const dir = await filled();
     await flip(dir, Buffer.from('!state'), 70);
+    const whole = await folders.state(dir);
+    expect([whole.damaged, contents(whole)]).eql([undefined, old]);
+    await whole.close();
+    await flip(dir, Buffer.from('!state'), 70);
+    await flip(dir, Buffer.from('!keys'), 70);
     const state = await folders.state(dir);
     expect(state.damaged).include('which state is the present one');
     expect(contents(state)).eql([]);
@@ -131,6 +136,42 @@ describe('state on a disk that goes bad', function () {
       await state.close();
     }
     expect(damaged).greaterThan(5);
+  });
+
+  it('never gives a wrong value or lacks a key without saying so, whatever byte of a table file is changed', async () => {
+    const records = Array.from(
+      { length: 120 },
+      (_, i): StateRecord => [
+        `policy\u0000default\u0000${String(i * 7919).padStart(8, '0')}`,
+        JSON.stringify({ name: `policy ${i}`, rules: 'x'.repeat(i % 50) }),
+      ],
+    );
+    const dir = await filled(records);
+    // Opening moves what is in LevelDB's log to a table file.
+    await (await folders.state(dir)).close();
+    const name = (await readdir(dir)).find((file) => file.endsWith('.ldb'))!;
+    const bytes = await readFile(join(dir, name));
+    const copies: string[] = [];
+    for (let at = 0; at < bytes.length; at += 149) {
+      const copy = await folders.copy(dir);
+      await writeFile(join(copy, name), spoiled(bytes, at));
+      copies.push(copy);
+    }
+    const seen = { refused: 0, damaged: 0, unreadable: 0 };
+    const expected = new Map(records);
+    for (const found of await verify('state', copies)) {
+      if ('refused' in found) seen.refused += 1;
+      else if (found.damaged) seen.damaged += 1;
+      else {
+        expect(found.records).lengthOf(records.length);
+        for (const [key, value] of found.records!) {
+          if (value === null) seen.unreadable += 1;
+          else expect(value).equal(expected.get(key));
+        }
+      }
+    }
+    expect(seen.refused + seen.damaged).greaterThan(3);
+    expect(seen.unreadable).greaterThan(3);
   });
 
   it('holds the old state or the new one, after a crash at any step of an installation', async () => {

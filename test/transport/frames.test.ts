@@ -107,7 +107,8 @@ const frame: fc.Arbitrary<Frame> = fc.oneof(
   ),
 );
 
-describe('frames', () => {
+describe('frames', function () {
+  this.timeout(20_000);
   it('have these bytes, which other versions rely on', () => {
     expect(hex({ type: 'ping' })).equal('00000006000000029103');
     expect(

@@ -26,7 +26,8 @@ const closed = (socket: net.Socket) =>
 const KEY = 'a key that is shared by all members';
 const keyed = (...keys: string[]): WireSecurity => ({ mode: 'key', keys });
 
-describe('wire security', () => {
+describe('wire security', function () {
+  this.timeout(20_000);
   const nodes: TestNode[] = [];
   const relays: Relay[] = [];
   const start = async (id: string, security: WireSecurity) => {

@@ -5,7 +5,8 @@ import { Relay, TestNode } from './bench.js';
 
 const meta = { index: 9, term: 2, configuration: { members: [] } };
 
-describe('a state sent over the wire', () => {
+describe('a state sent over the wire', function () {
+  this.timeout(20_000);
   let a: TestNode;
   let b: TestNode;
   let relay: Relay;
