@@ -42,6 +42,11 @@ export class Checksums {
     this.#set(table, high >>> 0, low >>> 0);
   }
 
+  /** Takes up changes, given the values before them. */
+  changeAll(changes: readonly Change[], before: (key: string) => string | undefined): void {
+    for (const [key, after] of changes) this.change(key, before(key), after);
+  }
+
   /** Sums as 16 hex digits, by table: comparable and storable. */
   toJSON(): Record<string, string> {
     const json: Record<string, string> = {};
@@ -71,11 +76,6 @@ export class Checksums {
     if (high === 0 && low === 0) this.#sums.delete(table);
     else this.#sums.set(table, { high, low, text: hex(high) + hex(low) });
   }
-}
-
-/** Takes up the changes of a commit, given the state before it. */
-export function changeAll(sums: Checksums, before: View, changes: readonly Change[]): void {
-  for (const [key, after] of changes) sums.change(key, before.get(key), after);
 }
 
 const hex = (lane: number): string => lane.toString(16).padStart(8, '0');

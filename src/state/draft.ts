@@ -3,6 +3,8 @@ import type { Change, Draft, View } from './types.js';
 
 export class Overlay implements Draft {
   readonly #base: View;
+  /** What was read of the base: it stays the same as long as this lives, and reading from disk is slow. */
+  readonly #read = new Map<string, string | undefined>();
   readonly #changes = new Map<string, string | undefined>();
 
   constructor(base: View) {
@@ -10,7 +12,15 @@ export class Overlay implements Draft {
   }
 
   get(key: string): string | undefined {
-    return this.#changes.has(key) ? this.#changes.get(key) : this.#base.get(key);
+    if (this.#changes.has(key)) return this.#changes.get(key);
+    const value = this.before(key);
+    this.#read.set(key, value);
+    return value;
+  }
+
+  /** The value in the base. */
+  before(key: string): string | undefined {
+    return this.#read.has(key) ? this.#read.get(key) : this.#base.get(key);
   }
 
   put(key: string, value: string): void {
@@ -39,7 +49,7 @@ export class Overlay implements Draft {
 
   /** What differs from the base. */
   changes(): Change[] {
-    return [...this.#changes].filter(([key, value]) => this.#base.get(key) !== value);
+    return [...this.#changes].filter(([key, value]) => this.before(key) !== value);
   }
 }
 

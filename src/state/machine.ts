@@ -3,7 +3,7 @@
  * changes, the remembered result of its request and the machine's own record, so a restart replays from there.
  */
 import type { Entry, Index, Term } from '../raft/types.js';
-import { Checksums, changeAll } from './checksum.js';
+import { Checksums } from './checksum.js';
 import { Overlay } from './draft.js';
 import { FatalError } from './fatal.js';
 import { keys } from './keys.js';
@@ -135,11 +135,7 @@ export class Machine {
       throw new FatalError(`entry ${entry.index} cannot be applied after ${this.#index}`);
     }
     const changes: Change[] = [];
-    const result = entry.kind === 'command' ? this.#run(entry, changes) : undefined;
-    for (const [key] of changes) {
-      if (!key.startsWith('request\u0000')) touched.add(key);
-    }
-    changeAll(this.#sums, this.#store, changes);
+    const result = entry.kind === 'command' ? this.#run(entry, changes, touched) : undefined;
     this.#index = entry.index;
     this.#term = entry.term;
     const sums = this.#sums.toJSON();
@@ -156,18 +152,21 @@ export class Machine {
     return result;
   }
 
-  #run(entry: Entry & { kind: 'command' }, changes: Change[]): Result {
+  #run(entry: Entry & { kind: 'command' }, changes: Change[], touched: Set<string>): Result {
+    const store = this.#store;
     const proposal = decodeProposal(entry.data);
-    const known = this.#requests.recall(this.#store, proposal, entry.index);
+    const known = this.#requests.recall(store, proposal, entry.index);
     if (known !== undefined) return known;
-    const overlay = new Overlay(this.#store);
-    const outcome = this.#handlerOf(proposal)(
-      { draft: overlay, index: entry.index },
-      proposal.command,
-    );
-    if (outcome.ok) changes.push(...overlay.changes());
+    const overlay = new Overlay(store);
+    const handler = this.#handlerOf(proposal);
+    const outcome = handler({ draft: overlay, index: entry.index }, proposal.command);
     const result: Result = { ...outcome, index: entry.index };
-    changes.push(...this.#requests.remember(proposal.id, entry.index, result));
+    const made = outcome.ok ? overlay.changes() : [];
+    this.#sums.changeAll(made, (key) => overlay.before(key));
+    for (const [key] of made) touched.add(key);
+    const remembered = this.#requests.remember(proposal.id, entry.index, result);
+    this.#sums.changeAll(remembered, (key) => store.get(key));
+    changes.push(...made, ...remembered);
     return result;
   }
 
