@@ -1,4 +1,4 @@
-/** `api-gateway`: listeners to which routes bind (config-entries.md section 8.3). */
+/** `api-gateway`: listeners to which routes bind. */
 import { lowerText, meta, metaProblems, type Path, textOr } from './common.js';
 import { defineKind } from './definition.js';
 import { drop, free, keep, list, type Normal, object, omit, text, whole } from './fields.js';

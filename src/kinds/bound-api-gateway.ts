@@ -1,4 +1,4 @@
-/** `bound-api-gateway`: what is bound to an api-gateway. Made by the server alone (config-entries.md section 8.4). */
+/** `bound-api-gateway`: what is bound to an api-gateway. Made by the server alone. */
 import { certificateReference } from './api-gateway.js';
 import { defineKind } from './definition.js';
 import { keep, list, map, type Normal, object, text } from './fields.js';

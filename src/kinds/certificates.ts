@@ -1,4 +1,4 @@
-/** `inline-certificate` and `file-system-certificate` (config-entries.md section 8.7). */
+/** `inline-certificate` and `file-system-certificate`. */
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { isAddress, isDomainName, meta, metaProblems } from './common.js';
 import { defineKind } from './definition.js';

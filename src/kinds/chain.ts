@@ -1,6 +1,7 @@
 /**
- * Discovery chains (config-entries.md section 10): how a request to a service goes from its router over splitters to resolvers,
- * redirects and failovers. A chain is compiled to find out whether its entries fit together, and what it ends in.
+ * Discovery chains: how a request to a service goes from its router over splitters to resolvers,
+ * redirects and failovers. A chain is compiled to find out whether its entries fit together, and
+ * what it ends in.
  */
 import type { ProxyDefaults } from './proxy-defaults.js';
 import type { ServiceDefaults } from './service-defaults.js';
@@ -176,7 +177,9 @@ class Compiler {
     this.#end(at, failsOver);
   }
 
-  /** The resolver where a way ends: its subset must be there, and so must those it fails over to. */
+  /**
+   * The resolver where a way ends: its subset must be there, and so must those it fails over to.
+   */
   #end(at: Target, failsOver: boolean): void {
     const key = keyOf(at);
     this.#targets.add(key);

@@ -30,7 +30,7 @@ const encoder = new TextEncoder();
 export const isLonger = (value: string, max: number): boolean =>
   value.length * 3 > max && encoder.encode(value).length > max;
 
-/** Limits of `Meta`, the same for every kind (config-entries.md section 3). */
+/** Limits of `Meta`, the same for every kind. */
 export function* metaProblems(value: Normal<typeof meta> | undefined): Iterable<Problem> {
   const entries = Object.entries(value ?? {});
   if (entries.length > META_LIMITS.count) {
@@ -57,14 +57,6 @@ export function* metaProblems(value: Normal<typeof meta> | undefined): Iterable<
 /** `Name is required`. */
 export function* nameProblems(name: string): Iterable<Problem> {
   if (name === '') yield problem('Name is required', 'Name');
-}
-
-/** The first of several problems. */
-export function* firstOf(problems: Iterable<Problem>): Iterable<Problem> {
-  for (const found of problems) {
-    yield found;
-    return;
-  }
 }
 
 export const meshGateway = object({
@@ -205,7 +197,10 @@ export function* pathMatchProblems(
 export const countGiven = (...values: unknown[]): number =>
   values.filter((value) => value !== undefined).length;
 
-/** A DNS name as gateways take it: labels of letters, digits, `-`, `_` and, for the caller to place, `*`. */
+/**
+ * A DNS name as gateways take it: labels of letters, digits, `-`, `_` and, for the caller to place,
+ * `*`.
+ */
 export function isDomainName(name: string): boolean {
   if (name.length === 0 || name.length > 254) return false;
   const labels = (name.endsWith('.') ? name.slice(0, -1) : name).split('.');

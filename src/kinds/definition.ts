@@ -12,7 +12,10 @@ export type EntryOf<F extends Fields> = Infer<Head & F>;
 export interface KindDefinition<T = ConfigEntry> {
   readonly kind: Kind;
   readonly type: Type<T> & { readonly fields: Fields };
-  /** Everything wrong with a normalised entry by itself, the most telling first. Rules between entries are in rules.ts. */
+  /**
+   * Everything wrong with a normalised entry by itself, the most telling first. Rules between
+   * entries are in rules.ts.
+   */
   validate(entry: T, context: EntryContext): Iterable<Problem>;
   /** All faults are told together, not only the first. */
   readonly gathers: boolean;

@@ -4,8 +4,8 @@ import type { EntryContext } from './definition.js';
 import { type Problem, problem } from './problems.js';
 
 /**
- * A destination may name its own namespace and the partition `default`, which change nothing. Anything else would point out of
- * the chain, which stays within one namespace here.
+ * A destination may name its own namespace and the partition `default`, which change nothing.
+ * Anything else would point out of the chain, which stays within one namespace here.
  */
 export function* destinationEditionProblems(
   destination: { readonly Namespace?: string; readonly Partition?: string },

@@ -18,7 +18,9 @@ export type ParsedDuration =
   | { readonly ok: true; readonly nanoseconds: number }
   | { readonly ok: false; readonly message: string };
 
-/** Reads a duration text. Units: ns, us, µs, ms, s, m, h, with fractions and sums; `0` needs none. */
+/**
+ * Reads a duration text. Units: ns, us, µs, ms, s, m, h, with fractions and sums; `0` needs none.
+ */
 export function parseDuration(text: string): ParsedDuration {
   const fail = (why: string): ParsedDuration => ({
     ok: false,
@@ -48,7 +50,9 @@ export function parseDuration(text: string): ParsedDuration {
   return { ok: true, nanoseconds: (negative ? -1 : 1) * Number(total) + 0 };
 }
 
-/** Writes nanoseconds in the shortest of the usual forms: `1m30s`, `1.5s`, `36h0m0s`, `1µs`, `0s`. */
+/**
+ * Writes nanoseconds in the shortest of the usual forms: `1m30s`, `1.5s`, `36h0m0s`, `1µs`, `0s`.
+ */
 export function formatDuration(nanoseconds: number): string {
   const sign = nanoseconds < 0 ? '-' : '';
   const value = BigInt(Math.abs(nanoseconds));

@@ -1,4 +1,4 @@
-/** `exported-services`: which services peers may use (config-entries.md section 8.8). */
+/** `exported-services`: which services peers may use. */
 import { meta, metaProblems } from './common.js';
 import { defineKind } from './definition.js';
 import { drop, keep, list, type Normal, object, omit, text } from './fields.js';

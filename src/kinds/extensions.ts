@@ -1,4 +1,4 @@
-/** EnvoyExtensions: names, version constraints and the arguments of the built-in ones (config-entries.md section 7.1). */
+/** EnvoyExtensions: names, version constraints and the arguments of the built-in ones. */
 import type { Path } from './common.js';
 import { boolean, free, jsonKind, keep, list, type Normal, object, text } from './fields.js';
 import { type Problem, problem } from './problems.js';

@@ -1,12 +1,14 @@
 /**
- * The field language in which the kinds are written. One declaration gives the decoder with its normal form, the type of the
- * normalised value, the JSON schema (schema.ts) and what filters may select (schema.ts).
+ * The field language in which the kinds are written. One declaration gives the decoder with its
+ * normal form, the type of the normalised value, the JSON schema (schema.ts) and what filters may
+ * select (schema.ts).
  *
  *     object({ Name: keep(text()), MeshGateway: keep(meshGateway, 'mesh_gateway'), Meta: omit(meta) })
  *
- * A member is spelled exactly by its name or by its second spelling (the snake_case name, or the name in lower case where
- * there is none). Absent and `null` are the same. How it is answered: `omit`: only when not empty; `keep`: always, in its empty
- * form if need be; `given`: when it was given, even empty; `drop`: never.
+ * A member is spelled exactly by its name or by its second spelling (the snake_case name, or the
+ * name in lower case where there is none). Absent and `null` are the same. How it is answered:
+ * `omit`: only when not empty; `keep`: always, in its empty form if need be; `given`: when it was
+ * given, even empty; `drop`: never.
  */
 import { distance } from 'fastest-levenshtein';
 import { formatDuration, parseDuration } from './duration.js';
@@ -39,7 +41,8 @@ export interface Field<T = unknown, M extends Mode = Mode> {
   /** Spellings besides the name itself; undefined: the name in lower case. */
   readonly spellings?: readonly string[];
 }
-// The members of one declaration have types of their own; `any` is the only bound that keeps them for Infer.
+// The members of one declaration have types of their own; `any` is the only bound that keeps them
+// for Infer.
 // biome-ignore lint/suspicious/noExplicitAny: see above
 export type Fields = Readonly<Record<string, Field<any, Mode>>>;
 
@@ -74,7 +77,10 @@ export function jsonKind(input: unknown): string {
 const isObject = (input: unknown): input is Record<string, unknown> =>
   typeof input === 'object' && input !== null && !Array.isArray(input);
 
-/** Text; `change` gives the normal form, of the empty text too. `values` are for the schema: the kind itself checks them. */
+/**
+ * Text; `change` gives the normal form, of the empty text too. `values` are for the schema: the
+ * kind itself checks them.
+ */
 export function text(
   options: { change?: (value: string) => string; values?: readonly string[] } = {},
 ): Type<string> {
@@ -203,7 +209,10 @@ export function list<T>(of: Type<T>): Type<T[] | null> {
   };
 }
 
-/** A map with free keys, answered in the order of the keys. Keys are data: the object has no prototype. */
+/**
+ * A map with free keys, answered in the order of the keys. Keys are data: the object has no
+ * prototype.
+ */
 export function map<T>(of: Type<T>): Type<Record<string, T> | null> {
   return {
     description: { is: 'map', of },
@@ -262,7 +271,10 @@ function freeValue(input: unknown, report: Report): unknown {
   return out;
 }
 
-/** A member of another edition: absent or null it is fine, anything else is refused with the sentence. */
+/**
+ * A member of another edition: absent or null it is fine, anything else is refused with the
+ * sentence.
+ */
 export function foreign(sentence: (place: string) => string): Type<null> {
   return {
     description: { is: 'foreign', sentence: sentence('') },

@@ -4,7 +4,10 @@ import { runGrammar } from '../languages/syntax.js';
 
 const LIMITS = { lengthMax: 8 * 1024, depthMax: 64 };
 
-/** Why a filter over service instances does not parse; undefined when it does. What it selects is not known here. */
+/**
+ * Why a filter over service instances does not parse; undefined when it does. What it selects is
+ * not known here.
+ */
 export function filterFault(expression: string): string | undefined {
   const parsed = runGrammar(parse, expression, LIMITS);
   if (parsed.ok) return undefined;

@@ -1,6 +1,7 @@
 /**
- * What the server itself keeps up to date (config-entries.md section 8.9): which routes are bound to which api-gateway, and the
- * status conditions of gateways and routes. Computed inside apply, so a read after a write shows both.
+ * What the server itself keeps up to date: which routes are bound to which api-gateway, and the
+ * status conditions of gateways and routes. Computed inside apply, so a read after a write shows
+ * both.
  */
 import type { ApiGateway } from './api-gateway.js';
 import type { BoundApiGateway, Reference } from './bound-api-gateway.js';
@@ -28,13 +29,19 @@ export const hasStatus = (kind: Kind): boolean => kind === 'api-gateway' || isRo
 const isRoute = (kind: Kind): boolean => kind === 'http-route' || kind === 'tcp-route';
 const quoted = (text: string): string => JSON.stringify(text);
 
-/** What a change makes necessary: new conditions of entries, new bound-api-gateways (undefined: it goes). */
+/**
+ * What a change makes necessary: new conditions of entries, new bound-api-gateways (undefined: it
+ * goes).
+ */
 export interface Settled {
   readonly statuses: readonly { readonly id: EntryId; readonly status: Status }[];
   readonly bound: readonly { readonly name: string; readonly entry: ConfigEntry | undefined }[];
 }
 
-/** Works out what follows from a change for gateways and routes. `at` is the time of the change, RFC 3339 text. */
+/**
+ * Works out what follows from a change for gateways and routes. `at` is the time of the change, RFC
+ * 3339 text.
+ */
 export function settleGateways(
   change: Change,
   affected: ReadonlyMap<string, string>,
@@ -326,7 +333,10 @@ const place = ({ Type, Resource }: Pick<Condition, 'Type' | 'Resource'>): string
   [Type, Resource.Kind, Resource.Name, Resource.SectionName].join('\u0000');
 const sameName = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
 
-/** A wildcard listener takes the names below it, another one its own name; without a name a listener takes all. */
+/**
+ * A wildcard listener takes the names below it, another one its own name; without a name a listener
+ * takes all.
+ */
 function takesHost(listener: string, host: string): boolean {
   if (listener === '' || listener === '*') return true;
   if (listener.startsWith('*.'))

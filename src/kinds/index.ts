@@ -20,7 +20,8 @@ import { serviceSplitter } from './service-splitter.js';
 import { terminatingGateway } from './terminating-gateway.js';
 import { type ConfigEntry, type Decoded, KINDS, type Kind } from './types.js';
 
-// Each definition has an entry type of its own; here they are one table, and decodeEntry gives each only its own entries.
+// Each definition has an entry type of its own; here they are one table, and decodeEntry gives each
+// only its own entries.
 const DEFINITIONS = new Map<Kind, KindDefinition>(
   (
     [
@@ -53,7 +54,10 @@ export function definitionOf(kind: Kind): KindDefinition {
 
 export const isKind = (text: string): text is Kind => DEFINITIONS.has(text as Kind);
 
-/** Kinds that exist once for the whole cluster, whatever namespace a request names; they belong to `default`. */
+/**
+ * Kinds that exist once for the whole cluster, whatever namespace a request names; they belong to
+ * `default`.
+ */
 export const isClusterWide = (kind: Kind): boolean => kind === 'proxy-defaults' || kind === 'mesh';
 
 /** The refusal for an unknown kind. `prefix` begins the sentence. */
@@ -73,8 +77,8 @@ const DECODING = 'Request decoding failed: ';
 const RESPONSE_ONLY = ['CreateIndex', 'ModifyIndex', 'Hash'];
 
 /**
- * Decodes, normalises and checks a body (the parsed JSON): field names and types first, then the kind's own rules.
- * config-entries.md sections 3, 7 and 8.
+ * Decodes, normalises and checks a body (the parsed JSON): field names and types first, then the
+ * kind's own rules. The first fault is told, or all of them where the kind gathers them.
  */
 export function decodeEntry(body: unknown, context: EntryContext): Decoded {
   const fail = (why: Refusal): Decoded => ({ ok: false, refusal: why });
@@ -139,7 +143,7 @@ function ownFields(
 }
 
 /** What no name may hold: it would not survive in a key of the state. */
-export function* entryNameProblems(name: string): Iterable<Problem> {
+function* entryNameProblems(name: string): Iterable<Problem> {
   if (name.includes('\u0000') || /\p{Surrogate}/u.test(name)) {
     yield problem('Name must be valid Unicode text without NUL characters', 'Name');
   }

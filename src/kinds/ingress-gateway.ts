@@ -1,4 +1,4 @@
-/** `ingress-gateway`: services offered outside the mesh (config-entries.md section 8.1). */
+/** `ingress-gateway`: services offered outside the mesh. */
 import {
   changesHeaders,
   headerChanges,
@@ -176,7 +176,10 @@ function* serviceProblems(value: Service, one: Listener, ...path: Path): Iterabl
   yield* healthCheckProblems(value.PassiveHealthCheck, ...path, 'PassiveHealthCheck');
 }
 
-/** Where certificates come from is given on the gateway, the listener or the service; the nearest counts. */
+/**
+ * Where certificates come from is given on the gateway, the listener or the service; the nearest
+ * counts.
+ */
 function* sdsProblems(
   value: Service,
   one: Listener,

@@ -1,4 +1,4 @@
-/** LoadBalancer of a service-resolver (config-entries.md section 7.3). */
+/** LoadBalancer of a service-resolver. */
 import type { Path } from './common.js';
 import {
   boolean,

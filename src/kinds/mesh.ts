@@ -1,4 +1,4 @@
-/** `mesh`: the one entry with settings of the whole mesh (config-entries.md section 8.8). */
+/** `mesh`: the one entry with settings of the whole mesh. */
 import { meta, metaProblems } from './common.js';
 import { defineKind } from './definition.js';
 import { boolean, given, keep, type Normal, object, omit, text } from './fields.js';

@@ -1,6 +1,7 @@
 /**
- * Who may do what to which kind: the table of api.md section 5. Enforcement and tests read it here and nowhere else.
- * `mesh` rights are the token's mesh rule or, where it has none, its operator rule; that is for the authorizer to know.
+ * Who may do what to which kind: the API's permission table. Enforcement and tests read it here and
+ * nowhere else. `mesh` rights are the token's mesh rule or, where it has none, its operator rule;
+ * that is for the authorizer to know.
  */
 
 import { servicesNamed } from './references.js';
@@ -56,7 +57,10 @@ export const NEVER_ALLOWED = 'Permission denied: only writeable by controller';
 /** The permissions of a kind. */
 export const permissionsOf = (kind: Kind): Permissions => TABLE[kind];
 
-/** Kinds that send requests on: who applies an entry needs service:read on every other service named in it. */
+/**
+ * Kinds that send requests on: who applies an entry needs service:read on every other service named
+ * in it.
+ */
 export const readsServices = (kind: Kind): boolean =>
   kind === 'service-resolver' || kind === 'service-router' || kind === 'service-splitter';
 

@@ -1,7 +1,10 @@
 /** What is wrong with an entry, and how several faults become one refusal. */
 import { type Refusal, refusal } from '../errors.js';
 
-/** One fault. `pointer` is the JSON pointer (RFC 6901) of the field, `message` says what is expected. */
+/**
+ * One fault. `pointer` is the JSON pointer (RFC 6901) of the field, `message` says what is
+ * expected.
+ */
 export interface Problem {
   readonly pointer: string;
   readonly message: string;
@@ -23,7 +26,7 @@ export function problem(message: string, ...path: readonly (string | number)[]):
 }
 
 /** The JSON pointer of a path. */
-export function pointerOf(path: readonly (string | number)[]): string {
+function pointerOf(path: readonly (string | number)[]): string {
   let pointer = '';
   for (const part of path) {
     pointer += `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`;
@@ -71,7 +74,9 @@ export class Report {
     return this.#path.length;
   }
 
-  /** Whether another problem would still be shown: suggestions are not worth computing beyond that. */
+  /**
+   * Whether another problem would still be shown: suggestions are not worth computing beyond that.
+   */
   get full(): boolean {
     return this.problems.length >= SHOWN_MAX;
   }

@@ -1,4 +1,4 @@
-/** `proxy-defaults`: the one entry `global` with the defaults of every proxy (config-entries.md section 8.8). */
+/** `proxy-defaults`: the one entry `global` with the defaults of every proxy. */
 import {
   expose,
   meshGateway,
@@ -40,7 +40,10 @@ const accessLogs = object({
 });
 export const prioritizeByLocality = object({ Mode: omit(text()) });
 
-/** A list of one item stands for the item, as in the configuration language these settings are often written in. */
+/**
+ * A list of one item stands for the item, as in the configuration language these settings are often
+ * written in.
+ */
 function withoutLonelyLists(config: Record<string, unknown>): Record<string, unknown> {
   for (const [name, value] of Object.entries(config)) {
     let item = value;

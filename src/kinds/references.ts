@@ -1,4 +1,7 @@
-/** What an entry names. The state keeps it the other way round, so that a change finds who depends on it without a search. */
+/**
+ * What an entry names. The state keeps it the other way round, so that a change finds who depends
+ * on it without a search.
+ */
 import type { ApiGateway } from './api-gateway.js';
 import type { IngressGateway } from './ingress-gateway.js';
 import type { HttpRoute, TcpRoute } from './routes.js';
@@ -14,7 +17,9 @@ export const target = {
   certificate: (kind: string, name: string): string => `${kind} ${name.toLowerCase()}`,
 };
 
-/** The services that an entry sends to, own name excluded, wildcards and services of peers aside. */
+/**
+ * The services that an entry sends to, own name excluded, wildcards and services of peers aside.
+ */
 export function servicesNamed(entry: ConfigEntry): string[] {
   return [...new Set(namedBy(entry))].filter(
     (name) => name !== '*' && name.toLowerCase() !== entry.Name.toLowerCase(),

@@ -1,4 +1,4 @@
-/** `http-route` and `tcp-route`: what goes from an api-gateway to services (config-entries.md sections 8.5 and 8.6). */
+/** `http-route` and `tcp-route`: what goes from an api-gateway to services. */
 import {
   isDomainName,
   isHttpMethod,

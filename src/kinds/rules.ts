@@ -1,6 +1,7 @@
 /**
- * Rules between entries (config-entries.md section 10). They are judged inside apply, on the state with the change already
- * made: a write or delete is refused when a chain that includes it, or an entry that depends on such a chain, no longer holds.
+ * Rules between entries. They are judged inside apply, on the state with the change already made: a
+ * write or delete is refused when a chain that includes it, or an entry that depends on such a
+ * chain, no longer holds.
  */
 import { type Refusal, refusal } from '../errors.js';
 import { type Chain, compileChain, defaultProtocol, isHttpLike, protocolOf } from './chain.js';
@@ -23,7 +24,10 @@ const CHAIN_KINDS: readonly Kind[] = ['service-router', 'service-splitter', 'ser
 const isChainKind = (kind: Kind): boolean => CHAIN_KINDS.includes(kind);
 const quoted = (text: string): string => JSON.stringify(text);
 
-/** The services whose chains a change may alter, by lower-case name; each with the spelling of who names it. */
+/**
+ * The services whose chains a change may alter, by lower-case name; each with the spelling of who
+ * names it.
+ */
 export function affectedServices(change: Change, lookup: EntryLookup): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   if (change.kind === 'proxy-defaults') {
@@ -74,8 +78,8 @@ function* everyService(lookup: EntryLookup): Iterable<string> {
 }
 
 /**
- * Why a change cannot be made; undefined when it can. `affected` are the services of affectedServices, `datacenter` is the
- * cluster's own.
+ * Why a change cannot be made; undefined when it can. `affected` are the services of
+ * affectedServices, `datacenter` is the cluster's own.
  */
 export function judge(
   change: Change,
@@ -151,7 +155,10 @@ class Court {
     return this.#ofIntentions(name, chain.protocol) ?? this.#ofExport(chain);
   }
 
-  /** The changed entry itself, where it is of a kind that depends on chains without being part of one. */
+  /**
+   * The changed entry itself, where it is of a kind that depends on chains without being part of
+   * one.
+   */
   ofEntry(): Refusal | undefined {
     const { kind, name, after } = this.#change;
     if (after === undefined) return undefined;
@@ -179,7 +186,8 @@ class Court {
       if (protocol === chain.protocol) continue;
       const named = services?.find((one) => one.Name.toLowerCase() === chain.service.toLowerCase());
       if (named === undefined) continue;
-      // a service may move from tcp to http behind a tcp listener as long as nothing routes its requests
+      // a service may move from tcp to http behind a tcp listener as long as nothing routes its
+      // requests
       if (
         !own &&
         protocol === 'tcp' &&
@@ -276,7 +284,10 @@ class Court {
     return this.#change;
   }
 
-  /** A fault in the changed entry itself is invalid; one that appears in another entry is a conflict with it. */
+  /**
+   * A fault in the changed entry itself is invalid; one that appears in another entry is a conflict
+   * with it.
+   */
   #refuse(fault: string, where: EntryId): Refusal {
     const { kind, name, after } = this.#change;
     if (where.kind === kind && where.name.toLowerCase() === name.toLowerCase()) {
@@ -318,7 +329,10 @@ class Exports {
     return this.#names.has(service.toLowerCase()) || this.#names.has('*');
   }
 
-  /** The exported services that have chain entries of their own, if all are exported, else those listed. */
+  /**
+   * The exported services that have chain entries of their own, if all are exported, else those
+   * listed.
+   */
   *names(lookup: EntryLookup): Iterable<string> {
     for (const [name, spelling] of this.#names) if (name !== '*') yield spelling;
     if (!this.#names.has('*')) return;

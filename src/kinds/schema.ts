@@ -1,4 +1,7 @@
-/** Other readings of the field declarations: the JSON schema of a kind, and what a filter may select in it. */
+/**
+ * Other readings of the field declarations: the JSON schema of a kind, and what a filter may select
+ * in it.
+ */
 import type { Shape } from '../languages/bexpr.js';
 import type { Description, Field, Fields, Type } from './fields.js';
 import { definitionOf } from './index.js';
@@ -7,7 +10,10 @@ import type { Kind } from './types.js';
 /** A JSON Schema (2020-12) as data. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** The schema of a kind as a client writes it, with the names of the API (their other spellings are left out). */
+/**
+ * The schema of a kind as a client writes it, with the names of the API (their other spellings are
+ * left out).
+ */
 export function schemaOf(kind: Kind): JsonSchema {
   const { fields } = definitionOf(kind).type;
   return {

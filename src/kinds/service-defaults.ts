@@ -1,4 +1,4 @@
-/** `service-defaults`: what is true of a service wherever it runs (config-entries.md section 7.1). */
+/** `service-defaults`: what is true of a service wherever it runs. */
 import {
   expose,
   healthCheckProblems,

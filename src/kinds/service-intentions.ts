@@ -1,4 +1,4 @@
-/** `service-intentions`: who may talk to a service (config-entries.md section 7.2). */
+/** `service-intentions`: who may talk to a service. */
 import {
   countGiven,
   isLonger,

@@ -1,4 +1,4 @@
-/** `service-resolver`: the instances that answer for a service (config-entries.md section 7.3). */
+/** `service-resolver`: the instances that answer for a service. */
 import { meta, metaProblems, nameProblems, type Path } from './common.js';
 import { defineKind, type EntryOf } from './definition.js';
 import {

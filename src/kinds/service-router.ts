@@ -1,4 +1,4 @@
-/** `service-router`: where requests of a service go, by path, header, query and method (config-entries.md section 7.4). */
+/** `service-router`: where requests of a service go, by path, header, query and method. */
 import {
   countGiven,
   headerChanges,

@@ -1,4 +1,4 @@
-/** `service-splitter`: shares of a service's traffic (config-entries.md section 7.5). */
+/** `service-splitter`: shares of a service's traffic. */
 import { changesHeaders, headerChanges, meta, metaProblems, nameProblems } from './common.js';
 import { defineKind } from './definition.js';
 import { destinationEditionProblems } from './destinations.js';

@@ -1,4 +1,4 @@
-/** `terminating-gateway`: services outside the mesh (config-entries.md section 8.2). */
+/** `terminating-gateway`: services outside the mesh. */
 import { meta, metaProblems } from './common.js';
 import { defineKind } from './definition.js';
 import { boolean, keep, list, object, omit, text } from './fields.js';

@@ -1,4 +1,4 @@
-/** The TLS rules (config-entries.md section 8.8). */
+/** The TLS rules. */
 import type { Path } from './common.js';
 import { list, object, omit, text } from './fields.js';
 import { type Problem, problem } from './problems.js';

@@ -1,4 +1,7 @@
-/** One config-entry kind. Pure: an entry goes in as a client sent it and comes out as it is stored and answered. */
+/**
+ * One config-entry kind. Pure: an entry goes in as a client sent it and comes out as it is stored
+ * and answered.
+ */
 import type { Refusal } from '../errors.js';
 
 export const KINDS = [
@@ -21,7 +24,10 @@ export const KINDS = [
 ] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** A normalised entry in answer form, without indexes, Namespace and Status. Key order is the order of the answer. */
+/**
+ * A normalised entry in answer form, without indexes, Namespace and Status. Key order is the order
+ * of the answer.
+ */
 export interface ConfigEntry {
   readonly Kind: Kind;
   readonly Name: string;
@@ -46,7 +52,10 @@ export interface EntryId {
   readonly name: string;
 }
 
-/** Looks entries of a namespace up while a change is judged: the state with the change already made. Names in any case. */
+/**
+ * Looks entries of a namespace up while a change is judged: the state with the change already made.
+ * Names in any case.
+ */
 export interface EntryLookup {
   get(kind: Kind, name: string): ConfigEntry | undefined;
   list(kind: Kind): Iterable<ConfigEntry>;

@@ -1,6 +1,6 @@
 /**
- * Lists of config entries. They can hold a hundred thousand entries, so they are made in slices of the loop's time, over a
- * frozen view.
+ * Lists of config entries. They can hold a hundred thousand entries, so they are made in slices of
+ * the loop's time, over a frozen view.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Authorizer } from '../acl/types.js';
@@ -28,7 +28,9 @@ const SLICE_MS = 5;
 /** A list as one JSON text that is kept for others to come, or as the JSON texts of its entries. */
 export type ConfigList = { readonly whole: string } | { readonly texts: readonly string[] };
 
-/** Lists are kept up to this many characters in all: the usual ones, not those that fill the memory. */
+/**
+ * Lists are kept up to this many characters in all: the usual ones, not those that fill the memory.
+ */
 const KEPT_LENGTH_MAX = 8 * 1024 * 1024;
 
 /** The whole list of a kind, as those see it who may read every entry. */
@@ -85,7 +87,10 @@ export class ConfigLists {
     return kept.stamp === stampOf(view, query) ? kept.whole : undefined;
   }
 
-  /** Keeps the list of a reader from whom nothing was hidden; gives it as one text unless it is too long. */
+  /**
+   * Keeps the list of a reader from whom nothing was hidden; gives it as one text unless it is too
+   * long.
+   */
   #keep(
     view: View,
     authorizer: Authorizer,
@@ -118,7 +123,10 @@ export class ConfigLists {
   }
 }
 
-/** What a list is kept under; undefined for those that differ from reader to reader or are rarely asked for. */
+/**
+ * What a list is kept under; undefined for those that differ from reader to reader or are rarely
+ * asked for.
+ */
 function keptKey({ ns, kind, filter }: ConfigListQuery): string | undefined {
   if (kind === undefined || kind === 'inline-certificate' || filter !== undefined) return undefined;
   return keyOf(homeOf(kind, ns), kind);

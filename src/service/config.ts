@@ -29,10 +29,16 @@ export function kindOf(text: string): Kind {
   return isKind(text) ? text : rejectWith(unknownKind(text));
 }
 
-/** The namespace an entry lives in: cluster-wide kinds belong to `default`, whatever the request names. */
+/**
+ * The namespace an entry lives in: cluster-wide kinds belong to `default`, whatever the request
+ * names.
+ */
 export const homeOf = (kind: Kind, ns: string): string => (isClusterWide(kind) ? 'default' : ns);
 
-/** Creates or replaces an entry from a body (parsed JSON); `true` or `false` as text. Throws ApiError. */
+/**
+ * Creates or replaces an entry from a body (parsed JSON); `true` or `false` as text. Throws
+ * ApiError.
+ */
 export async function applyConfig(
   service: Service,
   write: ConfigWrite,
@@ -137,8 +143,9 @@ export function configCheck(
 }
 
 /**
- * The 403 text if the caller may not change an entry. Names count in any letter case but rules name services exactly, so the
- * right to the entry that would be replaced is asked for under its own spelling too.
+ * The 403 text if the caller may not change an entry. Names count in any letter case but rules name
+ * services exactly, so the right to the entry that would be replaced is asked for under its own
+ * spelling too.
  */
 function changeDenial(
   authorizer: Authorizer,
@@ -163,7 +170,9 @@ function changeDenial(
   return undefined;
 }
 
-/** The Name of a stored entry: entries begin with Kind and Name, so nothing else has to be parsed. */
+/**
+ * The Name of a stored entry: entries begin with Kind and Name, so nothing else has to be parsed.
+ */
 export function nameIn(text: string): string {
   const start = text.indexOf(MARK) + MARK.length;
   let end = text.indexOf('"', start);
@@ -180,7 +189,10 @@ function isEscaped(text: string, end: number): boolean {
   return count % 2 === 1;
 }
 
-/** Prepares entries of a kind for a caller: the private key of a certificate is for those who may replace it. */
+/**
+ * Prepares entries of a kind for a caller: the private key of a certificate is for those who may
+ * replace it.
+ */
 export function shownTo(authorizer: Authorizer, kind: Kind, ns: string): (text: string) => string {
   if (kind !== 'inline-certificate' || authorizer.allowed('mesh', 'write', undefined, ns)) {
     return (text) => text;

@@ -5,7 +5,10 @@ import { keys } from './keys.js';
 import { keysBelow, lastPart } from './lists.js';
 import { keyOf, type View } from './types.js';
 
-/** Looks entries up in a view; each is parsed once. Made for one moment: later changes are not followed. */
+/**
+ * Looks entries up in a view; each is parsed once. Made for one moment: later changes are not
+ * followed.
+ */
 export class Entries implements EntryLookup {
   readonly #view: View;
   readonly #ns: string;

@@ -84,7 +84,9 @@ type StoredEntry = ConfigEntry & {
 };
 const NO_STATUS: Status = { Conditions: null };
 
-/** Judges a change that is in the draft already, and draws its consequences for gateways and routes. */
+/**
+ * Judges a change that is in the draft already, and draws its consequences for gateways and routes.
+ */
 function settle(
   context: ApplyContext,
   { ns, at, datacenter }: ConfigCommand,
@@ -104,7 +106,10 @@ function settle(
   return undefined;
 }
 
-/** Whether a stored entry has this content: the text is the same up to what the server adds after it. */
+/**
+ * Whether a stored entry has this content: the text is the same up to what the server adds after
+ * it.
+ */
 function holdsContent(text: string, content: string): boolean {
   const body = content.slice(0, -1);
   return (

@@ -1,4 +1,4 @@
-/** The permissions of api.md section 5, asked of the table and of the server itself. */
+/** The permission table of the API, asked of the table and of the server itself. */
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { type Operation, permissionsOf } from '../../src/kinds/permissions.js';
@@ -7,7 +7,7 @@ import { MANAGEMENT_SECRET } from '../service/solo.js';
 import { Client } from './client.js';
 import { ConfigSolo, serveConfig } from './config-solo.js';
 
-/** As api.md writes it: kind, apply and delete, get and list. */
+/** As the API documents it: kind, apply and delete, get and list. */
 const DOCUMENTED = `
 api-gateway | mesh:write | service:read
 bound-api-gateway | never | service:read

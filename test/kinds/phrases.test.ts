@@ -1,4 +1,7 @@
-/** The rules of the kinds that the measured table does not show: a body, and the words clients match on. */
+/**
+ * The rules of the kinds that the measured table does not show: a body, and the words clients match
+ * on.
+ */
 import { expect } from 'chai';
 import { decodeEntry } from '../../src/kinds/index.js';
 
