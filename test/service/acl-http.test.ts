@@ -64,15 +64,16 @@ describe('ACL endpoints', function () {
     }
   }
 
-  it('list thousands of tokens in pieces, as one array with its index', async () => {
+  it('list hundreds of tokens in pieces, as one array with its index', async () => {
     const { ID, Name } = await made('PUT /acl/policy', { Name: 'p' });
-    manyTokens(1500, [{ ID }]);
+    manyTokens(600, [{ ID }]);
     const all = await ask('GET /acl/tokens');
-    expect(all.body).to.have.lengthOf(1502);
+    expect(all.body).to.have.lengthOf(602);
     expect(all.index).to.equal(solo.machine.appliedIndex());
     const accessors = all.body.map((token: Body) => token.AccessorID);
     expect(accessors).to.deep.equal([...accessors].sort());
-    expect(all.body[1].Policies).to.deep.equal([{ ID, Name }]);
+    const seventh = all.body.find((token: Body) => token.Description === 't7');
+    expect(seventh.Policies).to.deep.equal([{ ID, Name }]);
     const reader = await secretWith('acl = "read"');
     const hidden = await ask('GET /acl/tokens', undefined, reader);
     expect(new Set(hidden.body.map((token: Body) => token.SecretID))).to.deep.equal(
