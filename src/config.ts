@@ -55,6 +55,10 @@ export interface Config {
     readonly keepAliveMs: number;
     readonly stopMs: number;
     readonly snapshotBytes: number;
+    readonly pendingWrites: number;
+    readonly waitingWrites: number;
+    readonly logBytes: number;
+    readonly diskReserveBytes: number;
   };
   readonly log: { readonly level: 'debug' | 'info' | 'warn' | 'error' | 'silent' };
 }

@@ -136,7 +136,7 @@ function nodeOptions(
   onFatal: (error: unknown) => void,
   gate: Gate,
 ): NodeOptions {
-  const { raft } = config;
+  const { raft, limits } = config;
   return {
     name: config.nodeName,
     dataDir: config.dataDir,
@@ -148,6 +148,12 @@ function nodeOptions(
     gate,
     handlers: HANDLERS,
     timing: raft,
+    limits: {
+      diskReserveBytes: limits.diskReserveBytes,
+      cutBytes: limits.logBytes,
+      pendingMax: limits.pendingWrites,
+      heldMax: limits.waitingWrites,
+    },
     log: (level, message) => log[level]({}, message),
     onFatal,
   };
@@ -191,6 +197,7 @@ function allRoutes(
   };
   const cluster: ClusterParts = {
     ...{ service, node, metrics, datacenter: config.datacenter, version: versionOf() },
+    fault: () => node.replica.fault,
     settings: withoutSecrets(config) as Record<string, unknown>,
   };
   return [

@@ -229,6 +229,34 @@ export const SETTINGS: readonly Setting[] = [
     default: 536_870_912,
     why: 'bytes a snapshot may unfold to when it is put back: it is held in memory while the state is replaced',
   },
+  {
+    key: 'limits.pendingWrites',
+    ...COUNT,
+    default: 10_000,
+    why: 'writes that this node, as leader, has in its log and not committed yet; more are refused with 429',
+  },
+  {
+    key: 'limits.waitingWrites',
+    ...COUNT,
+    default: 20_000,
+    why: 'writes that wait on this node for a leader or for their outcome; more are refused with 429',
+  },
+  {
+    key: 'limits.logBytes',
+    type: 'integer',
+    min: 1_048_576,
+    max: 68_719_476_736,
+    default: 67_108_864,
+    why: 'bytes of applied log after which it is cut: a node that was away briefly still finds there what it missed',
+  },
+  {
+    key: 'limits.diskReserveBytes',
+    type: 'integer',
+    min: 0,
+    max: 1_099_511_627_776,
+    default: 134_217_728,
+    why: 'free bytes on the disk below which writes are refused: the databases need room to tidy up',
+  },
 
   {
     key: 'log.level',

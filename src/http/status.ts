@@ -6,11 +6,12 @@ import type { ApiRequest, Route } from './types.js';
 /** Entries a node may be behind its commit index and still count as ready: less than a client would notice. */
 const BEHIND_MAX = 1000;
 
-export function statusRoutes({ node }: ClusterParts): readonly Route[] {
+export function statusRoutes({ node, fault }: ClusterParts): readonly Route[] {
   const ready = (request: ApiRequest): void => {
     const status = node.status();
     const behind = status.commitIndex - status.appliedIndex;
-    if (status.fault !== undefined) reject('unavailable', `Not ready: ${status.fault}`);
+    const why = fault();
+    if (why !== undefined) reject('unavailable', `Not ready: ${why}`);
     if (status.leaderId === null) reject('unavailable', 'Not ready: No cluster leader');
     if (behind > BEHIND_MAX)
       reject('unavailable', `Not ready: ${behind} entries are still to be applied`);

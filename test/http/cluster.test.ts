@@ -41,6 +41,7 @@ const healthy: NodeStatus = {
 
 describe('http: the cluster’s own endpoints', () => {
   let status: NodeStatus;
+  let fault: string | undefined;
   let rights: Set<string>;
   let calls: unknown[];
   let front: Front;
@@ -78,6 +79,7 @@ describe('http: the cluster’s own endpoints', () => {
   } as unknown as ClusterNode;
   const parts: ClusterParts = {
     ...{ service, node, datacenter: 'dc1', version: '1.2.3' },
+    fault: () => fault,
     settings: { acl: { initialManagement: 'hidden' } },
     metrics: { prometheus: async () => 'up 1\n', json: async () => ({ Gauges: [] }) },
   };
@@ -128,8 +130,11 @@ describe('http: the cluster’s own endpoints', () => {
     expect(await ready()).to.deep.equal([200, 200]);
     status = { ...healthy, leaderId: null };
     expect(await ready()).to.deep.equal([200, 503]);
-    status = { ...healthy, fault: 'its state differs' };
+    status = { ...healthy, fault: 'its disk is at its reserve' };
+    expect(await ready()).to.deep.equal([200, 200]);
+    fault = 'its state differs';
     expect(await ready()).to.deep.equal([200, 503]);
+    fault = undefined;
     status = { ...healthy, commitIndex: 5000 };
     expect(await ready()).to.deep.equal([200, 503]);
   });
