@@ -12,7 +12,7 @@ import { keys } from '../state/keys.js';
 import { listIndex } from '../state/lists.js';
 import { RESTORE_FACT } from '../state/restore.js';
 import { keyOf, type View } from '../state/types.js';
-import { denialOf, homeOf, nameIn, shownTo } from './config.js';
+import { homeOf, listRight, nameIn, shownTo } from './config.js';
 import type { Caller, ReadOptions, ReadOutcome, Service } from './types.js';
 
 export interface ConfigListQuery {
@@ -188,16 +188,19 @@ class Lister {
     this.#matches = matches;
   }
 
-  /** Adds the entries of a kind. */
+  /** Adds the entries of a kind. What may not be read is left out before the filter sees it. */
   async add(kind: Kind, ns: string): Promise<void> {
     const prefix = keyOf('config', ns, kind, '');
+    const mayRead = listRight(this.#authorizer, kind, ns);
     const shown = shownTo(this.#authorizer, kind, ns);
     let last: string | undefined;
     do {
       const from: string | undefined = last;
       last = undefined;
       for (const key of this.#view.keys(prefix, from)) {
-        this.#addText(this.#view.get(key)!, kind, ns, shown);
+        const text = this.#view.get(key)!;
+        if (mayRead(nameIn(text))) this.#addText(shown(text));
+        else this.filtered = true;
         if (performance.now() > this.#until) {
           last = key;
           break;
@@ -210,14 +213,8 @@ class Lister {
     } while (last !== undefined);
   }
 
-  /** What may not be read is left out before the filter sees it. */
-  #addText(text: string, kind: Kind, ns: string, shown: (text: string) => string): void {
-    if (denialOf(this.#authorizer, 'list', { kind, name: nameIn(text) }, ns) !== undefined) {
-      this.filtered = true;
-      return;
-    }
-    const answer = shown(text);
-    if (this.#matches === undefined || this.#matches(answer)) this.texts.push(answer);
+  #addText(text: string): void {
+    if (this.#matches === undefined || this.#matches(text)) this.texts.push(text);
   }
 }
 

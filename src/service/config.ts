@@ -126,6 +126,19 @@ export function denialOf(
   return authorizer.denial(resource, access, named ? name : undefined, ns);
 }
 
+/** Which entries of a kind a caller sees in lists, by name. */
+export function listRight(
+  authorizer: Authorizer,
+  kind: Kind,
+  ns: string,
+): (name: string) => boolean {
+  const { resource, access, named } = permissionsOf(kind).list;
+  if (resource === 'none' || resource === 'never') return () => resource === 'none';
+  if (named) return (name) => authorizer.allowed(resource, access, name, ns);
+  const all = authorizer.allowed(resource, access, undefined, ns);
+  return () => all;
+}
+
 /** The gate's question for commands of config entries: asked on the leader before it proposes. */
 export function configCheck(
   authorizer: Authorizer,
