@@ -4,8 +4,6 @@ import type { Log } from './log.js';
 import type { Progress } from './progress.js';
 import type {
   Configuration,
-  DropReason,
-  HardState,
   Index,
   Message,
   NodeId,
@@ -13,7 +11,6 @@ import type {
   RaftOptions,
   RaftStatus,
   ReadId,
-  Role,
   RoleChange,
   Term,
 } from './types.js';
@@ -82,18 +79,12 @@ export interface LeaderState {
 
 export type RoleState = FollowerState | CandidateState | LeaderState;
 
-/** Collects an `Output` during a step. */
-export interface Outbox {
-  hardState: HardState | undefined;
-  commit: Index | undefined;
-  sendNow: Message[];
-  sendAfterStore: Message[];
-  appended: { id: number; index: Index; term: Term }[];
-  dropped: { id: number; reason: DropReason }[];
-  reads: { id: ReadId; index: Index }[];
-  readsDropped: ReadId[];
-  sendSnapshots: { to: NodeId; message: Message }[];
-}
+/** An `Output` while it is collected. */
+export type Outbox = {
+  -readonly [Field in keyof Output]: Output[Field] extends readonly (infer Item)[]
+    ? Item[]
+    : Output[Field];
+};
 
 export interface Raft {
   readonly options: RaftOptions;
@@ -123,8 +114,7 @@ export type MessageOf<T extends Message['type']> = Message & { readonly type: T 
 
 export function newOutbox(): Outbox {
   return {
-    hardState: undefined,
-    commit: undefined,
+    entries: [],
     sendNow: [],
     sendAfterStore: [],
     appended: [],
@@ -137,23 +127,20 @@ export function newOutbox(): Outbox {
 
 /** Closes the step: what was collected, and what changed since the last output. */
 export function takeOutput(raft: Raft): Output {
-  const { hardState, commit, ...lists } = raft.out;
+  const { out, told, term, leader, state } = raft;
+  const { role } = state;
   raft.out = newOutbox();
-  const role: Role = raft.state.role;
-  const { told, term, leader } = raft;
-  const moved = told.role.role !== role || told.role.term !== term || told.role.leader !== leader;
-  if (moved) told.role = { role, term, leader };
+  out.entries = raft.log.tail;
+  if (told.role.role !== role || told.role.term !== term || told.role.leader !== leader) {
+    told.role = { role, term, leader };
+    out.role = told.role;
+  }
   const configuration = raft.configurations.current;
-  const reconfigured = told.configuration !== configuration;
-  told.configuration = configuration;
-  return {
-    ...lists,
-    entries: raft.log.tail,
-    ...(hardState === undefined ? undefined : { hardState }),
-    ...(commit === undefined ? undefined : { commit }),
-    ...(moved ? { role: told.role } : undefined),
-    ...(reconfigured ? { configuration } : undefined),
-  };
+  if (told.configuration !== configuration) {
+    told.configuration = configuration;
+    out.configuration = configuration;
+  }
+  return out;
 }
 
 /** Term or vote changed: they are stored before any promise made in this step leaves (§3.8). */
