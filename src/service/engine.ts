@@ -17,6 +17,10 @@ export interface EngineOptions {
 /** What follows a barrier is as new as the leader's own state. */
 const FRESH = { knownLeader: true, lastContactMs: 0 };
 
+/** The index of a read that is not held, or no longer. */
+const NOT_HELD = { index: 0 };
+type Evaluated<T> = Pick<ReadOutcome<T>, 'value' | 'index' | 'filtered'>;
+
 export class Engine implements Service {
   readonly #node: ClusterNode;
   readonly #authorizers: Authorizers;
@@ -46,15 +50,31 @@ export class Engine implements Service {
     if (options.mode !== 'stale') await this.#node.barrier(options.mode, options.timeoutMs);
     const until = this.#clock.now() + options.waitMs;
     for (let isFresh = options.mode !== 'stale'; ; isFresh = false) {
-      const answer = useCase({ view: this.#node.view, authorizer: this.authorize(caller) });
-      const index = Math.max(1, answer.index);
-      const over = this.#clock.now() >= until || options.signal?.aborted === true;
-      if (options.index === 0 || index > options.index || over) {
-        const { value, filtered = false } = answer;
-        return { value, index, filtered, ...(isFresh ? FRESH : this.#node.contact()) };
+      const { index } = this.#clock.now() >= until ? NOT_HELD : options;
+      const { outcome, keys } = this.#answer(caller, index, options.signal, useCase);
+      if (outcome !== undefined) {
+        return { ...outcome, ...(isFresh ? FRESH : this.#node.contact()) };
       }
-      await this.#hold(answer.keys, until, options.signal);
+      await this.#hold(keys, until, options.signal);
     }
+  }
+
+  /**
+   * Evaluates a read once: its outcome, or what to wait for. Apart from `read`, so that a held call keeps nothing of the
+   * answer that nobody gets.
+   */
+  #answer<T>(
+    caller: Caller,
+    afterIndex: number,
+    signal: AbortSignal | undefined,
+    useCase: ReadUseCase<T>,
+  ): { readonly outcome?: Evaluated<T>; readonly keys: readonly string[] } {
+    const answer = useCase({ view: this.#node.view, authorizer: this.authorize(caller) });
+    const index = Math.max(1, answer.index);
+    const isOver = afterIndex === 0 || signal?.aborted === true;
+    if (!isOver && index <= afterIndex) return { keys: answer.keys };
+    const { value, filtered = false } = answer;
+    return { outcome: { value, index, filtered }, keys: [] };
   }
 
   async write(caller: Caller, command: Command, timeoutMs: number): Promise<string | undefined> {

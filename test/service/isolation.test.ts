@@ -47,10 +47,11 @@ function twoNamespaces(commands: readonly Command[]): Solo {
   return solo;
 }
 
-/** All that belongs to a namespace, bytes and all. */
+const TABLES = ['policy', 'role', 'token', 'method', 'rule', 'config', 'index', 'deleted'];
+/** All objects of a namespace and the indexes of its lists, bytes and all. */
 const contentOf = (solo: Solo, ns: string): string =>
-  [...solo.store.keys('')]
-    .filter((key) => key.split('\0').includes(ns))
+  TABLES.flatMap((table) => [...solo.store.keys(`${table}\0`)])
+    .filter((key) => key.split('\0')[/^(index|deleted)/.test(key) ? 2 : 1] === ns)
     .map((key) => `${key}=${solo.store.get(key)}`)
     .join('\n');
 
