@@ -11,6 +11,9 @@ const GREETING_BYTES = 4096;
 /** Small writes are joined to one; larger ones are handed over as they are. */
 const JOIN_BYTES = 64 * 1024;
 
+/** Time for the other side to close as well. */
+const CLOSE_MS = 1000;
+
 interface Queued {
   readonly buffers: Buffer[];
   readonly bytes: number;
@@ -85,10 +88,12 @@ export class Connection {
     return this.queuedBytes <= limitBytes || this.makeRoom(limitBytes);
   }
 
-  /** Sends what is queued, then closes. */
+  /** Sends what is queued, then closes; a peer that does not close its side is not waited for long. */
   end(): void {
     this.flush();
     this.socket.end();
+    const timer = setTimeout(() => this.socket.destroy(), CLOSE_MS).unref();
+    this.socket.once('close', () => clearTimeout(timer));
   }
 
   destroy(error?: Error): void {

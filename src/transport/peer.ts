@@ -59,7 +59,8 @@ export class Peer {
       return;
     }
     if (!this.connection.send(frame, this.context.limits.queueBytes)) {
-      this.context.handlers.onUnreachable(this.id);
+      // Not within the call of someone who is busy sending.
+      setImmediate(() => this.context.handlers.onUnreachable(this.id));
     }
   }
 

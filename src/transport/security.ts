@@ -29,6 +29,8 @@ export type WireSecurity =
     };
 
 const KEY_CHARACTERS_MIN = 16;
+/** A stranger who connects and says nothing is not held for long. */
+const HANDSHAKE_MS = 3000;
 
 /** True for names and numbers that cannot be reached from another machine. */
 export function isLoopback(host: string): boolean {
@@ -94,6 +96,7 @@ export function socketMaker(security: WireSecurity): SocketMaker {
       const options: tls.TlsOptions = {
         ...current.both,
         requestCert: security.mode === 'tls',
+        handshakeTimeout: HANDSHAKE_MS,
         ...(security.mode === 'key'
           ? { pskCallback: (_socket: tls.TLSSocket, identity: string) => current.keyFor(identity) }
           : {}),

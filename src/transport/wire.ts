@@ -31,6 +31,8 @@ import {
 /** A refused node tries again every second; the log names each reason once in this time. */
 const REFUSAL_LOG_MS = 60_000;
 const REFUSALS_MAX = 100;
+/** Addresses kept of nodes that are no members: more than a cluster ever has. */
+const LEARNT_MAX = 100;
 
 export interface WireOptions {
   /** Asked at each connection: the cluster id is learnt by joining. */
@@ -268,7 +270,9 @@ export class Wire {
   private serveMember(connection: Connection, hello: Hello): void {
     const { handlers, limits } = this.context;
     const own = this.context.identity().nodeId;
-    if (!this.members.has(hello.nodeId)) this.learnt.set(hello.nodeId, hello.address);
+    if (!this.members.has(hello.nodeId) && this.learnt.size < LEARNT_MAX) {
+      this.learnt.set(hello.nodeId, hello.address);
+    }
     let open = 0;
     connection.events = {
       onClose: () => {},

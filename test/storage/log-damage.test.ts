@@ -215,6 +215,21 @@ describe('log on a disk that goes bad', function () {
     expect((await folders.log(middle)).damaged).include({ index: 2, last: 3 });
   });
 
+  it('does not take for lost what was replaced by less, after a crash', async () => {
+    const dir = await filled();
+    const log = await folders.log(dir);
+    await append(log, [command(9, 2)]);
+    await append(log, [command(5, 3)]);
+    const copy = await folders.copy(dir);
+    const opened = await folders.log(copy);
+    expect([opened.damaged, opened.lastIndex()]).eql([undefined, 5]);
+    await done((resolve) =>
+      log.reset({ index: 3, term: 3, configuration }, log.hardState(), resolve),
+    );
+    const again = await folders.log(await folders.copy(dir));
+    expect([again.damaged, again.lastIndex()]).eql([undefined, 3]);
+  });
+
   it('takes the hard state from either copy, and refuses to start without one', async () => {
     const dir = await filled();
     const hardState = { term: 2, votedFor: 'b' };

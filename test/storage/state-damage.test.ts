@@ -56,6 +56,15 @@ describe('state on a disk that goes bad', function () {
     }
   });
 
+  it('does not take a record for deleted that only its disk has lost', async () => {
+    const state = await folders.state(await filled());
+    const { db } = state as unknown as { db: { del(key: string): Promise<void> } };
+    await db.del('00000001/a');
+    expect(() => state.get('a')).throw(StorageError);
+    expect(folders.fatal).lengthOf(1);
+    expect(state.get('never')).equal(undefined);
+  });
+
   it('does not name the key in the error: keys may tell of tokens', async () => {
     const dir = await filled([['token-secret\u0000abcdef', 'x']]);
     await flip(dir, Buffer.from('00000001/token-secret\u0000abcdef'), 70);
