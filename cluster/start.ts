@@ -7,6 +7,8 @@ import { Command, InvalidArgumentError } from 'commander';
 import { type LocalCluster, type LocalNode, openCluster, planCluster } from './local.js';
 
 const DIR = 'data';
+const NODES = 3;
+const PORT = 8501;
 const RAFT_OFFSET = 100;
 const WATCH_MS = 1000;
 
@@ -15,7 +17,7 @@ class Refused extends Error {}
 
 interface Flags {
   readonly nodes?: number;
-  readonly port: number;
+  readonly port?: number;
   readonly fresh?: boolean;
 }
 
@@ -36,23 +38,26 @@ async function prepare({ nodes, port, fresh }: Flags): Promise<LocalCluster> {
     );
   const before = known ? openCluster(DIR) : undefined;
   if (before) refuseRunning(before);
-  if (before && !fresh) {
-    if (nodes !== undefined && nodes !== before.nodes.length)
-      throw new Refused(
-        `${DIR}/ holds a cluster of ${before.nodes.length} nodes; add --fresh to begin anew with ${nodes}`,
-      );
-  } else rmSync(DIR, { recursive: true, force: true });
-  const count = nodes ?? (fresh ? undefined : before?.nodes.length) ?? 3;
-  const ports = Array.from({ length: count }, (_, at) => ({
-    http: port + at,
-    raft: port + RAFT_OFFSET + at,
+  const kept = fresh ? undefined : before;
+  const first = kept ? Number(new URL(kept.urls[0]!).port) : (port ?? PORT);
+  if (kept && nodes !== undefined && nodes !== kept.nodes.length)
+    throw new Refused(
+      `${DIR}/ holds a cluster of ${kept.nodes.length} nodes; add --fresh to begin anew with ${nodes}`,
+    );
+  // the members know each other by their addresses
+  if (kept && port !== undefined && port !== first)
+    throw new Refused(
+      `${DIR}/ holds a cluster on port ${first}; add --fresh to begin anew on ${port}`,
+    );
+  const ports = Array.from({ length: nodes ?? kept?.nodes.length ?? NODES }, (_, at) => ({
+    http: first + at,
+    raft: first + RAFT_OFFSET + at,
   }));
   for (const { http, raft } of ports) for (const one of [http, raft]) await mustBeFree(one);
+  if (!kept) rmSync(DIR, { recursive: true, force: true });
   return planCluster({
-    nodes: count,
-    dir: DIR,
-    ports,
-    ...(before && !fresh && { token: before.token }),
+    ...{ nodes: ports.length, dir: DIR, ports },
+    ...(kept && { token: kept.token }),
   });
 }
 
@@ -189,9 +194,8 @@ const program = new Command('npm start --')
   .option('--nodes <count>', '1, 3 or 5 nodes', whole)
   .option(
     '--port <port>',
-    'HTTP port of the first node; Raft uses the ports 100 higher',
+    `HTTP port of the first node (${PORT}); Raft uses the ports ${RAFT_OFFSET} higher`,
     whole,
-    8501,
   )
   .option('--fresh', 'forget the data of the last cluster')
   .action(async () => {

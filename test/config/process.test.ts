@@ -215,6 +215,12 @@ describe('npm start', function () {
     expect(err).to.match(/^data\/ holds a cluster of 1 nodes; .*--fresh.*\n$/);
   });
 
+  it('refuses, in one line, other ports than the data has', async () => {
+    const { code, err } = await run(START, ['--port', '9'], { cwd: dir });
+    expect(code).to.equal(1);
+    expect(err).to.match(/^data\/ holds a cluster on port \d+; .*--fresh.*\n$/);
+  });
+
   it('refuses, in one line, ports that are in use', async () => {
     const [port] = await freePorts(1);
     const taken = createServer().listen(port, '127.0.0.1');
