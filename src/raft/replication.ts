@@ -91,7 +91,7 @@ function advance(raft: Raft, leader: LeaderState, peer: Progress, index: Index):
   // Behind a snapshot it stays until it is past it, or until the log still holds what comes next.
   const waits = peer.state === 'snapshot' && peer.match + 1 < raft.log.firstIndex();
   if (peer.state !== 'replicate' && !waits) peer.replicate();
-  if (grown && index >= leader.termStart) maybeCommit(raft, leader);
+  if (grown) maybeCommit(raft, leader);
 }
 
 /**

@@ -88,7 +88,10 @@ describe('raft: one server at a time (thesis §4.1)', () => {
   });
 
   it('§4.1 (2015) no change before an entry of the own term is committed', () => {
-    const server = lead(solo());
+    const follower = solo();
+    follower.input({ type: 'applied', index: 1 });
+    const server = lead(follower);
+    expect(server.commit).to.equal(server.status.configurationIndex);
     expect(server.input(change('a', 'b')).dropped).to.deep.equal([
       { id: 1, reason: 'change_in_flight' },
     ]);
