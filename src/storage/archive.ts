@@ -1,7 +1,8 @@
 /**
- * The archive of GET and PUT /v1/snapshot: a gzip'd tar of `meta.json`, `state.bin` and `SHA256SUMS`, so that tools which
- * verify such archives accept it. `state.bin` is a line that names the format, then the records of the state. It holds
- * token secrets. Reading gives records on as they come; the caller keeps them aside until the whole archive was verified.
+ * The archive of GET and PUT /v1/snapshot: a gzip'd tar of `meta.json`, `state.bin` and
+ * `SHA256SUMS`, so that tools which verify such archives accept it. `state.bin` is a line that
+ * names the format, then the records of the state. It holds token secrets. Reading gives records on
+ * as they come; the caller keeps them aside until the whole archive was verified.
  */
 import { createHash, type Hash } from 'node:crypto';
 import { type Readable, Transform } from 'node:stream';
@@ -47,8 +48,8 @@ export interface ArchiveLimits {
 }
 
 /**
- * The archive of a frozen view, as it stood at `at`. The view is read twice, in slices between turns of the event loop; the
- * caller closes it when the stream has closed.
+ * The archive of a frozen view, as it stood at `at`. The view is read twice, in slices between
+ * turns of the event loop; the caller closes it when the stream has closed.
  */
 export function writeArchive(view: View, at: SnapshotMeta, nowMs: number): Readable {
   const pack = tar.pack();
@@ -116,8 +117,9 @@ async function* slices(view: View, tally: Tally): AsyncGenerator<Buffer> {
 }
 
 /**
- * Reads an archive; `onRecords` gets the records in order and is waited for. Resolves once everything was verified; until then
- * nothing of it may count. Throws ApiError `invalid` (400) for what is no whole archive of ours, `too_large` (413).
+ * Reads an archive; `onRecords` gets the records in order and is waited for. Resolves once
+ * everything was verified; until then nothing of it may count. Throws ApiError `invalid` (400) for
+ * what is no whole archive of ours, `too_large` (413).
  */
 export async function readArchive(
   stream: Readable,

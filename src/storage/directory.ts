@@ -1,6 +1,6 @@
 /**
- * The keys of a state in memory, in order (by UTF-16 code unit, the same on every node). A clone costs nothing until one
- * of the two is changed.
+ * The keys of a state in memory, in order (by UTF-16 code unit, the same on every node). A clone
+ * costs nothing until one of the two is changed.
  */
 import { crc32 } from 'node:zlib';
 import sortedBtree from 'sorted-btree';
@@ -21,7 +21,8 @@ export function newDirectory<V = undefined>(): Directory<V> {
 export function directoryOf(keys: string[]): { directory: Directory; keyTally: Tally } {
   const keyTally = new Tally();
   for (const key of keys) keyTally.add(keySum(key));
-  // LevelDB sorts by UTF-8 bytes: that differs from our order only for characters beyond the basic plane.
+  // LevelDB sorts by UTF-8 bytes: that differs from our order only for characters beyond the basic
+  // plane.
   if (keys.some((key, i) => i > 0 && keys[i - 1]! >= key)) keys.sort(compare);
   if (keys.length === 0) return { directory: newDirectory(), keyTally };
   const unused = new Array<undefined>(keys.length);
@@ -42,8 +43,8 @@ export function* keysWith<V>(
 }
 
 /**
- * Text as it comes back from UTF-8. A lone surrogate has no UTF-8 form; it becomes U+FFFD at once, so that a read gives
- * the same before and after the write to disk, and on every node.
+ * Text as it comes back from UTF-8. A lone surrogate has no UTF-8 form; it becomes U+FFFD at once,
+ * so that a read gives the same before and after the write to disk, and on every node.
  */
 export function wellFormed(text: string): string {
   return isWellFormed.call(text) ? text : Buffer.from(text).toString();

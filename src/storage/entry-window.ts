@@ -1,6 +1,6 @@
 /**
- * What a log keeps in memory: the terms of all its entries (as runs: a term spans many entries) and the entries of its
- * tail, bounded in bytes. Entries that are not on disk yet are always held.
+ * What a log keeps in memory: the terms of all its entries (as runs: a term spans many entries) and
+ * the entries of its tail, bounded in bytes. Entries that are not on disk yet are always held.
  */
 import type { Entry, Index, SnapshotMeta, Term } from '../raft/types.js';
 import { entryBytes } from './record.js';
@@ -58,7 +58,10 @@ export class EntryWindow {
     return this.held[index - this.heldFrom];
   }
 
-  /** Appends entries; what stood at or after the first of them is dropped. Their indexes follow each other. */
+  /**
+   * Appends entries; what stood at or after the first of them is dropped. Their indexes follow each
+   * other.
+   */
   append(entries: readonly Entry[]): void {
     const first = entries[0];
     if (first === undefined) return;
@@ -135,7 +138,10 @@ export class EntryWindow {
   }
 }
 
-/** Entries lo..hi within maxBytes, but at least one; `at` gives the entry at an index within the log. */
+/**
+ * Entries lo..hi within maxBytes, but at least one; `at` gives the entry at an index within the
+ * log.
+ */
 export function takeEntries(
   lo: Index,
   hi: Index,

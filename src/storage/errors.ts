@@ -1,9 +1,13 @@
-/** What can be wrong with a node's disk. Every one of these stops the node, with its message as the reason. */
+/**
+ * What can be wrong with a node's disk. Every one of these stops the node, with its message as the
+ * reason.
+ */
 
 /**
- * `damaged`: what was read is not what was written. `locked`: another process has the folder open. `foreign`: the folder
- * is not (or not this version's) data. `failed`: the disk refused a write or a read. `invalid`: bytes from outside
- * (archive, snapshot chunk) are not what they claim to be; nothing was changed because of them.
+ * `damaged`: what was read is not what was written. `locked`: another process has the folder open.
+ * `foreign`: the folder is not (or not this version's) data. `failed`: the disk refused a write or
+ * a read. `invalid`: bytes from outside (archive, snapshot chunk) are not what they claim to be;
+ * nothing was changed because of them.
  */
 export type StorageErrorCode = 'damaged' | 'locked' | 'foreign' | 'failed' | 'invalid';
 

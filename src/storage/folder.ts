@@ -1,15 +1,22 @@
-/** A node's data folder before any database in it is open: whose it is, and small files that are whole or not there. */
+/**
+ * A node's data folder before any database in it is open: whose it is, and small files that are
+ * whole or not there.
+ */
 import { chmod, mkdir, open, readdir, readFile, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { StorageError } from './errors.js';
 
-/** What may lie in a folder that is not used yet: what a file system or a crash in the middle of `writeSealed` leaves. */
+/**
+ * What may lie in a folder that is not used yet: what a file system or a crash in the middle of
+ * `writeSealed` leaves.
+ */
 const HARMLESS = /^lost\+found$|\.new$/;
 
 /**
- * Makes the folder if need be, for its owner alone. Throws StorageError `foreign` for a folder that holds other things but
- * not the file `marker` of ours: a path mistaken in the configuration must not be written to.
+ * Makes the folder if need be, for its owner alone. Throws StorageError `foreign` for a folder that
+ * holds other things but not the file `marker` of ours: a path mistaken in the configuration must
+ * not be written to.
  */
 export async function claimFolder(dir: string, marker: string): Promise<void> {
   await mkdir(dir, { recursive: true, mode: 0o700 });
@@ -24,7 +31,10 @@ export async function claimFolder(dir: string, marker: string): Promise<void> {
   await chmod(dir, 0o700);
 }
 
-/** Replaces a file of JSON as a whole, with a checksum: after a crash it is the old one or the new one. */
+/**
+ * Replaces a file of JSON as a whole, with a checksum: after a crash it is the old one or the new
+ * one.
+ */
 export async function writeSealed(path: string, content: object): Promise<void> {
   const sealed = { ...content, crc32: crc32(JSON.stringify(content)) };
   const file = await open(`${path}.new`, 'w', 0o600);
@@ -43,7 +53,10 @@ export async function writeSealed(path: string, content: object): Promise<void> 
   }
 }
 
-/** What `writeSealed` wrote; undefined when there is no such file. Throws StorageError: failed, damaged. */
+/**
+ * What `writeSealed` wrote; undefined when there is no such file. Throws StorageError: failed,
+ * damaged.
+ */
 export async function readSealed(path: string): Promise<Record<string, unknown> | undefined> {
   let text: string;
   try {

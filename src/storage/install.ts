@@ -1,6 +1,6 @@
 /**
- * A state that arrives: written beside the present one under a generation of its own, chunk by chunk, read back whole,
- * then switched in by the one batch that changes the pointer.
+ * A state that arrives: written beside the present one under a generation of its own, chunk by
+ * chunk, read back whole, then switched in by the one batch that changes the pointer.
  */
 import { type Directory, keySum, newDirectory, Tally, wellFormed } from './directory.js';
 import { StorageError } from './errors.js';

@@ -102,7 +102,8 @@ async function readAll(
   }
   const { hardState, version } = hard;
   let told: Marks = marks ?? { version, hardState, lastIndex: 0 };
-  // While the log is damaged both copies stay as they are: together they are the evidence, until it is repaired.
+  // While the log is damaged both copies stay as they are: together they are the evidence, until it
+  // is repaired.
   if (hard.rewrite && damaged === undefined) {
     await db.put(KEYS.hard, encodeSealed(KEYS.hard, { version, hardState }), { sync: true });
     const lastIndex = Math.max(promised, lastGood);
@@ -128,8 +129,8 @@ async function readSealed<T>(db: LogDatabase, key: Buffer): Promise<T | undefine
 }
 
 /**
- * The newer of the two copies of the hard state. `behind`: the database had forgotten what the witness remembers, so it
- * has lost its last batches. Throws when neither copy can be trusted.
+ * The newer of the two copies of the hard state. `behind`: the database had forgotten what the
+ * witness remembers, so it has lost its last batches. Throws when neither copy can be trusted.
  */
 async function readHardState(db: LogDatabase, marks: Marks | undefined, empty: boolean) {
   const own = await readSealed<{ version: number; hardState: HardState }>(db, KEYS.hard);

@@ -1,16 +1,19 @@
 /**
- * The Raft log on disk: a LevelDB of its own, synced batches in order. What was appended is visible at once through the
- * memory window; `done` is called when it is durable. What is handed over while a batch is synced is written together
- * by the next one. The first write that fails is reported once and is never
- * tried again: after a failed fsync nobody knows what is on disk. (It has the shape of the node's LogPort.)
+ * The Raft log on disk: a LevelDB of its own, synced batches in order. What was appended is visible
+ * at once through the memory window; `done` is called when it is durable. What is handed over while
+ * a batch is synced is written together by the next one. The first write that fails is reported
+ * once and is never tried again: after a failed fsync nobody knows what is on disk. (It has the
+ * shape of the node's LogPort.)
  *
- * On opening every record is read. A torn tail (records at the very end that were never reported done) is cut and
- * reported. Any other damage is not cut, because it may be an acknowledged entry: the log shows what stands before it,
- * takes no appends, and `damaged` says where it begins. `repair` makes it usable again: it drops everything from there
- * and sets a bar, which is durable. While `bar()` is set the node must neither vote nor campaign, since it has forgotten
- * entries it once acknowledged; it may follow. The bar can be lifted once the node holds a committed entry of a term
- * above `bar().term`, or has matched its leader up to `bar().index`: then it has everything again that it may have
- * acknowledged. Where the damage is below what the cluster still keeps, `reset` by a snapshot does the same.
+ * On opening every record is read. A torn tail (records at the very end that were never reported
+ * done) is cut and reported. Any other damage is not cut, because it may be an acknowledged entry:
+ * the log shows what stands before it, takes no appends, and `damaged` says where it begins.
+ * `repair` makes it usable again: it drops everything from there and sets a bar, which is durable.
+ * While `bar()` is set the node must neither vote nor campaign, since it has forgotten entries it
+ * once acknowledged; it may follow. The bar can be lifted once the node holds a committed entry of
+ * a term above `bar().term`, or has matched its leader up to `bar().index`: then it has everything
+ * again that it may have acknowledged. Where the damage is below what the cluster still keeps,
+ * `reset` by a snapshot does the same.
  */
 import type { ClassicLevel } from 'classic-level';
 import type { Entry, HardState, Index, SnapshotMeta, Term } from '../raft/types.js';
@@ -20,7 +23,10 @@ import { type Bar, KEYS, type LogDamage, loadLog } from './log-load.js';
 import { decodeEntry, encodeEntry, encodeSealed, entryKey } from './record.js';
 import type { Marks, Witness } from './witness.js';
 
-/** How often the witness is told how far the log is synced. It only narrows what rot could go unnoticed. */
+/**
+ * How often the witness is told how far the log is synced. It only narrows what rot could go
+ * unnoticed.
+ */
 const WITNESS_EVERY_MS = 1000;
 /** Operations that may be written as one batch: bounds the wait of the first of them. */
 const GROUP_OPERATIONS = 10_000;
@@ -30,7 +36,10 @@ const CLEAR_STEP = 2000;
 export interface LogOptions {
   /** Called once, when the disk failed. The process must stop. */
   readonly onFatal: (error: StorageError) => void;
-  /** Bytes of recent entries kept in memory, default 16 MiB: what followers and apply read without touching the disk. */
+  /**
+   * Bytes of recent entries kept in memory, default 16 MiB: what followers and apply read without
+   * touching the disk.
+   */
   readonly windowBytes?: number;
 }
 
@@ -56,7 +65,10 @@ function merge(changes: readonly Change[]): Change {
   };
 }
 
-/** Opens (or makes) the log in `dir`. Throws StorageError: locked, failed, or damaged (the hard state, in both copies). */
+/**
+ * Opens (or makes) the log in `dir`. Throws StorageError: locked, failed, or damaged (the hard
+ * state, in both copies).
+ */
 export async function openLog(dir: string, options: LogOptions): Promise<LevelLog> {
   return new LevelLog(await loadLog(dir, options.windowBytes ?? 16 * 2 ** 20), options);
 }
@@ -74,7 +86,9 @@ interface Change {
   readonly operations: Operation[];
   /** Every entry above is dropped in the same batch. */
   readonly dropAbove?: Index;
-  /** The log becomes shorter: the witness must not claim more than this before the batch is written. */
+  /**
+   * The log becomes shorter: the witness must not claim more than this before the batch is written.
+   */
   readonly lowerTo?: Index;
   readonly marks: Marks;
   /** The marks must be on disk before the change counts as done. */
@@ -339,7 +353,9 @@ export class LevelLog {
     return this.jobs.splice(0, Math.min(first, ends < 0 ? first : ends));
   }
 
-  /** After a batch: what it wrote may leave the memory, unless a later job is about to replace it. */
+  /**
+   * After a batch: what it wrote may leave the memory, unless a later job is about to replace it.
+   */
   private settle(group: readonly Job[]): void {
     const last = group.findLast((job) => job.from !== Infinity);
     if (last !== undefined) {

@@ -1,6 +1,7 @@
 /**
- * The log's twin in memory, for tests and the simulation. Nothing becomes durable by itself: `sync` completes what was
- * handed over, in order, and `crash` gives the log as a disk would show it afterwards.
+ * The log's twin in memory, for tests and the simulation. Nothing becomes durable by itself: `sync`
+ * completes what was handed over, in order, and `crash` gives the log as a disk would show it
+ * afterwards.
  */
 import type { Entry, HardState, Index, SnapshotMeta, Term } from '../raft/types.js';
 import { EntryWindow, takeEntries } from './entry-window.js';
@@ -40,7 +41,10 @@ class Content {
 }
 
 export interface MemoryLogOptions {
-  /** Called whenever something waits to become durable; the simulation then calls `sync` when it likes. */
+  /**
+   * Called whenever something waits to become durable; the simulation then calls `sync` when it
+   * likes.
+   */
   readonly onPending?: () => void;
 }
 
@@ -100,7 +104,10 @@ export class MemoryLog {
     return this.waiting.length;
   }
 
-  /** Makes the oldest `count` operations durable (all, if not given) and calls their `done` in order. */
+  /**
+   * Makes the oldest `count` operations durable (all, if not given) and calls their `done` in
+   * order.
+   */
   sync(count: number = this.waiting.length): void {
     for (const { operation, done } of this.waiting.splice(0, count)) {
       this.disk.apply(operation);
@@ -109,8 +116,9 @@ export class MemoryLog {
   }
 
   /**
-   * Cuts the power: what was not durable is lost, but for the first `kept` operations, which had reached the disk although
-   * nobody was told. This object is dead afterwards; the one returned is the log as a restart finds it.
+   * Cuts the power: what was not durable is lost, but for the first `kept` operations, which had
+   * reached the disk although nobody was told. This object is dead afterwards; the one returned is
+   * the log as a restart finds it.
    */
   crash(kept = 0, options: MemoryLogOptions = this.options): MemoryLog {
     for (const { operation } of this.waiting.splice(0, kept)) this.disk.apply(operation);

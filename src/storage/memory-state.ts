@@ -1,4 +1,6 @@
-/** The state's twin in memory, for tests and the simulation. Commits become durable only by `flush`. */
+/**
+ * The state's twin in memory, for tests and the simulation. Commits become durable only by `flush`.
+ */
 import type { Change, PinnedView } from '../state/types.js';
 import {
   type Directory,
@@ -114,7 +116,10 @@ export class MemoryState implements DurableState {
     return installation;
   }
 
-  /** Cuts the power: unflushed commits are lost, but for the first `kept`. Returns the state as a restart finds it. */
+  /**
+   * Cuts the power: unflushed commits are lost, but for the first `kept`. Returns the state as a
+   * restart finds it.
+   */
   crash(kept = 0): MemoryState {
     this.sync(kept);
     return new MemoryState(this.durable);

@@ -1,4 +1,7 @@
-/** Records of a state as bytes: u32 length of the key · u32 length of the value · key · value, both UTF-8, in key order. */
+/**
+ * Records of a state as bytes: u32 length of the key · u32 length of the value · key · value, both
+ * UTF-8, in key order.
+ */
 import type { View } from '../state/types.js';
 import { recordSum, type Tally } from './directory.js';
 import { StorageError } from './errors.js';
@@ -14,7 +17,10 @@ export interface Batch {
   readonly lastKey: string | undefined;
 }
 
-/** Encodes records after the key `after` until `limitBytes` are reached (but at least one), adding them to the tally. */
+/**
+ * Encodes records after the key `after` until `limitBytes` are reached (but at least one), adding
+ * them to the tally.
+ */
 export function takeRecords(
   view: View,
   after: string | undefined,
@@ -48,7 +54,10 @@ function encodeRecord(key: string, value: string): Buffer {
   return record;
 }
 
-/** Decodes records from bytes that arrive in pieces. Throws StorageError `invalid` for lengths and orders that cannot be. */
+/**
+ * Decodes records from bytes that arrive in pieces. Throws StorageError `invalid` for lengths and
+ * orders that cannot be.
+ */
 export class RecordReader {
   private rest: Buffer[] = [];
   private held = 0;

@@ -1,12 +1,13 @@
 /**
- * The bytes of one record on disk. Every record carries a CRC-32 over its key and its content, so that a record which was
- * changed, or which stands under another key, is noticed when it is read.
+ * The bytes of one record on disk. Every record carries a CRC-32 over its key and its content, so
+ * that a record which was changed, or which stands under another key, is noticed when it is read.
  *
  *   entry:  crc u32 · version u8 · kind u8 · term u64 · term of the entry before it u64 · payload
  *   sealed: crc u32 · version u8 · JSON (hard state, snapshot position, marks)
  *
- * The term of the entry before makes a chain: LevelDB may lose a whole batch out of the middle of its own log when bytes
- * there go bad, and what is left can look contiguous by index although it is not.
+ * The term of the entry before makes a chain: LevelDB may lose a whole batch out of the middle of
+ * its own log when bytes there go bad, and what is left can look contiguous by index although it is
+ * not.
  */
 import { crc32 } from 'node:zlib';
 import type { Configuration, Entry, Index, Term } from '../raft/types.js';
@@ -21,7 +22,10 @@ export function writeSafe(into: Buffer, value: number, at: number): void {
   into.writeUInt32BE(value % 2 ** 32, at + 4);
 }
 
-/** Reads what `writeSafe` wrote. The result may be beyond the safe integers if the bytes are not ours. */
+/**
+ * Reads what `writeSafe` wrote. The result may be beyond the safe integers if the bytes are not
+ * ours.
+ */
 export function readSafe(from: Buffer, at: number): number {
   return from.readUInt32BE(at) * 2 ** 32 + from.readUInt32BE(at + 4);
 }
@@ -64,7 +68,10 @@ function payloadOf(entry: Entry): Uint8Array {
   }
 }
 
-/** An entry and the term its predecessor had when it was written; undefined when the record is damaged. */
+/**
+ * An entry and the term its predecessor had when it was written; undefined when the record is
+ * damaged.
+ */
 export function decodeEntry(
   index: Index,
   record: Buffer,

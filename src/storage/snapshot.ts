@@ -3,9 +3,10 @@
  *
  *   chunk: crc u32 over the rest · last u8 · (if last) count u64 · sum u64 · records
  *
- * The same number gives the same bytes as long as the source lives, so a transfer that was broken goes on where the
- * receiver stopped. The receiver writes beside its present state, and switches when all of it has arrived and was read
- * back. (The shapes are those of the wire's ChunkSource and ChunkSink.)
+ * The same number gives the same bytes as long as the source lives, so a transfer that was broken
+ * goes on where the receiver stopped. The receiver writes beside its present state, and switches
+ * when all of it has arrived and was read back. (The shapes are those of the wire's ChunkSource and
+ * ChunkSink.)
  */
 import { randomUUID } from 'node:crypto';
 import { crc32 } from 'node:zlib';
@@ -90,7 +91,10 @@ export class SnapshotReceiver {
     this.installation = state.install();
   }
 
-  /** Resolves when the chunk is taken; for the last one, when the state is switched in. Rejects and gives up otherwise. */
+  /**
+   * Resolves when the chunk is taken; for the last one, when the state is switched in. Rejects and
+   * gives up otherwise.
+   */
   async write(number: number, data: Uint8Array, last: boolean): Promise<void> {
     try {
       if (number !== this.next) {

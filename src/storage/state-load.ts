@@ -62,7 +62,9 @@ export interface Pointer {
   readonly generation: number;
 }
 
-/** How many keys the state has, and the sum of their checksums; also a second copy of the pointer. */
+/**
+ * How many keys the state has, and the sum of their checksums; also a second copy of the pointer.
+ */
 export interface KeyCount {
   readonly generation: number;
   readonly count: number;
@@ -136,8 +138,9 @@ export async function loadState(dir: string, cacheBytes: number): Promise<Loaded
 }
 
 /**
- * Without a pointer nothing is shown: the state is empty until another one is installed. Keys of any generation may hide in
- * files that cannot be read now, so the number is one that counting from 1 has never reached: minutes since 1970.
+ * Without a pointer nothing is shown: the state is empty until another one is installed. Keys of
+ * any generation may hide in files that cannot be read now, so the number is one that counting from
+ * 1 has never reached: minutes since 1970.
  */
 const unusedGeneration = (): number => Math.floor(Date.now() / 60_000);
 

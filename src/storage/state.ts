@@ -1,20 +1,22 @@
 /**
- * The state on disk: a LevelDB of text, values read where they are needed, keys also held in memory in order.
+ * The state on disk: a LevelDB of text, values read where they are needed, keys also held in memory
+ * in order.
  *
  *   !state            which generation is the state
  *   !keys             the same again, how many keys it has, and the sum of their checksums
  *   #<slot>           numbers of the last batches, see below
  *   <generation>/key  the records; a value is 8 hex digits of CRC-32 over key and value, then the value
  *
- * A commit is seen at once, through a layer in memory; a background loop writes what has gathered as one batch. The
- * log is the truth, so nobody waits for that, but each batch is synced all the same: LevelDB closes a full log file
- * without syncing it, and an unsynced batch in it could be lost in a power cut although a later one survives. Few and
- * larger batches, all synced, cost less than many unsynced ones.
+ * A commit is seen at once, through a layer in memory; a background loop writes what has gathered
+ * as one batch. The log is the truth, so nobody waits for that, but each batch is synced all the
+ * same: LevelDB closes a full log file without syncing it, and an unsynced batch in it could be
+ * lost in a power cut although a later one survives. Few and larger batches, all synced, cost less
+ * than many unsynced ones.
  *
- * Bytes that go bad in LevelDB's own log make it skip a batch without a word. So each batch also writes its number into a
- * ring of slots, and with it the count and sum of all keys. A gap in the numbers, or other keys than were counted, mean
- * on opening that the state cannot be trusted (`damaged`): the node must get another one from its peers. Values are checked
- * when they are read.
+ * Bytes that go bad in LevelDB's own log make it skip a batch without a word. So each batch also
+ * writes its number into a ring of slots, and with it the count and sum of all keys. A gap in the
+ * numbers, or other keys than were counted, mean on opening that the state cannot be trusted
+ * (`damaged`): the node must get another one from its peers. Values are checked when they are read.
  */
 import type { Change, PinnedView } from '../state/types.js';
 import { type Directory, keySum, keysWith, type Tally, wellFormed } from './directory.js';
@@ -41,7 +43,10 @@ const GATHER_BYTES = 2 ** 20;
 const CLEAR_STEP = 2000;
 
 export interface StateOptions {
-  /** Called once, when the disk failed or a record cannot be read as it was written. The process must stop. */
+  /**
+   * Called once, when the disk failed or a record cannot be read as it was written. The process
+   * must stop.
+   */
   readonly onFatal: (error: StorageError) => void;
   /** Bytes of LevelDB's cache of blocks, default 32 MiB. */
   readonly cacheBytes?: number;
@@ -51,13 +56,19 @@ export interface StateOptions {
 type Layer = ReadonlyMap<string, string | null>;
 type Snapshot = ReturnType<StateDatabase['snapshot']>;
 
-/** Opens (or makes) the state in `dir`. Throws StorageError: locked, failed, damaged (nothing can be told from it). */
+/**
+ * Opens (or makes) the state in `dir`. Throws StorageError: locked, failed, damaged (nothing can be
+ * told from it).
+ */
 export async function openState(dir: string, options: StateOptions): Promise<LevelState> {
   return new LevelState(await loadState(dir, options.cacheBytes ?? 32 * 2 ** 20), options);
 }
 
 export class LevelState implements DurableState {
-  /** Why the state is not to be trusted: it must be replaced (`install`) before the node serves or applies. */
+  /**
+   * Why the state is not to be trusted: it must be replaced (`install`) before the node serves or
+   * applies.
+   */
   damaged: string | undefined;
 
   private readonly db: StateDatabase;
@@ -102,7 +113,10 @@ export class LevelState implements DurableState {
     return this.directory.size;
   }
 
-  /** Bytes of commits that are not on disk yet: the driver slows down when the disk does not keep up. */
+  /**
+   * Bytes of commits that are not on disk yet: the driver slows down when the disk does not keep
+   * up.
+   */
   get backlogBytes(): number {
     return this.pendingBytes + this.writingBytes;
   }

@@ -12,15 +12,19 @@ export interface StateTally {
 }
 
 /**
- * A second state, filled beside the present one and then switched in as a whole. A crash at any point leaves the old state
- * or the new one. One at a time per store; beginning another one aborts the first.
+ * A second state, filled beside the present one and then switched in as a whole. A crash at any
+ * point leaves the old state or the new one. One at a time per store; beginning another one aborts
+ * the first.
  */
 export interface Installation {
-  /** Adds records; resolves when they are on disk. The caller bounds the chunk (about a megabyte). */
+  /**
+   * Adds records; resolves when they are on disk. The caller bounds the chunk (about a megabyte).
+   */
   add(records: readonly StateRecord[]): Promise<void>;
   /**
-   * Reads back what was added, compares it with the tally, and switches. Throws StorageError `invalid` (and leaves the
-   * present state as it was) when they differ. Commits made before the switch are gone with the state they belong to.
+   * Reads back what was added, compares it with the tally, and switches. Throws StorageError
+   * `invalid` (and leaves the present state as it was) when they differ. Commits made before the
+   * switch are gone with the state they belong to.
    */
   finish(tally: StateTally): Promise<void>;
   /** Gives up; what was added is removed in the background. */

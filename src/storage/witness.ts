@@ -1,10 +1,12 @@
 /**
- * A second copy, in a file of its own, of what a log must not forget: the hard state, and how far the log was synced. A
- * LevelDB whose bytes went bad can open without complaint and simply be shorter; a vote that is forgotten that way may be
- * given twice in one term. The witness is what makes the loss visible.
+ * A second copy, in a file of its own, of what a log must not forget: the hard state, and how far
+ * the log was synced. A LevelDB whose bytes went bad can open without complaint and simply be
+ * shorter; a vote that is forgotten that way may be given twice in one term. The witness is what
+ * makes the loss visible.
  *
- * Two slots are written in turn, so a write that is torn leaves the other slot, which holds what was promised before.
- * It never says more than the log holds: it is written after the log when the log grows, before it when the log shrinks.
+ * Two slots are written in turn, so a write that is torn leaves the other slot, which holds what
+ * was promised before. It never says more than the log holds: it is written after the log when the
+ * log grows, before it when the log shrinks.
  */
 import { type FileHandle, open } from 'node:fs/promises';
 import type { HardState, Index } from '../raft/types.js';

@@ -1,7 +1,8 @@
 /**
- * The one codec of the wire: msgpack of plain arrays, text, bytes, whole numbers and booleans. What arrives is first
- * walked byte by byte: maps, extensions, 64-bit integers, deep nesting and lengths beyond the end are refused before the
- * decoder sees them, so it can neither be led to build something else nor to reserve memory for what is not there.
+ * The one codec of the wire: msgpack of plain arrays, text, bytes, whole numbers and booleans. What
+ * arrives is first walked byte by byte: maps, extensions, 64-bit integers, deep nesting and lengths
+ * beyond the end are refused before the decoder sees them, so it can neither be led to build
+ * something else nor to reserve memory for what is not there.
  */
 import { Packr, Unpackr } from 'msgpackr';
 import { WireError } from './types.js';
@@ -15,7 +16,10 @@ export function pack(value: unknown): Buffer {
   return packr.pack(value);
 }
 
-/** Decodes what `pack` made; throws WireError for anything else. Bytes are given as views of `bytes`. */
+/**
+ * Decodes what `pack` made; throws WireError for anything else. Bytes are given as views of
+ * `bytes`.
+ */
 export function unpack(bytes: Buffer): unknown {
   checkPlain(bytes);
   return unpackr.unpack(bytes);

@@ -1,6 +1,6 @@
 /**
- * One socket that carries frames. Frames sent in one turn of the event loop go out in one write; while the other side
- * does not take bytes they wait in a queue bounded in bytes.
+ * One socket that carries frames. Frames sent in one turn of the event loop go out in one write;
+ * while the other side does not take bytes they wait in a queue bounded in bytes.
  */
 import type { Socket } from 'node:net';
 import { FrameReader } from './frame-reader.js';
@@ -70,7 +70,10 @@ export class Connection {
     return this.queuedBytes + this.socket.writableLength;
   }
 
-  /** Queues a frame. With a limit, makes room by dropping the oldest droppable frames; false when something was dropped. */
+  /**
+   * Queues a frame. With a limit, makes room by dropping the oldest droppable frames; false when
+   * something was dropped.
+   */
   send(frame: Frame, limitBytes = Infinity): boolean {
     if (this.closed) return false;
     const buffers = encodeFrame(frame);
@@ -88,7 +91,9 @@ export class Connection {
     return this.queuedBytes <= limitBytes || this.makeRoom(limitBytes);
   }
 
-  /** Sends what is queued, then closes; a peer that does not close its side is not waited for long. */
+  /**
+   * Sends what is queued, then closes; a peer that does not close its side is not waited for long.
+   */
   end(): void {
     this.flush();
     this.socket.end();
@@ -101,7 +106,10 @@ export class Connection {
     this.socket.destroy();
   }
 
-  /** Counts a turn of the owner's timer in which nothing was heard; returns how many there were in a row. */
+  /**
+   * Counts a turn of the owner's timer in which nothing was heard; returns how many there were in a
+   * row.
+   */
   countSilence(): number {
     this.silentTurns += 1;
     return this.silentTurns;

@@ -13,7 +13,10 @@ export class FrameReader {
     this.limitBytes = limitBytes;
   }
 
-  /** Takes bytes and gives the frames that are complete, without their length. Throws WireError for a giant one. */
+  /**
+   * Takes bytes and gives the frames that are complete, without their length. Throws WireError for
+   * a giant one.
+   */
   *push(bytes: Buffer): Generator<Buffer> {
     this.parts.push(bytes);
     this.held += bytes.length;

@@ -1,8 +1,10 @@
 /**
- * Frames: u32 length of what follows · u32 length of the head · head · blob. The head is a msgpack array whose first item
- * is the frame's number; the blob is raw bytes, so that payloads are neither copied nor encoded again.
+ * Frames: u32 length of what follows · u32 length of the head · head · blob. The head is a msgpack
+ * array whose first item is the frame's number; the blob is raw bytes, so that payloads are neither
+ * copied nor encoded again.
  *
- * Decoding is strict: each frame has exactly the items listed here, each of its type. Anything else is a WireError.
+ * Decoding is strict: each frame has exactly the items listed here, each of its type. Anything else
+ * is a WireError.
  */
 import type { Message } from '../raft/types.js';
 import { pack, unpack } from './codec.js';

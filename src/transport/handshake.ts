@@ -1,8 +1,9 @@
 /**
- * The first frames of a connection. Each side says who it is; the one that listens answers with its own hello or with a
- * refusal. What is refused: another protocol version, another cluster, a node that is not the one meant, a node under our
- * own id, and a node whose incarnation is not the one known for its id: its disk was wiped, it has forgotten its votes,
- * and its old name must not be believed again.
+ * The first frames of a connection. Each side says who it is; the one that listens answers with its
+ * own hello or with a refusal. What is refused: another protocol version, another cluster, a node
+ * that is not the one meant, a node under our own id, and a node whose incarnation is not the one
+ * known for its id: its disk was wiped, it has forgotten its votes, and its old name must not be
+ * believed again.
  */
 import { Connection } from './connection.js';
 import { type Hello, PROTOCOL_VERSION, type Purpose } from './frames.js';
@@ -20,13 +21,18 @@ export interface WireLimits {
   readonly frameBytes: number;
   /** Frames waiting for one peer; more than Raft has in flight to it. */
   readonly queueBytes: number;
-  /** Questions to one peer that wait for their answer, and questions of one peer that wait for ours. */
+  /**
+   * Questions to one peer that wait for their answer, and questions of one peer that wait for ours.
+   */
   readonly requests: number;
   /** Connections accepted at a time. */
   readonly connections: number;
   /** Time to connect and to say hello. */
   readonly connectMs: number;
-  /** Pause before connecting again: doubles from the first to the second, with chance; about two heartbeats at most. */
+  /**
+   * Pause before connecting again: doubles from the first to the second, with chance; about two
+   * heartbeats at most.
+   */
   readonly reconnectMinMs: number;
   readonly reconnectMaxMs: number;
   /** Every so often a connection must show that it lives. */
@@ -66,7 +72,10 @@ function helloFor(context: WireContext, purpose: Purpose, target: string): Hello
   return { version, clusterId: clusterId ?? '', nodeId, incarnation, address, purpose, target };
 }
 
-/** Why a node that says hello is not believed; undefined when it is. Remembers the incarnation of one that is. */
+/**
+ * Why a node that says hello is not believed; undefined when it is. Remembers the incarnation of
+ * one that is.
+ */
 export function checkHello(context: WireContext, hello: Hello): WireError | undefined {
   const own = context.identity();
   const who = `node ${hello.nodeId}`;
@@ -101,7 +110,10 @@ export function checkHello(context: WireContext, hello: Hello): WireError | unde
   return undefined;
 }
 
-/** Connects and says hello. Exactly one of the two callbacks is called; the returned function gives up, calling none. */
+/**
+ * Connects and says hello. Exactly one of the two callbacks is called; the returned function gives
+ * up, calling none.
+ */
 export function dial(
   context: WireContext,
   to: { readonly address: string; readonly purpose: Purpose; readonly target: string },
@@ -175,7 +187,10 @@ function checkWelcome(
   return checkHello(context, hello);
 }
 
-/** Waits for the hello of a node that connected, and answers it. `onOpen` is called for a node that is believed. */
+/**
+ * Waits for the hello of a node that connected, and answers it. `onOpen` is called for a node that
+ * is believed.
+ */
 export function accept(
   context: WireContext,
   connection: Connection,

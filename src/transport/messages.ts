@@ -1,6 +1,7 @@
 /**
- * Raft messages as arrays: number of the type, from, to, term, then the fields of the type in the order below. Entries
- * travel in the blob, as [kind, term, content] each; their indexes follow from `prevIndex`.
+ * Raft messages as arrays: number of the type, from, to, term, then the fields of the type in the
+ * order below. Entries travel in the blob, as [kind, term, content] each; their indexes follow from
+ * `prevIndex`.
  */
 import type { Configuration, Entry, Message, SnapshotMeta } from '../raft/types.js';
 import { pack, unpack } from './codec.js';

@@ -1,6 +1,7 @@
 /**
- * The outgoing side towards one member: a connection that is kept, messages, and questions with their answers. Messages
- * may be lost: Raft repeats them. A question always gets exactly one outcome.
+ * The outgoing side towards one member: a connection that is kept, messages, and questions with
+ * their answers. Messages may be lost: Raft repeats them. A question always gets exactly one
+ * outcome.
  */
 import type { NodeId } from '../raft/types.js';
 import type { Connection } from './connection.js';

@@ -79,12 +79,17 @@ export function checkSecurity(security: WireSecurity, hosts: readonly string[]):
   }
 }
 
-/** What differs between the modes: how to listen and how to dial. A socket given out is ready to carry frames. */
+/**
+ * What differs between the modes: how to listen and how to dial. A socket given out is ready to
+ * carry frames.
+ */
 export interface SocketMaker {
   listen(onSocket: (socket: net.Socket) => void, onError: (error: Error) => void): net.Server;
   /** `onReady` is called once the other side has proved itself, as far as the mode demands. */
   dial(address: { host: string; port: number }, onReady: () => void): net.Socket;
-  /** Uses other secrets, of the same mode, for connections from now on, also on the server given. */
+  /**
+   * Uses other secrets, of the same mode, for connections from now on, also on the server given.
+   */
   update(security: WireSecurity, server: net.Server | undefined): void;
 }
 

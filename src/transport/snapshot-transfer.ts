@@ -1,7 +1,8 @@
 /**
- * A state on its way to a follower, over a connection of its own so that no heartbeat waits behind it. One chunk is under
- * way at a time: the receiver asks for the next one when it has stored the last. A broken connection is made again, and
- * goes on where the receiver stopped, as long as each connection brings it further.
+ * A state on its way to a follower, over a connection of its own so that no heartbeat waits behind
+ * it. One chunk is under way at a time: the receiver asks for the next one when it has stored the
+ * last. A broken connection is made again, and goes on where the receiver stopped, as long as each
+ * connection brings it further.
  */
 import type { Message, NodeId } from '../raft/types.js';
 import type { Connection } from './connection.js';

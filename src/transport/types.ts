@@ -4,7 +4,10 @@ import type { Message, NodeId } from '../raft/types.js';
 /** Who this node is. `clusterId` is null until the node has joined or made a cluster. */
 export interface WireIdentity {
   readonly nodeId: NodeId;
-  /** Random, made once with the data folder: a node whose disk was wiped comes back with another one. */
+  /**
+   * Random, made once with the data folder: a node whose disk was wiped comes back with another
+   * one.
+   */
   readonly incarnation: string;
   readonly clusterId: string | null;
   /** `host:port` where the others reach this node. */
@@ -29,7 +32,10 @@ export interface ChunkSource {
 export interface ChunkSink {
   /** The first piece it wants. */
   readonly next: number;
-  /** Resolves when the piece is stored, for the last one when the state is switched in. Rejects when it is not valid. */
+  /**
+   * Resolves when the piece is stored, for the last one when the state is switched in. Rejects when
+   * it is not valid.
+   */
   write(number: number, data: Uint8Array, last: boolean): Promise<void>;
 }
 
@@ -43,7 +49,10 @@ export interface WireHandlers {
   onUnreachable(peer: NodeId): void;
   /** The state to send for a snapshot message; undefined when there is none now. */
   snapshotSource(to: NodeId, message: Message): ChunkSource | undefined;
-  /** Where an arriving state goes; undefined to refuse it. The same `id` may come again after a broken connection. */
+  /**
+   * Where an arriving state goes; undefined to refuse it. The same `id` may come again after a
+   * broken connection.
+   */
   snapshotSink(message: Message, id: string): Promise<ChunkSink | undefined>;
 }
 

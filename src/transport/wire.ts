@@ -1,10 +1,12 @@
 /**
- * The network between members (it has the shape of the node's WirePort). Each node keeps one connection to each other
- * member for what it has to say; answers to questions come back on the connection of the question.
+ * The network between members (it has the shape of the node's WirePort). Each node keeps one
+ * connection to each other member for what it has to say; answers to questions come back on the
+ * connection of the question.
  *
- * Who may connect is decided by the security mode (`security.ts`) and the first frames (`handshake.ts`). Whether a sender
- * is a member is not asked here: a server must take entries from a leader that its own configuration does not know yet
- * (Raft thesis §4.1), and the core ignores who should not matter.
+ * Who may connect is decided by the security mode (`security.ts`) and the first frames
+ * (`handshake.ts`). Whether a sender is a member is not asked here: a server must take entries from
+ * a leader that its own configuration does not know yet (Raft thesis §4.1), and the core ignores
+ * who should not matter.
  */
 import type { AddressInfo, Server } from 'node:net';
 import type { Message, NodeId } from '../raft/types.js';
@@ -53,7 +55,9 @@ export class Wire {
   private server: Server | undefined;
   private readonly peers = new Map<NodeId, Peer>();
   private members = new Map<NodeId, string>();
-  /** Where nodes that connected to us say they are: a leader may be unknown to our configuration. */
+  /**
+   * Where nodes that connected to us say they are: a leader may be unknown to our configuration.
+   */
   private readonly learnt = new Map<NodeId, string>();
   private readonly accepted = new Set<Connection>();
   private readonly sending = new Map<NodeId, SnapshotSender>();
@@ -84,8 +88,8 @@ export class Wire {
   }
 
   /**
-   * Listens for members. Resolves with the port (of interest for port 0). Rejects when the address is taken, or is not a
-   * loopback address although there is neither a shared key nor TLS.
+   * Listens for members. Resolves with the port (of interest for port 0). Rejects when the address
+   * is taken, or is not a loopback address although there is neither a shared key nor TLS.
    */
   async listen(host: string, port: number): Promise<number> {
     checkSecurity(this.security, [host]);
@@ -241,7 +245,8 @@ export class Wire {
     }
     for (const sender of this.sending.values()) sender.tick();
     for (const connection of this.accepted) {
-      // The other side sends the pings; here a little more patience, so that it is the one to decide.
+      // The other side sends the pings; here a little more patience, so that it is the one to
+      // decide.
       if (connection.countSilence() > this.context.limits.silentTurns * 2) {
         connection.destroy(new Error('nothing was heard'));
       }

@@ -1,4 +1,7 @@
-/** Writes without end and reports what is durable, until it is killed. Arguments: `log` or `state`, the folder. */
+/**
+ * Writes without end and reports what is durable, until it is killed. Arguments: `log` or `state`,
+ * the folder.
+ */
 import { recordSum, Tally } from '../../src/storage/directory.js';
 import { openLog } from '../../src/storage/log.js';
 import { openState } from '../../src/storage/state.js';

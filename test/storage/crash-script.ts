@@ -1,4 +1,7 @@
-/** What the process that will be killed does, operation by operation, so that the test can tell what must be there. */
+/**
+ * What the process that will be killed does, operation by operation, so that the test can tell what
+ * must be there.
+ */
 import type { Entry, HardState } from '../../src/raft/types.js';
 import type { StateRecord } from '../../src/storage/types.js';
 

@@ -1,4 +1,7 @@
-/** A process is killed while it writes: everything it reported durable is there, in order, and nothing by half. */
+/**
+ * A process is killed while it writes: everything it reported durable is there, in order, and
+ * nothing by half.
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -10,7 +13,10 @@ import { contents, entriesOf, Folders } from './helpers.js';
 
 const child = fileURLToPath(new URL('./crash-child.js', import.meta.url));
 
-/** Runs the child until it has reported `reports` times, kills it at once, and gives the last step it reported. */
+/**
+ * Runs the child until it has reported `reports` times, kills it at once, and gives the last step
+ * it reported.
+ */
 async function killAfter(reports: number, kind: string, dir: string): Promise<number> {
   const running: ChildProcess = spawn(process.execPath, [child, kind, dir], {
     stdio: ['ignore', 'pipe', 'inherit'],

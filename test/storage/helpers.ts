@@ -90,7 +90,10 @@ export function spoiled(bytes: Buffer, at: number): Buffer {
 
 const child = fileURLToPath(new URL('./verify-child.js', import.meta.url));
 
-/** What the folders show in a process of their own; those that end the process are left out: they show nothing. */
+/**
+ * What the folders show in a process of their own; those that end the process are left out: they
+ * show nothing.
+ */
 export async function verify(kind: 'log' | 'state', dirs: readonly string[]): Promise<Found[]> {
   const found: Found[] = [];
   let left = [...dirs];

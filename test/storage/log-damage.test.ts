@@ -1,4 +1,7 @@
-/** Bytes go bad: what was acknowledged is never silently forgotten, changed, or taken for a torn tail. */
+/**
+ * Bytes go bad: what was acknowledged is never silently forgotten, changed, or taken for a torn
+ * tail.
+ */
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -87,7 +90,8 @@ describe('log on a disk that goes bad', function () {
     const dir = await filled();
     await raw(dir, async (db) => db.put(entryKey(4), (await db.get(entryKey(3)))!));
     expectDamage(await folders.log(dir), 4);
-    // The batch that replaced entry 6 is lost: the old entry 6 is whole, but entry 7 was not written after it.
+    // The batch that replaced entry 6 is lost: the old entry 6 is whole, but entry 7 was not
+    // written after it.
     const other = await folders.make();
     const log = await folders.log(other);
     await fill(log);

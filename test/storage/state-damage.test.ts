@@ -1,4 +1,7 @@
-/** Bytes go bad, or a crash comes in the middle: what the state shows is whole, or it says that it is not. */
+/**
+ * Bytes go bad, or a crash comes in the middle: what the state shows is whole, or it says that it
+ * is not.
+ */
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -121,7 +124,8 @@ describe('state on a disk that goes bad', function () {
     for (let i = 1; i <= 8; i++) {
       live.commit([
         ['applied', String(i)],
-        // Long values, so that the file has several of LevelDB's blocks: it goes on after a bad one.
+        // Long values, so that the file has several of LevelDB's blocks: it goes on after a bad
+        // one.
         [`k${i % 3}`, `value ${i} ${'x'.repeat(14_000)}`],
         [`k${(i + 1) % 3}`, undefined],
       ]);

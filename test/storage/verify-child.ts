@@ -1,6 +1,7 @@
 /**
- * Opens databases whose files were spoiled and says what they show, one line of JSON each. In a process of its own, because
- * LevelDB ends the process when some of its own structures make no sense. Arguments: `log` or `state`, folders.
+ * Opens databases whose files were spoiled and says what they show, one line of JSON each. In a
+ * process of its own, because LevelDB ends the process when some of its own structures make no
+ * sense. Arguments: `log` or `state`, folders.
  */
 import { StorageError } from '../../src/storage/errors.js';
 import { openLog } from '../../src/storage/log.js';
