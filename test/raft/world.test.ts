@@ -29,6 +29,14 @@ describe('raft in random orders', function () {
     for (const [name, count] of Object.entries(counts)) expect(count, name).to.be.above(0);
   });
 
+  for (const ids of [['a'], ['a', 'b']]) {
+    it(`keeps one history on ${ids.length === 1 ? 'one server' : 'two servers'}`, () => {
+      const counts = runWorlds(ids, 800);
+      expect(counts.committed).to.be.above(0);
+      expect(counts.reads).to.be.above(0);
+    });
+  }
+
   it('keeps one history while learners and voters come and go', () => {
     const counts = runWorlds(['a', 'b', 'c', 'd', 'e'], 1500);
     for (const [name, count] of Object.entries(counts)) expect(count, name).to.be.above(0);

@@ -188,7 +188,7 @@ export class World {
   #pause(server: Server): void {
     const [id] = this.#paused;
     if (id === undefined) {
-      this.#paused.add(server.id);
+      if (this.servers.length > 1) this.#paused.add(server.id);
       return;
     }
     this.#paused.clear();
