@@ -82,6 +82,8 @@ export interface DiskTemper {
 export interface LogWatcher {
   /** Before entries are handed over; `view` is the log as it was. */
   appending(view: LogContent, entries: readonly Entry[], term: Term): void;
+  /** Before the log is replaced by a snapshot's position. */
+  resetting(view: LogContent, meta: SnapshotMeta): void;
 }
 
 /** Survives crashes; the process of the moment is attached to it. */
@@ -234,6 +236,7 @@ export class SimLog implements LogPort {
   }
   reset(meta: SnapshotMeta, hardState: HardState, done: () => void): void {
     this.#loop.port();
+    this.#watcher.resetting(this.content, meta);
     this.#write({ type: 'reset', meta, hardState }, done);
   }
 

@@ -216,8 +216,14 @@ export class Invariants {
       );
   }
 
-  /** A server's commit index moved. */
-  commit(id: NodeId, index: Index, log: LogContent, status: RaftStatus): void {
+  /** A server's commit index moved, in a step that began with the configuration `before`. */
+  commit(
+    id: NodeId,
+    index: Index,
+    log: LogContent,
+    status: RaftStatus,
+    before: Configuration,
+  ): void {
     const server = this.#server(id);
     if (index < server.commit)
       throw new Violation(
@@ -232,7 +238,7 @@ export class Invariants {
       at++
     )
       this.#agrees(id, at, log.term(at));
-    if (index > this.committedIndex) this.#extend(id, index, log, status);
+    if (index > this.committedIndex) this.#extend(id, index, log, status, before);
     server.commit = index;
   }
 
@@ -245,19 +251,25 @@ export class Invariants {
       );
   }
 
-  #extend(id: NodeId, index: Index, log: LogContent, status: RaftStatus): void {
+  #extend(
+    id: NodeId,
+    index: Index,
+    log: LogContent,
+    status: RaftStatus,
+    before: Configuration,
+  ): void {
     const term = log.term(index)!;
     if (status.role === 'leader' && term !== status.term)
       throw new Violation(
         'own term only',
         `${id} leads term ${status.term} and commits index ${index} of term ${term} by counting`,
       );
-    const holders = this.#holders(status.configuration, index, term);
-    const voters = status.configuration.members.filter((member) => member.voter);
-    if (holders.length * 2 <= voters.length)
+    // one step may commit by the old configuration and then append a new one
+    const isHeld = [status.configuration, before].some((each) => this.#isHeld(each, index, term));
+    if (!isHeld)
       throw new Violation(
         'quorum is durable',
-        `${id} commits index ${index} of term ${term}; of ${voters.map((v) => v.id)} only [${holders}] have it on disk`,
+        `${id} commits index ${index} of term ${term}, which no majority of ${JSON.stringify(status.configuration.members.map((member) => member.id))} has on disk`,
       );
     for (let at = this.committedIndex + 1; at <= index; at++) {
       const entry = log.at(at);
@@ -266,15 +278,13 @@ export class Invariants {
     }
   }
 
-  #holders({ members }: Configuration, index: Index, term: Term): NodeId[] {
-    return members
-      .filter((member) => member.voter)
-      .map((member) => member.id)
-      .filter((id) => {
-        const durable = this.#servers.get(id)?.disk.durable;
-        if (!durable) return false;
-        return index < durable.first() - 1 || durable.term(index) === term;
-      });
+  #isHeld({ members }: Configuration, index: Index, term: Term): boolean {
+    const voters = members.filter((member) => member.voter);
+    const holders = voters.filter(({ id }) => {
+      const durable = this.#servers.get(id)?.disk.durable;
+      return durable && (index < durable.first() - 1 || durable.term(index) === term);
+    });
+    return holders.length * 2 > voters.length;
   }
 
   /** A server's log and state were exchanged for a snapshot. */
@@ -283,18 +293,23 @@ export class Invariants {
     const committed = this.#committed[meta.index - 1];
     if (!committed || committed.entry.term !== meta.term)
       throw new Violation('applied is committed', `${id} installs uncommitted ${meta.index}`);
-    if (meta.index < server.commit)
-      throw new Violation(
-        'committed is final',
-        `${id} goes back from ${server.commit} to a snapshot at ${meta.index}`,
-      );
     const expected = this.#configurationAt(meta.index);
     if (expected && JSON.stringify(expected) !== JSON.stringify(meta.configuration))
       throw new Violation(
         'snapshot has its configuration',
         `${id} installs ${JSON.stringify(meta.configuration)} at ${meta.index}, in force is ${JSON.stringify(expected)}`,
       );
-    server.commit = meta.index;
+    server.commit = Math.max(server.commit, meta.index);
+  }
+
+  /** A server's log is about to be replaced by the position of a snapshot. */
+  resetting(id: NodeId, log: LogContent, meta: SnapshotMeta): void {
+    const { commit } = this.#server(id);
+    if (commit > meta.index && log.last() > meta.index)
+      throw new Violation(
+        'committed is final',
+        `${id} resets its log to ${meta.index}, having committed ${commit}`,
+      );
   }
 
   #configurationAt(index: Index): Configuration | undefined {

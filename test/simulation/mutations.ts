@@ -207,8 +207,8 @@ const membership: readonly Mutation[] = [
   one(
     'a snapshot that takes the vote with it',
     'node/driver.js',
-    'this.#log.reset(meta, this.#log.hardState(),',
-    'this.#log.reset(meta, { term: 0, votedFor: null },',
+    'const hardState = hard.term >= meta.term ? hard : { term',
+    'const hardState = { term',
   ),
 ];
 

@@ -31,6 +31,9 @@ export interface Link {
   repeatProbability: number;
 }
 
+/** A snapshot that has not arrived by then is given up. */
+const SNAPSHOT_MS = 5_000;
+
 const QUIET: Link = {
   cut: false,
   delayMs: 1,
@@ -159,19 +162,31 @@ export class SimNetwork {
     done: (ok: boolean) => void,
   ): void {
     const source = this.#endpoints.get(from)?.snapshotFor(message);
-    const failed = (): void => loop.deliver(() => done(false));
+    let open = true;
+    const finish = (ok: boolean): void => {
+      if (open) loop.deliver(() => done(ok));
+      open = false;
+    };
     if (!source) {
-      failed();
+      finish(false);
       return;
     }
-    const transferMs = this.#random.between(1, 200);
-    this.#scheduler.after(transferMs, () => {
+    // the receiver may die with it: a sender notices that its connection is gone
+    this.#scheduler.after(SNAPSHOT_MS, () => finish(false));
+    this.#scheduler.after(this.#random.between(1, 200), () => {
       if (!loop.alive) return;
-      const receiver = (endpoint: Endpoint): void =>
+      const arrive = (endpoint: Endpoint): void =>
         endpoint.installSnapshot(freeze(source.message), source.image, (ok) =>
-          this.#carry(to, from, (sender) => sender.loop === loop && done(ok), failed),
+          this.#carry(
+            to,
+            from,
+            (sender) => {
+              if (sender.loop === loop) finish(ok);
+            },
+            () => finish(false),
+          ),
         );
-      this.#carry(from, to, receiver, failed);
+      this.#carry(from, to, arrive, () => finish(false));
     });
   }
 }

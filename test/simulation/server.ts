@@ -45,6 +45,8 @@ interface Life {
   readonly store: MemoryState;
   readonly machine: SimMachine;
   readonly replica: Replica;
+  /** A snapshot is being taken in. */
+  installing: boolean;
 }
 
 export class SimServer implements Victim, Server {
@@ -89,6 +91,7 @@ export class SimServer implements Victim, Server {
     invariants.restarted(this.id);
     const { log, store } = this.disk.open(loop, {
       appending: (view, entries, term) => invariants.appending(this.id, view, entries, term),
+      resetting: (view, meta) => invariants.resetting(this.id, view, meta),
     });
     this.#loop = loop;
     this.#completeInstall(log, store, () => {
@@ -120,7 +123,7 @@ export class SimServer implements Victim, Server {
       gate: () => undefined,
       newId: () => `${this.id}.${this.#lives}.${++this.#requests}`,
     });
-    this.#life = { loop, log, store, machine, replica };
+    this.#life = { loop, log, store, machine, replica, installing: false };
     network.attach(this.id, {
       loop,
       receive: (message) => replica.receive(message),
@@ -138,14 +141,15 @@ export class SimServer implements Victim, Server {
       status: () => core.status(),
       accepts: (message) => core.accepts(message),
       step: (inputs: readonly Input[], now: number): Output => {
+        const { configuration } = core.status();
         const output = core.step(inputs, now);
-        this.#check(core, log, output);
+        this.#check(core, log, output, configuration);
         return output;
       },
     };
   }
 
-  #check(core: RaftCore, log: SimLog, output: Output): void {
+  #check(core: RaftCore, log: SimLog, output: Output, before: Configuration): void {
     const { invariants, trace } = this.#parts;
     const { role, commit } = output;
     if (!role && commit === undefined) return;
@@ -159,7 +163,7 @@ export class SimServer implements Victim, Server {
       trace(
         `${this.id} commits ${commit}, log ends at ${after.last()} in term ${after.term(after.last())}`,
       );
-    if (commit !== undefined) invariants.commit(this.id, commit, after, core.status());
+    if (commit !== undefined) invariants.commit(this.id, commit, after, core.status(), before);
   }
 
   #sent(message: Message): void {
@@ -183,22 +187,25 @@ export class SimServer implements Victim, Server {
     if (!life || message.type !== 'snapshot') return;
     const { loop, machine, replica, store } = life;
     const { meta } = message;
-    if (!replica.driver.wants(meta)) {
-      done(true);
+    // one at a time, as in the transport; what is not wanted is taken and thrown away
+    if (life.installing || !replica.driver.wants(meta)) {
+      done(!life.installing);
       return;
     }
+    life.installing = true;
     replica.driver.pauseApply();
-    const later = (run: () => void): void => {
+    const whenVerified = (run: () => void): void => {
       scheduler.after(random.delay(40, 1500, 0.3), () => loop.deliver(run));
     };
-    later(() => {
+    whenVerified(() => {
       loop.port();
       trace(`${this.id} installs a snapshot at ${meta.index}`);
       store.replace(new Map(image).set(POSITION_KEY, JSON.stringify(meta)));
-      later(() => {
-        machine.machine.reload();
-        this.#checkExchanged(meta, machine);
-        replica.switched(meta, message.from, () => done(true));
+      machine.machine.reload();
+      this.#checkExchanged(meta, machine);
+      replica.switched(meta, message.from, () => {
+        life.installing = false;
+        done(true);
       });
     });
   }
