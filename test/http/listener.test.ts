@@ -91,7 +91,8 @@ describe('http: the listener', () => {
     const late = await front.ask('/v1/quick').catch((error: NodeJS.ErrnoException) => error.code);
     expect(late).to.equal('ECONNREFUSED');
     answerHeld();
-    expect((await ask).text).to.equal('"released"');
+    const reply = await ask;
+    expect([reply.text, reply.headers.connection]).to.deep.equal(['"released"', 'close']);
     await closed;
   });
 

@@ -116,6 +116,14 @@ describe('http: a request', () => {
       expect(small.headers).not.to.have.property('content-encoding');
     });
 
+    it('each of <, > and & escaped', async () => {
+      for (const char of ['<', '>', '&']) {
+        const { text } = await put(JSON.stringify({ a: char }));
+        expect(text).not.to.include(char);
+        expect(JSON.parse(text)).to.deep.equal({ a: char });
+      }
+    });
+
     it('?pretty by four spaces and a newline', async () => {
       const { text, headers } = await front.ask('/v1/thing/x?pretty=false');
       expect(text).to.equal('{\n    "A": "\\u003c\\u0026\\u003e"\n}\n');
@@ -240,6 +248,14 @@ describe('http: a request', () => {
         expect((await front.ask(path)).status).to.equal(400);
       });
 
+    it('are answered with 403 where the configuration blocks them', async () => {
+      const shut = await startFront(routes, { blockedPaths: ['/v1/thing/'] });
+      const replies = [await shut.ask('/v1/thing/x'), await shut.ask('/v1/things')];
+      await shut.close();
+      expect(replies.map((reply) => reply.status)).to.deep.equal([403, 200]);
+      expect(replies[0]!.text).to.equal('Endpoint is blocked by agent configuration');
+    });
+
     it('OPTIONS lists the methods without a token', async () => {
       const { status, headers, text } = await front.ask('/v1/thing/x', { method: 'OPTIONS' });
       expect([status, text]).to.deep.equal([200, '']);
@@ -318,6 +334,15 @@ describe('http: a request', () => {
         await front.ask(`/v1/thing/x?${query}`);
         expect(seen.options?.waitMs).to.be.within(low, high);
       });
+
+    it('a wait is lengthened by chance', async () => {
+      const waits = new Set<number | undefined>();
+      for (let i = 0; i < 5; i++) {
+        await front.ask('/v1/thing/x?index=1');
+        waits.add(seen.options?.waitMs);
+      }
+      expect(waits.size).to.be.greaterThan(1);
+    });
 
     it('the signal of a held call tells when the client is gone, and the call is counted until then', async () => {
       const held = front.app.held.count;
