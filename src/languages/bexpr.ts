@@ -69,8 +69,12 @@ export type Compiled =
 
 const LENGTH_MAX = 8 * 1024;
 const DEPTH_MAX = 64;
-const REGEX_LENGTH_MAX = 1024;
-const REGEX_PROGRAM_MAX = 5_000;
+/**
+ * Of the regular expressions of one expression together: what compiling them may cost. Characters
+ * alone do not bound it, since `(a{99}){9}` is written out before it is compiled.
+ */
+const REGEX_LENGTH_MAX = 512;
+const REGEX_SIZE_MAX = 5_000;
 
 /**
  * Compiles an expression for data of a shape. The text is not empty: "no filter" is the caller's
@@ -80,6 +84,7 @@ export function compileExpression(text: string, shape: Shape): Compiled {
   const parsed = runGrammar(parse, text, { lengthMax: LENGTH_MAX, depthMax: DEPTH_MAX });
   if (!parsed.ok) return parsed;
   try {
+    boundRegexes(parsed.value, { length: 0, size: 0 });
     const evaluate = compileNode(parsed.value, shape);
     return {
       ok: true,
@@ -258,22 +263,59 @@ function regexTest(match: Match): Node {
   };
 }
 
+const regexFault = ({ value, at }: Match, why: string): CheckError =>
+  new CheckError(`Failed to compile regular expression ${shown(value)}: ${why}`, at);
+
 function compileRegex(match: Match): RE2JS {
-  const { value, at } = match;
-  const fail = (why: string): never => {
-    throw new CheckError(`Failed to compile regular expression ${shown(value)}: ${why}`, at);
-  };
-  if (value.length > REGEX_LENGTH_MAX) fail(`it is longer than ${REGEX_LENGTH_MAX} characters`);
-  let pattern: RE2JS;
   try {
-    pattern = RE2JS.compile(value);
+    return RE2JS.compile(match.value);
   } catch (error) {
     if (!(error instanceof RE2JSSyntaxException)) throw error;
-    return fail(error.message);
+    throw regexFault(match, error.message);
   }
-  if (pattern.programSize() > REGEX_PROGRAM_MAX)
-    fail('it is too large once its repeats are written out');
-  return pattern;
+}
+
+/** Refuses regular expressions that would take long to compile, before any is compiled. */
+function boundRegexes(node: Expression, sum: { length: number; size: number }): void {
+  if (node.type === 'not') return boundRegexes(node.term, sum);
+  if (node.type !== 'match') {
+    for (const term of node.terms) boundRegexes(term, sum);
+    return;
+  }
+  if (node.op !== 'matches') return;
+  sum.length += node.value.length;
+  if (sum.length > REGEX_LENGTH_MAX) {
+    const why = `the regular expressions are longer than ${REGEX_LENGTH_MAX} characters`;
+    throw regexFault(node, why);
+  }
+  sum.size += writtenOut(node.value);
+  if (sum.size > REGEX_SIZE_MAX)
+    throw regexFault(node, 'it is too large once its repeats are written out');
+}
+
+/** How many characters and classes a regular expression has once its repeats are written out. */
+function writtenOut(regex: string): number {
+  const groups = [0];
+  let last = 0;
+  const add = (size: number): void => {
+    groups.push((groups.pop() as number) + size);
+  };
+  const tokens = /\\Q[^]*?(?:\\E|$)|\\[^]|\[(?:\\[^]|[^\]\\])*\]|\{(\d+)(?:,(\d*))?\}|[^]/g;
+  for (const [token, low, high] of regex.matchAll(tokens)) {
+    if (token === '(') groups.push(0);
+    else if (token === ')' && groups.length > 1) {
+      last = groups.pop() as number;
+      add(last);
+    } else if (low === undefined) {
+      last = 1;
+      add(token.startsWith('\\Q') ? token.length : 1);
+    } else {
+      const times = Math.max(1, Number(low), Number(high ?? 0));
+      add(last * (times - 1));
+      last *= times;
+    }
+  }
+  return groups.reduce((sum, size) => sum + size, 0);
 }
 
 const OPERATOR_NAMES: Readonly<Record<Operator, string>> = {

@@ -123,6 +123,13 @@ describe('filter and selector expressions: hostile input', () => {
       /^Failed to compile/,
     );
     expect(problem(`value.a matches \`${'(x|y)'.repeat(300)}\``).message).to.match(/longer than/);
+    expect(problem(`value.a matches \`${'a{900}'.repeat(80)}\``).message).to.match(/too large/);
+    expect(problem('value.a matches `\\Q[\\E(a{900}){900}\\Q]\\E`').message).to.match(/too large/);
+    const many = Array(40).fill('value.a matches `[a-z]{12}-[0-9]`').join(' or ');
+    expect(problem(many).message).to.match(/longer than 512 characters/);
+    expect(
+      test('value.a matches `^([0-9a-f]{4}-){3}[0-9a-f]{12}$`', { value: { a: 'x' } }),
+    ).to.equal(false);
     expect(() =>
       test('value.a matches `(a|b){500}$`', { value: { a: 'a'.repeat(1_000_000) } }),
     ).to.throw(BudgetError);
