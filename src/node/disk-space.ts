@@ -8,11 +8,13 @@ import type { Command } from '../state/types.js';
 
 export interface DiskSpaceOptions {
   readonly dir: string;
-  /** Bytes that must stay free; twice that before writes are taken again would be waste, so a tenth more. */
+  /** Bytes that must stay free; writes are taken again when there is a tenth more. */
   readonly reserveBytes: number;
   readonly everyMs: number;
   /** Commands that free space, which are taken all the same. */
   readonly frees: (command: Command) => boolean;
+  /** The file system cannot tell: the disk has failed. */
+  readonly onFatal: (error: Error) => void;
   readonly onChange: (full: boolean, freeBytes: number) => void;
   /** Free bytes of the file system; for tests. */
   readonly freeBytes?: (dir: string) => Promise<number>;
@@ -37,9 +39,9 @@ export class DiskSpace {
   async start(): Promise<void> {
     await this.look();
     const again = (): void => {
-      void this.look().finally(() => {
+      this.look().then(() => {
         if (this.#timer !== undefined) this.#timer = setTimeout(again, this.#options.everyMs);
-      });
+      }, this.#options.onFatal);
     };
     this.#timer = setTimeout(again, this.#options.everyMs);
     this.#timer.unref();

@@ -58,7 +58,17 @@ const AGAIN_MS = 1000;
 export async function openNode(options: NodeOptions): Promise<RunningNode> {
   const { host, port } = options.listen;
   const address = options.advertise ?? `${host.includes(':') ? `[${host}]` : host}:${port}`;
-  return new Node(await openFolder({ ...options, address }), options, address);
+  let node: Node | undefined;
+  const onFatal = (error: Error): void => (node === undefined ? options.onFatal : node.fail)(error);
+  const opened = await openFolder({ ...options, address, onFatal });
+  try {
+    node = new Node(opened, options, address);
+    return node;
+  } catch (error) {
+    await opened.store.close();
+    await opened.log.close();
+    throw error;
+  }
 }
 
 class Node implements RunningNode {
@@ -95,13 +105,14 @@ class Node implements RunningNode {
     this.name = options.name;
     this.#timing = { ...DEFAULT_TIMING, ...options.timing };
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
-    this.#clock = realClock((error) => this.#fail(error));
+    this.#clock = realClock(this.fail);
     this.#wire = this.#createWire();
     this.#disk = new DiskSpace({
       dir: options.dataDir,
       reserveBytes: this.#limits.diskReserveBytes,
       everyMs: this.#limits.diskCheckMs,
       frees: options.frees ?? freesSpace,
+      onFatal: this.fail,
       onChange: (full, freeBytes) => {
         const state = full ? 'is at its reserve: only deletes are taken' : 'has room again';
         options.log(full ? 'error' : 'info', `the disk ${state} (${freeBytes} bytes free)`);
@@ -124,6 +135,7 @@ class Node implements RunningNode {
     const bound = await this.#wire.listen(host, port);
     this.replica.start();
     this.#fetchState();
+    this.#announceAddress();
     if (this.#identity.clusterId === null) void this.#join();
     return bound;
   }
@@ -269,7 +281,7 @@ class Node implements RunningNode {
       onRequest: (from, payload, reply) =>
         this.#take(() => this.replica.asked(from, payload, reply)),
       onJoinRequest: (payload, reply) => this.#take(() => this.#admit(payload, reply)),
-      onReachable: () => {},
+      onReachable: () => this.#take(() => this.replica.retry()),
       onUnreachable: (peer) => this.#take(() => this.replica.driver.unreachable(peer)),
       snapshotSource: (_to, message) =>
         message.type === 'snapshot'
@@ -296,20 +308,39 @@ class Node implements RunningNode {
     try {
       run();
     } catch (error) {
-      this.#fail(error as Error);
+      this.fail(error as Error);
     }
   }
 
   #saveIdentity(change: Partial<Identity>): void {
     this.#identity = { ...this.#identity, ...change };
     const save = (): Promise<void> => writeIdentity(this.#options.dataDir, this.#identity);
-    this.#savingIdentity = this.#savingIdentity.then(save).catch((error) => this.#fail(error));
+    this.#savingIdentity = this.#savingIdentity.then(save).catch(this.fail);
   }
 
   #roleChanged(change: RoleChange): void {
     const { role, term, leader } = change;
     this.#options.log('info', `${role} in term ${term}, leader ${leader ?? 'unknown'}`);
     for (const listener of this.#roleListeners) listener(change);
+  }
+
+  /** A server that was moved asks every member, one of which leads, until the configuration says where it is now. */
+  #announceAddress(): void {
+    const { members } = this.replica.driver.status().configuration;
+    const known = members.find(({ id }) => id === this.id);
+    if (this.#stopped || known === undefined) return;
+    if (known.address === this.#address && known.name === this.name) return;
+    this.#options.log(
+      'info',
+      `moved from ${known.address} to ${this.#address}: telling the others`,
+    );
+    const server = { id: this.id, name: this.name, address: this.#address };
+    const ask = encodeAsk({ type: 'add', server });
+    for (const { id } of members) {
+      if (id !== this.id) this.#wire.request(id, ask, AGAIN_MS, () => {});
+    }
+    this.replica.administer({ type: 'add', server }, AGAIN_MS, () => {});
+    this.#clock.after(AGAIN_MS, () => this.#announceAddress());
   }
 
   /** A server that joins: added by the leader, whoever that is, and told which cluster this is. */
@@ -424,10 +455,11 @@ class Node implements RunningNode {
     });
   }
 
-  #fail(error: Error): void {
+  /** The process must stop. Until it does, nothing is sent or answered any more. */
+  readonly fail = (error: Error): void => {
     if (this.#fatal) return;
     this.#fatal = true;
     this.replica.driver.stop();
     this.#options.onFatal(error);
-  }
+  };
 }

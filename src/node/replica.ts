@@ -212,6 +212,12 @@ export class Replica {
     return this.watches.watch(keys, wake);
   }
 
+  /** What failed without a change of leader may work now. */
+  retry(): void {
+    this.forward.retry();
+    this.#barriers.retry(false);
+  }
+
   /** Asks whoever leads for a change of the membership. Such a question is asked once, not repeated. */
   administer(ask: LeaderAsk, timeoutMs: number, done: (answer: Answer) => void): void {
     const { leader } = this.driver.role;
@@ -308,8 +314,7 @@ export class Replica {
   #retryLater(): void {
     this.#cancelRetry ??= this.#parts.clock.after(this.#parts.limits.retryMs, () => {
       this.#cancelRetry = undefined;
-      this.forward.retry();
-      this.#barriers.retry(false);
+      this.retry();
     });
   }
 

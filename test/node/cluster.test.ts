@@ -165,6 +165,28 @@ describe('node: a cluster on real disks and sockets', function () {
     await cluster.until(() => target.status().role === 'leader');
   });
 
+  it('a server that was moved is found at its new address', async () => {
+    cluster = await Cluster.create(['a', 'b', 'c', 'elsewhere']);
+    const [, b] = await cluster.startAll('a', 'b', 'c');
+    await write(b!, put('k', 'v'));
+    await cluster.stop('c');
+    const port = Number(cluster.address('elsewhere').split(':')[1]);
+    const c = await cluster.start('c', { listen: { host: '127.0.0.1', port } });
+    const addresses = (): string[] => b!.status().peers.map(({ address }) => address);
+    await cluster.until(() => addresses().includes(cluster.address('elsewhere')));
+    expect(b!.status().peers.every(({ voter }) => voter)).to.equal(true);
+    await write(c, append('k', 'w'));
+    expect(valueAt(c, 'k')).to.equal('vw');
+  });
+
+  it('refuses timing that does not fit together, and leaves the folder closed', async () => {
+    cluster = await Cluster.create(['a']);
+    const timing = { leaseMs: 5000 };
+    const failure = await cluster.start('a', { timing }).catch((error: Error) => error);
+    expect(String(failure)).to.match(/leaseMs/);
+    await write(await cluster.start('a'), put('k', 'v'));
+  });
+
   it('refuses what makes the state grow while the disk is at its reserve', async () => {
     cluster = await Cluster.create(['a'], {
       limits: { diskReserveBytes: Number.MAX_SAFE_INTEGER },

@@ -1,0 +1,33 @@
+import { expect } from 'chai';
+import { DiskSpace } from '../../src/node/disk-space.js';
+import { freesSpace } from '../../src/node/options.js';
+
+describe('node/disk space', () => {
+  it('refuses at the reserve what makes the state grow, and recovers by itself with a margin', async () => {
+    let free = 1000;
+    const changes: boolean[] = [];
+    const disk = new DiskSpace({
+      ...{ dir: '.', reserveBytes: 1000, everyMs: 1000, frees: freesSpace },
+      freeBytes: async () => free,
+      onChange: (full) => changes.push(full),
+      onFatal: (error) => {
+        throw error;
+      },
+    });
+    const codes = async (): Promise<(string | undefined)[]> => {
+      await disk.look();
+      const types = ['config.set', 'config.delete', 'token.logout', 'token.reap', 'token.create'];
+      return types.map((type) => disk.refuses({ type, v: 1 })?.code);
+    };
+    const none = undefined;
+    expect(await codes()).to.deep.equal([none, none, none, none, none]);
+    free = 999;
+    const refused = ['no_space', none, none, none, 'no_space'];
+    expect(await codes()).to.deep.equal(refused);
+    free = 1050;
+    expect(await codes()).to.deep.equal(refused);
+    free = 1100;
+    expect(await codes()).to.deep.equal([none, none, none, none, none]);
+    expect(changes).to.deep.equal([true, false]);
+  });
+});
