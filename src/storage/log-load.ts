@@ -1,7 +1,8 @@
 /** Opens the log's database and reads all of it: what is whole, what is torn, what is damaged. */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ClassicLevel } from 'classic-level';
+import type { ClassicLevel } from 'classic-level';
+import { Level } from 'level';
 import type { HardState, Index, SnapshotMeta, Term } from '../raft/types.js';
 import { EntryWindow } from './entry-window.js';
 import { rootMessage, StorageError } from './errors.js';
@@ -36,7 +37,8 @@ export async function openDatabase<K, V>(
   options: ConstructorParameters<typeof ClassicLevel<K, V>>[1],
 ): Promise<ClassicLevel<K, V>> {
   await mkdir(dir, { recursive: true, mode: 0o700 });
-  const db = new ClassicLevel<K, V>(dir, options);
+  // level is classic-level in Node, but its types leave out what only that has (getSync)
+  const db = new Level<K, V>(dir, options as never) as unknown as ClassicLevel<K, V>;
   try {
     await db.open();
   } catch (error) {

@@ -1,7 +1,7 @@
 /** Folders with logs and states in them, and ways to spoil them. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -29,9 +29,18 @@ export class Folders {
 
   /** The folder as a crash of the process would leave it now. */
   async copy(dir: string): Promise<string> {
-    const to = await this.make();
-    await cp(dir, to, { recursive: true });
-    return to;
+    for (;;) {
+      const to = await this.make();
+      const before = await readdir(dir);
+      try {
+        await cp(dir, to, { recursive: true });
+      } catch (error) {
+        // LevelDB removed a file meanwhile: no crash leaves it half gone
+        if ((error as NodeJS.ErrnoException).code === 'ENOENT') continue;
+        throw error;
+      }
+      if (before.join() === (await readdir(dir)).join()) return to;
+    }
   }
 
   async log(dir: string, windowBytes?: number): Promise<LevelLog> {
