@@ -30,6 +30,13 @@ export interface Sources {
   readonly status: () => NodeStatus;
   readonly held: () => number;
   readonly connections: () => number;
+  /** Figures of the Raft driver; all but the maximum only grow. */
+  readonly driver: () => {
+    readonly appends: number;
+    readonly entriesAppended: number;
+    readonly stalls: number;
+    readonly stallMsMax: number;
+  };
 }
 
 export interface Metrics {
@@ -85,6 +92,14 @@ export function createMetrics(sources: Sources): Metrics {
       () => sources.status().lastContactMs / 1000,
     ],
     ['conclave_raft_peers', 'members of the configuration', () => sources.status().peers.length],
+    ['conclave_raft_appends_total', 'batches synced to the log', () => sources.driver().appends],
+    ['conclave_raft_entries_total', 'log entries in them', () => sources.driver().entriesAppended],
+    ['conclave_raft_stalls_total', 'ticks that came late', () => sources.driver().stalls],
+    [
+      'conclave_raft_stall_max_seconds',
+      'the latest of them',
+      () => sources.driver().stallMsMax / 1000,
+    ],
     [
       'conclave_faulted',
       '1 while this node refuses to serve',

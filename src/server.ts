@@ -80,6 +80,7 @@ export async function startServer(
     status: () => node.status(),
     held: () => app.held.count,
     connections: () => listener?.connections() ?? 0,
+    driver: () => node.replica.driver.stats,
   });
   const app = createApp({
     service,
