@@ -16,9 +16,8 @@ import type {
   RoleChange,
   SnapshotMeta,
 } from '../raft/types.js';
-import type { Result } from '../state/types.js';
 import type { ClockPort, LogPort, MachinePort, WirePort } from './ports.js';
-import { type Outcome, Proposals, type Settle } from './proposals.js';
+import { Proposals, type Settle } from './proposals.js';
 import { Ticker } from './ticker.js';
 
 /** How far one turn of the loop may go, and how time is cut into ticks. */
@@ -422,7 +421,7 @@ export class Driver {
     const applied = this.#machine.appliedIndex();
     this.#feed({ type: 'applied', index: applied });
     for (const [at, entry] of entries.entries()) {
-      this.#proposals.applied(entry.index, outcomeOf(entry, results[at]));
+      this.#proposals.applied(entry.index, entry.term, results[at]);
     }
     this.#events.applied(applied, entries);
   }
@@ -435,9 +434,4 @@ export class Driver {
       this.wake();
     });
   }
-}
-
-function outcomeOf(entry: Entry, result: Result | undefined): (term: number) => Outcome {
-  return (term) =>
-    entry.term === term ? { kind: 'applied', index: entry.index, result } : { kind: 'unknown' };
 }

@@ -59,12 +59,13 @@ export class Proposals {
     this.#giveUp((at) => at <= index);
   }
 
-  /** The entry at `index` was applied; `outcomeFor` tells what that means for a proposal of a term. */
-  applied(index: Index, outcomeFor: (term: Term) => Outcome): void {
+  /** The entry at (index, term) was applied. Of another term it is another leader's command, not the one proposed here. */
+  applied(index: Index, term: Term, result: Result | undefined): void {
     const appended = this.#appended.get(index);
     if (appended === undefined) return;
     this.#appended.delete(index);
-    appended.settle(outcomeFor(appended.term));
+    const isOurs = appended.term === term;
+    appended.settle(isOurs ? { kind: 'applied', index, result } : { kind: 'unknown' });
   }
 
   #giveUp(lost: (index: Index) => boolean): void {

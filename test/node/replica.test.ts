@@ -133,6 +133,35 @@ describe('node/replica: the gate', () => {
     expect(times(leader, 'forbidden')).to.equal(0);
   });
 
+  it('is not asked before the leader has applied its own first entry: it would know less than was acknowledged', () => {
+    const applied: number[] = [];
+    const world: World = new World({
+      gate: () => {
+        applied.push(world.leader!.machine.index);
+        return undefined;
+      },
+    });
+    const done = [...world.nodes.values()].map((node) => write(node, `early-${node.id}`, 4000));
+    world.until(() => done.every(({ outcome }) => outcome !== undefined), 4000);
+    expect(applied).to.have.length(3);
+    expect(Math.min(...applied)).to.be.at.least(2);
+  });
+
+  it('is not asked again for a request that has taken effect: a log-out may not be refused by its own outcome', () => {
+    const world: World = new World({
+      gate: () =>
+        [...world.nodes.values()].some((node) => times(node, 'logout') > 0) ? denied : undefined,
+    });
+    const leader = world.elect();
+    const [node] = world.others(leader.id);
+    world.swallow = (from, _to, what) => from === leader.id && what === 'answer';
+    const done = write(node!, 'logout', 5000);
+    world.until(() => times(node!, 'logout') === 1);
+    world.kill(leader.id);
+    world.until(() => done.outcome !== undefined, 5000);
+    expect(answered(done)).to.equal('logout');
+  });
+
   it('a leader that was deposed without knowing does not refuse by its old state', () => {
     const world = new World({ gate: () => denied });
     const old = world.elect();
