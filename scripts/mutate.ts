@@ -69,7 +69,24 @@ function hunt(folder: string): Promise<Caught | undefined> {
 }
 
 const wanted = mutations.filter((m) => m.name.includes(process.argv[2] ?? ''));
-const waiting = wanted.map((mutation) => ({ mutation, folder: mutant(mutation) }));
+/** All are made before any is played: a text that has changed is told at once, with all others that have. */
+function prepare(): { mutation: Mutation; folder: string }[] {
+  const stale: string[] = [];
+  const ready = wanted.flatMap((mutation) => {
+    try {
+      return [{ mutation, folder: mutant(mutation) }];
+    } catch (cause) {
+      stale.push((cause as Error).message);
+      return [];
+    }
+  });
+  if (stale.length === 0) return ready;
+  for (const { folder } of ready) rmSync(folder, { recursive: true, force: true });
+  console.error(stale.join('\n'));
+  process.exit(1);
+}
+
+const waiting = prepare();
 const survivors: string[] = [];
 async function work(): Promise<void> {
   for (let next = waiting.shift(); next; next = waiting.shift()) {

@@ -16,6 +16,7 @@ export class LogContent {
   hard: HardState = { term: 0, votedFor: null };
   meta: SnapshotMeta | undefined;
   entries: Entry[] = [];
+  bar: Bar | undefined;
 
   first(): Index {
     return (this.meta?.index ?? 0) + 1;
@@ -35,11 +36,19 @@ export class LogContent {
     copy.hard = this.hard;
     copy.meta = this.meta;
     copy.entries = [...this.entries];
+    copy.bar = this.bar;
     return copy;
   }
 }
 
+/** See `LogPort.bar`: what a damaged log may have acknowledged. */
+export interface Bar {
+  readonly index: Index;
+  readonly term: Term;
+}
+
 type LogWrite =
+  | { readonly type: 'bar'; readonly bar: undefined }
   | {
       readonly type: 'append';
       readonly hardState: HardState | undefined;
@@ -63,10 +72,12 @@ function write(content: LogContent, what: LogWrite): void {
     if (what.meta.index < content.first()) return;
     content.entries.splice(0, what.meta.index - content.first() + 1);
     content.meta = what.meta;
-  } else {
+  } else if (what.type === 'bar') content.bar = undefined;
+  else {
     content.meta = what.meta;
     content.hard = what.hardState;
     content.entries = [];
+    if (content.bar && what.meta.index >= content.bar.index) content.bar = undefined;
   }
 }
 
@@ -129,13 +140,18 @@ export class SimDisk {
     this.#store = undefined;
   }
 
-  /** A wiped machine under its old name. */
-  wipe(): void {
-    this.crash(true);
-    this.durable.hard = { term: 0, votedFor: null };
-    this.durable.meta = undefined;
-    this.durable.entries = [];
-    this.state = new Map();
+  /**
+   * Bytes in the middle of the log go bad while the machine is off. The store finds that at the next start: it drops
+   * everything from there on, and bars the server from voting, since it may have acknowledged what it dropped.
+   */
+  damage(): void {
+    const { durable } = this;
+    if (durable.entries.length === 0) return;
+    durable.bar = {
+      index: Math.max(durable.last(), durable.bar?.index ?? 0),
+      term: Math.max(durable.hard.term, durable.bar?.term ?? 0),
+    };
+    durable.entries.length = this.#random.int(durable.entries.length);
   }
 
   /** Queues a write; the sync of what is queued begins when the one before has ended. */
@@ -238,6 +254,14 @@ export class SimLog implements LogPort {
     this.#loop.port();
     this.#watcher.resetting(this.content, meta);
     this.#write({ type: 'reset', meta, hardState }, done);
+  }
+
+  bar(): Bar | undefined {
+    return this.content.bar;
+  }
+  liftBar(done: () => void): void {
+    this.#loop.port();
+    this.#write({ type: 'bar', bar: undefined }, done);
   }
 
   #write(what: LogWrite, done: () => void): void {

@@ -20,6 +20,12 @@ export interface Victim {
   restart(): void;
   stall(ms: number): void;
   slowDisk(syncMs: number, forMs: number): void;
+  /** The process will die between the two switches of the next snapshot that it takes in. */
+  halfInstall: boolean;
+  /** The machine loses its power, and a part of its log. */
+  damage(): void;
+  /** It lost acknowledged entries and has not got them back: no vote until then. */
+  readonly barred: boolean;
 }
 
 /** Cluster operations that are no faults, but must stand them. */
@@ -32,6 +38,7 @@ export const FAULTS = [
   'crash',
   'power',
   'fuse',
+  'halfInstall',
   'stall',
   'stallLeader',
   'partition',
@@ -41,6 +48,7 @@ export const FAULTS = [
   'repeat',
   'slowLink',
   'slowDisk',
+  'damage',
   'transfer',
   'membership',
 ] as const;
@@ -60,13 +68,17 @@ export class Faults {
   readonly kinds: readonly Fault[];
   readonly #parts: FaultParts;
   readonly #everyMs: number;
+  readonly #founders: number;
   #over = false;
 
   constructor(parts: FaultParts, allowed: readonly Fault[]) {
     this.#parts = parts;
     const { random } = parts;
     const likely = random.pick([0.15, 0.4, 0.8]);
-    this.kinds = allowed.filter(() => random.chance(likely));
+    const drawn = allowed.filter(() => random.chance(likely));
+    // which servers count is then in flux, and so is how much damage can be borne
+    this.kinds = drawn.filter((kind) => kind !== 'damage' || !drawn.includes('membership'));
+    this.#founders = parts.victims().length;
     this.#everyMs = random.pick([300, 1000, 3000]);
   }
 
@@ -80,6 +92,7 @@ export class Faults {
     this.#parts.network.heal();
     for (const victim of this.#parts.victims()) {
       victim.lightFuse(Number.POSITIVE_INFINITY);
+      victim.halfInstall = false;
       if (!victim.up) victim.restart();
     }
   }
@@ -102,6 +115,9 @@ export class Faults {
         break;
       case 'fuse':
         this.#on(fault, (victim) => victim.lightFuse(random.int(60)));
+        break;
+      case 'halfInstall':
+        for (const victim of this.#victims()) victim.halfInstall = true;
         break;
       case 'stall':
         this.#on(fault, (victim) => victim.stall(random.between(50, 3000)));
@@ -127,6 +143,9 @@ export class Faults {
         this.#on(fault, (victim) =>
           victim.slowDisk(random.between(5, 600), random.between(500, 5000)),
         );
+        break;
+      case 'damage':
+        this.#damage();
         break;
       case 'transfer':
         operator.transfer();
@@ -164,6 +183,17 @@ export class Faults {
       this.#strikeOne(power ? 'power' : 'crash', victim, () => victim.crash(power));
       this.#restartLater(victim);
     }
+  }
+
+  /** What a majority acknowledged survives damage only on fewer than half of the founding servers at a time. */
+  #damage(): void {
+    const barred = this.#parts.victims().filter((victim) => victim.barred).length;
+    const bearable = Math.floor((this.#founders - 1) / 2);
+    if (barred >= bearable) return;
+    this.#on('damage', (victim) => {
+      victim.damage();
+      this.#restartLater(victim);
+    });
   }
 
   #restartLater(victim: Victim): void {

@@ -282,7 +282,10 @@ export class Invariants {
     const voters = members.filter((member) => member.voter);
     const holders = voters.filter(({ id }) => {
       const durable = this.#servers.get(id)?.disk.durable;
-      return durable && (index < durable.first() - 1 || durable.term(index) === term);
+      if (!durable) return false;
+      // what a damaged server has lost it had, and it does not vote until it has it again
+      const wasHeld = durable.bar !== undefined && index <= durable.bar.index;
+      return wasHeld || index < durable.first() - 1 || durable.term(index) === term;
     });
     return holders.length * 2 > voters.length;
   }

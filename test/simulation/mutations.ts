@@ -102,17 +102,12 @@ const logs: readonly Mutation[] = [
     'voterValues(raft, leader, raft.log.stored,',
     'voterValues(raft, leader, raft.log.last,',
   ),
-  {
-    name: 'an older term committed by counting',
-    changes: [
-      { file: 'raft/commit.js', find: 'if (index >= leader.termStart)', replace: 'if (index > 0)' },
-      {
-        file: 'raft/replication.js',
-        find: 'if (grown && index >= leader.termStart)',
-        replace: 'if (grown)',
-      },
-    ],
-  },
+  one(
+    'an older term committed by counting',
+    'raft/commit.js',
+    'if (index >= leader.termStart)',
+    'if (index > 0)',
+  ),
   one(
     'truncation at entries that match',
     'raft/follower.js',
@@ -227,9 +222,9 @@ const machine: readonly Mutation[] = [
   ),
   one(
     'the log cut before the state is durable',
-    'node/replica.js',
-    'machine.flush((durable) => {',
-    '((run) => run(machine.appliedIndex()))((durable) => {',
+    'node/compaction.js',
+    'machine.flush((durable) => this.#cut(meta, durable));',
+    'this.#cut(meta, machine.appliedIndex());',
   ),
   one(
     'a write called failed that may still happen',

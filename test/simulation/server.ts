@@ -16,6 +16,7 @@ import type {
   RaftOptions,
   SnapshotMeta,
 } from '../../src/raft/types.js';
+import { Machine } from '../../src/state/machine.js';
 import { LogContent, SimDisk, type SimLog } from './disk.js';
 import type { Victim } from './faults.js';
 import { type Invariants, Violation } from './invariants.js';
@@ -57,6 +58,8 @@ export class SimServer implements Victim, Server {
   #life: Life | undefined;
   /** The process of the moment, be it that it is still starting. */
   #loop: SimLoop | undefined;
+  /** The next snapshot that is switched in kills the process before the log follows. */
+  halfInstall = false;
   #lives = 0;
   #requests = 0;
 
@@ -80,6 +83,7 @@ export class SimServer implements Victim, Server {
     if (this.#loop) return;
     const { scheduler, random, invariants, trace } = this.#parts;
     this.#lives++;
+    this.halfInstall = false;
     trace(`${this.id} starts, life ${this.#lives}`);
     const loop = new SimLoop({
       scheduler,
@@ -94,13 +98,14 @@ export class SimServer implements Victim, Server {
       resetting: (view, meta) => invariants.resetting(this.id, view, meta),
     });
     this.#loop = loop;
-    this.#completeInstall(log, store, () => {
+    const guarded = (run: () => void): void => {
       try {
-        this.#boot(loop, log, store);
+        run();
       } catch (cause) {
         this.#died(cause);
       }
-    });
+    };
+    guarded(() => this.#agree(log, store, () => guarded(() => this.#boot(loop, log, store))));
   }
 
   #boot(loop: SimLoop, log: SimLog, store: MemoryState): void {
@@ -203,6 +208,7 @@ export class SimServer implements Victim, Server {
       store.replace(new Map(image).set(POSITION_KEY, JSON.stringify(meta)));
       machine.machine.reload();
       this.#checkExchanged(meta, machine);
+      if (this.halfInstall) loop.lightFuse(0);
       replica.switched(meta, message.from, () => {
         life.installing = false;
         done(true);
@@ -210,15 +216,32 @@ export class SimServer implements Victim, Server {
     });
   }
 
-  /** A crash between the two switches is completed: the log follows the state. */
-  #completeInstall(log: SimLog, store: MemoryState, done: () => void): void {
-    const position = store.get(POSITION_KEY);
-    const meta = position === undefined ? undefined : (JSON.parse(position) as SnapshotMeta);
-    if (!meta || meta.index < log.firstIndex() || log.term(meta.index) === meta.term) done();
-    else {
-      this.#parts.trace(`${this.id} completes the snapshot at ${meta.index}`);
-      log.reset(meta, log.hardState(), done);
+  /**
+   * Log and state are brought to agree, as at a real start: a crash between the two switches is completed. The state may
+   * be ahead of the log only when the log was damaged.
+   */
+  #agree(log: SimLog, store: MemoryState, done: () => void): void {
+    const machine = new Machine(store, {});
+    const applied = machine.appliedIndex();
+    if (applied < log.firstIndex() - 1)
+      throw new Violation(
+        'log and state agree',
+        `${this.id}: state ends at ${applied}, before its log`,
+      );
+    if (applied === 0 || log.term(applied) === machine.appliedTerm()) {
+      done();
+      return;
     }
+    const text = store.get(POSITION_KEY);
+    const position = text === undefined ? undefined : (JSON.parse(text) as SnapshotMeta);
+    if (position?.index === applied) {
+      this.#parts.trace(`${this.id} completes the snapshot at ${applied}`);
+      const hard = log.hardState();
+      const hardState = hard.term >= position.term ? hard : { term: position.term, votedFor: null };
+      log.reset(position, hardState, done);
+    } else if (log.bar() && applied > log.lastIndex()) done();
+    else
+      throw new Violation('log and state agree', `${this.id}: applied ${applied}, log ends before`);
   }
 
   #checkExchanged(meta: SnapshotMeta, machine: SimMachine): void {
@@ -263,6 +286,13 @@ export class SimServer implements Victim, Server {
   }
   stall(ms: number): void {
     this.#life?.loop.stall(ms);
+  }
+  damage(): void {
+    this.#end(true);
+    this.disk.damage();
+  }
+  get barred(): boolean {
+    return this.disk.durable.bar !== undefined;
   }
   slowDisk(syncMs: number, forMs: number): void {
     const { temper } = this.disk;
