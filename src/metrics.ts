@@ -1,7 +1,8 @@
 /** What a node measures: as Prometheus text and as JSON. Everything is read when asked for; requests only count up. */
-import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { Gauge, Registry } from 'prom-client';
+import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
+import { Counter, Gauge, Registry } from 'prom-client';
 import type { Observation } from './http/options.js';
+import type { Route } from './http/types.js';
 import type { NodeStatus } from './node/types.js';
 
 /** Upper bounds in seconds: a stale read takes some 50 µs, a write a few ms, an election half a second. */
@@ -39,149 +40,162 @@ export interface Sources {
   };
 }
 
-export interface Metrics {
-  /** Counts an answered request. */
-  observe(observation: Observation): void;
-  prometheus(): Promise<string>;
-  /** `{Timestamp, Gauges, Points, Counters, Samples}`. */
-  json(): Promise<unknown>;
-  close(): void;
-}
+type Figure = readonly [name: string, help: string, read: () => number];
 
-const CLASSES = ['1xx', '2xx', '3xx', '4xx', '5xx'];
-
-export function createMetrics(sources: Sources): Metrics {
-  const registry = new Registry();
-  const delay = monitorEventLoopDelay({ resolution: 20 });
-  delay.enable();
-  const gauges: [name: string, help: string, read: () => number][] = [
-    ['conclave_process_resident_bytes', 'resident memory', () => process.memoryUsage.rss()],
-    ['conclave_process_heap_bytes', 'JavaScript heap in use', () => process.memoryUsage().heapUsed],
-    ['conclave_process_cpu_seconds', 'CPU time used', cpuSeconds],
-    ['conclave_process_uptime_seconds', 'time since start', () => process.uptime()],
-    [
-      'conclave_event_loop_delay_p50_seconds',
-      'delay of the event loop since the last look, median',
-      () => delay.percentile(50) / 1e9,
-    ],
-    [
-      'conclave_event_loop_delay_p99_seconds',
-      'the same, 99th percentile',
-      () => delay.percentile(99) / 1e9,
-    ],
-    ['conclave_event_loop_delay_max_seconds', 'the same, greatest', () => delay.max / 1e9],
-    ['conclave_http_connections', 'open HTTP connections', sources.connections],
-    ['conclave_http_held', 'blocking queries held', sources.held],
-    ['conclave_raft_term', 'Raft term', () => sources.status().term],
-    [
-      'conclave_raft_leader',
-      '1 while this node leads',
-      () => Number(sources.status().role === 'leader'),
-    ],
-    [
-      'conclave_raft_has_leader',
-      '1 while a leader is known',
-      () => Number(sources.status().leaderId !== null),
-    ],
-    ['conclave_raft_commit_index', 'last committed log index', () => sources.status().commitIndex],
-    ['conclave_raft_applied_index', 'last applied log index', () => sources.status().appliedIndex],
-    ['conclave_raft_last_log_index', 'last log index', () => sources.status().lastLogIndex],
-    [
-      'conclave_raft_last_contact_seconds',
-      'time since contact with the leader',
-      () => sources.status().lastContactMs / 1000,
-    ],
-    ['conclave_raft_peers', 'members of the configuration', () => sources.status().peers.length],
-    ['conclave_raft_appends_total', 'batches synced to the log', () => sources.driver().appends],
-    ['conclave_raft_entries_total', 'log entries in them', () => sources.driver().entriesAppended],
-    ['conclave_raft_stalls_total', 'ticks that came late', () => sources.driver().stalls],
-    [
-      'conclave_raft_stall_max_seconds',
-      'the latest of them',
-      () => sources.driver().stallMsMax / 1000,
-    ],
-    [
-      'conclave_faulted',
-      '1 while this node refuses to serve',
-      () => Number(sources.status().fault !== undefined),
-    ],
-  ];
-  for (const [name, help, read] of gauges)
-    new Gauge({
-      name,
-      help,
-      registers: [registry],
-      collect() {
-        this.set(read());
-      },
-    });
-  const byRoute = new Map<object, Map<string, Latencies[]>>();
-  const samples = function* () {
-    for (const [route, byMethod] of byRoute)
-      for (const [method, classes] of byMethod)
-        for (const [at, latencies] of classes.entries())
-          if (latencies.count > 0)
-            yield {
-              latencies,
-              labels: { route: (route as { path: string }).path, method, status: CLASSES[at]! },
-            };
-  };
-  return {
-    observe({ route, method, status, ms }) {
-      const byMethod = byRoute.get(route) ?? new Map<string, Latencies[]>();
-      byRoute.set(route, byMethod);
-      const classes = byMethod.get(method) ?? CLASSES.map(() => new Latencies());
-      byMethod.set(method, classes);
-      classes[Math.floor(status / 100) - 1]!.add(ms / 1000);
-    },
-    async prometheus() {
-      const text = await registry.metrics();
-      delay.reset();
-      return `${text}${histogramText(samples())}`;
-    },
-    async json() {
-      const values = await registry.getMetricsAsJSON();
-      delay.reset();
-      const requests = [...samples()];
-      return {
-        Timestamp: `${new Date().toISOString().replace('T', ' ').slice(0, 19)} +0000 UTC`,
-        Gauges: values.map(({ name, values: [first] }) => ({
-          Name: name,
-          Value: (first as { value: number } | undefined)?.value ?? 0,
-          Labels: {},
-        })),
-        Points: [],
-        Counters: requests.map(({ latencies, labels }) => ({
-          Name: 'conclave_http_requests',
-          Count: latencies.count,
-          Labels: labels,
-        })),
-        Samples: requests.map(({ latencies: { count, sum, min, max }, labels }) => ({
-          Name: 'conclave_http_request_seconds',
-          Count: count,
-          Sum: sum,
-          Min: min,
-          Max: max,
-          Mean: sum / count,
-          Labels: labels,
-        })),
-      };
-    },
-    close: () => delay.disable(),
-  };
-}
+/** The process. */
+const PROCESS: readonly Figure[] = [
+  ['conclave_process_resident_bytes', 'resident memory', () => process.memoryUsage.rss()],
+  ['conclave_process_heap_bytes', 'JavaScript heap in use', () => process.memoryUsage().heapUsed],
+  ['conclave_process_cpu_seconds_total', 'CPU time used', cpuSeconds],
+  ['conclave_process_uptime_seconds', 'time since start', () => process.uptime()],
+];
 
 function cpuSeconds(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1e6;
 }
 
+/** The node and its front end. */
+function nodeFigures({ status, driver, held, connections }: Sources): readonly Figure[] {
+  const raft = (
+    name: string,
+    help: string,
+    read: (now: NodeStatus) => number | boolean,
+  ): Figure => [`conclave_raft_${name}`, help, () => Number(read(status()))];
+  return [
+    ['conclave_http_connections', 'open HTTP connections', connections],
+    ['conclave_http_held', 'blocking queries held', held],
+    raft('term', 'Raft term', (now) => now.term),
+    raft('leader', '1 while this node leads', (now) => now.role === 'leader'),
+    raft('has_leader', '1 while a leader is known', (now) => now.leaderId !== null),
+    raft('commit_index', 'last committed log index', (now) => now.commitIndex),
+    raft('applied_index', 'last applied log index', (now) => now.appliedIndex),
+    raft('last_log_index', 'last log index', (now) => now.lastLogIndex),
+    raft(
+      'last_contact_seconds',
+      'time since the leader was heard',
+      (now) => now.lastContactMs / 1000,
+    ),
+    raft('peers', 'members of the configuration', (now) => now.peers.length),
+    raft('appends_total', 'batches synced to the log', () => driver().appends),
+    raft('entries_total', 'log entries in them', () => driver().entriesAppended),
+    raft('stalls_total', 'ticks that came late', () => driver().stalls),
+    raft('stall_max_seconds', 'the latest of them', () => driver().stallMsMax / 1000),
+    [
+      'conclave_faulted',
+      '1 while something is wrong here',
+      () => Number(status().fault !== undefined),
+    ],
+  ];
+}
+
+function loopFigures(delay: IntervalHistogram): readonly Figure[] {
+  const name = 'conclave_event_loop_delay';
+  return [
+    [
+      `${name}_p50_seconds`,
+      'delay of the event loop since the last look, median',
+      () => delay.percentile(50) / 1e9,
+    ],
+    [`${name}_p99_seconds`, 'the same, 99th percentile', () => delay.percentile(99) / 1e9],
+    [`${name}_max_seconds`, 'the same, greatest', () => delay.max / 1e9],
+  ];
+}
+
+/** Reads a figure whenever it is asked for; what only grows is a counter, by its name. */
+function register(registry: Registry, [name, help, read]: Figure): void {
+  const about = { name, help, registers: [registry] };
+  if (name.endsWith('_total'))
+    new Counter({
+      ...about,
+      collect() {
+        this.reset();
+        this.inc(read());
+      },
+    });
+  else
+    new Gauge({
+      ...about,
+      collect() {
+        this.set(read());
+      },
+    });
+}
+
+const CLASSES = ['1xx', '2xx', '3xx', '4xx', '5xx'];
+const REQUESTS = 'conclave_http_request_seconds';
+
+interface Sample {
+  readonly latencies: Latencies;
+  readonly labels: { readonly route: string; readonly method: string; readonly status: string };
+}
+
+/** The figures of one node. */
+export class Metrics {
+  private readonly registry = new Registry();
+  private readonly delay = monitorEventLoopDelay({ resolution: 20 });
+  private readonly byRoute = new Map<Route, Map<string, Latencies[]>>();
+
+  constructor(sources: Sources) {
+    this.delay.enable();
+    const figures = [...PROCESS, ...loopFigures(this.delay), ...nodeFigures(sources)];
+    for (const figure of figures) register(this.registry, figure);
+  }
+
+  /** Counts an answered request. */
+  observe({ route, method, status, ms }: Observation): void {
+    const byMethod = this.byRoute.get(route) ?? new Map<string, Latencies[]>();
+    this.byRoute.set(route, byMethod);
+    const classes = byMethod.get(method) ?? CLASSES.map(() => new Latencies());
+    byMethod.set(method, classes);
+    classes[Math.floor(status / 100) - 1]!.add(ms / 1000);
+  }
+
+  async prometheus(): Promise<string> {
+    const text = await this.registry.metrics();
+    this.delay.reset();
+    return `${text}${histogramText(this.samples())}`;
+  }
+
+  /** `{Timestamp, Gauges, Points, Counters, Samples}`. */
+  async json(): Promise<unknown> {
+    const values = await this.registry.getMetricsAsJSON();
+    this.delay.reset();
+    return {
+      Timestamp: `${new Date().toISOString().replace('T', ' ').slice(0, 19)} +0000 UTC`,
+      Gauges: values.map(({ name, values: [first] }) => ({
+        Name: name,
+        Value: (first as { value: number } | undefined)?.value ?? 0,
+        Labels: {},
+      })),
+      Points: [],
+      Counters: [],
+      Samples: [...this.samples()].map(({ latencies: { count, sum, min, max }, labels }) => ({
+        ...{ Name: REQUESTS, Count: count, Sum: sum, Min: min, Max: max, Mean: sum / count },
+        Labels: labels,
+      })),
+    };
+  }
+
+  close(): void {
+    this.delay.disable();
+  }
+
+  private *samples(): Iterable<Sample> {
+    for (const [{ path: route }, byMethod] of this.byRoute)
+      for (const [method, classes] of byMethod)
+        for (const [at, latencies] of classes.entries())
+          if (latencies.count > 0)
+            yield { latencies, labels: { route, method, status: CLASSES[at]! } };
+  }
+}
+
 /** The request latencies in the text format; kept outside the registry, whose histograms hash their labels per request. */
-function histogramText(
-  samples: Iterable<{ latencies: Latencies; labels: Record<string, string> }>,
-): string {
-  const name = 'conclave_http_request_seconds';
-  const lines = [`# HELP ${name} time to answer, holds included`, `# TYPE ${name} histogram`];
+function histogramText(samples: Iterable<Sample>): string {
+  const lines = [
+    `# HELP ${REQUESTS} time to answer, holds included`,
+    `# TYPE ${REQUESTS} histogram`,
+  ];
   for (const { latencies, labels } of samples) {
     const text = Object.entries(labels)
       .map(([key, value]) => `${key}="${value}"`)
@@ -189,13 +203,11 @@ function histogramText(
     let below = 0;
     for (const [at, bound] of BOUNDS.entries()) {
       below += latencies.counts[at]!;
-      lines.push(`${name}_bucket{${text},le="${bound}"} ${below}`);
+      lines.push(`${REQUESTS}_bucket{${text},le="${bound}"} ${below}`);
     }
-    lines.push(`${name}_bucket{${text},le="+Inf"} ${latencies.count}`);
-    lines.push(
-      `${name}_sum{${text}} ${latencies.sum}`,
-      `${name}_count{${text}} ${latencies.count}`,
-    );
+    lines.push(`${REQUESTS}_bucket{${text},le="+Inf"} ${latencies.count}`);
+    lines.push(`${REQUESTS}_sum{${text}} ${latencies.sum}`);
+    lines.push(`${REQUESTS}_count{${text}} ${latencies.count}`);
   }
   return `${lines.join('\n')}\n`;
 }

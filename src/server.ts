@@ -6,18 +6,18 @@ import type { Config } from './config.js';
 import { aclRoutes } from './http/acl.js';
 import type { AclParts } from './http/acl-common.js';
 import { agentRoutes } from './http/agent.js';
-import { createApp } from './http/app.js';
+import { createApp, type HttpApp } from './http/app.js';
 import { authorizeRoutes } from './http/authorize.js';
 import type { ClusterParts } from './http/cluster.js';
 import { configRoutes } from './http/config.js';
-import { type Listener, listen } from './http/listener.js';
+import { type Listener, type ListenerOptions, listen } from './http/listener.js';
 import { namespaceRoutes } from './http/namespaces.js';
 import { operatorRoutes } from './http/operator.js';
 import { snapshotRoutes } from './http/snapshot.js';
 import { statusRoutes } from './http/status.js';
 import type { Route } from './http/types.js';
 import { type Log, withoutSecrets } from './log.js';
-import { createMetrics, type Metrics } from './metrics.js';
+import { Metrics } from './metrics.js';
 import { realClock } from './node/clock.js';
 import { openNode, type RunningNode } from './node/node.js';
 import type { NodeOptions } from './node/options.js';
@@ -51,62 +51,30 @@ export async function startServer(
   log: Log,
   onFatal: (error: unknown) => void,
 ): Promise<Server> {
-  const { limits } = config;
-  const node = await openNode(nodeOptions(config, log, onFatal, (...asked) => gate(...asked)));
-  const clock = realClock(onFatal);
-  const authorizers = new Authorizers({
-    view: node.view,
-    datacenter: config.datacenter,
-    defaultPolicy: config.acl.defaultPolicy,
-    nowMs: Date.now,
-  });
-  node.onChanged((keys) => {
-    authorizers.changed(keys);
-    if (keys.includes(RESTORE_FACT)) app.held.release();
-  });
-  node.onReset(() => authorizers.reset());
-  const gate = makeGate(authorizers, {
-    config: configCheck,
-    restore: (authorizer) => authorizer.denial('acl', 'write'),
-  });
-  const service = new Engine({ node, authorizers, clock });
-  const housekeeper = new Housekeeper({
-    ...{ node, clock, nowMs: Date.now },
-    ...(config.acl.initialManagement && { managementSecret: config.acl.initialManagement }),
-    report: (error) => log.warn({ err: error }, 'housekeeping is tried again'),
-  });
+  const { node, service, housekeeper } = await openRooms(config, log, onFatal);
   let listener: Listener | undefined;
-  const metrics = createMetrics({
+  const metrics = new Metrics({
     status: () => node.status(),
     held: () => app.held.count,
     connections: () => listener?.connections() ?? 0,
     driver: () => node.replica.driver.stats,
   });
-  const app = createApp({
+  const app = frontEnd(
+    config,
+    log,
     service,
-    routes: allRoutes(config, node, service, metrics, log),
-    datacenter: config.datacenter,
-    defaultPolicy: config.acl.defaultPolicy,
-    headerPrefix: config.http.headerPrefix,
-    tokenInQuery: config.http.tokenInQuery,
-    responseHeaders: config.http.responseHeaders,
-    blockedPaths: config.http.blockedPaths,
-    limits,
-    observe: (observation) => metrics.observe(observation),
-    report: ({ error, ...event }) => log.error({ ...event, err: error }, 'a request failed'),
+    metrics,
+    allRoutes(config, node, service, metrics, log),
+  );
+  node.onChanged((keys) => {
+    if (keys.includes(RESTORE_FACT)) app.held.release();
   });
   await node.start();
   housekeeper.start();
   try {
-    listener = await listen(app, {
-      ...config.http,
-      headerBytes: limits.headerBytes,
-      connections: limits.connections,
-      headersMs: limits.headersMs,
-      requestMs: limits.receiveMs,
-      keepAliveMs: limits.keepAliveMs,
-    });
+    listener = await listen(app, listenerOptions(config));
   } catch (error) {
+    housekeeper.stop();
     await node.stop();
     throw error;
   }
@@ -122,11 +90,63 @@ export async function startServer(
     async stop() {
       housekeeper.stop();
       app.held.releaseForGood();
-      const closed = listener.close(limits.stopMs);
+      await listener.close(config.limits.stopMs);
       await node.stop();
-      await closed;
       metrics.close();
     },
+  };
+}
+
+/** The rooms below the front end. */
+async function openRooms(config: Config, log: Log, onFatal: (error: unknown) => void) {
+  // the node asks the gate, which decides by what the node's state says of a token
+  const node = await openNode(nodeOptions(config, log, onFatal, (...asked) => gate(...asked)));
+  const clock = realClock(onFatal);
+  const nowMs = Date.now;
+  const { datacenter, acl } = config;
+  const { defaultPolicy, initialManagement } = acl;
+  const authorizers = new Authorizers({ view: node.view, datacenter, defaultPolicy, nowMs });
+  const gate = makeGate(authorizers, {
+    config: configCheck,
+    restore: (authorizer) => authorizer.denial('acl', 'write'),
+  });
+  node.onChanged((keys) => authorizers.changed(keys));
+  node.onReset(() => authorizers.reset());
+  const housekeeper = new Housekeeper({
+    ...{ node, clock, nowMs },
+    ...(initialManagement !== undefined && { managementSecret: initialManagement }),
+    report: (error) => log.warn({ err: error }, 'housekeeping is tried again'),
+  });
+  return { node, service: new Engine({ node, authorizers, clock }), housekeeper };
+}
+
+function frontEnd(
+  { datacenter, acl, http, limits }: Config,
+  log: Log,
+  service: Service,
+  metrics: Metrics,
+  routes: readonly Route[],
+): HttpApp {
+  return createApp({
+    ...{ service, routes, datacenter, limits },
+    defaultPolicy: acl.defaultPolicy,
+    headerPrefix: http.headerPrefix,
+    tokenInQuery: http.tokenInQuery,
+    responseHeaders: http.responseHeaders,
+    blockedPaths: http.blockedPaths,
+    observe: (observation) => metrics.observe(observation),
+    report: ({ error, ...event }) => log.error({ ...event, err: error }, 'a request failed'),
+  });
+}
+
+function listenerOptions({ http, limits }: Config): ListenerOptions {
+  return {
+    ...http,
+    headerBytes: limits.headerBytes,
+    connections: limits.connections,
+    headersMs: limits.headersMs,
+    requestMs: limits.receiveMs,
+    keepAliveMs: limits.keepAliveMs,
   };
 }
 

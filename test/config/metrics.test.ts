@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Route } from '../../src/http/types.js';
-import { createMetrics, type Metrics } from '../../src/metrics.js';
+import { Metrics } from '../../src/metrics.js';
 import type { NodeStatus } from '../../src/node/types.js';
 
 describe('metrics', () => {
@@ -19,7 +19,7 @@ describe('metrics', () => {
     },
   } as unknown as NodeStatus;
   beforeEach(() => {
-    metrics = createMetrics({
+    metrics = new Metrics({
       status: () => status,
       held: () => 3,
       connections: () => 4,
