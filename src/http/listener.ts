@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { HttpApp } from './app.js';
 
 export interface ListenerOptions {
@@ -30,6 +31,12 @@ export interface Listener {
   /** Takes no more connections, lets requests in flight end, cuts what is left after `graceMs`. */
   close(graceMs: number): Promise<void>;
 }
+
+/**
+ * Time in which every answer already asks its client to leave, before idle connections are closed: a request that is on
+ * its way on one of them would otherwise be lost.
+ */
+const DRAIN_MS = 100;
 
 const plain = (status: string, message: string, extra = ''): string =>
   `HTTP/1.1 ${status}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: ${message.length}\r\n${extra}Connection: close\r\n\r\n${message}`;
@@ -102,9 +109,10 @@ export async function listen(app: HttpApp, options: ListenerOptions): Promise<Li
       if (tls !== undefined)
         (server as ReturnType<typeof createTlsServer>).setSecureContext(tlsFiles(tls));
     },
-    close: (graceMs) => {
+    async close(graceMs) {
       app.drain();
-      return new Promise((resolve) => {
+      await sleep(DRAIN_MS);
+      await new Promise<void>((resolve) => {
         const cut = setTimeout(() => server.closeAllConnections(), graceMs);
         // idle connections are closed at once, the others by the answer that they wait for
         server.close(() => {

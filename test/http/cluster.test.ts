@@ -8,6 +8,7 @@ import { operatorRoutes } from '../../src/http/operator.js';
 import { statusRoutes } from '../../src/http/status.js';
 import type { ClusterNode, NodeStatus, PeerStatus } from '../../src/node/types.js';
 import type { Service } from '../../src/service/types.js';
+import { INIT_FACT } from '../../src/state/system.js';
 import type { Command } from '../../src/state/types.js';
 import { type Front, fakeService, startFront } from './harness.js';
 
@@ -54,7 +55,10 @@ describe('http: the cluster’s own endpoints', () => {
         ? undefined
         : `Permission denied: lacks permission '${resource}:${access}'`,
   } as unknown as Authorizer;
+  const facts = new Map([[INIT_FACT, '{}']]);
+  const view = { get: (key: string) => facts.get(key), keys: () => [] };
   const service: Service = fakeService({
+    view,
     permit: async (_caller, _ms, denial) => {
       const why = denial(authorizer);
       if (why !== undefined) throw new ApiError({ code: 'permission_denied', message: why });
@@ -62,7 +66,7 @@ describe('http: the cluster’s own endpoints', () => {
     },
     authorize: () => authorizer,
     read: async (_caller, _options, useCase) => ({
-      ...useCase({ view: { get: () => undefined, keys: () => [] }, authorizer }),
+      ...useCase({ view, authorizer }),
       ...{ knownLeader: true, lastContactMs: 0, filtered: false },
     }),
     write: async (_caller, command: Command) => {
@@ -135,6 +139,9 @@ describe('http: the cluster’s own endpoints', () => {
     fault = 'its state differs';
     expect(await ready()).to.deep.equal([200, 503]);
     fault = undefined;
+    facts.delete(INIT_FACT);
+    expect(await ready()).to.deep.equal([200, 503]);
+    facts.set(INIT_FACT, '{}');
     status = { ...healthy, commitIndex: 5000 };
     expect(await ready()).to.deep.equal([200, 503]);
   });
