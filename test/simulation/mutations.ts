@@ -240,7 +240,11 @@ const machine: readonly Mutation[] = [
         find: 'if (first <= this.#log.lastIndex())\n                this.#proposals.truncatedFrom(first);',
         replace: '',
       },
-      { file: 'node/driver.js', find: 'entry.term === term ?', replace: 'entry !== null ?' },
+      {
+        file: 'node/proposals.js',
+        find: 'const isOurs = appended.term === term;',
+        replace: 'const isOurs = true;',
+      },
     ],
   },
 ];

@@ -14,7 +14,9 @@ function failureOf(seed: number): string | undefined {
   return violation && `${violation.text}\nreplay: npm run simulate -- --seed ${seed} --trace`;
 }
 
-describe('simulated worlds', () => {
+describe('simulated worlds', function () {
+  this.timeout(60_000);
+
   describe('that once failed', () => {
     for (const { seed, reason } of kept)
       it(`${seed}: ${reason}`, () => expect(failureOf(seed)).to.equal(undefined));

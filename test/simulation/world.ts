@@ -169,18 +169,19 @@ export class World {
 
   /** Adds a new server, or removes one for good. Never leaves fewer than two. */
   #changeMembership(): void {
+    const { random } = this.#cluster;
     const members = this.#cluster.members();
     const asked = this.#anyUp();
     if (!asked) return;
-    if (members.length > 2 && this.#cluster.random.chance(0.5)) {
-      const { id } = this.#cluster.random.pick(members);
+    if (members.length > 2 && random.chance(0.5)) {
+      const { id } = random.pick(members);
       this.#cluster.trace(`operator: remove ${id}`);
       asked.administer({ type: 'remove', id }, 5_000, () => {});
     } else if (members.length < 6) {
       const spare = this.#cluster.servers.find((server) => !members.includes(server));
       const server = spare ?? this.#cluster.add(`n${this.#cluster.servers.length + 1}`);
-      // a server that was removed says so until it is started again
-      if (server.up) server.crash(false);
+      // one that was removed may come back as it stands, or started again
+      if (server.up && random.chance(0.5)) server.crash(false);
       server.restart();
       this.#cluster.trace(`operator: add ${server.id}`);
       const facts = memberOf(server.id, false);
