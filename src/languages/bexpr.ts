@@ -277,9 +277,8 @@ function compileRegex(match: Match): RE2JS {
 
 /** Refuses regular expressions that would take long to compile, before any is compiled. */
 function boundRegexes(node: Expression, sum: { length: number; size: number }): void {
-  if (node.type === 'not') return boundRegexes(node.term, sum);
   if (node.type !== 'match') {
-    for (const term of node.terms) boundRegexes(term, sum);
+    for (const term of node.type === 'not' ? [node.term] : node.terms) boundRegexes(term, sum);
     return;
   }
   if (node.op !== 'matches') return;
@@ -300,7 +299,8 @@ function writtenOut(regex: string): number {
   const add = (size: number): void => {
     groups.push((groups.pop() as number) + size);
   };
-  const tokens = /\\Q[^]*?(?:\\E|$)|\\[^]|\[(?:\\[^]|[^\]\\])*\]|\{(\d+)(?:,(\d*))?\}|[^]/g;
+  const tokens =
+    /\\Q[\s\S]*?(?:\\E|$)|\\[\s\S]|\[(?:\\[\s\S]|[^\]\\])*\]|\{(\d+)(?:,(\d*))?\}|[\s\S]/g;
   for (const [token, low, high] of regex.matchAll(tokens)) {
     if (token === '(') groups.push(0);
     else if (token === ')' && groups.length > 1) {
