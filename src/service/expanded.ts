@@ -39,24 +39,28 @@ export const readTokenExpanded =
     parts.addGrants(token);
     parts.addPolicies(ns, token.Policies);
     parts.addRoles(ns, token.Roles);
-    const defaults = parts.namespaceDefaults(ns);
+    const namespace = stored<Namespace>(view, keys.namespace(ns));
+    const acls = namespace?.ACLs;
+    // the rules of another namespace are for those who may read it
+    if (authorizer.allowed('acl', 'read', undefined, DEFAULT_NAMESPACE)) parts.addDefaults(acls);
     const value = {
       ...tokenShown(token, links, authorizer.allowed('acl', 'write', undefined, ns)),
       ExpandedPolicies: orNull([...parts.policies.values()]),
       ExpandedRoles: orNull(parts.roles.map((role) => roleShown(role, links))),
-      NamespaceDefaultPolicyIDs: orNull(defaults.policies),
-      NamespaceDefaultRoleIDs: orNull(defaults.roles),
+      NamespaceDefaultPolicyIDs: orNull(idsOf(links.named('policy', acls?.PolicyDefaults))),
+      NamespaceDefaultRoleIDs: orNull(idsOf(links.named('role', acls?.RoleDefaults))),
       AgentACLDefaultPolicy: resolver.defaultPolicy,
       AgentACLDownPolicy: 'extend-cache',
       ResolvedByAgent: resolver.nodeName,
     };
     return {
       value: JSON.stringify(value),
-      index: Math.max(token.ModifyIndex, links.index, parts.index),
-      keys: [keys.token(ns, token.AccessorID), ...links.keys, ...parts.keys],
+      index: Math.max(token.ModifyIndex, namespace?.ModifyIndex ?? 0, links.index, parts.index),
+      keys: [keys.token(ns, token.AccessorID), keys.namespace(ns), ...links.keys, ...parts.keys],
     };
   };
 
+const idsOf = (links: readonly Link[]): string[] => links.map(({ ID }) => ID);
 const orNull = <T>(items: readonly T[]): readonly T[] | null => (items.length > 0 ? items : null);
 
 /** Policies by id, once each, and roles; with the keys they were read from and their newest index. */
@@ -99,13 +103,10 @@ class Parts {
     for (const policy of synthetic) this.policies.set(policy.ID, policy);
   }
 
-  /** What the namespace gives every token of it; these count as parts too. */
-  namespaceDefaults(ns: string): { policies: string[]; roles: string[] } {
-    const acls = this.#read<Namespace>(keys.namespace(ns))?.ACLs;
+  /** What the namespace gives every token of it. */
+  addDefaults(acls: Namespace['ACLs']): void {
     this.addPolicies(DEFAULT_NAMESPACE, acls?.PolicyDefaults);
     this.addRoles(DEFAULT_NAMESPACE, acls?.RoleDefaults);
-    const ids = (links: readonly Link[] = []): string[] => links.map(({ ID }) => ID);
-    return { policies: ids(acls?.PolicyDefaults), roles: ids(acls?.RoleDefaults) };
   }
 
   #read<T extends { readonly ModifyIndex: number }>(key: string): T | undefined {

@@ -27,6 +27,11 @@ export const keys = {
   roleName: (ns: string, name: string): string => keyOf('role-name', ns, lower(name)),
   roleByPolicy: (policyId: string, ns: string, id: string): string =>
     keyOf('role-by-policy', policyId, ns, id),
+  /** Namespaces that give a policy or role to all their tokens. */
+  namespaceByPolicy: (policyId: string, name: string): string =>
+    keyOf('namespace-by-policy', policyId, name),
+  namespaceByRole: (roleId: string, name: string): string =>
+    keyOf('namespace-by-role', roleId, name),
 
   token: (ns: string, accessor: string): string => keyOf('token', ns, accessor),
   /** `secretKey` is the SHA-256 of the SecretID in hex: secrets are matched exactly and are never part of a key. Value: `<ns> NUL <accessor>`. */

@@ -5,7 +5,7 @@
 import { isUuid } from '../acl/names.js';
 import { type Refusal, refusal } from '../errors.js';
 import { keys } from './keys.js';
-import { stored } from './lists.js';
+import { keysBelow, stored } from './lists.js';
 import type { ApplyContext, View } from './types.js';
 
 /** A link as a client sends it. */
@@ -24,7 +24,7 @@ export interface LinkFact {
 }
 
 export type LinkTarget = 'policy' | 'role';
-type Holder = 'role' | 'token';
+type Holder = 'role' | 'token' | 'namespace';
 
 const factKey = (target: LinkTarget, id: string): string =>
   target === 'policy' ? keys.policyLink(id) : keys.roleLink(id);
@@ -92,7 +92,7 @@ function resolveLink(
   return refusal('unknown_reference', what);
 }
 
-/** Notes which roles and tokens hold which links, when a holder's links change from `before` to `after`. */
+/** Notes who holds which links, when a holder's links change from `before` to `after`. A namespace is its own `id`. */
 export function moveLinks(
   context: ApplyContext,
   links: {
@@ -122,6 +122,10 @@ function holderKey(
   targetId: string,
 ): string {
   if (holder === 'role') return keys.roleByPolicy(targetId, ns, id);
+  if (holder === 'namespace') {
+    const byTarget = target === 'policy' ? keys.namespaceByPolicy : keys.namespaceByRole;
+    return byTarget(targetId, id);
+  }
   return target === 'policy'
     ? keys.tokenByPolicy(targetId, ns, id)
     : keys.tokenByRole(targetId, ns, id);
@@ -130,14 +134,11 @@ function holderKey(
 /** Forgets a deleted object once nothing links it any more. */
 function dropUnused({ draft }: ApplyContext, target: LinkTarget, id: string): void {
   if (linkFact(draft, target, id)?.Name !== undefined) return;
-  const prefixes =
+  const holders =
     target === 'policy'
-      ? [keys.roleByPolicy(id, '', ''), keys.tokenByPolicy(id, '', '')]
-      : [keys.tokenByRole(id, '', '')];
-  const used = prefixes.some((prefix) => {
-    const [first] = take(draft.keys(prefix.slice(0, -1)), 1);
-    return first !== undefined;
-  });
+      ? ['role-by-policy', 'token-by-policy', 'namespace-by-policy']
+      : ['token-by-role', 'namespace-by-role'];
+  const used = holders.some((holder) => take(keysBelow(draft, holder, id), 1).length > 0);
   if (!used) draft.del(factKey(target, id));
 }
 

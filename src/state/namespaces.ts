@@ -5,7 +5,7 @@
 import { policyHash } from '../acl/hash.js';
 import { type Refusal, refusal } from '../errors.js';
 import { keys, type Table } from './keys.js';
-import { type Link, type LinkInput, resolveLinks, take } from './links.js';
+import { type Link, type LinkInput, moveLinks, resolveLinks, take } from './links.js';
 import { keysBelow, lastPart, noteChange, noteDeletion, refused, stored } from './lists.js';
 import { type AuthMethod, CASCADE_MAX, removeMethod } from './methods.js';
 import { type Policy, putPolicy, removePolicy } from './policies.js';
@@ -76,6 +76,7 @@ export const setNamespace: Handler<NamespaceSet> = (context, { namespace, policy
   }
   const defaults = resolveDefaults(draft, namespace);
   if ('problem' in defaults) return refused(defaults.problem);
+  moveDefaults(context, Name, before?.ACLs, defaults);
   const text = putNamespace(context, {
     Name,
     ...(Description ? { Description } : {}),
@@ -94,6 +95,21 @@ export function putNamespace(context: ApplyContext, namespace: Namespace): strin
   context.draft.put(keys.namespace(namespace.Name), text);
   noteChange(context, 'namespace', DEFAULT_NAMESPACE);
   return text;
+}
+
+/** Notes what a namespace links, so that it is told when a linked object is renamed or deleted. */
+function moveDefaults(
+  context: ApplyContext,
+  id: string,
+  before: Namespace['ACLs'],
+  after: Namespace['ACLs'],
+): void {
+  const holder = 'namespace';
+  const ns = DEFAULT_NAMESPACE;
+  const policies = { before: before?.PolicyDefaults, after: after?.PolicyDefaults };
+  moveLinks(context, { holder, target: 'policy', ns, id, ...policies });
+  const roles = { before: before?.RoleDefaults, after: after?.RoleDefaults };
+  moveLinks(context, { holder, target: 'role', ns, id, ...roles });
 }
 
 function resolveDefaults(
@@ -145,12 +161,12 @@ export const deleteNamespace: Handler<NamespaceDelete> = (context, { name, at })
 /** Empties a marked namespace by another part. */
 export const reapNamespace: Handler<NamespaceReap> = (context, { name }) => {
   const { draft } = context;
-  if (stored<Namespace>(draft, keys.namespace(name))?.DeletedAt === undefined) {
-    return { ok: true, value: 'false' };
-  }
+  const namespace = stored<Namespace>(draft, keys.namespace(name));
+  if (namespace?.DeletedAt === undefined) return { ok: true, value: 'false' };
   let left = CASCADE_MAX;
   for (const remove of REMOVERS) left -= remove(context, name, left);
   if (left <= 0) return { ok: true, value: 'false' };
+  moveDefaults(context, name, namespace.ACLs, undefined);
   draft.del(keys.namespace(name));
   draft.del(keys.namespaceDying(name));
   noteDeletion(context, 'namespace', DEFAULT_NAMESPACE);

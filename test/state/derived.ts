@@ -2,6 +2,7 @@
 
 import { keys } from '../../src/state/keys.js';
 import type { AuthMethod } from '../../src/state/methods.js';
+import type { Namespace } from '../../src/state/namespaces.js';
 import type { Policy } from '../../src/state/policies.js';
 import type { Role } from '../../src/state/roles.js';
 import type { BindingRule } from '../../src/state/rules.js';
@@ -9,7 +10,7 @@ import { expiryOf, secretKeyOf, type Token } from '../../src/state/tokens.js';
 import type { View } from '../../src/state/types.js';
 
 const SECONDARY =
-  /^(policy-name|role-name|role-by-policy|token-secret|token-accessor|token-by-\w+|rule-by-method)\0/;
+  /^(policy-name|role-name|role-by-policy|token-secret|token-accessor|token-by-\w+|namespace-by-\w+|rule-by-method)\0/;
 
 const objects = <T>(view: View, table: string): T[] =>
   [...view.keys(`${table}\0`)].map((key) => JSON.parse(view.get(key)!) as T);
@@ -46,6 +47,11 @@ export function expectedKeys(view: View): Map<string, string> {
       expected.set(keys.tokenByMethod(methodNs, token.AuthMethod, ns, accessor), '');
     }
   }
+  for (const { Name, ACLs } of objects<Namespace>(view, 'namespace')) {
+    const { PolicyDefaults = [], RoleDefaults = [] } = ACLs ?? {};
+    for (const { ID } of PolicyDefaults) expected.set(keys.namespaceByPolicy(ID, Name), '');
+    for (const { ID } of RoleDefaults) expected.set(keys.namespaceByRole(ID, Name), '');
+  }
   return new Map([...expected].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
@@ -53,8 +59,8 @@ export function expectedKeys(view: View): Map<string, string> {
 export function linkProblems(view: View): string[] {
   const problems: string[] = [];
   for (const [table, holders] of [
-    ['policy', ['role-by-policy', 'token-by-policy']],
-    ['role', ['token-by-role']],
+    ['policy', ['role-by-policy', 'token-by-policy', 'namespace-by-policy']],
+    ['role', ['token-by-role', 'namespace-by-role']],
   ] as const) {
     const names = new Map(
       objects<{ ID: string; Name: string }>(view, table).map(({ ID, Name }) => [ID, Name]),
