@@ -19,9 +19,11 @@
  * (`damaged`): the node must get another one from its peers. Values are checked when they are read.
  */
 import type { Change, PinnedView } from '../state/types.js';
+import { type Operation, writeSynced } from './batch.js';
 import { type Directory, keySum, keysWith, type Tally, wellFormed } from './directory.js';
 import { rootMessage, StorageError } from './errors.js';
-import { LevelInstallation, type Operation } from './install.js';
+import { LevelInstallation } from './install.js';
+import { RecentValues } from './recent-values.js';
 import {
   contentOf,
   KEY_COUNT,
@@ -41,6 +43,8 @@ const GATHER_MS = 50;
 const GATHER_BYTES = 2 ** 20;
 /** Records dropped at a time when an old generation is removed. */
 const CLEAR_STEP = 2000;
+/** Characters of values that were read lately and are kept: a few thousand objects of usual size. */
+const RECENT_CHARS = 4 * 2 ** 20;
 
 export interface StateOptions {
   /**
@@ -82,6 +86,8 @@ export class LevelState implements DurableState {
   private pendingBytes = 0;
   private writing: Layer = new Map();
   private writingBytes = 0;
+  /** Values as they are on disk. */
+  private readonly recent = new RecentValues(RECENT_CHARS);
   private timer: NodeJS.Timeout | undefined;
   private waiting: { resolve: () => void; reject: (error: Error) => void }[] = [];
   private loop: Promise<void> | undefined;
@@ -126,8 +132,13 @@ export class LevelState implements DurableState {
     let value = this.pending.get(wanted);
     if (value === undefined) value = this.writing.get(wanted);
     if (value !== undefined) return value ?? undefined;
+    value = this.recent.get(wanted);
+    if (value !== undefined) return value;
+    // Most of what is asked for in vain is not looked for on disk.
+    if (!this.directory.has(wanted)) return undefined;
     value = this.read(this.prefix, wanted);
-    if (value === undefined && this.directory.has(wanted)) throw this.unreadable(wanted);
+    if (value === undefined) throw this.unreadable(wanted);
+    this.recent.set(wanted, value);
     return value;
   }
 
@@ -138,6 +149,7 @@ export class LevelState implements DurableState {
   commit(changes: readonly Change[]): void {
     for (const [rawKey, rawValue] of changes) {
       const key = wellFormed(rawKey);
+      this.recent.delete(key);
       if (rawValue === undefined) {
         this.pending.set(key, null);
         if (this.directory.delete(key)) this.keyTally.remove(keySum(key));
@@ -268,11 +280,11 @@ export class LevelState implements DurableState {
   }
 
   /** One synced batch with its number, after all those before it. */
-  private write(operations: readonly Operation[]): Promise<void> {
+  private write(operations: readonly Operation<string>[]): Promise<void> {
     const written = this.chain.then(() => {
       const number = ++this.batchNumber;
-      const slot: Operation = { type: 'put', key: ringKey(number), value: String(number) };
-      return this.db.batch([...operations, slot], { sync: true });
+      const key = ringKey(number);
+      return writeSynced(this.db, [...operations, { type: 'put', key, value: String(number) }]);
     });
     this.chain = written.catch(() => {});
     return written;
@@ -296,16 +308,27 @@ export class LevelState implements DurableState {
     this.keyTally = keyTally;
     this.pending = new Map();
     this.pendingBytes = 0;
+    this.recent.clear();
     this.damaged = undefined;
     this.installation = undefined;
     for (const { resolve } of this.waiting.splice(0)) resolve();
     this.remove(old);
   }
 
+  /**
+   * classic-level writes text keys into a buffer that it keeps, and enlarges it when one fills it
+   * to the last byte. A key cut off before a character of several bytes does not, and another key
+   * is looked up: such keys go as bytes.
+   */
+  private storedAt(key: string, options: { snapshot?: Snapshot }): string | undefined {
+    if (Buffer.byteLength(key) === key.length) return this.db.getSync(key, options);
+    return this.db.getSync<Buffer, string>(Buffer.from(key), { ...options, keyEncoding: 'buffer' });
+  }
+
   private read(prefix: string, key: string, snapshot?: Snapshot): string | undefined {
     let stored: string | undefined;
     try {
-      stored = this.db.getSync(prefix + key, snapshot === undefined ? {} : { snapshot });
+      stored = this.storedAt(prefix + key, snapshot === undefined ? {} : { snapshot });
     } catch (error) {
       throw this.fail(error);
     }
@@ -338,14 +361,14 @@ export class LevelState implements DurableState {
   }
 }
 
-const keyCount = (generation: number, { count, sum }: Tally): Operation => ({
+const keyCount = (generation: number, { count, sum }: Tally): Operation<string> => ({
   type: 'put',
   key: KEY_COUNT,
   value: sealed({ generation, count, sum }),
 });
 
-function operationsOf(prefix: string, layer: Layer): Operation[] {
-  const operations: Operation[] = [];
+function operationsOf(prefix: string, layer: Layer): Operation<string>[] {
+  const operations: Operation<string>[] = [];
   for (const [key, value] of layer) {
     if (value === null) operations.push({ type: 'del', key: prefix + key });
     else operations.push({ type: 'put', key: prefix + key, value: storedValue(key, value) });

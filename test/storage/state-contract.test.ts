@@ -146,6 +146,20 @@ for (const [name, bench] of benches) {
       expect(state.get('k\uD800')).equal('v\uFFFD');
     });
 
+    it('reads keys of any length and alphabet back from disk', async () => {
+      const state = await bench.open();
+      const keys = ['a', 'é', '€', '😀', 'x€'].flatMap((unit) =>
+        Array.from({ length: 80 }, (_, at) => unit.repeat(1 + at * 7)),
+      );
+      for (const key of keys) state.commit([[key, `value of ${key.length}`]]);
+      await state.flush();
+      const pinned = state.pin();
+      for (const view of [state, pinned]) {
+        for (const key of keys) expect(view.get(key), key).equal(`value of ${key.length}`);
+      }
+      pinned.close();
+    });
+
     it('pins a view that outlives commits, flushes and a new state', async () => {
       const state = await bench.open();
       state.commit([
