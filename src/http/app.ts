@@ -1,10 +1,12 @@
 /** The Koa application: finds the route of a path, checks what all endpoints share, turns refusals into answers. */
+
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { METHODS } from 'node:http';
 import Router from '@koa/router';
 import Koa from 'koa';
 import { ApiError, type Refusal, refusal } from '../errors.js';
 import { headerNames, refusalBody, send } from './answers.js';
+import { bodyReader } from './body.js';
 import type { HttpOptions } from './options.js';
 import { decode, NO_QUERY, parseQuery } from './parameters.js';
 import { HeldCalls, HttpRequest, type Shared } from './request.js';
@@ -51,6 +53,7 @@ export function createApp(options: HttpOptions): HttpApp {
       partition: under('partition'),
     },
     held: new HeldCalls(options.limits.heldPerClient, options.limits.held),
+    readBody: bodyReader(options.limits.bodyBytes),
   };
   const koa = new FrontEnd();
   // the router asks for both with each request and uses neither here (paths come decoded, hosts are not told apart)

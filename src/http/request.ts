@@ -1,9 +1,8 @@
 /** One request of the API: parameters in, one answer out. */
 
-import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { ApiError, ERROR_STATUS, type Refusal, reject } from '../errors.js';
+import { ERROR_STATUS, type Refusal, reject } from '../errors.js';
 import type { Caller, ReadOptions, ReadOutcome } from '../service/types.js';
 import {
   addQueryHeaders,
@@ -13,6 +12,7 @@ import {
   send,
   sendPieces,
 } from './answers.js';
+import type { BodyReader } from './body.js';
 import { escapeHtml, mustBeObject, parseJson, prettyJson } from './json.js';
 import type { HttpOptions } from './options.js';
 import {
@@ -41,6 +41,7 @@ export interface Shared {
   /** Lower-case header names by what they carry, the own prefix first. */
   readonly incoming: Readonly<Record<'token' | 'namespace' | 'partition', readonly string[]>>;
   readonly held: HeldCalls;
+  readonly readBody: BodyReader;
 }
 
 /** The blocking queries that are held: counted by client and in all, and let go when the server stops. */
@@ -265,36 +266,9 @@ export class HttpRequest implements ApiRequest {
   }
 
   async bodyValue(failure: string, optional = false): Promise<unknown> {
-    const bytes = await this.bodyBytes();
-    if (!isUtf8(bytes)) reject('invalid', `${failure}: the body is not UTF-8`, { pointer: '' });
-    const text = bytes.toString('utf8');
+    const text = await this.shared.readBody(this.incoming, failure);
     if (optional && text.trim() === '') return null;
     return parseJson(text, failure);
-  }
-
-  private bodyBytes(): Promise<Buffer> {
-    const max = this.route.maxBodyBytes ?? this.shared.options.limits.bodyBytes;
-    const tooLarge = (): ApiError =>
-      new ApiError({
-        code: 'too_large',
-        message: `The body is larger than the ${max} bytes this server takes`,
-        hint: 'the limit is limits.bodyBytes in its configuration',
-      });
-    const req = this.incoming;
-    if (Number(req.headers['content-length'] ?? 0) > max) return Promise.reject(tooLarge());
-    return new Promise((resolve, fail) => {
-      const chunks: Buffer[] = [];
-      let size = 0;
-      req.on('data', (chunk: Buffer) => {
-        size += chunk.length;
-        if (size <= max) chunks.push(chunk);
-        else fail(tooLarge());
-      });
-      req.on('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
-      req.on('error', () =>
-        fail(new ApiError({ code: 'invalid', message: 'The body was cut off' })),
-      );
-    });
   }
 
   // ---- answers ----

@@ -14,8 +14,6 @@ export type Endpoint = (request: ApiRequest) => Promise<void> | void;
  */
 export interface Route extends Partial<Readonly<Record<Method, Endpoint>>> {
   readonly path: string;
-  /** Largest body in bytes where the configured limit does not fit (a snapshot). */
-  readonly maxBodyBytes?: number;
 }
 
 /** A JSON object as it was sent: no duplicate keys, no `__proto__`, well-formed text, finite numbers. */

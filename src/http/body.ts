@@ -1,0 +1,62 @@
+/** The text of a request's body: bounded, whole, and UTF-8. What it says is read by json.ts. */
+import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
+import { bodyParser } from '@koa/bodyparser';
+import type { Context } from 'koa';
+import { ApiError, type Refusal, reject } from '../errors.js';
+
+/** Reads a body. `failure` begins the sentence of a refusal. Throws ApiError `too_large` or `invalid`. */
+export type BodyReader = (request: IncomingMessage, failure: string) => Promise<string>;
+
+/** A reader for bodies of at most `maxBytes`, also after they were unpacked (`Content-Encoding`). */
+export function bodyReader(maxBytes: number): BodyReader {
+  // every byte becomes one character, so that bytes which are no UTF-8 can still be told
+  const parse = bodyParser({
+    enableTypes: ['text'],
+    textLimit: `${maxBytes}b`,
+    encoding: 'latin1',
+  });
+  return async (request, failure) => {
+    const wanted = new Wanted(request);
+    try {
+      await parse(wanted as unknown as Context, nothing);
+    } catch (error) {
+      throw new ApiError(refusalOf(error as ReadError, maxBytes, failure));
+    }
+    const bytes = Buffer.from(wanted.request.rawBody ?? '', 'latin1');
+    if (!isUtf8(bytes)) reject('invalid', `${failure}: the body is not UTF-8`, { pointer: '' });
+    return bytes.toString('utf8');
+  };
+}
+
+const nothing = (): Promise<void> => Promise.resolve();
+
+/** What the parser looks at. Content types are not looked at in this API: every body is text to it. */
+class Wanted {
+  readonly method = 'PUT';
+  readonly req: IncomingMessage;
+  readonly request: { get(): string; body: unknown; rawBody?: string } = {
+    get: () => 'text/plain',
+    body: undefined,
+  };
+  constructor(req: IncomingMessage) {
+    this.req = req;
+  }
+}
+
+interface ReadError extends Error {
+  readonly type?: string;
+  readonly status?: number;
+}
+
+function refusalOf({ type, status }: ReadError, maxBytes: number, failure: string): Refusal {
+  if (type === 'entity.too.large')
+    return {
+      code: 'too_large',
+      message: `The body is larger than the ${maxBytes} bytes this server takes`,
+      hint: 'the limit is limits.bodyBytes in its configuration',
+    };
+  if (status === 415)
+    return { code: 'invalid', message: `${failure}: the Content-Encoding is not known here` };
+  return { code: 'invalid', message: `${failure}: the body was cut off or cannot be unpacked` };
+}
