@@ -2,19 +2,18 @@
  * A state that arrives: written beside the present one under a generation of its own, chunk by
  * chunk, read back whole, then switched in by the one batch that changes the pointer.
  */
+import type { Operation } from './batch.js';
 import { type Directory, keySum, newDirectory, Tally, wellFormed } from './directory.js';
 import { StorageError } from './errors.js';
 import { rangeOf, type StateDatabase, storedValue, sumOf } from './state-load.js';
 import type { Installation, StateRecord, StateTally } from './types.js';
-
-export type Operation = { type: 'put'; key: string; value: string } | { type: 'del'; key: string };
 
 /** What an installation needs of its store. */
 export interface InstallHost {
   readonly db: StateDatabase;
   readonly generation: number;
   readonly prefix: string;
-  write(operations: readonly Operation[]): Promise<void>;
+  write(operations: readonly Operation<string>[]): Promise<void>;
   switchTo(directory: Directory, keyTally: Tally): Promise<void>;
   /** Removes what was written, in the background. */
   remove(): void;
@@ -33,7 +32,7 @@ export class LevelInstallation implements Installation {
   async add(records: readonly StateRecord[]): Promise<void> {
     this.mustBe('filling');
     const { prefix } = this.host;
-    const operations: Operation[] = [];
+    const operations: Operation<string>[] = [];
     for (const [rawKey, rawValue] of records) {
       const key = wellFormed(rawKey);
       if (this.directory.set(key, undefined)) this.keyTally.add(keySum(key));

@@ -17,6 +17,7 @@
  */
 import type { ClassicLevel } from 'classic-level';
 import type { Entry, HardState, Index, SnapshotMeta, Term } from '../raft/types.js';
+import { type Operation, writeSynced } from './batch.js';
 import { type EntryWindow, takeEntries } from './entry-window.js';
 import { rootMessage, StorageError } from './errors.js';
 import { type Bar, KEYS, type LogDamage, loadLog } from './log-load.js';
@@ -42,8 +43,6 @@ export interface LogOptions {
    */
   readonly windowBytes?: number;
 }
-
-type Operation = { type: 'put'; key: Buffer; value: Buffer } | { type: 'del'; key: Buffer };
 
 interface Job {
   /** First entry this job writes; Infinity when it writes none. */
@@ -75,7 +74,7 @@ export async function openLog(dir: string, options: LogOptions): Promise<LevelLo
 
 type Loaded = Awaited<ReturnType<typeof loadLog>>;
 
-const sealedPut = (key: Buffer, content: unknown): Operation => ({
+const sealedPut = (key: Buffer, content: unknown): Operation<Buffer> => ({
   type: 'put',
   key,
   value: encodeSealed(key, content),
@@ -83,7 +82,7 @@ const sealedPut = (key: Buffer, content: unknown): Operation => ({
 
 /** One synced batch and what the witness is told around it. */
 interface Change {
-  readonly operations: Operation[];
+  readonly operations: Operation<Buffer>[];
   /** Every entry above is dropped in the same batch. */
   readonly dropAbove?: Index;
   /**
@@ -179,7 +178,7 @@ export class LevelLog {
   append(batch: { hardState?: HardState; entries: readonly Entry[] }, done: () => void): void {
     this.mustBeWhole();
     const { entries } = batch;
-    const operations: Operation[] = [];
+    const operations: Operation<Buffer>[] = [];
     const first = entries[0];
     const shrinks = first !== undefined && first.index <= this.lastIndex();
     if (shrinks) {
@@ -215,7 +214,10 @@ export class LevelLog {
   }
 
   reset(meta: SnapshotMeta, hardState: HardState, done: () => void): void {
-    const operations: Operation[] = [sealedPut(KEYS.meta, meta), this.setHardState(hardState)];
+    const operations: Operation<Buffer>[] = [
+      sealedPut(KEYS.meta, meta),
+      this.setHardState(hardState),
+    ];
     const damaged = this.damaged;
     if (damaged !== undefined) this.raiseBar(damaged.last);
     if (this.barred !== undefined && meta.index >= this.barred.index) this.barred = undefined;
@@ -271,7 +273,7 @@ export class LevelLog {
     await this.db.close();
   }
 
-  private setHardState(hardState: HardState): Operation {
+  private setHardState(hardState: HardState): Operation<Buffer> {
     this.hard = hardState;
     this.hardVersion += 1;
     return sealedPut(KEYS.hard, { version: this.hardVersion, hardState });
@@ -284,7 +286,7 @@ export class LevelLog {
     };
   }
 
-  private barOperation(): Operation {
+  private barOperation(): Operation<Buffer> {
     if (this.barred === undefined) return { type: 'del', key: KEYS.bar };
     return sealedPut(KEYS.bar, this.barred);
   }
@@ -309,7 +311,7 @@ export class LevelLog {
       const range = { gt: entryKey(dropAbove), lte: entryKey(Number.MAX_SAFE_INTEGER) };
       for (const key of await this.db.keys(range).all()) operations.push({ type: 'del', key });
     }
-    await this.db.batch(operations, { sync: true });
+    await writeSynced(this.db, operations);
     const due = Date.now() - this.witnessedAt >= WITNESS_EVERY_MS;
     if (change.urgent || due) await this.tellWitness(change.marks, change.urgent ?? false);
   }

@@ -150,3 +150,18 @@ export const failure = (promise: Promise<unknown>): Promise<unknown> =>
     () => undefined,
     (error: unknown) => error,
   );
+
+/** From now on every batch of the store fails with this cause; gives how many were tried. */
+export function failBatches(store: LevelLog | LevelState, cause: string): () => number {
+  let tried = 0;
+  const { db } = store as unknown as { db: { batch: () => object } };
+  db.batch = () => ({
+    put: () => {},
+    del: () => {},
+    write: () => {
+      tried += 1;
+      return Promise.reject(new Error('outer', { cause: new Error(cause) }));
+    },
+  });
+  return () => tried;
+}

@@ -15,6 +15,7 @@ import {
   done,
   entriesOf,
   Folders,
+  failBatches,
   failure,
   flip,
   plain,
@@ -329,12 +330,7 @@ describe('log on a disk that goes bad', function () {
   it('reports the first failed write once, never says done, and does not try again', async () => {
     const log = await folders.log(await folders.make());
     await append(log, [command(1, 1)]);
-    let writes = 0;
-    const { db } = log as unknown as { db: { batch: () => Promise<void> } };
-    db.batch = () => {
-      writes += 1;
-      return Promise.reject(new Error('outer', { cause: new Error('IO error: no space left') }));
-    };
+    const writes = failBatches(log, 'IO error: no space left');
     let durable = 0;
     for (let index = 2; index < 5; index++) {
       log.append({ entries: [command(index, 1)] }, () => {
@@ -345,7 +341,7 @@ describe('log on a disk that goes bad', function () {
     log.append({ entries: [] }, () => {
       durable += 1;
     });
-    expect([durable, writes]).eql([0, 1]);
+    expect([durable, writes()]).eql([0, 1]);
     expect(folders.fatal).lengthOf(1);
     expect(folders.fatal[0]?.message).include('no space left');
   });

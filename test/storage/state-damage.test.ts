@@ -9,7 +9,7 @@ import { recordSum, Tally } from '../../src/storage/directory.js';
 import { StorageError } from '../../src/storage/errors.js';
 import type { LevelState } from '../../src/storage/state.js';
 import type { StateRecord } from '../../src/storage/types.js';
-import { contents, Folders, failure, flip, raw, spoiled, verify } from './helpers.js';
+import { contents, Folders, failBatches, failure, flip, raw, spoiled, verify } from './helpers.js';
 
 const tallyOf = (records: readonly StateRecord[]) => {
   const tally = new Tally();
@@ -240,8 +240,7 @@ describe('state on a disk that goes bad', function () {
 
   it('reports the first failed write once, and fails those who wait', async () => {
     const state = await folders.state(await folders.make());
-    const { db } = state as unknown as { db: { batch: () => Promise<void> } };
-    db.batch = () => Promise.reject(new Error('outer', { cause: new Error('IO error: EIO') }));
+    failBatches(state, 'IO error: EIO');
     state.commit(old);
     const first = state.flush();
     state.commit(next);

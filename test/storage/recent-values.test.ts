@@ -1,0 +1,42 @@
+import { expect } from 'chai';
+import { RecentValues } from '../../src/storage/recent-values.js';
+
+describe('values read lately', () => {
+  it('keeps what is asked for again, and lets go of the rest', () => {
+    const recent = new RecentValues(100);
+    recent.set('hot', '1');
+    recent.set('cold', '2');
+    for (let i = 0; i < 100; i++) {
+      recent.set(`k${i}`, 'x'.repeat(8));
+      expect(recent.get('hot')).equal('1');
+    }
+    expect(recent.get('cold')).equal(undefined);
+    expect(recent.get('k99')).equal('x'.repeat(8));
+    expect(recent.get('k50')).equal(undefined);
+  });
+
+  it('keeps no more than it may', () => {
+    const recent = new RecentValues(100);
+    const kept = (): number =>
+      Array.from({ length: 200 }, (_, i) => `k${100 + i}`).filter(
+        (key) => recent.get(key) !== undefined,
+      ).length;
+    for (let i = 0; i < 200; i++) recent.set(`k${100 + i}`, '123456');
+    expect(kept()).within(5, 11);
+  });
+
+  it('forgets a value that was changed, young or old', () => {
+    const recent = new RecentValues(40);
+    recent.set('old', '1');
+    recent.set('filler', '0123456789012345');
+    recent.set('young', '2');
+    for (const key of ['old', 'young']) {
+      recent.delete(key);
+      expect(recent.get(key)).equal(undefined);
+    }
+    recent.set('young', '3');
+    recent.clear();
+    expect(recent.get('young')).equal(undefined);
+    expect(recent.get('filler')).equal(undefined);
+  });
+});
