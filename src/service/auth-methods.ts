@@ -1,8 +1,8 @@
 /** Use cases of auth methods. What a Config may hold is the business of the method's type. */
-import { isMethodName } from '../acl/names.js';
+import { selectorProblem } from '../acl/binding.js';
+import { isMethodName, isNamespaceName } from '../acl/names.js';
 import { ApiError, reject } from '../errors.js';
 import { formatDuration } from '../kinds/duration.js';
-import { compileExpression } from '../languages/bexpr.js';
 import { interpolate } from '../languages/hil.js';
 import { didYouMean } from '../languages/suggest.js';
 import { keys } from '../state/keys.js';
@@ -147,12 +147,16 @@ function namespaceRules(body: MethodBody, type: AuthMethodType, ns: string): Nam
       reject('invalid', `Invalid Auth Method: NamespaceRules[${position}]: ${why}`, {
         pointer: `/NamespaceRules/${position}/${field}`,
       });
-    const selector = Selector === '' ? undefined : compileExpression(Selector, shape.selectable);
-    if (selector?.ok === false)
-      fail(`Selector is invalid: ${selector.problem.message}`, 'Selector');
+    const selector = Selector === '' ? undefined : selectorProblem(Selector, shape);
+    if (selector !== undefined) fail(`Selector is invalid: ${selector}`, 'Selector');
     if (BindNamespace === '') fail('no BindNamespace is set', 'BindNamespace');
     const name = interpolate(BindNamespace, words);
-    if (!name.ok) fail(`error interpreting template: ${name.problem.message}`, 'BindNamespace');
+    if (!name.ok) {
+      fail(`error interpreting template: ${name.problem.message}`, 'BindNamespace');
+    } else if (!isNamespaceName(name.value)) {
+      const shown = JSON.stringify(name.value.slice(0, 80));
+      fail(`${shown} cannot be a namespace, whose name is a DNS label`, 'BindNamespace');
+    }
     return { Selector, BindNamespace };
   });
 }

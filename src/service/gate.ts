@@ -6,7 +6,10 @@ import type { Authorizer } from '../acl/types.js';
 import { type Refusal, refusal } from '../errors.js';
 import type { Gate } from '../node/types.js';
 import { HANDLERS } from '../state/handlers.js';
-import type { NamespaceSet } from '../state/namespaces.js';
+import { keys } from '../state/keys.js';
+import { stored } from '../state/lists.js';
+import { DEFAULT_NAMESPACE, type Namespace, type NamespaceSet } from '../state/namespaces.js';
+import { type Bootstrap, bootstrapProblem } from '../state/system.js';
 import type { TokenLogout } from '../state/token-commands.js';
 import type { Command, View } from '../state/types.js';
 import type { Authorizers } from './authorizers.js';
@@ -25,12 +28,15 @@ export type GroupChecks = Readonly<Record<string, Check>>;
 const aclWrite: Check = (authorizer, command) =>
   authorizer.denial('acl', 'write', undefined, (command as Command & { ns: string }).ns);
 
-const namespaceSet: Check = (authorizer, command) => {
+/** What a namespace gives to its tokens, or takes away from them, is a matter of access control. */
+const namespaceSet: Check = (authorizer, command, view) => {
   const { namespace } = command as NamespaceSet;
+  const before = stored<Namespace>(view, keys.namespace(namespace.Name));
   const links = namespace.PolicyDefaults.length + namespace.RoleDefaults.length;
+  const setsDefaults = links > 0 || before?.ACLs !== undefined;
   return (
     authorizer.denial('namespace', 'write', namespace.Name) ??
-    (links > 0 ? authorizer.denial('acl', 'write', undefined, 'default') : undefined)
+    (setsDefaults ? authorizer.denial('acl', 'write', undefined, DEFAULT_NAMESPACE) : undefined)
   );
 };
 
@@ -70,7 +76,7 @@ export function makeGate(authorizers: Authorizers, groups: GroupChecks): Gate {
     const isKnown = Object.hasOwn(HANDLERS, command.type) && command.v === 1;
     if (rule === undefined || !isKnown) return unknownCommand(command);
     if (tokenKey === INTERNAL_KEY) return undefined;
-    if (rule === 'open') return openProblem(tokenKey, command);
+    if (rule === 'open') return openProblem(authorizers, view, tokenKey, command);
     if (rule === 'internal') {
       return refusal('permission_denied', 'Permission denied: only the server itself does this');
     }
@@ -95,9 +101,19 @@ function groupCheck(groups: GroupChecks, type: string): Check | undefined {
   return Object.hasOwn(groups, group) ? groups[group] : undefined;
 }
 
-/** A caller logs out itself, nobody else. */
-function openProblem(tokenKey: string | null, command: Command): Refusal | undefined {
+/** What apply would refuse for lack of a token or of the occasion: nobody without either writes into the log. */
+function openProblem(
+  authorizers: Authorizers,
+  view: View,
+  tokenKey: string | null,
+  command: Command,
+): Refusal | undefined {
+  if (command.type === 'bootstrap')
+    return bootstrapProblem(view, (command as Bootstrap).resetIndex);
   if (command.type !== 'token.logout') return undefined;
-  if ((command as TokenLogout).secretKey === tokenKey) return undefined;
-  return refusal('permission_denied', 'Permission denied: a token can only log itself out');
+  if ((command as TokenLogout).secretKey !== tokenKey) {
+    return refusal('permission_denied', 'Permission denied: a token can only log itself out');
+  }
+  const isKnown = authorizers.of(tokenKey) !== undefined;
+  return isKnown ? undefined : refusal('acl_not_found', 'ACL not found');
 }

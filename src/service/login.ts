@@ -1,13 +1,12 @@
 /** Login and logout. Why a login was refused is told to the log alone. */
 import { randomUUID } from 'node:crypto';
-import { bind, type Identity, type IdentityShape } from '../acl/binding.js';
+import { bind, type Identity, type IdentityShape, selects } from '../acl/binding.js';
 import { isNamespaceName } from '../acl/names.js';
 import { reject } from '../errors.js';
 import { parseDuration } from '../kinds/duration.js';
-import { BudgetError, compileExpression, EVALUATION_BUDGET } from '../languages/bexpr.js';
 import { interpolate } from '../languages/hil.js';
 import { keys } from '../state/keys.js';
-import { lastPart, stored } from '../state/lists.js';
+import { lastPart, namespaceProblem, stored } from '../state/lists.js';
 import type { AuthMethod } from '../state/methods.js';
 import type { BindingRule } from '../state/rules.js';
 import type { TokenLogin, TokenLogout } from '../state/token-commands.js';
@@ -50,6 +49,8 @@ export async function login(
   const shape = type.shapeOf(method.Config);
   const tokenNs = namespaceOfToken(method, verdict.identity, shape);
   if (tokenNs === undefined) return refuse(parts, method, 'NamespaceRules name no namespace');
+  const closed = namespaceProblem(service.view, tokenNs);
+  if (closed !== undefined) return refuse(parts, method, closed.message);
   const outcome = bind({
     rules: rulesOf(service.view, method),
     identity: verdict.identity,
@@ -127,22 +128,10 @@ function namespaceOfToken(
   identity: Identity,
   shape: IdentityShape,
 ): string | undefined {
-  const rule = NamespaceRules.find(({ Selector }) => isSelected(Selector, identity, shape));
+  const rule = NamespaceRules.find(({ Selector }) => selects(Selector, identity, shape));
   if (rule === undefined) return Namespace;
   const name = interpolate(rule.BindNamespace, identity.variables);
   return name.ok && isNamespaceName(name.value) ? name.value : undefined;
-}
-
-function isSelected(selector: string, identity: Identity, shape: IdentityShape): boolean {
-  if (selector === '') return true;
-  const compiled = compileExpression(selector, shape.selectable);
-  if (!compiled.ok) return false;
-  try {
-    return compiled.evaluate(identity.selectable, { left: EVALUATION_BUDGET });
-  } catch (error) {
-    if (error instanceof BudgetError) return false;
-    throw error;
-  }
 }
 
 /** Deletes the token of the request, which a login made. */

@@ -6,14 +6,14 @@ import {
   GLOBAL_MANAGEMENT_ID,
 } from '../acl/builtin.js';
 import { policyHash } from '../acl/hash.js';
-import { refusal } from '../errors.js';
+import { type Refusal, refusal } from '../errors.js';
 import { keys } from './keys.js';
 import { refused, stored } from './lists.js';
 import { DEFAULT_NAMESPACE, putNamespace } from './namespaces.js';
 import { putPolicy } from './policies.js';
 import { plantToken } from './token-commands.js';
 import { secretKeyOf, tokenByAccessor } from './tokens.js';
-import type { ApplyContext, Command, Handler } from './types.js';
+import type { ApplyContext, Command, Handler, View } from './types.js';
 
 /** Ids and secret of a token that the cluster is told to make. */
 export interface NewManagementToken {
@@ -80,18 +80,8 @@ export const initSystem: Handler<SystemInit> = (context, { createTime, managemen
 /** Bootstraps; answers the token. */
 export const bootstrap: Handler<Bootstrap> = (context, { token, resetIndex }) => {
   const { draft } = context;
-  if (draft.get(INIT_FACT) === undefined) {
-    return refused(refusal('unavailable', 'The cluster is still starting: try again in a moment'));
-  }
-  const done = stored<{ Index: number }>(draft, BOOTSTRAP_FACT);
-  if (done !== undefined && resetIndex === undefined) {
-    const why = `Permission denied: ACL bootstrap no longer allowed (reset index: ${done.Index})`;
-    return refused(refusal('permission_denied', why));
-  }
-  if (done !== undefined && resetIndex !== done.Index) {
-    const why = `Invalid bootstrap reset index (specified ${resetIndex}, reset index: ${done.Index})`;
-    return refused(refusal('invalid', why));
-  }
+  const problem = bootstrapProblem(draft, resetIndex);
+  if (problem !== undefined) return refused(problem);
   if (
     tokenByAccessor(draft, token.secret.toLowerCase()) !== undefined ||
     draft.get(keys.tokenSecret(secretKeyOf(token.secret))) !== undefined
@@ -101,6 +91,21 @@ export const bootstrap: Handler<Bootstrap> = (context, { token, resetIndex }) =>
   }
   return { ok: true, value: manage(context, token, 'Bootstrap Token (Global Management)') };
 };
+
+/** Why the cluster cannot be bootstrapped (again) at present. */
+export function bootstrapProblem(view: View, resetIndex: number | undefined): Refusal | undefined {
+  if (view.get(INIT_FACT) === undefined) {
+    return refusal('unavailable', 'The cluster is still starting: try again in a moment');
+  }
+  const done = stored<{ Index: number }>(view, BOOTSTRAP_FACT);
+  if (done === undefined || resetIndex === done.Index) return undefined;
+  if (resetIndex === undefined) {
+    const why = `Permission denied: ACL bootstrap no longer allowed (reset index: ${done.Index})`;
+    return refusal('permission_denied', why);
+  }
+  const why = `Invalid bootstrap reset index (specified ${resetIndex}, reset index: ${done.Index})`;
+  return refusal('invalid', why);
+}
 
 function manage(context: ApplyContext, token: NewManagementToken, description: string): string {
   context.draft.put(BOOTSTRAP_FACT, JSON.stringify({ Index: context.index }));

@@ -171,7 +171,7 @@ export const loginToken: Handler<TokenLogin> = (context, command) => {
   const { draft } = context;
   const { ns, method: used, token } = command;
   const method = stored<AuthMethod>(draft, keys.method(used.ns, used.name));
-  const problem = namespaceProblem(draft, ns) ?? idProblem(draft, command);
+  const problem = idProblem(draft, command);
   if (problem !== undefined) return refused(problem);
   const content = {
     ...token,
@@ -185,7 +185,8 @@ export const loginToken: Handler<TokenLogin> = (context, command) => {
     token.NodeIdentities,
     token.TemplatedPolicies,
   ].some((list) => (list?.length ?? 0) > 0);
-  if (method?.ModifyIndex !== used.modifyIndex || !binds) {
+  const isOpen = namespaceProblem(draft, ns) === undefined;
+  if (!isOpen || method?.ModifyIndex !== used.modifyIndex || !binds) {
     return refused(refusal('permission_denied', 'Permission denied'));
   }
   const built = build(context, command, content, command.expirationTime, method);

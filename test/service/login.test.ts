@@ -133,6 +133,34 @@ describe('login', () => {
     expect(world.solo.authorizers.of(callerOf(token.SecretID).tokenKey)).to.equal(undefined);
   });
 
+  it('is refused like any other when NamespaceRules lead nowhere', async () => {
+    const world = new World();
+    const NamespaceRules = [{ Selector: '', BindNamespace: '${value.name}' }];
+    await world.method({ NamespaceRules });
+    await world.rule('service', 'web');
+    expect(await world.refused('nowhere')).to.equal('Permission denied');
+    expect(world.reasons).to.deep.equal(['Namespace "nowhere" does not exist']);
+    const namespace = { Name: 'red', PolicyDefaults: [], RoleDefaults: [] };
+    world.solo.must({ type: 'namespace.set', v: 1, policyId: 'm', namespace } as Command);
+    world.solo.must({ type: 'namespace.delete', v: 1, name: 'red', at: '' } as Command);
+    expect(await world.refused('red')).to.equal('Permission denied');
+    expect(world.reasons[1]).to.match(/being deleted/);
+  });
+
+  it('takes no NamespaceRules that can never hold, or that name what no namespace is called', async () => {
+    const world = new World();
+    const refusal = async (rule: object): Promise<string> => {
+      const tried = world.method({ NamespaceRules: [rule] });
+      const error = await tried.catch((why: unknown) => why);
+      expect(error).to.be.instanceOf(ApiError).with.property('status', 400);
+      return (error as ApiError).message;
+    };
+    const unmapped = { Selector: 'value.nam == x', BindNamespace: 'a' };
+    expect(await refusal(unmapped)).to.match(/value\.nam.*no claim mapping.*did you mean "name"/);
+    expect(await refusal({ BindNamespace: 'Team_A' })).to.match(/"Team_A" cannot be a namespace/);
+    expect(await refusal({ BindNamespace: '${value.x}' })).to.match(/unknown variable/);
+  });
+
   it('tokens of it are not cloned, and log themselves out', async () => {
     const world = new World();
     await world.method();

@@ -1,0 +1,64 @@
+import { expect } from 'chai';
+import { Client } from './client.js';
+import { MANAGEMENT_SECRET } from './solo.js';
+
+describe('what a caller without rights can make the log hold', function () {
+  this.timeout(20_000);
+  let client: Client;
+  beforeEach(async () => {
+    client = await Client.open();
+  });
+  afterEach(() => client.close());
+
+  const NOBODY = '99999999-9999-4999-8999-999999999999';
+  const calls: [string, string, string, number][] = [
+    ['another bootstrap', 'PUT /acl/bootstrap', '', 403],
+    ['a logout with an unknown token', 'POST /acl/logout', NOBODY, 403],
+    ['a logout without a token', 'POST /acl/logout', '', 401],
+    ['a write with an unknown token', 'PUT /acl/role', NOBODY, 403],
+    ['a write without a token', 'PUT /acl/role', '', 403],
+  ];
+  for (const [what, call, token, status] of calls) {
+    it(`is nothing: ${what}`, async () => {
+      const before = client.solo.machine.appliedIndex();
+      const body = call.endsWith('role') ? { Name: 'r' } : undefined;
+      expect((await client.ask(call, body, token)).status).to.equal(status);
+      expect(client.solo.machine.appliedIndex()).to.equal(before);
+    });
+  }
+
+  it('is nothing: a logout with a token that has expired', async () => {
+    const token = { ExpirationTTL: '1m' };
+    const { SecretID } = await client.must('PUT /acl/token', token);
+    client.solo.nowMs += 61_000;
+    const before = client.solo.machine.appliedIndex();
+    const reply = await client.ask('POST /acl/logout', undefined, SecretID);
+    expect([reply.status, reply.text]).to.deep.equal([403, 'ACL not found']);
+    expect(client.solo.machine.appliedIndex()).to.equal(before);
+  });
+});
+
+describe('the defaults of a namespace', function () {
+  this.timeout(20_000);
+  let client: Client;
+  beforeEach(async () => {
+    client = await Client.open();
+  });
+  afterEach(() => client.close());
+
+  it('are set, changed and taken away by those who manage access control', async () => {
+    await client.must('PUT /acl/policy', { Name: 'p' });
+    const manager = await client.secretWith('namespace "team" { policy = "write" }');
+    const ACLs = { PolicyDefaults: [{ Name: 'p' }] };
+    const tried = async (body: object, token: string): Promise<number> =>
+      (await client.ask('PUT /namespace/team', body, token)).status;
+    expect(await tried({ Description: 'a' }, manager)).to.equal(200);
+    expect(await tried({ ACLs }, manager)).to.equal(403);
+    expect(await tried({ ACLs }, MANAGEMENT_SECRET)).to.equal(200);
+    expect(await tried({ ACLs: {} }, manager)).to.equal(403);
+    expect(await tried({}, manager)).to.equal(403);
+    expect((await client.must('GET /namespace/team')).ACLs.PolicyDefaults).to.have.lengthOf(1);
+    expect(await tried({}, MANAGEMENT_SECRET)).to.equal(200);
+    expect(await tried({ Description: 'b' }, manager)).to.equal(200);
+  });
+});
