@@ -1,7 +1,8 @@
 /**
  * Worlds with one lasting fault of the network. In most, no election may happen: a leader that reaches a majority, both
  * ways, is not deposed, whatever the other links do, whoever else stalls, and whoever comes back (thesis §4.2.3, §9.6).
- * In the others the leader can speak but not hear: then another must lead soon (§6.2).
+ * In others the leader can speak but not hear: then another must lead soon (§6.2). In the rest a leader is deposed without
+ * learning of it, at the very time at which it might still believe in its lease (§6.4.1).
  */
 import { SimCluster } from './cluster.js';
 import { Violation } from './invariants.js';
@@ -17,17 +18,20 @@ export function runCalm(options: { seed: number; trace?: (line: string) => void 
   const cluster = new SimCluster(options);
   const { random, scheduler, invariants, trace } = cluster;
   cluster.found(random.pick([3, 3, 5]));
+  const kind = random.pick(['keep', 'keep', 'keep', 'deaf', 'tempt', 'tempt'] as const);
+  const busy = kind === 'tempt' ? { clients: 6, pauseMs: 30 } : { clients: 2, pauseMs: 300 };
   const workload = new Workload(
     { scheduler, random: random.fork(), invariants, trace, servers: () => cluster.up() },
-    { clients: 2, keys: 2, pauseMs: 300, writes: 0.5 },
+    { ...busy, keys: 2, writes: 0.4 },
   );
   let failure: unknown;
   try {
     for (const server of cluster.servers) server.restart();
     // an idle cluster shows what writes would hide: a candidate whose log is behind is refused for that alone
-    if (random.chance(0.5)) workload.start();
+    if (kind === 'tempt' || random.chance(0.5)) workload.start();
     const leader = awaitLeader(cluster);
-    if (random.chance(0.3)) deafen(cluster, leader);
+    if (kind === 'deaf') deafen(cluster, leader);
+    else if (kind === 'tempt') for (let round = 0; round < 3; round++) tempt(cluster);
     else keepMajority(cluster, leader);
   } catch (violation) {
     failure = violation;
@@ -52,6 +56,32 @@ function deafen(cluster: SimCluster, leader: SimServer): void {
   cluster.advance(CUT_MS);
   if (leader.leading || !servers.some((server) => server.leading))
     throw new Violation('a deaf leader is replaced', `${leader.id} leads: ${leader.leading}`);
+}
+
+/**
+ * The leader is replaced and hears of it too late: by hand-over, or because its followers do not hear it while answers of
+ * before are still on their way to it. What it answers meanwhile is looked at by the invariants of the clients.
+ */
+function tempt(cluster: SimCluster): void {
+  const { random, network, servers } = cluster;
+  const leader = awaitLeader(cluster);
+  const others = servers.filter((server) => server !== leader);
+  if (random.chance(0.5)) {
+    cluster.trace(`${leader.id} hands over and then hears nobody`);
+    leader.administer({ type: 'transfer', to: random.pick(others).id }, 5_000, () => {});
+    cluster.advance(random.between(0.5, 6));
+    for (const other of others) network.link(other.id, leader.id).cut = true;
+  } else {
+    cluster.trace(`answers come late to ${leader.id}, then nobody hears it`);
+    const delayMs = random.between(600, 1_500);
+    for (const other of others)
+      Object.assign(network.link(other.id, leader.id), { delayMs, longProbability: 0 });
+    cluster.advance(delayMs * 0.5);
+    for (const other of others) network.link(leader.id, other.id).cut = true;
+  }
+  cluster.advance(4_000);
+  network.heal();
+  cluster.advance(1_000);
 }
 
 function keepMajority(cluster: SimCluster, leader: SimServer): void {

@@ -90,12 +90,18 @@ const logs: readonly Mutation[] = [
     'const storing = { first, last, send: [...sendAfterStore] };',
     'const storing = { first, last, send: [] };\n for (const m of sendAfterStore) this.#wire.send(m);',
   ),
-  one(
-    'an acknowledgement of what is not durable',
-    'raft/follower.js',
-    'log.tail.length > 0 ? state.matched : Math.min(state.matched, log.stored)',
-    'state.matched',
-  ),
+  {
+    name: 'an acknowledgement of what is not durable',
+    changes: [
+      {
+        file: 'raft/follower.js',
+        find: 'log.tail.length > 0 ? state.matched : Math.min(state.matched, log.stored)',
+        replace: 'state.matched',
+      },
+      // alone it does no harm: the driver holds messages back until all that was handed over before is stored
+      { file: 'node/driver.js', find: 'if (last !== undefined)', replace: 'if (last === null)' },
+    ],
+  },
   one(
     'a leader that counts itself before its fsync',
     'raft/commit.js',
