@@ -2,8 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import type { HttpApp } from './app.js';
 
 export interface ListenerOptions {
@@ -33,10 +32,10 @@ export interface Listener {
 }
 
 /**
- * Time in which every answer already asks its client to leave, before idle connections are closed: a request that is on
- * its way on one of them would otherwise be lost.
+ * How long connections on which nothing is asked stay open while the server stops. A client that keeps its connections is
+ * told by its next answer to leave; closed under it, the connection would take a request on its way with it.
  */
-const DRAIN_MS = 100;
+const LINGER_MS = 400;
 
 const plain = (status: string, message: string, extra = ''): string =>
   `HTTP/1.1 ${status}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: ${message.length}\r\n${extra}Connection: close\r\n\r\n${message}`;
@@ -111,17 +110,25 @@ export async function listen(app: HttpApp, options: ListenerOptions): Promise<Li
     },
     async close(graceMs) {
       app.drain();
-      await sleep(DRAIN_MS);
-      await new Promise<void>((resolve) => {
-        const cut = setTimeout(() => server.closeAllConnections(), graceMs);
-        // idle connections are closed at once, the others by the answer that they wait for
-        server.close(() => {
-          clearTimeout(cut);
-          resolve();
-        });
-        // Node counts a connection as idle only after its first request
-        for (const socket of open) if (socket.bytesRead === 0) socket.destroy();
-      });
+      const closed = new Promise((resolve) => server.once('close', resolve));
+      // a whole turn of the loop: connections that the system has made for us already are taken in
+      for (let phase = 0; phase < 2; phase += 1) await new Promise((done) => setImmediate(done));
+      // not the HTTP server's own close, which cuts idle connections at once
+      NetServer.prototype.close.call(server);
+      const idle = setTimeout(
+        () => {
+          server.close(() => {});
+          // Node counts a connection as idle only after its first request
+          for (const socket of open) if (socket.bytesRead === 0) socket.destroy();
+        },
+        Math.min(LINGER_MS, graceMs),
+      );
+      const cut = setTimeout(() => server.closeAllConnections(), graceMs);
+      await closed;
+      clearTimeout(idle);
+      clearTimeout(cut);
+      // ends the server's own sweep over its connections
+      server.close(() => {});
     },
   };
 }
