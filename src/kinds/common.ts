@@ -30,6 +30,9 @@ const encoder = new TextEncoder();
 export const isLonger = (value: string, max: number): boolean =>
   value.length * 3 > max && encoder.encode(value).length > max;
 
+/** Longest name of an entry in bytes: names are free text, but they are held in memory as parts of keys. */
+export const ENTRY_NAME_MAX = 1024;
+
 /** Limits of `Meta`, the same for every kind. */
 export function* metaProblems(value: Normal<typeof meta> | undefined): Iterable<Problem> {
   const entries = Object.entries(value ?? {});

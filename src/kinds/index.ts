@@ -4,6 +4,7 @@ import { type Refusal, refusal } from '../errors.js';
 import { apiGateway } from './api-gateway.js';
 import { boundApiGateway } from './bound-api-gateway.js';
 import { fileSystemCertificate, inlineCertificate } from './certificates.js';
+import { ENTRY_NAME_MAX, isLonger } from './common.js';
 import type { EntryContext, KindDefinition } from './definition.js';
 import { exportedServices } from './exported-services.js';
 import { jsonKind } from './fields.js';
@@ -105,7 +106,8 @@ export function decodeEntry(body: unknown, context: EntryContext): Decoded {
 
 /** The kind a body names. */
 function kindOf(body: unknown): Kind | Refusal {
-  const decoding = (what: string): Refusal => refusal('invalid', DECODING + what);
+  const decoding = (what: string, pointer = ''): Refusal =>
+    refusal('invalid', DECODING + what, { pointer });
   if (body !== null && jsonKind(body) !== 'map') {
     return decoding(`'' expected a map, got '${jsonKind(body)}'`);
   }
@@ -115,7 +117,9 @@ function kindOf(body: unknown): Kind | Refusal {
     return decoding('Payload does not contain a kind/Kind key at the top level');
   }
   const kind = fields[key];
-  if (typeof kind !== 'string') return decoding('Kind value in payload is not a string');
+  if (typeof kind !== 'string') {
+    return decoding('Kind value in payload is not a string', `/${key}`);
+  }
   return isKind(kind) ? kind : unknownKind(kind, DECODING);
 }
 
@@ -142,10 +146,13 @@ function ownFields(
   return fields;
 }
 
-/** What no name may hold: it would not survive in a key of the state. */
+/** What no name may be: it becomes part of a key of the state. */
 function* entryNameProblems(name: string): Iterable<Problem> {
   if (name.includes('\u0000') || /\p{Surrogate}/u.test(name)) {
     yield problem('Name must be valid Unicode text without NUL characters', 'Name');
+  }
+  if (isLonger(name, ENTRY_NAME_MAX)) {
+    yield problem(`Name exceeds maximum length ${ENTRY_NAME_MAX}`, 'Name');
   }
 }
 

@@ -3,6 +3,7 @@
  * on it without a search.
  */
 import type { ApiGateway } from './api-gateway.js';
+import { ENTRY_NAME_MAX, isLonger } from './common.js';
 import type { IngressGateway } from './ingress-gateway.js';
 import type { HttpRoute, TcpRoute } from './routes.js';
 import type { ServiceResolver } from './service-resolver.js';
@@ -56,8 +57,11 @@ export function targetsOf(entry: ConfigEntry): ReadonlySet<string> {
   return new Set([...namesOf(entry)].filter(isName));
 }
 
-/** What no entry can be called is no target either: it would break the key it becomes part of. */
-const isName = (text: string): boolean => !text.includes('\u0000') && !/\p{Surrogate}/u.test(text);
+/** The word before the name, and what lower case may add to it. */
+const TARGET_MAX = 2 * ENTRY_NAME_MAX;
+/** What no entry can be called is no target either: it would break the key it becomes part of, or swell it. */
+const isName = (text: string): boolean =>
+  !text.includes('\u0000') && !/\p{Surrogate}/u.test(text) && !isLonger(text, TARGET_MAX);
 
 function* namesOf(entry: ConfigEntry): Iterable<string> {
   for (const name of servicesNamed(entry)) yield target.service(name);

@@ -2,6 +2,7 @@
  * Lists of config entries. They can hold a hundred thousand entries, so they are made in slices of
  * the loop's time, over a frozen view.
  */
+import { createHash, type Hash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Authorizer } from '../acl/types.js';
 import { reject } from '../errors.js';
@@ -10,7 +11,7 @@ import { KINDS, type Kind } from '../kinds/types.js';
 import { BudgetError, compileExpression, EVALUATION_BUDGET } from '../languages/bexpr.js';
 import { keys } from '../state/keys.js';
 import { listIndex } from '../state/lists.js';
-import { RESTORE_FACT } from '../state/restore.js';
+import { RESTORE_FACT, restoredAt } from '../state/restore.js';
 import { keyOf, type View } from '../state/types.js';
 import { homeOf, listRight, nameIn, shownTo } from './config.js';
 import type { Caller, ReadOptions, ReadOutcome, Service } from './types.js';
@@ -57,24 +58,56 @@ export class ConfigLists {
     options: ReadOptions,
     query: ConfigListQuery,
   ): Promise<ReadOutcome<ConfigList>> {
-    const matches = compileFilter(query);
+    const request = { caller, query, matches: compileFilter(query) };
+    const first = await this.#make(request, { ...options, index: 0 }, options.index > 0);
+    if (options.index === 0 || first.outcome.index > options.index) return first.outcome;
+    return this.#hold(request, options, first.digest);
+  }
+
+  /**
+   * Waits until the list that the caller sees is another: a change of entries that are hidden from it, or that the
+   * filter leaves out, is none to it. Of what it has seen only a digest is kept, or nothing if it sees all.
+   */
+  async #hold(
+    request: ListRequest,
+    options: ReadOptions,
+    seen: string | undefined,
+  ): Promise<ReadOutcome<ConfigList>> {
+    const until = performance.now() + options.waitMs;
+    for (let { index } = options; ; ) {
+      const waitMs = until - performance.now();
+      const how = { ...options, mode: 'stale' as const, index, waitMs };
+      const { outcome, digest } = await this.#make(request, how, seen !== undefined);
+      const isOver = outcome.index <= index;
+      if (isOver || seen === undefined || digest !== seen) return outcome;
+      index = outcome.index;
+    }
+  }
+
+  /** One list. The digest is of one that is not all there is. */
+  async #make(
+    { caller, query, matches }: ListRequest,
+    options: ReadOptions,
+    withDigest: boolean,
+  ): Promise<{ readonly outcome: ReadOutcome<ConfigList>; readonly digest?: string | undefined }> {
     const service = this.#service;
     const outcome = await service.read(caller, options, ({ view, authorizer }) => ({
       ...position(view, query),
       value: this.#known(view, authorizer, query),
     }));
     const { value: whole } = outcome;
-    if (whole !== undefined) return { ...outcome, value: { whole } };
+    if (whole !== undefined) return { outcome: { ...outcome, value: { whole } } };
     const view = service.pin();
     try {
       const authorizer = service.authorize(caller);
-      const lister = new Lister(view, authorizer, matches);
+      const lister = new Lister(view, authorizer, matches, withDigest);
       for (const kind of kindsOf(query)) await lister.add(kind, homeOf(kind, query.ns));
       const { texts, filtered } = lister;
-      const index = Math.max(1, position(view, query).index);
+      const index = Math.max(1, position(view, query).index, restoredAt(view));
       const kept = filtered ? undefined : this.#keep(view, authorizer, query, texts);
       const value = kept === undefined ? { texts } : { whole: kept };
-      return { ...outcome, value, filtered, index };
+      const digest = filtered || matches !== undefined ? lister.digest : undefined;
+      return { outcome: { ...outcome, value, filtered, index }, digest };
     } finally {
       view.close();
     }
@@ -153,6 +186,12 @@ function position(
 
 type Matches = (text: string) => boolean;
 
+interface ListRequest {
+  readonly caller: Caller;
+  readonly query: ConfigListQuery;
+  readonly matches: Matches | undefined;
+}
+
 /** The filter of a list; throws 400. */
 function compileFilter({ kind, filter }: ConfigListQuery): Matches | undefined {
   if (filter === undefined) return undefined;
@@ -180,12 +219,24 @@ class Lister {
   readonly #view: View;
   readonly #authorizer: Authorizer;
   readonly #matches: Matches | undefined;
+  readonly #hash: Hash | undefined;
   #until = performance.now() + SLICE_MS;
 
-  constructor(view: View, authorizer: Authorizer, matches: Matches | undefined) {
+  constructor(
+    view: View,
+    authorizer: Authorizer,
+    matches: Matches | undefined,
+    withDigest: boolean,
+  ) {
     this.#view = view;
     this.#authorizer = authorizer;
     this.#matches = matches;
+    if (withDigest) this.#hash = createHash('sha256');
+  }
+
+  /** What tells this list from others; undefined when it was not asked for. To be read once, at the end. */
+  get digest(): string | undefined {
+    return this.#hash?.update(String(this.filtered)).digest('base64');
   }
 
   /** Adds the entries of a kind. What may not be read is left out before the filter sees it. */
@@ -214,7 +265,10 @@ class Lister {
   }
 
   #addText(text: string): void {
-    if (this.#matches === undefined || this.#matches(text)) this.texts.push(text);
+    if (this.#matches !== undefined && !this.#matches(text)) return;
+    this.texts.push(text);
+    // no JSON text holds a line break
+    this.#hash?.update(text).update('\n');
   }
 }
 

@@ -4,6 +4,7 @@ import { ApiError, reject } from '../errors.js';
 import { Deadlines } from '../node/deadlines.js';
 import type { ClockPort } from '../node/ports.js';
 import type { ClusterNode } from '../node/types.js';
+import { restoredAt } from '../state/restore.js';
 import type { Command, PinnedView, View } from '../state/types.js';
 import type { Authorizers } from './authorizers.js';
 import type { Caller, ReadOptions, ReadOutcome, ReadUseCase, Service } from './types.js';
@@ -55,7 +56,9 @@ export class Engine implements Service {
       if (outcome !== undefined) {
         return { ...outcome, ...(isFresh ? FRESH : this.#node.contact()) };
       }
-      await this.#hold(keys, until, options.signal);
+      // a caller who loses the right to the answer is told so at once
+      const rights = this.#authorizers.keysOf(caller.tokenKey);
+      await this.#hold([...keys, ...rights], until, options.signal);
     }
   }
 
@@ -69,8 +72,9 @@ export class Engine implements Service {
     signal: AbortSignal | undefined,
     useCase: ReadUseCase<T>,
   ): { readonly outcome?: Evaluated<T>; readonly keys: readonly string[] } {
-    const answer = useCase({ view: this.#node.view, authorizer: this.authorize(caller) });
-    const index = Math.max(1, answer.index);
+    const { view } = this.#node;
+    const answer = useCase({ view, authorizer: this.authorize(caller) });
+    const index = Math.max(1, answer.index, restoredAt(view));
     const isOver = afterIndex === 0 || signal?.aborted === true;
     if (!isOver && index <= afterIndex) return { keys: answer.keys };
     const { value, filtered = false } = answer;
@@ -85,6 +89,7 @@ export class Engine implements Service {
   }
 
   authorize({ tokenKey }: Caller): Authorizer {
+    this.#mustServe();
     return this.#authorizers.of(tokenKey) ?? reject('acl_not_found', 'ACL not found');
   }
 
@@ -93,6 +98,7 @@ export class Engine implements Service {
     timeoutMs: number,
     denial: (authorizer: Authorizer) => string | undefined,
   ): Promise<Authorizer> {
+    this.#mustServe();
     const present = this.#authorizers.of(caller.tokenKey);
     if (present !== undefined && denial(present) === undefined) return present;
     await this.catchUp(timeoutMs);
@@ -107,6 +113,12 @@ export class Engine implements Service {
 
   namespaceOf(tokenKey: string): string | undefined {
     return this.#authorizers.namespaceOf(tokenKey);
+  }
+
+  /** A node whose state is wrong, or no member's, decides nothing by it: not even a stale read. */
+  #mustServe(): void {
+    const closed = this.#node.closed();
+    if (closed !== undefined) throw new ApiError(closed);
   }
 
   /** Resolves at the next change of a key, at the deadline, or when the client goes away. */

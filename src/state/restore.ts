@@ -5,8 +5,8 @@
  */
 import { refusal } from '../errors.js';
 import { keys } from './keys.js';
-import { keysBelow, refused } from './lists.js';
-import { type Command, type Draft, type Handler, keyOf } from './types.js';
+import { keysBelow, refused, stored } from './lists.js';
+import { type Command, type Draft, type Handler, keyOf, type View } from './types.js';
 
 /** One part of a snapshot; `part` counts from 0, and part 0 drops what another restore left behind. */
 export interface RestoreAdd extends Command {
@@ -34,6 +34,13 @@ const PARTS = 'restore';
 const OWN_TABLES = new Set([keys.machine, 'request', 'local', PARTS]);
 /** Changes with every restore: whoever holds a query answers it now. */
 export const RESTORE_FACT = keys.fact('restore');
+
+/**
+ * Index of the last restore, 0 for none: everything may have changed then, so no answer has a lower index after it than
+ * before it.
+ */
+export const restoredAt = (view: View): number =>
+  stored<{ Index: number }>(view, RESTORE_FACT)?.Index ?? 0;
 
 const partKey = (id: string, part: number): string =>
   keyOf(PARTS, id, String(part).padStart(9, '0'));

@@ -38,6 +38,7 @@ describe('kinds: config entries over HTTP', () => {
         'Did you mean "service-defaults"?',
       ],
       ['PUT', '/v1/config?cas=x', defaults('a'), 400, 'parsing "x": invalid syntax'],
+      ['PUT', '/v1/config', defaults('x'.repeat(1_025)), 400, 'Name exceeds maximum length 1024'],
       ['PUT', '/v1/config?cas=18446744073709551616', defaults('a'), 400, 'value out of range'],
       ['GET', '/v1/config/nothing', undefined, 400, 'invalid config entry kind: nothing'],
       ['GET', '/v1/config/nothing/x', undefined, 400, 'invalid config entry kind: nothing'],

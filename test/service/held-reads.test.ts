@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import type { Command } from '../../src/state/types.js';
 import { Client } from './client.js';
 
 describe('held reads', function () {
@@ -56,5 +57,67 @@ describe('held reads', function () {
       expect(await shown()).to.include(policy);
       expect(await shown(secret)).not.to.include(policy);
     });
+  });
+
+  describe('of a list of config entries', () => {
+    const defaults = (Name: string, Protocol = 'http') => ({
+      ...{ Kind: 'service-defaults', Name, Protocol },
+    });
+    const put = (...of: [string, string?]) => client.must('PUT /config', defaults(...of));
+    beforeEach(async () => {
+      await put('web');
+      await put('api');
+    });
+
+    it('wake by what is shown, not by what is hidden from the caller', async () => {
+      const secret = await client.secretWith('service_prefix "web" { policy = "read" }');
+      const path = '/config/service-defaults';
+      const hidden = await client.across(path, () => put('api', 'grpc'), secret);
+      expect(hidden.before.body).to.have.lengthOf(1);
+      expect(hidden.woken).to.equal(undefined);
+      const gone = () => client.must('DELETE /config/service-defaults/api');
+      // nothing is hidden any more, and that is told too
+      expect((await client.across(path, gone, secret)).woken?.body).to.have.lengthOf(1);
+      const shown = await client.across(path, () => put('web', 'grpc'), secret);
+      expect(shown.woken?.index).to.be.greaterThan(shown.before.index);
+      expect(shown.woken?.body[0].Protocol).to.equal('grpc');
+    });
+
+    it('wake by what the filter lets through, not by the rest', async () => {
+      const path = '/config/service-defaults?filter=Name==web';
+      expect((await client.across(path, () => put('api', 'grpc'))).woken).to.equal(undefined);
+      expect((await client.across(path, () => put('web', 'grpc'))).woken?.body).to.have.lengthOf(1);
+      const gone = () => client.must('DELETE /config/service-defaults/web');
+      expect((await client.across(path, gone)).woken?.text).to.equal('[]');
+    });
+
+    it('wake by every change for who sees all', async () => {
+      const path = '/config/service-defaults';
+      expect((await client.across(path, () => put('api', 'grpc'))).woken?.body).to.have.lengthOf(2);
+    });
+  });
+});
+
+describe('a restore', () => {
+  it('lets no index fall, for objects, lists and what is missing', async () => {
+    const client = await Client.open();
+    const role = await client.must('PUT /acl/role', { Name: 'r' });
+    const records = [...client.solo.store.keys('')].map((key) => [
+      key,
+      client.solo.store.get(key) as string,
+    ]);
+    await client.must(`PUT /acl/role/${role.ID}`, { Name: 'r', Description: 'later' });
+    await client.must('PUT /config', { Kind: 'mesh' });
+    await client.must('DELETE /config/mesh/mesh');
+    const paths = [`/acl/role/${role.ID}`, '/acl/roles', '/config/mesh', '/config/mesh/mesh'];
+    const before = await Promise.all(paths.map((path) => client.ask(`GET ${path}`)));
+    client.solo.must({ type: 'restore.add', v: 1, id: 'a', part: 0, records } as Command);
+    client.solo.must({ type: 'restore.commit', v: 1, id: 'a', parts: 1 } as Command);
+    for (const [at, path] of paths.entries()) {
+      const after = await client.ask(`GET ${path}?index=${before[at]?.index}&wait=60s`);
+      expect(after.index, path).to.be.greaterThan(before[at]?.index as number);
+    }
+    expect((await client.ask(`GET ${paths[0]}`)).body.Description).to.equal('');
+    await client.close();
   });
 });
