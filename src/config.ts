@@ -54,6 +54,7 @@ export interface Config {
     readonly receiveMs: number;
     readonly keepAliveMs: number;
     readonly stopMs: number;
+    readonly lingerMs: number;
     readonly snapshotBytes: number;
     readonly pendingWrites: number;
     readonly waitingWrites: number;

@@ -90,7 +90,7 @@ export async function startServer(
     async stop() {
       housekeeper.stop();
       app.held.releaseForGood();
-      await listener.close(config.limits.stopMs);
+      await listener.close(config.limits.stopMs, config.limits.lingerMs);
       await node.stop();
       metrics.close();
     },

@@ -222,6 +222,12 @@ export const SETTINGS: readonly Setting[] = [
     why: 'how long an orderly stop waits for requests in flight',
   },
   {
+    key: 'limits.lingerMs',
+    ...MS,
+    default: 1_000,
+    why: 'how long, of these, a connection stays open on which nothing is asked: longer than clients pause between requests',
+  },
+  {
     key: 'limits.snapshotBytes',
     type: 'integer',
     min: 1_048_576,

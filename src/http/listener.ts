@@ -27,15 +27,13 @@ export interface Listener {
   connections(): number;
   /** Reads the TLS files again; connections made from now on use them. Throws, changing nothing, if they are no good. */
   reloadTls(): void;
-  /** Takes no more connections, lets requests in flight end, cuts what is left after `graceMs`. */
-  close(graceMs: number): Promise<void>;
+  /**
+   * Takes no more connections, lets requests in flight end, cuts what is left after `graceMs`. Connections on which nothing
+   * is asked stay open for `lingerMs`: a client that keeps its connection is told by its next answer to leave; closed
+   * under it, the connection would take a request on its way with it.
+   */
+  close(graceMs: number, lingerMs?: number): Promise<void>;
 }
-
-/**
- * How long connections on which nothing is asked stay open while the server stops. A client that keeps its connections is
- * told by its next answer to leave; closed under it, the connection would take a request on its way with it.
- */
-const LINGER_MS = 400;
 
 const plain = (status: string, message: string, extra = ''): string =>
   `HTTP/1.1 ${status}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: ${message.length}\r\n${extra}Connection: close\r\n\r\n${message}`;
@@ -108,21 +106,18 @@ export async function listen(app: HttpApp, options: ListenerOptions): Promise<Li
       if (tls !== undefined)
         (server as ReturnType<typeof createTlsServer>).setSecureContext(tlsFiles(tls));
     },
-    async close(graceMs) {
+    async close(graceMs, lingerMs = 0) {
       app.drain();
       const closed = new Promise((resolve) => server.once('close', resolve));
       // a whole turn of the loop: connections that the system has made for us already are taken in
       for (let phase = 0; phase < 2; phase += 1) await new Promise((done) => setImmediate(done));
       // not the HTTP server's own close, which cuts idle connections at once
       NetServer.prototype.close.call(server);
-      const idle = setTimeout(
-        () => {
-          server.close(() => {});
-          // Node counts a connection as idle only after its first request
-          for (const socket of open) if (socket.bytesRead === 0) socket.destroy();
-        },
-        Math.min(LINGER_MS, graceMs),
-      );
+      const idle = setTimeout(() => {
+        server.close(() => {});
+        // Node counts a connection as idle only after its first request
+        for (const socket of open) if (socket.bytesRead === 0) socket.destroy();
+      }, lingerMs);
       const cut = setTimeout(() => server.closeAllConnections(), graceMs);
       await closed;
       clearTimeout(idle);

@@ -3,7 +3,7 @@
  * the data folder, `start` lets it take part, `stop` takes it out in good order.
  */
 import { randomUUID } from 'node:crypto';
-import { ApiError, reject } from '../errors.js';
+import { ApiError, type Refusal, reject } from '../errors.js';
 import { createRaft } from '../raft/raft.js';
 import type { NodeId, RoleChange } from '../raft/types.js';
 import type { PinnedView, Result, View } from '../state/types.js';
@@ -181,6 +181,10 @@ class Node implements RunningNode {
   contact(): { knownLeader: boolean; lastContactMs: number } {
     const { role, leaderSilenceMs } = this.replica.driver;
     return { knownLeader: role.leader !== null, lastContactMs: leaderSilenceMs };
+  }
+
+  closed(): Refusal | undefined {
+    return this.replica.closed();
   }
 
   async leaderStatus(timeoutMs: number): Promise<NodeStatus> {

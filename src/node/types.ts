@@ -64,6 +64,8 @@ export interface ClusterNode {
   status(): NodeStatus;
   /** Whether a leader is known and when it was last heard: two facts of the status, cheap enough for every answer. */
   contact(): { readonly knownLeader: boolean; readonly lastContactMs: number };
+  /** Why this node answers nothing from its state (it is wrong, lost, or no member's any more); undefined: it serves. */
+  closed(): Refusal | undefined;
   /** The status as the leader has it, which alone knows how far its peers are. Throws ApiError no_leader. */
   leaderStatus(timeoutMs: number): Promise<NodeStatus>;
   /** Resolves when this node has applied everything acknowledged before the call. Throws ApiError no_leader. */

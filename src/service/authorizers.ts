@@ -58,6 +58,11 @@ export class Authorizers {
     return this.#find(tokenKey)?.namespace;
   }
 
+  /** The state keys that a secret's rights depend on: a change of one may be a change of them. */
+  keysOf(tokenKey: string | null): readonly string[] {
+    return this.#find(tokenKey)?.dependsOn ?? [];
+  }
+
   /** These keys have changed; to be called before anything else is decided. */
   changed(changedKeys: readonly string[]): void {
     for (const key of changedKeys) {

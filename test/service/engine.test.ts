@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { ApiError } from '../../src/errors.js';
+import { GLOBAL_MANAGEMENT_ID } from '../../src/acl/builtin.js';
+import { ApiError, refusal } from '../../src/errors.js';
 import { listItems } from '../../src/service/lists.js';
 import { readPolicy, readPolicyByName } from '../../src/service/policies.js';
 import { listRoles, readRole } from '../../src/service/roles.js';
@@ -11,6 +12,7 @@ import type { Command } from '../../src/state/types.js';
 import { callerOf, MANAGER, NOBODY, Solo } from './solo.js';
 
 const P1 = '11111111-aaaa-4aaa-8aaa-000000000001';
+const T1 = '33333333-aaaa-4aaa-8aaa-000000000001';
 const R1 = '22222222-aaaa-4aaa-8aaa-000000000001';
 const all = () => () => true;
 const now: ReadOptions = { mode: 'default', index: 0, waitMs: 0, timeoutMs: 1000 };
@@ -45,7 +47,7 @@ const token = (secret: string, Policies: object[]): Command =>
     type: 'token.create',
     v: 1,
     ns: 'default',
-    accessor: '33333333-aaaa-4aaa-8aaa-000000000001',
+    accessor: T1,
     secret,
     createTime: '2030-01-01T00:00:00Z',
     token: { Description: '', Policies, Roles: [], Local: false },
@@ -107,6 +109,54 @@ describe('engine: held reads', () => {
     expect((await read.settle()).state).to.equal('answered');
     expect(JSON.parse(read.result.value).Name).to.equal('three');
     expect(read.result.index).to.be.greaterThan(ModifyIndex);
+  });
+
+  it('end at once with 403 when the caller loses its token, or the right to what it waits for', async () => {
+    const solo = new Solo();
+    solo.must(policy(P1, 'one', true, 'acl = "read"'));
+    const secret = '99999999-aaaa-4aaa-8aaa-000000000001';
+    const caller = callerOf(secret);
+    const ends = [
+      [{ type: 'token.delete', v: 1, ns: 'default', accessor: T1 }, 'acl_not_found'],
+      [policy(P1, 'one', false, 'acl = "deny"'), 'permission_denied'],
+    ] as const;
+    for (const [end, code] of ends) {
+      solo.must(token(secret, [{ ID: P1 }]));
+      const useCase = readPolicy('default', GLOBAL_MANAGEMENT_ID);
+      const { index } = await solo.engine.read(caller, now, useCase);
+      const read = new Pending(solo, caller, held(index), useCase);
+      expect((await read.settle()).state).to.equal('held');
+      solo.must(role([], code === 'acl_not_found'));
+      expect(read.runs).to.equal(1);
+      solo.must(end as Command);
+      expect((await read.settle()).state).to.equal('refused');
+      expect(read.result.refusal.code).to.equal(code);
+    }
+  });
+
+  it('and all others are refused by a node that does not serve, stale ones too', async () => {
+    const solo = new Solo();
+    const useCase = listRoles('default', { filter: all });
+    const read = new Pending<unknown>(solo, MANAGER, held(1_000_000), useCase);
+    expect((await read.settle()).state).to.equal('held');
+    solo.node.closed = () => refusal('unavailable', 'This server does not serve: table "role"');
+    solo.watches.wakeAll();
+    expect((await read.settle()).result.refusal.message).to.include('table "role"');
+    const refused = async (run: () => unknown): Promise<string> => {
+      try {
+        await run();
+      } catch (error) {
+        return (error as ApiError).refusal.code;
+      }
+      return 'served';
+    };
+    const stale: ReadOptions = { ...now, mode: 'stale' };
+    const ways = [
+      () => solo.engine.read<unknown>(MANAGER, stale, useCase),
+      () => solo.engine.authorize(MANAGER),
+      () => solo.engine.permit(MANAGER, 1000, () => undefined),
+    ];
+    for (const way of ways) expect(await refused(way)).to.equal('unavailable');
   });
 
   it('of a role wake when a linked policy is renamed or deleted, not when its rules change', async () => {

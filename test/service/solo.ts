@@ -89,6 +89,7 @@ export class Solo {
       view: store,
       pin: () => store.pin(),
       status: () => ({ leaderId: 'solo', lastContactMs: 0 }) as NodeStatus,
+      closed: () => undefined,
       contact: () => ({ knownLeader: true, lastContactMs: 0 }),
       leaderStatus: () => Promise.reject(new Error('no peers')),
       barrier: async () => {

@@ -1,0 +1,214 @@
+/** What an operator does, for tests: requests to nodes, commands in a shell, load from clients that keep their connections. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { type ClusterPlan, type LocalCluster, startCluster } from '../../cluster/local.js';
+
+const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
+const AGAIN_MS = 25;
+const UNTIL_MS = 20_000;
+/** A client that failed so often says nothing new. */
+const FAILURES_MAX = 5;
+
+export interface Reply {
+  readonly status: number;
+  readonly body: string;
+  readonly headers: IncomingMessage['headers'];
+}
+
+/** A server of the operation suite, as `GET /v1/operator/raft/configuration` shows it. */
+export interface Peer {
+  readonly ID: string;
+  readonly Node: string;
+  readonly Address: string;
+  readonly Leader: boolean;
+  readonly Voter: boolean;
+}
+
+/** A request over the agent's connection. Rejects with Node's error when no whole answer comes. */
+export function ask(
+  url: string,
+  method: string,
+  path: string,
+  options: { token?: string; body?: string | Buffer; agent?: Agent } = {},
+): Promise<Reply> {
+  const { token, body, agent } = options;
+  return new Promise((resolve, reject) => {
+    const request = httpRequest(`${url}${path}`, {
+      method,
+      ...(agent && { agent }),
+      timeout: UNTIL_MS,
+      headers: {
+        ...(token !== undefined && { 'X-Consul-Token': token }),
+        ...(body !== undefined && { 'Content-Length': Buffer.byteLength(body) }),
+      },
+    });
+    request.on('timeout', () => request.destroy(new Error('no answer in time')));
+    request.on('error', reject);
+    request.on('response', (response) => {
+      const parts: Buffer[] = [];
+      response.on('data', (part: Buffer) => parts.push(part));
+      response.on('error', reject);
+      response.on('end', () =>
+        resolve({
+          status: response.statusCode!,
+          body: Buffer.concat(parts).toString(),
+          headers: response.headers,
+        }),
+      );
+    });
+    request.end(body);
+  });
+}
+
+/** Asks again until the answer is as wanted; fails with the last one after 20 s. */
+export async function until<T>(look: () => Promise<T>, wanted: (value: T) => boolean): Promise<T> {
+  const end = performance.now() + UNTIL_MS;
+  for (;;) {
+    const value = await look().catch((error: Error) => error);
+    if (!(value instanceof Error) && wanted(value)) return value;
+    if (performance.now() > end)
+      throw new Error(
+        `not so after ${UNTIL_MS} ms: ${value instanceof Error ? value : JSON.stringify(value)}`,
+      );
+    await sleep(AGAIN_MS);
+  }
+}
+
+/** Runs `conclave …`. */
+export async function conclave(
+  arguments_: readonly string[],
+  env: Record<string, string> = {},
+): Promise<{ code: number; output: string }> {
+  const child = spawn(process.execPath, [MAIN, ...arguments_], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (part: Buffer) => {
+      output += part.toString();
+    });
+  const [code] = (await once(child, 'close')) as [number];
+  return { code, output };
+}
+
+/** Clusters of one suite, each in a folder of its own; `end` stops them and removes the folders of what went well. */
+export class Field {
+  readonly #clusters: LocalCluster[] = [];
+  readonly #dirs: string[] = [];
+
+  dir(): string {
+    const dir = mkdtempSync(join(tmpdir(), 'conclave-operations-'));
+    this.#dirs.push(dir);
+    return dir;
+  }
+
+  async start(nodes: number, plan: Partial<ClusterPlan> = {}): Promise<LocalCluster> {
+    const cluster = await startCluster({ dir: this.dir(), ...plan, nodes });
+    this.#clusters.push(cluster);
+    return cluster;
+  }
+
+  async end(): Promise<void> {
+    for (const cluster of this.#clusters.splice(0))
+      await Promise.all(cluster.nodes.map((node) => node.kill('SIGKILL')));
+    for (const dir of this.#dirs.splice(0)) rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+/** The servers as the cluster's leader lists them. */
+export async function peersOf({ token }: LocalCluster, url: string): Promise<Peer[]> {
+  const reply = await ask(url, 'GET', '/v1/operator/raft/configuration', { token });
+  if (reply.status !== 200) throw new Error(`${reply.status} ${reply.body}`);
+  return (JSON.parse(reply.body) as { Servers: Peer[] }).Servers;
+}
+
+/** One client of a load: writes and reads in turn, over one connection that it keeps, at one node after the other. */
+class Client {
+  readonly failures: string[] = [];
+  readonly #cluster: LocalCluster;
+  readonly #key: string;
+  readonly #agents: readonly Agent[];
+  #at: number;
+  #written = 0;
+  #running = true;
+
+  constructor(cluster: LocalCluster, number: number) {
+    this.#cluster = cluster;
+    this.#key = `load-${number}`;
+    this.#at = number % cluster.nodes.length;
+    this.#agents = cluster.nodes.map(() => new Agent({ keepAlive: true, maxSockets: 1 }));
+  }
+
+  get written(): number {
+    return this.#written;
+  }
+
+  stop(): void {
+    this.#running = false;
+  }
+
+  async run(): Promise<void> {
+    while (this.#running && this.failures.length < FAILURES_MAX) {
+      const value = String(this.#written + 1);
+      const body = JSON.stringify({ Kind: 'service-defaults', Name: this.#key, Meta: { value } });
+      const written = await this.#request('PUT', '/v1/config', body);
+      if (written?.status === 200) this.#written += 1;
+      else this.failures.push(`write: ${written?.status} ${written?.body}`);
+      const read = await this.#request('GET', `/v1/config/service-defaults/${this.#key}`);
+      const seen = read?.status === 200 ? JSON.parse(read.body).Meta.value : undefined;
+      if (seen !== String(this.#written))
+        this.failures.push(`read: ${read?.status} ${read?.body}, wrote ${this.#written}`);
+    }
+    for (const agent of this.#agents) agent.destroy();
+  }
+
+  /** Goes to the next node when this one refuses the connection, and after every answer. */
+  async #request(method: string, path: string, body?: string): Promise<Reply | undefined> {
+    const { urls, token } = this.#cluster;
+    for (let refused = 0; refused < urls.length; ) {
+      const at = this.#at;
+      this.#at = (at + 1) % urls.length;
+      try {
+        return await ask(urls[at]!, method, path, {
+          ...{ token, agent: this.#agents[at]! },
+          ...(body !== undefined && { body }),
+        });
+      } catch (error) {
+        const { code } = error as NodeJS.ErrnoException;
+        if (code === 'ECONNREFUSED') refused += 1;
+        else {
+          this.failures.push(`${method} at ${urls[at]}: ${error}`);
+          return undefined;
+        }
+      }
+    }
+    this.failures.push('no node takes connections');
+    return undefined;
+  }
+}
+
+/** Clients that write and read through all nodes until `stop`. */
+export function load(
+  cluster: LocalCluster,
+  connections: number,
+): { stop(): Promise<{ written: number; failures: string[] }> } {
+  const clients = Array.from({ length: connections }, (_, number) => new Client(cluster, number));
+  const running = Promise.all(clients.map((client) => client.run()));
+  return {
+    async stop() {
+      for (const client of clients) client.stop();
+      await running;
+      return {
+        written: clients.reduce((sum, client) => sum + client.written, 0),
+        failures: clients.flatMap((client) => client.failures),
+      };
+    },
+  };
+}
