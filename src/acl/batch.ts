@@ -50,13 +50,17 @@ export function authorizeBatch<Q extends Question>(
 
 function problemOf({ Resource = '', Access = '' }: Question, i: number): Refusal | undefined {
   if (!RESOURCES.has(Resource)) {
-    const message = `Invalid ACL resource requested: ${JSON.stringify(Resource)}`;
+    const message = `Invalid ACL resource requested: ${JSON.stringify(Resource.slice(0, 64))}`;
     return refusal('invalid', message, { pointer: `/${i}/Resource` });
   }
   const levels = Resource === 'key' ? KEY_ACCESSES : ACCESSES;
   if (levels.includes(Access.toLowerCase())) return undefined;
-  return refusal('invalid', `Invalid access level for ${Resource} resource: ${Access}`, {
-    pointer: `/${i}/Access`,
-    hint: `one of ${levels.join(', ')}`,
-  });
+  return refusal(
+    'invalid',
+    `Invalid access level for ${Resource} resource: ${Access.slice(0, 64)}`,
+    {
+      pointer: `/${i}/Access`,
+      hint: `one of ${levels.join(', ')}`,
+    },
+  );
 }

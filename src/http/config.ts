@@ -45,7 +45,8 @@ export function configRoutes({ service, datacenter }: ConfigRouteOptions): reado
         const useCase = readConfig(request.namespace(), id);
         const outcome = await service.read(request.caller, request.readOptions(), useCase);
         const { kind, name } = id;
-        const missing = `Config entry not found for ${JSON.stringify(kind)} / ${JSON.stringify(name)}`;
+        const shown = JSON.stringify(name.slice(0, 200));
+        const missing = `Config entry not found for ${JSON.stringify(kind)} / ${shown}`;
         request.answerRead(outcome, missing);
       },
       DELETE: async (request) => {

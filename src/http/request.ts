@@ -343,6 +343,8 @@ export class HttpRequest implements ApiRequest {
   }
 
   private finish(status: number, headers: string[], body: string): void {
+    // what the endpoint left unread stands before the next request of the connection
+    if (!this.incoming.complete) this.incoming.resume();
     send(this.incoming, this.res, status, headers, body);
     this.observe(status);
   }

@@ -70,7 +70,7 @@ export function unknownKind(text: string, prefix = ''): Refusal {
     near !== undefined && near.steps <= 4
       ? `Did you mean "${near.kind}"?`
       : `Known kinds: ${KINDS.join(', ')}.`;
-  return refusal('invalid', `${prefix}invalid config entry kind: ${text}`, { hint });
+  return refusal('invalid', `${prefix}invalid config entry kind: ${text.slice(0, 64)}`, { hint });
 }
 
 const DECODING = 'Request decoding failed: ';

@@ -107,7 +107,7 @@ function unknownField(name: string, known: readonly string[], place: Place): nev
       ? didYouMean(name, known)
       : `; did you mean ${JSON.stringify(sameLetters)}?`;
   const at = below(place, name).pointer;
-  reject('invalid', `${place.failure}: json: unknown field ${JSON.stringify(name)}${hint}`, {
+  reject('invalid', `${place.failure}: json: unknown field ${JSON.stringify(cut(name))}${hint}`, {
     pointer: at,
     hint: `known fields here: ${known.join(', ')}`,
   });
@@ -123,8 +123,13 @@ function kindOf(value: unknown): string {
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }
 
+const NAME_SHOWN_MAX = 80;
+/** A name as errors show it: they tell where to look and echo no body. */
+const cut = (name: string): string =>
+  name.length > NAME_SHOWN_MAX ? `${name.slice(0, NAME_SHOWN_MAX)}…` : name;
+
 /** The place of a member, as a JSON pointer (RFC 6901). */
 const below = ({ failure, pointer }: Place, name: string): Place => ({
   failure,
-  pointer: `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`,
+  pointer: `${pointer}/${cut(name).replaceAll('~', '~0').replaceAll('/', '~1')}`,
 });

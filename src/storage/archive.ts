@@ -137,7 +137,9 @@ export async function readArchive(
       next(null, chunk);
     },
   });
-  const flow = pipeline(stream, createGunzip(), counter, extract).then(
+  // The pipeline may not destroy the stream: a request that is destroyed can no longer be answered.
+  const source = stream.iterator({ destroyOnReturn: false });
+  const flow = pipeline(source, createGunzip(), counter, extract).then(
     () => undefined,
     (error: Error) => error,
   );

@@ -1,0 +1,97 @@
+/** A client that sends what it is told, and judges whatever comes back as any answer must be. */
+import { Agent, type IncomingHttpHeaders, request } from 'node:http';
+import { connect } from 'node:net';
+import { expect } from 'chai';
+import type { Hostile } from './mutate.js';
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+}
+
+/** Longer than the server's own deadline: what takes this long hangs. */
+const HANG_MS = 15_000;
+
+export class HostileClient {
+  readonly #agent: Agent;
+  readonly #url: URL;
+  readonly #token: string;
+
+  /** `connections` is how many requests are on their way at one time. */
+  constructor(url: string, token: string, connections = 16) {
+    this.#agent = new Agent({ keepAlive: true, maxSockets: connections });
+    this.#url = new URL(url);
+    this.#token = token;
+  }
+
+  /** Sends a request with the management token unless its headers say otherwise. */
+  send({ method, target, headers, body }: Hostile): Promise<Reply> {
+    return new Promise((resolve, reject) => {
+      const { hostname: host, port } = this.#url;
+      // Node frames no body of a GET by itself
+      const framed = body === undefined || 'transfer-encoding' in headers;
+      const length = framed ? {} : { 'content-length': String(body.length) };
+      const all = { 'x-service-token': this.#token, ...length, ...headers };
+      const asked = { host, port, path: target, method, headers: all, agent: this.#agent };
+      const sent = request({ ...asked, timeout: HANG_MS }, (answer) => {
+        const chunks: Buffer[] = [];
+        answer.on('data', (chunk: Buffer) => chunks.push(chunk));
+        answer.on('error', reject);
+        answer.on('end', () => {
+          const text = Buffer.concat(chunks).toString('utf8');
+          resolve({ status: answer.statusCode as number, headers: answer.headers, text });
+        });
+      });
+      sent.on('timeout', () => sent.destroy(new Error('no answer: it hangs')));
+      sent.on('error', reject);
+      sent.end(body);
+    });
+  }
+
+  ask(method: string, target: string, body?: unknown, headers: Record<string, string> = {}) {
+    const bytes = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
+    return this.send({ method, target, headers, body: bytes });
+  }
+
+  /** Sends bytes, closes its side, and gives what comes back until the server closes. */
+  raw(bytes: string | Buffer): Promise<string> {
+    return new Promise((resolve, reject) => {
+      const socket = connect(Number(this.#url.port), this.#url.hostname);
+      let text = '';
+      socket.setTimeout(HANG_MS, () => socket.destroy(new Error('no answer: it hangs')));
+      socket.on('data', (chunk) => {
+        text += chunk.toString('latin1');
+      });
+      socket.on('error', (error: NodeJS.ErrnoException) =>
+        ['ECONNRESET', 'EPIPE'].includes(error.code ?? '') ? resolve(text) : reject(error),
+      );
+      socket.on('close', () => resolve(text));
+      socket.end(bytes);
+    });
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+}
+
+/** What no answer may ever be, and what a refusal must be. */
+export function judge({ method, headers: sent }: Hostile, { status, headers, text }: Reply): void {
+  expect(status, text).to.be.lessThan(500);
+  if (status < 400 || status === 429) return;
+  expect(text, 'an error says what is wrong').to.match(/[A-Za-z]{3}/);
+  for (const slip of ['undefined', '[object ', 'Internal error', 'TypeError', 'NaN', '.js:'])
+    expect(text).not.to.include(slip);
+  expect(text.length, 'an error is a sentence, not an echo').to.be.lessThan(2500);
+  expect(headers['content-length']).to.equal(String(Buffer.byteLength(text)));
+  if (!/json/.test(sent['accept'] ?? '')) {
+    expect(headers['content-type']).to.equal('text/plain; charset=utf-8');
+    return;
+  }
+  expect(headers['content-type']).to.equal('application/problem+json');
+  const problem = JSON.parse(text) as Record<string, unknown>;
+  expect(problem, method).to.include({ type: 'about:blank', status });
+  for (const member of ['title', 'detail', 'code']) expect(problem[member]).to.be.a('string');
+  if ('pointer' in problem) expect(problem['pointer']).to.match(/^(?:\/(?:[^~/]|~[01])*)*$/u);
+}

@@ -1,0 +1,140 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { type LocalCluster, startCluster } from '../../cluster/local.js';
+import { HostileClient, judge } from './client.js';
+import { ENDPOINTS, WRITES } from './endpoints.js';
+
+const TWO_MIB = Buffer.from(`{"Name":"${'x'.repeat(2 ** 21)}"}`);
+
+describe('hostile connections to a node', function () {
+  this.timeout(60_000);
+  const dir = mkdtempSync(join(tmpdir(), 'conclave-connection-'));
+  let cluster: LocalCluster;
+  let client: HostileClient;
+
+  before(async () => {
+    cluster = await startCluster({ nodes: 1, dir });
+    client = new HostileClient(cluster.urls[0] as string, cluster.token, 1);
+  });
+  after(async () => {
+    client.close();
+    await cluster.stop();
+    rmSync(dir, { recursive: true, force: true });
+  });
+  afterEach('the node still answers', async () => {
+    expect((await client.ask('GET', '/v1/status/leader')).status).to.equal(200);
+  });
+
+  it('a body that is too large is 413 on every endpoint that reads one', async () => {
+    for (const { method, path } of WRITES) {
+      const target = path.replace('*', 'builtin/service');
+      for (const headers of [{}, { 'transfer-encoding': 'chunked' }]) {
+        const hostile = { method, target, headers, body: TWO_MIB };
+        const reply = await client.send(hostile);
+        expect(reply.status, `${method} ${target} ${reply.text}`).to.equal(413);
+        expect(reply.text).to.include('limits.bodyBytes');
+        judge(hostile, reply);
+      }
+    }
+  });
+
+  it('what an endpoint leaves unread does not hold up the next request of the connection', async () => {
+    for (const { method, path } of ENDPOINTS) {
+      const hostile = {
+        ...{ method, target: path.replaceAll('*', 'a'), headers: {} },
+        body: Buffer.alloc(300_000, 1),
+      };
+      judge(hostile, await client.send(hostile));
+      expect((await client.ask('GET', '/v1/status/leader')).status, path).to.equal(200);
+    }
+  });
+
+  it('half requests end, each with an answer or a closed connection', async () => {
+    const token = `X-Service-Token: ${cluster.token}`;
+    const put = `PUT /v1/acl/policy HTTP/1.1\r\nHost: a\r\n${token}\r\n`;
+    const halves = [
+      '',
+      'GET',
+      'GET /v1/status/leader',
+      'GET /v1/status/leader HTTP/1.1\r\nHost: a\r\n',
+      `${put}Content-Length: 100\r\n\r\n{"Name":`,
+      `${put}Content-Length: 100\r\n\r\n`,
+      `${put}Transfer-Encoding: chunked\r\n\r\n5\r\n{"Nam`,
+      `${put}Transfer-Encoding: chunked\r\n\r\nzz\r\n`,
+      `${put}Expect: 100-continue\r\nContent-Length: 100\r\n\r\n`,
+      `PUT /v1/snapshot HTTP/1.1\r\nHost: a\r\n${token}\r\nContent-Length: 9\r\n\r\nabc`,
+      `GET /v1/config/mesh?index=1 HTTP/1.1\r\nHost: a\r\n${token}\r\n\r\n`,
+    ];
+    for (const half of halves) await client.raw(half);
+  });
+
+  it('what is not well-formed HTTP is refused with a sentence', async () => {
+    const head = 'GET /v1/status/leader HTTP/1.1\r\nHost: a\r\n';
+    const cases: [string | Buffer, RegExp][] = [
+      ['\u0000\u0001\u0002\r\n\r\n', /^HTTP\/1.1 400 .*not well-formed HTTP/s],
+      ['HELLO WORLD\r\n\r\n', /^HTTP\/1.1 400 /],
+      ['GET /v1/status/leader HTTP/9.9\r\n\r\n', /^HTTP\/1.1 400 /],
+      [`${head}bad header\r\n\r\n`, /^HTTP\/1.1 400 /],
+      [`${head}A: \u0000\r\n\r\n`, /^HTTP\/1.1 400 /],
+      [`${head}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n`, /^HTTP\/1.1 400 /],
+      [`${head}Content-Length: -1\r\n\r\n`, /^HTTP\/1.1 400 /],
+      [`${head}A: ${'x'.repeat(100_000)}\r\n\r\n`, /^HTTP\/1.1 431 .*larger than/s],
+      [`GET /${'x'.repeat(100_000)} HTTP/1.1\r\n\r\n`, /^HTTP\/1.1 431 /],
+      [`${head}${'A: b\r\n'.repeat(5000)}Connection: close\r\n\r\n`, /^HTTP\/1.1 (200|400|431) /],
+      [Buffer.from([0x16, 0x03, 0x01, 0x02, 0x00, 0x01]), /^HTTP\/1.1 400 /],
+      ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', /^HTTP\/1.1 400 /],
+      [`${head.replace('/v1/status/leader', '*')}Connection: close\r\n\r\n`, /^HTTP\/1.1 [24]0\d /],
+      [
+        `${head.replace('/v1/status/leader', 'http://b/v1/status/leader')}Connection: close\r\n\r\n`,
+        /^HTTP\/1.1 200 /,
+      ],
+      ['CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n', /^(HTTP\/1.1 4\d\d .*)?$/s],
+    ];
+    for (const [bytes, expected] of cases) {
+      const shown = bytes.toString().slice(0, 60);
+      expect(await client.raw(bytes), JSON.stringify(shown)).to.match(expected);
+    }
+  });
+
+  it('paths and queries that cannot be decoded are refused', async () => {
+    const targets = [
+      ...['/v1/acl/role/%', '/v1/acl/role/%zz', '/v1/config/mesh/%c3%28', '/v1/acl/role/name/%00'],
+      ...['/v1/acl/roles?policy=%', '/v1/acl/roles?%zz=1', '/v1/acl/roles?a;b', '/v1/config/%0a/a'],
+    ];
+    for (const target of targets) {
+      const { status, text } = await client.ask('GET', target);
+      expect(status, `${target} ${text}`).to.equal(400);
+      expect(text).to.match(/percent-encoded|";"/);
+    }
+    for (const target of [
+      '/v1//acl/roles',
+      '/v1/./acl/roles',
+      '/v1/acl/../acl/roles',
+      '/V1/acl/roles',
+    ])
+      expect((await client.ask('GET', target)).status, target).to.equal(404);
+  });
+
+  it('a name that every object has is no name of an object', async () => {
+    for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
+      for (const path of ['acl/role/name', 'acl/policy/name', 'acl/auth-method', 'namespace']) {
+        expect((await client.ask('GET', `/v1/${path}/${name}`)).status, path).to.be.oneOf([
+          400, 404,
+        ]);
+      }
+      expect((await client.ask('GET', `/v1/config/${name}/a`)).status).to.equal(400);
+      expect((await client.ask('GET', `/v1/acl/templated-policy/name/${name}`)).status).to.equal(
+        404,
+      );
+      const kept = { Kind: 'service-defaults', Name: name, Meta: { constructor: name } };
+      expect((await client.ask('PUT', '/v1/config', kept)).text).to.equal('true');
+      const read = await client.ask('GET', `/v1/config/service-defaults/${name}`);
+      expect(JSON.parse(read.text)).to.deep.include(kept);
+      expect((await client.ask('DELETE', `/v1/config/service-defaults/${name}`)).status).to.equal(
+        200,
+      );
+    }
+  });
+});

@@ -1,0 +1,130 @@
+/** Every endpoint with requests that are good, or nearly: what hostile requests are made from. */
+import { readFileSync } from 'node:fs';
+
+export interface Endpoint {
+  readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE';
+  /** `*` stands for a value that a test may choose. */
+  readonly path: string;
+  readonly bodies: readonly unknown[];
+}
+
+const UUID = '0f0f0f0f-1111-4222-8333-444444444444';
+const grants = {
+  ServiceIdentities: [{ ServiceName: 'web', Datacenters: ['dc1'] }],
+  NodeIdentities: [{ NodeName: 'n', Datacenter: 'dc1' }],
+  TemplatedPolicies: [
+    { TemplateName: 'builtin/service', TemplateVariables: { Name: 'web' }, Datacenters: ['dc1'] },
+  ],
+};
+const policy = {
+  Name: 'p',
+  Description: 'd',
+  Rules: 'key "a" { policy = "read" } service_prefix "" { policy = "write" }',
+  Datacenters: ['dc1'],
+};
+const role = { Name: 'r', Description: 'd', Policies: [{ Name: 'p' }], ...grants };
+const token = {
+  AccessorID: UUID,
+  SecretID: '0f0f0f0f-1111-4222-8333-555555555555',
+  Description: 'd',
+  Policies: [{ Name: 'p' }],
+  Roles: [{ Name: 'r' }],
+  ...grants,
+  Local: false,
+  ExpirationTTL: '1h',
+};
+const method = {
+  Name: 'm',
+  Type: 'jwt',
+  DisplayName: 'd',
+  Description: 'd',
+  MaxTokenTTL: '5m',
+  TokenLocality: 'local',
+  NamespaceRules: [{ Selector: 'value.name == a', BindNamespace: 'ns-${value.name}' }],
+  Config: {
+    JWTValidationPubKeys: [
+      '-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEqRpGmmzvm8YlBnMAfdGvzoaB7ugR\ncsj5v1pQlMOllerstsi0VQb5nDYQHD7iwnjmy/wdSWAeK0DDNOLWyUUEgg==\n-----END PUBLIC KEY-----\n',
+    ],
+    BoundAudiences: ['conclave'],
+    BoundIssuer: 'https://issuer.example',
+    ClaimMappings: { name: 'name' },
+    ListClaimMappings: { groups: 'groups' },
+    ClockSkewLeeway: 60_000_000_000,
+  },
+};
+const rule = {
+  Description: 'd',
+  AuthMethod: 'm',
+  Selector: 'value.name == "a" and "g" in list.groups',
+  BindType: 'templated-policy',
+  BindName: 'builtin/service',
+  BindVars: { Name: 'svc-${value.name}' },
+};
+const namespace = {
+  Name: 'team',
+  Description: 'd',
+  ACLs: { PolicyDefaults: [{ Name: 'p' }], RoleDefaults: [{ Name: 'r' }] },
+  Meta: { a: 'b' },
+};
+const autopilot = {
+  CleanupDeadServers: true,
+  LastContactThreshold: '200ms',
+  MaxTrailingLogs: 250,
+  MinQuorum: 1,
+  ServerStabilizationTime: '10s',
+};
+const entries = (): unknown[] =>
+  (
+    JSON.parse(readFileSync('test/tables/config-decode.json', 'utf8')) as {
+      accepted: boolean;
+      input: unknown;
+    }[]
+  ).flatMap(({ accepted, input }) => (accepted ? [input] : []));
+
+const reads = [
+  ...['roles', 'policies', 'tokens', 'auth-methods', 'binding-rules'].map((name) => `acl/${name}`),
+  ...['acl/role/*', 'acl/role/name/*', 'acl/policy/*', 'acl/policy/name/*', 'acl/token/*'],
+  ...['acl/token/self', 'acl/auth-method/*', 'acl/binding-rule/*', 'acl/replication'],
+  ...['acl/templated-policies', 'acl/templated-policy/name/*', 'namespaces', 'namespace/*'],
+  ...['config/*', 'config/service-defaults/*', 'config/*/*', 'status/leader', 'status/peers'],
+  ...['operator/raft/configuration', 'operator/autopilot/configuration', 'agent/members'],
+  ...['operator/autopilot/health', 'operator/autopilot/state', 'agent/self', 'agent/metrics'],
+  ...['health/live', 'health/ready', 'acl/bootstrap', 'nothing', '*', 'acl/*'],
+];
+const deletes = [
+  ...['acl/role/*', 'acl/policy/*', 'acl/token/*', 'acl/auth-method/*', 'acl/binding-rule/*'],
+  ...['namespace/*', 'config/*/*', 'operator/raft/peer'],
+];
+const writes: readonly [Endpoint['method'], string, readonly unknown[]][] = [
+  ['PUT', 'acl/policy', [policy]],
+  ['PUT', 'acl/policy/*', [policy]],
+  ['PUT', 'acl/role', [role]],
+  ['PUT', 'acl/role/*', [role]],
+  ['PUT', 'acl/token', [token]],
+  ['PUT', 'acl/token/*', [token]],
+  ['PUT', 'acl/token/*/clone', [{ Description: 'd' }]],
+  ['PUT', 'acl/auth-method', [method]],
+  ['PUT', 'acl/auth-method/*', [method]],
+  ['PUT', 'acl/binding-rule', [rule]],
+  ['PUT', 'acl/binding-rule/*', [rule]],
+  ['PUT', 'acl/bootstrap', [{ BootstrapSecret: UUID }]],
+  ['POST', 'acl/login', [{ AuthMethod: 'm', BearerToken: 'a.b.c', Meta: { a: 'b' } }]],
+  ['POST', 'acl/logout', [{}]],
+  ['POST', 'acl/templated-policy/preview/*', [{ Name: 'web' }]],
+  ['POST', 'internal/acl/authorize', [[{ Resource: 'key', Access: 'read', Segment: 'a' }]]],
+  ['PUT', 'namespace', [namespace]],
+  ['PUT', 'namespace/*', [namespace]],
+  ['PUT', 'config', entries()],
+  ['PUT', 'operator/autopilot/configuration', [autopilot]],
+  ['PUT', 'snapshot', [{}]],
+];
+
+export const ENDPOINTS: readonly Endpoint[] = [
+  ...reads.map((path) => ({ method: 'GET' as const, path: `/v1/${path}`, bodies: [] })),
+  ...deletes.map((path) => ({ method: 'DELETE' as const, path: `/v1/${path}`, bodies: [] })),
+  ...writes.map(([method, path, bodies]) => ({ method, path: `/v1/${path}`, bodies })),
+];
+/** Those that read a JSON body. */
+export const WRITES: readonly Endpoint[] = ENDPOINTS.filter(
+  ({ path, bodies }) => bodies.length > 0 && !/snapshot|logout|clone/.test(path),
+);

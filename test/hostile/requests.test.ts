@@ -1,0 +1,120 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { endOf, type LocalCluster, startCluster } from '../../cluster/local.js';
+import { HostileClient, judge } from './client.js';
+import { ENDPOINTS, type Endpoint, WRITES } from './endpoints.js';
+import { type Hostile, hostileTo } from './mutate.js';
+
+const RUNS = 25;
+const RUNS_OF_CONFIG = 200;
+const LISTS = [
+  ...['policies', 'roles', 'tokens', 'auth-methods', 'binding-rules'].map(
+    (name) => `/v1/acl/${name}?ns=*`,
+  ),
+  ...['/v1/namespaces', '/v1/config/', '/v1/operator/autopilot/configuration'],
+];
+
+describe('hostile requests to a node', function () {
+  this.timeout(60_000);
+  const dir = mkdtempSync(join(tmpdir(), 'conclave-hostile-'));
+  let cluster: LocalCluster;
+  let client: HostileClient;
+
+  before(async () => {
+    cluster = await startCluster({ nodes: 1, dir });
+    client = new HostileClient(cluster.urls[0] as string, cluster.token);
+  });
+  after(async () => {
+    client.close();
+    await cluster.stop();
+    rmSync(dir, { recursive: true, force: true });
+  });
+
+  /** Everything that clients can see of the state. */
+  async function stateNow(): Promise<string> {
+    const answers = await Promise.all(LISTS.map((list) => client.ask('GET', list)));
+    for (const { status, text } of answers) expect(status, text).to.equal(200);
+    return answers.map(({ text }) => text).join('\n');
+  }
+
+  /** Sends many, judges each answer, and then all those again that were refused: they must have changed nothing. */
+  async function assault(endpoint: Endpoint, numRuns: number): Promise<void> {
+    const refused: Hostile[] = [];
+    const property = fc.asyncProperty(hostileTo(endpoint), async (hostile) => {
+      const reply = await client.send(hostile);
+      judge(hostile, reply);
+      if (reply.status >= 400) refused.push(hostile);
+    });
+    await fc.assert(property, { numRuns, endOnFailure: false });
+    if (endpoint.method === 'GET') return;
+    const before = await stateNow();
+    const replies = await Promise.all(refused.map((hostile) => client.send(hostile)));
+    // a request that was refused for a name then taken may pass now
+    if (replies.every(({ status }) => status >= 400)) expect(await stateNow()).to.equal(before);
+  }
+
+  for (const endpoint of ENDPOINTS) {
+    const { method, path } = endpoint;
+    it(`${method} ${path}`, () => assault(endpoint, path === '/v1/config' ? RUNS_OF_CONFIG : RUNS));
+  }
+
+  it('a value of the wrong type is refused by the name of its field, in every field of every body', async () => {
+    for (const { method, path, bodies } of WRITES) {
+      const body = bodies[0] as Record<string, unknown>;
+      if (Array.isArray(body)) continue;
+      const target = path.replace('*', 'builtin/service');
+      for (const field of Object.keys(body)) {
+        const wrong = typeof body[field] === 'object' ? 'text' : { a: 1 };
+        const sent = { ...body, [field]: wrong };
+        const accept = { accept: 'application/problem+json' };
+        const { status, text } = await client.ask(method, target, sent, accept);
+        const where = `${method} ${path} ${field}: ${text}`;
+        expect(status, where).to.equal(400);
+        expect(JSON.parse(text).detail, where).to.include(field);
+        expect(JSON.parse(text).pointer, where).to.match(new RegExp(`^/${field}`));
+      }
+    }
+  });
+
+  it('an unknown field is refused by its name, in every object of every body', async () => {
+    for (const { method, path, bodies } of WRITES) {
+      for (const body of bodies.slice(0, 40)) {
+        const target = path.replace('*', 'builtin/service');
+        for (const sent of withStranger(body)) {
+          const { status, text } = await client.ask(method, target, sent);
+          expect(status, `${method} ${path} ${JSON.stringify(sent)}: ${text}`).to.equal(400);
+          expect(text).to.include('stranger');
+        }
+      }
+    }
+  });
+
+  it('the node still serves, and its log tells of no fault', async () => {
+    const { status } = await client.ask('GET', '/v1/health/ready');
+    expect(status).to.equal(200);
+    const log = endOf(cluster.nodes[0]!.logFile, 10_000);
+    expect(log.split('\n').filter((line) => line.includes('"level":"error"'))).to.deep.equal([]);
+  });
+});
+
+/** Free maps: a strange name is no mistake there. */
+const FREE = new Set([
+  ...['Meta', 'meta', 'Opaque', 'Config', 'config', 'Arguments', 'arguments', 'BindVars'],
+  ...['ClaimMappings', 'ListClaimMappings'],
+]);
+
+/** The body again and again, each time with one object in it that has a member more. */
+function* withStranger(body: unknown): Generator<unknown> {
+  if (typeof body !== 'object' || body === null) return;
+  if (!Array.isArray(body)) yield { ...body, stranger: 1 };
+  for (const [key, member] of Object.entries(body)) {
+    if (FREE.has(key)) continue;
+    for (const changed of withStranger(member)) {
+      if (Array.isArray(body)) yield body.map((item, at) => (String(at) === key ? changed : item));
+      else yield { ...body, [key]: changed };
+    }
+  }
+}
