@@ -59,14 +59,22 @@ function deafen(cluster: SimCluster, leader: SimServer): void {
 }
 
 /**
- * The leader is replaced and hears of it too late: by hand-over, or because its followers do not hear it while answers of
- * before are still on their way to it. What it answers meanwhile is looked at by the invariants of the clients.
+ * The leader is replaced and hears of it too late: by hand-over, by a stall of its own, or because its followers do not
+ * hear it while answers of before are still on their way to it. What it answers meanwhile is looked at by the invariants of the clients.
  */
 function tempt(cluster: SimCluster): void {
   const { random, network, servers } = cluster;
   const leader = awaitLeader(cluster);
   const others = servers.filter((server) => server !== leader);
-  if (random.chance(0.5)) {
+  const kind = random.pick(['transfer', 'late', 'stall'] as const);
+  if (kind === 'stall') {
+    cluster.trace(`${leader.id} stalls, alone`);
+    leader.stall(random.between(1_500, 3_000));
+    for (const other of others) {
+      network.link(other.id, leader.id).cut = true;
+      network.link(leader.id, other.id).cut = true;
+    }
+  } else if (kind === 'transfer') {
     cluster.trace(`${leader.id} hands over and then hears nobody`);
     leader.administer({ type: 'transfer', to: random.pick(others).id }, 5_000, () => {});
     cluster.advance(random.between(0.5, 6));

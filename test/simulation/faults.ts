@@ -152,6 +152,7 @@ export class Faults {
         break;
       case 'membership':
         operator.changeMembership();
+        if (random.chance(0.3)) operator.changeMembership();
         break;
     }
   }

@@ -216,6 +216,33 @@ export class Invariants {
       );
   }
 
+  /**
+   * A leader appends a configuration: one server differs, the one before is committed, and so is an entry of the leader's
+   * own term (§4.1, and its correction of 2015).
+   */
+  reconfigures(
+    id: NodeId,
+    next: Configuration,
+    before: RaftStatus,
+    commit: Index,
+    log: LogContent,
+  ): void {
+    const wrong = (why: string): never => {
+      throw new Violation('one change at a time', `${id} in term ${before.term}: ${why}`);
+    };
+    if (before.configurationIndex > commit)
+      wrong(`the configuration of ${before.configurationIndex} is not committed, only ${commit}`);
+    if ((log.term(commit) ?? 0) < before.term) wrong(`nothing of its own term is committed`);
+    const votersOf = ({ members }: Configuration): NodeId[] =>
+      members.filter((member) => member.voter).map((member) => member.id);
+    const [old, now] = [votersOf(before.configuration), votersOf(next)];
+    const changes = [
+      ...old.filter((voter) => !now.includes(voter)),
+      ...now.filter((voter) => !old.includes(voter)),
+    ];
+    if (changes.length > 1) wrong(`${changes} change at once`);
+  }
+
   /** A server's commit index moved, in a step that began with the configuration `before`. */
   commit(
     id: NodeId,

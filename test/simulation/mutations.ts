@@ -187,12 +187,18 @@ const reads: readonly Mutation[] = [
 ];
 
 const membership: readonly Mutation[] = [
-  one(
-    'a second change of members before the first is committed',
-    'raft/membership.js',
-    'raft.commit >= leader.termStart && raft.configurations.index <= raft.commit',
-    'leader !== undefined',
-  ),
+  {
+    name: 'a second change of members before the first is committed',
+    changes: [
+      {
+        file: 'raft/membership.js',
+        find: 'raft.commit >= leader.termStart && raft.configurations.index <= raft.commit',
+        replace: 'leader !== undefined',
+      },
+      // the driver does not even ask for one
+      { file: 'node/membership.js', find: 'this.#changing = true;', replace: '' },
+    ],
+  },
   one(
     'learners counted as voters',
     'raft/configuration.js',
@@ -214,12 +220,22 @@ const membership: readonly Mutation[] = [
 ];
 
 const machine: readonly Mutation[] = [
-  one(
-    'a request sent twice takes effect twice',
-    'state/requests.js',
-    'const known = this.find(view, proposal.id);',
-    'const known = undefined;',
-  ),
+  {
+    name: 'a request sent twice takes effect twice',
+    changes: [
+      {
+        file: 'state/requests.js',
+        find: 'const known = this.find(view, proposal.id);',
+        replace: 'const known = undefined;',
+      },
+      // alone it does no harm: a leader that has applied all of its log sees the first one
+      {
+        file: 'node/lead.js',
+        find: 'const result = this.#parts.machine.remembered(proposal.id);',
+        replace: 'const result = undefined;',
+      },
+    ],
+  },
   one(
     'the applied index stored apart from the data',
     'state/machine.js',

@@ -14,6 +14,7 @@ import type {
   Output,
   RaftCore,
   RaftOptions,
+  RaftStatus,
   SnapshotMeta,
 } from '../../src/raft/types.js';
 import { Machine } from '../../src/state/machine.js';
@@ -146,17 +147,22 @@ export class SimServer implements Victim, Server {
       status: () => core.status(),
       accepts: (message) => core.accepts(message),
       step: (inputs: readonly Input[], now: number): Output => {
-        const { configuration } = core.status();
+        const before = core.status();
         const output = core.step(inputs, now);
-        this.#check(core, log, output, configuration);
+        this.#check(core, log, output, before);
         return output;
       },
     };
   }
 
-  #check(core: RaftCore, log: SimLog, output: Output, before: Configuration): void {
+  #check(core: RaftCore, log: SimLog, output: Output, before: RaftStatus): void {
     const { invariants, trace } = this.#parts;
-    const { role, commit } = output;
+    const { role, commit, entries } = output;
+    for (const entry of before.role === 'leader' ? entries : [])
+      if (entry.kind === 'configuration' && entry.term === before.term) {
+        const reached = commit ?? before.commit;
+        invariants.reconfigures(this.id, entry.configuration, before, reached, log.content);
+      }
     if (!role && commit === undefined) return;
     const after = withTail(log.content, output.entries);
     if (role) {
@@ -168,7 +174,8 @@ export class SimServer implements Victim, Server {
       trace(
         `${this.id} commits ${commit}, log ends at ${after.last()} in term ${after.term(after.last())}`,
       );
-    if (commit !== undefined) invariants.commit(this.id, commit, after, core.status(), before);
+    if (commit !== undefined)
+      invariants.commit(this.id, commit, after, core.status(), before.configuration);
   }
 
   #sent(message: Message): void {
