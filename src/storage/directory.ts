@@ -10,10 +10,11 @@ import type { StateTally } from './types.js';
 const NODE_SIZE = 64;
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-export type Directory<V = undefined> = InstanceType<typeof sortedBtree.default<string, V>>;
+/** Keys with their values; a directory of keys alone has `true` for each, which `get` tells faster than `has`. */
+export type Directory<V = true> = InstanceType<typeof sortedBtree.default<string, V>>;
 
 /** An empty directory. */
-export function newDirectory<V = undefined>(): Directory<V> {
+export function newDirectory<V = true>(): Directory<V> {
   return new sortedBtree.default<string, V>(undefined, compare, NODE_SIZE);
 }
 
@@ -25,8 +26,8 @@ export function directoryOf(keys: string[]): { directory: Directory; keyTally: T
   // plane.
   if (keys.some((key, i) => i > 0 && keys[i - 1]! >= key)) keys.sort(compare);
   if (keys.length === 0) return { directory: newDirectory(), keyTally };
-  const unused = new Array<undefined>(keys.length);
-  return { directory: bulkLoad(keys, unused, NODE_SIZE, compare), keyTally };
+  const present = new Array<true>(keys.length).fill(true);
+  return { directory: bulkLoad(keys, present, NODE_SIZE, compare), keyTally };
 }
 
 /** Keys that start with `prefix`, strictly after `after` if given. */

@@ -35,7 +35,7 @@ export class LevelInstallation implements Installation {
     const operations: Operation<string>[] = [];
     for (const [rawKey, rawValue] of records) {
       const key = wellFormed(rawKey);
-      if (this.directory.set(key, undefined)) this.keyTally.add(keySum(key));
+      if (this.directory.set(key, true)) this.keyTally.add(keySum(key));
       const value = storedValue(key, wellFormed(rawValue));
       operations.push({ type: 'put', key: prefix + key, value });
     }

@@ -135,7 +135,7 @@ export class LevelState implements DurableState {
     value = this.recent.get(wanted);
     if (value !== undefined) return value;
     // Most of what is asked for in vain is not looked for on disk.
-    if (!this.directory.has(wanted)) return undefined;
+    if (this.directory.get(wanted) === undefined) return undefined;
     value = this.read(this.prefix, wanted);
     if (value === undefined) throw this.unreadable(wanted);
     this.recent.set(wanted, value);
@@ -155,7 +155,7 @@ export class LevelState implements DurableState {
         if (this.directory.delete(key)) this.keyTally.remove(keySum(key));
       } else {
         this.pending.set(key, wellFormed(rawValue));
-        if (this.directory.set(key, undefined)) this.keyTally.add(keySum(key));
+        if (this.directory.set(key, true)) this.keyTally.add(keySum(key));
       }
       this.pendingBytes += key.length + (rawValue?.length ?? 0);
     }
