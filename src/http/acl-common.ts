@@ -1,7 +1,14 @@
 /** What the routes of ACL objects share. */
 import { reject } from '../errors.js';
 import type { BootstrapReset } from '../service/bootstrap.js';
-import { isShort, type ListPlan, listChunks, listItems, listPieces } from '../service/lists.js';
+import {
+  isShort,
+  type ListPlan,
+  listChunks,
+  listItems,
+  listPieces,
+  readSome,
+} from '../service/lists.js';
 import type { LoginParts } from '../service/login.js';
 import type { Write } from '../service/reading.js';
 import type { ReadUseCase, Service } from '../service/types.js';
@@ -28,6 +35,9 @@ export const writeOf = (request: ApiRequest, bodyNamespace?: string): Write => (
   timeoutMs: request.timeoutMs,
 });
 
+/** Parameters that leave items of a list out. */
+const NARROWING = ['filter', 'policy', 'role', 'servicename', 'authmethod'];
+
 /**
  * Reads a list and answers it: a long one in pieces, over a view that is frozen after the read. That may be newer than
  * the index that is told, never older, so who waits on the index misses nothing.
@@ -37,11 +47,11 @@ export async function answerList(
   request: ApiRequest,
   useCase: ReadUseCase<ListPlan>,
 ): Promise<void> {
-  const { value: plan, ...outcome } = await service.read(
-    request.caller,
-    request.readOptions(),
-    useCase,
-  );
+  const options = request.readOptions();
+  const isNarrow = NARROWING.some((name) => request.query(name) !== undefined);
+  const { value: plan, ...outcome } = isNarrow
+    ? await readSome(service, request.caller, options, useCase)
+    : await service.read(request.caller, options, useCase);
   if (isShort(plan)) {
     request.answerList({ ...outcome, value: listItems(service.view, plan) });
     return;

@@ -1,4 +1,6 @@
 /** Routes of auth methods, binding rules, login and logout. */
+
+import { reject } from '../errors.js';
 import {
   deleteMethod,
   listMethods,
@@ -94,11 +96,9 @@ export function loginRoutes(parts: AclParts): readonly Route[] {
     {
       path: '/v1/acl/login',
       POST: async (request) => {
-        const body = decodeBody(
-          LOGIN_FAILURE,
-          await request.bodyValue(LOGIN_FAILURE),
-          LOGIN_FIELDS,
-        );
+        const sent = await request.bodyValue(LOGIN_FAILURE);
+        if (sent === null) reject('invalid', 'Invalid Login request: Missing auth parameters');
+        const body = decodeBody(LOGIN_FAILURE, sent, LOGIN_FIELDS);
         const { timeoutMs } = request;
         const ns = request.namespace(body.Namespace);
         request.answerJson(await login(parts, { ns, timeoutMs }, body));

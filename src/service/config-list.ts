@@ -14,6 +14,7 @@ import { listIndex } from '../state/lists.js';
 import { RESTORE_FACT, restoredAt } from '../state/restore.js';
 import { keyOf, type View } from '../state/types.js';
 import { homeOf, listRight, nameIn, shownTo } from './config.js';
+import { type Made, readList } from './held-lists.js';
 import type { Caller, ReadOptions, ReadOutcome, Service } from './types.js';
 
 export interface ConfigListQuery {
@@ -59,29 +60,7 @@ export class ConfigLists {
     query: ConfigListQuery,
   ): Promise<ReadOutcome<ConfigList>> {
     const request = { caller, query, matches: compileFilter(query) };
-    const first = await this.#make(request, { ...options, index: 0 }, options.index > 0);
-    if (options.index === 0 || first.outcome.index > options.index) return first.outcome;
-    return this.#hold(request, options, first.digest);
-  }
-
-  /**
-   * Waits until the list that the caller sees is another: a change of entries that are hidden from it, or that the
-   * filter leaves out, is none to it. Of what it has seen only a digest is kept, or nothing if it sees all.
-   */
-  async #hold(
-    request: ListRequest,
-    options: ReadOptions,
-    seen: string | undefined,
-  ): Promise<ReadOutcome<ConfigList>> {
-    const until = performance.now() + options.waitMs;
-    for (let { index } = options; ; ) {
-      const waitMs = until - performance.now();
-      const how = { ...options, mode: 'stale' as const, index, waitMs };
-      const { outcome, digest } = await this.#make(request, how, seen !== undefined);
-      const isOver = outcome.index <= index;
-      if (isOver || seen === undefined || digest !== seen) return outcome;
-      index = outcome.index;
-    }
+    return readList(options, (how, withDigest) => this.#make(request, how, withDigest));
   }
 
   /** One list. The digest is of one that is not all there is. */
@@ -89,7 +68,7 @@ export class ConfigLists {
     { caller, query, matches }: ListRequest,
     options: ReadOptions,
     withDigest: boolean,
-  ): Promise<{ readonly outcome: ReadOutcome<ConfigList>; readonly digest?: string | undefined }> {
+  ): Promise<Made<ReadOutcome<ConfigList>>> {
     const service = this.#service;
     const outcome = await service.read(caller, options, ({ view, authorizer }) => ({
       ...position(view, query),

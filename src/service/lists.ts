@@ -2,11 +2,14 @@
  * Lists of objects in two steps: what is in them is decided in one turn of the loop, and they are rendered some items at a
  * time, because tens of thousands of them would hold up the heartbeats.
  */
+import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type LinkTarget, linkFact, linkKey, take } from '../state/links.js';
 import { keysBelow } from '../state/lists.js';
 import { keyOf, type View } from '../state/types.js';
+import { type Made, readList } from './held-lists.js';
 import { Links } from './reading.js';
+import type { Caller, ReadOptions, ReadOutcome, ReadUseCase, Service } from './types.js';
 
 /** A list decided on but not rendered yet. */
 export interface ListPlan {
@@ -32,6 +35,33 @@ export async function* listChunks(view: View, plan: ListPlan): AsyncIterable<rea
     const items = render(view, plan, plan.candidates.slice(at, at + ITEMS_PER_TURN), links);
     if (items.length > 0) yield items;
     await nextTurn();
+  }
+}
+
+/** Reads a list that shows only some of its items; while it is held, it waits for a change of these. */
+export function readSome(
+  service: Service,
+  caller: Caller,
+  options: ReadOptions,
+  useCase: ReadUseCase<ListPlan>,
+): Promise<ReadOutcome<ListPlan>> {
+  return readList(options, async (how, withDigest): Promise<Made<ReadOutcome<ListPlan>>> => {
+    const outcome = await service.read(caller, how, useCase);
+    return withDigest ? { outcome, digest: await digestOf(service, outcome.value) } : { outcome };
+  });
+}
+
+async function digestOf(service: Service, plan: ListPlan): Promise<string> {
+  const view = service.pin();
+  try {
+    const hash = createHash('sha256');
+    for await (const items of listChunks(view, plan)) {
+      // no JSON text holds a line break
+      for (const item of items) hash.update(item).update('\n');
+    }
+    return hash.digest('base64');
+  } finally {
+    view.close();
   }
 }
 

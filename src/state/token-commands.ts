@@ -248,6 +248,10 @@ function idProblem(view: View, { accessor, secret }: NewToken): Refusal | undefi
       return refusal('conflict', why, { pointer: `/${field}` });
     }
   }
+  if (secret.toLowerCase() === accessor) {
+    const why = 'Invalid Token: SecretID is already in use as the AccessorID, which is no secret';
+    return refusal('conflict', why, { pointer: '/SecretID' });
+  }
   return undefined;
 }
 

@@ -59,6 +59,21 @@ describe('held reads', function () {
     });
   });
 
+  it('of some items of a list wake by these', async () => {
+    const { ID } = await client.must('PUT /acl/policy', { Name: 'p' });
+    const one = await client.must('PUT /acl/role', { Name: 'one', Policies: [{ ID }] });
+    const other = () =>
+      client.must('PUT /acl/role', { Name: `r${client.solo.machine.appliedIndex()}` });
+    for (const query of [`policy=${ID}`, 'filter=Name==one']) {
+      const path = `/acl/roles?${query}`;
+      expect((await client.across(path, other)).woken).to.equal(undefined);
+      const again = () =>
+        client.must(`PUT /acl/role/${one.ID}`, { Name: 'one', Policies: [{ ID }] });
+      expect((await client.across(path, again)).woken?.body).to.have.lengthOf(1);
+    }
+    expect((await client.across('/acl/roles', other)).woken?.status).to.equal(200);
+  });
+
   describe('of a list of config entries', () => {
     const defaults = (Name: string, Protocol = 'http') => ({
       ...{ Kind: 'service-defaults', Name, Protocol },

@@ -190,6 +190,8 @@ describe('tokens', () => {
     expect(state.refusal({ ...other, accessor: secret })).to.match(/AccessorID is already in use/);
     expect(state.refusal({ ...other, secret })).to.match(/SecretID is already in use/);
     expect(state.refusal({ ...other, secret: accessor.toUpperCase() })).to.match(/SecretID is/);
+    const own = other.accessor.toUpperCase();
+    expect(state.refusal({ ...other, secret: own })).to.match(/SecretID is already in use as/);
   });
 
   it('what may not change is kept or refused', () => {
