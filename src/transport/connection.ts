@@ -37,6 +37,7 @@ export class Connection {
   private readonly queue: Queued[] = [];
   private queuedBytes = 0;
   private scheduled = false;
+  private gathering = false;
   private error: Error | undefined;
   private silentTurns = 0;
   private closed = false;
@@ -81,7 +82,8 @@ export class Connection {
     const droppable = frame.type === 'message' && frame.message.type === 'append';
     this.queue.push({ buffers, bytes, droppable });
     this.queuedBytes += bytes;
-    if (!this.scheduled) {
+    if (frame.type === 'request') this.gather();
+    else if (!this.scheduled) {
       this.scheduled = true;
       queueMicrotask(() => {
         this.scheduled = false;
@@ -113,6 +115,19 @@ export class Connection {
   countSilence(): number {
     this.silentTurns += 1;
     return this.silentTurns;
+  }
+
+  /**
+   * Questions come one by one from the sockets of clients: all that were read in this turn go
+   * together.
+   */
+  private gather(): void {
+    if (this.gathering) return;
+    this.gathering = true;
+    setImmediate(() => {
+      this.gathering = false;
+      this.flush();
+    });
   }
 
   private makeRoom(limitBytes: number): false {
