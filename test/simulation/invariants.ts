@@ -97,7 +97,9 @@ export class Invariants {
           `${id} stores another entry at index ${entry.index} of term ${entry.term} than a log held before`,
         );
       const fixed = this.#committed[entry.index - 1];
-      if (fixed && fixed.entry.term !== entry.term && term >= fixed.knownIn)
+      // what it proposed itself, in the very turn in which it heard that it leads no more, is a deposed leader's tail
+      const ownTail = entry.term < term && this.#leaders.get(entry.term) === id;
+      if (fixed && fixed.entry.term !== entry.term && term >= fixed.knownIn && !ownTail)
         throw new Violation(
           'leader completeness',
           `${id} in term ${term} stores term ${entry.term} at index ${entry.index}, where term ${fixed.entry.term} is committed`,
