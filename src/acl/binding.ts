@@ -247,11 +247,14 @@ export function bind(context: BindContext): BindOutcome {
 const label = ({ ID }: BindingRule): string =>
   ID === undefined ? 'a binding rule' : `binding rule ${ID}`;
 
-/** Whether a stored selector matches an identity. One that cannot be evaluated does not match. */
+/**
+ * Whether a stored selector matches an identity. One that cannot be evaluated does not match, nor
+ * does one over a claim that the method has ceased to map: `!=` would hold for everybody.
+ */
 export function selects(selector: string, identity: Identity, shape: IdentityShape): boolean {
   if (selector === '') return true;
   const compiled = compileExpression(selector, shape.selectable);
-  if (!compiled.ok) return false;
+  if (!compiled.ok || unmapped(compiled.expression, shape) !== undefined) return false;
   try {
     return compiled.evaluate(identity.selectable, { left: EVALUATION_BUDGET });
   } catch (error) {

@@ -1,5 +1,6 @@
 /** Use cases of auth methods. What a Config may hold is the business of the method's type. */
-import { selectorProblem } from '../acl/binding.js';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { checkBindingRule, type IdentityShape, selectorProblem } from '../acl/binding.js';
 import { isMethodName, isNamespaceName } from '../acl/names.js';
 import { ApiError, reject } from '../errors.js';
 import { formatDuration } from '../kinds/duration.js';
@@ -15,6 +16,7 @@ import type { FilterOf } from './filters.js';
 import type { ListPlan } from './lists.js';
 import type { AuthMethodTypes } from './login/index.js';
 import type { AuthMethodType } from './login/types.js';
+import { rulesOf } from './login.js';
 import {
   listedNamespaces,
   listPosition,
@@ -67,6 +69,7 @@ export async function writeMethod(
   const problem = await type.checkConfig(body.Config);
   if (problem !== undefined) throw new ApiError(problem);
   const rules = namespaceRules(body, type, write.ns);
+  if (before !== undefined) await keepsItsRules(service, before, type, body.Config);
   const { MaxTokenTTL, ...rest } = fields;
   const command: MethodSet = {
     type: 'method.set',
@@ -82,6 +85,38 @@ export async function writeMethod(
     },
   };
   return (await service.write(write.caller, command, write.timeoutMs))!;
+}
+
+/** Rules that are checked between two turns of the loop. */
+const RULES_PER_TURN = 100;
+
+/**
+ * Refuses a Config with which a binding rule that is good now would name a claim that nothing
+ * produces. One written at the same moment elsewhere is not seen; such a rule matches nobody.
+ */
+async function keepsItsRules(
+  service: Service,
+  before: AuthMethod,
+  type: AuthMethodType,
+  config: MethodBody['Config'],
+): Promise<void> {
+  const [was, is] = [type.shapeOf(before.Config), type.shapeOf(config)];
+  if (knowsAllOf(is, was)) return;
+  for (const [at, rule] of rulesOf(service.view, before).entries()) {
+    if (at % RULES_PER_TURN === RULES_PER_TURN - 1) await nextTurn();
+    const problem = checkBindingRule(rule, is, before.Namespace);
+    if (problem === undefined || checkBindingRule(rule, was, before.Namespace)) continue;
+    const why = `Invalid Auth Method: binding rule ${rule.ID} needs what this Config no longer maps: ${problem.message}`;
+    reject('conflict', why, { pointer: '/Config', hint: 'change or delete the rule first' });
+  }
+}
+
+/** Whether a rule that is good for one shape is good for another. */
+function knowsAllOf(shape: IdentityShape, other: IdentityShape): boolean {
+  const mapped = Object.entries(other.mapped).every(([root, names]) =>
+    names.every((name) => shape.mapped[root]?.includes(name)),
+  );
+  return mapped && other.variables.every((name) => shape.variables.includes(name));
 }
 
 function mustBeName(name: string): string {

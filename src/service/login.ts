@@ -103,7 +103,8 @@ function descriptionOf(meta: { readonly [name: string]: string }): string {
   return `token created via login: {${members.join(',')}}`;
 }
 
-function rulesOf(view: View, { Namespace, Name }: AuthMethod): BindingRule[] {
+/** The binding rules of a method. */
+export function rulesOf(view: View, { Namespace, Name }: AuthMethod): BindingRule[] {
   const prefix = keyOf('rule-by-method', Namespace, Name.toLowerCase(), '');
   return [...view.keys(prefix)].map(
     (key) => stored<BindingRule>(view, keys.rule(Namespace, lastPart(key)))!,

@@ -93,6 +93,8 @@ class Small {
       return;
     }
     this.log.push(outcome.reason);
+    // it matched there, but could not be stored here; if it were, it would match nobody
+    if ([...this.rules.values()].some(({ Selector }) => OVERRULED.test(Selector ?? ''))) return;
     expect(expected?.status, `refused: ${outcome.reason}`).not.to.equal(200);
     const wanted = expected?.text?.$re ?? '';
     if (wanted !== 'Permission denied') expect(outcome.reason).to.match(new RegExp(wanted));

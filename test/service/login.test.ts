@@ -191,3 +191,44 @@ describe('login', () => {
       .and.not.include('secret');
   });
 });
+
+describe('an auth method that ceases to map a claim', () => {
+  const mapping: AuthMethodType = {
+    ...trusting,
+    name: 'mapping',
+    shapeOf: (config) => ({
+      ...trusting.shapeOf(config),
+      mapped: { value: (config as { names: string[] }).names },
+      variables: (config as { names: string[] }).names.map((name) => `value.${name}`),
+    }),
+  };
+  const setUp = async () => {
+    const world = new World();
+    world.types.set('mapping', mapping);
+    const write = (names: string[]) => world.method({ Type: 'mapping', Config: { names } });
+    await write(['name', 'team']);
+    return { world, write };
+  };
+
+  it('is refused while a binding rule needs it, by the name of the rule', async () => {
+    const { world, write } = await setUp();
+    const rule = JSON.parse(
+      await world.rule('service', 'web', { Selector: 'value.team != intruders' }),
+    );
+    const error = (await write(['name']).catch((why: unknown) => why)) as ApiError;
+    expect(error.refusal).to.include({ code: 'conflict', pointer: '/Config' });
+    expect(error.message).to.include(rule.ID).and.to.include('"value.team"');
+    await write(['name', 'team', 'more']);
+  });
+
+  it('leaves a rule that matches nobody, should one have come in between', async () => {
+    const { world, write } = await setUp();
+    await write(['name']);
+    const stale = { Description: '', AuthMethod: 'M', Selector: 'value.team != intruders' };
+    world.solo.must({
+      ...{ type: 'rule.set', v: 1, ns: 'default', id: '0f0f0f0f-1111-4222-8333-444444444444' },
+      ...{ create: true, rule: { ...stale, BindType: 'service', BindName: 'web' } },
+    } as Command);
+    await world.refused('anybody');
+  });
+});
