@@ -1,13 +1,19 @@
 /** What an operator does, for tests: requests to nodes, commands in a shell, load from clients that keep their connections. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { type ClusterPlan, type LocalCluster, startCluster } from '../../cluster/local.js';
+import {
+  type ClusterPlan,
+  type LocalCluster,
+  type LocalNode,
+  planCluster,
+  startCluster,
+} from '../../cluster/local.js';
 
 const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 const AGAIN_MS = 25;
@@ -21,7 +27,7 @@ export interface Reply {
   readonly headers: IncomingMessage['headers'];
 }
 
-/** A server of the operation suite, as `GET /v1/operator/raft/configuration` shows it. */
+/** A server as `GET /v1/operator/raft/configuration` shows it. */
 export interface Peer {
   readonly ID: string;
   readonly Node: string;
@@ -115,6 +121,15 @@ export class Field {
     return cluster;
   }
 
+  /** A node, not started yet, that will ask the members of a cluster to take it in. */
+  async joiner(cluster: LocalCluster, name: string): Promise<LocalNode> {
+    const plan = await planCluster({ dir: this.dir(), nodes: 1, token: cluster.token });
+    this.#clusters.push(plan);
+    const [node] = plan.nodes;
+    configure(node!, { nodeName: name, cluster: { join: addressesOf(cluster) } });
+    return node!;
+  }
+
   async end(): Promise<void> {
     for (const cluster of this.#clusters.splice(0))
       await Promise.all(cluster.nodes.map((node) => node.kill('SIGKILL')));
@@ -122,28 +137,52 @@ export class Field {
   }
 }
 
+export const addressesOf = ({ nodes }: Pick<LocalCluster, 'nodes'>): string[] =>
+  nodes.map(({ entry }) => entry.raft);
+
+/** The configuration file of a node. */
+export const configOf = ({ name, entry }: LocalNode): string =>
+  join(dirname(entry.dataDir), `${name}.json`);
+
+/** Changes settings in a node's configuration file, for its next start. */
+export function configure(node: LocalNode, change: Record<string, unknown>): void {
+  const file = configOf(node);
+  const settings = JSON.parse(readFileSync(file, 'utf8'));
+  writeFileSync(file, JSON.stringify({ ...settings, ...change }));
+}
+
+/** What a node's readiness probe is told. */
+export const readiness = ({ url }: LocalNode): Promise<Reply> =>
+  ask(url, 'GET', '/v1/health/ready');
+
 /** The servers as the cluster's leader lists them. */
-export async function peersOf({ token }: LocalCluster, url: string): Promise<Peer[]> {
+export async function peersOf({ token }: { token: string }, url: string): Promise<Peer[]> {
   const reply = await ask(url, 'GET', '/v1/operator/raft/configuration', { token });
   if (reply.status !== 200) throw new Error(`${reply.status} ${reply.body}`);
   return (JSON.parse(reply.body) as { Servers: Peer[] }).Servers;
 }
 
-/** One client of a load: writes and reads in turn, over one connection that it keeps, at one node after the other. */
+/** Where a load goes. */
+interface Target {
+  readonly urls: readonly string[];
+  readonly token: string;
+}
+
+/** One client of a load: writes and reads in turn, at one node after the other, over one connection to each that it keeps. */
 class Client {
   readonly failures: string[] = [];
-  readonly #cluster: LocalCluster;
+  readonly #cluster: Target;
   readonly #key: string;
   readonly #agents: readonly Agent[];
   #at: number;
   #written = 0;
   #running = true;
 
-  constructor(cluster: LocalCluster, number: number) {
+  constructor(cluster: Target, number: number) {
     this.#cluster = cluster;
     this.#key = `load-${number}`;
-    this.#at = number % cluster.nodes.length;
-    this.#agents = cluster.nodes.map(() => new Agent({ keepAlive: true, maxSockets: 1 }));
+    this.#at = number % cluster.urls.length;
+    this.#agents = cluster.urls.map(() => new Agent({ keepAlive: true, maxSockets: 1 }));
   }
 
   get written(): number {
@@ -196,7 +235,7 @@ class Client {
 
 /** Clients that write and read through all nodes until `stop`. */
 export function load(
-  cluster: LocalCluster,
+  cluster: Target,
   connections: number,
 ): { stop(): Promise<{ written: number; failures: string[] }> } {
   const clients = Array.from({ length: connections }, (_, number) => new Client(cluster, number));

@@ -1,0 +1,121 @@
+import { readFileSync, rmSync } from 'node:fs';
+import { expect } from 'chai';
+import type { LocalCluster, LocalNode } from '../../cluster/local.js';
+import {
+  addressesOf,
+  ask,
+  conclave,
+  configOf,
+  configure,
+  Field,
+  load,
+  type Peer,
+  peersOf,
+  readiness,
+  until,
+} from './operator.js';
+
+const logOf = async ({ logFile }: LocalNode): Promise<string> => readFileSync(logFile, 'utf8');
+const voters = (names: string[]) => (peers: Peer[]) =>
+  JSON.stringify(peers.map(({ Node, Voter }) => `${Node}${Voter}`).sort()) ===
+  JSON.stringify(names.map((name) => `${name}true`));
+const write = ({ token }: LocalCluster, { url }: LocalNode, Name: string) =>
+  ask(url, 'PUT', '/v1/config', {
+    token,
+    body: JSON.stringify({ Kind: 'service-defaults', Name }),
+  });
+const statusOfRead = async ({ token }: LocalCluster, { url }: LocalNode, Name: string, how = '') =>
+  (await ask(url, 'GET', `/v1/config/service-defaults/${Name}${how}`, { token })).status;
+
+describe('members', function () {
+  this.timeout(90_000);
+  const field = new Field();
+  afterEach(() => field.end());
+
+  it('come and go under load, the leader too; one with a wiped disk is not taken for itself', async () => {
+    const cluster = await field.start(3);
+    const [n1, n2, n3] = cluster.nodes as [LocalNode, LocalNode, LocalNode];
+    const { token } = cluster;
+    const idOf = async (name: string): Promise<string> =>
+      (await peersOf(cluster, n1.url)).find(({ Node }) => Node === name)!.ID;
+    const remove = async (id: string): Promise<number> =>
+      (await ask(n1.url, 'DELETE', `/v1/operator/raft/peer?id=${id}`, { token })).status;
+
+    const traffic = load({ urls: [n1.url, n2.url], token }, 4);
+    const n4 = await field.joiner(cluster, 'n4');
+    try {
+      n4.start();
+      await n4.ready();
+      await until(() => peersOf(cluster, n1.url), voters(['n1', 'n2', 'n3', 'n4']));
+      const id = await idOf('n3');
+      const transfer = `/v1/operator/raft/transfer-leader?id=${id}`;
+      expect((await ask(n1.url, 'POST', transfer, { token })).status).to.equal(200);
+      const leads = (peers: Peer[]): boolean => peers.some((peer) => peer.ID === id && peer.Leader);
+      await until(() => peersOf(cluster, n1.url), leads);
+      expect(await remove(id)).to.equal(200);
+      await until(() => peersOf(cluster, n1.url), voters(['n1', 'n2', 'n4']));
+    } finally {
+      const { failures } = await traffic.stop();
+      expect(failures).to.deep.equal([]);
+    }
+    const gone = await until(
+      () => readiness(n3),
+      ({ status }) => status === 503,
+    );
+    expect(gone.body).to.include('it was removed from the cluster');
+    expect(await statusOfRead(cluster, n3, 'load-0', '?stale')).to.equal(503);
+
+    await n2.kill('SIGKILL');
+    rmSync(n2.entry.dataDir, { recursive: true });
+    n2.start();
+    await until(
+      () => logOf(n2),
+      (text) => text.includes('comes with another data folder'),
+    );
+    expect((await readiness(n2)).status).to.equal(503);
+    expect((await write(cluster, n1, 'without-n2')).status).to.equal(200);
+    await n2.kill('SIGKILL');
+    expect(await remove(await idOf('n2'))).to.equal(200);
+    rmSync(n2.entry.dataDir, { recursive: true });
+    configure(n2, { cluster: { join: addressesOf({ nodes: [n1, n4] }) } });
+    n2.start();
+    await until(() => peersOf(cluster, n1.url), voters(['n1', 'n2', 'n4']));
+    expect(await statusOfRead(cluster, n2, 'without-n2')).to.equal(200);
+  });
+
+  it('that survive the loss of the majority make a new cluster, which the old majority cannot enter', async () => {
+    const cluster = await field.start(3);
+    const [n1, n2, n3] = cluster.nodes as [LocalNode, LocalNode, LocalNode];
+    expect((await write(cluster, n1, 'before')).status).to.equal(200);
+    await Promise.all([n2.kill('SIGKILL'), n3.kill('SIGKILL')]);
+    await n1.kill('SIGTERM');
+    const config = ['--config', configOf(n1)];
+    const facts = JSON.parse((await conclave(['inspect', ...config])).output);
+    expect(facts.configuration.members).to.have.lengthOf(3);
+    const recover = await conclave([
+      ...['recover', ...config],
+      ...['--cluster-initial', `n1=${n1.entry.raft}`],
+    ]);
+    const recovered = JSON.parse(recover.output);
+    expect(recovered.lastIndex).to.equal(facts.lastIndex);
+    expect(recovered.clusterId).not.to.equal(facts.clusterId);
+
+    n1.start();
+    await n1.ready();
+    expect(await statusOfRead(cluster, n1, 'before')).to.equal(200);
+    n2.start();
+    n3.start();
+    await Promise.all([n2.ready(), n3.ready()]);
+    await until(
+      () => logOf(n1),
+      (text) => text.includes('was refused'),
+    );
+    expect((await write(cluster, n1, 'new')).status).to.equal(200);
+    expect((await write(cluster, n2, 'old')).status).to.equal(200);
+    expect((await peersOf(cluster, n1.url)).map(({ Node }) => Node)).to.deep.equal(['n1']);
+    const seen = (name: string) =>
+      Promise.all([n1, n2, n3].map((node) => statusOfRead(cluster, node, name)));
+    expect(await seen('new')).to.deep.equal([200, 404, 404]);
+    expect(await seen('old')).to.deep.equal([404, 200, 200]);
+  });
+});

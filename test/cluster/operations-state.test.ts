@@ -1,0 +1,103 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { Level } from 'level';
+import { keys } from '../../src/state/keys.js';
+import { prefixOf, storedValue } from '../../src/storage/state-load.js';
+import { ask, conclave, Field, type Reply, readiness, until } from './operator.js';
+
+const indexOf = ({ headers }: Reply): number => Number(headers['x-consul-index']);
+const entry = (Name: string): string => JSON.stringify({ Kind: 'service-defaults', Name });
+const LIST = '/v1/config/service-defaults';
+const namesIn = ({ body }: Reply): string[] =>
+  (JSON.parse(body) as { Name: string }[]).map(({ Name }) => Name);
+
+/** Makes the checksum of a table in a stopped node's state another one, as a wrong change would have. */
+async function spoil(dataDir: string, table: string): Promise<void> {
+  const db = new Level(join(dataDir, 'state'));
+  const present = JSON.parse((await db.get('!state'))!.slice(8)) as { generation: number };
+  const key = prefixOf(present.generation) + keys.machine;
+  const machine = JSON.parse((await db.get(key))!.slice(8));
+  machine.sums[table] = machine.sums[table].replace(/^./, (digit: string) =>
+    digit === '0' ? '1' : '0',
+  );
+  await db.put(key, storedValue(keys.machine, JSON.stringify(machine)), { sync: true });
+  await db.close();
+}
+
+describe('the state', function () {
+  this.timeout(60_000);
+  const field = new Field();
+  afterEach(() => field.end());
+
+  it('is saved and restored, into another cluster too: indexes rise, held reads end; a damaged archive changes nothing', async () => {
+    const [one, other] = await Promise.all([field.start(1), field.start(1)]);
+    const put = (name: string) =>
+      ask(one.urls[0]!, 'PUT', '/v1/config', { token: one.token, body: entry(name) });
+    const list = (query = '', { urls, token } = one): Promise<Reply> =>
+      ask(urls[0]!, 'GET', LIST + query, { token });
+    const file = join(one.dir, 'backup.tgz');
+    const run = (what: string, archive: string, { urls, token } = one) =>
+      conclave(['snapshot', what, archive, '--url', urls[0]!], { CONCLAVE_TOKEN: token });
+
+    for (const name of ['a', 'b', 'c']) await put(name);
+    const saved = await run('save', file);
+    expect(saved.output).to.match(/^saved index \d+/);
+    await put('later');
+    const before = await list();
+
+    const damaged = readFileSync(file);
+    damaged[damaged.length >> 1]! ^= 1;
+    writeFileSync(`${file}.bad`, damaged);
+    expect(await run('restore', `${file}.bad`)).to.include({ code: 1 });
+    expect([namesIn(await list()), indexOf(await list())]).to.deep.equal([
+      ['a', 'b', 'c', 'later'],
+      indexOf(before),
+    ]);
+
+    const held = list(`?index=${indexOf(before) + 1000}&wait=10m`);
+    expect(await run('restore', file)).to.include({ code: 0 });
+    expect(namesIn(await held)).to.deep.equal(['a', 'b', 'c']);
+    expect(indexOf(await list())).to.be.greaterThan(indexOf(before));
+
+    expect(await run('restore', file, other)).to.include({ code: 0 });
+    const moved = await list('', { ...other, token: one.token });
+    expect(namesIn(moved)).to.deep.equal(['a', 'b', 'c']);
+    const body = entry('new');
+    await ask(other.urls[0]!, 'PUT', '/v1/config', { token: one.token, body });
+    const next = await list('', { ...other, token: one.token });
+    expect(indexOf(next)).to.be.greaterThan(indexOf(moved));
+  });
+
+  it('that differs from the other members’ is not served, and comes from them at the next start', async () => {
+    // a short tick: the members compare their states every 500
+    const cluster = await field.start(3, { settings: { raft: { tickMs: 5 } } });
+    const { token } = cluster;
+    const [n1, , n3] = cluster.nodes;
+    const put = (name: string) => ask(n1!.url, 'PUT', '/v1/config', { token, body: entry(name) });
+    expect((await put('a')).status).to.equal(200);
+    await n3!.kill('SIGTERM');
+    await spoil(n3!.entry.dataDir, 'config');
+    n3!.start();
+    await n3!.ready();
+    expect((await put('b')).status).to.equal(200);
+    const why = await until(
+      () => readiness(n3!),
+      ({ body }) => body.includes('differs'),
+    );
+    expect(why.status).to.equal(503);
+    for (const query of ['?stale', '', '?consistent', '?stale&index=1000&wait=10m']) {
+      const { status, body } = await ask(n3!.url, 'GET', LIST + query, { token });
+      expect(status, query).to.equal(503);
+      expect(body).to.include('table "config"');
+    }
+    const written = await ask(n3!.url, 'PUT', '/v1/config', { token, body: entry('c') });
+    expect(written.status).to.equal(503);
+
+    await n3!.kill('SIGTERM');
+    n3!.start();
+    await n3!.ready();
+    const mended = await ask(n3!.url, 'GET', `${LIST}?stale`, { token });
+    expect([mended.status, namesIn(mended)]).to.deep.equal([200, ['a', 'b']]);
+  });
+});
