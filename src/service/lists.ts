@@ -4,9 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type LinkTarget, linkFact, linkKey, take } from '../state/links.js';
-import { keysBelow } from '../state/lists.js';
-import { keyOf, type View } from '../state/types.js';
+import type { View } from '../state/types.js';
 import { type Made, readList } from './held-lists.js';
 import { Links } from './reading.js';
 import type { Caller, ReadOptions, ReadOutcome, ReadUseCase, Service } from './types.js';
@@ -82,35 +80,4 @@ function render(view: View, plan: ListPlan, candidates: readonly string[], links
     if (item !== undefined) items.push(item);
   }
   return items;
-}
-
-/**
- * What the links of all roles or tokens of some namespaces show. Their ids are found by leaping from one to the next in
- * the secondary tables, so that this costs as much as there are policies and roles, not tokens.
- */
-export function shownLinks(
-  view: View,
-  holder: 'role' | 'token',
-  namespaces: readonly string[],
-): { readonly index: number; readonly keys: readonly string[] } {
-  const targets: LinkTarget[] = holder === 'role' ? ['policy'] : ['policy', 'role'];
-  const keys: string[] = [];
-  let index = 0;
-  for (const target of targets) {
-    for (const id of linkedIds(view, `${holder}-by-${target}`, namespaces)) {
-      index = Math.max(index, linkFact(view, target, id)?.Index ?? 0);
-      keys.push(linkKey(target, id));
-    }
-  }
-  return { index, keys };
-}
-
-function* linkedIds(view: View, table: string, namespaces: readonly string[]): Iterable<string> {
-  let [key] = take(keysBelow(view, table), 1);
-  while (key !== undefined) {
-    const id = key.split('\u0000')[1]!;
-    const isShown = namespaces.some((ns) => take(keysBelow(view, table, id, ns), 1).length > 0);
-    if (isShown) yield id;
-    [key] = take(view.keys(keyOf(table, ''), keyOf(table, id, '\uffff')), 1);
-  }
 }

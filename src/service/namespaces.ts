@@ -138,13 +138,10 @@ export const listNamespaces =
       const item = shown(namespace, names);
       return matches(item) ? JSON.stringify(item) : undefined;
     };
-    // the links of namespaces are few: reading them all tells what to wait on
-    const names = new Links(view);
-    for (const key of candidates) render(view, key, names);
     return {
       value: { candidates, render },
       filtered: candidates.length < all.length,
-      index: Math.max(listIndex(view, 'namespace', DEFAULT_NAMESPACE), names.index),
-      keys: [keys.index('namespace', DEFAULT_NAMESPACE), ...names.keys],
+      index: listIndex(view, 'namespace', DEFAULT_NAMESPACE),
+      keys: [keys.index('namespace', DEFAULT_NAMESPACE)],
     };
   };

@@ -9,7 +9,7 @@ import { type Answer, keyOf, type View } from '../state/types.js';
 import { type Decoded, ignored, index, list, object, text } from './decode.js';
 import type { FilterOf } from './filters.js';
 import { GRANT_FIELDS, LINK_FIELDS, normaliseGrants } from './grants.js';
-import { type ListPlan, shownLinks } from './lists.js';
+import type { ListPlan } from './lists.js';
 import {
   Links,
   listedNamespaces,
@@ -137,14 +137,7 @@ export const listRoles =
       const item = roleShown(stored<Role>(of, keys.role(each, id))!, links);
       return matches(item) ? JSON.stringify(item) : undefined;
     };
-    const position = listPosition(view, 'role', ns, shown);
-    const links = shownLinks(view, 'role', shown);
-    return {
-      value: { candidates, render },
-      filtered,
-      index: Math.max(position.index, links.index),
-      keys: [...position.keys, ...links.keys],
-    };
+    return { value: { candidates, render }, filtered, ...listPosition(view, 'role', ns, shown) };
   };
 
 /** The keys of the names, in their order. */

@@ -6,7 +6,7 @@ import { keysBelow, lastPart, stored } from '../state/lists.js';
 import { isAlive, type Token, tokenBySecret } from '../state/tokens.js';
 import { keyOf, type View } from '../state/types.js';
 import type { FilterOf, Matches } from './filters.js';
-import { type ListPlan, shownLinks } from './lists.js';
+import type { ListPlan } from './lists.js';
 import { Links, listedNamespaces, listPosition, mustBeUuid, mustRead } from './reading.js';
 import type { ReadUseCase } from './types.js';
 
@@ -100,14 +100,7 @@ export function listTokens(
       const item = tokenShown(token, links, inClear.has(token.Namespace));
       return matches(item) ? JSON.stringify(item) : undefined;
     };
-    const position = listPosition(view, 'token', ns, shown);
-    const links = shownLinks(view, 'token', shown);
-    return {
-      value: { candidates, render },
-      filtered,
-      index: Math.max(position.index, links.index),
-      keys: [...position.keys, ...links.keys],
-    };
+    return { value: { candidates, render }, filtered, ...listPosition(view, 'token', ns, shown) };
   };
 }
 

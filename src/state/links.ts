@@ -5,7 +5,7 @@
 import { isUuid } from '../acl/names.js';
 import { type Refusal, refusal } from '../errors.js';
 import { keys } from './keys.js';
-import { keysBelow, stored } from './lists.js';
+import { keysBelow, noteChange, stored } from './lists.js';
 import type { ApplyContext, View } from './types.js';
 
 /** A link as a client sends it. */
@@ -36,22 +36,36 @@ export const linkFact = (view: View, target: LinkTarget, id: string): LinkFact |
 /** The key whose change changes what links to the object show. */
 export const linkKey = factKey;
 
+/** A linked object: links to it stand in its own namespace, and in namespaces themselves. */
+interface Linked {
+  readonly target: LinkTarget;
+  readonly ns: string;
+  readonly id: string;
+}
+
 /** The object was created or renamed. */
-export function nameLink(
-  context: ApplyContext,
-  target: LinkTarget,
-  id: string,
-  name: string,
-): void {
+export function nameLink(context: ApplyContext, linked: Linked, name: string): void {
   const fact: LinkFact = { Name: name, Index: context.index };
-  context.draft.put(factKey(target, id), JSON.stringify(fact));
+  context.draft.put(factKey(linked.target, linked.id), JSON.stringify(fact));
+  noteHolders(context, linked);
 }
 
 /** The object was deleted: what still links it shows nothing, and is told so. */
-export function buryLink(context: ApplyContext, target: LinkTarget, id: string): void {
+export function buryLink(context: ApplyContext, linked: Linked): void {
   const fact: LinkFact = { Index: context.index };
-  context.draft.put(factKey(target, id), JSON.stringify(fact));
-  dropUnused(context, target, id);
+  context.draft.put(factKey(linked.target, linked.id), JSON.stringify(fact));
+  noteHolders(context, linked);
+  dropUnused(context, linked.target, linked.id);
+}
+
+/** Lists of those who link an object show another name of it now, or none. */
+function noteHolders(context: ApplyContext, { target, ns, id }: Linked): void {
+  const isLinkedBy = (holder: Holder, ...where: string[]): boolean =>
+    take(keysBelow(context.draft, `${holder}-by-${target}`, id, ...where), 1).length > 0;
+  if (isLinkedBy('role', ns)) noteChange(context, 'role', ns);
+  if (isLinkedBy('token', ns)) noteChange(context, 'token', ns);
+  // where all namespaces are listed
+  if (isLinkedBy('namespace')) noteChange(context, 'namespace', 'default');
 }
 
 /** Resolves links to IDs of the namespace; repeats are dropped, the first position counts. */

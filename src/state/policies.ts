@@ -76,7 +76,7 @@ export function putPolicy(context: ApplyContext, policy: Policy): string {
       noteDeletion(context, 'policy', ns);
     }
     draft.put(keys.policyName(ns, name), id);
-    nameLink(context, 'policy', id, name);
+    nameLink(context, { target: 'policy', ns, id }, name);
   }
   noteChange(context, 'policy', ns);
   const text = JSON.stringify(policy);
@@ -100,7 +100,7 @@ export const deletePolicy: Handler<PolicyDelete> = (context, { ns, id }) => {
 export function removePolicy(context: ApplyContext, { ID: id, Name, Namespace: ns }: Policy): void {
   context.draft.del(keys.policy(ns, id));
   context.draft.del(keys.policyName(ns, Name));
-  buryLink(context, 'policy', id);
+  buryLink(context, { target: 'policy', ns, id });
   noteDeletion(context, 'policy', ns);
 }
 

@@ -82,7 +82,7 @@ function putRole(context: ApplyContext, role: Role, before: Role | undefined): s
       noteDeletion(context, 'role', ns);
     }
     draft.put(keys.roleName(ns, name), id);
-    nameLink(context, 'role', id, name);
+    nameLink(context, { target: 'role', ns, id }, name);
   }
   moveLinks(context, {
     holder: 'role',
@@ -119,7 +119,7 @@ export function removeRole(context: ApplyContext, role: Role): void {
     before: role.Policies,
     after: undefined,
   });
-  buryLink(context, 'role', id);
+  buryLink(context, { target: 'role', ns, id });
   noteDeletion(context, 'role', ns);
 }
 

@@ -1,6 +1,8 @@
 import { expect } from 'chai';
+import { listTokens } from '../../src/service/token-reads.js';
 import type { Command } from '../../src/state/types.js';
 import { Client } from './client.js';
+import { MANAGER } from './solo.js';
 
 describe('held reads', function () {
   this.timeout(20_000);
@@ -57,6 +59,23 @@ describe('held reads', function () {
       expect(await shown()).to.include(policy);
       expect(await shown(secret)).not.to.include(policy);
     });
+  });
+
+  it('of lists wait on one key, however many links the items show', async () => {
+    for (let n = 0; n < 20; n++) {
+      const { ID } = await client.must('PUT /acl/policy', { Name: `p${n}` });
+      await client.must('PUT /acl/token', { Policies: [{ ID }] });
+    }
+    const { store, engine } = client.solo;
+    const authorizer = engine.authorize(MANAGER);
+    const all = { filter: () => () => true };
+    const plan = listTokens('default', all, () => client.solo.nowMs)({ view: store, authorizer });
+    expect(plan.keys).to.have.lengthOf(1);
+    const held = await client.across('/acl/tokens', async () => {
+      const { ID } = await client.must('GET /acl/policy/name/p7');
+      await client.must(`PUT /acl/policy/${ID}`, { Name: 'renamed' });
+    });
+    expect(held.woken?.text).to.include('renamed');
   });
 
   it('of some items of a list wake by these', async () => {

@@ -136,9 +136,14 @@ describe('policies and roles', () => {
     const role = state.must(state.role(R1, 'r', [{ Name: 'ONE' }]));
     expect(role.Policies).to.deep.equal([{ ID: P1 }]);
     const before = state.store.get(keys.role('default', R1));
-    const list = listIndex(state.store, 'role', 'default');
+    const listed = () => listIndex(state.store, 'role', 'default');
+    const list = listed();
+    state.must(state.policy(P2, 'other'));
+    state.must(state.policy(P2, 'another', 'default', false));
+    expect(listed(), 'no role links it').to.equal(list);
     state.must(state.policy(P1, 'two', 'default', false));
     const renamedAt = state.machine.appliedIndex();
+    expect(listed(), 'the list shows another name').to.equal(renamedAt);
     expect(stored(state.store, keys.policyLink(P1))).to.deep.equal({
       Name: 'two',
       Index: renamedAt,
@@ -147,7 +152,7 @@ describe('policies and roles', () => {
     const deletedAt = state.machine.appliedIndex();
     expect(stored(state.store, keys.policyLink(P1))).to.deep.equal({ Index: deletedAt });
     expect(state.store.get(keys.role('default', R1))).to.equal(before);
-    expect(listIndex(state.store, 'role', 'default')).to.equal(list);
+    expect(listed(), 'the list shows no name').to.equal(deletedAt);
     state.must(state.role(R1, 'r', [], false));
     expect(state.store.get(keys.policyLink(P1))).to.equal(undefined);
   });
