@@ -1,5 +1,5 @@
 /**
- * What the three grammars share: how a syntax error reads, where it is, and how escapes become
+ * What the three languages share: how a syntax error reads, where it is, and how escapes become
  * text.
  */
 

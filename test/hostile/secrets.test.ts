@@ -1,13 +1,16 @@
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { type LocalCluster, startCluster } from '../../cluster/local.js';
 import { CA, SERVER_CERTIFICATE, SERVER_KEY } from '../login/certificates.js';
 import { HostileClient, type Reply } from './client.js';
 import { ENDPOINTS } from './endpoints.js';
 
+const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 const SECRET_ID = '5ec2e7aa-1111-4222-8333-944455556666';
 const BOOTSTRAP = '5ec2e7bb-1111-4222-8333-944455556666';
 const WIRE_KEY = '5ec2e7WIREwXyZ0123456789abcdefghijklmnopqr+=';
@@ -169,6 +172,10 @@ describe('secrets', function () {
     );
     const { logFile } = cluster.nodes[0]!;
     const log = readFileSync(logFile, 'utf8');
+    const settings = join(dir, 'cluster', 'n1.json');
+    const check = execFileSync(process.execPath, [MAIN, 'config', 'check', '--config', settings]);
+    expect(String(check)).to.include('"hidden"');
+    texts.push(['config check', String(check)]);
     expect(log).to.include('login refused');
     const all = { ...SECRETS, 'initial management token': cluster.token };
     for (const [where, text] of [...texts, ['the log', log] as const]) {
