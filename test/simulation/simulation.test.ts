@@ -17,7 +17,7 @@ function failureOf(seed: number): string | undefined {
 describe('simulated worlds', function () {
   this.timeout(60_000);
 
-  describe('that once failed', () => {
+  describe('kept for what only they met', () => {
     for (const { seed, reason } of kept)
       it(`${seed}: ${reason}`, () => expect(failureOf(seed)).to.equal(undefined));
   });
