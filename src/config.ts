@@ -291,6 +291,10 @@ function crossFaults({ nodeName, http, raft, cluster, acl, limits }: Config): st
       `raft.host: members on ${raft.host} can be reached by others; set raft.sharedKeyFile, or raft.tls.cert, raft.tls.key, raft.tls.ca and raft.tls.name`,
     ],
     [
+      /^(?:0\.0\.0\.0|\[::\]):/.test(raft.advertise),
+      `raft.advertise: no member reaches another at ${raft.advertise}; give the host:port of this node as the others see it`,
+    ],
+    [
       cluster.initial.length > 0 && cluster.join.length > 0,
       'cluster.join: a node either starts a new cluster (cluster.initial) or joins one, not both',
     ],

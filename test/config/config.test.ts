@@ -119,6 +119,11 @@ describe('config', () => {
         /^raft\.host: .*raft\.sharedKeyFile/,
       ],
       [
+        'an address for the others that is none',
+        { raft: { host: '::', sharedKeyFile: 'k' } },
+        /^raft\.advertise: .*\[::\]:8300/,
+      ],
+      [
         'joining and founding at once',
         { nodeName: 'a', cluster: { initial: ['a=h:1'], join: ['h:1'] } },
         /^cluster\.join: /,
