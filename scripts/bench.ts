@@ -1,0 +1,44 @@
+/**
+ * Measures clusters of this build on loopback: `npm run bench`, or `npm run bench -- rates watch` for some of it. Client
+ * and nodes share the machine, so the CPU time of the nodes per operation says more than the rate. Prints Markdown.
+ */
+import { cpus, loadavg } from 'node:os';
+import { Command } from 'commander';
+import { measureEntries } from './bench/entries.js';
+import { measureFailover } from './bench/failover.js';
+import { measureRates } from './bench/rates.js';
+import { measureLogins, measureTokens } from './bench/tokens.js';
+import { measureWatchers } from './bench/watch.js';
+
+const program = new Command('bench')
+  .description('measures clusters of this build on loopback')
+  .argument('[parts...]', 'rates, tokens, logins, entries, watch, failover; all by default')
+  .option('--seconds <number>', 'seconds for each row of load', '3')
+  .option('--entries <number>', 'config entries of part entries', '100000')
+  .option('--roles <number>', 'roles of part tokens', '10000')
+  .option('--tokens <number>', 'tokens of part tokens', '50000')
+  .option('--rules <number>', 'binding rules of part logins', '1000')
+  .option('--watchers <numbers>', 'watchers of part watch', '1000,10000')
+  .option('--repeat <number>', 'kills of part failover', '5')
+  .parse();
+const options = program.opts<Record<string, string>>();
+const number = (name: string): number => Number(options[name]);
+const seconds = number('seconds');
+
+const PARTS: Readonly<Record<string, () => Promise<void>>> = {
+  rates: () => measureRates(seconds),
+  tokens: () => measureTokens({ roles: number('roles'), tokens: number('tokens'), seconds }),
+  logins: () => measureLogins({ rules: number('rules'), seconds }),
+  entries: () => measureEntries({ entries: number('entries'), seconds }),
+  watch: () => measureWatchers(options['watchers']!.split(',').map(Number)),
+  failover: () => measureFailover(number('repeat')),
+};
+
+const parts = program.args.length > 0 ? program.args : Object.keys(PARTS);
+const unknown = parts.find((part) => !Object.hasOwn(PARTS, part));
+if (unknown !== undefined) program.error(`there is no part ${unknown}`);
+const model = cpus()[0]?.model ?? 'unknown processor';
+const load = (): string => loadavg()[0]!.toFixed(1);
+console.log(`${cpus().length} cores (${model}), Node ${process.version}; load ${load()} before`);
+for (const part of parts) await PARTS[part]!();
+console.log(`\nLoad ${load()} after.`);

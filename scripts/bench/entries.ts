@@ -1,0 +1,108 @@
+/** Many config entries on one node: reads, lists, filters, watchers, restart, memory and disk. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Line } from './line.js';
+import { fill, load } from './load.js';
+import { figure, row, title } from './report.js';
+import { diskBytes, putEntry, type Setting, withCluster } from './setting.js';
+import { wake } from './watch.js';
+
+const LISTED = 10_000;
+const WATCHERS = 1000;
+const LOOP_MAX = 'conclave_event_loop_delay_max_seconds';
+
+export function measureEntries(options: {
+  readonly entries: number;
+  readonly seconds: number;
+}): Promise<void> {
+  const { entries, seconds } = options;
+  return withCluster(1, async (setting) => {
+    const { targets } = setting;
+    title(`One node with ${figure(entries)} config entries`, ['what', 'figure']);
+    const empty = await setting.residentMb();
+    const made = await fill(targets, 64, entries, (n) => putEntry(`entry-${n}`, n));
+    row(['written per second, 64 connections', figure(made.perSec)]);
+    row(['resident MB, empty and full', `${figure(empty)}, ${figure(await setting.residentMb())}`]);
+    const next = () =>
+      ({
+        method: 'GET',
+        path: `/v1/config/service-defaults/entry-${Math.floor(Math.random() * entries)}`,
+      }) as const;
+    const read = () => load({ targets, connections: 64, seconds, next });
+    const { perSec, p99Ms, cpuUs } = await setting.cpuPerOp(read);
+    row([
+      'read any one, default, 64 connections',
+      `${figure(perSec)} per second, p99 ${figure(p99Ms)} ms, ${figure(cpuUs)} µs CPU`,
+    ]);
+    await timed(setting, 'list of all', '/v1/config/service-defaults');
+    const filter = encodeURIComponent(`Meta.n == "${Math.floor(entries / 2)}"`);
+    await timed(setting, 'filter by Meta', `/v1/config/service-defaults?filter=${filter}`);
+    const lines = await wake(setting, { node: 0, watchers: WATCHERS, name: 'entry-1' });
+    row([`${figure(WATCHERS)} watchers of one entry`, lines]);
+    await loopDelay(setting, seconds);
+    await restart(setting, entries);
+  });
+}
+
+async function timed(setting: Setting, what: string, path: string): Promise<void> {
+  await setting.metric(LOOP_MAX);
+  const begin = performance.now();
+  const { body } = await setting.ask({ method: 'GET', path });
+  const ms = performance.now() - begin;
+  const held = (await setting.metric(LOOP_MAX)) * 1000;
+  const size = `${figure(body.length / 2 ** 20)} MB`;
+  row([what, `${figure(ms)} ms, ${size}, event loop held ${figure(held)} ms at most`]);
+}
+
+/** How long the event loop is held while lists of ten thousand are made, each for a change that was just written. */
+async function loopDelay(setting: Setting, seconds: number): Promise<void> {
+  const { targets } = setting;
+  const kind = 'service-resolver';
+  await fill(targets, 64, LISTED, (n) => putEntry(`listed-${n}`, n, kind));
+  await setting.metric(LOOP_MAX);
+  const result = await load({
+    ...{ targets, connections: 4, seconds },
+    next: (at, n) =>
+      at === 0 ? putEntry('listed-1', `${n}`, kind) : { method: 'GET', path: `/v1/config/${kind}` },
+  });
+  const { p99, held } = await loopFigures(setting);
+  row([
+    `3 connections list ${figure(LISTED)} entries while 1 writes to them`,
+    `${figure(result.perSec)} answers per second; event loop held ${figure(p99)} ms at p99, ${figure(held)} ms at most`,
+  ]);
+}
+
+/** Milliseconds of the event loop's delay since the last look, both from one look. */
+async function loopFigures(setting: Setting): Promise<{ p99: number; held: number }> {
+  const [p99, held] = await setting.metrics(['conclave_event_loop_delay_p99_seconds', LOOP_MAX]);
+  return { p99: p99! * 1000, held: held! * 1000 };
+}
+
+async function restart(setting: Setting, entries: number): Promise<void> {
+  const node = setting.cluster.nodes[0]!;
+  await node.kill('SIGTERM');
+  const disk = await diskBytes(node);
+  const begin = performance.now();
+  node.start();
+  await answers(setting);
+  const ms = performance.now() - begin;
+  row(['restart until the first stale answer', `${figure(ms)} ms`]);
+  await node.ready();
+  row(['restart until it is ready', `${figure(performance.now() - begin)} ms`]);
+  row(['resident MB after the restart', figure(await setting.residentMb())]);
+  row(['disk', `${figure(disk / 2 ** 20)} MB, ${figure(disk / entries)} bytes per entry`]);
+}
+
+/** Asks for one entry until it is given. */
+async function answers({ targets }: Setting): Promise<void> {
+  for (;;) {
+    const line = new Line(targets[0]!);
+    const ask = { method: 'GET', path: '/v1/config/service-defaults/entry-5?stale' } as const;
+    const status = await line.ask(ask).then(
+      (reply) => reply.status,
+      () => 0,
+    );
+    line.close();
+    if (status === 200) return;
+    await sleep(10);
+  }
+}

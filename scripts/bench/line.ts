@@ -1,0 +1,109 @@
+/**
+ * One keep-alive connection of the measuring client: prepared bytes out, status and lengths in. The client shares the
+ * cores with the nodes, so it does as little as it can.
+ */
+import { connect, type Socket } from 'node:net';
+
+export interface Ask {
+  readonly method: 'GET' | 'PUT' | 'POST';
+  readonly path: string;
+  readonly body?: string;
+  /** Another token than the connection's own. */
+  readonly token?: string;
+}
+
+export interface Reply {
+  readonly status: number;
+  /** The index header; 0 without. */
+  readonly index: number;
+  /** As it was sent: pieces and their lengths, when it came in pieces. */
+  readonly body: Buffer;
+}
+
+/** Where to, and as whom. */
+export interface Target {
+  readonly url: string;
+  readonly token: string;
+}
+
+const END_OF_PIECES = '0\r\n\r\n';
+
+export class Line {
+  readonly #target: Target;
+  readonly #host: string;
+  #socket: Socket | undefined;
+  #chunks: Buffer[] = [];
+  #bytes = 0;
+  #head: { status: number; index: number; start: number; length: number | undefined } | undefined;
+  #waiting: { done: (reply: Reply) => void; fail: (error: Error) => void } | undefined;
+
+  constructor(target: Target) {
+    this.#target = target;
+    this.#host = new URL(target.url).host;
+  }
+
+  /** One request at a time. Rejects when the connection breaks; the next call makes a new one. */
+  ask({ method, path, body = '', token = this.#target.token }: Ask): Promise<Reply> {
+    const head = `${method} ${path} HTTP/1.1\r\nHost: ${this.#host}\r\nX-Service-Token: ${token}\r\n`;
+    const size = method === 'GET' ? '' : `Content-Length: ${Buffer.byteLength(body)}\r\n`;
+    return new Promise((done, fail) => {
+      this.#waiting = { done, fail };
+      this.#chunks = [];
+      this.#bytes = 0;
+      this.#head = undefined;
+      this.#open().write(`${head}${size}\r\n${body}`);
+    });
+  }
+
+  close(): void {
+    this.#socket?.destroy();
+  }
+
+  #open(): Socket {
+    if (this.#socket !== undefined) return this.#socket;
+    const { hostname, port } = new URL(this.#target.url);
+    const socket = connect({ host: hostname, port: Number(port), noDelay: true });
+    socket.on('data', (chunk: Buffer) => this.#take(chunk));
+    socket.on('error', () => {});
+    socket.on('close', () => {
+      this.#socket = undefined;
+      this.#waiting?.fail(new Error('the connection broke'));
+      this.#waiting = undefined;
+    });
+    this.#socket = socket;
+    return socket;
+  }
+
+  #take(chunk: Buffer): void {
+    this.#chunks.push(chunk);
+    this.#bytes += chunk.length;
+    this.#head ??= this.#readHead();
+    const head = this.#head;
+    if (head === undefined || !this.#isWhole(head)) return;
+    const { status, index, start } = head;
+    const whole = this.#chunks.length === 1 ? chunk : Buffer.concat(this.#chunks, this.#bytes);
+    const waiting = this.#waiting;
+    this.#waiting = undefined;
+    waiting?.done({ status, index, body: whole.subarray(start) });
+  }
+
+  #readHead() {
+    const text = Buffer.concat(this.#chunks).toString('latin1');
+    const end = text.indexOf('\r\n\r\n');
+    if (end < 0) return undefined;
+    const head = text.slice(0, end);
+    const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
+    return {
+      status: Number(head.slice(9, 12)),
+      index: Number(/\r\nx-service-index: *(\d+)/i.exec(head)?.[1] ?? 0),
+      start: end + 4,
+      length: length === undefined ? undefined : Number(length),
+    };
+  }
+
+  #isWhole({ start, length }: { start: number; length: number | undefined }): boolean {
+    if (length !== undefined) return this.#bytes >= start + length;
+    const tail = Buffer.concat(this.#chunks.slice(-3)).subarray(-END_OF_PIECES.length);
+    return tail.toString('latin1') === END_OF_PIECES;
+  }
+}

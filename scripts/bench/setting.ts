@@ -1,0 +1,115 @@
+/** A cluster to measure, in a folder that goes away with it, and what its nodes say of themselves. */
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type LocalCluster, type LocalNode, startCluster } from '../../cluster/local.js';
+import { type Ask, Line, type Reply, type Target } from './line.js';
+
+export class Setting {
+  readonly cluster: LocalCluster;
+  readonly targets: readonly Target[];
+
+  constructor(cluster: LocalCluster) {
+    this.cluster = cluster;
+    this.targets = cluster.urls.map((url) => ({ url, token: cluster.token }));
+  }
+
+  /** One request; throws unless it is answered with 200. */
+  async ask(ask: Ask, node = 0): Promise<Reply> {
+    const line = new Line(this.targets[node]!);
+    const reply = await line.ask(ask).finally(() => line.close());
+    if (reply.status !== 200) throw new Error(`${ask.path}: ${reply.status} ${reply.body}`);
+    return reply;
+  }
+
+  put(path: string, body: unknown): Promise<Reply> {
+    return this.ask({ method: 'PUT', path, body: JSON.stringify(body) });
+  }
+
+  /** Position of the node that leads. */
+  async leader(): Promise<number> {
+    const { body } = await this.ask({ method: 'GET', path: '/v1/status/leader' });
+    const address = JSON.parse(body.toString()) as string;
+    return this.cluster.nodes.findIndex(({ entry }) => entry.raft === address);
+  }
+
+  /** Figures of a node's metrics; the event loop's are of the time since they were asked for last. */
+  async metrics(names: readonly string[], node = 0): Promise<number[]> {
+    const path = '/v1/agent/metrics?format=prometheus';
+    const text = (await this.ask({ method: 'GET', path }, node)).body.toString();
+    return names.map((name) => {
+      const value = new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1];
+      if (value === undefined) throw new Error(`there is no metric ${name}`);
+      return Number(value);
+    });
+  }
+
+  async metric(name: string, node = 0): Promise<number> {
+    return (await this.metrics([name], node))[0]!;
+  }
+
+  /** Seconds of CPU time all nodes have used. */
+  async cpuSeconds(): Promise<number> {
+    const all = this.targets.map((_, node) =>
+      this.metric('conclave_process_cpu_seconds_total', node),
+    );
+    return (await Promise.all(all)).reduce((sum, seconds) => sum + seconds, 0);
+  }
+
+  /** Resident megabytes of a node. */
+  async residentMb(node = 0): Promise<number> {
+    return (await this.metric('conclave_process_resident_bytes', node)) / 2 ** 20;
+  }
+
+  /** Microseconds of CPU time of all nodes for each of the operations that `run` counts. */
+  async cpuPerOp<T extends { readonly answered: number }>(
+    run: () => Promise<T>,
+  ): Promise<T & { readonly cpuUs: number }> {
+    const before = await this.cpuSeconds();
+    const result = await run();
+    const used = (await this.cpuSeconds()) - before;
+    return { ...result, cpuUs: (used * 1e6) / result.answered };
+  }
+}
+
+/** Runs `measure` on a new cluster of so many nodes; stops and removes it whatever happens. */
+export async function withCluster(
+  nodes: number,
+  measure: (setting: Setting) => Promise<void>,
+): Promise<void> {
+  const dir = await mkdtemp(join(tmpdir(), 'conclave-bench-'));
+  try {
+    const cluster = await startCluster({ nodes, dir });
+    try {
+      await measure(new Setting(cluster));
+    } finally {
+      await cluster.stop();
+    }
+  } finally {
+    await rm(dir, { recursive: true, force: true });
+  }
+}
+
+/** Bytes of all files of a node. */
+export async function diskBytes({ entry }: LocalNode): Promise<number> {
+  const files = await readdir(entry.dataDir, { recursive: true, withFileTypes: true });
+  const sizes = files
+    .filter((file) => file.isFile())
+    .map((file) => stat(join(file.parentPath, file.name)).catch(() => ({ size: 0 })));
+  return (await Promise.all(sizes)).reduce((sum, { size }) => sum + size, 0);
+}
+
+/** A service-defaults entry of some 250 bytes. */
+export const entry = (kind: string, name: string, n: number | string): string =>
+  JSON.stringify({
+    Kind: kind,
+    Name: name,
+    ...(kind === 'service-defaults' ? { Protocol: 'http', MeshGateway: { Mode: 'local' } } : {}),
+    Meta: { owner: 'team-a', n: String(n), note: 'x'.repeat(100) },
+  });
+
+export const putEntry = (name: string, n: number | string, kind = 'service-defaults'): Ask => ({
+  method: 'PUT',
+  path: '/v1/config',
+  body: entry(kind, name, n),
+});
