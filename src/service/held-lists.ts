@@ -1,4 +1,5 @@
 /** Lists that are held until what the caller sees of them is another. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ReadOptions } from './types.js';
 
 /** A list that was read, and what tells it from others; no digest: it shows all there is, so every change is one to it. */
@@ -23,6 +24,12 @@ export async function readList<T extends { readonly index: number }>(
   return hold(options, make, first.digest);
 }
 
+/** A list of which only the hidden part changes, write after write, is not made anew at every one. */
+const REST_MS = 50;
+
+const rest = (ms: number, signal: AbortSignal | undefined): Promise<void> =>
+  sleep(ms, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);
+
 async function hold<T extends { readonly index: number }>(
   options: ReadOptions,
   make: Make<T>,
@@ -36,5 +43,6 @@ async function hold<T extends { readonly index: number }>(
     const isOver = outcome.index <= index;
     if (isOver || seen === undefined || digest !== seen) return outcome;
     index = outcome.index;
+    await rest(Math.min(REST_MS, until - performance.now()), options.signal);
   }
 }
