@@ -29,6 +29,8 @@ const WAIT_MAX_MS = 600_000;
 /** Up to 1/16 of the wait is added by chance, so that watchers that came together do not leave together. */
 const JITTER = 1 / 16;
 const NEVER = new AbortController().signal;
+/** Why a signal is aborted: one for all, since to build an error costs more than to answer. */
+const ENDED = new Error('the call has ended');
 /** What may have passed in a second. */
 const RETRY: ReadonlySet<string> = new Set(['too_many', 'no_leader', 'unavailable']);
 const conflicting = (other: string): string =>
@@ -130,7 +132,7 @@ export class HttpRequest implements ApiRequest {
       const abort = new AbortController();
       this.abort = abort;
       if (this.res.destroyed) abort.abort();
-      else this.res.once('close', () => abort.abort());
+      else this.res.once('close', () => abort.abort(ENDED));
     }
     return this.abort;
   }
