@@ -251,6 +251,8 @@ export class LevelState implements DurableState {
     clearTimeout(this.timer);
     this.timer = undefined;
     if (this.switching || this.closed || this.failure !== undefined) return;
+    // With nothing to write the loop would end before it is assigned here, and then count as running for ever.
+    if (this.pending.size === 0) return;
     this.loop ??= this.writeGathered();
   }
 
