@@ -14,15 +14,17 @@ describe('storage/state: the background loop', () => {
     });
     store.commit([['a', '1']]);
     const first = store.flush();
-    // Gathered while the first batch is written: this sets the timer, and the flush does its work before it.
     store.commit([['b', '2']]);
-    await Promise.all([first, store.flush()]);
-    await new Promise((resolve) => setTimeout(resolve, 80));
+    const second = store.flush();
+    // Sets the timer, but the flush before it takes this commit along.
     store.commit([['c', '3']]);
+    await Promise.all([first, second]);
+    await new Promise((resolve) => setTimeout(resolve, 80));
+    store.commit([['d', '4']]);
     await store.flush();
     await store.close();
     const again = await openState(dir, { onFatal: () => {} });
-    expect([...again.keys('')]).to.deep.equal(['a', 'b', 'c']);
+    expect([...again.keys('')]).to.deep.equal(['a', 'b', 'c', 'd']);
     await again.close();
     await rm(dir, { recursive: true });
   });
