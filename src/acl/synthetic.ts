@@ -1,6 +1,6 @@
 /** The rules of synthetic policies, and of any policy text that was accepted once. */
 import { parseRules } from './rules.js';
-import { syntheticPolicy, type TemplateVariables } from './templates.js';
+import { PLACEHOLDER, type TemplateVariables, templateByName } from './templates.js';
 import type { Grant, Named, NamedRule, Rules } from './types.js';
 
 const NOTHING: Rules = { scalars: {}, named: [], namespaces: [] };
@@ -21,6 +21,26 @@ export function policyGrant(rules: string, namespace: string): Grant {
   return { rules: outcome.ok ? outcome.rules : NOTHING, namespace };
 }
 
+/** Rules of templates as they are written, by name: parsed once, for a role may hold many identities. */
+const PARSED = new Map<string, Rules>();
+
+/** The rules of a template for a name: what parsing the text of its synthetic policy gives. */
+function filled(templateName: string, name: string): Rules {
+  let rules = PARSED.get(templateName);
+  if (rules === undefined) {
+    const template = templateByName(templateName);
+    if (template === undefined) throw new Error(`no template ${JSON.stringify(templateName)}`);
+    rules = policyGrant(template.Template, 'default').rules;
+    PARSED.set(templateName, rules);
+  }
+  const named = rules.named.map((rule) =>
+    rule.name.includes(PLACEHOLDER)
+      ? { ...rule, name: rule.name.split(PLACEHOLDER).join(name) }
+      : rule,
+  );
+  return { ...rules, named };
+}
+
 /**
  * The grant of a templated policy of a token or role that lives in `namespace`. It acts in that
  * namespace; nodes belong to `default` and may read the services of all.
@@ -32,7 +52,7 @@ export function templateGrant(
 ): Grant {
   // identity rules have no effect
   if (templateName === 'builtin/workload-identity') return { rules: NOTHING, namespace };
-  const { rules } = policyGrant(syntheticPolicy(templateName, variables).Rules, 'default');
+  const rules = filled(templateName, variables?.name ?? '');
   if (namespace !== 'default') {
     const named = rules.named.filter(
       ({ resource, level }) =>

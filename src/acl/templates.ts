@@ -6,6 +6,9 @@ import { Ajv, type ErrorObject } from 'ajv';
 import { policyHash } from './hash.js';
 import { identityNameProblem, isIdentityName } from './names.js';
 
+/** Stands in a template for the value of its variable. */
+export const PLACEHOLDER = '{{.Name}}';
+
 /** A templated policy as it is answered. */
 export interface Template {
   readonly TemplateName: string;
@@ -237,7 +240,7 @@ export function syntheticPolicy(
   const template = BUILT_IN.get(templateName);
   if (template === undefined) throw new Error(`no template ${JSON.stringify(templateName)}`);
   // split and join: a replacement text would give `$&` in a name a meaning
-  const rules = template.Template.split('{{.Name}}').join(variables?.name ?? '');
+  const rules = template.Template.split(PLACEHOLDER).join(variables?.name ?? '');
   const id = hex(new TextEncoder().encode(rules)) + FNV_OFFSET;
   const content = {
     ID: id,
@@ -257,5 +260,9 @@ export const servicePolicy = (name: string, datacenters?: readonly string[]): Sy
 export const nodePolicy = (name: string, datacenter: string): SyntheticPolicy =>
   syntheticPolicy('builtin/node', { name }, [datacenter]);
 
-const hex = (bytes: Uint8Array): string =>
-  Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
+function hex(bytes: Uint8Array): string {
+  let text = '';
+  for (const byte of bytes) text += HEX[byte];
+  return text;
+}

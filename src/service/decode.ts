@@ -56,13 +56,19 @@ export const index: Decoder<number> = (value, place) =>
     ? (value as number)
     : fail(place, 'a whole number', value);
 
+/** Links and identities are all looked at, in one turn of the loop, when a token's rights are worked out. */
+const LIST_MAX = 2_000;
+
 /** A list; `null` is no member of any. */
 export const list =
   <T>(of: Decoder<T>): Decoder<readonly T[]> =>
-  (value, place) =>
-    Array.isArray(value)
-      ? value.map((item: unknown, at) => of(item, below(place, String(at))))
-      : fail(place, 'a list', value);
+  (value, place) => {
+    if (!Array.isArray(value)) return fail(place, 'a list', value);
+    if (value.length > LIST_MAX) {
+      refuse(place, `the list has ${value.length} items, at most ${LIST_MAX} are allowed`);
+    }
+    return value.map((item: unknown, at) => of(item, below(place, String(at))));
+  };
 
 /** Free names to text. */
 export const textMap: Decoder<{ readonly [name: string]: string }> = (value, place) => {

@@ -10,6 +10,8 @@ import {
   isUuid,
   policyNameProblem,
 } from '../../src/acl/names.js';
+import { parseRules } from '../../src/acl/rules.js';
+import { templateGrant } from '../../src/acl/synthetic.js';
 import {
   nodePolicy,
   servicePolicy,
@@ -171,6 +173,28 @@ describe('templated policies', () => {
           TEMPLATES['builtin/api-gateway']!.Template.split('"').length,
         );
       }),
+    );
+  });
+});
+
+describe('grants of templates', () => {
+  it('are what the text of the synthetic policy says, for every name that is let through', () => {
+    const name = fc.oneof(
+      fc.stringMatching(/^[a-z0-9]([a-z0-9_-]{0,8}[a-z0-9])?$/),
+      fc.string({ unit: fc.constantFrom(...ODD, '{{.Name}}', '$&'), maxLength: 6 }),
+    );
+    fc.assert(
+      fc.property(fc.constantFrom(...Object.keys(TEMPLATES)), name, (template, value) => {
+        const variables = { name: value };
+        if (template === 'builtin/workload-identity') return;
+        if (variablesProblem(template, variables) !== undefined) return;
+        const parsed = parseRules(syntheticPolicy(template, variables).Rules);
+        const { rules } = templateGrant(template, variables, 'default');
+        if (!parsed.ok) throw new Error(parsed.refusal.message);
+        expect(rules.scalars).to.deep.equal(parsed.rules.scalars);
+        expect(rules.named).to.deep.equal(parsed.rules.named);
+      }),
+      { numRuns: 500 },
     );
   });
 });

@@ -114,4 +114,12 @@ describe('times', () => {
     for (const [given, normal] of forms) expect(normalTime(given), given).to.equal(normal);
     expect(timeOf(Date.parse('2030-01-01T00:00:00.5Z'))).to.equal('2030-01-01T00:00:00.5Z');
   });
+
+  it('bounds lists', () => {
+    const links = (count: number) => ({
+      Links: Array.from({ length: count }, () => ({ ID: 'x' })),
+    });
+    expect(decode(links(2_000)).Links).to.have.lengthOf(2_000);
+    expect(() => decode(links(2_001))).to.throw(ApiError, /2001 items, at most 2000.* at \/Links/);
+  });
 });
