@@ -30,6 +30,16 @@ export type Compiled =
 
 /** Longer ways are nobody's intention, and they would be walked at every change along them. */
 const HOPS_MAX = 64;
+/** Steps of one chain, and of all chains that one change makes be compiled: no member can do anything else meanwhile. */
+const STEPS_MAX = 5_000;
+export const CHANGE_STEPS_MAX = 50_000;
+
+/** Steps that are left for the chains of one change. */
+export interface Budget {
+  left: number;
+}
+/** The chains that a change reaches are too many, or too large, to be judged. */
+export class ReachesTooFar extends Error {}
 
 export const isHttpLike = (protocol: string): boolean =>
   protocol === 'http' || protocol === 'http2' || protocol === 'grpc';
@@ -47,10 +57,17 @@ export function protocolOf(entries: ChainEntries, service: string): string {
   return defaultProtocol(entries.get('proxy-defaults', 'global') as ProxyDefaults | undefined);
 }
 
-/** Compiles the chain of a service. A service without entries has a chain that ends in itself. */
-export function compileChain(entries: ChainEntries, service: string): Compiled {
+/**
+ * Compiles the chain of a service. A service without entries has a chain that ends in itself. Throws
+ * ReachesTooFar when the budget is used up.
+ */
+export function compileChain(
+  entries: ChainEntries,
+  service: string,
+  budget: Budget = { left: Number.POSITIVE_INFINITY },
+): Compiled {
   try {
-    return { ok: true, chain: new Compiler(entries, service).compile() };
+    return { ok: true, chain: new Compiler(entries, service, budget).compile() };
   } catch (error) {
     if (error instanceof ChainFault) return { ok: false, fault: error.message };
     throw error;
@@ -79,6 +96,8 @@ const keyOf = ({ service, subset, datacenter, peer }: Target): string =>
 class Compiler {
   readonly #entries: ChainEntries;
   readonly #service: string;
+  readonly #budget: Budget;
+  #steps = 0;
   readonly #protocols = new Set<string>();
   #protocol: string | undefined;
   #startsAt: Chain['startsAt'] = 'resolver';
@@ -88,9 +107,10 @@ class Compiler {
   readonly #targets = new Set<string>();
   readonly #resolvers = new Set<ServiceResolver>();
 
-  constructor(entries: ChainEntries, service: string) {
+  constructor(entries: ChainEntries, service: string, budget: Budget) {
     this.#entries = entries;
     this.#service = service;
+    this.#budget = budget;
   }
 
   compile(): Chain {
@@ -124,6 +144,7 @@ class Compiler {
 
   /** To the splitter of a service, if it has one and no subset is named, else to its resolver. */
   #forward(service: string, subset: string, path: readonly string[]): void {
+    this.#step();
     const splitter =
       subset === ''
         ? (this.#entries.get('service-splitter', service) as ServiceSplitter | undefined)
@@ -157,6 +178,7 @@ class Compiler {
     const history: string[] = [];
     let at = first;
     for (;;) {
+      this.#step();
       const key = keyOf(at);
       if (history.includes(key)) {
         const circle = [...history.slice(history.indexOf(key)), key];
@@ -225,6 +247,17 @@ class Compiler {
     throw new ChainFault(
       `discovery chain ${JSON.stringify(this.#service)} uses inconsistent protocols; service ${JSON.stringify(service)} has ${JSON.stringify(protocol)} which is not ${JSON.stringify(this.#protocol)}`,
     );
+  }
+
+  #step(): void {
+    this.#steps += 1;
+    if (this.#steps > STEPS_MAX) {
+      throw new ChainFault(
+        `discovery chain ${JSON.stringify(this.#service)} has more than ${STEPS_MAX} steps`,
+      );
+    }
+    this.#budget.left -= 1;
+    if (this.#budget.left < 0) throw new ReachesTooFar();
   }
 
   #tooLong(): ChainFault {

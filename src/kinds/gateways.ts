@@ -5,7 +5,7 @@
  */
 import type { ApiGateway } from './api-gateway.js';
 import type { BoundApiGateway, Reference } from './bound-api-gateway.js';
-import { compileChain } from './chain.js';
+import { type Budget, compileChain } from './chain.js';
 import { parentsOf, routedServices, target } from './references.js';
 import type { HttpRoute } from './routes.js';
 import type { Change } from './rules.js';
@@ -40,16 +40,16 @@ export interface Settled {
 
 /**
  * Works out what follows from a change for gateways and routes. `at` is the time of the change, RFC
- * 3339 text.
+ * 3339 text. Throws ReachesTooFar when the budget is used up.
  */
 export function settleGateways(
   change: Change,
   affected: ReadonlyMap<string, string>,
   lookup: EntryLookup,
-  at: string,
+  { at, budget }: { readonly at: string; readonly budget?: Budget },
 ): Settled {
   const { gateways, routes } = reached(change, affected, lookup);
-  const desk = new Desk(lookup, at);
+  const desk = new Desk(lookup, at, budget);
   const statuses: Settled['statuses'][number][] = [];
   const bound: Settled['bound'][number][] = [];
   for (const route of routes) {
@@ -112,12 +112,16 @@ function reached(
 class Desk {
   readonly #lookup: EntryLookup;
   readonly #at: string;
+  readonly #budget: Budget | undefined;
+  /** By service: the protocol of its chain, or what is wrong with it. */
+  readonly #chains = new Map<string, { readonly protocol?: string; readonly fault?: string }>();
   readonly #accepted = new Map<string, Judgement>();
   readonly #bound = new Map<string, readonly ConfigEntry[]>();
 
-  constructor(lookup: EntryLookup, at: string) {
+  constructor(lookup: EntryLookup, at: string, budget: Budget | undefined) {
     this.#lookup = lookup;
     this.#at = at;
+    this.#budget = budget;
   }
 
   ofRoute(route: ConfigEntry): Status {
@@ -275,10 +279,15 @@ class Desk {
   }
 
   #serviceFault(route: ConfigEntry, service: string): string | undefined {
-    const compiled = compileChain(this.#lookup, service);
-    if (!compiled.ok) return compiled.fault;
+    let chain = this.#chains.get(service);
+    if (chain === undefined) {
+      const compiled = compileChain(this.#lookup, service, this.#budget);
+      chain = compiled.ok ? { protocol: compiled.chain.protocol } : { fault: compiled.fault };
+      this.#chains.set(service, chain);
+    }
+    if (chain.fault !== undefined) return chain.fault;
     const wanted = route.Kind === 'tcp-route' ? 'tcp' : 'http';
-    return compiled.chain.protocol === wanted
+    return chain.protocol === wanted
       ? undefined
       : 'route protocol does not match targeted service protocol';
   }

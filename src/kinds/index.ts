@@ -12,6 +12,7 @@ import { ingressGateway } from './ingress-gateway.js';
 import { mesh } from './mesh.js';
 import { type Problem, problem, Report, refusalOf } from './problems.js';
 import { proxyDefaults, proxyDefaultsNameProblems } from './proxy-defaults.js';
+import { targetsOf } from './references.js';
 import { httpRoute, tcpRoute } from './routes.js';
 import { serviceDefaults } from './service-defaults.js';
 import { serviceIntentions } from './service-intentions.js';
@@ -100,6 +101,7 @@ export function decodeEntry(body: unknown, context: EntryContext): Decoded {
       if (!definition.gathers) break;
     }
   }
+  if (problems.length === 0) problems.push(...targetProblems(entry));
   const [worst, ...rest] = problems;
   return worst === undefined ? { ok: true, entry } : fail(refusalOf([worst, ...rest]));
 }
@@ -153,6 +155,18 @@ function* entryNameProblems(name: string): Iterable<Problem> {
   }
   if (isLonger(name, ENTRY_NAME_MAX)) {
     yield problem(`Name exceeds maximum length ${ENTRY_NAME_MAX}`, 'Name');
+  }
+}
+
+/** How many others an entry may name: each is a key of the state, and is followed at every change. */
+const TARGETS_MAX = 2_000;
+
+function* targetProblems(entry: ConfigEntry): Iterable<Problem> {
+  const count = targetsOf(entry).size;
+  if (count > TARGETS_MAX) {
+    yield problem(
+      `the entry names ${count} services, gateways and certificates, at most ${TARGETS_MAX} are allowed`,
+    );
   }
 }
 

@@ -4,7 +4,14 @@
  * chain, no longer holds.
  */
 import { type Refusal, refusal } from '../errors.js';
-import { type Chain, compileChain, defaultProtocol, isHttpLike, protocolOf } from './chain.js';
+import {
+  type Budget,
+  type Chain,
+  compileChain,
+  defaultProtocol,
+  isHttpLike,
+  protocolOf,
+} from './chain.js';
 import type { ExportedServices } from './exported-services.js';
 import type { IngressGateway } from './ingress-gateway.js';
 import type { Mesh } from './mesh.js';
@@ -79,17 +86,21 @@ function* everyService(lookup: EntryLookup): Iterable<string> {
 
 /**
  * Why a change cannot be made; undefined when it can. `affected` are the services of
- * affectedServices, `datacenter` is the cluster's own.
+ * affectedServices, `datacenter` is the cluster's own. Throws ReachesTooFar when the budget is used up.
  */
 export function judge(
   change: Change,
   lookup: EntryLookup,
-  options: { readonly datacenter: string; readonly affected?: ReadonlyMap<string, string> },
+  options: {
+    readonly datacenter: string;
+    readonly affected?: ReadonlyMap<string, string>;
+    readonly budget?: Budget;
+  },
 ): Refusal | undefined {
   const affected = options.affected ?? affectedServices(change, lookup);
   const own = ownProblem(change, lookup);
   if (own !== undefined) return own;
-  const court = new Court(change, lookup, options.datacenter);
+  const court = new Court(change, lookup, options);
   for (const name of affected.values()) {
     const why = court.ofService(name);
     if (why !== undefined) return why;
@@ -134,17 +145,23 @@ class Court {
   readonly #change: Change;
   readonly #lookup: EntryLookup;
   readonly #datacenter: string;
+  readonly #budget: Budget | undefined;
   #exports: Exports | undefined;
 
-  constructor(change: Change, lookup: EntryLookup, datacenter: string) {
+  constructor(
+    change: Change,
+    lookup: EntryLookup,
+    { datacenter, budget }: { readonly datacenter: string; readonly budget?: Budget },
+  ) {
     this.#change = change;
     this.#lookup = lookup;
     this.#datacenter = datacenter;
+    this.#budget = budget;
   }
 
   /** The chain of a service, and those who depend on it. */
   ofService(name: string): Refusal | undefined {
-    const compiled = compileChain(this.#lookup, name);
+    const compiled = compileChain(this.#lookup, name, this.#budget);
     if (!compiled.ok) return this.#refuse(compiled.fault, this.#headOf(name));
     const { chain } = compiled;
     for (const { kind, name: gateway } of this.#lookup.naming(target.service(name))) {
@@ -171,7 +188,7 @@ class Court {
 
   #ofIngress(after: ConfigEntry): Refusal | undefined {
     for (const service of servicesOf(after)) {
-      const compiled = compileChain(this.#lookup, service);
+      const compiled = compileChain(this.#lookup, service, this.#budget);
       const fault = compiled.ok ? this.#listenerFault(after.Name, compiled.chain) : compiled.fault;
       if (fault !== undefined) return this.#refuse(fault, this.#change);
     }
@@ -214,7 +231,7 @@ class Court {
 
   #ofExports(): Refusal | undefined {
     for (const name of this.#exported().names(this.#lookup)) {
-      const compiled = compileChain(this.#lookup, name);
+      const compiled = compileChain(this.#lookup, name, this.#budget);
       const fault = compiled.ok ? this.#exportFault(compiled.chain) : compiled.fault;
       if (fault !== undefined) return this.#refuse(fault, this.#change);
     }
@@ -259,6 +276,7 @@ class Court {
             : this.#lookup.get(wanted, of),
       },
       chain.service,
+      this.#budget,
     );
     if (!past.ok) return undefined;
     const own = (one: string): string => one.replace(`@${this.#datacenter}`, '');

@@ -1,6 +1,7 @@
 /** Config entries: the commands that change them, and what follows inside the same step. */
 
-import type { Refusal } from '../errors.js';
+import { type Refusal, refusal } from '../errors.js';
+import { CHANGE_STEPS_MAX, ReachesTooFar } from '../kinds/chain.js';
 import { hasStatus, type Status, settleGateways } from '../kinds/gateways.js';
 import { targetsOf } from '../kinds/references.js';
 import { affectedServices, type Change, judge } from '../kinds/rules.js';
@@ -53,7 +54,7 @@ export const setConfig: Handler<ConfigSet> = (context, command) => {
     hasStatus(kind) ? (before?.Status ?? NO_STATUS) : undefined,
   );
   moveReferences(context, ns, { kind, name }, before, after);
-  const why = settle(context, command, { kind, name, before, after });
+  const why = settled(context, command, { kind, name, before, after });
   return why === undefined ? { ok: true, value: 'true' } : refused(why);
 };
 
@@ -66,7 +67,7 @@ export const deleteConfig: Handler<ConfigDelete> = (context, command) => {
   if (cas !== null && cas !== before.ModifyIndex) return { ok: true, value: 'false' };
   remove(context, ns, { kind, name });
   moveReferences(context, ns, { kind, name }, before, undefined);
-  const why = settle(context, command, { kind, name: before.Name, before });
+  const why = settled(context, command, { kind, name: before.Name, before });
   return why === undefined ? { ok: true, value: cas === null ? '{}' : 'true' } : refused(why);
 };
 
@@ -84,6 +85,25 @@ type StoredEntry = ConfigEntry & {
 };
 const NO_STATUS: Status = { Conditions: null };
 
+/** Settles a change, unless that is more work than one change may cause. */
+function settled(
+  context: ApplyContext,
+  command: ConfigCommand,
+  change: Change,
+): Refusal | undefined {
+  try {
+    return settle(context, command, change);
+  } catch (error) {
+    if (!(error instanceof ReachesTooFar)) throw error;
+    const what = `${change.kind} ${JSON.stringify(change.name)}`;
+    return refusal(
+      'invalid',
+      `a change of ${what} would be felt in discovery chains of more than ${CHANGE_STEPS_MAX} steps in all`,
+      { hint: 'let fewer routers, splitters, resolvers and routes lead to it, or make it smaller' },
+    );
+  }
+}
+
 /**
  * Judges a change that is in the draft already, and draws its consequences for gateways and routes.
  */
@@ -92,14 +112,16 @@ function settle(
   { ns, at, datacenter }: ConfigCommand,
   change: Change,
 ): Refusal | undefined {
-  // the proxy defaults hold for the services of every namespace
-  const reach = change.kind === 'proxy-defaults' ? allNamespaces(context.draft) : [ns];
+  // the proxy defaults hold for the services of every namespace, and whoever sets them knows it
+  const isGlobal = change.kind === 'proxy-defaults';
+  const reach = isGlobal ? allNamespaces(context.draft) : [ns];
+  const budget = { left: isGlobal ? Number.POSITIVE_INFINITY : CHANGE_STEPS_MAX };
   for (const each of reach) {
     const entries = new Entries(context.draft, each);
     const affected = affectedServices(change, entries);
-    const why = judge(change, entries, { datacenter, affected });
+    const why = judge(change, entries, { datacenter, affected, budget });
     if (why !== undefined) return why;
-    const { statuses, bound } = settleGateways(change, affected, entries, at);
+    const { statuses, bound } = settleGateways(change, affected, entries, { at, budget });
     for (const { id, status } of statuses) putStatus(context, each, id, status);
     for (const { name, entry } of bound) putBound(context, each, name, entry);
   }
