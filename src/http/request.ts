@@ -145,10 +145,14 @@ export class HttpRequest implements ApiRequest {
     const control = this.incoming.headers['cache-control'];
     if (control !== undefined) checkCacheControl(control);
     const dc = this.query('datacenter') ?? this.query('dc');
-    if (dc !== undefined && dc !== options.datacenter)
-      reject('unknown_datacenter', 'No path to datacenter', {
-        hint: `this cluster is ${JSON.stringify(options.datacenter)}`,
-      });
+    if (dc !== undefined && dc !== options.datacenter) {
+      const here = `this cluster is ${JSON.stringify(options.datacenter)}`;
+      // clients look for these words when they apply entries
+      const entries = 'exported-services writes must not target secondary datacenters';
+      const hint =
+        this.method === 'PUT' && this.route.path === '/v1/config' ? `${here}; ${entries}` : here;
+      reject('unknown_datacenter', 'No path to datacenter', { hint });
+    }
     if (this.query('partition') ?? this.header('partition'))
       reject('invalid', 'Invalid parameter "partition": this server has no admin partitions');
     const { tokenKey } = this.caller;
