@@ -117,6 +117,8 @@ class Desk {
   readonly #chains = new Map<string, { readonly protocol?: string; readonly fault?: string }>();
   readonly #accepted = new Map<string, Judgement>();
   readonly #bound = new Map<string, readonly ConfigEntry[]>();
+  readonly #byListener = new Map<string, ReadonlyMap<string, readonly ConfigEntry[]>>();
+  readonly #missing = new Map<string, ReadonlyMap<string, string>>();
 
   constructor(lookup: EntryLookup, at: string, budget: Budget | undefined) {
     this.#lookup = lookup;
@@ -207,14 +209,30 @@ class Desk {
     return routes;
   }
 
-  #routesOf(gateway: ApiGateway, listener: string): ConfigEntry[] {
-    return this.#boundRoutes(gateway).filter((route) =>
-      parentsOf(route).some(
-        (parent) =>
-          sameName(parent.Name, gateway.Name) &&
-          this.#listenersFor(route, gateway, parent.SectionName).includes(listener),
-      ),
-    );
+  #routesOf(gateway: ApiGateway, listener: string): readonly ConfigEntry[] {
+    let routes = this.#byListener.get(gateway.Name);
+    if (routes === undefined) {
+      routes = this.#sortRoutes(gateway);
+      this.#byListener.set(gateway.Name, routes);
+    }
+    return routes.get(listener) ?? [];
+  }
+
+  /** The bound routes of a gateway by listener: in one pass, because gateways have many of both. */
+  #sortRoutes(gateway: ApiGateway): ReadonlyMap<string, readonly ConfigEntry[]> {
+    const sorted = new Map<string, ConfigEntry[]>();
+    for (const route of this.#boundRoutes(gateway)) {
+      const sections = parentsOf(route).flatMap((parent) =>
+        sameName(parent.Name, gateway.Name) ? [parent.SectionName] : [],
+      );
+      const listeners = sections.flatMap((one) => this.#listenersFor(route, gateway, one));
+      for (const listener of new Set(listeners)) {
+        const routes = sorted.get(listener);
+        if (routes === undefined) sorted.set(listener, [route]);
+        else routes.push(route);
+      }
+    }
+    return sorted;
   }
 
   /** Whether a route binds to a gateway, or to the named listener of it. */
@@ -294,7 +312,10 @@ class Desk {
 
   /** By listener: the first certificate that is not there. */
   #missingCertificates(gateway: ApiGateway): ReadonlyMap<string, string> {
+    const known = this.#missing.get(gateway.Name);
+    if (known !== undefined) return known;
     const missing = new Map<string, string>();
+    this.#missing.set(gateway.Name, missing);
     for (const { Name: listener, TLS: tls } of gateway.Listeners ?? []) {
       const lost = (tls.Certificates ?? []).find(
         (one) => this.#lookup.get(one.Kind as Kind, one.Name) === undefined,
