@@ -166,6 +166,16 @@ function fromText(setting: Setting, text: string): unknown {
   }
 }
 
+const MEMBER = /^([a-zA-Z0-9][a-zA-Z0-9._-]*)=(.+:\d+)$/;
+
+/** A member given as `name=host:port`. Throws for anything else. */
+export function memberOf(text: string): { name: string; address: string } {
+  const [, name, address] = MEMBER.exec(text) ?? [];
+  if (name === undefined || address === undefined)
+    throw new Error(`"${text}" is no member: name=host:port is expected`);
+  return { name, address };
+}
+
 const TYPES: Record<Setting['type'], Tree> = {
   text: { type: 'string', minLength: 1 },
   integer: { type: 'integer' },
@@ -174,7 +184,7 @@ const TYPES: Record<Setting['type'], Tree> = {
   members: {
     type: 'array',
     uniqueItems: true,
-    items: { type: 'string', pattern: '^[a-zA-Z0-9][a-zA-Z0-9._-]*=.+:\\d+$' },
+    items: { type: 'string', pattern: MEMBER.source },
   },
   map: { type: 'object', additionalProperties: { type: 'string' } },
 };
@@ -233,10 +243,7 @@ function withDefaults(tree: Tree): Config {
   }
   full['nodeName'] ??= hostname();
   const cluster = full['cluster'] as { initial: unknown };
-  cluster.initial = (cluster.initial as readonly string[]).map((text) => {
-    const equals = text.indexOf('=');
-    return { name: text.slice(0, equals), address: text.slice(equals + 1) };
-  });
+  cluster.initial = (cluster.initial as readonly string[]).map(memberOf);
   const config = full as unknown as Config;
   return {
     ...config,

@@ -3,7 +3,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Command, Option } from 'commander';
 import { CommandError, leave, restoreSnapshot, saveSnapshot, type Target } from './commands.js';
-import { type Config, ConfigError, envName, flagName, loadConfig } from './config.js';
+import { type Config, ConfigError, envName, flagName, loadConfig, memberOf } from './config.js';
 import { createLog } from './log.js';
 import type { Server } from './server.js';
 import { SETTINGS } from './settings.js';
@@ -71,9 +71,9 @@ async function agent(config: Config): Promise<void> {
   process.on('SIGHUP', () => {
     try {
       server?.reloadTls();
-      log.info({}, 'TLS certificates read again');
+      log.info({}, 'certificates and keys read again');
     } catch (error) {
-      log.error({ err: error }, 'TLS certificates could not be read; the old ones stay in use');
+      log.error({ err: error }, 'certificates or keys could not be read; the old ones stay in use');
     }
   });
   try {
@@ -137,18 +137,23 @@ withSettings(
   program
     .command('recover')
     .description(
-      'make a new cluster of the data folder of a stopped node whose cluster has lost its majority for good; its members are cluster.initial, or this node alone',
+      'make a new cluster of the data folder of a stopped node whose cluster has lost its majority for good; this node is its only member, others join it',
+    )
+    .option(
+      '--members <list>',
+      'name=host:port of each member instead, where each gets a copy of this folder and recovers it with the same list',
     )
     .option('--accept-loss', 'go on although something in the folder is damaged'),
 ).action((_options, command: Command) =>
   offline(async () => {
     const { recoverFolder } = await import('./node/recover.js');
     const { HANDLERS } = await import('./state/handlers.js');
-    const { nodeName, dataDir, raft, cluster } = configOf(command);
+    const { nodeName, dataDir, raft } = configOf(command);
+    const given = command.getOptionValue('members') as string | undefined;
     const alone = [{ name: nodeName, address: raft.advertise }];
     return recoverFolder(dataDir, {
       name: nodeName,
-      members: cluster.initial.length > 0 ? cluster.initial : alone,
+      members: given?.split(',').map(memberOf) ?? alone,
       handlers: HANDLERS,
       acceptLoss: command.getOptionValue('acceptLoss') === true,
     });

@@ -32,7 +32,7 @@ import { authMethodTypes } from './service/login/index.js';
 import type { Service } from './service/types.js';
 import { HANDLERS } from './state/handlers.js';
 import { RESTORE_FACT } from './state/restore.js';
-import type { WireSecurity } from './transport/security.js';
+import { isLoopback, type WireSecurity } from './transport/security.js';
 
 export interface Server {
   /** Where the API is reached. */
@@ -81,6 +81,8 @@ export async function startServer(
   const scheme = config.http.tls === undefined ? 'http' : 'https';
   const url = `${scheme}://${config.http.host}:${listener.port}`;
   log.info({ url, raft: config.raft.advertise }, 'serving');
+  if (config.http.tls === undefined && !isLoopback(config.http.host))
+    log.warn({}, 'the API is open to other machines without TLS: tokens travel in the clear');
   return {
     url,
     reloadTls() {

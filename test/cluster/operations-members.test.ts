@@ -92,10 +92,7 @@ describe('members', function () {
     const config = ['--config', configOf(n1)];
     const facts = JSON.parse((await conclave(['inspect', ...config])).output);
     expect(facts.configuration.members).to.have.lengthOf(3);
-    const recover = await conclave([
-      ...['recover', ...config],
-      ...['--cluster-initial', `n1=${n1.entry.raft}`],
-    ]);
+    const recover = await conclave(['recover', ...config]);
     const recovered = JSON.parse(recover.output);
     expect(recovered.lastIndex).to.equal(facts.lastIndex);
     expect(recovered.clusterId).not.to.equal(facts.clusterId);
