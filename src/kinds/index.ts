@@ -148,10 +148,20 @@ function ownFields(
   return fields;
 }
 
-/** What no name may be: it becomes part of a key of the state. */
+const CONTROL = /[\u0000-\u001f\u007f]/;
+/** What no path holds: `//`, `/./`, `/../`. */
+const UNCLEAN = /\/\/|\/\.\.?(?:\/|$)/;
+
+/** What no name may be: it becomes part of a key of the state, and entries are read and deleted by it. */
 function* entryNameProblems(name: string): Iterable<Problem> {
-  if (name.includes('\u0000') || /\p{Surrogate}/u.test(name)) {
-    yield problem('Name must be valid Unicode text without NUL characters', 'Name');
+  if (/\p{Surrogate}/u.test(name)) {
+    yield problem('Name must be valid Unicode text', 'Name');
+  }
+  if (CONTROL.test(name) || UNCLEAN.test(`/${name}`)) {
+    yield problem(
+      'Name must be one that a path can carry: no control characters, no empty, "." or ".." part between slashes',
+      'Name',
+    );
   }
   if (isLonger(name, ENTRY_NAME_MAX)) {
     yield problem(`Name exceeds maximum length ${ENTRY_NAME_MAX}`, 'Name');

@@ -39,6 +39,11 @@ describe('kinds: config entries over HTTP', () => {
       ],
       ['PUT', '/v1/config?cas=x', defaults('a'), 400, 'parsing "x": invalid syntax'],
       ['PUT', '/v1/config', defaults('x'.repeat(1_025)), 400, 'Name exceeds maximum length 1024'],
+      ...['a\nb', '/a', 'a//b', '.', 'a/..', 'a/./b'].map(
+        (name): [string, string, unknown, number, string] => [
+          ...(['PUT', '/v1/config', defaults(name), 400, 'a path can carry'] as const),
+        ],
+      ),
       ['PUT', '/v1/config?cas=18446744073709551616', defaults('a'), 400, 'value out of range'],
       ['GET', '/v1/config/nothing', undefined, 400, 'invalid config entry kind: nothing'],
       ['GET', '/v1/config/nothing/x', undefined, 400, 'invalid config entry kind: nothing'],

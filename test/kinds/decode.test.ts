@@ -106,8 +106,11 @@ describe('kinds: types of values', () => {
   });
 
   it('refuses names that no key of the state can hold', () => {
-    for (const name of ['a\u0000b', 'a\ud800']) {
-      expect(refused(defaults({ Name: name })).message).to.contain('valid Unicode text');
+    for (const [name, phrase] of [
+      ['a\u0000b', 'no control characters'],
+      ['a\ud800', 'valid Unicode text'],
+    ] as const) {
+      expect(refused(defaults({ Name: name })).message).to.contain(phrase);
     }
   });
 });
