@@ -32,6 +32,11 @@ export interface RestoreAbort extends Command {
 const PARTS = 'restore';
 /** Tables that a snapshot neither holds nor replaces. */
 const OWN_TABLES = new Set([keys.machine, 'request', 'local', PARTS]);
+/** Tables whose values are JSON objects. */
+const OBJECT_TABLES = new Set([
+  ...['policy', 'policy-link', 'role', 'role-link', 'token', 'method', 'rule', 'namespace'],
+  ...['config', 'fact'],
+]);
 /** Changes with every restore: whoever holds a query answers it now. */
 export const RESTORE_FACT = keys.fact('restore');
 
@@ -70,7 +75,13 @@ export const commitRestore: Handler<RestoreCommit> = ({ draft, index }, { id, pa
   for (const key of draft.keys('')) if (isRestored(key)) draft.del(key);
   for (const text of texts) {
     for (const [key, value] of JSON.parse(text) as RestoreAdd['records']) {
-      if (isRestored(key)) draft.put(key, withinLog(key, value, index));
+      if (!isRestored(key)) continue;
+      const own = withinLog(key, value, index);
+      if (own === undefined) {
+        const why = `The snapshot holds a record of the table ${JSON.stringify(tableOf(key))} that cannot be read`;
+        return refused(refusal('invalid', why));
+      }
+      draft.put(key, own);
     }
   }
   dropParts(draft);
@@ -85,14 +96,15 @@ function dropParts(draft: Draft): void {
 /**
  * A snapshot of a cluster with a longer log holds indexes that this log has not reached. They become the index of the
  * restore: a later change must have a greater one, or nobody who waits would see it. Lists always take it, because
- * what they show may have changed.
+ * what they show may have changed. Undefined: an object that cannot be read, by which no member could go on.
  */
-function withinLog(key: string, value: string, index: number): string {
+function withinLog(key: string, value: string, index: number): string | undefined {
   const table = tableOf(key);
   if (table === 'index') return String(index);
   if (table === 'deleted') return String(Math.min(Number(value), index));
-  if (!value.includes('"ModifyIndex":') && !value.includes('"Index":')) return value;
-  const object = JSON.parse(value) as Record<string, unknown>;
+  if (!OBJECT_TABLES.has(table)) return value;
+  const object = objectOf(value);
+  if (object === undefined) return undefined;
   let changed = false;
   for (const field of ['CreateIndex', 'ModifyIndex', 'Index']) {
     if (typeof object[field] === 'number' && object[field] > index) {
@@ -101,6 +113,16 @@ function withinLog(key: string, value: string, index: number): string {
     }
   }
   return changed ? JSON.stringify(object) : value;
+}
+
+function objectOf(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 export const RESTORE_HANDLERS = {

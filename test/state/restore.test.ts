@@ -73,13 +73,24 @@ describe('state: restore', () => {
   it('takes nothing over that belongs to another node’s log', () => {
     add(0, [
       [keys.machine, '{"index":900}'],
-      [keys.request(5), '{}'],
+      [keys.request(5, 2, 'id'), '{}'],
       [keyOf('local', 'x'), '1'],
     ]);
     commit(1);
     expect(machine.appliedIndex()).to.equal(2);
     expect(new Machine(store, HANDLERS).appliedIndex()).to.equal(2);
     expect(store.get(keyOf('local', 'x'))).to.equal(undefined);
+  });
+
+  it('refuses records that no member could read, and changes nothing', () => {
+    for (const value of ['{"Index":', '[]', 'null', 'x']) {
+      add(0, [
+        ['new', '1'],
+        [role, value],
+      ]);
+      expect(commit(1)).to.nested.include({ ok: false, 'refusal.code': 'invalid' });
+      expect(store.get('old')).to.equal('x');
+    }
   });
 
   it('refuses to commit what is not whole, and changes nothing', () => {
