@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import { createGzip, gzip } from 'node:zlib';
 import { ERROR_STATUS, type Refusal } from '../errors.js';
+import { Slice } from '../service/turns.js';
 import type { ReadOutcome } from '../service/types.js';
 import type { Pieces } from './types.js';
 
@@ -108,7 +109,10 @@ export async function sendPieces(
   res.once('close', () => gone.abort());
   const out = packed ?? res;
   packed?.pipe(res);
+  // a client on the same machine may read as fast as we write: nothing else would have its turn
+  const slice = new Slice();
   for await (const piece of pieces) {
+    if (slice.isOver) await slice.renew();
     if (gone.signal.aborted) break;
     if (!out.write(piece)) await once(out, 'drain', { signal: gone.signal }).catch(() => undefined);
   }

@@ -3,7 +3,6 @@
  * the loop's time, over a frozen view.
  */
 import { createHash, type Hash } from 'node:crypto';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Authorizer } from '../acl/types.js';
 import { reject } from '../errors.js';
 import { COMMON_SHAPE, shapeOf } from '../kinds/schema.js';
@@ -15,6 +14,7 @@ import { RESTORE_FACT, restoredAt } from '../state/restore.js';
 import { keyOf, type View } from '../state/types.js';
 import { homeOf, listRight, nameIn, shownTo } from './config.js';
 import { type Made, readList } from './held-lists.js';
+import { Slice } from './turns.js';
 import type { Caller, ReadOptions, ReadOutcome, Service } from './types.js';
 
 export interface ConfigListQuery {
@@ -23,9 +23,6 @@ export interface ConfigListQuery {
   readonly kind: Kind | undefined;
   readonly filter: string | undefined;
 }
-
-/** Longest piece of work between two turns of the loop, in milliseconds. */
-const SLICE_MS = 5;
 
 /** A list as one JSON text that is kept for others to come, or as the JSON texts of its entries. */
 export type ConfigList = { readonly whole: string } | { readonly texts: readonly string[] };
@@ -199,7 +196,7 @@ class Lister {
   readonly #authorizer: Authorizer;
   readonly #matches: Matches | undefined;
   readonly #hash: Hash | undefined;
-  #until = performance.now() + SLICE_MS;
+  readonly #slice = new Slice();
 
   constructor(
     view: View,
@@ -231,15 +228,12 @@ class Lister {
         const text = this.#view.get(key)!;
         if (mayRead(nameIn(text))) this.#addText(shown(text));
         else this.filtered = true;
-        if (performance.now() > this.#until) {
+        if (this.#slice.isOver) {
           last = key;
           break;
         }
       }
-      if (last !== undefined) {
-        await nextTurn();
-        this.#until = performance.now() + SLICE_MS;
-      }
+      if (last !== undefined) await this.#slice.renew();
     } while (last !== undefined);
   }
 

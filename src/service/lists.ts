@@ -3,10 +3,10 @@
  * time, because tens of thousands of them would hold up the heartbeats.
  */
 import { createHash } from 'node:crypto';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { View } from '../state/types.js';
 import { type Made, readList } from './held-lists.js';
 import { Links } from './reading.js';
+import { nextTurn } from './turns.js';
 import type { Caller, ReadOptions, ReadOutcome, ReadUseCase, Service } from './types.js';
 
 /** A list decided on but not rendered yet. */

@@ -66,8 +66,9 @@ export const keys = {
 
   /** A single replicated fact by name: bootstrap state, autopilot configuration, restore index, epoch. */
   fact: (name: string): string => keyOf('fact', name),
-  /** Remembered results by log index (16 hex digits): `{"id":…,"result":…}`. */
-  request: (index: number): string => keyOf('request', index.toString(16).padStart(16, '0')),
+  /** Remembered results by log index (16 hex digits), with what is to be known of them without reading them: size, id. */
+  request: (index: number, size: number, id: string): string =>
+    keyOf('request', index.toString(16).padStart(16, '0'), String(size), id),
   /** The machine's own record: applied index and term, and the checksum of each table. */
   machine: keyOf('machine'),
 } as const;

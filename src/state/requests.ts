@@ -5,24 +5,24 @@
 import { refusal } from '../errors.js';
 import type { Index } from '../raft/types.js';
 import { keys } from './keys.js';
+import { keysBelow, stored } from './lists.js';
 import type { Change, Proposal, Result, View } from './types.js';
 
 const REQUESTS_MAX = 65_536;
 const BYTES_MAX = 64 * 1024 * 1024;
 
-interface Remembered {
-  readonly id: string;
-  readonly result: Result;
-}
 interface Slot {
   readonly id: string;
   readonly index: Index;
+  /** Characters of the result. */
   readonly size: number;
 }
 
+const keyFor = ({ index, size, id }: Slot): string => keys.request(index, size, id);
+
 export class RequestMemory {
   readonly #max: number;
-  readonly #indexes = new Map<string, Index>();
+  readonly #byId = new Map<string, Slot>();
   /** Slots in log order from `#head` on. Those before it are forgotten and cut off now and then. */
   #slots: Slot[] = [];
   #head = 0;
@@ -34,14 +34,16 @@ export class RequestMemory {
     this.#max = max;
   }
 
-  /** Reads the remembered requests of a state back. */
+  /** Finds the remembered requests of a state again; from their keys, since to read each would keep a start waiting. */
   static load(view: View, floor: Index, max = REQUESTS_MAX): RequestMemory {
     const memory = new RequestMemory(floor, max);
-    const prefix = keys.request(0).slice(0, -16);
-    for (const key of view.keys(prefix)) {
-      const text = view.get(key)!;
-      const { id, result } = JSON.parse(text) as Remembered;
-      memory.#add({ id, index: result.index, size: text.length });
+    for (const key of keysBelow(view, 'request')) {
+      const [, index, size, ...id] = key.split('\u0000');
+      memory.#add({
+        id: id.join('\u0000'),
+        index: Number.parseInt(index!, 16),
+        size: Number(size),
+      });
     }
     return memory;
   }
@@ -53,9 +55,8 @@ export class RequestMemory {
 
   /** The result of an earlier entry with this id, if it is remembered. */
   find(view: View, id: string): Result | undefined {
-    const index = this.#indexes.get(id);
-    if (index === undefined) return undefined;
-    return (JSON.parse(view.get(keys.request(index))!) as Remembered).result;
+    const slot = this.#byId.get(id);
+    return slot === undefined ? undefined : stored<Result>(view, keyFor(slot));
   }
 
   /** The same for a proposal that is being applied; a refusal if that cannot be told any more. */
@@ -69,31 +70,32 @@ export class RequestMemory {
 
   /** Notes a result; gives the changes that store it and delete what it pushes out. */
   remember(id: string, index: Index, result: Result): Change[] {
-    const text = JSON.stringify({ id, result } satisfies Remembered);
-    const changes: Change[] = [[keys.request(index), text]];
-    this.#add({ id, index, size: text.length });
+    const text = JSON.stringify(result);
+    const slot = { id, index, size: text.length };
+    const changes: Change[] = [[keyFor(slot), text]];
+    this.#add(slot);
     while (this.#slots.length - this.#head > this.#max || this.#bytes > BYTES_MAX) {
-      changes.push([keys.request(this.#forgetOldest()), undefined]);
+      changes.push([keyFor(this.#forgetOldest()), undefined]);
     }
     return changes;
   }
 
   #add(slot: Slot): void {
     this.#slots.push(slot);
-    this.#indexes.set(slot.id, slot.index);
+    this.#byId.set(slot.id, slot);
     this.#bytes += slot.size;
   }
 
-  #forgetOldest(): Index {
-    const { id, index, size } = this.#slots[this.#head]!;
+  #forgetOldest(): Slot {
+    const slot = this.#slots[this.#head]!;
     this.#head += 1;
-    this.#bytes -= size;
-    this.#indexes.delete(id);
-    this.#floor = index;
+    this.#bytes -= slot.size;
+    this.#byId.delete(slot.id);
+    this.#floor = slot.index;
     if (this.#head > this.#max) {
       this.#slots = this.#slots.slice(this.#head);
       this.#head = 0;
     }
-    return index;
+    return slot;
   }
 }
