@@ -35,6 +35,9 @@ export interface Listener {
   close(graceMs: number, lingerMs?: number): Promise<void>;
 }
 
+/** Where connections never cease to come, the server stops taking them after so long. */
+const TAKE_IN_MS = 200;
+
 const plain = (status: string, message: string, extra = ''): string =>
   `HTTP/1.1 ${status}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: ${message.length}\r\n${extra}Connection: close\r\n\r\n${message}`;
 const TOO_MANY = plain(
@@ -78,7 +81,9 @@ export async function listen(app: HttpApp, options: ListenerOptions): Promise<Li
     tls === undefined ? createServer(settings) : createTlsServer({ ...settings, ...tlsFiles(tls) });
 
   server.on('request', app.handler);
+  let accepted = 0;
   server.on('connection', (socket: Socket) => {
+    accepted += 1;
     if (open.size >= options.connections) {
       socket.end(TOO_MANY);
       return;
@@ -109,8 +114,13 @@ export async function listen(app: HttpApp, options: ListenerOptions): Promise<Li
     async close(graceMs, lingerMs = 0) {
       app.drain();
       const closed = new Promise((resolve) => server.once('close', resolve));
-      // a whole turn of the loop: connections that the system has made for us already are taken in
-      for (let phase = 0; phase < 2; phase += 1) await new Promise((done) => setImmediate(done));
+      // Connections that the system has made for us already must be taken in, or they would be reset. Each turn of the loop
+      // takes at least one: where one brings none, none waits.
+      const untilMs = performance.now() + TAKE_IN_MS;
+      for (let before = -1; before !== accepted && performance.now() < untilMs; ) {
+        before = accepted;
+        for (let phase = 0; phase < 2; phase += 1) await new Promise((done) => setImmediate(done));
+      }
       // not the HTTP server's own close, which cuts idle connections at once
       NetServer.prototype.close.call(server);
       const idle = setTimeout(() => {

@@ -80,6 +80,65 @@ describe('http: the listener', () => {
     await front.close();
   });
 
+  it('holds nothing for a client that left while its token was looked up', async () => {
+    let found = (): void => {};
+    const lookUp = new Promise<void>((resolve) => {
+      found = resolve;
+    });
+    const service = fakeService({ namespaceOf: () => undefined, catchUp: () => lookUp });
+    let closed = false;
+    let ended = false;
+    const front = await startFront(
+      [
+        {
+          path: '/v1/gone',
+          GET: (request) => {
+            expect(request.readOptions().signal?.aborted).to.equal(true);
+            ended = true;
+          },
+        },
+      ],
+      { service },
+    );
+    const client = connect(front.listener.port, '127.0.0.1');
+    client.write('GET /v1/gone?index=1 HTTP/1.1\r\nHost: x\r\nX-Service-Token: t\r\n\r\n');
+    await until(() => front.listener.connections() === 1);
+    client.on('close', () => {
+      closed = true;
+    });
+    client.destroy();
+    await until(() => closed && front.listener.connections() === 0);
+    found();
+    await until(() => ended);
+    expect(front.app.held.count).to.equal(0);
+    await front.close();
+  });
+
+  it('cuts a client off that stops reading a long answer', async () => {
+    const limits = { bodyBytes: 1000, requestMs: 1000, heldPerClient: 2, held: 2, stalledMs: 50 };
+    let over = false;
+    const front = await startFront(
+      [
+        {
+          path: '/v1/long',
+          GET: async (request) => {
+            await request.answerStream(endless());
+            over = true;
+          },
+        },
+      ],
+      { limits },
+    );
+    const client = connect(front.listener.port, '127.0.0.1');
+    client.pause();
+    client.on('error', () => {});
+    client.write('GET /v1/long HTTP/1.1\r\nHost: x\r\n\r\n');
+    await until(() => over);
+    await until(() => front.listener.connections() === 0);
+    client.destroy();
+    await front.close();
+  });
+
   it('lets requests in flight end when it closes, and takes no more', async () => {
     const front = await startFront(routes);
     const ask = front.ask('/v1/held?index=1', { headers: { connection: 'keep-alive' } });
@@ -93,6 +152,15 @@ describe('http: the listener', () => {
     answerHeld();
     const reply = await ask;
     expect([reply.text, reply.headers.connection]).to.deep.equal(['"released"', 'close']);
+    await closed;
+  });
+
+  it('answers those whose connection was made before it closes, though not taken in yet', async () => {
+    const front = await startFront(routes);
+    const asks = Array.from({ length: 20 }, () => front.ask('/v1/quick'));
+    await new Promise(process.nextTick);
+    const closed = front.listener.close(60_000, 60_000);
+    for (const { status } of await Promise.all(asks)) expect(status).to.equal(200);
     await closed;
   });
 
