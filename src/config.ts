@@ -52,6 +52,7 @@ export interface Config {
     readonly requestMs: number;
     readonly headersMs: number;
     readonly receiveMs: number;
+    readonly stalledMs: number;
     readonly keepAliveMs: number;
     readonly stopMs: number;
     readonly lingerMs: number;

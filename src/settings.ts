@@ -210,6 +210,12 @@ export const SETTINGS: readonly Setting[] = [
     why: 'how long a client may take to send a whole request',
   },
   {
+    key: 'limits.stalledMs',
+    ...MS,
+    default: 60_000,
+    why: 'how long a client may take no byte of a long answer: what it is made from is kept as long',
+  },
+  {
     key: 'limits.keepAliveMs',
     ...MS,
     default: 75_000,

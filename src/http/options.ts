@@ -11,6 +11,8 @@ export interface HttpLimits {
   /** Held blocking queries of one client address, and of all. */
   readonly heldPerClient: number;
   readonly held: number;
+  /** Milliseconds a client may take no byte of a long answer. */
+  readonly stalledMs: number;
 }
 
 /** What became of a request, for metrics and logs. */

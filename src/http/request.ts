@@ -236,6 +236,8 @@ export class HttpRequest implements ApiRequest {
     const { held } = this.shared;
     const client = this.incoming.socket.remoteAddress ?? '';
     const abort = this.aborter();
+    // who went away while we looked the token up has closed already, and would never leave
+    if (this.res.destroyed) return;
     held.enter(client, abort);
     this.res.once('close', () => held.leave(client, abort));
   }
@@ -320,6 +322,8 @@ export class HttpRequest implements ApiRequest {
     for (const [name, value] of Object.entries(options.headers ?? {})) headers.push(name, value);
     if (options.outcome) addQueryHeaders(headers, this.shared.names, options.outcome);
     const compress = options.contentType === undefined;
+    // a client that stops reading would keep the view that the pieces come from for ever
+    this.res.setTimeout(this.shared.options.limits.stalledMs, () => this.res.destroy());
     await sendPieces(this.incoming, this.res, headers, pieces, compress);
     this.observe(200);
   }

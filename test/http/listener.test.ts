@@ -6,7 +6,12 @@ import { join } from 'node:path';
 import { connect as tlsConnect } from 'node:tls';
 import { expect } from 'chai';
 import type { ApiRequest, Route } from '../../src/http/types.js';
-import { startFront } from './harness.js';
+import { fakeService, startFront } from './harness.js';
+
+/** An answer that never ends, a megabyte at a time. */
+function* endless(): Iterable<string> {
+  for (;;) yield 'x'.repeat(1_000_000);
+}
 
 describe('http: the listener', () => {
   const held: ApiRequest[] = [];
@@ -67,7 +72,13 @@ describe('http: the listener', () => {
   });
 
   it('answers 429 with Retry-After to one client’s blocking queries beyond its limit', async () => {
-    const limits = { bodyBytes: 1000, requestMs: 1000, heldPerClient: 2, held: 100 };
+    const limits = {
+      bodyBytes: 1000,
+      requestMs: 1000,
+      heldPerClient: 2,
+      held: 100,
+      stalledMs: 1000,
+    };
     const front = await startFront(routes, { limits });
     const asks = [front.ask('/v1/held?index=1'), front.ask('/v1/held?index=1')];
     await until(() => front.app.held.count === 2);

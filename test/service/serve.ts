@@ -37,7 +37,13 @@ export async function serve(solo: Solo, more: readonly Route[] = []) {
     tokenInQuery: true,
     responseHeaders: {},
     blockedPaths: [],
-    limits: { bodyBytes: 1 << 20, requestMs: 5000, heldPerClient: 100, held: 1000 },
+    limits: {
+      bodyBytes: 1 << 20,
+      requestMs: 5000,
+      heldPerClient: 100,
+      held: 1000,
+      stalledMs: 60_000,
+    },
     report: (event) => {
       if (event.error !== undefined) console.error(event.path, event.error);
     },
