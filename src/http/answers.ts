@@ -8,6 +8,8 @@ import { Slice } from '../service/turns.js';
 import type { ReadOutcome } from '../service/types.js';
 import type { Pieces } from './types.js';
 
+/** Characters of a refusal's message. */
+const MESSAGE_MAX = 1500;
 /** Below this many bytes compression costs more than it saves (the reference's threshold). */
 const GZIP_BYTES_MIN = 1400;
 const JSON_TYPE = 'application/json';
@@ -130,20 +132,27 @@ function wantsProblem(req: IncomingMessage): boolean {
 
 /** The body and type of a refusal: one sentence of text, or problem details where the client asks for JSON. */
 export function refusalBody(req: IncomingMessage, why: Refusal): { type: string; body: string } {
+  const message = clipped(why.message);
   if (!wantsProblem(req)) {
-    return { type: TEXT_TYPE, body: why.hint ? `${why.message} (${why.hint})` : why.message };
+    return { type: TEXT_TYPE, body: why.hint ? `${message} (${why.hint})` : message };
   }
   const status = ERROR_STATUS[why.code];
   const problem = {
     type: 'about:blank',
     title: STATUS_CODES[status],
     status,
-    detail: why.message,
+    detail: message,
     code: why.code,
     ...(why.pointer !== undefined && { pointer: why.pointer }),
     ...(why.hint !== undefined && { hint: why.hint }),
   };
   return { type: 'application/problem+json', body: JSON.stringify(problem) };
+}
+
+/** A refusal is a sentence, however much of the request it quotes. */
+function clipped(message: string): string {
+  if (message.length <= MESSAGE_MAX) return message;
+  return `${message.slice(0, MESSAGE_MAX)}…`;
 }
 
 export const contentTypes = { json: JSON_TYPE, text: TEXT_TYPE } as const;

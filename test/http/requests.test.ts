@@ -32,6 +32,10 @@ describe('http: a request', () => {
       DELETE: () => reject('conflict', 'Still needed', { pointer: '/A', hint: 'remove B first' }),
     },
     {
+      path: '/v1/unknown/:name',
+      GET: (request) => reject('not_found', `There is no thing named ${request.param('name')}`),
+    },
+    {
       path: '/v1/things',
       GET: (request) => {
         request.readOptions(false);
@@ -181,6 +185,12 @@ describe('http: a request', () => {
         });
       });
 
+    it('do not echo more than a sentence', async () => {
+      const { text } = await front.ask(`/v1/unknown/${'x'.repeat(9000)}`);
+      expect(text)
+        .to.match(/^There is no thing named x+…$/)
+        .and.to.have.lengthOf.below(2000);
+    });
     it('of ours are reported and tell the client nothing', async () => {
       const { status, text } = await front.ask('/v1/broken');
       expect(status).to.equal(500);
