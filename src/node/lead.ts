@@ -26,7 +26,9 @@ export interface LeadParts {
   readonly applied: AppliedWaiters;
   readonly view: View;
   readonly gate: Gate;
-  /** Why this node takes no such command at present (disk at its reserve, state differs, stopping). */
+  /** This node does not serve, and hands leadership over: another leader will take the write. */
+  readonly isFaulty: () => boolean;
+  /** Why this node takes no such command at present (disk at its reserve). */
   readonly closedFor: (command: Command) => Refusal | undefined;
   /** Proposals whose fate is open, beyond which writes are refused. */
   readonly pendingMax: number;
@@ -112,7 +114,8 @@ export class Lead {
       return;
     }
     const closed = this.#parts.closedFor(proposal.command);
-    if (closed !== undefined) done({ type: 'refused', refusal: closed });
+    if (this.#parts.isFaulty()) done({ type: 'retry' });
+    else if (closed !== undefined) done({ type: 'refused', refusal: closed });
     else if (this.#parts.driver.pending >= this.#parts.pendingMax) done(overloaded());
     else if (this.#gate(proposal, write) === undefined) this.#propose(proposal, write, done);
     else this.#askAgain(proposal, write, done);

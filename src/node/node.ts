@@ -118,7 +118,12 @@ class Node implements RunningNode {
         options.log(full ? 'error' : 'info', `the disk ${state} (${freeBytes} bytes free)`);
       },
     });
-    this.replica = this.#createReplica();
+    try {
+      this.replica = this.#createReplica();
+    } catch (error) {
+      void this.#wire.close();
+      throw error;
+    }
   }
 
   get view(): View {

@@ -122,7 +122,8 @@ export class Replica {
     this.#lead = new Lead({
       ...parts,
       ...{ driver, applied, pendingMax: limits.pendingMax },
-      closedFor: (command) => this.closed() ?? parts.closedFor?.(command),
+      isFaulty: () => this.fault !== undefined,
+      closedFor: (command) => parts.closedFor?.(command),
     });
     const retryLater = (): void => this.#retryLater();
     this.forward = new Forward({
@@ -287,7 +288,6 @@ export class Replica {
     this.#barriers.retry(true);
     this.membership.role();
     this.#parts.onRole?.(change);
-    if (change.role === 'leader' && this.fault !== undefined) this.driver.transfer();
   }
 
   #hasApplied(index: Index, entries: readonly Entry[]): void {
@@ -307,6 +307,8 @@ export class Replica {
     ) {
       this.agreement?.compare();
     }
+    // Again and again: at first there may be nobody who can take over.
+    if (this.fault !== undefined && this.driver.role.role === 'leader') this.driver.transfer();
     this.#lostEntries.tick();
     this.#compaction.tick();
   }
