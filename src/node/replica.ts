@@ -93,6 +93,8 @@ export class Replica {
   #fault: string | undefined;
   #unready: string | undefined;
   #ticks = 0;
+  /** Where the state was last replaced as a whole: a verdict on the one before does not count. */
+  #replacedIndex: Index = 0;
   #cancelRetry: (() => void) | undefined;
 
   constructor(parts: ReplicaParts) {
@@ -262,6 +264,7 @@ export class Replica {
 
   /** A snapshot was switched into the machine; `done` when the log agrees, durably. */
   switched(meta: SnapshotMeta, from: NodeId, done: () => void): void {
+    this.#replacedIndex = meta.index;
     this.driver.switched(meta, from, () => {
       this.positions.restart(meta.index);
       this.#hasApplied(meta.index, []);
@@ -369,7 +372,8 @@ export class Replica {
         break;
       }
       case 'sums':
-        done(this.agreement?.answer(ask.index) ?? { type: 'retry' });
+        // What is known to be wrong, or to be replaced, is not compared.
+        done((this.fault === undefined && this.agreement?.answer(ask.index)) || { type: 'retry' });
         break;
       case 'differs':
         this.#differs(ask.index, ask.table);
@@ -390,6 +394,7 @@ export class Replica {
   }
 
   #differs(index: Index, table: string): void {
+    if (this.fault !== undefined || index <= this.#replacedIndex) return;
     const why = `its state differs from the other servers' in table "${table}" at index ${index}`;
     this.#parts.onDiffers?.(why);
     this.fail(why);
