@@ -24,7 +24,7 @@ const TRANSFER_TICKS = 60;
 export class Membership {
   readonly #parts: MembershipParts;
   #changing = false;
-  #transfers: { readonly done: Done; ticksLeft: number }[] = [];
+  #transfers: { readonly to: NodeId | null; readonly done: Done; ticksLeft: number }[] = [];
 
   constructor(parts: MembershipParts) {
     this.#parts = parts;
@@ -68,7 +68,7 @@ export class Membership {
       done(why ?? { type: 'done' });
       return;
     }
-    this.#transfers.push({ done, ticksLeft: TRANSFER_TICKS });
+    this.#transfers.push({ to, done, ticksLeft: TRANSFER_TICKS });
     this.#parts.driver.transfer(to ?? undefined);
   }
 
@@ -93,7 +93,11 @@ export class Membership {
   tick(now: number): void {
     for (const transfer of [...this.#transfers]) {
       transfer.ticksLeft -= 1;
-      if (transfer.ticksLeft > 0) continue;
+      if (transfer.ticksLeft > 0) {
+        // At first there may have been nobody who answers; the core ignores what it does already.
+        this.#parts.driver.transfer(transfer.to ?? undefined);
+        continue;
+      }
       this.#transfers.splice(this.#transfers.indexOf(transfer), 1);
       transfer.done(refused('unavailable', 'Leadership could not be handed over in time'));
     }
