@@ -1,8 +1,11 @@
 /**
  * What `npm test` runs after set-up (packages, types): import law, lint, then every suite under `test/`. Ends with one
- * line, `N passed, N failed`. Arguments are path prefixes below `test/`: `npm test -- raft simulation`.
+ * line, `N passed, N failed`. Arguments are path prefixes below `test/`: `npm test -- raft simulation`. The properties are
+ * tried with the same examples in every run; `--seed N` chooses others.
  */
 import { spawnSync } from 'node:child_process';
+import { parseArgs } from 'node:util';
+import fc from 'fast-check';
 import Mocha from 'mocha';
 import { globSync } from './glob.js';
 
@@ -14,7 +17,11 @@ function step(name: string, command: string, args: string[]): void {
   }
 }
 
-const wanted = process.argv.slice(2);
+const { positionals: wanted, values } = parseArgs({
+  allowPositionals: true,
+  options: { seed: { type: 'string', default: '1' } },
+});
+fc.configureGlobal({ seed: Number(values.seed) });
 if (wanted.length === 0) {
   step('import law', process.execPath, ['dist/scripts/imports.js']);
   step('lint', process.execPath, ['node_modules/@biomejs/biome/bin/biome', 'ci', '.']);

@@ -8,8 +8,9 @@ import { Slice } from '../service/turns.js';
 import type { ReadOutcome } from '../service/types.js';
 import type { Pieces } from './types.js';
 
-/** Characters of a refusal's message. */
+/** Characters of a refusal's message, and of its pointer, as JSON writes them. */
 const MESSAGE_MAX = 1500;
+const POINTER_MAX = 500;
 /** Below this many bytes compression costs more than it saves (the reference's threshold). */
 const GZIP_BYTES_MIN = 1400;
 const JSON_TYPE = 'application/json';
@@ -143,7 +144,7 @@ export function refusalBody(req: IncomingMessage, why: Refusal): { type: string;
     status,
     detail: message,
     code: why.code,
-    ...(why.pointer !== undefined && { pointer: why.pointer }),
+    ...(why.pointer !== undefined && { pointer: nearest(why.pointer) }),
     ...(why.hint !== undefined && { hint: why.hint }),
   };
   return { type: 'application/problem+json', body: JSON.stringify(problem) };
@@ -151,8 +152,21 @@ export function refusalBody(req: IncomingMessage, why: Refusal): { type: string;
 
 /** A refusal is a sentence, however much of the request it quotes. */
 function clipped(message: string): string {
-  if (message.length <= MESSAGE_MAX) return message;
-  return `${message.slice(0, MESSAGE_MAX)}…`;
+  if (isShort(message, MESSAGE_MAX)) return message;
+  let part = message.slice(0, MESSAGE_MAX);
+  // what JSON must escape grows up to six times
+  while (!isShort(part, MESSAGE_MAX)) part = part.slice(0, part.length / 2);
+  return `${part}…`;
 }
+
+/** A pointer through a name of any length ends at the last object around it that can be told briefly. */
+function nearest(pointer: string): string {
+  let part = pointer;
+  while (!isShort(part, POINTER_MAX)) part = part.slice(0, part.lastIndexOf('/'));
+  return part;
+}
+
+const isShort = (text: string, most: number): boolean =>
+  text.length <= most && JSON.stringify(text).length <= most + 2;
 
 export const contentTypes = { json: JSON_TYPE, text: TEXT_TYPE } as const;

@@ -33,7 +33,10 @@ describe('http: a request', () => {
     },
     {
       path: '/v1/unknown/:name',
-      GET: (request) => reject('not_found', `There is no thing named ${request.param('name')}`),
+      GET: (request) =>
+        reject('not_found', `There is no thing named ${request.param('name')}`, {
+          pointer: `/Meta/${request.param('name')}`,
+        }),
     },
     {
       path: '/v1/things',
@@ -191,6 +194,15 @@ describe('http: a request', () => {
         .to.match(/^There is no thing named x+…$/)
         .and.to.have.lengthOf.below(2000);
     });
+
+    for (const sign of ['x', '%22'])
+      it(`do not echo more than that in problem details either (${sign})`, async () => {
+        const headers = { accept: 'application/json' };
+        const { text } = await front.ask(`/v1/unknown/${sign.repeat(3000)}`, { headers });
+        expect(JSON.parse(text)).to.include({ code: 'not_found', pointer: '/Meta' });
+        expect(text).to.have.lengthOf.below(2000);
+      });
+
     it('of ours are reported and tell the client nothing', async () => {
       const { status, text } = await front.ask('/v1/broken');
       expect(status).to.equal(500);
