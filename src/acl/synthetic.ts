@@ -1,6 +1,6 @@
 /** The rules of synthetic policies, and of any policy text that was accepted once. */
 import { parseRules } from './rules.js';
-import { PLACEHOLDER, type TemplateVariables, templateByName } from './templates.js';
+import { NAME_VARIABLE, type TemplateVariables, templateByName } from './templates.js';
 import type { Grant, Named, NamedRule, Rules } from './types.js';
 
 const NOTHING: Rules = { scalars: {}, named: [], namespaces: [] };
@@ -34,8 +34,8 @@ function filled(templateName: string, name: string): Rules {
     PARSED.set(templateName, rules);
   }
   const named = rules.named.map((rule) =>
-    rule.name.includes(PLACEHOLDER)
-      ? { ...rule, name: rule.name.split(PLACEHOLDER).join(name) }
+    rule.name.includes(NAME_VARIABLE)
+      ? { ...rule, name: rule.name.split(NAME_VARIABLE).join(name) }
       : rule,
   );
   return { ...rules, named };

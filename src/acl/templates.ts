@@ -7,14 +7,14 @@ import { policyHash } from './hash.js';
 import { identityNameProblem, isIdentityName } from './names.js';
 
 /** Stands in a template for the value of its variable. */
-export const PLACEHOLDER = '{{.Name}}';
+export const NAME_VARIABLE = '{{.Name}}';
 
 /** A templated policy as it is answered. */
 export interface Template {
   readonly TemplateName: string;
   /** A JSON schema as text; empty when there are no variables. */
   readonly Schema: string;
-  /** Policy rules with the placeholder `{{.Name}}`. */
+  /** Policy rules in which `{{.Name}}` stands for the variable. */
   readonly Template: string;
   readonly Description: string;
 }
@@ -71,13 +71,13 @@ function builtIn(
   name: string,
   variable: BuiltIn['variable'],
   description: string,
-  template: string,
+  lines: readonly string[],
 ): BuiltIn {
   return {
     id: `00000000-0000-0000-0000-${String(id).padStart(12, '0')}`,
     TemplateName: `builtin/${name}`,
     Schema: variable === undefined ? '' : NAME_SCHEMA,
-    Template: template,
+    Template: lines.join('\n'),
     Description: description,
     ...(variable === undefined ? {} : { variable }),
   };
@@ -90,53 +90,49 @@ const BUILT_IN: ReadonlyMap<string, BuiltIn> = new Map(
       'service',
       'Service',
       'Gives the token or role permissions to register a service and discover services in the catalog.',
-      '\n' +
-        [
-          tab('service', '{{.Name}}', 'write'),
-          tab('service', '{{.Name}}-sidecar-proxy', 'write'),
-          tab('service_prefix', '', 'read'),
-          tab('node_prefix', '', 'read'),
-        ].join('\n'),
+      [
+        '',
+        tab('service', NAME_VARIABLE, 'write'),
+        tab('service', `${NAME_VARIABLE}-sidecar-proxy`, 'write'),
+        tab('service_prefix', '', 'read'),
+        tab('node_prefix', '', 'read'),
+      ],
     ),
     builtIn(
       4,
       'node',
       'Node',
       'Gives the token or role permissions for a node to register itself and discover services.',
-      `\n${tab('node', '{{.Name}}', 'write')}\n${tab('service_prefix', '', 'read')}`,
+      ['', tab('node', NAME_VARIABLE, 'write'), tab('service_prefix', '', 'read')],
     ),
     builtIn(
       5,
       'dns',
       undefined,
       'Gives the token or role permissions to answer DNS questions about nodes, services and queries.',
-      '\n' +
-        [
-          tab('node_prefix', '', 'read'),
-          tab('service_prefix', '', 'read'),
-          tab('query_prefix', '', 'read'),
-        ].join('\n'),
+      [
+        '',
+        tab('node_prefix', '', 'read'),
+        tab('service_prefix', '', 'read'),
+        tab('query_prefix', '', 'read'),
+      ],
     ),
     builtIn(
       6,
       'nomad-server',
       undefined,
       'Gives the token or role permissions required by a Nomad server.',
-      '\n' +
-        [
-          'acl = "write"',
-          two('agent_prefix', '', 'read'),
-          two('node_prefix', '', 'read'),
-          two('service_prefix', '', 'write'),
-        ].join('\n'),
+      [
+        '',
+        'acl = "write"',
+        two('agent_prefix', '', 'read'),
+        two('node_prefix', '', 'read'),
+        two('service_prefix', '', 'write'),
+      ],
     ),
-    builtIn(
-      7,
-      'workload-identity',
-      'any',
-      'Names a workload; it grants nothing by itself.',
-      tab('identity', '{{.Name}}', 'write'),
-    ),
+    builtIn(7, 'workload-identity', 'any', 'Names a workload; it grants nothing by itself.', [
+      tab('identity', NAME_VARIABLE, 'write'),
+    ]),
     builtIn(
       8,
       'api-gateway',
@@ -146,8 +142,8 @@ const BUILT_IN: ReadonlyMap<string, BuiltIn> = new Map(
         'mesh = "read"',
         tab('node_prefix', '', 'read'),
         tab('service_prefix', '', 'read'),
-        tab('service', '{{.Name}}', 'write'),
-      ].join('\n'),
+        tab('service', NAME_VARIABLE, 'write'),
+      ],
     ),
     builtIn(
       9,
@@ -159,7 +155,7 @@ const BUILT_IN: ReadonlyMap<string, BuiltIn> = new Map(
         two('node_prefix', '', 'read'),
         two('service_prefix', '', 'write'),
         two('key_prefix', '', 'read'),
-      ].join('\n'),
+      ],
     ),
   ].map((template) => [template.TemplateName, template]),
 );
@@ -240,7 +236,7 @@ export function syntheticPolicy(
   const template = BUILT_IN.get(templateName);
   if (template === undefined) throw new Error(`no template ${JSON.stringify(templateName)}`);
   // split and join: a replacement text would give `$&` in a name a meaning
-  const rules = template.Template.split(PLACEHOLDER).join(variables?.name ?? '');
+  const rules = template.Template.split(NAME_VARIABLE).join(variables?.name ?? '');
   const id = hex(new TextEncoder().encode(rules)) + FNV_OFFSET;
   const content = {
     ID: id,

@@ -10,8 +10,8 @@ import {
   readSome,
 } from '../service/lists.js';
 import type { LoginParts } from '../service/login.js';
-import type { Write } from '../service/reading.js';
 import type { ReadUseCase, Service } from '../service/types.js';
+import type { Write } from '../service/writing.js';
 import type { ApiRequest } from './types.js';
 
 /** What the routes of ACL objects work on. */

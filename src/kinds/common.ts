@@ -3,6 +3,7 @@ import {
   boolean,
   duration,
   given,
+  type Infer,
   list,
   map,
   type Normal,
@@ -162,14 +163,15 @@ export function* methodProblems(
   }
 }
 
-interface PathMatch {
-  readonly PathExact?: string;
-  readonly PathPrefix?: string;
-  readonly PathRegex?: string;
-}
+/** The ways to match the path of a request. */
+export const pathMatch = {
+  PathExact: omit(text(), 'path_exact'),
+  PathPrefix: omit(text(), 'path_prefix'),
+  PathRegex: omit(text(), 'path_regex'),
+};
 /** At most one of the three paths, and the first two start with a slash. */
 export function* pathMatchProblems(
-  match: PathMatch,
+  match: Infer<typeof pathMatch>,
   at: { readonly field: string; readonly whole: string },
   ...path: Path
 ): Iterable<Problem> {

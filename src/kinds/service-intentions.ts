@@ -7,6 +7,7 @@ import {
   methodProblems,
   nameProblems,
   type Path,
+  pathMatch,
   pathMatchProblems,
   textOr,
   upperText,
@@ -55,9 +56,7 @@ const header = object({
   IgnoreCase: omit(boolean, 'ignore_case'),
 });
 const httpPermission = object({
-  PathExact: omit(text(), 'path_exact'),
-  PathPrefix: omit(text(), 'path_prefix'),
-  PathRegex: omit(text(), 'path_regex'),
+  ...pathMatch,
   Header: omit(list(header)),
   Methods: omit(list(upperText)),
 });

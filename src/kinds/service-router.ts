@@ -7,6 +7,7 @@ import {
   methodProblems,
   nameProblems,
   type Path,
+  pathMatch,
   pathMatchProblems,
   upperText,
 } from './common.js';
@@ -57,9 +58,7 @@ const queryParam = object({
   Regex: omit(text()),
 });
 const httpMatch = object({
-  PathExact: omit(text(), 'path_exact'),
-  PathPrefix: omit(text(), 'path_prefix'),
-  PathRegex: omit(text(), 'path_regex'),
+  ...pathMatch,
   CaseInsensitive: omit(boolean, 'case_insensitive'),
   Header: omit(list(header)),
   QueryParam: omit(list(queryParam), 'query_param'),

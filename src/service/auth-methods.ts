@@ -17,16 +17,9 @@ import type { ListPlan } from './lists.js';
 import type { AuthMethodTypes } from './login/index.js';
 import type { AuthMethodType } from './login/types.js';
 import { rulesOf } from './login.js';
-import {
-  listedNamespaces,
-  listPosition,
-  mayWrite,
-  mustRead,
-  readText,
-  settled,
-  type Write,
-} from './reading.js';
+import { listedNamespaces, listPosition, mustRead, readText } from './reading.js';
 import type { ReadUseCase, Service } from './types.js';
+import { mayWrite, propose, settled, type Write } from './writing.js';
 
 export const METHOD_FIELDS = {
   Name: text,
@@ -84,7 +77,7 @@ export async function writeMethod(
       Config: body.Config ?? {},
     },
   };
-  return (await service.write(write.caller, command, write.timeoutMs))!;
+  return propose(service, write, command);
 }
 
 /** Rules that are checked between two turns of the loop. */
@@ -200,7 +193,7 @@ function namespaceRules(body: MethodBody, type: AuthMethodType, ns: string): Nam
 export async function deleteMethod(service: Service, write: Write, name: string): Promise<string> {
   await mayWrite(service, write);
   const command: MethodDelete = { type: 'method.delete', v: 1, ns: write.ns, name };
-  return (await service.write(write.caller, command, write.timeoutMs))!;
+  return propose(service, write, command);
 }
 
 export const readMethod =

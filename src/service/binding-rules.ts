@@ -12,17 +12,9 @@ import type { FilterOf } from './filters.js';
 import { templateVariables } from './grants.js';
 import type { ListPlan } from './lists.js';
 import type { AuthMethodTypes } from './login/index.js';
-import {
-  listedNamespaces,
-  listPosition,
-  mayWrite,
-  mustBeUuid,
-  mustRead,
-  readText,
-  settled,
-  type Write,
-} from './reading.js';
+import { listedNamespaces, listPosition, mustBeUuid, mustRead, readText } from './reading.js';
 import type { ReadUseCase, Service } from './types.js';
+import { mayWrite, mustMatchPath, propose, settled, type Write } from './writing.js';
 
 export const RULE_FIELDS = {
   ID: text,
@@ -46,9 +38,7 @@ export async function writeRule(
   id: string | undefined,
   body: RuleBody,
 ): Promise<string> {
-  if ((body.ID ?? '') !== '' && body.ID !== id) {
-    reject('invalid', 'BindingRule ID in URL and payload do not match', { pointer: '/ID' });
-  }
+  mustMatchPath(body.ID, id, 'BindingRule');
   await mayWrite(service, write);
   const lowerId = id === undefined ? undefined : mustBeUuid(id, 'Binding Rule ID invalid UUID');
   const method = await methodOf(service, write, lowerId, body);
@@ -71,7 +61,7 @@ export async function writeRule(
     create: id === undefined,
     rule,
   };
-  return (await service.write(write.caller, command, write.timeoutMs))!;
+  return propose(service, write, command);
 }
 
 /** The auth method that a rule is checked against. What apply decides is refused here in the same words. */
@@ -112,7 +102,7 @@ export async function deleteRule(service: Service, write: Write, id: string): Pr
     ns: write.ns,
     id: mustBeUuid(id, 'binding rule ID'),
   };
-  return (await service.write(write.caller, command, write.timeoutMs))!;
+  return propose(service, write, command);
 }
 
 export const readRule =

@@ -6,7 +6,8 @@ import type { Bootstrap } from '../state/system.js';
 import { type Decoded, text } from './decode.js';
 import { timeOf } from './times.js';
 import { shown } from './tokens.js';
-import type { Caller, Service } from './types.js';
+import type { Service } from './types.js';
+import { propose, type Write } from './writing.js';
 
 export const BOOTSTRAP_FIELDS = { BootstrapSecret: text };
 export type BootstrapBody = Decoded<typeof BOOTSTRAP_FIELDS>;
@@ -21,7 +22,7 @@ export interface BootstrapReset {
 /** Bootstraps; gives the token with its secret once more as `ID`, as clients of old expect it. */
 export async function bootstrap(
   service: Service,
-  { caller, timeoutMs }: { readonly caller: Caller; readonly timeoutMs: number },
+  write: Omit<Write, 'ns'>,
   body: BootstrapBody,
   { nowMs, reset }: { readonly nowMs: number; readonly reset?: BootstrapReset | undefined },
 ): Promise<string> {
@@ -38,7 +39,7 @@ export async function bootstrap(
     token: { accessor: randomUUID(), secret, createTime: timeOf(nowMs) },
     ...(resetIndex === undefined ? {} : { resetIndex }),
   };
-  const token = shown(service, await service.write(caller, command, timeoutMs));
+  const token = shown(service, await propose(service, write, command));
   if (resetIndex !== undefined) await reset?.remove();
   return JSON.stringify({ ID: secret, ...(JSON.parse(token) as object) });
 }

@@ -14,8 +14,9 @@ import type { ConfigDelete, ConfigSet } from '../state/config.js';
 import { keys } from '../state/keys.js';
 import { deletedIndex } from '../state/lists.js';
 import type { Command, View } from '../state/types.js';
-import { modifyIndexOf, type Write } from './reading.js';
+import { modifyIndexOf } from './reading.js';
 import type { ReadUseCase, Service } from './types.js';
+import { propose, type Write } from './writing.js';
 
 /** A write of config entries: who, where, until when, and under which condition. */
 export interface ConfigWrite extends Write {
@@ -64,7 +65,7 @@ export async function applyConfig(
     at: new Date().toISOString(),
     datacenter,
   };
-  return (await service.write(caller, command, timeoutMs))!;
+  return propose(service, write, command);
 }
 
 /** Deletes an entry; `{}`, or with `cas` `true` or `false`. Throws ApiError. */
@@ -90,7 +91,7 @@ export async function deleteConfig(
     at: new Date().toISOString(),
     datacenter,
   };
-  return (await service.write(caller, command, timeoutMs))!;
+  return propose(service, write, command);
 }
 
 /** One entry: its text as it is stored. Throws ApiError 403. */

@@ -16,7 +16,8 @@ import type { AuthMethodTypes } from './login/index.js';
 import type { LoginLogger } from './login/types.js';
 import { timeOf } from './times.js';
 import { shown } from './tokens.js';
-import type { Caller, Service } from './types.js';
+import type { Service } from './types.js';
+import { propose, type Write } from './writing.js';
 
 export const LOGIN_FIELDS = { AuthMethod: text, BearerToken: text, Meta: textMap, Namespace: text };
 export type LoginBody = Decoded<typeof LOGIN_FIELDS>;
@@ -82,7 +83,7 @@ export async function login(
     },
     ...(life === undefined ? {} : { expirationTime: timeOf(at + life) }),
   };
-  return shown(service, await service.write({ tokenKey: null }, command, timeoutMs));
+  return shown(service, await propose(service, { caller: { tokenKey: null }, timeoutMs }, command));
 }
 
 function refuse({ logger }: LoginParts, method: AuthMethod, reason: string): never {
@@ -136,11 +137,9 @@ function namespaceOfToken(
 }
 
 /** Deletes the token of the request, which a login made. */
-export async function logout(
-  service: Service,
-  { caller, timeoutMs }: { readonly caller: Caller; readonly timeoutMs: number },
-): Promise<string> {
-  if (caller.tokenKey === null) reject('unauthenticated', 'Supplied token does not exist');
-  const command: TokenLogout = { type: 'token.logout', v: 1, secretKey: caller.tokenKey };
-  return (await service.write(caller, command, timeoutMs))!;
+export async function logout(service: Service, write: Omit<Write, 'ns'>): Promise<string> {
+  const { tokenKey } = write.caller;
+  if (tokenKey === null) reject('unauthenticated', 'Supplied token does not exist');
+  const command: TokenLogout = { type: 'token.logout', v: 1, secretKey: tokenKey };
+  return propose(service, write, command);
 }

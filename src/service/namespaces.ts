@@ -14,9 +14,10 @@ import { type Decoded, index, list, object, text, textMap } from './decode.js';
 import type { FilterOf } from './filters.js';
 import { LINK_FIELDS } from './grants.js';
 import type { ListPlan } from './lists.js';
-import { Links, type Write } from './reading.js';
+import { Links } from './reading.js';
 import { timeOf } from './times.js';
 import type { ReadUseCase, Service } from './types.js';
+import { propose, type Write } from './writing.js';
 
 const links = list(object(LINK_FIELDS));
 
@@ -70,8 +71,8 @@ export async function writeNamespace(
       RoleDefaults: body.ACLs?.RoleDefaults ?? [],
     },
   };
-  const written = await service.write(write.caller, command, write.timeoutMs);
-  return JSON.stringify(shown(JSON.parse(written!) as Namespace, new Links(service.view)));
+  const written = JSON.parse(await propose(service, write, command)) as Namespace;
+  return JSON.stringify(shown(written, new Links(service.view)));
 }
 
 /** Marks a namespace for deletion; its content goes in the background. `true` or `false`. */
@@ -83,7 +84,7 @@ export async function deleteNamespace(
 ): Promise<string> {
   await mayManage(service, write, name);
   const command: NamespaceDelete = { type: 'namespace.delete', v: 1, name, at: timeOf(nowMs) };
-  return (await service.write(write.caller, command, write.timeoutMs))!;
+  return propose(service, write, command);
 }
 
 const mayManage = (service: Service, { caller, timeoutMs }: Omit<Write, 'ns'>, name: string) =>

@@ -5,7 +5,7 @@ import { policyNameProblem } from '../acl/names.js';
 import { parseRules } from '../acl/rules.js';
 import { ApiError, reject } from '../errors.js';
 import { keys } from '../state/keys.js';
-import { deletedIndex, keysBelow, stored } from '../state/lists.js';
+import { keysBelow, stored } from '../state/lists.js';
 import type { Policy, PolicyDelete, PolicySet } from '../state/policies.js';
 import { type Decoded, ignored, index, list, text } from './decode.js';
 import type { FilterOf } from './filters.js';
@@ -13,13 +13,13 @@ import type { ListPlan } from './lists.js';
 import {
   listedNamespaces,
   listPosition,
-  mayWrite,
   mustBeUuid,
   mustRead,
+  readNamed,
   readText,
-  type Write,
 } from './reading.js';
 import type { ReadUseCase, Service } from './types.js';
+import { mayWrite, mustMatchPath, propose, type Write } from './writing.js';
 
 export const POLICY_FIELDS = {
   ID: text,
@@ -44,9 +44,7 @@ export async function writePolicy(
   if (id === undefined && (body.ID ?? '') !== '') {
     reject('invalid', 'Cannot specify the ID when creating a new policy', { pointer: '/ID' });
   }
-  if (id !== undefined && (body.ID ?? '') !== '' && body.ID !== id) {
-    reject('invalid', 'Policy ID in URL and payload do not match', { pointer: '/ID' });
-  }
+  mustMatchPath(body.ID, id, 'Policy');
   await mayWrite(service, write);
   const name = body.Name ?? '';
   const problem = policyNameProblem(name);
@@ -69,7 +67,7 @@ export async function writePolicy(
     policy,
     hash: policyHash(policy),
   };
-  return (await service.write(write.caller, command, write.timeoutMs))!;
+  return propose(service, write, command);
 }
 
 /** Deletes a policy; `true` or `false`. */
@@ -81,7 +79,7 @@ export async function deletePolicy(service: Service, write: Write, id: string): 
     ns: write.ns,
     id: mustBeUuid(id, 'policy ID'),
   };
-  return (await service.write(write.caller, command, write.timeoutMs))!;
+  return propose(service, write, command);
 }
 
 export const readPolicy =
@@ -95,13 +93,9 @@ export const readPolicyByName =
   (ns: string, name: string): ReadUseCase<string | undefined> =>
   ({ view, authorizer }) => {
     mustRead(authorizer, ns);
-    const nameKey = keys.policyName(ns, name);
-    const id = view.get(nameKey);
-    if (id === undefined) {
-      return { value: undefined, index: deletedIndex(view, 'policy', ns), keys: [nameKey] };
-    }
-    const answer = readText(view, keys.policy(ns, id), 'policy', ns);
-    return { ...answer, keys: [nameKey, ...answer.keys] };
+    return readNamed(view, keys.policyName(ns, name), { table: 'policy', ns }, (id) =>
+      readText(view, keys.policy(ns, id), 'policy', ns),
+    );
   };
 
 /** The policies of a namespace (`*`: of all), by name, without their rules. */

@@ -7,40 +7,11 @@ import { type Link, type LinkFact, type LinkTarget, linkKey } from '../state/lin
 import { deletedIndex, keysBelow, lastPart, listIndex, stored } from '../state/lists.js';
 import { DEFAULT_NAMESPACE } from '../state/namespaces.js';
 import type { Answer, View } from '../state/types.js';
-import type { Caller, Service } from './types.js';
-
-/** Who writes, where, and until when. */
-export interface Write {
-  readonly caller: Caller;
-  readonly ns: string;
-  readonly timeoutMs: number;
-}
 
 /** Throws 403 unless the caller may read ACL objects of the namespace. */
 export function mustRead(authorizer: Authorizer, ns: string): void {
   const why = authorizer.denial('acl', 'read', undefined, ns);
   if (why !== undefined) reject('permission_denied', why);
-}
-
-/** Lets a caller pass who may write ACL objects of the namespace: before its body is judged. */
-export const mayWrite = (service: Service, { caller, ns, timeoutMs }: Write): Promise<Authorizer> =>
-  service.permit(caller, timeoutMs, (authorizer) =>
-    authorizer.denial('acl', 'write', undefined, ns),
-  );
-
-/**
- * What `find` sees in this node's state or, if that is nothing, in the state after a barrier: a courtesy check must not
- * miss what another node has just acknowledged.
- */
-export async function settled<T>(
-  service: Service,
-  { timeoutMs }: Write,
-  find: (view: View) => T | undefined,
-): Promise<T | undefined> {
-  const present = find(service.view);
-  if (present !== undefined) return present;
-  await service.catchUp(timeoutMs);
-  return find(service.view);
 }
 
 /** An id of a path or parameter, lower-cased; throws 400 with the words clients match on. */
@@ -67,6 +38,21 @@ export function readText(
   const text = view.get(key);
   const index = text === undefined ? deletedIndex(view, table, ns) : modifyIndexOf(text);
   return { value: text, index, keys: [key] };
+}
+
+/** One object by the name that `nameKey` stands for: as `read` gives it by id, waiting for the name too. */
+export function readNamed(
+  view: View,
+  nameKey: string,
+  { table, ns }: { readonly table: Table; readonly ns: string },
+  read: (id: string) => Answer<string | undefined>,
+): Answer<string | undefined> {
+  const id = view.get(nameKey);
+  if (id === undefined) {
+    return { value: undefined, index: deletedIndex(view, table, ns), keys: [nameKey] };
+  }
+  const answer = read(id);
+  return { ...answer, keys: [nameKey, ...answer.keys] };
 }
 
 /** Fills the names of links in, and remembers what they were read from. */

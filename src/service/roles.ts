@@ -14,12 +14,12 @@ import {
   Links,
   listedNamespaces,
   listPosition,
-  mayWrite,
   mustBeUuid,
   mustRead,
-  type Write,
+  readNamed,
 } from './reading.js';
 import type { ReadUseCase, Service } from './types.js';
+import { mayWrite, mustMatchPath, propose, type Write } from './writing.js';
 
 export const ROLE_FIELDS = {
   ID: text,
@@ -41,9 +41,7 @@ export async function writeRole(
   id: string | undefined,
   body: RoleBody,
 ): Promise<string> {
-  if ((body.ID ?? '') !== '' && body.ID !== id) {
-    reject('invalid', 'Role ID in URL and payload do not match', { pointer: '/ID' });
-  }
+  mustMatchPath(body.ID, id, 'Role');
   await mayWrite(service, write);
   const name = body.Name ?? '';
   if (name === '') reject('invalid', 'Invalid Role: no Name is set', { pointer: '/Name' });
@@ -66,8 +64,8 @@ export async function writeRole(
       ...normaliseGrants(body, { is: 'role', ns: write.ns }),
     },
   };
-  const text = await service.write(write.caller, command, write.timeoutMs);
-  return JSON.stringify(roleShown(JSON.parse(text!) as Role, new Links(service.view)));
+  const role = JSON.parse(await propose(service, write, command)) as Role;
+  return JSON.stringify(roleShown(role, new Links(service.view)));
 }
 
 /** Deletes a role; `true` or `false`. */
@@ -79,7 +77,7 @@ export async function deleteRole(service: Service, write: Write, id: string): Pr
     ns: write.ns,
     id: mustBeUuid(id, 'role ID'),
   };
-  return (await service.write(write.caller, command, write.timeoutMs))!;
+  return propose(service, write, command);
 }
 
 /** A role with the present names of its links. */
@@ -101,13 +99,9 @@ export const readRoleByName =
   (ns: string, name: string): ReadUseCase<string | undefined> =>
   ({ view, authorizer }) => {
     mustRead(authorizer, ns);
-    const nameKey = keys.roleName(ns, name);
-    const id = view.get(nameKey);
-    if (id === undefined) {
-      return { value: undefined, index: deletedIndex(view, 'role', ns), keys: [nameKey] };
-    }
-    const answer = roleAnswer(view, ns, id);
-    return { ...answer, keys: [nameKey, ...answer.keys] };
+    return readNamed(view, keys.roleName(ns, name), { table: 'role', ns }, (id) =>
+      roleAnswer(view, ns, id),
+    );
   };
 
 /** A role with its names, and the index of the newest thing it shows. */

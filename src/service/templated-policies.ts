@@ -8,8 +8,8 @@ import {
 } from '../acl/templates.js';
 import { reject } from '../errors.js';
 import { didYouMean } from '../languages/suggest.js';
-import type { Write } from './reading.js';
 import type { Service } from './types.js';
+import type { Write } from './writing.js';
 
 const mayRead = (service: Service, { caller, ns, timeoutMs }: Write) =>
   service.permit(caller, timeoutMs, (authorizer) =>

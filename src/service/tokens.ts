@@ -14,10 +14,11 @@ import type {
 import { secretKeyOf, type Token } from '../state/tokens.js';
 import { type Decoded, duration, flag, ignored, index, list, object, text } from './decode.js';
 import { GRANT_FIELDS, LINK_FIELDS, normaliseGrants } from './grants.js';
-import { Links, mayWrite, type Write } from './reading.js';
+import { Links } from './reading.js';
 import { time, timeOf } from './times.js';
 import { tokenShown } from './token-reads.js';
 import type { Service } from './types.js';
+import { mayWrite, propose, type Write } from './writing.js';
 
 export const TOKEN_FIELDS = {
   AccessorID: text,
@@ -68,7 +69,7 @@ export async function createToken(
     token: contentOf(body, write.ns),
     ...(expirationTime === undefined ? {} : { expirationTime }),
   };
-  return shown(service, await service.write(write.caller, command, write.timeoutMs));
+  return shown(service, await propose(service, write, command));
 }
 
 /** Replaces a token's content; gives it as answered. */
@@ -85,12 +86,11 @@ export async function updateToken(
     reject('invalid', why, { pointer: '/AccessorID' });
   }
   await mayWrite(service, write);
-  if (!isUuid(accessor)) reject('invalid', 'AccessorID is not a valid UUID');
   const command: TokenUpdate = {
     type: 'token.update',
     v: 1,
     ns: write.ns,
-    accessor: accessor.toLowerCase(),
+    accessor: mustBeAccessor(accessor),
     nowMs,
     token: contentOf(body, write.ns),
     ...(body.SecretID ? { secretKey: secretKeyOf(body.SecretID) } : {}),
@@ -98,7 +98,7 @@ export async function updateToken(
     ...(body.ExpirationTime === undefined ? {} : { expirationTime: body.ExpirationTime }),
     ...(body.ExpirationTTL ? { expirationTtl: true } : {}),
   };
-  return shown(service, await service.write(write.caller, command, write.timeoutMs));
+  return shown(service, await propose(service, write, command));
 }
 
 /** Copies a token under new ids; gives the copy as answered. Of the body only a description counts. */
@@ -110,19 +110,18 @@ export async function cloneToken(
   nowMs: number,
 ): Promise<string> {
   await mayWrite(service, write);
-  if (!isUuid(accessor)) reject('invalid', 'AccessorID is not a valid UUID');
   const command: TokenClone = {
     type: 'token.clone',
     v: 1,
     ns: write.ns,
-    source: accessor.toLowerCase(),
+    source: mustBeAccessor(accessor),
     accessor: randomUUID(),
     secret: randomUUID(),
     createTime: timeOf(nowMs),
     nowMs,
     ...(body.Description ? { description: body.Description } : {}),
   };
-  return shown(service, await service.write(write.caller, command, write.timeoutMs));
+  return shown(service, await propose(service, write, command));
 }
 
 /** Deletes a token; `true` or `false`. */
@@ -132,20 +131,19 @@ export async function deleteToken(
   accessor: string,
 ): Promise<string> {
   await mayWrite(service, write);
-  if (!isUuid(accessor)) reject('invalid', 'Token ID is missing or an invalid UUID');
   const command: TokenDelete = {
     type: 'token.delete',
     v: 1,
     ns: write.ns,
-    accessor: accessor.toLowerCase(),
+    accessor: mustBeAccessor(accessor, 'Token ID is missing or an invalid UUID'),
     callerKey: write.caller.tokenKey,
   };
-  return (await service.write(write.caller, command, write.timeoutMs))!;
+  return propose(service, write, command);
 }
 
 /** A written token as answered: whoever wrote it may see its secret. */
-export const shown = (service: Service, text: string | undefined): string =>
-  JSON.stringify(tokenShown(JSON.parse(text!) as Token, new Links(service.view), true));
+export const shown = (service: Service, text: string): string =>
+  JSON.stringify(tokenShown(JSON.parse(text) as Token, new Links(service.view), true));
 
 function contentOf(body: TokenBody, ns: string): TokenInput {
   const local = body.Local ?? false;
@@ -156,6 +154,10 @@ function contentOf(body: TokenBody, ns: string): TokenInput {
     ...normaliseGrants(body, { is: 'token', ns, local }),
     Local: local,
   };
+}
+
+function mustBeAccessor(id: string, why = 'AccessorID is not a valid UUID'): string {
+  return isUuid(id) ? id.toLowerCase() : reject('invalid', why);
 }
 
 /** An id that the client chose itself. */

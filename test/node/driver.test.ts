@@ -44,6 +44,14 @@ function once(core: ScriptedCore, output: Partial<Output>): void {
   };
 }
 
+/** Answers each step with a proposal in it by what `output` says of the proposal's id. */
+function onPropose(core: ScriptedCore, output: (id: number) => Partial<Output>): void {
+  core.respond = (inputs) => {
+    const propose = inputs.find((input) => input.type === 'propose');
+    return propose === undefined ? {} : output(propose.commands[0]!.id);
+  };
+}
+
 describe('node/driver: order of effects', () => {
   it('sends appends at once, votes and acks only when what they promise is durable', () => {
     const { driver, core, clock, wire, log } = build();
@@ -96,12 +104,11 @@ describe('node/driver: order of effects', () => {
   it('applies and answers nothing that is committed but not durable here', () => {
     const { driver, core, clock, log, machine } = build();
     const outcomes: Outcome[] = [];
-    core.respond = (inputs) => {
-      const propose = inputs.find((input) => input.type === 'propose');
-      if (propose === undefined) return {};
-      const id = propose.commands[0]!.id;
-      return { entries: [command(1)], appended: [{ id, index: 1, term: 1 }], commit: 1 };
-    };
+    onPropose(core, (id) => ({
+      entries: [command(1)],
+      appended: [{ id, index: 1, term: 1 }],
+      commit: 1,
+    }));
     driver.propose(new Uint8Array(), (outcome) => outcomes.push(outcome));
     clock.settle();
     expect([machine.index, outcomes.length]).to.deep.equal([0, 0]);
@@ -177,14 +184,7 @@ describe('node/driver: fate of proposals', () => {
   it('never gives the result of another leader’s command at the same index', () => {
     const { driver, core, clock, log } = build();
     const outcomes: Outcome[] = [];
-    core.respond = (inputs) => {
-      const propose = inputs.find((input) => input.type === 'propose');
-      if (propose === undefined) return {};
-      return {
-        entries: [command(1)],
-        appended: [{ id: propose.commands[0]!.id, index: 1, term: 1 }],
-      };
-    };
+    onPropose(core, (id) => ({ entries: [command(1)], appended: [{ id, index: 1, term: 1 }] }));
     driver.propose(new Uint8Array(), (outcome) => outcomes.push(outcome));
     clock.settle();
     once(core, { entries: [command(1, 2, 'other')], commit: 1 });
@@ -199,11 +199,7 @@ describe('node/driver: fate of proposals', () => {
   it('tells what was dropped as certainly not proposed', () => {
     const { driver, core, clock } = build();
     const outcomes: Outcome[] = [];
-    core.respond = (inputs) => {
-      const propose = inputs.find((input) => input.type === 'propose');
-      if (propose === undefined) return {};
-      return { dropped: [{ id: propose.commands[0]!.id, reason: 'not_leader' }] };
-    };
+    onPropose(core, (id) => ({ dropped: [{ id, reason: 'not_leader' }] }));
     driver.propose(new Uint8Array(), (outcome) => outcomes.push(outcome));
     clock.settle();
     expect(outcomes).to.deep.equal([{ kind: 'dropped', reason: 'not_leader' }]);
@@ -212,14 +208,7 @@ describe('node/driver: fate of proposals', () => {
   it('cannot tell about proposals that an installed snapshot has swallowed', () => {
     const { driver, core, clock, log, machine } = build();
     const outcomes: Outcome[] = [];
-    core.respond = (inputs) => {
-      const propose = inputs.find((input) => input.type === 'propose');
-      if (propose === undefined) return {};
-      return {
-        entries: [command(1)],
-        appended: [{ id: propose.commands[0]!.id, index: 1, term: 1 }],
-      };
-    };
+    onPropose(core, (id) => ({ entries: [command(1)], appended: [{ id, index: 1, term: 1 }] }));
     driver.propose(new Uint8Array(), (outcome) => outcomes.push(outcome));
     clock.settle();
     const meta = { index: 9, term: 3, configuration: { members: [] } };

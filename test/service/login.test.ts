@@ -5,10 +5,10 @@ import { writeRule } from '../../src/service/binding-rules.js';
 import { listItems } from '../../src/service/lists.js';
 import type { AuthMethodType } from '../../src/service/login/types.js';
 import { type LoginParts, login, logout } from '../../src/service/login.js';
-import type { Write } from '../../src/service/reading.js';
 import { writeRole } from '../../src/service/roles.js';
 import { readOwnToken } from '../../src/service/token-reads.js';
 import { cloneToken } from '../../src/service/tokens.js';
+import type { Write } from '../../src/service/writing.js';
 import type { Command } from '../../src/state/types.js';
 import { callerOf, MANAGER, NOBODY, Solo } from './solo.js';
 

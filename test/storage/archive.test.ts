@@ -7,26 +7,9 @@ import { expect } from 'chai';
 import tar from 'tar-stream';
 import { ApiError } from '../../src/errors.js';
 import type { SnapshotMeta } from '../../src/raft/types.js';
-import type { View } from '../../src/state/types.js';
 import { readArchive, writeArchive } from '../../src/storage/archive.js';
-import { MemoryState } from '../../src/storage/memory-state.js';
 import type { StateRecord } from '../../src/storage/types.js';
-
-const contents = (view: View) => [...view.keys('')].map((key) => [key, view.get(key)]);
-const stateOf = (records: readonly StateRecord[]) => {
-  const state = new MemoryState();
-  state.commit(records);
-  return state;
-};
-const some: StateRecord[] = Array.from({ length: 100 }, (_, i) => [
-  `table\u0000${String(i).padStart(3, '0')}`,
-  JSON.stringify({ name: `ünïcode ${i}`, text: 'x'.repeat(i * 3) }),
-]);
-const failure = (promise: Promise<unknown>) =>
-  promise.then(
-    () => undefined,
-    (error: unknown) => error,
-  );
+import { contents, failure, some, stateOf } from './records.js';
 
 describe('snapshot archive', function () {
   this.timeout(20_000);

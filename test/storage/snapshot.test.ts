@@ -1,28 +1,11 @@
 /** A state travels in chunks and is the same on arrival; anything else changes nothing. */
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { View } from '../../src/state/types.js';
 import { StorageError } from '../../src/storage/errors.js';
 import { MemoryState } from '../../src/storage/memory-state.js';
 import { SnapshotReceiver, SnapshotSource } from '../../src/storage/snapshot.js';
-import type { StateRecord } from '../../src/storage/types.js';
 import type { ChunkSink, ChunkSource } from '../../src/transport/types.js';
-
-const contents = (view: View) => [...view.keys('')].map((key) => [key, view.get(key)]);
-const stateOf = (records: readonly StateRecord[]) => {
-  const state = new MemoryState();
-  state.commit(records);
-  return state;
-};
-const some: StateRecord[] = Array.from({ length: 100 }, (_, i) => [
-  `table\u0000${String(i).padStart(3, '0')}`,
-  JSON.stringify({ name: `ünïcode ${i}`, text: 'x'.repeat(i * 3) }),
-]);
-const failure = (promise: Promise<unknown>) =>
-  promise.then(
-    () => undefined,
-    (error: unknown) => error,
-  );
+import { contents, failure, some, stateOf } from './records.js';
 
 /** Sends from one to the other; `change` may tamper with what is under way. */
 async function transfer(
