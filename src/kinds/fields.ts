@@ -41,9 +41,7 @@ export interface Field<T = unknown, M extends Mode = Mode> {
   /** Spellings besides the name itself; undefined: the name in lower case. */
   readonly spellings?: readonly string[];
 }
-// The members of one declaration have types of their own; `any` is the only bound that keeps them
-// for Infer.
-// biome-ignore lint/suspicious/noExplicitAny: see above
+// biome-ignore lint/suspicious/noExplicitAny: the only bound that keeps each member's own type for Infer
 export type Fields = Readonly<Record<string, Field<any, Mode>>>;
 
 type Named<F extends Fields, M extends Mode> = {

@@ -13,8 +13,7 @@ interface Place {
 }
 /** Makes a typed value of parsed JSON, or refuses it. */
 export type Decoder<T> = (value: unknown, place: Place) => T;
-// Decoders of one table have types of their own; `any` is the only bound that keeps them.
-// biome-ignore lint/suspicious/noExplicitAny: see above
+// biome-ignore lint/suspicious/noExplicitAny: the only bound that keeps the type of each decoder of a table
 export type Fields = Readonly<Record<string, Decoder<any>>>;
 export type Decoded<F extends Fields> = { readonly [K in keyof F]?: ReturnType<F[K]> };
 

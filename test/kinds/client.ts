@@ -4,8 +4,8 @@ import { randomUUID } from 'node:crypto';
 export interface Reply {
   readonly status: number;
   readonly text: string;
-  /** The body as JSON; undefined when it is none. Tests look into it freely. */
-  // biome-ignore lint/suspicious/noExplicitAny: see above
+  /** The body as JSON; undefined when it is none. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely
   readonly json: any;
   readonly index: number;
   /** The header Results-Filtered-By-ACLs. */

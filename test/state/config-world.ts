@@ -8,8 +8,8 @@ import type { Change, Handler } from '../../src/state/types.js';
 import { MapStore } from './store.js';
 
 export type Body = Readonly<Record<string, unknown>> & { readonly Kind: Kind };
-/** Entries as they are answered; tests look into them freely. */
-// biome-ignore lint/suspicious/noExplicitAny: see above
+/** Entries as they are answered. */
+// biome-ignore lint/suspicious/noExplicitAny: tests look into entries freely
 export type Answered = any;
 
 interface Outcome {
