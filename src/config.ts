@@ -3,6 +3,8 @@ import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { Ajv, type ErrorObject } from 'ajv';
 import { closest, distance } from 'fastest-levenshtein';
+import { inTicks } from './node/options.js';
+import { leaseMsMax } from './raft/options.js';
 import { SETTINGS, type Setting } from './settings.js';
 import { isLoopback } from './transport/security.js';
 
@@ -262,18 +264,20 @@ const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
 
 /** Rules between settings. */
 function crossFaults({ nodeName, http, raft, cluster, acl, limits }: Config): string[] {
+  const times = inTicks(raft);
+  const leaseMax = Math.floor(leaseMsMax(times));
   const rules: readonly (readonly [broken: boolean, fault: string])[] = [
     [
       raft.tickMs > raft.heartbeatMs,
       `raft.heartbeatMs: must be at least raft.tickMs (${raft.tickMs})`,
     ],
     [
-      raft.heartbeatMs * 2 > raft.electionMs,
-      `raft.electionMs: must be at least twice raft.heartbeatMs (${raft.heartbeatMs}), or one lost heartbeat starts an election`,
+      times.heartbeatTicks * 2 > times.electionTicks,
+      `raft.electionMs: must be at least twice raft.heartbeatMs (${raft.heartbeatMs}) in whole ticks, or one lost heartbeat starts an election`,
     ],
     [
-      raft.leaseMs > (raft.electionMs - 2 * raft.tickMs) * 0.9,
-      `raft.leaseMs: must be at most nine tenths of raft.electionMs (${raft.electionMs}) less two ticks, or a deposed leader could answer old data`,
+      raft.leaseMs > leaseMax,
+      `raft.leaseMs: must be at most ${leaseMax}, nine tenths of raft.electionMs (${raft.electionMs}) in whole ticks less two, or a deposed leader could answer old data`,
     ],
     [
       raft.electionMs * 4 > limits.requestMs,

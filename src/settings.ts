@@ -127,7 +127,7 @@ export const SETTINGS: readonly Setting[] = [
     key: 'raft.leaseMs',
     ...MS,
     default: 200,
-    why: 'how long a leader answers default reads without asking; followers refuse votes for electionMs less two ticks, of which a tenth is left for clocks that drift',
+    why: 'how long a leader answers default reads without asking; followers refuse votes for electionMs in whole ticks less two, of which a tenth is left for clocks that drift',
   },
 
   {

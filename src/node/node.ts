@@ -19,6 +19,7 @@ import {
   DEFAULT_LIMITS,
   DEFAULT_TIMING,
   freesSpace,
+  inTicks,
   type NodeLimits,
   type NodeOptions,
   type NodeTiming,
@@ -251,14 +252,10 @@ class Node implements RunningNode {
   #createReplica(): Replica {
     const { log, store, machine } = this.#opened;
     const limits = { ...this.#limits, tickMs: this.#timing.tickMs };
-    const ticks = (ms: number): number => Math.max(1, Math.round(ms / limits.tickMs));
     const core = createRaft(
       {
         id: this.id,
-        tickMs: limits.tickMs,
-        heartbeatTicks: ticks(this.#timing.heartbeatMs),
-        electionTicks: ticks(this.#timing.electionMs),
-        leaseMs: this.#timing.leaseMs,
+        ...inTicks(this.#timing),
         maxAppendBytes: limits.appendBytes,
         maxInflightBytes: limits.inflightBytes,
         maxUncommittedBytes: limits.uncommittedBytes,

@@ -1,10 +1,20 @@
 /** What a node is made from, and the limits it keeps. */
+import type { RaftOptions } from '../raft/types.js';
 import type { Handlers } from '../state/machine.js';
 import type { Command } from '../state/types.js';
 import type { WireSecurity } from '../transport/security.js';
 import type { InitialMember } from './identity.js';
 import type { ReplicaLimits } from './replica.js';
 import type { Gate } from './types.js';
+
+type RaftTiming = Pick<RaftOptions, 'tickMs' | 'heartbeatTicks' | 'electionTicks' | 'leaseMs'>;
+
+/** The times of a node as its Raft member counts them: whole ticks, at least one. */
+export function inTicks(timing: NodeTiming): RaftTiming {
+  const { tickMs, heartbeatMs, electionMs, leaseMs } = timing;
+  const ticks = (ms: number): number => Math.max(1, Math.round(ms / tickMs));
+  return { tickMs, heartbeatTicks: ticks(heartbeatMs), electionTicks: ticks(electionMs), leaseMs };
+}
 
 /** Milliseconds. See `RaftOptions` for how they must fit together; checked on start. */
 export interface NodeTiming {

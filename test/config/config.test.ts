@@ -2,8 +2,16 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import fc from 'fast-check';
 import { ConfigError, envName, flagName, loadConfig } from '../../src/config.js';
+import { inTicks } from '../../src/node/options.js';
+import { checkOptions } from '../../src/raft/options.js';
 import { SETTINGS } from '../../src/settings.js';
+
+const RAFT = {
+  ...{ id: 'a', maxAppendBytes: 1, maxInflightBytes: 1, maxUncommittedBytes: 1 },
+  random: Math.random,
+};
 
 describe('config', () => {
   const folder = mkdtempSync(join(tmpdir(), 'conclave-config-'));
@@ -101,7 +109,17 @@ describe('config', () => {
       [
         'a lease longer than followers keep still',
         { raft: { leaseMs: 226 } },
-        /^raft\.leaseMs: must be at most nine tenths of raft\.electionMs \(300\)/,
+        /^raft\.leaseMs: must be at most 225,/,
+      ],
+      [
+        'a lease that fits the election timeout, but not its whole ticks',
+        { raft: { electionMs: 260, leaseMs: 185 } },
+        /^raft\.leaseMs: must be at most 180, nine tenths of raft\.electionMs \(260\) in whole ticks less two/,
+      ],
+      [
+        'a heartbeat whose whole ticks are more than half of an election timeout',
+        { raft: { tickMs: 100, heartbeatMs: 150, leaseMs: 1 } },
+        /^raft\.electionMs: must be at least twice raft\.heartbeatMs \(150\)/,
       ],
       [
         'a deadline within an election',
@@ -153,6 +171,20 @@ describe('config', () => {
           `${faults(content)}`,
         ),
       );
+
+    it('exactly the times that a node would refuse to start with', () => {
+      const ms = (max: number) => fc.integer({ min: 1, max });
+      const times = fc
+        .record({ tickMs: ms(60), heartbeatMs: ms(200), electionMs: ms(500), leaseMs: ms(400) })
+        .filter(({ tickMs, heartbeatMs }) => tickMs <= heartbeatMs);
+      fc.assert(
+        fc.property(times, (raft) => {
+          const found = faults({ raft, limits: { requestMs: 10_000 } });
+          const problem = checkOptions({ ...RAFT, ...inTicks(raft) });
+          expect(found.length > 0, `${found}`).to.equal(problem !== undefined, problem);
+        }),
+      );
+    });
 
     it('text that cannot be read, naming where it came from', () => {
       expect(faults({}, { env: { CONCLAVE_HTTP_PORT: 'x' } })).to.deep.equal([
