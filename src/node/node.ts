@@ -272,10 +272,9 @@ class Node implements RunningNode {
       gate: this.#options.gate,
       newId: randomUUID,
       closedFor: (command) => this.#disk.refuses(command),
-      onDiffers: (why) => {
-        this.#options.log('error', why);
-        store.commit([[WRONG_KEY, why]]);
-      },
+      onDiffers: (why) => store.commit([[WRONG_KEY, why]]),
+      onFault: (why) => this.#faultChanged(why),
+      onWhole: () => this.#options.log('info', 'has all its entries again and votes'),
       onRole: (change) => this.#roleChanged(change),
       statusText: () => JSON.stringify(this.status()),
     });
@@ -322,6 +321,12 @@ class Node implements RunningNode {
     this.#identity = { ...this.#identity, ...change };
     const save = (): Promise<void> => writeIdentity(this.#options.dataDir, this.#identity);
     this.#savingIdentity = this.#savingIdentity.then(save).catch(this.fail);
+  }
+
+  #faultChanged(why: string | undefined): void {
+    const { log } = this.#options;
+    if (why === undefined) log('info', 'serves again');
+    else log('error', `does not serve: ${why}`);
   }
 
   #roleChanged(change: RoleChange): void {
@@ -390,7 +395,6 @@ class Node implements RunningNode {
   #fetchState(): void {
     const { needsState } = this.#opened;
     if (needsState === undefined) return;
-    this.#options.log('error', `${needsState}: the state is fetched from the leader`);
     this.replica.unready = `${needsState}; the state is being fetched from the leader`;
     this.replica.driver.pauseApply();
     const ask = (): void => {

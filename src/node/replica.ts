@@ -61,6 +61,10 @@ export interface ReplicaParts {
   /** The state is wrong, and will be after a restart. */
   readonly onDiffers?: (why: string) => void;
   readonly onRole?: (change: RoleChange) => void;
+  /** This node stopped serving, and why; undefined: it serves again. */
+  readonly onFault?: (why: string | undefined) => void;
+  /** The entries that its disk had lost are here again. */
+  readonly onWhole?: () => void;
   /** See DriverParts. */
   readonly isBehind?: () => boolean;
   /** NodeStatus of this node as JSON, for members that ask their leader. */
@@ -92,6 +96,8 @@ export class Replica {
   readonly #roster: Roster;
   #fault: string | undefined;
   #unready: string | undefined;
+  /** The last that `onFault` heard. */
+  #toldFault: string | undefined;
   #ticks = 0;
   /** Where the state was last replaced as a whole: a verdict on the one before does not count. */
   #replacedIndex: Index = 0;
@@ -114,7 +120,10 @@ export class Replica {
     this.#lostEntries = new LostEntries({
       ...{ id, driver, log, wire, askMs },
       // The log was short of what is applied: its configurations can be read only now.
-      found: () => positions.restart(machine.appliedIndex()),
+      found: () => {
+        positions.restart(machine.appliedIndex());
+        parts.onWhole?.();
+      },
     });
     this.#compaction = new Compaction({ driver, log, machine, wire, positions, limits });
     this.#roster = new Roster({
@@ -310,8 +319,11 @@ export class Replica {
     ) {
       this.agreement?.compare();
     }
+    const { fault } = this;
+    if (fault !== this.#toldFault) this.#parts.onFault?.(fault);
+    this.#toldFault = fault;
     // Again and again: at first there may be nobody who can take over.
-    if (this.fault !== undefined && this.driver.role.role === 'leader') this.driver.transfer();
+    if (fault !== undefined && this.driver.role.role === 'leader') this.driver.transfer();
     this.#lostEntries.tick();
     this.#compaction.tick();
   }

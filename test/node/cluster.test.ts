@@ -127,6 +127,7 @@ describe('node: a cluster on real disks and sockets', function () {
     expect(await codeOf(b.removeServer('nobody'))).to.equal('not_found');
     await cluster.until(() => a.status().fault !== undefined);
     expect(a.status().fault).to.match(/removed/);
+    await cluster.until(() => cluster.said('a', 'error does not serve: it was removed') === 1);
     await write(b, append('k', 'x'));
     expect(valueAt(b, 'k')).to.equal('vwx');
   });
@@ -152,6 +153,8 @@ describe('node: a cluster on real disks and sockets', function () {
     await cluster.until(() => again.status().fault === undefined);
     await again.barrier('default', 5000);
     expect(valueAt(again, 'k')).to.equal('right!');
+    await cluster.until(() => cluster.said('c', 'info serves again') === 1);
+    expect(cluster.said('c', 'error does not serve: its state differs')).to.equal(2);
     await cluster.stop('c');
     expect((await cluster.start('c', { initial })).status().fault).to.equal(undefined);
   });

@@ -125,6 +125,11 @@ export class Cluster {
     return undefined;
   }
 
+  /** How many lines of a node's log begin so, with their level. */
+  said(name: string, beginning: string): number {
+    return this.lines.filter((line) => line.startsWith(`${name} ${beginning}`)).length;
+  }
+
   /** Waits until it is so; what it waits for comes from sockets and disks. */
   async until(condition: () => boolean, withinMs = 10_000): Promise<void> {
     const endMs = performance.now() + withinMs;

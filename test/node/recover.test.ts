@@ -137,6 +137,7 @@ describe('node: a data folder', function () {
     await write(leader, 'k', 'x');
     await cluster.until(() => valueAt(node, 'k')!.endsWith('x'));
     await cluster.until(() => !node.replica.driver.barred);
+    expect(cluster.said(hurt, 'info has all its entries again')).to.equal(1);
     expect(node.status().lastLogIndex).to.equal(leader.status().lastLogIndex);
     await node.transfer(node.id);
     await cluster.until(() => node.status().role === 'leader');

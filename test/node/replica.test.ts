@@ -294,6 +294,35 @@ describe('node/replica: membership', () => {
     expect(answered(done)).to.equal('by-two');
   });
 
+  it('tells once that it was removed, and once that it is a member again', () => {
+    const world = new World();
+    const leader = world.elect();
+    const [gone] = world.others(leader.id);
+    const { id, faults } = gone!;
+    administer(leader, { type: 'remove', id });
+    world.advance(1000);
+    expect(faults).to.deep.equal(['it was removed from the cluster']);
+    administer(leader, { type: 'add', server: { id, name: id, address: `${id}:1` } });
+    world.advance(1000);
+    expect(faults).to.deep.equal(['it was removed from the cluster', null]);
+    expect(leader.faults).to.deep.equal([]);
+  });
+
+  it('tells the reason for which it failed, and is silent about being stopped', () => {
+    const world = new World();
+    const { replica, faults } = world.elect();
+    replica.unready = 'it has no state';
+    world.advance(200);
+    replica.unready = undefined;
+    world.advance(200);
+    replica.fail('its state differs');
+    replica.fail('and differs again');
+    world.advance(200);
+    replica.stop();
+    world.advance(200);
+    expect(faults).to.deep.equal(['it has no state', null, 'its state differs']);
+  });
+
   it('§4.2.2 removes the leader itself; the others go on', () => {
     const world = new World();
     const leader = world.elect();

@@ -20,6 +20,8 @@ export interface Node {
   readonly log: MemoryLog;
   readonly machine: FakeMachine;
   readonly replica: Replica;
+  /** Why it stopped serving, as told; `null`: it serves again. */
+  readonly faults: (string | null)[];
   alive: boolean;
 }
 
@@ -116,14 +118,16 @@ export class World {
       log.hardState(),
       clock.now(),
     );
+    const faults: (string | null)[] = [];
     const replica = new Replica({
       ...{ id, core, log, machine, clock, wire: this.#wire(id) },
       ...{ view: { get: () => undefined, keys: () => [] } },
       gate: this.#options.gate ?? (() => undefined),
       newId: () => `request-${++this.#ids}`,
       limits: { ...LIMITS, ...this.#options.limits },
+      onFault: (why) => faults.push(why ?? null),
     });
-    this.nodes.set(id, { id, log, machine, replica, alive: true });
+    this.nodes.set(id, { id, log, machine, replica, faults, alive: true });
     replica.start();
   }
 
