@@ -27,6 +27,7 @@ export class Engine implements Service {
   readonly #authorizers: Authorizers;
   readonly #clock: ClockPort;
   readonly #deadlines: Deadlines;
+  #gathering: Promise<void> | undefined;
 
   constructor({ node, authorizers, clock }: EngineOptions) {
     this.#node = node;
@@ -48,7 +49,8 @@ export class Engine implements Service {
     options: ReadOptions,
     useCase: ReadUseCase<T>,
   ): Promise<ReadOutcome<T>> {
-    if (options.mode !== 'stale') await this.#node.barrier(options.mode, options.timeoutMs);
+    if (options.mode === 'stale') await this.#gathered();
+    else await this.#node.barrier(options.mode, options.timeoutMs);
     const until = this.#clock.now() + options.waitMs;
     for (let isFresh = options.mode !== 'stale'; ; isFresh = false) {
       const { index } = this.#clock.now() >= until ? NOT_HELD : options;
@@ -60,6 +62,20 @@ export class Engine implements Service {
       const rights = this.#authorizers.keysOf(caller.tokenKey);
       await this.#hold([...keys, ...rights], until, options.signal);
     }
+  }
+
+  /**
+   * The end of this turn of the loop, the same for all who ask within it. Their answers leave one after the other, and a
+   * client that waits for many of them is woken once: half the work of answering each as it comes.
+   */
+  #gathered(): Promise<void> {
+    this.#gathering ??= new Promise((resolve) => {
+      this.#clock.soon(() => {
+        this.#gathering = undefined;
+        resolve();
+      });
+    });
+    return this.#gathering;
   }
 
   /**
