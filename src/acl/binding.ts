@@ -5,6 +5,7 @@
 import { type Refusal, refusal } from '../errors.js';
 import {
   BudgetError,
+  type Compiled,
   compileExpression,
   EVALUATION_BUDGET,
   type Expression,
@@ -253,7 +254,7 @@ const label = ({ ID }: BindingRule): string =>
  */
 export function selects(selector: string, identity: Identity, shape: IdentityShape): boolean {
   if (selector === '') return true;
-  const compiled = compileExpression(selector, shape.selectable);
+  const compiled = compiledSelector(selector, shape.selectable);
   if (!compiled.ok || unmapped(compiled.expression, shape) !== undefined) return false;
   try {
     return compiled.evaluate(identity.selectable, { left: EVALUATION_BUDGET });
@@ -261,6 +262,26 @@ export function selects(selector: string, identity: Identity, shape: IdentitySha
     if (error instanceof BudgetError) return false;
     throw error;
   }
+}
+
+/** Characters of the selectors that are kept compiled: those of some thousand rules. */
+const COMPILED_CHARS_MAX = 2 ** 18;
+const compiled = { byShape: new WeakMap<Shape, Map<string, Compiled>>(), chars: 0 };
+
+/** A selector for data of a shape, kept compiled: each login asks all rules of its method, and compiling is most of that. */
+function compiledSelector(selector: string, shape: Shape): Compiled {
+  const known = compiled.byShape.get(shape)?.get(selector);
+  if (known !== undefined) return known;
+  compiled.chars += selector.length;
+  if (compiled.chars > COMPILED_CHARS_MAX) {
+    compiled.byShape = new WeakMap();
+    compiled.chars = selector.length;
+  }
+  const fresh = compileExpression(selector, shape);
+  const ofShape = compiled.byShape.get(shape);
+  if (ofShape === undefined) compiled.byShape.set(shape, new Map([[selector, fresh]]));
+  else ofShape.set(selector, fresh);
+  return fresh;
 }
 
 /** Gathers what rules bind, each thing once, in the order of the rules. */

@@ -23,17 +23,19 @@ export function claimKeyProblem(key: string): string | undefined {
 }
 
 const TEXT = { kind: 'string' } as const;
+/** The same object for all methods, so that their selectors are compiled once. */
+const SELECTABLE: IdentityShape['selectable'] = {
+  kind: 'struct',
+  fields: {
+    value: { kind: 'map', key: 'string', of: TEXT },
+    list: { kind: 'map', key: 'string', of: { kind: 'list', of: TEXT } },
+  },
+};
 
 export function shapeOfMappings({ values, lists }: ClaimMappings): IdentityShape {
   const value = [...values.values()];
   return {
-    selectable: {
-      kind: 'struct',
-      fields: {
-        value: { kind: 'map', key: 'string', of: TEXT },
-        list: { kind: 'map', key: 'string', of: { kind: 'list', of: TEXT } },
-      },
-    },
+    selectable: SELECTABLE,
     mapped: { value, list: [...lists.values()] },
     variables: value.map((name) => `value.${name}`),
   };
