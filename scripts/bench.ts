@@ -4,6 +4,7 @@
  */
 import { cpus, loadavg } from 'node:os';
 import { Command } from 'commander';
+import { measureDisk } from './bench/disk.js';
 import { measureEntries } from './bench/entries.js';
 import { measureFailover } from './bench/failover.js';
 import { measureRates } from './bench/rates.js';
@@ -12,7 +13,7 @@ import { measureWatchers } from './bench/watch.js';
 
 const program = new Command('bench')
   .description('measures clusters of this build on loopback')
-  .argument('[parts...]', 'rates, tokens, logins, entries, watch, failover; all by default')
+  .argument('[parts...]', 'rates, tokens, logins, entries, watch, failover, disk; all by default')
   .option('--seconds <number>', 'seconds for each row of load', '3')
   .option('--entries <number>', 'config entries of part entries', '100000')
   .option('--roles <number>', 'roles of part tokens', '10000')
@@ -20,6 +21,7 @@ const program = new Command('bench')
   .option('--rules <number>', 'binding rules of part logins', '1000')
   .option('--watchers <numbers>', 'watchers of part watch', '1000,10000')
   .option('--repeat <number>', 'kills of part failover', '5')
+  .option('--updates <number>', 'updates of part disk', '100000')
   .parse();
 const options = program.opts<Record<string, string>>();
 const number = (name: string): number => Number(options[name]);
@@ -32,6 +34,7 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   entries: () => measureEntries({ entries: number('entries'), seconds }),
   watch: () => measureWatchers(options['watchers']!.split(',').map(Number)),
   failover: () => measureFailover(number('repeat')),
+  disk: () => measureDisk(number('updates')),
 };
 
 const parts = program.args.length > 0 ? program.args : Object.keys(PARTS);

@@ -1,7 +1,7 @@
 /** A cluster to measure, in a folder that goes away with it, and what its nodes say of themselves. */
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { type LocalCluster, type LocalNode, startCluster } from '../../cluster/local.js';
 import { type Ask, Line, type Reply, type Target } from './line.js';
 
@@ -90,9 +90,14 @@ export async function withCluster(
   }
 }
 
-/** Bytes of all files of a node. */
-export async function diskBytes({ entry }: LocalNode): Promise<number> {
-  const files = await readdir(entry.dataDir, { recursive: true, withFileTypes: true });
+/** The configuration file of a node. */
+export const configOf = ({ name, entry }: LocalNode): string =>
+  join(dirname(entry.dataDir), `${name}.json`);
+
+/** Bytes of all files of a node, or of one folder of it. */
+export async function diskBytes({ entry }: LocalNode, folder = ''): Promise<number> {
+  const dir = join(entry.dataDir, folder);
+  const files = await readdir(dir, { recursive: true, withFileTypes: true });
   const sizes = files
     .filter((file) => file.isFile())
     .map((file) => stat(join(file.parentPath, file.name)).catch(() => ({ size: 0 })));
