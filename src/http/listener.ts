@@ -112,7 +112,6 @@ export async function listen(app: HttpApp, options: ListenerOptions): Promise<Li
         (server as ReturnType<typeof createTlsServer>).setSecureContext(tlsFiles(tls));
     },
     async close(graceMs, lingerMs = 0) {
-      app.drain();
       const closed = new Promise((resolve) => server.once('close', resolve));
       // Connections that the system has made for us already must be taken in, or they would be reset. Each turn of the loop
       // takes at least one: where one brings none, none waits.
@@ -123,6 +122,8 @@ export async function listen(app: HttpApp, options: ListenerOptions): Promise<Li
       }
       // not the HTTP server's own close, which cuts idle connections at once
       NetServer.prototype.close.call(server);
+      // Only now: a client that is told to leave comes back at once, and would be reset if we still listened until then.
+      app.drain();
       const idle = setTimeout(() => {
         server.close(() => {});
         // Node counts a connection as idle only after its first request

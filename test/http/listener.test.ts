@@ -175,6 +175,30 @@ describe('http: the listener', () => {
     await closed;
   });
 
+  it('tells clients to leave only when it takes no more connections, which it would have to reset', async () => {
+    const front = await startFront(routes);
+    const { port } = front.listener;
+    /** Asks again on its connection, and on a new one in the turn in which it is told to leave. */
+    const comeBack = (told = 0): Promise<unknown> =>
+      new Promise((resolve) => {
+        const ask = 'GET /v1/quick HTTP/1.1\r\nHost: x\r\n\r\n';
+        const socket = connect(port, '127.0.0.1');
+        socket.on('error', ({ code }: NodeJS.ErrnoException) => resolve([code, told]));
+        socket.on('data', (data) => {
+          if (data.includes('Connection: close')) {
+            resolve(comeBack(told + 1));
+            socket.destroy();
+          } else socket.write(ask);
+        });
+        socket.write(ask);
+      });
+    const clients = Array.from({ length: 20 }, () => comeBack());
+    await until(() => front.listener.connections() === 20);
+    const closed = front.listener.close(60_000, 60_000);
+    for (const end of await Promise.all(clients)) expect(end).to.deep.equal(['ECONNREFUSED', 1]);
+    await closed;
+  });
+
   it('answers held calls when the server stops, and holds no more', async () => {
     const front = await startFront(routes);
     const ask = front.ask('/v1/held?index=1');
