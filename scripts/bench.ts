@@ -6,21 +6,28 @@ import { cpus, loadavg } from 'node:os';
 import { Command } from 'commander';
 import { measureDisk } from './bench/disk.js';
 import { measureEntries } from './bench/entries.js';
-import { measureFailover } from './bench/failover.js';
+import { measureFailover, measureRolling, measureTransfers } from './bench/failover.js';
 import { measureRates } from './bench/rates.js';
 import { measureLogins, measureTokens } from './bench/tokens.js';
 import { measureWatchers } from './bench/watch.js';
 
 const program = new Command('bench')
   .description('measures clusters of this build on loopback')
-  .argument('[parts...]', 'rates, tokens, logins, entries, watch, failover, disk; all by default')
+  .argument(
+    '[parts...]',
+    'rates, tokens, logins, entries, watch, failover, transfer, rolling, disk; all by default',
+  )
   .option('--seconds <number>', 'seconds for each row of load', '3')
   .option('--entries <number>', 'config entries of part entries', '100000')
   .option('--roles <number>', 'roles of part tokens', '10000')
   .option('--tokens <number>', 'tokens of part tokens', '50000')
   .option('--rules <number>', 'binding rules of part logins', '1000')
   .option('--watchers <numbers>', 'watchers of part watch', '1000,10000')
-  .option('--repeat <number>', 'kills of part failover', '5')
+  .option(
+    '--repeat <number>',
+    'kills, transfers or restarts of each node in parts failover, transfer, rolling',
+    '5',
+  )
   .option('--updates <number>', 'updates of part disk', '100000')
   .parse();
 const options = program.opts<Record<string, string>>();
@@ -34,6 +41,8 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   entries: () => measureEntries({ entries: number('entries'), seconds }),
   watch: () => measureWatchers(options['watchers']!.split(',').map(Number)),
   failover: () => measureFailover(number('repeat')),
+  transfer: () => measureTransfers(number('repeat')),
+  rolling: () => measureRolling(number('repeat')),
   disk: () => measureDisk(number('updates')),
 };
 

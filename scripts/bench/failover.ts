@@ -1,98 +1,127 @@
-/** For how long a cluster takes no writes when its leader is killed. */
+/** For how long a cluster takes no writes when its leader is killed, hands over, or is restarted like all the others. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Line } from './line.js';
-import { linesTo, spreadOf } from './load.js';
+import { spreadOf } from './load.js';
 import { figure, row, title } from './report.js';
-import { putEntry, type Setting, withCluster } from './setting.js';
+import { withCluster } from './setting.js';
+import { Writers } from './writers.js';
 
 const WRITERS = 16;
 const BEFORE_MS = 2000;
 const AFTER_MS = 3000;
+const GAP = 'longest time without an acknowledged write';
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((all, each) => all + each, 0);
 
 export function measureFailover(repeat: number): Promise<void> {
   return withCluster(3, async (setting) => {
-    const columns = ['kill -9 of the leader, 16 writers over all nodes', 'figure'];
+    const columns = [`kill -9 of the leader, ${WRITERS} writers over all nodes`, 'figure'];
     title('Failover of three nodes', columns);
     const gaps: number[] = [];
-    let [lost, acknowledged, refused] = [0, 0, 0];
+    let [lost, acknowledged, errors] = [0, 0, 0];
     for (let round = 0; round < repeat; round++) {
-      const result = await killOnce(setting, round);
-      gaps.push(result.gapMs);
-      acknowledged += result.acknowledged;
-      lost += result.lost;
-      refused += result.refused;
+      const killed = await setting.leader();
+      const writers = new Writers(setting, { writers: WRITERS, names: `round-${round}` });
+      await sleep(BEFORE_MS);
+      writers.gapMs();
+      await setting.cluster.nodes[killed]!.kill('SIGKILL');
+      await sleep(AFTER_MS);
+      gaps.push(writers.gapMs());
+      await writers.stop();
+      setting.cluster.nodes[killed]!.start();
+      await setting.cluster.nodes[killed]!.ready();
+      acknowledged += writers.acknowledged.length;
+      lost += await writers.lost();
+      errors += sum(writers.errors.filter((_, node) => node !== killed));
     }
-    const { p50Ms, maxMs } = spreadOf(gaps);
-    row([
-      'longest time without an acknowledged write',
-      `median ${figure(p50Ms)} ms, worst ${figure(maxMs)} ms of ${repeat}`,
-    ]);
-    row([
-      'acknowledged writes, and those of them that were gone',
-      `${figure(acknowledged)}, ${lost}`,
-    ]);
-    row(['errors from the nodes that were not killed', figure(refused)]);
+    gapRow(gaps);
+    row(lostRow(acknowledged, lost));
+    row(['errors from the nodes that were not killed', figure(errors)]);
   });
 }
 
-interface Kill {
-  readonly gapMs: number;
-  readonly acknowledged: number;
-  readonly lost: number;
-  readonly refused: number;
-}
-
-async function killOnce(setting: Setting, round: number): Promise<Kill> {
-  const node = await setting.leader();
-  const lines = linesTo(setting.targets, WRITERS);
-  const written: string[] = [];
-  const counted = { gapMs: 0, refused: 0, lastAck: performance.now(), isOver: false };
-  const writers = lines.map(async (line, at) => {
-    const ownNode = at % setting.targets.length;
-    for (let n = 0; !counted.isOver; n++) {
-      const name = `round-${round}-${at}-${n}`;
-      const status = await statusOf(line, name);
-      if (status === 200) {
-        written.push(name);
-        const now = performance.now();
-        counted.gapMs = Math.max(counted.gapMs, now - counted.lastAck);
-        counted.lastAck = now;
-      } else if (ownNode === node) await sleep(20);
-      else counted.refused += 1;
+/** Leadership is handed over, to any other, while clients write. */
+export function measureTransfers(repeat: number): Promise<void> {
+  return withCluster(3, async (setting) => {
+    const columns = [
+      `${repeat} transfers of leadership, ${WRITERS} writers over all nodes`,
+      'figure',
+    ];
+    title('Transfer of leadership of three nodes', columns);
+    const gaps: number[] = [];
+    const usual: number[] = [];
+    const times: number[] = [];
+    const path = '/v1/operator/raft/transfer-leader';
+    const writers = new Writers(setting, { writers: WRITERS, names: 'entry' });
+    await sleep(BEFORE_MS);
+    for (let round = 0; round < repeat; round++) {
+      const before = await setting.leader();
+      writers.gapMs();
+      await sleep(500);
+      usual.push(writers.gapMs());
+      const begin = performance.now();
+      await setting.ask({ method: 'POST', path }, before);
+      times.push(performance.now() - begin);
+      await sleep(500);
+      gaps.push(writers.gapMs());
+      if ((await setting.leader()) === before) throw new Error('the leader is the same');
     }
+    await writers.stop();
+    gapRow(gaps);
+    const rest = spreadOf(usual);
+    row([
+      'the same in as many half seconds without a transfer',
+      `median ${figure(rest.p50Ms)} ms, worst ${figure(rest.maxMs)} ms`,
+    ]);
+    const answer = spreadOf(times);
+    row([
+      'until the request is answered',
+      `median ${figure(answer.p50Ms)} ms, worst ${figure(answer.maxMs)} ms`,
+    ]);
+    row(lostRow(writers.acknowledged.length, await writers.lost()));
+    row(['errors', figure(sum(writers.errors))]);
   });
-  await sleep(BEFORE_MS);
-  counted.gapMs = 0;
-  await setting.cluster.nodes[node]!.kill('SIGKILL');
-  await sleep(AFTER_MS);
-  counted.isOver = true;
-  await Promise.all(writers);
-  for (const line of lines) line.close();
-  setting.cluster.nodes[node]!.start();
-  await setting.cluster.nodes[node]!.ready();
-  const lost = await countLost(setting, written);
-  return { gapMs: counted.gapMs, acknowledged: written.length, lost, refused: counted.refused };
 }
 
-const statusOf = (line: Line, name: string): Promise<number> =>
-  line.ask(putEntry(name, name)).then(
-    (reply) => reply.status,
-    () => 0,
+/** All nodes are restarted by SIGTERM, the next when the last is ready; clients go elsewhere when they are refused. */
+export function measureRolling(rounds: number): Promise<void> {
+  // clients on a busy machine pause long between two requests to one node
+  const limits = { lingerMs: 4000, stopMs: 15_000 };
+  return withCluster(
+    3,
+    async (setting) => {
+      const columns = [
+        `each of three nodes restarted ${rounds} times, ${WRITERS} writers`,
+        'figure',
+      ];
+      title('Rolling restart', columns);
+      const plan = { writers: WRITERS, names: 'entry', moves: true };
+      const writers = new Writers(setting, plan);
+      await sleep(BEFORE_MS);
+      const gaps: number[] = [];
+      for (let round = 0; round < rounds; round++)
+        for (const node of setting.cluster.nodes) {
+          writers.gapMs();
+          await node.kill('SIGTERM');
+          node.start();
+          await node.ready();
+          gaps.push(writers.gapMs());
+        }
+      await writers.stop();
+      gapRow(gaps);
+      row(lostRow(writers.acknowledged.length, await writers.lost()));
+      row(['failed requests', figure(sum(writers.errors))]);
+      for (const why of writers.reasons) console.error(why);
+    },
+    { limits },
   );
-
-/** Reads every acknowledged write back. */
-async function countLost({ targets }: Setting, names: readonly string[]): Promise<number> {
-  const lines = linesTo(targets, 32);
-  let next = 0;
-  let lost = 0;
-  await Promise.all(
-    lines.map(async (line) => {
-      while (next < names.length) {
-        const path = `/v1/config/service-defaults/${names[next++]}?consistent`;
-        if ((await line.ask({ method: 'GET', path })).status !== 200) lost += 1;
-      }
-    }),
-  );
-  for (const line of lines) line.close();
-  return lost;
 }
+
+function gapRow(gaps: number[]): void {
+  const { p50Ms, maxMs } = spreadOf(gaps);
+  row([GAP, `median ${figure(p50Ms)} ms, worst ${figure(maxMs)} ms of ${gaps.length}`]);
+}
+
+const lostRow = (acknowledged: number, lost: number): string[] => [
+  'acknowledged writes, and those of them that were gone',
+  `${figure(acknowledged)}, ${lost}`,
+];

@@ -26,7 +26,20 @@ export interface Target {
   readonly token: string;
 }
 
+/** Nobody takes connections there: nothing was sent. */
+export class RefusedError extends Error {}
+
 const END_OF_PIECES = '0\r\n\r\n';
+
+interface Head {
+  readonly status: number;
+  readonly index: number;
+  /** Where the body begins. */
+  readonly start: number;
+  readonly length: number | undefined;
+  /** The node takes nothing more on this connection. */
+  readonly closes: boolean;
+}
 
 export class Line {
   readonly #target: Target;
@@ -34,7 +47,7 @@ export class Line {
   #socket: Socket | undefined;
   #chunks: Buffer[] = [];
   #bytes = 0;
-  #head: { status: number; index: number; start: number; length: number | undefined } | undefined;
+  #head: Head | undefined;
   #waiting: { done: (reply: Reply) => void; fail: (error: Error) => void } | undefined;
 
   constructor(target: Target) {
@@ -64,10 +77,14 @@ export class Line {
     const { hostname, port } = new URL(this.#target.url);
     const socket = connect({ host: hostname, port: Number(port), noDelay: true });
     socket.on('data', (chunk: Buffer) => this.#take(chunk));
-    socket.on('error', () => {});
+    let why = new Error('the connection broke');
+    socket.on('error', ({ code }: NodeJS.ErrnoException) => {
+      why = code === 'ECONNREFUSED' ? new RefusedError('refused') : new Error(`broke: ${code}`);
+    });
     socket.on('close', () => {
+      if (this.#socket !== socket) return;
       this.#socket = undefined;
-      this.#waiting?.fail(new Error('the connection broke'));
+      this.#waiting?.fail(why);
       this.#waiting = undefined;
     });
     this.#socket = socket;
@@ -84,10 +101,14 @@ export class Line {
     const whole = this.#chunks.length === 1 ? chunk : Buffer.concat(this.#chunks, this.#bytes);
     const waiting = this.#waiting;
     this.#waiting = undefined;
+    if (head.closes) {
+      this.#socket?.destroy();
+      this.#socket = undefined;
+    }
     waiting?.done({ status, index, body: whole.subarray(start) });
   }
 
-  #readHead() {
+  #readHead(): Head | undefined {
     const text = Buffer.concat(this.#chunks).toString('latin1');
     const end = text.indexOf('\r\n\r\n');
     if (end < 0) return undefined;
@@ -98,6 +119,7 @@ export class Line {
       index: Number(/\r\nx-service-index: *(\d+)/i.exec(head)?.[1] ?? 0),
       start: end + 4,
       length: length === undefined ? undefined : Number(length),
+      closes: /\r\nconnection: *close/i.test(head),
     };
   }
 

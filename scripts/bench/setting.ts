@@ -2,7 +2,12 @@
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { type LocalCluster, type LocalNode, startCluster } from '../../cluster/local.js';
+import {
+  type ClusterPlan,
+  type LocalCluster,
+  type LocalNode,
+  startCluster,
+} from '../../cluster/local.js';
 import { type Ask, Line, type Reply, type Target } from './line.js';
 
 export class Setting {
@@ -76,10 +81,11 @@ export class Setting {
 export async function withCluster(
   nodes: number,
   measure: (setting: Setting) => Promise<void>,
+  settings: ClusterPlan['settings'] = {},
 ): Promise<void> {
   const dir = await mkdtemp(join(tmpdir(), 'conclave-bench-'));
   try {
-    const cluster = await startCluster({ nodes, dir });
+    const cluster = await startCluster({ nodes, dir, settings });
     try {
       await measure(new Setting(cluster));
     } finally {
