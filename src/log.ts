@@ -41,7 +41,13 @@ export function withoutSecrets(value: unknown, depth = 0): unknown {
   );
 }
 
-/** Makes a log; `fields` are on every line. Lines are written at once: the last one before a crash counts most. */
+/** Characters of lines that wait for room on a full disk; later ones are dropped. */
+const WAITING_MAX = 2 ** 20;
+
+/**
+ * Makes a log; `fields` are on every line. Lines are written at once: the last one before a crash counts most. A log
+ * that cannot be written does not stop the node.
+ */
 export function createLog(level: LogLevel, fields: Fields, destination?: DestinationStream): Log {
   return pino(
     {
@@ -53,6 +59,12 @@ export function createLog(level: LogLevel, fields: Fields, destination?: Destina
         log: (object) => withoutSecrets(object) as Record<string, unknown>,
       },
     },
-    destination ?? pino.destination({ dest: 2, sync: true }),
+    destination ?? standardError(),
   );
+}
+
+function standardError(): DestinationStream {
+  const stream = pino.destination({ dest: 2, sync: true, maxLength: WAITING_MAX });
+  stream.on('error', () => {});
+  return stream;
 }

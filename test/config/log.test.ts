@@ -1,3 +1,5 @@
+import { spawnSync } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
 import { expect } from 'chai';
 import { createLog, withoutSecrets } from '../../src/log.js';
 
@@ -44,6 +46,21 @@ describe('log', () => {
         .and.not.to.include(Buffer.from(planted).toString('base64'));
     }
     expect(JSON.parse(lines.at(-10)!).SecretID).to.equal('hidden');
+  });
+
+  it('does not stop the process when it cannot be written', () => {
+    const module = new URL('../../src/log.js', import.meta.url).href;
+    const script = `
+      const { createLog } = await import(${JSON.stringify(module)});
+      const log = createLog('info', {});
+      for (let i = 0; i < 3; i++) log.error({}, 'the disk is full');
+      console.log('alive');`;
+    // open for reading alone: every write to it fails
+    const broken = openSync(process.execPath, 'r');
+    const words = ['--input-type=module', '--eval', script];
+    const run = spawnSync(process.execPath, words, { stdio: ['ignore', 'pipe', broken] });
+    closeSync(broken);
+    expect([run.stdout.toString().trim(), run.status]).to.deep.equal(['alive', 0]);
   });
 
   it('keeps what only sounds secret, and the cause of errors', () => {
