@@ -4,6 +4,7 @@ import { ApiError, reject } from '../errors.js';
 import { Deadlines } from '../node/deadlines.js';
 import type { ClockPort } from '../node/ports.js';
 import type { ClusterNode } from '../node/types.js';
+import { keys } from '../state/keys.js';
 import { restoredAt } from '../state/restore.js';
 import type { Command, PinnedView, View } from '../state/types.js';
 import type { Authorizers } from './authorizers.js';
@@ -28,6 +29,7 @@ export class Engine implements Service {
   readonly #clock: ClockPort;
   readonly #deadlines: Deadlines;
   #gathering: Promise<void> | undefined;
+  #hasState = false;
 
   constructor({ node, authorizers, clock }: EngineOptions) {
     this.#node = node;
@@ -106,6 +108,7 @@ export class Engine implements Service {
 
   authorize({ tokenKey }: Caller): Authorizer {
     this.#mustServe();
+    this.#mustHaveState();
     return this.#authorizers.of(tokenKey) ?? reject('acl_not_found', 'ACL not found');
   }
 
@@ -135,6 +138,12 @@ export class Engine implements Service {
   #mustServe(): void {
     const closed = this.#node.closed();
     if (closed !== undefined) throw new ApiError(closed);
+  }
+
+  /** Before a new member has got the state, nobody has any rights in it: that says nothing of the caller. */
+  #mustHaveState(): void {
+    this.#hasState ||= this.#node.view.get(keys.machine) !== undefined;
+    if (!this.#hasState) reject('unavailable', 'This server does not serve: it has no state yet');
   }
 
   /** Resolves at the next change of a key, at the deadline, or when the client goes away. */

@@ -159,6 +159,21 @@ describe('engine: held reads', () => {
     for (const way of ways) expect(await refused(way)).to.equal('unavailable');
   });
 
+  it('and all others are refused, not for want of rights, by a node that has no state yet', async () => {
+    const solo = new Solo('deny', false);
+    const stale: ReadOptions = { ...now, mode: 'stale' };
+    const read = (): Promise<unknown> =>
+      solo.engine.read<unknown>(MANAGER, stale, listRoles('default', { filter: all }));
+    const refused = async (): Promise<string> =>
+      read().then(
+        () => 'served',
+        (error: ApiError) => error.refusal.code,
+      );
+    expect(await refused()).to.equal('unavailable');
+    solo.begin();
+    expect(await refused()).to.equal('served');
+  });
+
   it('of a role wake when a linked policy is renamed or deleted, not when its rules change', async () => {
     const solo = new Solo();
     solo.must(policy(P1, 'one', true));

@@ -57,7 +57,11 @@ export class Solo {
     });
     this.node = this.#asNode();
     this.engine = new Engine({ node: this.node, authorizers: this.authorizers, clock });
-    if (!begun) return;
+    if (begun) this.begin();
+  }
+
+  /** What the leader of a new cluster does first. */
+  begin(): void {
     const createTime = new Date(this.nowMs).toISOString();
     const management = { accessor: randomUUID(), secret: MANAGEMENT_SECRET, createTime };
     const init: SystemInit = { type: 'system.init', v: 1, createTime, management };
