@@ -312,14 +312,14 @@ export class LevelLog {
       for (const key of await this.db.keys(range).all()) operations.push({ type: 'del', key });
     }
     await writeSynced(this.db, operations);
-    const due = Date.now() - this.witnessedAt >= WITNESS_EVERY_MS;
+    const due = performance.now() - this.witnessedAt >= WITNESS_EVERY_MS;
     if (change.urgent || due) await this.tellWitness(change.marks, change.urgent ?? false);
   }
 
   private async tellWitness(marks: Marks, sync: boolean): Promise<void> {
     await this.witness.write(marks, sync);
     this.witnessed = marks;
-    this.witnessedAt = Date.now();
+    this.witnessedAt = performance.now();
   }
 
   private enqueue(from: Index, upTo: Index, done: () => void, change: Change): void {

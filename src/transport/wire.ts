@@ -254,8 +254,8 @@ export class Wire {
   }
 
   private logRefusal(remote: string, problem: string): void {
-    const now = Date.now();
-    if (now - (this.refusals.get(problem) ?? 0) < REFUSAL_LOG_MS) return;
+    const now = performance.now();
+    if (now - (this.refusals.get(problem) ?? -REFUSAL_LOG_MS) < REFUSAL_LOG_MS) return;
     if (this.refusals.size >= REFUSALS_MAX) this.refusals.clear();
     this.refusals.set(problem, now);
     this.context.log('warn', `a connection from ${remote} was refused: ${problem}`);
