@@ -66,11 +66,19 @@ export interface ClusterPlan {
   readonly dir: string;
   /** HTTP and Raft port of each node; free ones by default. */
   readonly ports?: readonly { readonly http: number; readonly raft: number }[];
-  /** The initial management token; "": none, the cluster is bootstrapped over the API. */
   /** The management token that the cluster begins with; '' for none (it is then to be bootstrapped). */
   readonly token?: string;
   /** More settings for every node, as in its configuration file. */
   readonly settings?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  /** How each node's process is run, beyond that. */
+  readonly run?: (name: string) => NodeRun;
+}
+
+/** What a node's process gets from whoever starts it here. */
+export interface NodeRun {
+  /** Modules that Node loads before the node's own. */
+  readonly preload: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
 }
 
 /** Ports nobody listens on at present. */
@@ -101,7 +109,7 @@ export async function planCluster(plan: ClusterPlan): Promise<LocalCluster> {
   const initial = names.map((name, at) => `${name}=${HOST}:${ports[at]!.raft}`);
   const nodes = names.map((name, at) => {
     const { http, raft } = ports[at]!;
-    const node = localNode(dir, name, { http, raft });
+    const node = localNode(dir, name, { http, raft }, plan.run?.(name));
     const extra = plan.settings ?? {};
     writePrivate(join(dir, `${name}.json`), {
       ...extra,
@@ -165,7 +173,12 @@ function clusterOf(dir: string, file: ClusterFile, nodes: readonly LocalNode[]):
   };
 }
 
-function localNode(dir: string, name: string, ports: { http: number; raft: number }): LocalNode {
+function localNode(
+  dir: string,
+  name: string,
+  ports: { http: number; raft: number },
+  run: NodeRun = { preload: [], env: {} },
+): LocalNode {
   const configFile = join(dir, `${name}.json`);
   const logFile = join(dir, `${name}.log`);
   const arguments_ = [MAIN, 'agent', '--config', configFile];
@@ -192,8 +205,10 @@ function localNode(dir: string, name: string, ports: { http: number; raft: numbe
       const log = openSync(logFile, 'a', 0o600);
       // a group of its own: an interrupt of the terminal reaches us, and we stop the nodes in order. The channel tells
       // the node when we are gone without having done so.
-      const started = spawn(process.execPath, arguments_, {
+      const preload = run.preload.flatMap((module) => ['--import', module]);
+      const started = spawn(process.execPath, [...preload, ...arguments_], {
         detached: true,
+        env: { ...process.env, ...run.env },
         stdio: ['ignore', log, log, 'ipc'],
       });
       closeSync(log);

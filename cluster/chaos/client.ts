@@ -12,12 +12,21 @@ export interface Reading {
   readonly value: Value;
   readonly createIndex: number;
   readonly index: number;
+  /** The index of the whole answer. */
+  readonly answerIndex: number;
 }
 export type ReadMode = 'default' | 'consistent' | 'stale';
 
 interface Reply {
   readonly status: number;
-  readonly body: string;
+  readonly body: Buffer;
+  /** The index header; 0 where there is none. */
+  readonly index: number;
+}
+/** What became of a request that was not answered. */
+export interface Broken {
+  readonly outcome: 'fail' | 'unknown';
+  readonly why: string;
 }
 
 /** Errors that come before a byte of the request has left. */
@@ -51,43 +60,48 @@ export class Connection {
 
   async read(key: string, mode: ReadMode): Promise<Answer<Reading>> {
     const path = `/v1/config/service-defaults/${key}${mode === 'default' ? '' : `?${mode}`}`;
-    const reply = await this.#ask('GET', path);
+    const reply = await this.ask('GET', path);
     if ('why' in reply) return reply;
+    const answerIndex = reply.index;
     if (reply.status === 404)
-      return { outcome: 'ok', value: { value: null, createIndex: 0, index: 0 } };
+      return { outcome: 'ok', value: { value: null, createIndex: 0, index: 0, answerIndex } };
     if (reply.status !== 200) return { outcome: 'fail', why: `${reply.status} ${reply.body}` };
-    const entry = JSON.parse(reply.body) as {
+    const entry = JSON.parse(reply.body.toString()) as {
       Meta?: { value?: string };
       CreateIndex: number;
       ModifyIndex: number;
     };
     const { CreateIndex: createIndex, ModifyIndex: index } = entry;
-    return { outcome: 'ok', value: { value: entry.Meta?.value ?? null, createIndex, index } };
+    const value = entry.Meta?.value ?? null;
+    return { outcome: 'ok', value: { value, createIndex, index, answerIndex } };
   }
 
   /** `host:port` of the Raft listener that leads, as this node knows it. */
   async leader(): Promise<string | undefined> {
-    const reply = await this.#ask('GET', '/v1/status/leader');
+    const reply = await this.ask('GET', '/v1/status/leader');
     if ('why' in reply || reply.status !== 200) return undefined;
-    const address = JSON.parse(reply.body) as string;
+    const address = JSON.parse(reply.body.toString()) as string;
     return address === '' ? undefined : address;
   }
 
   async #change(method: string, path: string, body?: string): Promise<Answer<boolean>> {
-    const reply = await this.#ask(method, path, body);
+    const reply = await this.change(method, path, body);
+    if (reply.outcome !== 'ok') return reply;
+    return { outcome: 'ok', value: reply.value.trim() !== 'false' };
+  }
+
+  /** A request that changes something; gives the answer's text. */
+  async change(method: string, path: string, body?: string | Buffer): Promise<Answer<string>> {
+    const reply = await this.ask(method, path, body);
     if ('why' in reply) return reply;
     const { status } = reply;
-    if (status === 200) return { outcome: 'ok', value: reply.body.trim() !== 'false' };
+    if (status === 200) return { outcome: 'ok', value: reply.body.toString() };
     // the contract: 504 is the only answer that leaves the outcome open
     const outcome = status === 504 || status === 500 ? 'unknown' : 'fail';
     return { outcome, why: `${status} ${reply.body}` };
   }
 
-  #ask(
-    method: string,
-    path: string,
-    body?: string,
-  ): Promise<Reply | { outcome: 'fail' | 'unknown'; why: string }> {
+  ask(method: string, path: string, body?: string | Buffer): Promise<Reply | Broken> {
     return new Promise((resolve) => {
       const broken = (error: NodeJS.ErrnoException): void => {
         const outcome = NEVER_SENT.has(error.code ?? '') ? 'fail' : 'unknown';
@@ -108,13 +122,16 @@ export class Connection {
       request.on('timeout', () => request.destroy(new Error('no answer in time')));
       request.on('error', broken);
       request.on('response', (response) => {
-        let text = '';
-        response.setEncoding('utf8');
-        response.on('data', (part: string) => {
-          text += part;
-        });
+        const parts: Buffer[] = [];
+        response.on('data', (part: Buffer) => parts.push(part));
         response.on('error', broken);
-        response.on('end', () => resolve({ status: response.statusCode ?? 0, body: text }));
+        response.on('end', () =>
+          resolve({
+            status: response.statusCode ?? 0,
+            body: Buffer.concat(parts),
+            index: Number(response.headers['x-service-index'] ?? 0),
+          }),
+        );
       });
       request.end(body);
     });

@@ -23,6 +23,8 @@ export interface KillFigures {
 const CONNECTIONS = 16;
 const SETTLE_MS = 1_500;
 const ANSWER_MS = 20_000;
+/** A busy machine may be slow. */
+const READY_MS = 120_000;
 
 interface Load {
   readonly acknowledged: Map<string, number>;
@@ -55,7 +57,7 @@ export async function killLeaders(setting: Setting, kills: number): Promise<Kill
     await sleep(SETTLE_MS);
     gapsMs.push(longestGap(load.acknowledgedAt, from));
     leader.start();
-    await leader.ready();
+    await leader.ready(READY_MS);
     load.dead = undefined;
   }
   await sleep(SETTLE_MS);

@@ -1,95 +1,85 @@
-/** What happens to a real cluster: processes are killed and stopped, links are cut and made slow, now and then at once. */
+/** Makes faults, one or several at once, and undoes all of them at the end. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Random } from '../checker/random.js';
 import type { LocalNode } from '../local.js';
-import type { ProxyNetwork } from './proxy.js';
+import { FAULTS, type Fault, type Field } from './faults.js';
 
-export interface NemesisParts {
-  readonly nodes: readonly LocalNode[];
-  readonly network: ProxyNetwork;
-  readonly random: Random;
+export interface NemesisParts extends Field {
   /** The node that leads, if one does. */
   readonly leader: () => Promise<LocalNode | undefined>;
   readonly note: (text: string) => void;
 }
 
-const FAULTS = ['kill', 'kill', 'stop', 'stop', 'isolate', 'split', 'oneWay', 'slow'] as const;
-
 export class Nemesis {
   readonly #parts: NemesisParts;
+  readonly #faults: Fault[] = [];
   readonly #lasting = new Set<Promise<void>>();
+  /** Nodes whose process belongs to a fault. */
+  readonly #owned = new Set<string>();
+  #isChanging = false;
+  #failure: Error | undefined;
   /** How often each fault was made. */
   readonly counts: Record<string, number> = {};
+  /** What became of them, where that is not always the same. */
+  readonly effects: Record<string, number> = {};
+  /** Faults that cannot be made on this machine, with the reason. */
+  readonly leftOut: Record<string, string> = {};
 
   constructor(parts: NemesisParts) {
     this.#parts = parts;
   }
 
-  /** Makes faults until `untilMs` of `performance.now()`, then undoes all of them. */
+  /** Makes faults until `untilMs` of `performance.now()`, then undoes them. Rejects if a member does not come back. */
   async rage(untilMs: number): Promise<void> {
     const { random } = this.#parts;
-    while (performance.now() < untilMs) {
-      await sleep(random.between(300, 2500));
-      const lasting = this.#strike(random.pick(FAULTS)).finally(() =>
-        this.#lasting.delete(lasting),
-      );
+    for (const fault of FAULTS) {
+      const why = await fault.missing?.();
+      if (why !== undefined) this.leftOut[fault.name] = why;
+      else this.#faults.push(...Array.from({ length: fault.weight }, () => fault));
+    }
+    while (performance.now() < untilMs && !this.#failure) {
+      await sleep(random.between(200, 2000));
+      const lasting = this.#strike(random.pick(this.#faults))
+        .catch((error: Error) => {
+          this.#failure ??= error;
+        })
+        .finally(() => this.#lasting.delete(lasting));
       this.#lasting.add(lasting);
       // mostly one at a time
-      if (random.chance(0.7)) await lasting;
+      if (random.chance(0.6)) await lasting;
     }
     await Promise.all(this.#lasting);
     this.#parts.network.heal();
     for (const node of this.#parts.nodes) {
+      this.#parts.control(node.name).set({ clockMs: 0, syncMs: 0, noSpace: false });
       await node.kill('SIGCONT');
       node.start();
     }
+    if (this.#failure) throw this.#failure;
   }
 
-  async #strike(fault: (typeof FAULTS)[number]): Promise<void> {
-    const { random, network, nodes, note } = this.#parts;
-    const node =
-      (random.chance(0.5) ? await this.#parts.leader() : undefined) ?? random.pick(nodes);
-    note(`${fault} ${node.name}`);
-    this.counts[fault] = (this.counts[fault] ?? 0) + 1;
-    switch (fault) {
-      case 'kill':
-        await node.kill('SIGKILL');
-        await sleep(random.between(100, 2500));
-        node.start();
-        break;
-      case 'stop':
-        await node.kill('SIGSTOP');
-        await sleep(random.between(500, 3000));
-        await node.kill('SIGCONT');
-        break;
-      case 'slow':
-        network.delayAll(random.between(20, 250));
-        await sleep(random.between(1000, 4000));
-        network.delayAll(0);
-        break;
-      default:
-        network.cutWhere(this.#cutOf(fault, node.name));
-        await sleep(random.between(500, 5000));
-        network.cutWhere(() => false);
+  async #strike(fault: Fault): Promise<void> {
+    const { random, nodes, note } = this.#parts;
+    const leader = random.chance(0.5) ? await this.#parts.leader() : undefined;
+    const node = leader ?? random.pick(nodes);
+    const { owns, name } = fault;
+    const ownsProcess = owns === 'process' || owns === 'members';
+    if (ownsProcess && this.#owned.has(node.name)) return;
+    // one change of members at a time: never are the data of two nodes gone at once
+    if (owns === 'members' && this.#isChanging) return;
+    note(`${name}: ${node.name}`);
+    this.#count(this.counts, name);
+    if (ownsProcess) this.#owned.add(node.name);
+    if (owns === 'members') this.#isChanging = true;
+    try {
+      const effect = await fault.make(this.#parts, node);
+      if (typeof effect === 'string') this.#count(this.effects, `${name}: ${effect}`);
+    } finally {
+      if (ownsProcess) this.#owned.delete(node.name);
+      if (owns === 'members') this.#isChanging = false;
     }
   }
 
-  #cutOf(
-    fault: 'isolate' | 'split' | 'oneWay',
-    name: string,
-  ): (from: string, to: string) => boolean {
-    const { random, nodes } = this.#parts;
-    if (fault === 'isolate') return (from, to) => from === name || to === name;
-    if (fault === 'oneWay') {
-      const isDeaf = random.chance(0.5);
-      return (from, to) => (isDeaf ? to : from) === name;
-    }
-    const group = new Set(
-      random
-        .shuffle(nodes)
-        .slice(0, 1 + random.int(nodes.length - 1))
-        .map((node) => node.name),
-    );
-    return (from, to) => group.has(from) !== group.has(to);
+  #count(counts: Record<string, number>, what: string): void {
+    counts[what] = (counts[what] ?? 0) + 1;
   }
 }

@@ -1,11 +1,14 @@
 /** One run: a cluster, clients, faults, recovery, verdict. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { checkHistory, type Verdict } from '../checker/linearizability.js';
 import { Random } from '../checker/random.js';
+import { type ArchiveCounts, Archivist } from './archives.js';
 import { type KillFigures, killLeaders } from './kills.js';
+import { Members } from './members.js';
 import { Nemesis } from './nemesis.js';
-import { setUp } from './setting.js';
+import { type Setting, setUp } from './setting.js';
 import { ChaosWorkload, type WorkloadCounts } from './workload.js';
 
 export interface ChaosOptions {
@@ -15,7 +18,7 @@ export interface ChaosOptions {
   readonly kills: number;
   readonly clients: number;
   readonly pauseMs: number;
-  /** Where the nodes keep data and logs. */
+  /** Where the nodes keep data and logs, and the history goes if anything is wrong. */
   readonly dir: string;
   readonly note: (text: string) => void;
 }
@@ -24,49 +27,103 @@ export interface ChaosReport {
   readonly ok: boolean;
   readonly seed: number;
   readonly nodes: number;
+  readonly seconds: number;
+  /** How often each fault was made. */
   readonly faults: Readonly<Record<string, number>>;
+  /** What became of some of them. */
+  readonly effects: Readonly<Record<string, number>>;
+  /** Faults that could not be made on this machine, and why. */
+  readonly leftOut: Readonly<Record<string, string>>;
   readonly counts: WorkloadCounts;
+  readonly archives: ArchiveCounts;
+  /** The most frequent reasons of what failed or was left open. */
+  readonly reasons: Readonly<Record<string, number>>;
+  /** Longest time without an acknowledged write while faults were made. */
+  readonly longestGapMs: number;
+  /** From the end of the faults until every node was ready. */
+  readonly recoveryMs: number;
   readonly verdict: Verdict;
+  /** The index at which all nodes had the same state in the end. */
+  readonly agreedAt: number | undefined;
   readonly oddities: readonly string[];
   readonly kills?: KillFigures;
 }
 
-/** Throws if the cluster does not start, or does not recover when the faults are over. */
+/** How long after the last fault a node may need; a busy machine is slow. */
+const READY_MS = 120_000;
+
+/** Throws if the cluster does not start. What goes wrong later is in the report. */
 export async function wreak(options: ChaosOptions): Promise<ChaosReport> {
-  const { seed, seconds, dir, note } = options;
-  const random = new Random(seed);
-  const setting = await setUp(options.nodes, dir);
-  const { cluster, network } = setting;
+  const random = new Random(options.seed);
+  const setting = await setUp(options.nodes, options.dir);
   try {
-    const workload = new ChaosWorkload(cluster.urls, cluster.token, random.fork());
-    const nemesis = new Nemesis({
-      nodes: cluster.nodes,
-      network,
-      random: random.fork(),
-      leader: () => setting.leader(),
-      note,
-    });
-    workload.start(options.clients, options.pauseMs);
-    await nemesis.rage(performance.now() + seconds * 1000);
-    note('healed');
-    await Promise.all(cluster.nodes.map((node) => node.ready()));
-    await workload.stop();
-    await workload.readAll();
-    const verdict = checkHistory(workload.history);
-    const isFine = verdict.result === 'linearizable' && workload.oddities.length === 0;
-    if (!isFine) writeFileSync(join(dir, 'history.json'), JSON.stringify(workload.history));
-    const kills = options.kills > 0 ? await killLeaders(setting, options.kills) : undefined;
-    return {
-      ok: isFine && (kills?.lost ?? 0) === 0 && (kills?.duplicates ?? 0) === 0,
-      seed,
-      nodes: options.nodes,
-      faults: nemesis.counts,
-      counts: workload.counts,
-      verdict,
-      oddities: workload.oddities.slice(0, 20),
-      ...(kills && { kills }),
-    };
+    return await trouble(options, setting, random);
   } finally {
     await setting.close();
   }
+}
+
+async function trouble(options: ChaosOptions, setting: Setting, random: Random) {
+  const { seed, nodes, seconds, dir, note } = options;
+  const { cluster } = setting;
+  const workload = new ChaosWorkload(cluster.urls, cluster.token, random.fork());
+  const members = new Members(cluster, random.fork());
+  const archivist = new Archivist(cluster.urls, cluster.token, random.fork(), note);
+  const nemesis = new Nemesis({
+    ...setting,
+    nodes: cluster.nodes,
+    members,
+    random: random.fork(),
+    note,
+  });
+  const oddities: string[] = [];
+  /** What must succeed however the run went; a failure is part of the report. */
+  const must = async <T>(step: Promise<T>): Promise<T | undefined> =>
+    step.catch((error: Error) => {
+      note(error.message);
+      oddities.push(error.message);
+      return undefined;
+    });
+
+  workload.start(options.clients, options.pauseMs);
+  const until = performance.now() + seconds * 1000;
+  const saving = must(archivist.run(until));
+  await must(nemesis.rage(until));
+  const healed = performance.now();
+  note('healed');
+  await must(Promise.all(cluster.nodes.map((node) => node.ready(READY_MS))));
+  const recoveryMs = Math.round(performance.now() - healed);
+  await saving;
+  await sleep(1000);
+  await workload.stop();
+  const agreedAt = await must(archivist.compare());
+  const verdict = checkHistory(workload.history, { sweeps: archivist.sweeps });
+  oddities.push(...workload.oddities);
+  const isFine = verdict.result === 'linearizable' && oddities.length === 0;
+  if (!isFine) keepHistory(dir, workload, archivist);
+  const kills = options.kills > 0 ? await must(killLeaders(setting, options.kills)) : undefined;
+  members.close();
+  archivist.close();
+  const reasons = [...workload.reasons].sort(([, a], [, b]) => b - a).slice(0, 15);
+  return {
+    ok: isFine && oddities.length === 0 && (kills?.lost ?? 0) + (kills?.duplicates ?? 0) === 0,
+    ...{ seed, nodes, seconds },
+    faults: nemesis.counts,
+    effects: nemesis.effects,
+    leftOut: nemesis.leftOut,
+    counts: workload.counts,
+    archives: archivist.counts,
+    reasons: Object.fromEntries(reasons),
+    longestGapMs: workload.longestGapMs,
+    recoveryMs,
+    verdict,
+    agreedAt,
+    oddities: oddities.slice(0, 20),
+    ...(kills && { kills }),
+  };
+}
+
+function keepHistory(dir: string, workload: ChaosWorkload, archivist: Archivist): void {
+  const sweeps = archivist.sweeps.map((sweep) => ({ ...sweep, values: [...sweep.values] }));
+  writeFileSync(join(dir, 'history.json'), JSON.stringify({ history: workload.history, sweeps }));
 }

@@ -3,11 +3,17 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type LocalCluster, type LocalNode, planCluster } from '../local.js';
 import { Connection } from './client.js';
+import { CONTROL_VARIABLE, ControlFile } from './control.js';
+import { joinFromNowOn } from './members.js';
 import { ProxyNetwork } from './proxy.js';
+
+const PRELOAD = new URL('./preload.js', import.meta.url).href;
 
 export interface Setting {
   readonly cluster: LocalCluster;
   readonly network: ProxyNetwork;
+  /** What the node of this name is told to suffer. */
+  control(name: string): ControlFile;
   /** Asks the nodes, in any state, who leads. */
   leader(): Promise<LocalNode | undefined>;
   close(): Promise<void>;
@@ -15,7 +21,17 @@ export interface Setting {
 
 /** Starts it and waits until every node serves. */
 export async function setUp(nodes: number, dir: string): Promise<Setting> {
-  const cluster = await planCluster({ nodes, dir });
+  const controls = new Map<string, ControlFile>();
+  const control = (name: string): ControlFile => {
+    const file = controls.get(name) ?? new ControlFile(join(dir, `${name}.control.json`));
+    controls.set(name, file);
+    return file;
+  };
+  const cluster = await planCluster({
+    nodes,
+    dir,
+    run: (name) => ({ preload: [PRELOAD], env: { [CONTROL_VARIABLE]: control(name).path } }),
+  });
   const byName = new Map(cluster.nodes.map((node) => [node.name, node]));
   const network = new ProxyNetwork([...byName.keys()], (name) => byName.get(name)?.pid);
   const advertised = new Map<string, string>();
@@ -34,6 +50,7 @@ export async function setUp(nodes: number, dir: string): Promise<Setting> {
   const setting: Setting = {
     cluster,
     network,
+    control,
     async leader() {
       const said = await Promise.all(connections.map((connection) => connection.leader()));
       for (const node of cluster.nodes)
@@ -50,6 +67,7 @@ export async function setUp(nodes: number, dir: string): Promise<Setting> {
   try {
     for (const node of cluster.nodes) node.start();
     await Promise.all(cluster.nodes.map((node) => node.ready()));
+    joinFromNowOn(cluster, [...advertised.values()]);
   } catch (error) {
     await setting.close();
     throw error;

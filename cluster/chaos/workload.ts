@@ -26,7 +26,11 @@ export class ChaosWorkload {
     reads: 0,
     staleReads: 0,
   };
-  /** What was seen that no history explains: indexes that moved, values that nobody wrote. */
+  /** Longest time without an acknowledged write at any node, in milliseconds. */
+  longestGapMs = 0;
+  /** Why requests failed or were left open, without numbers, and how often. */
+  readonly reasons = new Map<string, number>();
+  /** What was seen that no history explains: indexes that moved or went back, values that nobody wrote. */
   readonly oddities: string[] = [];
   readonly #urls: readonly string[];
   readonly #token: string;
@@ -35,6 +39,9 @@ export class ChaosWorkload {
   /** The one place of each value in the log. */
   readonly #indexOf = new Map<string, number>();
   readonly #attempted = new Set<string>();
+  /** The highest index with which a read of the register was answered so far. */
+  readonly #answered = new Map<string, number>();
+  #acknowledgedAt = 0;
   #keyCount = 0;
   #valueCount = 0;
   #stopped = false;
@@ -47,6 +54,7 @@ export class ChaosWorkload {
   }
 
   start(clients: number, pauseMs: number): void {
+    this.#acknowledgedAt = performance.now();
     for (let i = 0; i < KEYS_AT_ONCE; i++) this.#keys.push(this.#newKey());
     this.#running = Array.from({ length: clients }, (_, i) => this.#client(`client${i}`, pauseMs));
   }
@@ -54,15 +62,7 @@ export class ChaosWorkload {
   async stop(): Promise<void> {
     this.#stopped = true;
     await Promise.all(this.#running);
-  }
-
-  /** Reads every register through every node; they must agree now, and the history must explain it. */
-  async readAll(): Promise<void> {
-    const connections = this.#urls.map((url) => new Connection(url, this.#token, ANSWER_MS));
-    for (let i = 0; i < this.#keyCount; i++)
-      for (const connection of connections)
-        await this.#read('last', connection, `k${i}`, 'consistent');
-    for (const connection of connections) connection.close();
+    this.#noteGap();
   }
 
   #newKey(): { name: string; left: number } {
@@ -101,15 +101,22 @@ export class ChaosWorkload {
     mode: ReadMode,
   ): Promise<Reading | undefined> {
     const call = performance.now();
+    const atLeast = this.#answered.get(key) ?? 0;
     const answer = await connection.read(key, mode);
-    if (answer.outcome !== 'ok') return undefined;
-    const { value, index } = answer.value;
+    if (answer.outcome !== 'ok') {
+      this.#noteReason(`${mode} read`, answer.why);
+      return undefined;
+    }
+    const { value, index, answerIndex } = answer.value;
     if (value !== null) this.#checkPlace(key, value, index);
     if (mode === 'stale') {
       this.counts.staleReads++;
       return undefined;
     }
     this.counts.reads++;
+    if (answerIndex < atLeast)
+      this.oddities.push(`${key} was answered with index ${atLeast}, later with ${answerIndex}`);
+    this.#answered.set(key, Math.max(answerIndex, this.#answered.get(key) ?? 0));
     this.#note({ client, key, action: { type: 'read' }, call, outcome: 'ok', seen: value });
     return answer.value;
   }
@@ -152,11 +159,27 @@ export class ChaosWorkload {
   ): void {
     const { outcome } = answer;
     this.counts[outcome === 'ok' ? 'acknowledged' : outcome === 'fail' ? 'failed' : 'unknown']++;
+    if (answer.outcome === 'ok') this.#noteGap();
+    else this.#noteReason('write', answer.why);
     this.#note({
       ...operation,
       outcome,
       ...(answer.outcome === 'ok' && { matched: answer.value }),
     });
+  }
+
+  #noteGap(): void {
+    const now = performance.now();
+    this.longestGapMs = Math.max(this.longestGapMs, Math.round(now - this.#acknowledgedAt));
+    this.#acknowledgedAt = now;
+  }
+
+  #noteReason(what: string, why: string): void {
+    const reason = `${what}: ${why}`
+      .trim()
+      .replace(/\bk\d+\b|\d{4,}/g, '…')
+      .slice(0, 100);
+    this.reasons.set(reason, (this.reasons.get(reason) ?? 0) + 1);
   }
 
   #note(operation: Omit<Operation, 'return'> & { seen?: Value }): void {

@@ -24,10 +24,28 @@ export interface Operation {
   /** Ignored unless the outcome is ok. */
   readonly return: number;
   readonly outcome: Outcome;
+  /** Of an unknown outcome: after this it can no longer take effect. Forever, if not given. */
+  readonly until?: number;
   /** What a read with outcome ok answered. */
   readonly seen?: Value;
   /** Whether a compare-and-set with outcome ok found what it expected. */
   readonly matched?: boolean;
+}
+
+/** One operation on all registers at once: all are read, or all are written. */
+export interface Sweep extends Pick<Operation, 'client' | 'call' | 'return' | 'until'> {
+  readonly type: 'read' | 'write';
+  readonly outcome: Outcome;
+  /** What it saw or wrote; null in every register that is not named. */
+  readonly values: ReadonlyMap<string, Value>;
+}
+
+/** What a sweep was for one register. */
+export function partOf({ type, values, ...sweep }: Sweep, key: string): Operation {
+  const value = values.get(key) ?? null;
+  return type === 'read'
+    ? { ...sweep, key, action: { type }, seen: value }
+    : { ...sweep, key, action: { type, value } };
 }
 
 /** One line for reports. */

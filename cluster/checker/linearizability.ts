@@ -4,7 +4,7 @@
  * visiting the same (set of operations done, content of the register) twice. Registers are independent, so each key is
  * checked alone (Herlihy & Wing, locality).
  */
-import { describeOperation, type Operation, type Value } from './history.js';
+import { describeOperation, type Operation, partOf, type Sweep, type Value } from './history.js';
 
 export type Verdict =
   | { readonly result: 'linearizable'; readonly operations: number; readonly keys: number }
@@ -20,26 +20,53 @@ export type Verdict =
 /** Bound of the search per key: about a second. */
 const STEPS_MAX = 3_000_000;
 
-/** Checks a whole history. */
-export function checkHistory(history: readonly Operation[], stepsMax = STEPS_MAX): Verdict {
+/** Checks a whole history. A sweep counts as an operation of every register that is met anywhere. */
+export function checkHistory(
+  history: readonly Operation[],
+  { sweeps = [], stepsMax = STEPS_MAX }: { sweeps?: readonly Sweep[]; stepsMax?: number } = {},
+): Verdict {
   const byKey = new Map<string, Operation[]>();
+  const effective = sweeps
+    .filter((sweep) => saysSomething(sweep, sweep.type))
+    .sort((a, b) => a.call - b.call);
+  for (const { values } of effective)
+    for (const key of values.keys()) if (!byKey.has(key)) byKey.set(key, []);
   for (const op of history) {
-    if (op.outcome === 'fail') continue;
-    // a read without an answer says nothing
-    if (op.outcome === 'unknown' && op.action.type === 'read') continue;
+    if (!saysSomething(op, op.action.type)) continue;
     const list = byKey.get(op.key);
     if (list) list.push(op);
     else byKey.set(op.key, [op]);
   }
   let operations = 0;
-  for (const [key, all] of byKey) {
-    const relevant = withoutUnseen(all);
+  for (const [key, own] of byKey) {
+    const relevant = withoutUnseen([...own, ...partsOf(effective, key, own)]);
     operations += relevant.length;
     const verdict = checkRegister(key, relevant, stepsMax);
     if (verdict) return verdict;
   }
   return { result: 'linearizable', operations, keys: byKey.size };
 }
+
+/** What failed had no effect, and a read without an answer says nothing. */
+const saysSomething = ({ outcome }: Pick<Operation, 'outcome'>, type: string): boolean =>
+  outcome === 'ok' || (outcome === 'unknown' && type !== 'read');
+
+/** The sweeps as operations of one register, but for those which found or left it empty before it was first used. */
+function partsOf(sweeps: readonly Sweep[], key: string, own: readonly Operation[]): Operation[] {
+  const used = own.reduce((first, op) => Math.min(first, op.call), Number.POSITIVE_INFINITY);
+  const parts: Operation[] = [];
+  let isEmpty = true;
+  for (const sweep of sweeps) {
+    const part = partOf(sweep, key);
+    isEmpty &&= endOf(part) < used && !sweep.values.has(key);
+    if (!isEmpty) parts.push(part);
+  }
+  return parts;
+}
+
+/** The last moment at which it can have taken effect. */
+const endOf = (op: Operation): number =>
+  op.outcome === 'ok' ? op.return : (op.until ?? Number.POSITIVE_INFINITY);
 
 /**
  * Leaves out writes of unknown outcome whose value nobody met: an order that holds them also holds without them, unless a
@@ -85,6 +112,7 @@ interface Event {
 function eventsOf(operations: readonly Operation[]): Event {
   const points: { time: number; isReturn: boolean; operation: number }[] = [];
   operations.forEach((op, operation) => {
+    // what may never have taken effect has no moment by which it must be placed
     const end = op.outcome === 'ok' ? op.return : Number.POSITIVE_INFINITY;
     points.push({ time: op.call, isReturn: false, operation });
     points.push({ time: end, isReturn: true, operation });
@@ -158,22 +186,29 @@ function checkRegister(
   const head = eventsOf(operations);
   const placed = new Placed(operations.length);
   const visited = new Set<string>();
-  const path: { call: Event; state: Value }[] = [];
+  const path: { call: Event; state: Value; latestCall: number }[] = [];
   let deepest: number[] = [];
   let state: Value = null;
+  /** The latest call of all that is placed: what ended before it is too late now. */
+  let latestCall = Number.NEGATIVE_INFINITY;
   let event = head.next;
   let steps = 0;
-  while (head.next) {
+  let answered = operations.filter((op) => op.outcome === 'ok').length;
+  while (answered > 0) {
     if (++steps > stepsMax) return { result: 'undecided', key, steps };
     if (event?.match) {
-      const next = after(state, operations[event.operation]!);
+      const operation = operations[event.operation]!;
+      const next: Value | undefined =
+        endOf(operation) < latestCall ? undefined : after(state, operation);
       if (next !== undefined) {
         placed.flip(event.operation);
         const mark = `${placed.key()}|${next ?? '\u0000'}`;
         if (!visited.has(mark)) {
           visited.add(mark);
-          path.push({ call: event, state });
+          path.push({ call: event, state, latestCall });
+          latestCall = Math.max(latestCall, operation.call);
           state = next;
+          answered -= Number(operation.outcome === 'ok');
           lift(event);
           event = head.next;
           continue;
@@ -187,7 +222,8 @@ function checkRegister(
     if (path.length > deepest.length) deepest = path.map((step) => step.call.operation);
     const undone = path.pop();
     if (!undone) return { result: 'violation', key, explanation: explain(operations, deepest) };
-    state = undone.state;
+    ({ state, latestCall } = undone);
+    answered += Number(operations[undone.call.operation]!.outcome === 'ok');
     placed.flip(undone.call.operation);
     unlift(undone.call);
     event = undone.call.next;

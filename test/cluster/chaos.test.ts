@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { wreak } from '../../cluster/chaos/run.js';
 
 describe('real processes under faults', function () {
-  this.timeout(150_000);
+  this.timeout(290_000);
 
   it('keep what they acknowledged, show clients one order, and go on when leaders die', async () => {
     const dir = mkdtempSync(join(tmpdir(), 'conclave-chaos-'));
@@ -13,7 +13,7 @@ describe('real processes under faults', function () {
     const report = await wreak({
       seed: 7,
       nodes: 3,
-      seconds: 25,
+      seconds: 45,
       kills: 2,
       clients: 8,
       pauseMs: 80,
@@ -23,6 +23,7 @@ describe('real processes under faults', function () {
     const story = `${faults.join('\n')}\n${JSON.stringify(report, null, 2)}\nin ${dir}`;
     expect(report.verdict.result, story).to.equal('linearizable');
     expect(report.oddities, story).to.deep.equal([]);
+    expect(report.agreedAt, story).to.be.a('number');
     expect(report.kills, story).to.include({ lost: 0, duplicates: 0 });
     expect(report.counts.acknowledged, story).to.be.greaterThan(50);
     rmSync(dir, { recursive: true, force: true });

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { Action, Operation, Value } from '../../cluster/checker/history.js';
+import type { Action, Operation, Sweep, Value } from '../../cluster/checker/history.js';
 import { checkHistory } from '../../cluster/checker/linearizability.js';
 
 type Rest = Partial<Pick<Operation, 'outcome' | 'seen' | 'matched' | 'client' | 'key'>>;
@@ -104,10 +104,56 @@ describe('linearizability checker', () => {
     });
   });
 
+  describe('with reads and writes of all registers at once', () => {
+    const sweep = (
+      call: number,
+      end: number,
+      type: 'read' | 'write',
+      values: Record<string, Value>,
+      rest: Partial<Sweep> = {},
+    ): Sweep => ({
+      ...{ client: 's', outcome: 'ok', type, call, return: end },
+      values: new Map(Object.entries(values)),
+      ...rest,
+    });
+    const judged = (history: Operation[], ...sweeps: Sweep[]): string =>
+      checkHistory(history, { sweeps }).result;
+
+    it('takes each as an operation of every register', () => {
+      const history = [write(0, 1, 'a'), read(6, 7, 'a'), write(8, 9, 'b'), read(12, 13, 'a')];
+      const restored = sweep(10, 11, 'write', { k: 'a' });
+      expect(judged(history, sweep(2, 3, 'read', { k: 'a' }), restored)).to.equal('linearizable');
+      expect(judged(history, sweep(2, 3, 'read', { k: 'z' }), restored)).to.equal('violation');
+      expect(judged(history, sweep(2, 3, 'read', {}), restored)).to.equal('violation');
+      expect(judged(history, sweep(10, 11, 'write', {}))).to.equal('violation');
+    });
+    it('refuses a value in a register that nobody wrote, and one found before it was written', () => {
+      expect(judged([], sweep(0, 1, 'read', { x: 'a' }))).to.equal('violation');
+      expect(judged([write(5, 6, 'a')], sweep(0, 1, 'read', { k: 'a' }))).to.equal('violation');
+      expect(judged([write(5, 6, 'a')], sweep(0, 1, 'read', {}))).to.equal('linearizable');
+    });
+    it('lets a write of unknown outcome take effect only until its end, if at all', () => {
+      const lost = { outcome: 'unknown', until: 10 } as const;
+      const emptied = sweep(2, 3, 'write', {}, lost);
+      const history = [write(0, 1, 'a'), read(4, 5, 'a'), read(6, 7, 'a')];
+      expect(judged([...history, read(8, 9, null)], emptied)).to.equal('linearizable');
+      expect(judged([...history, read(12, 13, 'a')], emptied)).to.equal('linearizable');
+      expect(judged([...history, read(12, 13, null)], emptied)).to.equal('linearizable');
+      const late = [...history, read(11, 12, 'a'), read(13, 14, null)];
+      expect(judged(late, emptied)).to.equal('violation');
+      expect(judged(late, { ...emptied, until: 11 })).to.equal('linearizable');
+    });
+    it('counts a failed one as nothing', () => {
+      const failed = sweep(2, 3, 'write', {}, { outcome: 'fail' });
+      expect(judged([write(0, 1, 'a'), read(4, 5, null)], failed)).to.equal('violation');
+      expect(judged([write(0, 1, 'a'), read(4, 5, 'a')], failed)).to.equal('linearizable');
+    });
+  });
+
   it('gives up aloud instead of passing when the search is too long', () => {
     const history = Array.from({ length: 12 }, (_, i) => write(0, 100, `v${i}`));
     const reads = [read(101, 102, 'v1'), read(103, 104, 'v2')];
-    expect(checkHistory([...history, ...reads], 1000).result).to.equal('undecided');
+    expect(checkHistory([...history, ...reads], { stepsMax: 1000 }).result).to.equal('undecided');
   });
 
   /** Runs actions one after another on a register and stretches each around its moment. */

@@ -1,0 +1,33 @@
+/** What a node under test is told to suffer: read by `preload.ts` inside its process, written here. */
+import { renameSync, writeFileSync } from 'node:fs';
+
+export interface Control {
+  /** How far the wall clock is off. */
+  readonly clockMs: number;
+  /** How long each write to the disk takes beyond what it takes. */
+  readonly syncMs: number;
+  /** The file system says that it has no room left. */
+  readonly noSpace: boolean;
+}
+
+export const NO_FAULTS: Control = { clockMs: 0, syncMs: 0, noSpace: false };
+/** Environment variable that names the control file. */
+export const CONTROL_VARIABLE = 'CHAOS_CONTROL';
+
+/** The control file of one node. */
+export class ControlFile {
+  readonly path: string;
+  #control = NO_FAULTS;
+
+  constructor(path: string) {
+    this.path = path;
+    this.set({});
+  }
+
+  /** Changes some of it; the node sees that within a twentieth of a second, or when it starts. */
+  set(change: Partial<Control>): void {
+    this.#control = { ...this.#control, ...change };
+    writeFileSync(`${this.path}.part`, JSON.stringify(this.#control));
+    renameSync(`${this.path}.part`, this.path);
+  }
+}
