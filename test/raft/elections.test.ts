@@ -1,16 +1,22 @@
+/** Terms, votes and elections. */
 import { expect } from 'chai';
 import { Cluster, logOf } from './cluster.js';
-import { append, lead, noops, solo } from './script.js';
+import { append, campaigning, lead, noops, patient, solo, stranger, vote } from './script.js';
 import { randomFrom } from './world.js';
 
-const vote = { type: 'vote', term: 2, lastIndex: 1, lastTerm: 1 } as const;
-
-/** A server whose sticky period is over, without having campaigned. */
-function patient(setup: Parameters<typeof solo>[1] = {}) {
-  const server = solo('a b c', { ...setup, more: { random: () => 0.99, ...setup.more } });
-  server.ticks(10);
-  server.take();
-  return server;
+function ackAll(server: ReturnType<typeof solo>): void {
+  const { term, lastIndex } = server.status;
+  for (const from of ['b', 'c']) {
+    server.hear({
+      type: 'appendResponse',
+      from,
+      term,
+      success: true,
+      index: lastIndex,
+      hintTerm: 0,
+      round: 1,
+    });
+  }
 }
 
 describe('raft: terms (thesis §3.3)', () => {
@@ -283,36 +289,6 @@ describe('raft: leader election (thesis §3.4)', () => {
   });
 });
 
-const stranger = { from: 'c', success: false, index: 0, hintTerm: 0, round: 0 } as const;
-
-function campaigning(words: string) {
-  const server = solo(words);
-  server.ticks(10);
-  for (const from of ['b', 'c', 'd', 'e']) {
-    if (server.role === 'preCandidate') {
-      server.hear({ type: 'preVoteResponse', from, term: 2, granted: true });
-    }
-  }
-  server.take();
-  expect(server.role).to.equal('candidate');
-  return server;
-}
-
-function ackAll(server: ReturnType<typeof solo>): void {
-  const { term, lastIndex } = server.status;
-  for (const from of ['b', 'c']) {
-    server.hear({
-      type: 'appendResponse',
-      from,
-      term,
-      success: true,
-      index: lastIndex,
-      hintTerm: 0,
-      round: 1,
-    });
-  }
-}
-
 describe('raft: the log of a candidate (thesis §3.6.1)', () => {
   const own = logOf('a b c', 1, 3, 3);
   const cases: [string, number, number, boolean][] = [
@@ -334,193 +310,4 @@ describe('raft: the log of a candidate (thesis §3.6.1)', () => {
       expect(asked.sent('preVoteResponse')[0]).to.include({ granted });
     });
   }
-});
-
-describe('raft: the vote before the vote (thesis §9.6)', () => {
-  it('§9.6 a follower whose timer runs out asks first, and changes neither term nor vote', () => {
-    const server = solo('a b c', { votedFor: 'c' });
-    server.ticks(10);
-    expect(server.status).to.include({ role: 'preCandidate', term: 1, votedFor: 'c' });
-    expect(server.log.hardState).to.deep.equal({ term: 1, votedFor: 'c' });
-    expect(server.sent('preVote').map(({ to, term }) => [to, term])).to.deep.equal([
-      ['b', 2],
-      ['c', 2],
-    ]);
-  });
-
-  it('§9.6 being asked changes neither term, vote nor timer', () => {
-    const server = solo('a b c', { more: { random: () => 0.5 } });
-    server.ticks(14);
-    const output = server.hear({ ...vote, type: 'preVote', term: 9 });
-    expect(output.hardState).to.equal(undefined);
-    expect(server.sent('preVoteResponse')[0]).to.include({ granted: true, term: 9 });
-    expect(server.status).to.include({ term: 1, votedFor: null });
-    server.ticks(1);
-    expect(server.role).to.equal('preCandidate');
-  });
-
-  it('§9.6 several candidates may be told yes, whatever the real vote was', () => {
-    const server = patient({ votedFor: 'c' });
-    server.hear({ ...vote, type: 'preVote' }, { ...vote, type: 'preVote', from: 'c' });
-    const answers = server.sent('preVoteResponse');
-    expect(answers.map(({ granted }) => granted)).to.deep.equal([true, true]);
-  });
-
-  it('§9.6 a server that hears a leader says nothing', () => {
-    const server = solo();
-    server.hear(append(1, 1, 1));
-    server.take();
-    server.ticks(9);
-    server.hear({ ...vote, type: 'preVote' });
-    expect(server.take()).to.deep.equal([]);
-  });
-
-  it('§9.6 a candidate with an old term is told the newer one', () => {
-    const server = patient({ term: 6 });
-    server.hear({ ...vote, type: 'preVote' });
-    expect(server.sent('preVoteResponse')[0]).to.include({ granted: false, term: 6 });
-    const behind = solo();
-    behind.ticks(10);
-    behind.hear({ type: 'preVoteResponse', term: 6, granted: false });
-    expect(behind.status).to.include({ role: 'follower', term: 6 });
-  });
-
-  it('§9.6 an answer to the pre-vote is no vote', () => {
-    const server = campaigning('a b c');
-    server.hear({ type: 'preVoteResponse', from: 'b', term: 2, granted: true });
-    server.hear({ type: 'preVoteResponse', from: 'c', term: 3, granted: true });
-    expect(server.status).to.include({ role: 'candidate', term: 2 });
-  });
-
-  it('§9.6 a vote is no answer to the pre-vote', () => {
-    const server = solo();
-    server.ticks(10);
-    server.hear({ type: 'voteResponse', term: 1, granted: true });
-    expect(server.status).to.include({ role: 'preCandidate', term: 1 });
-  });
-
-  it('§9.6 a yes to an older question does not count', () => {
-    const server = solo('a b c', { term: 5 });
-    server.ticks(10);
-    server.hear({ type: 'preVoteResponse', term: 5, granted: true });
-    server.hear({ type: 'preVoteResponse', term: 7, granted: true });
-    expect(server.status).to.include({ role: 'preCandidate', term: 5 });
-  });
-
-  it('§9.6 a majority that says no ends it, until the next timeout', () => {
-    const server = solo();
-    server.ticks(10);
-    for (const from of ['b', 'c']) {
-      server.hear({ type: 'preVoteResponse', from, term: 1, granted: false });
-    }
-    expect(server.status).to.include({ role: 'follower', term: 1 });
-    server.ticks(10);
-    expect(server.role).to.equal('preCandidate');
-  });
-
-  it('§9.6 who votes for another gives up its own question', () => {
-    const server = solo();
-    server.ticks(10);
-    server.hear(vote);
-    expect(server.status).to.include({ role: 'follower', term: 2, votedFor: 'b' });
-  });
-
-  it('§9.6 a server cut off for long comes back without disturbing the leader', () => {
-    const cluster = new Cluster(['a', 'b', 'c'], logOf('a b c'));
-    cluster.tick(12);
-    const { term } = cluster.get('a').status;
-    cluster.isolate('c');
-    cluster.tick(100);
-    expect(cluster.get('c').status.term).to.equal(term);
-    cluster.heal();
-    cluster.tick(20);
-    expect(cluster.get('a').status).to.include({ role: 'leader', term });
-  });
-});
-
-describe('raft: disruptive servers (thesis §4.2.3) and quorum contact (§6.2)', () => {
-  it('§4.2.3 a vote asked for within the minimum timeout of a leader is ignored, term and all', () => {
-    const server = solo();
-    server.hear(append(1, 1, 1));
-    server.take();
-    server.ticks(9);
-    server.hear({ ...vote, term: 8, from: 'c' });
-    expect(server.take()).to.deep.equal([]);
-    expect(server.status).to.include({ term: 1, leader: 'b' });
-    server.ticks(1);
-    server.take();
-    server.hear({ ...vote, term: 8, from: 'c' });
-    expect(server.sent('voteResponse')[0]).to.include({ granted: true });
-  });
-
-  it('§4.2.3 the silence holds when the term has moved on meanwhile', () => {
-    const server = solo();
-    server.hear(append(1, 1, 1));
-    server.hear({ type: 'voteResponse', from: 'c', term: 2, granted: false });
-    server.take();
-    server.hear({ ...vote, term: 3, from: 'c' });
-    expect(server.take()).to.deep.equal([]);
-    expect(server.status).to.include({ term: 2, votedFor: null });
-  });
-
-  it('§4.2.3 the silence holds over a restart', () => {
-    const server = patient();
-    server.hear(append(1, 1, 1));
-    server.crash(server.now);
-    server.hear({ ...vote, from: 'c' });
-    expect(server.take()).to.deep.equal([]);
-    expect(server.status.term).to.equal(1);
-  });
-
-  it('§4.2.3 a server that never heard anything is not silent', () => {
-    const server = solo('', { entries: [] });
-    server.hear({ ...vote, term: 1 });
-    expect(server.sent('voteResponse')[0]).to.include({ granted: true });
-  });
-
-  it('§4.2.3 a leader is not deposed by a vote request', () => {
-    const server = lead(solo());
-    server.take();
-    server.hear({ ...vote, term: 9 });
-    expect(server.status).to.include({ role: 'leader', term: 2 });
-    expect(server.take()).to.deep.equal([]);
-  });
-
-  it('§4.2.3 unless the leader has asked for it by a transfer', () => {
-    const server = lead(solo());
-    server.take();
-    server.hear({ ...vote, term: 9, lastIndex: 5, lastTerm: 5, transfer: true });
-    expect(server.status).to.include({ role: 'follower', term: 9, votedFor: 'b' });
-  });
-
-  it('§6.2 a leader without contact to a quorum for an election timeout steps down', () => {
-    const server = lead(solo());
-    server.ticks(5);
-    server.hear({ type: 'appendResponse', ...stranger, term: 2 });
-    server.ticks(9);
-    expect(server.role).to.equal('leader');
-    server.ticks(1);
-    expect(server.status).to.include({ role: 'follower', term: 2, leader: null });
-  });
-
-  it('§6.2 a learner is no contact', () => {
-    const server = lead(solo('a b c d?'));
-    for (let i = 0; i < 10; i++) {
-      server.hear({ type: 'appendResponse', ...stranger, from: 'd', term: 2 });
-      server.ticks(1);
-    }
-    expect(server.role).to.equal('follower');
-  });
-
-  it('§6.2 a leader that reaches a majority stays, whoever else it cannot reach', () => {
-    const cluster = new Cluster(['a', 'b', 'c', 'd', 'e'], logOf('a b c d e'));
-    cluster.tick(15);
-    for (const id of ['d', 'e']) {
-      cluster.cut('a', id);
-      cluster.cut(id, 'a');
-    }
-    const { term } = cluster.get('a').status;
-    cluster.tick(200);
-    expect(cluster.get('a').status).to.include({ role: 'leader', term });
-  });
 });

@@ -1,26 +1,8 @@
+/** The leader's side of replication: what it sends, counts and commits. */
 import { expect } from 'chai';
-import type { Entry, Message } from '../../src/raft/types.js';
+import type { Message } from '../../src/raft/types.js';
 import { Cluster, command, logOf } from './cluster.js';
-import { ack, append, lead, noops, type Solo, solo } from './script.js';
-
-function terms(server: Solo): number[] {
-  return server.log.all().map((entry) => entry.term);
-}
-
-/** A leader of term 2 (log: configuration, no-op) whose followers b and c have everything. */
-function settled(words = 'a b c', more: Parameters<typeof solo>[1] = {}): Solo {
-  const server = lead(solo(words, more));
-  for (const { id } of server.status.progress) ack(server, id);
-  server.take();
-  return server;
-}
-
-/** A follower of b in term 5 with the given terms behind the configuration (term 1). */
-function follower(...items: number[]): Solo {
-  const server = solo('a b c', { term: 5, entries: logOf('a b c', ...items) });
-  server.take();
-  return server;
-}
+import { ack, append, follower, lead, noops, settled, solo } from './script.js';
 
 describe('raft: the leader replicates (thesis §3.5)', () => {
   it('§3.5 a new leader begins its term with a no-op (§6.4 step 1)', () => {
@@ -196,150 +178,6 @@ describe('raft: the leader replicates (thesis §3.5)', () => {
   });
 });
 
-describe('raft: the follower appends (thesis §3.5)', () => {
-  it('§3.5 entries behind a matching place are stored, acknowledged when durable', () => {
-    const server = follower(4);
-    server.holdsDisk = true;
-    server.hear(append(5, 2, 4, noops(3, 5, 5)));
-    expect(server.take()).to.deep.equal([]);
-    server.syncNow();
-    expect(server.sent('appendResponse')).to.deep.equal([
-      {
-        type: 'appendResponse',
-        from: 'a',
-        to: 'b',
-        term: 5,
-        success: true,
-        index: 4,
-        hintTerm: 0,
-        round: 1,
-      },
-    ]);
-  });
-
-  it('§3.5 a heartbeat is answered at once, but covers only what is durable', () => {
-    const server = follower(4);
-    server.holdsDisk = true;
-    server.hear(append(5, 2, 4, noops(3, 5)));
-    server.hear(append(5, 3, 5, [], { round: 2 }));
-    const [answer] = server.sent('appendResponse');
-    expect(answer).to.include({ success: true, index: 2, round: 2 });
-    server.syncNow();
-    expect(server.sent('appendResponse').at(-1)).to.include({ index: 3 });
-  });
-
-  it('§3.5 entries stored for an earlier leader are acknowledged to the new one when durable', () => {
-    const server = follower(4);
-    server.holdsDisk = true;
-    server.hear(append(5, 2, 4, noops(3, 5)));
-    server.hear(append(6, 3, 5, [], { from: 'c' }));
-    server.take();
-    server.syncNow();
-    const last = server
-      .sent('appendResponse')
-      .filter(({ to }) => to === 'c')
-      .at(-1);
-    expect(last).to.include({ term: 6, index: 3 });
-  });
-
-  it('§3.5 several appends of one step are answered once', () => {
-    const server = follower(4);
-    server.hear(append(5, 2, 4, noops(3, 5)), append(5, 3, 5, noops(4, 5), { round: 3 }));
-    expect(server.sent('appendResponse')).to.have.length(1);
-  });
-
-  it('§3.5 the follower commits what the leader says, as far as it is known to match', () => {
-    const server = follower(4, 4, 4);
-    server.hear(append(5, 2, 4, [], { commit: 4 }));
-    expect(server.commit).to.equal(2);
-    server.hear(append(5, 2, 4, noops(3, 4), { commit: 4 }));
-    expect(server.commit).to.equal(3);
-  });
-
-  // Figure 3.6: logs a leader of term 8 may find. Its own log has these terms behind the configuration.
-  const leader = [1, 1, 4, 4, 5, 5, 6, 6, 6];
-  const figure: [string, number[]][] = [
-    ['a: an entry is missing', [1, 1, 4, 4, 5, 5, 6, 6]],
-    ['b: many are missing', [1, 1, 4]],
-    ['c: one too many', [1, 1, 4, 4, 5, 5, 6, 6, 6, 6]],
-    ['d: entries of a later term', [1, 1, 4, 4, 5, 5, 6, 6, 6, 7, 7]],
-    ['e: missing and too many', [1, 1, 4, 4, 4, 4]],
-    ['f: a whole other history', [1, 1, 2, 2, 2, 3, 3, 3, 3, 3]],
-  ];
-  for (const [what, items] of figure) {
-    it(`§3.5 figure 3.6 ${what}: the follower's log becomes the leader's`, () => {
-      const cluster = new Cluster(['a', 'b', 'c'], logOf('a b c'));
-      for (const id of ['a', 'c']) cluster.give(id, logOf('a b c', ...leader), 7);
-      cluster.give('b', logOf('a b c', ...items), 7);
-      cluster.elect('a');
-      cluster.tick(5);
-      expect(cluster.get('a').status).to.include({ term: 8, lastIndex: 11, commit: 11 });
-      expect(cluster.get('b').log.all()).to.deep.equal(cluster.get('a').log.all());
-    });
-  }
-
-  it('§3.5 a conflict removes what follows it, nothing else', () => {
-    const server = follower(2, 2, 3);
-    server.hear(append(5, 3, 2, noops(4, 5)));
-    expect(terms(server)).to.deep.equal([1, 2, 2, 5]);
-  });
-
-  it('§3.5 a late or repeated append removes nothing', () => {
-    const server = follower(2, 2, 3);
-    server.hear(append(5, 4, 3, noops(5, 5, 5)));
-    server.hear(append(5, 1, 1, noops(2, 2)), append(5, 3, 2, noops(4, 3)));
-    expect(terms(server)).to.deep.equal([1, 2, 2, 3, 5, 5]);
-  });
-
-  it('§3.5 an append that matches only partly keeps the matching part', () => {
-    const server = follower(2, 2, 3, 3);
-    const { entries } = server.hear(append(5, 1, 1, noops(2, 2, 2, 4, 5)));
-    expect(entries.map(({ index, term }) => [index, term])).to.deep.equal([
-      [4, 4],
-      [5, 5],
-    ]);
-    expect(terms(server)).to.deep.equal([1, 2, 2, 4, 5]);
-  });
-
-  it('a committed entry is never overwritten: the process stops, telling both terms', () => {
-    const server = follower(2, 2);
-    server.hear(append(5, 3, 2, [], { commit: 3 }));
-    const bad = append(5, 1, 1, noops(2, 2, 4));
-    expect(() => server.hear(bad)).to.throw(/committed.*index 3.*commit 3.*own 2.*sent 4/);
-  });
-
-  it('malformed entries are not taken', () => {
-    const server = follower(2);
-    const gap: Entry[] = noops(4, 5);
-    const falling = noops(3, 5, 4);
-    server.hear(append(5, 2, 2, gap), append(5, 2, 2, falling));
-    expect(server.status.lastIndex).to.equal(2);
-    expect(server.take()).to.deep.equal([]);
-  });
-
-  it('an acknowledgement for entries replaced in the same step is taken back', () => {
-    const server = follower(2);
-    const output = server.hear(
-      append(5, 2, 2, noops(3, 5, 5)),
-      append(6, 2, 2, noops(3, 6), { from: 'c' }),
-    );
-    const answers = output.sendAfterStore.filter(({ type }) => type === 'appendResponse');
-    expect(answers.map(({ to, term }) => [to, term])).to.deep.equal([['c', 6]]);
-    expect(output.entries.map(({ term }) => term)).to.deep.equal([6]);
-  });
-
-  it('a confirmation of an entry that was overwritten meanwhile is ignored', () => {
-    const server = follower(2);
-    server.holdsDisk = true;
-    server.hear(append(5, 2, 2, noops(3, 5, 5)));
-    server.hear(append(6, 2, 2, noops(3, 6), { from: 'c' }));
-    server.input({ type: 'stored', index: 4, term: 5 }, { type: 'stored', index: 3, term: 5 });
-    expect(server.status.stored).to.equal(2);
-    server.input({ type: 'stored', index: 3, term: 6 });
-    expect(server.status.stored).to.equal(3);
-  });
-});
-
 describe('raft: finding where logs agree (thesis §3.5)', () => {
   it('§3.5 a log that is too short says where it ends', () => {
     const server = follower(2, 2);
@@ -466,46 +304,49 @@ describe('raft: pipelining (thesis §10.2.1)', () => {
   });
 });
 
-describe('raft: durable state (thesis §3.8)', () => {
-  it('§3.8 a restarted server knows term, vote, log and configuration', () => {
-    const server = follower(2);
-    server.hear(append(5, 2, 2, [...noops(3, 5), { ...logOf('a b c d')[0]!, index: 4, term: 5 }]));
-    server.crash(server.now);
-    expect(server.status).to.include({ term: 5, lastIndex: 4, lastTerm: 5, configurationIndex: 4 });
-    expect(server.status.configuration.members.map(({ id }) => id)).to.deep.equal([
-      'a',
-      'b',
-      'c',
-      'd',
-    ]);
-  });
+describe('raft: a follower whose disk has lost entries', () => {
+  const forgotten = { type: 'forgotten', peer: 'b' } as const;
 
-  it('what was not durable is gone after a crash, and was not acknowledged', () => {
-    const server = follower(2);
-    server.holdsDisk = true;
-    server.hear(append(5, 2, 2, noops(3, 5)));
-    expect(server.take()).to.deep.equal([]);
-    server.crash(server.now);
-    expect(server.status.lastIndex).to.equal(2);
-  });
-
-  it('applied entries are known to be committed after a restart', () => {
-    const server = follower(2, 2);
-    server.input({ type: 'applied', index: 3 });
+  it('counts no more for what it acknowledged before, until it acknowledges it again', () => {
+    const server = settled('a b c d e');
+    server.propose('x');
+    ack(server, 'b', 3);
+    server.input(forgotten);
+    ack(server, 'c', 3);
+    expect(server.commit).to.equal(2);
+    ack(server, 'b', 3);
     expect(server.commit).to.equal(3);
-    server.input({ type: 'applied', index: 9 });
-    expect(server.commit).to.equal(4 - 1);
   });
 
-  it('a log view that disagrees stops the process', () => {
-    const server = follower(2);
-    server.log.append({ entries: noops(3, 2) });
-    expect(() => server.ticks(1)).to.throw(/view 3, core 2/);
-  });
-
-  it('a clock that runs backwards stops the process', () => {
-    const server = follower(2);
+  it('takes nothing back of what was committed by its former word', () => {
+    const server = settled();
+    server.propose('x');
+    ack(server, 'b', 3);
+    server.input(forgotten);
     server.ticks(1);
-    expect(() => server.step(0, { type: 'tick' })).to.throw(/clock.*from 100, to 0/);
+    expect(server.commit).to.equal(3);
+    expect(server.status.progress[0]).to.include({ id: 'b', match: 0, state: 'probe' });
+  });
+
+  it('is compared anew from the end of the log on, and sent what it lacks', () => {
+    const server = settled();
+    server.input(forgotten);
+    server.ticks(2);
+    const [probe] = server.sent('append').filter(({ to }) => to === 'b');
+    expect(probe).to.deep.include({ prevIndex: 2, entries: [] });
+    const short = { type: 'appendResponse', success: false, index: 1, hintTerm: 1 } as const;
+    server.hear({ ...short, term: 2, round: 0 });
+    const [sent] = server.sent('append').filter(({ to }) => to === 'b');
+    expect(sent).to.deep.include({ prevIndex: 1, prevTerm: 1 });
+    expect(sent!.entries.map(({ index }) => index)).to.deep.equal([2]);
+  });
+
+  it('is nothing to a server that does not lead, or that does not know it', () => {
+    const idle = follower(2);
+    expect(idle.input(forgotten).sendNow).to.deep.equal([]);
+    const server = settled();
+    const before = server.status.progress;
+    server.input({ type: 'forgotten', peer: 'x' });
+    expect(server.status.progress).to.deep.equal(before);
   });
 });

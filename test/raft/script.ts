@@ -126,3 +126,50 @@ export function append(
 export function noops(from: number, ...terms: number[]): Entry[] {
   return terms.map((term, at) => ({ kind: 'noop', index: from + at, term }));
 }
+
+export function terms(server: Solo): number[] {
+  return server.log.all().map((entry) => entry.term);
+}
+
+/** A leader of term 2 (log: configuration, no-op) whose followers b and c have everything. */
+export function settled(words = 'a b c', more: Parameters<typeof solo>[1] = {}): Solo {
+  const server = lead(solo(words, more));
+  for (const { id } of server.status.progress) ack(server, id);
+  server.take();
+  return server;
+}
+
+/** A follower of b in term 5 with the given terms behind the configuration (term 1). */
+export function follower(...items: number[]): Solo {
+  const server = solo('a b c', { term: 5, entries: logOf('a b c', ...items) });
+  server.take();
+  return server;
+}
+
+/** A vote asked for in term 2, by who has what `solo` has. */
+export const vote = { type: 'vote', term: 2, lastIndex: 1, lastTerm: 1 } as const;
+
+/** A server whose sticky period is over, without having campaigned. */
+export function patient(setup: Parameters<typeof solo>[1] = {}): Solo {
+  const server = solo('a b c', { ...setup, more: { random: () => 0.99, ...setup.more } });
+  server.ticks(10);
+  server.take();
+  return server;
+}
+
+/** An answer of one that is no follower of the term. */
+export const stranger = { from: 'c', success: false, index: 0, hintTerm: 0, round: 0 } as const;
+
+/** A candidate of term 2 without a vote but its own. */
+export function campaigning(words: string): Solo {
+  const server = solo(words);
+  server.ticks(10);
+  for (const from of ['b', 'c', 'd', 'e']) {
+    if (server.role === 'preCandidate') {
+      server.hear({ type: 'preVoteResponse', from, term: 2, granted: true });
+    }
+  }
+  server.take();
+  if (server.role !== 'candidate') throw new Error(`still ${server.role}`);
+  return server;
+}
