@@ -1,12 +1,14 @@
 /**
  * The network between real nodes, under control: every node advertises a proxy, and all bytes between two nodes go through
- * the link of their direction, which can be cut (bytes wait, as when packets are lost) or made slow. Which node opened a
- * connection is found by its socket among the files of the known processes (Linux).
+ * the link of their direction, which can be cut (bytes wait, as when packets are lost) or made slow. Who opened a connection
+ * is in its first frame, the hello, which tells the address that its sender advertises.
  */
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
+import { FrameReader } from '../../src/transport/frame-reader.js';
+import { decodeFrame } from '../../src/transport/frames.js';
 
 const HOST = '127.0.0.1';
+const HELLO_BYTES_MAX = 65_536;
 
 /** One direction between two nodes. */
 class Link {
@@ -41,29 +43,33 @@ class Link {
     });
     source.on('error', () => {});
     if (this.#cut) source.pause();
+    else source.resume();
   }
 }
 
 export class ProxyNetwork {
   readonly #names: readonly string[];
-  readonly #pidOf: (name: string) => number | undefined;
+  /** Names by the address that they advertise. */
+  readonly #nameOf = new Map<string, string>();
   readonly #links = new Map<string, Link>();
   readonly #servers: Server[] = [];
   readonly #sockets = new Set<Socket>();
 
-  /** `pidOf`: the process that a node runs as at present. */
-  constructor(names: readonly string[], pidOf: (name: string) => number | undefined) {
+  constructor(names: readonly string[]) {
     this.#names = names;
-    this.#pidOf = pidOf;
   }
 
-  /** Listens for connections to a node; gives the port to advertise. */
-  listen(name: string, targetPort: number): Promise<number> {
+  /** Listens for connections to a node; gives the address to advertise. */
+  listen(name: string, targetPort: number): Promise<string> {
     const server = createServer((incoming) => this.#accept(incoming, name, targetPort));
     this.#servers.push(server);
     return new Promise((resolve, reject) => {
       server.once('error', reject);
-      server.listen(0, HOST, () => resolve((server.address() as { port: number }).port));
+      server.listen(0, HOST, () => {
+        const address = `${HOST}:${(server.address() as { port: number }).port}`;
+        this.#nameOf.set(address, name);
+        resolve(address);
+      });
     });
   }
 
@@ -98,48 +104,44 @@ export class ProxyNetwork {
     await Promise.all(this.#servers.map((server) => new Promise((done) => server.close(done))));
   }
 
+  /** Reads the hello to know whose connection it is, and carries it and everything after it. */
   #accept(incoming: Socket, to: string, targetPort: number): void {
-    const from = this.#whoOpened(incoming.remotePort ?? 0) ?? 'unknown';
+    this.#keep(incoming);
+    const reader = new FrameReader(HELLO_BYTES_MAX);
+    const parts: Buffer[] = [];
+    incoming.on('error', () => {});
+    const onData = (part: Buffer): void => {
+      parts.push(part);
+      try {
+        const [hello] = reader.push(part);
+        if (hello === undefined) return;
+        const from = this.#whoSays(hello);
+        incoming.off('data', onData);
+        incoming.pause();
+        incoming.unshift(Buffer.concat(parts));
+        this.#carry(incoming, from, to, targetPort);
+      } catch {
+        incoming.destroy(); // no member
+      }
+    };
+    incoming.on('data', onData);
+  }
+
+  #carry(incoming: Socket, from: string, to: string, targetPort: number): void {
     const outgoing = connect(targetPort, HOST);
-    for (const socket of [incoming, outgoing]) {
-      socket.setNoDelay(true);
-      this.#sockets.add(socket);
-      socket.once('close', () => this.#sockets.delete(socket));
-    }
+    this.#keep(outgoing);
     this.link(from, to).carry(incoming, outgoing);
     this.link(to, from).carry(outgoing, incoming);
   }
 
-  /** The node whose process holds the socket with this local port. */
-  #whoOpened(port: number): string | undefined {
-    const inode = inodeOf(port);
-    if (inode === undefined) return undefined;
-    return this.#names.find((name) => {
-      const pid = this.#pidOf(name);
-      return pid !== undefined && holdsSocket(pid, inode);
-    });
+  #keep(socket: Socket): void {
+    socket.setNoDelay(true);
+    this.#sockets.add(socket);
+    socket.once('close', () => this.#sockets.delete(socket));
   }
-}
 
-function inodeOf(localPort: number): string | undefined {
-  const suffix = `:${localPort.toString(16).toUpperCase().padStart(4, '0')}`;
-  for (const line of readFileSync('/proc/net/tcp', 'utf8').split('\n').slice(1)) {
-    const fields = line.trim().split(/\s+/);
-    if (fields[1]?.endsWith(suffix)) return fields[9];
-  }
-  return undefined;
-}
-
-function holdsSocket(pid: number, inode: string): boolean {
-  try {
-    return readdirSync(`/proc/${pid}/fd`).some((fd) => {
-      try {
-        return readlinkSync(`/proc/${pid}/fd/${fd}`) === `socket:[${inode}]`;
-      } catch {
-        return false;
-      }
-    });
-  } catch {
-    return false;
+  #whoSays(bytes: Buffer): string {
+    const frame = decodeFrame(bytes);
+    return (frame.type === 'hello' && this.#nameOf.get(frame.hello.address)) || 'unknown';
   }
 }

@@ -32,12 +32,10 @@ export async function setUp(nodes: number, dir: string): Promise<Setting> {
     dir,
     run: (name) => ({ preload: [PRELOAD], env: { [CONTROL_VARIABLE]: control(name).path } }),
   });
-  const byName = new Map(cluster.nodes.map((node) => [node.name, node]));
-  const network = new ProxyNetwork([...byName.keys()], (name) => byName.get(name)?.pid);
+  const network = new ProxyNetwork(cluster.nodes.map((node) => node.name));
   const advertised = new Map<string, string>();
   for (const { name, entry } of cluster.nodes) {
-    const port = await network.listen(name, Number(entry.raft.split(':')[1]));
-    advertised.set(name, `127.0.0.1:${port}`);
+    advertised.set(name, await network.listen(name, Number(entry.raft.split(':')[1])));
   }
   const initial = [...advertised].map(([name, address]) => `${name}=${address}`);
   for (const { name } of cluster.nodes) {
