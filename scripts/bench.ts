@@ -8,6 +8,7 @@ import { measureDisk } from './bench/disk.js';
 import { measureEntries } from './bench/entries.js';
 import { measureFailover, measureRolling, measureTransfers } from './bench/failover.js';
 import { measureRates } from './bench/rates.js';
+import { measureRejoin } from './bench/rejoin.js';
 import { measureLogins, measureTokens } from './bench/tokens.js';
 import { measureWatchers } from './bench/watch.js';
 
@@ -15,10 +16,10 @@ const program = new Command('bench')
   .description('measures clusters of this build on loopback')
   .argument(
     '[parts...]',
-    'rates, tokens, logins, entries, watch, failover, transfer, rolling, disk; all by default',
+    'rates, tokens, logins, entries, watch, failover, transfer, rolling, rejoin, disk; all by default',
   )
   .option('--seconds <number>', 'seconds for each row of load', '3')
-  .option('--entries <number>', 'config entries of part entries', '100000')
+  .option('--entries <number>', 'config entries of parts entries and rejoin', '100000')
   .option('--roles <number>', 'roles of part tokens', '10000')
   .option('--tokens <number>', 'tokens of part tokens', '50000')
   .option('--rules <number>', 'binding rules of part logins', '1000')
@@ -28,6 +29,7 @@ const program = new Command('bench')
     'kills, transfers or restarts of each node in parts failover, transfer, rolling',
     '5',
   )
+  .option('--rate <number>', 'writes per second in part rejoin', '1000')
   .option('--updates <number>', 'updates of part disk', '100000')
   .parse();
 const options = program.opts<Record<string, string>>();
@@ -43,6 +45,7 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   failover: () => measureFailover(number('repeat')),
   transfer: () => measureTransfers(number('repeat')),
   rolling: () => measureRolling(number('repeat')),
+  rejoin: () => measureRejoin({ entries: number('entries'), rate: number('rate') }),
   disk: () => measureDisk(number('updates')),
 };
 

@@ -5,7 +5,7 @@
 import { connect, type Socket } from 'node:net';
 
 export interface Ask {
-  readonly method: 'GET' | 'PUT' | 'POST';
+  readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE';
   readonly path: string;
   readonly body?: string;
   /** Another token than the connection's own. */

@@ -1,0 +1,166 @@
+/** A member whose disk was lost comes back as a new one, while clients write at a steady rate. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fill, linesTo, spreadOf } from './load.js';
+import { figure, row, title } from './report.js';
+import { configOf, putEntry, type Setting, withCluster } from './setting.js';
+
+const WRITERS = 64;
+const BEFORE_MS = 10_000;
+const LOOK_MS = 50;
+const UNTIL_MS = 120_000;
+const PATH = '/v1/operator/raft';
+const TERM = 'conclave_raft_term';
+const CONTACT = 'conclave_raft_last_contact_seconds';
+const LOOP = 'conclave_event_loop_delay_max_seconds';
+
+interface Server {
+  readonly ID: string;
+  readonly Node: string;
+  readonly Voter: boolean;
+}
+
+export function measureRejoin(options: {
+  readonly entries: number;
+  readonly rate: number;
+}): Promise<void> {
+  const { entries, rate } = options;
+  return withCluster(3, async (setting) => {
+    title(`A wiped member comes back to ${figure(entries)} entries`, ['what', 'figure']);
+    await fill(setting.targets, WRITERS, entries, (n) => putEntry(`entry-${n}`, n));
+    const leader = await setting.leader();
+    const [wiped, other] = [0, 1, 2].filter((node) => node !== leader) as [number, number];
+    const pace = new Pace(setting, [leader, other], rate);
+    const pauses = new Pauses(setting, leader, other);
+    await sleep(BEFORE_MS);
+    const termBefore = await setting.metric(TERM, leader);
+    row([`writes offered at ${figure(rate)} per second, before`, pace.figures()]);
+    row(['the same: longest silence of the leader, event loop of the leader', pauses.figures()]);
+    const { removed, ready, promoted } = await replace(setting, { leader, wiped });
+    row(['the same, from the loss until the new member votes', pace.figures()]);
+    row(['the same: longest silence of the leader, event loop of the leader', pauses.figures()]);
+    row(['from the start of the new member: ready, votes', `${ready}, ${promoted}`]);
+    row(['removal of the lost one', removed]);
+    await Promise.all([pace.stop(), pauses.stop()]);
+    row(['elections', figure((await setting.metric(TERM, leader)) - termBefore)]);
+    row(['writes that failed', figure(pace.errors)]);
+    const { body } = await setting.ask({ method: 'GET', path: LAST }, wiped);
+    if (!body.includes('"entry-0"')) throw new Error('the new member has not what was written');
+  });
+}
+
+const LAST = '/v1/config/service-defaults/entry-0?stale';
+
+/** The procedure for a lost disk: remove the old member, empty its folder, let it join. Gives how long that took. */
+async function replace(setting: Setting, { leader, wiped }: { leader: number; wiped: number }) {
+  const node = setting.cluster.nodes[wiped]!;
+  await node.kill('SIGKILL');
+  const begin = performance.now();
+  const old = (await servers(setting, leader)).find(({ Node }) => Node === node.name)!;
+  const path = `${PATH}/peer?id=${old.ID}`;
+  await setting.ask({ method: 'DELETE', path }, leader);
+  const removed = since(begin);
+  await rm(node.entry.dataDir, { recursive: true });
+  const settings = JSON.parse(readFileSync(configOf(node), 'utf8')) as object;
+  const join = setting.cluster.nodes.filter((each) => each !== node).map(({ entry }) => entry.raft);
+  writeFileSync(configOf(node), JSON.stringify({ ...settings, cluster: { join } }));
+  const start = performance.now();
+  node.start();
+  const ready = node.ready(UNTIL_MS).then(() => since(start));
+  while (performance.now() - start < UNTIL_MS) {
+    const now = await servers(setting, leader);
+    if (now.some(({ Node, ID, Voter }) => Node === node.name && ID !== old.ID && Voter))
+      return { removed, promoted: since(start), ready: await ready };
+    await sleep(LOOK_MS);
+  }
+  throw new Error('the new member does not vote');
+}
+
+const since = (begin: number): string => `${figure(performance.now() - begin)} ms`;
+
+async function servers(setting: Setting, node: number): Promise<readonly Server[]> {
+  const { body } = await setting.ask({ method: 'GET', path: `${PATH}/configuration` }, node);
+  return (JSON.parse(body.toString()) as { Servers: Server[] }).Servers;
+}
+
+/** Writes at times that are fixed beforehand; what comes late, because others are slow, counts from when it was due. */
+class Pace {
+  errors = 0;
+  #times: number[] = [];
+  #since = performance.now();
+  #isOver = false;
+  readonly #done: Promise<unknown>;
+
+  constructor(setting: Setting, nodes: readonly number[], rate: number) {
+    const lines = linesTo(
+      nodes.map((node) => setting.targets[node]!),
+      WRITERS,
+    );
+    const begin = performance.now();
+    let next = 0;
+    const write = async (line: (typeof lines)[number]): Promise<void> => {
+      while (!this.#isOver) {
+        const number = next++;
+        const due = begin + (number * 1000) / rate;
+        if (due > performance.now()) await sleep(due - performance.now());
+        const status = await line.ask(putEntry(`paced-${number % 1000}`, number)).then(
+          (reply) => reply.status,
+          () => 0,
+        );
+        if (status === 200) this.#times.push(performance.now() - due);
+        else this.errors += 1;
+      }
+      line.close();
+    };
+    this.#done = Promise.all(lines.map(write));
+  }
+
+  /** Of the time since the last call. */
+  figures(): string {
+    const times = this.#times;
+    const seconds = (performance.now() - this.#since) / 1000;
+    this.#times = [];
+    this.#since = performance.now();
+    const { p50Ms, p99Ms, maxMs } = spreadOf(times);
+    const perSec = figure(times.length / seconds);
+    return `${perSec} per second; p50 ${figure(p50Ms)} ms, p99 ${figure(p99Ms)} ms, at most ${figure(maxMs)} ms`;
+  }
+
+  async stop(): Promise<void> {
+    this.#isOver = true;
+    await this.#done;
+  }
+}
+
+/** How long a follower hears nothing of its leader, looked at every 50 ms, and what holds the leader's event loop. */
+class Pauses {
+  #contact = 0;
+  #loop = 0;
+  #isOver = false;
+  readonly #done: Promise<unknown>;
+
+  constructor(setting: Setting, leader: number, follower: number) {
+    this.#done = this.#look(setting, leader, follower);
+  }
+
+  async #look(setting: Setting, leader: number, follower: number): Promise<void> {
+    while (!this.#isOver) {
+      this.#contact = Math.max(this.#contact, await setting.metric(CONTACT, follower));
+      this.#loop = Math.max(this.#loop, await setting.metric(LOOP, leader));
+      await sleep(LOOK_MS);
+    }
+  }
+
+  figures(): string {
+    const text = `${figure(this.#contact * 1000)} ms, held ${figure(this.#loop * 1000)} ms at most`;
+    this.#contact = 0;
+    this.#loop = 0;
+    return text;
+  }
+
+  async stop(): Promise<void> {
+    this.#isOver = true;
+    await this.#done;
+  }
+}
