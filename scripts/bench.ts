@@ -9,6 +9,7 @@ import { measureEntries } from './bench/entries.js';
 import { measureFailover, measureRolling, measureTransfers } from './bench/failover.js';
 import { measureRates } from './bench/rates.js';
 import { measureRejoin } from './bench/rejoin.js';
+import { measureSnapshot } from './bench/snapshot.js';
 import { measureLogins, measureTokens } from './bench/tokens.js';
 import { measureWatchers } from './bench/watch.js';
 
@@ -16,10 +17,10 @@ const program = new Command('bench')
   .description('measures clusters of this build on loopback')
   .argument(
     '[parts...]',
-    'rates, tokens, logins, entries, watch, failover, transfer, rolling, rejoin, disk; all by default',
+    'rates, tokens, logins, entries, watch, failover, transfer, rolling, rejoin, snapshot, disk; all by default',
   )
   .option('--seconds <number>', 'seconds for each row of load', '3')
-  .option('--entries <number>', 'config entries of parts entries and rejoin', '100000')
+  .option('--entries <number>', 'config entries of parts entries, rejoin, snapshot', '100000')
   .option('--roles <number>', 'roles of part tokens', '10000')
   .option('--tokens <number>', 'tokens of part tokens', '50000')
   .option('--rules <number>', 'binding rules of part logins', '1000')
@@ -46,6 +47,7 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   transfer: () => measureTransfers(number('repeat')),
   rolling: () => measureRolling(number('repeat')),
   rejoin: () => measureRejoin({ entries: number('entries'), rate: number('rate') }),
+  snapshot: () => measureSnapshot(number('entries')),
   disk: () => measureDisk(number('updates')),
 };
 

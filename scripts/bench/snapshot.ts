@@ -1,0 +1,49 @@
+/** A snapshot of many entries out of three nodes and in again: how long it takes, and whether the leader stays. */
+import { fill } from './load.js';
+import { figure, row, title } from './report.js';
+import { putEntry, type Setting, withCluster } from './setting.js';
+
+const CONNECTIONS = 64;
+const TERM = 'conclave_raft_term';
+const LOOP = 'conclave_event_loop_delay_max_seconds';
+
+export function measureSnapshot(entries: number): Promise<void> {
+  return withCluster(3, async (setting) => {
+    title(`Snapshot of ${figure(entries)} entries, at the leader of three nodes`, [
+      'what',
+      'figure',
+    ]);
+    await fill(setting.targets, CONNECTIONS, entries, (n) => putEntry(`entry-${n}`, n));
+    const leader = await setting.leader();
+    const term = await setting.metric(TERM, leader);
+    const archive = await timed(setting, leader, 'save', {});
+    row(['archive', `${figure(archive.length / 2 ** 20)} MB`]);
+    await timed(setting, leader, 'restore', { method: 'PUT', body: new Uint8Array(archive) });
+    const terms = await Promise.all(setting.targets.map((_, node) => setting.metric(TERM, node)));
+    row(['elections meanwhile', figure(Math.max(...terms) - term)]);
+    await setting.ask({ method: 'GET', path: '/v1/config/service-defaults/entry-0' });
+  });
+}
+
+async function timed(
+  setting: Setting,
+  leader: number,
+  what: string,
+  init: RequestInit,
+): Promise<Buffer> {
+  const nodes = setting.targets.map((_, node) => node);
+  const held = () => Promise.all(nodes.map((node) => setting.metric(LOOP, node)));
+  await held();
+  const { url, token } = setting.targets[leader]!;
+  const begin = performance.now();
+  const answer = await fetch(`${url}/v1/snapshot`, {
+    ...init,
+    headers: { 'X-Consul-Token': token },
+  });
+  const body = Buffer.from(await answer.arrayBuffer());
+  const ms = performance.now() - begin;
+  if (answer.status !== 200) throw new Error(`${what}: ${answer.status} ${body}`);
+  const longest = (await held()).map((seconds) => figure(seconds * 1000)).join(', ');
+  row([what, `${figure(ms)} ms; event loops held ${longest} ms at most`]);
+  return body;
+}
