@@ -14,6 +14,7 @@ import { type Answer, decodeAnswer, decodeAsk, encodeAnswer, encodeAsk } from '.
 import { realClock } from './clock.js';
 import { DiskSpace } from './disk-space.js';
 import { type Identity, writeIdentity } from './identity.js';
+import { LostState } from './lost-state.js';
 import { type Opened, openFolder } from './open.js';
 import {
   DEFAULT_LIMITS,
@@ -93,15 +94,13 @@ class Node implements RunningNode {
   #stopped = false;
   #hurry: () => void = () => {};
   #fatal = false;
-  /** The state was lost: nothing is applied until the leader has sent it. */
-  #needsState: boolean;
+  readonly #lostState: LostState;
 
   constructor(opened: Opened, options: NodeOptions, address: string) {
     this.#opened = opened;
     this.#options = options;
     this.#address = address;
     this.#identity = opened.identity;
-    this.#needsState = opened.needsState !== undefined;
     this.id = opened.identity.nodeId;
     this.name = options.name;
     this.#timing = { ...DEFAULT_TIMING, ...options.timing };
@@ -121,6 +120,10 @@ class Node implements RunningNode {
     });
     try {
       this.replica = this.#createReplica();
+      this.#lostState = new LostState({
+        ...{ replica: this.replica, clock: this.#clock, againMs: AGAIN_MS },
+        arriving: () => this.#sink !== undefined,
+      });
     } catch (error) {
       void this.#wire.close();
       throw error;
@@ -395,14 +398,7 @@ class Node implements RunningNode {
   #fetchState(): void {
     const { needsState } = this.#opened;
     if (needsState === undefined) return;
-    this.replica.unready = `${needsState}; the state is being fetched from the leader`;
-    this.replica.driver.pauseApply();
-    const ask = (): void => {
-      if (this.#stopped || !this.#needsState) return;
-      if (this.#sink === undefined) this.replica.askForState();
-      this.#clock.after(AGAIN_MS, ask);
-    };
-    ask();
+    this.#lostState.fetch(needsState);
   }
 
   async #sinkFor(
@@ -423,14 +419,13 @@ class Node implements RunningNode {
       begin: () => driver.pauseApply(),
       failed: () => {
         this.#sink = undefined;
-        if (!this.#needsState) driver.resumeApply();
+        this.#lostState.failed();
       },
       switched: () =>
         new Promise((resolve) => {
           this.#sink = undefined;
-          this.#needsState = false;
           this.#opened.machine.reload();
-          this.replica.unready = undefined;
+          this.#lostState.found();
           this.replica.switched(meta, from, resolve);
         }),
     });
@@ -440,6 +435,7 @@ class Node implements RunningNode {
   async #stop(): Promise<void> {
     await this.#handOver();
     this.#stopped = true;
+    this.#lostState.stop();
     this.replica.stop();
     this.#disk.stop();
     this.#sink?.abort();

@@ -3,10 +3,10 @@
  * is said, and fetched from the peers before the node serves.
  */
 import { join } from 'node:path';
-import type { SnapshotMeta } from '../raft/types.js';
 import { Machine } from '../state/machine.js';
 import { type LevelLog, openLog } from '../storage/log.js';
 import { type LevelState, openState } from '../storage/state.js';
+import { agree } from './agree.js';
 import {
   claimIdentity,
   type Identity,
@@ -15,7 +15,7 @@ import {
   writeIdentity,
 } from './identity.js';
 import type { NodeOptions } from './options.js';
-import { POSITION_KEY, WRONG_KEY } from './snapshots.js';
+import { WRONG_KEY } from './snapshots.js';
 
 export interface Opened {
   readonly identity: Identity;
@@ -41,7 +41,7 @@ export async function openFolder(options: OpenOptions): Promise<Opened> {
       await mendLog(log, options);
       const { machine, damage } = await openMachine(store, options);
       await writeFirst(log, identity, options);
-      const gap = await agree(log, store, machine);
+      const gap = await new Promise<string | undefined>((done) => agree(log, store, machine, done));
       const noted = await noteBegun(log, identity, dataDir);
       const needsState = store.get(WRONG_KEY) ?? (gap && (damage ?? gap));
       return { identity: noted, log, store, machine, needsState };
@@ -121,34 +121,4 @@ async function writeFirst(log: LevelLog, identity: Identity, options: OpenOption
   const entries = [{ kind: 'configuration', index: 1, term: 1, configuration }] as const;
   const hardState = { term: 1, votedFor: null };
   await new Promise<void>((done) => log.append({ hardState, entries }, done));
-}
-
-/**
- * Log and state are two databases. The state may not lack what the log has dropped; it may be ahead only by a snapshot
- * whose switch was interrupted (completed here), or when the log was damaged. Gives the reason when the state is lacking.
- */
-async function agree(
-  log: LevelLog,
-  store: LevelState,
-  machine: Machine,
-): Promise<string | undefined> {
-  const applied = machine.appliedIndex();
-  if (applied < log.firstIndex() - 1) {
-    return `its state (index ${applied}) ends before its log begins (index ${log.firstIndex()})`;
-  }
-  if (applied === 0 || log.term(applied) === machine.appliedTerm()) return undefined;
-  const text = store.get(POSITION_KEY);
-  const position = text === undefined ? undefined : (JSON.parse(text) as SnapshotMeta);
-  if (position?.index === applied) {
-    const { term, votedFor } = log.hardState();
-    const hardState =
-      term >= position.term ? { term, votedFor } : { term: position.term, votedFor: null };
-    await new Promise<void>((done) => log.reset(position, hardState, done));
-    return undefined;
-  }
-  if (log.bar() !== undefined && applied > log.lastIndex()) return undefined;
-  throw new Error(
-    `the state has applied index ${applied} in term ${machine.appliedTerm()}, but the log ends at ` +
-      `${log.lastIndex()} and has term ${log.term(applied)} there: the folders log and state are not of one node`,
-  );
 }

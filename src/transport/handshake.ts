@@ -76,7 +76,10 @@ function helloFor(context: WireContext, purpose: Purpose, target: string): Hello
  * Why a node that says hello is not believed; undefined when it is. Remembers the incarnation of
  * one that is.
  */
-export function checkHello(context: WireContext, hello: Hello): WireError | undefined {
+export function checkHello(
+  context: Pick<WireContext, 'identity' | 'incarnations'>,
+  hello: Hello,
+): WireError | undefined {
   const own = context.identity();
   const who = `node ${hello.nodeId}`;
   if (hello.version !== PROTOCOL_VERSION) {

@@ -34,7 +34,7 @@ export class SimCluster {
   /** The first thing that went wrong. */
   violation: unknown;
   readonly #trace: ((line: string) => void) | undefined;
-  readonly #limits: ReplicaLimits;
+  #limits: ReplicaLimits;
   /** Clocks of the servers run fast or slow by at most this part; the lease allows for it. */
   readonly #drift: number;
 
@@ -58,7 +58,7 @@ export class SimCluster {
     const rate = 1 + this.random.between(-this.#drift, this.#drift);
     const { scheduler, network, invariants } = this;
     const parts = {
-      ...{ scheduler, network, invariants, raft: RAFT, limits: this.#limits },
+      ...{ scheduler, network, invariants, raft: RAFT, limits: () => this.#limits },
       random: this.random.fork(),
       violated: (violation: unknown) => {
         this.violation ??= violation;
@@ -68,6 +68,45 @@ export class SimCluster {
     const server = new SimServer(id, parts, rate);
     this.servers.push(server);
     return server;
+  }
+
+  /** From now on the servers compare their states often. */
+  compareOften(): void {
+    this.#limits = { ...this.#limits, compareTicks: 20 };
+  }
+
+  /** Servers that were ever asked to be removed: the question may still be under way. */
+  readonly doomed = new Set<NodeId>();
+
+  /**
+   * Whether this server may lose what it holds. Of every configuration that may be in force there must be more voters that
+   * have all than lack something, even if all go that were asked to be removed.
+   */
+  canLose(id: NodeId): boolean {
+    const server = this.servers.find((each) => each.id === id);
+    if (!server || server.lacking) return false;
+    return this.#stands((each) => each === server || each.lacking, this.doomed);
+  }
+
+  /** Whether this server may be removed although some others lack something. */
+  canRemove(server: SimServer): boolean {
+    const isLacking = (each: SimServer): boolean => each.lacking;
+    if (server.lacking || !this.servers.some(isLacking)) return true;
+    return this.#stands(isLacking, new Set([...this.doomed, server.id]));
+  }
+
+  #stands(isLacking: (server: SimServer) => boolean, going: ReadonlySet<NodeId>): boolean {
+    const configurations = this.servers
+      .filter((server) => !server.wiped)
+      .flatMap((server) => server.configurations());
+    return configurations.every(({ members }) => {
+      const voters = this.servers.filter(({ id }) =>
+        members.some((member) => member.voter && member.id === id),
+      );
+      const bad = voters.filter(isLacking);
+      const good = voters.filter((voter) => !isLacking(voter) && !going.has(voter.id));
+      return voters.length === 0 || good.length > bad.length;
+    });
   }
 
   up(): SimServer[] {

@@ -1,7 +1,10 @@
 /**
  * One machine's disk in virtual time: the Raft log and the state store. What is written shows at once and is durable later;
  * a crash keeps some prefix of what was not yet synced, so also less than what was written (a torn tail) and more than was
- * promised.
+ * promised. A full disk fails what is written, and a wiped one has nothing. Bytes that go bad are left to the suites of the
+ * real files (`test/storage`): here stands what the stores make of them, a log cut short behind a bar and a state to be
+ * fetched. Not here at all: a disk that says it has synced and has not. No protocol that trusts a majority's disks
+ * survives a majority of such.
  */
 
 import type { Random } from '../../cluster/checker/random.js';
@@ -100,8 +103,14 @@ export interface LogWatcher {
 /** Survives crashes; the process of the moment is attached to it. */
 export class SimDisk {
   readonly temper: DiskTemper = { syncMs: 1, longMs: 60, longProbability: 0.02 };
+  /** No room: what is written fails, and the process that wrote it must end. */
+  full = false;
+  /** The state cannot be trusted any more, which shows at the next start. */
+  stateDamaged = false;
   /** What is on the platter. */
-  readonly durable = new LogContent();
+  durable = new LogContent();
+  /** What was on it before it was wiped: it was acknowledged in good faith. */
+  before: LogContent | undefined;
   /** Every vote that was ever on the platter, by term. */
   readonly votes = new Map<Term, NodeId>();
   state: StateImage = new Map();
@@ -111,15 +120,24 @@ export class SimDisk {
   #busy = false;
   #epoch = 0;
   #store: MemoryState | undefined;
+  #onFatal: () => void = () => {};
+  /** A write has failed: nothing is tried again before the next start. */
+  #failed = false;
 
   constructor(scheduler: Scheduler, random: Random) {
     this.#scheduler = scheduler;
     this.#random = random;
   }
 
-  /** Opens log and state for a process. */
-  open(loop: SimLoop, watcher: LogWatcher): { log: SimLog; store: MemoryState } {
+  /** Opens log and state for a process; `onFatal` is called once, when a write fails. */
+  open(
+    loop: SimLoop,
+    watcher: LogWatcher,
+    onFatal: () => void,
+  ): { log: SimLog; store: MemoryState } {
     this.#epoch++;
+    this.#failed = false;
+    this.#onFatal = onFatal;
     this.#busy = false;
     this.#unsynced = [];
     const store = memoryState(this.state, loop, (done) => this.#flush(loop, done));
@@ -131,7 +149,8 @@ export class SimDisk {
    * The process is killed, and with `power` the machine too: then unsynced writes survive up to some point only, else all
    * that were handed over.
    */
-  crash(power: boolean): void {
+  crash(withPower: boolean): void {
+    const power = withPower || this.#failed;
     const survivors = power ? this.#random.int(this.#unsynced.length + 1) : this.#unsynced.length;
     for (const { what } of this.#unsynced.slice(0, survivors)) this.#persist(what);
     this.#unsynced = [];
@@ -154,8 +173,30 @@ export class SimDisk {
     durable.entries.length = this.#random.int(durable.entries.length);
   }
 
+  /** Everything is lost, the machine being off. */
+  wipe(): void {
+    this.before ??= this.durable.copy();
+    this.durable = new LogContent();
+    this.votes.clear();
+    this.state = new Map();
+    this.stateDamaged = false;
+  }
+
+  /** A write fails for want of room. */
+  fail(): void {
+    if (this.#failed) return;
+    this.#failed = true;
+    // who knows how much of what was on its way got there
+    for (const { what } of this.#unsynced.slice(0, this.#random.int(this.#unsynced.length + 1)))
+      this.#persist(what);
+    this.#unsynced = [];
+    this.#epoch++;
+    this.#onFatal();
+  }
+
   /** Queues a write; the sync of what is queued begins when the one before has ended. */
   write(what: LogWrite, done: () => void): void {
+    if (this.#failed) return;
     this.#unsynced.push({ what, done });
     this.#sync();
   }
@@ -182,6 +223,10 @@ export class SimDisk {
     this.#scheduler.after(this.#syncMs(), () => {
       if (epoch !== this.#epoch) return;
       this.#busy = false;
+      if (this.full) {
+        this.fail();
+        return;
+      }
       for (const { what, done } of this.#unsynced.splice(0, count)) {
         this.#persist(what);
         done();
@@ -193,7 +238,9 @@ export class SimDisk {
   #flush(loop: SimLoop, done: () => void): void {
     const epoch = this.#epoch;
     this.#scheduler.after(this.#syncMs(), () => {
-      if (epoch === this.#epoch) loop.deliver(done);
+      if (epoch !== this.#epoch) return;
+      if (this.full) this.fail();
+      else loop.deliver(done);
     });
   }
 }

@@ -24,14 +24,28 @@ export interface Victim {
   halfInstall: boolean;
   /** The machine loses its power, and a part of its log. */
   damage(): void;
-  /** It lost acknowledged entries and has not got them back: no vote until then. */
-  readonly barred: boolean;
+  /** There is no room on its disk for a while: `atReserve` with some left, so that nothing fails. */
+  fillDisk(atReserve: boolean, forMs: number): void;
+  /** Nothing is wrong with it any more but what it has lost; it runs. */
+  heal(): void;
+  /** The machine loses its power and its disk, and comes back with an empty one under the same name. */
+  wipe(): void;
+  /** The machine loses its power, and its state cannot be read any more. */
+  damageState(): void;
+  /** The next value that is put into its state is not the one that was meant. */
+  goWrong(): void;
 }
 
 /** Cluster operations that are no faults, but must stand them. */
 export interface Operator {
   transfer(): void;
   changeMembership(): void;
+  /** Removes a server for good, and lets a new one take its place. */
+  replace(id: NodeId): void;
+  /** Whether enough is left when this server loses what it has, or more than the others can replace. */
+  canLose(id: NodeId): boolean;
+  /** Whether everyone would know that it is another one that comes back under this server's name. */
+  isKnown(id: NodeId): boolean;
 }
 
 export const FAULTS = [
@@ -52,11 +66,22 @@ export const FAULTS = [
   'transfer',
   'membership',
 ] as const;
-export type Fault = (typeof FAULTS)[number];
+/** Drawn from a stream of their own: without them a seed is the world that it was before there were these. */
+export const DISK_FAULTS = [
+  'damage',
+  'fullDisk',
+  'wipe',
+  'stateDamage',
+  'wrongState',
+  'longStall',
+] as const;
+export type Fault = (typeof FAULTS)[number] | (typeof DISK_FAULTS)[number];
 
 export interface FaultParts {
   readonly scheduler: Scheduler;
   readonly random: Random;
+  /** For the kinds of `DISK_FAULTS`. */
+  readonly diskRandom: Random;
   readonly network: SimNetwork;
   readonly victims: () => readonly Victim[];
   readonly operator: Operator;
@@ -68,17 +93,20 @@ export class Faults {
   readonly kinds: readonly Fault[];
   readonly #parts: FaultParts;
   readonly #everyMs: number;
-  readonly #founders: number;
   #over = false;
 
-  constructor(parts: FaultParts, allowed: readonly Fault[]) {
+  constructor(parts: FaultParts, allowed: readonly Fault[] = [...FAULTS, ...DISK_FAULTS]) {
     this.#parts = parts;
     const { random } = parts;
     const likely = random.pick([0.15, 0.4, 0.8]);
-    const drawn = allowed.filter(() => random.chance(likely));
-    // which servers count is then in flux, and so is how much damage can be borne
-    this.kinds = drawn.filter((kind) => kind !== 'damage' || !drawn.includes('membership'));
-    this.#founders = parts.victims().length;
+    const drawn: Fault[] = FAULTS.filter((kind) => random.chance(likely) && allowed.includes(kind));
+    // where members come and go damage has less room, so there it is drawn apart
+    const first = drawn.filter((kind) => kind !== 'damage' || !drawn.includes('membership'));
+    const share = parts.diskRandom.pick([0, 0, 0.2, 0.6]);
+    const more = DISK_FAULTS.filter(
+      (kind) => parts.diskRandom.chance(share) && allowed.includes(kind),
+    );
+    this.kinds = [...new Set([...first, ...more])];
     this.#everyMs = random.pick([300, 1000, 3000]);
   }
 
@@ -90,11 +118,7 @@ export class Faults {
   heal(): void {
     this.#over = true;
     this.#parts.network.heal();
-    for (const victim of this.#parts.victims()) {
-      victim.lightFuse(Number.POSITIVE_INFINITY);
-      victim.halfInstall = false;
-      if (!victim.up) victim.restart();
-    }
+    for (const victim of this.#parts.victims()) victim.heal();
   }
 
   #later(): void {
@@ -145,7 +169,18 @@ export class Faults {
         );
         break;
       case 'damage':
-        this.#damage();
+      case 'wipe':
+      case 'stateDamage':
+        this.#lose(fault);
+        break;
+      case 'wrongState':
+        this.#onOne(fault, this.#expendable(), (victim) => victim.goWrong());
+        break;
+      case 'fullDisk':
+        this.#on(fault, (victim) => victim.fillDisk(random.chance(0.5), random.between(500, 8000)));
+        break;
+      case 'longStall':
+        this.#on(fault, (victim) => victim.stall(random.between(3_000, 15_000)));
         break;
       case 'transfer':
         operator.transfer();
@@ -162,9 +197,12 @@ export class Faults {
   }
 
   #on(fault: Fault, act: (victim: Victim) => void): void {
-    const up = this.#victims();
-    if (up.length === 0) return;
-    const victim = this.#parts.random.pick(up);
+    this.#onOne(fault, this.#victims(), act);
+  }
+
+  #onOne(fault: Fault, victims: readonly Victim[], act: (victim: Victim) => void): void {
+    if (victims.length === 0) return;
+    const victim = this.#parts.random.pick(victims);
     this.#strikeOne(fault, victim, () => act(victim));
   }
 
@@ -186,13 +224,22 @@ export class Faults {
     }
   }
 
-  /** What a majority acknowledged survives damage only on fewer than half of the founding servers at a time. */
-  #damage(): void {
-    const barred = this.#parts.victims().filter((victim) => victim.barred).length;
-    const bearable = Math.floor((this.#founders - 1) / 2);
-    if (barred >= bearable) return;
-    this.#on('damage', (victim) => {
-      victim.damage();
+  /** Those without which the others still have all that was acknowledged. */
+  #expendable(): readonly Victim[] {
+    return this.#victims().filter(({ id }) => this.#parts.operator.canLose(id));
+  }
+
+  #lose(fault: 'damage' | 'wipe' | 'stateDamage'): void {
+    const { operator } = this.#parts;
+    const expendable = this.#expendable();
+    const struck =
+      fault === 'wipe' ? expendable.filter(({ id }) => operator.isKnown(id)) : expendable;
+    this.#onOne(fault, struck, (victim) => {
+      if (fault === 'damage') victim.damage();
+      else if (fault === 'wipe') {
+        victim.wipe();
+        operator.replace(victim.id);
+      } else victim.damageState();
       this.#restartLater(victim);
     });
   }

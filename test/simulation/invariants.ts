@@ -312,7 +312,9 @@ export class Invariants {
   #isHeld({ members }: Configuration, index: Index, term: Term): boolean {
     const voters = members.filter((member) => member.voter);
     const holders = voters.filter(({ id }) => {
-      const durable = this.#servers.get(id)?.disk.durable;
+      const disk = this.#servers.get(id)?.disk;
+      // one that was wiped had what it acknowledged, and is never counted again
+      const durable = disk?.before ?? disk?.durable;
       if (!durable) return false;
       // what a damaged server has lost it had, and it does not vote until it has it again
       const wasHeld = durable.bar !== undefined && index <= durable.bar.index;
@@ -356,7 +358,14 @@ export class Invariants {
 
   // --- state machine ---
 
-  applied(id: NodeId, entries: readonly Entry[], index: Index, checksum: string): void {
+  /** The state of a server that was made wrong on purpose is not compared. */
+  applied(
+    id: NodeId,
+    entries: readonly Entry[],
+    index: Index,
+    checksum: string,
+    isWrong = false,
+  ): void {
     for (const entry of entries) {
       const committed = this.#committed[entry.index - 1];
       if (!committed)
@@ -367,10 +376,17 @@ export class Invariants {
           `${id} applies another entry at index ${entry.index} than was committed`,
         );
     }
+    if (isWrong) return;
     const known = this.#sums.get(index);
     if (known === undefined) this.#sums.set(index, checksum);
     else if (known !== checksum)
       throw new Violation('equal states', `${id} differs at index ${index}`);
+  }
+
+  /** Whether this is the state that right servers have at `index`; undefined when none is known to have been there. */
+  isRight(index: Index, checksum: string): boolean | undefined {
+    const known = this.#sums.get(index);
+    return known === undefined ? undefined : known === checksum;
   }
 
   /** A command changed a register, on whichever server. */

@@ -24,10 +24,10 @@ export const registerKey = (key: string): string => `register\u0000${key}`;
 /** Told about each change that a command makes, on whichever node. */
 export type OnEffect = (key: string, value: string, index: Index) => void;
 
-function handlers(onEffect: OnEffect): { put: Handler<Put>; cas: Handler<Cas> } {
+function handlers({ onEffect, stored }: MachineWatcher): { put: Handler<Put>; cas: Handler<Cas> } {
   return {
     put: ({ draft, index }, { key, value }) => {
-      draft.put(registerKey(key), value);
+      draft.put(registerKey(key), stored(value));
       onEffect(key, value, index);
       return { ok: true };
     },
@@ -43,6 +43,8 @@ function handlers(onEffect: OnEffect): { put: Handler<Put>; cas: Handler<Cas> } 
 
 export interface MachineWatcher {
   readonly onEffect: OnEffect;
+  /** The value that a put stores; another one when memory goes bad just then. */
+  stored(value: string): string;
   /** After an apply: what was applied, and the checksum of the state now. */
   applied(entries: readonly Entry[], index: Index, checksum: string): void;
 }
@@ -55,7 +57,7 @@ export class SimMachine implements MachinePort {
   constructor(store: MemoryState, watcher: MachineWatcher) {
     this.#store = store;
     this.#watcher = watcher;
-    this.machine = new Machine(store, handlers(watcher.onEffect));
+    this.machine = new Machine(store, handlers(watcher));
   }
 
   appliedIndex(): Index {

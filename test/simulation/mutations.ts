@@ -271,10 +271,75 @@ const machine: readonly Mutation[] = [
   },
 ];
 
+const disks: readonly Mutation[] = [
+  one(
+    'a server on a full disk that refuses a write and takes it all the same',
+    'node/lead.js',
+    "else if (closed !== undefined)\n            done({ type: 'refused', refusal: closed });",
+    "else if (closed !== undefined) { done({ type: 'refused', refusal: closed }); this.#propose(proposal, write, done); }",
+  ),
+  one(
+    'a wiped server believed under its old name',
+    'transport/handshake.js',
+    'if (known !== undefined && known !== hello.incarnation) {',
+    'if (known === null) {',
+  ),
+  one(
+    'a damaged log without a bar on the vote',
+    'node/lost-entries.js',
+    'driver.barred = log.bar?.() !== undefined;',
+    'driver.barred = false;',
+  ),
+  one(
+    'a bar lifted before what was lost is here again',
+    'node/lost-entries.js',
+    'settledIndex >= bar.index || ',
+    'settledIndex > 0 || ',
+  ),
+  one(
+    'a loss that the leader is not told of',
+    'node/replica.js',
+    'this.driver.forgotten(peer);',
+    '',
+  ),
+  one('a state that is lost and not asked for', 'node/lost-state.js', 'replica.askForState();', ''),
+  one(
+    'entries applied to a state that is lost',
+    'node/lost-state.js',
+    'replica.driver.pauseApply();',
+    '',
+  ),
+  one(
+    'a wrong state that nobody is told of',
+    'node/agreement.js',
+    'if (table === undefined)',
+    'if (table !== null)',
+  ),
+  one(
+    'a right state taken for the wrong one',
+    'node/agreement.js',
+    'const right = majority(sums, members) ??',
+    'const right = [...sums.values()].at(-1) ??',
+  ),
+  one(
+    'a server that serves on with a wrong state',
+    'node/replica.js',
+    'this.#parts.onDiffers?.(why);',
+    '',
+  ),
+  one(
+    'a wrong state replaced only by a newer one',
+    'node/driver.js',
+    'return applied <= meta.index;',
+    'return applied < meta.index;',
+  ),
+];
+
 export const mutations: readonly Mutation[] = [
   ...elections,
   ...logs,
   ...reads,
   ...membership,
   ...machine,
+  ...disks,
 ];

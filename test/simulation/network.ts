@@ -6,6 +6,9 @@
 import type { Random } from '../../cluster/checker/random.js';
 import type { WirePort } from '../../src/node/ports.js';
 import type { Message, NodeId } from '../../src/raft/types.js';
+import { PROTOCOL_VERSION } from '../../src/transport/frames.js';
+import { checkHello } from '../../src/transport/handshake.js';
+import type { WireIdentity } from '../../src/transport/types.js';
 import type { SimLoop } from './loop.js';
 import type { Scheduler } from './scheduler.js';
 import type { StateImage } from './store.js';
@@ -13,6 +16,10 @@ import type { StateImage } from './store.js';
 /** A process that is listening. */
 export interface Endpoint {
   readonly loop: SimLoop;
+  /** What it says when a connection is made. */
+  readonly identity: WireIdentity;
+  /** Whom it has met, over all lives of its disk. */
+  readonly incarnations: Map<NodeId, string>;
   receive(message: Message): void;
   request(from: NodeId, payload: Uint8Array, reply: (answer: Uint8Array) => void): void;
   unreachable(peer: NodeId): void;
@@ -47,7 +54,9 @@ export class SimNetwork {
   readonly #scheduler: Scheduler;
   readonly #random: Random;
   readonly #endpoints = new Map<NodeId, Endpoint>();
-  readonly #links = new Map<string, Link>();
+  readonly #links = new Map<NodeId, Map<NodeId, Link>>();
+  /** Processes that are connected: each has believed what the other said of itself. */
+  readonly #connected = new WeakMap<Endpoint, WeakSet<Endpoint>>();
 
   constructor(scheduler: Scheduler, random: Random) {
     this.#scheduler = scheduler;
@@ -62,18 +71,38 @@ export class SimNetwork {
   }
 
   link(from: NodeId, to: NodeId): Link {
-    const name = `${from}>${to}`;
-    let link = this.#links.get(name);
+    let links = this.#links.get(from);
+    if (!links) {
+      links = new Map();
+      this.#links.set(from, links);
+    }
+    let link = links.get(to);
     if (!link) {
       link = { ...QUIET };
-      this.#links.set(name, link);
+      links.set(to, link);
     }
     return link;
   }
 
   /** Every direction of every link as it was at the beginning. */
   heal(): void {
-    for (const link of this.#links.values()) Object.assign(link, QUIET);
+    for (const links of this.#links.values())
+      for (const link of links.values()) Object.assign(link, QUIET);
+  }
+
+  /** Whether all of these servers have met a server, so that they would not believe another one under its id. */
+  haveMet(servers: readonly NodeId[], id: NodeId): boolean {
+    return servers.every((each) => this.#endpoints.get(each)?.incarnations.has(id));
+  }
+
+  /** The product's own greeting, both ways, once for each pair of processes. */
+  #connects(from: Endpoint, to: Endpoint): boolean {
+    const known = this.#connected.get(from);
+    if (known?.has(to)) return true;
+    if (refuses(from, to) || refuses(to, from)) return false;
+    if (known) known.add(to);
+    else this.#connected.set(from, new WeakSet([to]));
+    return true;
   }
 
   wire(from: NodeId, loop: SimLoop, onSend: (message: Message) => void): WirePort {
@@ -118,9 +147,10 @@ export class SimNetwork {
       return;
     }
     const ms = this.#random.delay(link.delayMs, link.longMs, link.longProbability);
+    const sender = this.#endpoints.get(from);
     this.#scheduler.after(ms, () => {
       const endpoint = this.#endpoints.get(to);
-      if (!endpoint || this.link(from, to).cut) lost();
+      if (!endpoint || !sender || link.cut || !this.#connects(sender, endpoint)) lost();
       else endpoint.loop.deliver(() => arrive(endpoint));
     });
   }
@@ -189,6 +219,18 @@ export class SimNetwork {
       this.#carry(from, to, arrive, () => finish(false));
     });
   }
+}
+
+/** Whether `server` does not believe `peer`. */
+function refuses(server: Endpoint, peer: Endpoint): boolean {
+  const { incarnations } = server;
+  const context = { identity: () => server.identity, incarnations };
+  const { clusterId, nodeId, incarnation, address } = peer.identity;
+  const hello = {
+    ...{ version: PROTOCOL_VERSION, clusterId: clusterId ?? '', nodeId, incarnation, address },
+    ...{ purpose: 'messages' as const, target: server.identity.nodeId },
+  };
+  return checkHello(context, hello) !== undefined;
 }
 
 /** Whoever changes a message that others also hold is found out. */

@@ -1,9 +1,12 @@
 /** One server over all its lives: the real core, replica and state machine on simulated ports. */
 
 import type { Random } from '../../cluster/checker/random.js';
+import { refusal } from '../../src/errors.js';
+import { agree } from '../../src/node/agree.js';
 import type { Answer } from '../../src/node/asks.js';
+import { LostState } from '../../src/node/lost-state.js';
 import { Replica, type ReplicaLimits } from '../../src/node/replica.js';
-import { POSITION_KEY } from '../../src/node/snapshots.js';
+import { POSITION_KEY, WRONG_KEY } from '../../src/node/snapshots.js';
 import { createRaft } from '../../src/raft/raft.js';
 import type {
   Configuration,
@@ -33,7 +36,7 @@ export interface ServerParts {
   readonly network: SimNetwork;
   readonly random: Random;
   readonly invariants: Invariants;
-  readonly limits: ReplicaLimits;
+  readonly limits: () => ReplicaLimits;
   readonly raft: Omit<RaftOptions, 'id' | 'random'>;
   /** Reports what must not happen; the world ends. */
   readonly violated: (violation: unknown) => void;
@@ -47,9 +50,13 @@ interface Life {
   readonly store: MemoryState;
   readonly machine: SimMachine;
   readonly replica: Replica;
+  readonly lostState: LostState;
   /** A snapshot is being taken in. */
   installing: boolean;
 }
+
+/** Milliseconds between two looks at the room on the disk, and between questions for a lost state. */
+const LOOK_MS = 1000;
 
 export class SimServer implements Victim, Server {
   readonly id: NodeId;
@@ -59,10 +66,29 @@ export class SimServer implements Victim, Server {
   #life: Life | undefined;
   /** The process of the moment, be it that it is still starting. */
   #loop: SimLoop | undefined;
+  /** What a founding member writes into an empty log. */
+  founding: Configuration | undefined;
   /** The next snapshot that is switched in kills the process before the log follows. */
   halfInstall = false;
   #lives = 0;
   #requests = 0;
+  /** Changes when the disk is another one. */
+  #incarnation = 0;
+  #met = new Map<NodeId, string>();
+  #wiped = false;
+  #retired = false;
+  /** It takes no writes, having seen that the disk is almost full. */
+  #atReserve = false;
+  #filling = 0;
+  /** The next put is stored wrongly. */
+  #goesWrong = false;
+  /** Its state differs from the others'. */
+  #wrong = false;
+  #wrongUntil = -1;
+  /** It has been told so. */
+  #told = false;
+  /** Its state was lost, and neither made again from the log nor fetched. */
+  #stateLost = false;
 
   constructor(id: NodeId, parts: ServerParts, rate: number) {
     this.id = id;
@@ -74,6 +100,7 @@ export class SimServer implements Victim, Server {
 
   /** Writes the first configuration into an empty log, as every founding member does. */
   found(configuration: Configuration): void {
+    this.founding = configuration;
     const entry: Entry = { kind: 'configuration', index: 1, term: 1, configuration };
     this.#parts.invariants.appending(this.id, new LogContent(), [entry], 1);
     this.disk.durable.hard = { term: 1, votedFor: null };
@@ -81,7 +108,7 @@ export class SimServer implements Victim, Server {
   }
 
   restart(): void {
-    if (this.#loop) return;
+    if (this.#loop || this.#retired) return;
     const { scheduler, random, invariants, trace } = this.#parts;
     this.#lives++;
     this.halfInstall = false;
@@ -94,10 +121,13 @@ export class SimServer implements Victim, Server {
       onDeath: (cause) => this.#died(cause),
     });
     invariants.restarted(this.id);
-    const { log, store } = this.disk.open(loop, {
-      appending: (view, entries, term) => invariants.appending(this.id, view, entries, term),
-      resetting: (view, meta) => invariants.resetting(this.id, view, meta),
-    });
+    const watcher = {
+      appending: (view: LogContent, entries: readonly Entry[], term: number) =>
+        invariants.appending(this.id, view, entries, term),
+      resetting: (view: LogContent, meta: SnapshotMeta) =>
+        invariants.resetting(this.id, view, meta),
+    };
+    const { log, store } = this.disk.open(loop, watcher, () => this.#diskFailed(loop));
     this.#loop = loop;
     const guarded = (run: () => void): void => {
       try {
@@ -106,15 +136,15 @@ export class SimServer implements Victim, Server {
         this.#died(cause);
       }
     };
-    guarded(() => this.#agree(log, store, () => guarded(() => this.#boot(loop, log, store))));
+    const boot = (why: string | undefined): void =>
+      guarded(() => this.#boot(loop, log, store, why));
+    guarded(() => this.#agree(log, store, boot));
   }
 
-  #boot(loop: SimLoop, log: SimLog, store: MemoryState): void {
-    const { random, invariants, network, limits, raft } = this.#parts;
-    const machine = new SimMachine(store, {
-      onEffect: (key, value, index) => invariants.effect(key, value, index),
-      applied: (entries, index, sum) => invariants.applied(this.id, entries, index, sum),
-    });
+  /** `lost`: why the state must come from the leader. */
+  #boot(loop: SimLoop, log: SimLog, store: MemoryState, lost: string | undefined): void {
+    const { random, network, limits, raft } = this.#parts;
+    const machine = this.#machine(store);
     const options = { ...raft, id: this.id, random: random.next };
     const core = createRaft(options, log, log.hardState(), loop.now());
     const replica = new Replica({
@@ -123,15 +153,27 @@ export class SimServer implements Victim, Server {
       log,
       machine,
       clock: loop,
-      limits,
+      limits: limits(),
       wire: network.wire(this.id, loop, (message) => this.#sent(message)),
       view: store,
       gate: () => undefined,
       newId: () => `${this.id}.${this.#lives}.${++this.#requests}`,
+      closedFor: () =>
+        this.#atReserve ? refusal('no_space', 'the disk is almost full') : undefined,
+      onDiffers: (why) => this.#differs(store, why),
     });
-    this.#life = { loop, log, store, machine, replica, installing: false };
+    const lostState = new LostState({
+      ...{ replica, clock: loop, againMs: LOOK_MS },
+      arriving: () => this.#life?.installing ?? false,
+    });
+    this.#life = { loop, log, store, machine, replica, lostState, installing: false };
     network.attach(this.id, {
       loop,
+      identity: {
+        ...{ nodeId: this.id, clusterId: 'simulated', address: `${this.id}:1` },
+        incarnation: String(this.#incarnation),
+      },
+      incarnations: this.#met,
       receive: (message) => replica.receive(message),
       request: (from, payload, reply) => replica.asked(from, payload, reply),
       unreachable: (peer) => replica.driver.unreachable(peer),
@@ -139,17 +181,81 @@ export class SimServer implements Victim, Server {
       installSnapshot: (message, image, done) => this.#install(message, image, done),
     });
     replica.start();
+    if (lost === undefined) return;
+    this.#parts.trace(`${this.id} has lost its state: ${lost}`);
+    lostState.fetch(lost);
+  }
+
+  #machine(store: MemoryState): SimMachine {
+    const { invariants, trace } = this.#parts;
+    const machine = new SimMachine(store, {
+      onEffect: (key, value, index) => invariants.effect(key, value, index),
+      stored: (value) => {
+        if (!this.#goesWrong) return value;
+        this.#goesWrong = false;
+        this.#wrong = true;
+        trace(`${this.id} stores ${value} wrongly`);
+        return `${value}?`;
+      },
+      applied: (entries, index, sum) => {
+        invariants.applied(this.id, entries, index, sum, this.#wrong);
+        this.#judge(index, sum);
+      },
+    });
+    // a crash may have lost what had put it right
+    if (this.#wrongUntil >= 0) this.#wrong = true;
+    const { index, sums } = machine.machine.checksum();
+    this.#judge(index, Object.values(sums).join());
+    return machine;
+  }
+
+  /** A wrong state may come right: by a crash that loses what was wrong, by another write, or by the leader's. */
+  #judge(index: number, sum: string): void {
+    if (!this.#wrong || this.#parts.invariants.isRight(index, sum) !== true) return;
+    this.#wrong = false;
+    this.#wrongUntil = this.#parts.scheduler.now;
+  }
+
+  /** It was told that its state is wrong. Somebody starts it again, soon or later. */
+  #differs(store: MemoryState, why: string): void {
+    const { scheduler, random, trace } = this.#parts;
+    if (!this.#wrong && this.#wrongUntil < 0)
+      throw new Violation('equal states', `${this.id} is right, but told that ${why}`);
+    trace(`${this.id} is told that ${why}`);
+    store.commit([[WRONG_KEY, why]]);
+    this.#told = true;
+    const loop = this.#loop;
+    scheduler.after(random.between(500, 5_000), () => {
+      if (this.#loop !== loop) return;
+      this.#end(false);
+      this.restart();
+    });
+  }
+
+  /** Nothing is sent or answered from here on, as in the product; then the process is gone, and started again. */
+  #diskFailed(loop: SimLoop): void {
+    const { scheduler, random, trace } = this.#parts;
+    trace(`${this.id}: a write fails, the disk is full`);
+    this.#life?.replica.driver.stop();
+    scheduler.after(random.between(0, 50), () => {
+      if (this.#loop !== loop) return;
+      this.#end(false);
+      scheduler.after(random.delay(500, 5_000, 0.2), () => this.restart());
+    });
   }
 
   /** The core with every output looked at before anybody acts on it. */
   #watched(core: RaftCore, log: SimLog): RaftCore {
+    let before = core.status();
     return {
       status: () => core.status(),
       accepts: (message) => core.accepts(message),
       step: (inputs: readonly Input[], now: number): Output => {
-        const before = core.status();
         const output = core.step(inputs, now);
         this.#check(core, log, output, before);
+        // what the checks look at changes only with these
+        const { role, commit, configuration } = output;
+        if (role || commit !== undefined || configuration) before = core.status();
         return output;
       },
     };
@@ -185,10 +291,12 @@ export class SimServer implements Victim, Server {
   #snapshotFor(message: Message): { message: Message; image: StateImage } | undefined {
     const life = this.#life;
     if (!life || message.type !== 'snapshot') return undefined;
+    // no comparison could tell who is right if a wrong state spread before it is found: here it does not
+    if (this.#wrong) return undefined;
     if (life.machine.appliedIndex() !== message.meta.index)
       throw new Violation('snapshot is of its index', `${this.id} sends ${message.meta.index}`);
     const image = life.store.image();
-    image.delete(POSITION_KEY);
+    for (const own of [POSITION_KEY, WRONG_KEY]) image.delete(own);
     return { message, image };
   }
 
@@ -197,7 +305,7 @@ export class SimServer implements Victim, Server {
     const { scheduler, random, trace } = this.#parts;
     const life = this.#life;
     if (!life || message.type !== 'snapshot') return;
-    const { loop, machine, replica, store } = life;
+    const { loop, machine, replica, store, lostState } = life;
     const { meta } = message;
     // one at a time, as in the transport; what is not wanted is taken and thrown away
     if (life.installing || !replica.driver.wants(meta)) {
@@ -211,9 +319,14 @@ export class SimServer implements Victim, Server {
     };
     whenVerified(() => {
       loop.port();
+      if (this.disk.full) {
+        this.disk.fail();
+        return;
+      }
       trace(`${this.id} installs a snapshot at ${meta.index}`);
       store.replace(new Map(image).set(POSITION_KEY, JSON.stringify(meta)));
       machine.machine.reload();
+      lostState.found();
       this.#checkExchanged(meta, machine);
       if (this.halfInstall) loop.lightFuse(0);
       replica.switched(meta, message.from, () => {
@@ -223,32 +336,23 @@ export class SimServer implements Victim, Server {
     });
   }
 
-  /**
-   * Log and state are brought to agree, as at a real start: a crash between the two switches is completed. The state may
-   * be ahead of the log only when the log was damaged.
-   */
-  #agree(log: SimLog, store: MemoryState, done: () => void): void {
-    const machine = new Machine(store, {});
-    const applied = machine.appliedIndex();
-    if (applied < log.firstIndex() - 1)
-      throw new Violation(
-        'log and state agree',
-        `${this.id}: state ends at ${applied}, before its log`,
-      );
-    if (applied === 0 || log.term(applied) === machine.appliedTerm()) {
-      done();
-      return;
-    }
-    const text = store.get(POSITION_KEY);
-    const position = text === undefined ? undefined : (JSON.parse(text) as SnapshotMeta);
-    if (position?.index === applied) {
-      this.#parts.trace(`${this.id} completes the snapshot at ${applied}`);
-      const hard = log.hardState();
-      const hardState = hard.term >= position.term ? hard : { term: position.term, votedFor: null };
-      log.reset(position, hardState, done);
-    } else if (log.bar() && applied > log.lastIndex()) done();
-    else
-      throw new Violation('log and state agree', `${this.id}: applied ${applied}, log ends before`);
+  /** Log and state are brought to agree by the product's own start; `done` gets why the state must be fetched. */
+  #agree(log: SimLog, store: MemoryState, done: (why: string | undefined) => void): void {
+    if (this.disk.stateDamaged) store.replace(new Map());
+    const isDamaged = this.disk.stateDamaged;
+    this.disk.stateDamaged = false;
+    if (isDamaged) this.#stateLost = true;
+    agree(log, store, new Machine(store, {}), (gap) => {
+      if (gap !== undefined && !this.#stateLost)
+        this.#parts.violated(new Violation('log and state agree', `${this.id}: ${gap}`));
+      else {
+        // what is not lacking is all in the log
+        if (gap === undefined) this.#stateLost = false;
+        const wrong = store.get(WRONG_KEY);
+        this.#told = wrong !== undefined;
+        done(wrong ?? gap);
+      }
+    });
   }
 
   #checkExchanged(meta: SnapshotMeta, machine: SimMachine): void {
@@ -257,7 +361,11 @@ export class SimServer implements Victim, Server {
     const { index, sums } = machine.machine.checksum();
     if (index !== meta.index)
       throw new Violation('snapshot is of its index', `${index} under the name ${meta.index}`);
-    invariants.applied(this.id, [], index, Object.values(sums).join());
+    const sum = Object.values(sums).join();
+    invariants.applied(this.id, [], index, sum);
+    this.#judge(index, sum);
+    this.#stateLost = false;
+    this.#told = false;
   }
 
   #died(cause: unknown): void {
@@ -298,8 +406,68 @@ export class SimServer implements Victim, Server {
     this.#end(true);
     this.disk.damage();
   }
-  get barred(): boolean {
-    return this.disk.durable.bar !== undefined;
+  get lacking(): boolean {
+    return this.#wiped || this.disk.durable.bar !== undefined || this.isStateBad;
+  }
+  /** Its state is lost or wrong, or will be. */
+  get isStateBad(): boolean {
+    const look = this.#wrong ? this.look() : undefined;
+    if (look) this.#judge(look.applied, look.sum);
+    return (
+      this.disk.stateDamaged || this.#stateLost || this.#goesWrong || this.#wrong || this.#told
+    );
+  }
+  get wiped(): boolean {
+    return this.#wiped;
+  }
+  fillDisk(atReserve: boolean, forMs: number): void {
+    const { scheduler } = this.#parts;
+    const filling = ++this.#filling;
+    this.disk.full = !atReserve;
+    const later = (ms: number, run: () => void): unknown =>
+      scheduler.after(ms, () => {
+        if (filling === this.#filling) run();
+      });
+    // it looks now and then, and hears nothing in between
+    later(LOOK_MS, () => {
+      this.#atReserve = true;
+    });
+    later(forMs, () => {
+      this.disk.full = false;
+    });
+    later(forMs + LOOK_MS, () => {
+      this.#atReserve = false;
+    });
+  }
+  heal(): void {
+    this.halfInstall = false;
+    this.#life?.loop.lightFuse(Number.POSITIVE_INFINITY);
+    this.#filling++;
+    this.disk.full = false;
+    this.#atReserve = false;
+    this.#goesWrong = false;
+    this.restart();
+  }
+  wipe(): void {
+    this.#end(true);
+    this.disk.wipe();
+    this.#wiped = true;
+    this.#incarnation++;
+    this.#met = new Map();
+    const { founding } = this;
+    if (founding) this.found(founding);
+  }
+  /** Switched off for good. */
+  retire(): void {
+    this.#retired = true;
+    this.crash(false);
+  }
+  damageState(): void {
+    this.#end(true);
+    this.disk.stateDamaged = true;
+  }
+  goWrong(): void {
+    this.#goesWrong = true;
   }
   slowDisk(syncMs: number, forMs: number): void {
     const { temper } = this.disk;
@@ -310,6 +478,25 @@ export class SimServer implements Victim, Server {
   }
 
   // --- what clients and operators ask ---
+
+  /** It may have shown something wrong at `since` or after. */
+  wasWrong(since: number): boolean {
+    return this.#wrong || this.#wrongUntil >= since;
+  }
+  /** Why it does not serve, if it does not. */
+  get fault(): string | undefined {
+    return this.#life?.replica.fault;
+  }
+  /** The configurations that may be in force, as this server has them. */
+  configurations(): Configuration[] {
+    const { durable } = this.disk;
+    const newest = durable.entries.findLast((entry) => entry.kind === 'configuration');
+    const stored = newest
+      ? (newest as { configuration: Configuration }).configuration
+      : durable.meta?.configuration;
+    const known = this.#life?.replica.driver.status().configuration;
+    return [stored, known].filter((each) => each !== undefined);
+  }
 
   visit(run: () => void): void {
     this.#life?.loop.deliver(run);

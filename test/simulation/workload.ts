@@ -27,6 +27,8 @@ export interface WorkloadParts {
   /** Servers that are up. */
   readonly servers: () => readonly Server[];
   readonly trace: (text: string) => void;
+  /** Whether some server held a wrong state at that time or since: what it showed is not to be relied on. */
+  readonly wasWrong?: (since: number) => boolean;
 }
 
 export interface WorkloadOptions {
@@ -170,6 +172,10 @@ export class Workload {
         note(unknown ? 'unknown' : 'fail');
         return;
       }
+      if (this.#parts.wasWrong?.(call)) {
+        lost();
+        return;
+      }
       const { result } = outcome;
       if (result.ok) {
         invariants.writeDone(value, result.index, floor);
@@ -204,6 +210,10 @@ export class Workload {
     const floor = invariants.acknowledged;
     const mode = random.pick(['stale', 'default', 'default', 'consistent'] as const);
     const show = (): void => {
+      if (this.#parts.wasWrong?.(call)) {
+        failed();
+        return;
+      }
       const { value, index } = server.read(key);
       trace(`${client.name} read ${key} ${mode} at ${server.id}: ${value} @${index}`);
       invariants.readDone(key, value, index, floor, mode === 'stale');

@@ -3,8 +3,10 @@
  * (safety); then all is healed, and everything must come to its end within a bound (liveness).
  */
 import { checkHistory } from '../../cluster/checker/linearizability.js';
+import { Random } from '../../cluster/checker/random.js';
+import type { NodeId } from '../../src/raft/types.js';
 import { memberOf, SimCluster } from './cluster.js';
-import { FAULTS, type Fault, Faults } from './faults.js';
+import { type Fault, Faults } from './faults.js';
 import { Violation } from './invariants.js';
 import type { SimServer } from './server.js';
 import { type Counts, Workload } from './workload.js';
@@ -30,6 +32,8 @@ export interface Report {
   readonly violation?: { readonly invariant: string; readonly text: string };
 }
 
+/** Which worlds have which faults of the disk. */
+const DISK_STREAM = 16;
 /** After healing, everything must be done within this: some elections, and the longest deadline of a client. */
 const HEALED_MS = 40_000;
 
@@ -44,9 +48,19 @@ export class World {
     const cluster = new SimCluster(options);
     this.#cluster = cluster;
     const { random, scheduler, invariants, network, trace } = cluster;
-    cluster.found(random.pick([1, 2, 3, 3, 3, 3, 3, 4, 5, 5, 5, 5]));
+    const founders = random.pick([1, 2, 3, 3, 3, 3, 3, 4, 5, 5, 5, 5]);
+    cluster.found(founders);
+    const wasWrong = (since: number): boolean =>
+      cluster.servers.some((server) => server.wasWrong(since));
     this.#workload = new Workload(
-      { scheduler, random: random.fork(), invariants, trace, servers: () => cluster.up() },
+      {
+        scheduler,
+        random: random.fork(),
+        invariants,
+        trace,
+        servers: () => cluster.up(),
+        wasWrong,
+      },
       {
         clients: 1 + random.int(5),
         keys: 1 + random.int(5),
@@ -57,12 +71,23 @@ export class World {
     const operator = {
       transfer: () => this.#transfer(),
       changeMembership: () => this.#changeMembership(),
+      replace: (id: NodeId) => this.#replace(id),
+      canLose: (id: NodeId) => cluster.canLose(id),
+      // who alone was the cluster at first would found it again
+      isKnown: (id: NodeId) =>
+        founders > 1 &&
+        network.haveMet(
+          cluster.servers.map((server) => server.id).filter((each) => each !== id),
+          id,
+        ),
     };
+    const diskRandom = new Random(options.seed * 1000 + DISK_STREAM);
     const victims = () => cluster.servers;
     this.#faults = new Faults(
-      { scheduler, random: random.fork(), network, victims, operator, trace },
-      options.allowed ?? FAULTS,
+      { scheduler, random: random.fork(), diskRandom, network, victims, operator, trace },
+      options.allowed,
     );
+    if (this.#faults.kinds.includes('wrongState')) cluster.compareOften();
   }
 
   /** Runs both phases. */
@@ -96,6 +121,14 @@ export class World {
       }
     };
     wait('operations of clients have no answer', () => this.#workload.open === 0);
+    wait('a server that was wiped is still a member', () =>
+      this.#cluster.members().every((server) => !server.wiped),
+    );
+    wait('a wrong or lost state is not found and replaced', () =>
+      this.#cluster
+        .members()
+        .every((server) => server.up && !server.isStateBad && server.fault === undefined),
+    );
     const asked = this.#lastQuestions();
     wait('a write and a read through every server do not succeed', () => asked.done === asked.of);
     wait('the servers do not come to the same state', () => this.#isEqual());
@@ -174,11 +207,16 @@ export class World {
     const asked = this.#anyUp();
     if (!asked) return;
     if (members.length > 2 && random.chance(0.5)) {
-      const { id } = random.pick(members);
+      const server = random.pick(members);
+      const { id } = server;
+      if (!this.#cluster.canRemove(server)) return;
+      this.#cluster.doomed.add(id);
       this.#cluster.trace(`operator: remove ${id}`);
       asked.administer({ type: 'remove', id }, 5_000, () => {});
     } else if (members.length < 6) {
-      const spare = this.#cluster.servers.find((server) => !members.includes(server));
+      const spare = this.#cluster.servers.find(
+        (server) => !members.includes(server) && !server.lacking,
+      );
       const server = spare ?? this.#cluster.add(`n${this.#cluster.servers.length + 1}`);
       // one that was removed may come back as it stands, or started again
       if (server.up && random.chance(0.5)) server.crash(false);
@@ -187,6 +225,36 @@ export class World {
       const facts = memberOf(server.id, false);
       asked.administer({ type: 'add', server: facts }, 5_000, () => {});
     }
+  }
+
+  /** Asks again and again until a wiped server is no member; then a new one is added once. */
+  #replace(id: NodeId, added = false): void {
+    const { random, scheduler, doomed } = this.#cluster;
+    doomed.add(id);
+    scheduler.after(random.between(300, 3_000), () => {
+      const members = this.#cluster.members();
+      const isMember = members.some((server) => server.id === id);
+      const isGone = members.length > 0 && !isMember;
+      if (isMember) {
+        this.#cluster.trace(`operator: remove ${id}, which was wiped`);
+        this.#anyUp()?.administer({ type: 'remove', id }, 5_000, () => {});
+      } else if (isGone) {
+        // several such, left running, would take each other for the founders
+        this.#cluster.servers.find((server) => server.id === id)!.retire();
+        if (!added) this.#addNew();
+      }
+      // a removal that is not committed may come to nothing
+      this.#replace(id, added || isGone);
+    });
+  }
+
+  #addNew(): void {
+    if (this.#cluster.members().length >= 6) return;
+    const server = this.#cluster.add(`n${this.#cluster.servers.length + 1}`);
+    server.restart();
+    this.#cluster.trace(`operator: add ${server.id}`);
+    const facts = memberOf(server.id, false);
+    this.#anyUp()?.administer({ type: 'add', server: facts }, 5_000, () => {});
   }
 }
 
