@@ -38,6 +38,12 @@ export interface Sources {
     readonly stalls: number;
     readonly stallMsMax: number;
   };
+  /** Comparisons of the members' states that this node made as their leader; members not compared, and differing. */
+  readonly agreement: () => {
+    readonly rounds: number;
+    readonly incomparable: number;
+    readonly differing: number;
+  };
 }
 
 type Figure = readonly [name: string, help: string, read: () => number];
@@ -56,7 +62,7 @@ function cpuSeconds(): number {
 }
 
 /** The node and its front end. */
-function nodeFigures({ status, driver, held, connections }: Sources): readonly Figure[] {
+function nodeFigures({ status, driver, agreement, held, connections }: Sources): readonly Figure[] {
   const raft = (
     name: string,
     help: string,
@@ -81,6 +87,21 @@ function nodeFigures({ status, driver, held, connections }: Sources): readonly F
     raft('entries_total', 'log entries in them', () => driver().entriesAppended),
     raft('stalls_total', 'ticks that came late', () => driver().stalls),
     raft('stall_max_seconds', 'the latest of them', () => driver().stallMsMax / 1000),
+    [
+      'conclave_state_comparisons_total',
+      'comparisons of all members’ states led by this node',
+      () => agreement().rounds,
+    ],
+    [
+      'conclave_state_not_compared_total',
+      'members in them that could not be compared',
+      () => agreement().incomparable,
+    ],
+    [
+      'conclave_state_differing_total',
+      'members in them whose state differed',
+      () => agreement().differing,
+    ],
     [
       'conclave_faulted',
       '1 while something is wrong here',

@@ -58,6 +58,7 @@ export async function startServer(
     held: () => app.held.count,
     connections: () => listener?.connections() ?? 0,
     driver: () => node.replica.driver.stats,
+    agreement: () => node.replica.agreement!.stats,
   });
   const app = frontEnd(
     config,

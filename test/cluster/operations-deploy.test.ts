@@ -131,6 +131,7 @@ describe('the files to deploy with', () => {
       held: () => 0,
       connections: () => 0,
       driver: () => ({}) as never,
+      agreement: () => ({}) as never,
     });
     const text = await metrics.prometheus();
     metrics.close();

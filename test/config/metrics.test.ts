@@ -24,6 +24,7 @@ describe('metrics', () => {
       held: () => 3,
       connections: () => 4,
       driver: () => ({ appends: 1, entriesAppended: 2, stalls: 0, stallMsMax: 250 }),
+      agreement: () => ({ rounds: 9, incomparable: 2, differing: 0 }),
     });
   });
   afterEach(() => metrics.close());
@@ -36,6 +37,8 @@ describe('metrics', () => {
       'conclave_raft_leader 1',
       'conclave_http_held 3',
       'conclave_raft_stall_max_seconds 0.25',
+      'conclave_state_comparisons_total 9',
+      'conclave_state_not_compared_total 2',
     ])
       expect(await lines(line.split(' ')[0]!)).to.deep.equal([line]);
     expect(await lines('conclave_event_loop_delay_p99_seconds')).to.have.length(1);
