@@ -1,5 +1,6 @@
 /** Who may not disturb a leader that does its work, and when a leader gives up. */
 import { expect } from 'chai';
+import fc from 'fast-check';
 import { Cluster, logOf } from './cluster.js';
 import { append, campaigning, lead, patient, solo, stranger, vote } from './script.js';
 
@@ -177,6 +178,44 @@ describe('raft: disruptive servers (thesis §4.2.3) and quorum contact (§6.2)',
       server.ticks(1);
     }
     expect(server.role).to.equal('follower');
+  });
+
+  /** `cut` says which of the ways between different servers are cut; `a` leads. */
+  function staysLeader(ids: readonly string[], cut: (way: number) => boolean): void {
+    const cluster = new Cluster(ids, logOf(ids.join(' ')));
+    cluster.elect('a');
+    cluster.tick(5);
+    const { term } = cluster.get('a').status;
+    const ways = ids.flatMap((from) => ids.filter((to) => to !== from).map((to) => [from, to]));
+    const broken = ways.filter((_, way) => cut(way)) as [string, string][];
+    for (const [from, to] of broken) cluster.cut(from, to);
+    const touches = (id: string): boolean =>
+      broken.some((way) => way.includes('a') && way.includes(id));
+    const reached = ids.filter((id) => id === 'a' || !touches(id));
+    if (reached.length * 2 <= ids.length) return;
+    cluster.tick(100);
+    cluster.propose('a', 'x');
+    cluster.deliver();
+    const { role, commit, status } = cluster.get('a');
+    expect([role, status.term, commit], `cut: ${broken.map((way) => way.join('>'))}`).to.deep.equal(
+      ['leader', term, status.lastIndex],
+    );
+  }
+
+  it('§6.2 a leader that reaches a majority stays, whichever ways between three servers are cut', () => {
+    for (let cuts = 0; cuts < 2 ** 6; cuts++) {
+      staysLeader(['a', 'b', 'c'], (way) => ((cuts >> way) & 1) === 1);
+    }
+  });
+
+  it('§6.2 a leader that reaches a majority stays, whichever ways between five servers are cut', () => {
+    const lot = fc.integer({ min: 0, max: 2 ** 20 - 1 });
+    fc.assert(
+      fc.property(lot, lot, (some, others) => {
+        // about a quarter of the ways
+        staysLeader(['a', 'b', 'c', 'd', 'e'], (way) => (((some & others) >> way) & 1) === 1);
+      }),
+    );
   });
 
   it('§6.2 a leader that reaches a majority stays, whoever else it cannot reach', () => {

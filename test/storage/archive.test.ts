@@ -9,7 +9,7 @@ import { ApiError } from '../../src/errors.js';
 import type { SnapshotMeta } from '../../src/raft/types.js';
 import { readArchive, writeArchive } from '../../src/storage/archive.js';
 import type { StateRecord } from '../../src/storage/types.js';
-import { contents, failure, some, stateOf } from './records.js';
+import { contents, failure, some, stateOf } from './helpers.js';
 
 describe('snapshot archive', function () {
   this.timeout(20_000);

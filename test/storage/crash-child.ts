@@ -2,10 +2,11 @@
  * Writes without end and reports what is durable, until it is killed. Arguments: `log` or `state`,
  * the folder.
  */
+import type { SnapshotMeta } from '../../src/raft/types.js';
 import { recordSum, Tally } from '../../src/storage/directory.js';
 import { openLog } from '../../src/storage/log.js';
 import { openState } from '../../src/storage/state.js';
-import { INSTALL_EVERY, logStep, stateAfter } from './crash-script.js';
+import { cutAfter, INSTALL_EVERY, logStep, stateAfter } from './crash-script.js';
 
 const [kind, dir] = process.argv.slice(2);
 const onFatal = (error: Error): never => {
@@ -24,11 +25,18 @@ async function writeLog(path: string): Promise<void> {
       n += 1;
       const step = n;
       inFlight += 1;
-      log.append(logStep(step, log.lastIndex()), () => {
+      const done = (): void => {
         inFlight -= 1;
         report(step);
         setImmediate(more);
+      };
+      // the log shows at once what is appended
+      let cut: SnapshotMeta | undefined;
+      log.append(logStep(step, log.lastIndex()), () => {
+        if (cut === undefined) done();
       });
+      cut = cutAfter(step, log);
+      if (cut !== undefined) log.compact(cut, done);
     }
   };
   more();

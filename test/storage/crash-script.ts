@@ -2,7 +2,7 @@
  * What the process that will be killed does, operation by operation, so that the test can tell what
  * must be there.
  */
-import type { Entry, HardState } from '../../src/raft/types.js';
+import type { Entry, HardState, LogView, SnapshotMeta } from '../../src/raft/types.js';
 import type { StateRecord } from '../../src/storage/types.js';
 
 export type LogStep = { readonly hardState?: HardState; readonly entries: readonly Entry[] };
@@ -17,6 +17,16 @@ export function logStep(n: number, lastIndex: number): LogStep {
     return { kind: 'command', index, term, data: Buffer.from(`${n}:${'x'.repeat(n % 90)}`) };
   });
   return n % 7 === 0 ? { hardState: { term, votedFor: `n${n}` }, entries } : { entries };
+}
+
+const CUT_EVERY = 11;
+const KEPT = 20;
+
+/** Where the log is cut after step `n`, if it is. */
+export function cutAfter(n: number, log: LogView): SnapshotMeta | undefined {
+  const index = log.lastIndex() - KEPT;
+  if (n % CUT_EVERY !== 0 || index < log.firstIndex()) return undefined;
+  return { index, term: log.term(index)!, configuration: { members: [] } };
 }
 
 /** Every so many steps the whole state is replaced. */

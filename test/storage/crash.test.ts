@@ -7,8 +7,9 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
+import type { HardState, LogView } from '../../src/raft/types.js';
 import { MemoryLog } from '../../src/storage/memory-log.js';
-import { logStep, stateAfter } from './crash-script.js';
+import { cutAfter, logStep, stateAfter } from './crash-script.js';
 import { contents, entriesOf, Folders } from './helpers.js';
 
 const child = fileURLToPath(new URL('./crash-child.js', import.meta.url));
@@ -39,19 +40,27 @@ describe('kill -9 while writing', function () {
   afterEach(() => folders.clean());
 
   for (const reports of [1, 40, 300]) {
-    it(`loses no entry and no vote that was reported, after ${reports} reports`, async () => {
+    it(`loses no entry and no vote that was reported, and cuts the log whole or not, after ${reports} reports`, async () => {
       const dir = await folders.make();
       const reported = await killAfter(reports, 'log', dir);
       const log = await folders.log(dir);
       expect([log.damaged, log.cut]).eql([undefined, undefined]);
-      const found = { entries: entriesOf(log), hardState: log.hardState() };
+      const facts = (of: LogView & { hardState(): HardState }) => ({
+        ...{ entries: entriesOf(of), first: of.firstIndex(), snapshot: of.snapshot() },
+        hardState: of.hardState(),
+      });
+      const found = facts(log);
       // A few steps beyond the last reported one may have reached the disk.
       const model = new MemoryLog();
       const possible: unknown[] = [];
       for (let n = 1; n <= reported + 10; n++) {
         model.append(logStep(n, model.lastIndex()), () => {});
-        if (n >= reported)
-          possible.push({ entries: entriesOf(model), hardState: model.hardState() });
+        const cut = cutAfter(n, model);
+        // a step beyond the last reported one may be there without its cut
+        if (n > reported || (n === reported && cut === undefined)) possible.push(facts(model));
+        if (cut === undefined) continue;
+        model.compact(cut, () => {});
+        if (n >= reported) possible.push(facts(model));
       }
       expect(possible).deep.include(found);
     });

@@ -11,7 +11,9 @@ import type { Entry, LogView } from '../../src/raft/types.js';
 import type { View } from '../../src/state/types.js';
 import type { StorageError } from '../../src/storage/errors.js';
 import { type LevelLog, openLog } from '../../src/storage/log.js';
+import { MemoryState } from '../../src/storage/memory-state.js';
 import { type LevelState, openState } from '../../src/storage/state.js';
+import type { StateRecord } from '../../src/storage/types.js';
 import type { Found } from './verify-child.js';
 
 /** Makes folders and removes them; closes what was opened through it. */
@@ -143,6 +145,16 @@ export const plain = (entries: readonly Entry[]) =>
 export const entriesOf = (log: LogView) =>
   plain(log.entries(log.firstIndex(), log.lastIndex(), Infinity));
 export const contents = (view: View) => [...view.keys('')].map((key) => [key, view.get(key)]);
+/** Records of many sizes, with letters of several bytes. */
+export const some: readonly StateRecord[] = Array.from({ length: 100 }, (_, i) => [
+  `table\u0000${String(i).padStart(3, '0')}`,
+  JSON.stringify({ name: `ünïcode ${i}`, text: 'x'.repeat(i * 3) }),
+]);
+export function stateOf(records: readonly StateRecord[]): MemoryState {
+  const state = new MemoryState();
+  state.commit(records);
+  return state;
+}
 export const done = (call: (done: () => void) => void) =>
   new Promise<void>((resolve) => call(resolve));
 export const failure = (promise: Promise<unknown>): Promise<unknown> =>
@@ -150,6 +162,29 @@ export const failure = (promise: Promise<unknown>): Promise<unknown> =>
     () => undefined,
     (error: unknown) => error,
   );
+
+/** Counts the bytes of keys and values that go to the disk from now on; `take` gives what came since the last. */
+export function countBytes(store: LevelLog | LevelState): { take(): number } {
+  let bytes = 0;
+  const { db } = store as unknown as { db: ClassicLevel<Buffer, Buffer> };
+  const batch = db.batch.bind(db) as () => ReturnType<typeof db.batch>;
+  db.batch = (() => {
+    const made = batch();
+    const put = made.put.bind(made);
+    made.put = (key: Buffer, value: Buffer) => {
+      bytes += key.length + value.length;
+      return put(key, value);
+    };
+    return made;
+  }) as typeof db.batch;
+  return {
+    take() {
+      const taken = bytes;
+      bytes = 0;
+      return taken;
+    },
+  };
+}
 
 /** From now on every batch of the store fails with this cause; gives how many were tried. */
 export function failBatches(store: LevelLog | LevelState, cause: string): () => number {

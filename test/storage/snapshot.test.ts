@@ -5,7 +5,7 @@ import { StorageError } from '../../src/storage/errors.js';
 import { MemoryState } from '../../src/storage/memory-state.js';
 import { SnapshotReceiver, SnapshotSource } from '../../src/storage/snapshot.js';
 import type { ChunkSink, ChunkSource } from '../../src/transport/types.js';
-import { contents, failure, some, stateOf } from './records.js';
+import { contents, failure, some, stateOf } from './helpers.js';
 
 /** Sends from one to the other; `change` may tamper with what is under way. */
 async function transfer(

@@ -1,0 +1,51 @@
+/** What a write costs on disk does not grow with what was written before: a long history must not slow it down. */
+import { expect } from 'chai';
+import type { LevelLog } from '../../src/storage/log.js';
+import type { LevelState } from '../../src/storage/state.js';
+import { command, configuration, countBytes, done, Folders } from './helpers.js';
+
+/** Room for indexes that have become longer. */
+const DIGITS = 16;
+
+describe('bytes written', function () {
+  this.timeout(20_000);
+  const folders = new Folders();
+  afterEach(() => folders.clean());
+
+  it('for an entry are as many after a long history, and after it was cut, as at first', async () => {
+    const log = await folders.log(await folders.make());
+    const counted = countBytes(log);
+    const append = async (to: LevelLog, upTo: number): Promise<number> => {
+      const from = to.lastIndex() + 1;
+      const entries = Array.from({ length: upTo - from + 1 }, (_, i) =>
+        command(from + i, 1, 'x'.repeat(100)),
+      );
+      counted.take();
+      await done((resolve) => to.append({ entries }, resolve));
+      return counted.take();
+    };
+    const first = await append(log, 1);
+    expect(first).at.least(100);
+    await append(log, 8000);
+    expect(await append(log, 8001)).within(first, first + DIGITS);
+    await done((resolve) => log.compact({ index: 7000, term: 1, configuration }, resolve));
+    expect(await append(log, 8002)).within(first, first + DIGITS);
+  });
+
+  it('for a commit are as many in a large state as in an empty one', async () => {
+    const state = await folders.state(await folders.make());
+    const counted = countBytes(state);
+    const commit = async (to: LevelState, from: number, upTo: number): Promise<number> => {
+      counted.take();
+      for (let i = from; i <= upTo; i++) to.commit([[`key${i}`, 'x'.repeat(100)]]);
+      await to.flush();
+      return counted.take();
+    };
+    const first = await commit(state, 10_001, 10_001);
+    expect(first).at.least(100);
+    await commit(state, 10_002, 20_000);
+    expect(await commit(state, 20_001, 20_001)).within(first, first + DIGITS);
+    await commit(state, 10_001, 15_000);
+    expect(await commit(state, 20_002, 20_002)).within(first, first + DIGITS);
+  });
+});
