@@ -2,13 +2,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { freePorts, HOST } from './ports.js';
 
 const MAIN = fileURLToPath(new URL('../src/main.js', import.meta.url));
-const HOST = '127.0.0.1';
 const POLL_MS = 50;
 /** The first start of three nodes on a busy machine: compile, elect, seed. */
 const READY_MS = 30_000;
@@ -79,22 +78,6 @@ export interface NodeRun {
   /** Modules that Node loads before the node's own. */
   readonly preload: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-}
-
-/** Ports nobody listens on at present. */
-export async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer());
-  const ports = await Promise.all(
-    servers.map(
-      (server) =>
-        new Promise<number>((done, fail) => {
-          server.once('error', fail);
-          server.listen(0, HOST, () => done((server.address() as { port: number }).port));
-        }),
-    ),
-  );
-  await Promise.all(servers.map((server) => new Promise((done) => server.close(done))));
-  return ports;
 }
 
 /** Writes the configuration of each node and `cluster.json` into a folder; starts nothing. */

@@ -6,8 +6,8 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { FrameReader } from '../../src/transport/frame-reader.js';
 import { decodeFrame } from '../../src/transport/frames.js';
+import { HOST } from '../ports.js';
 
-const HOST = '127.0.0.1';
 const HELLO_BYTES_MAX = 65_536;
 
 /** One direction between two nodes. */

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { freePorts, type LocalCluster, planCluster, startCluster } from '../../cluster/local.js';
+import { type LocalCluster, planCluster, startCluster } from '../../cluster/local.js';
+import { freePorts } from '../../cluster/ports.js';
 
 const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 const START = fileURLToPath(new URL('../../cluster/start.js', import.meta.url));

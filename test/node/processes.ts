@@ -1,8 +1,8 @@
 /** Nodes on real disks and sockets, all in this process, in a temporary folder. */
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePorts } from '../../cluster/ports.js';
 import { openNode, type RunningNode } from '../../src/node/node.js';
 import type { NodeOptions } from '../../src/node/options.js';
 import type { Handlers } from '../../src/state/machine.js';
@@ -31,19 +31,6 @@ export const watchAt = (node: RunningNode, key: string, wake: () => void): (() =
   node.watch([at(key)], wake);
 export const put = (key: string, value: string): Put => ({ type: 'put', v: 1, key, value });
 export const append = (key: string, value: string): Put => ({ type: 'append', v: 1, key, value });
-
-export async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer();
-      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-      return server;
-    }),
-  );
-  const ports = servers.map((server) => (server.address() as { port: number }).port);
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
-}
 
 export class Cluster {
   readonly nodes = new Map<string, RunningNode>();
