@@ -178,7 +178,9 @@ export class Replica {
   /** Why this node does not serve yet; undefined once it does. */
   set unready(why: string | undefined) {
     this.#unready = why;
-    if (why !== undefined && this.driver.role.role === 'leader') this.driver.transfer();
+    if (why === undefined) return;
+    this.#tellFault();
+    if (this.driver.role.role === 'leader') this.driver.transfer();
   }
 
   /** This node stops serving; it goes on following, and hands leadership over. */
@@ -189,8 +191,16 @@ export class Replica {
 
   /** It serves no more: what is held is answered, and another one leads. */
   #closed(): void {
+    this.#tellFault();
     this.watches.wakeAll();
     if (this.driver.role.role === 'leader') this.driver.transfer();
+  }
+
+  #tellFault(): void {
+    const { fault } = this;
+    if (fault === this.#toldFault) return;
+    this.#toldFault = fault;
+    this.#parts.onFault?.(fault);
   }
 
   /** The refusal of a node that does not serve. */
@@ -319,11 +329,9 @@ export class Replica {
     ) {
       this.agreement?.compare();
     }
-    const { fault } = this;
-    if (fault !== this.#toldFault) this.#parts.onFault?.(fault);
-    this.#toldFault = fault;
+    this.#tellFault();
     // Again and again: at first there may be nobody who can take over.
-    if (fault !== undefined && this.driver.role.role === 'leader') this.driver.transfer();
+    if (this.fault !== undefined && this.driver.role.role === 'leader') this.driver.transfer();
     this.#lostEntries.tick();
     this.#compaction.tick();
   }
