@@ -71,13 +71,14 @@ export class Agreement {
     this.#running = false;
     this.stats.rounds += 1;
     this.stats.incomparable += members - sums.size;
-    if (sums.size === members) this.#compared = index;
     const right =
       majority(sums, members) ?? (sums.size === members ? sums.get(this.#parts.id) : undefined);
     if (right === undefined) return;
+    let differing = 0;
     for (const [id, theirs] of sums) {
       const table = differingTable(right, theirs);
       if (table === undefined) continue;
+      differing += 1;
       this.stats.differing += 1;
       if (id === this.#parts.id) this.#parts.differs(index, table);
       else {
@@ -85,6 +86,8 @@ export class Agreement {
         this.#parts.wire.request(id, verdict, this.#parts.timeoutMs, () => {});
       }
     }
+    // A verdict may be lost on its way: who differs is asked again, though nothing new is written.
+    if (sums.size === members && differing === 0) this.#compared = index;
   }
 }
 

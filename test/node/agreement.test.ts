@@ -47,6 +47,13 @@ describe('node/agreement', () => {
     expect(agreement.stats.differing).to.equal(1);
   });
 
+  it('compares the same index again until nobody differs, since a verdict may be lost', () => {
+    const { agreement, wire } = compare(good, { b: bad, c: good });
+    wire.requests.splice(0);
+    agreement.compare();
+    expect(wire.requests.map(([to]) => to)).to.deep.equal(['b', 'c']);
+  });
+
   it('a leader that is in the minority accuses itself', () => {
     const { verdicts } = compare(bad, { b: good, c: good });
     expect(verdicts).to.deep.equal(['a role']);
