@@ -1,49 +1,19 @@
 /** Rules between entries, each as a story: what is there, what is tried, why it is refused. */
 import { expect } from 'chai';
 import type { Kind } from '../../src/kinds/types.js';
-import { type Body, ConfigWorld } from './config-world.js';
+import {
+  type Body,
+  ConfigWorld,
+  defaults,
+  exported,
+  ingress,
+  intentions,
+  proxies,
+  resolver,
+  router,
+  splitter,
+} from './config-world.js';
 
-const defaults = (Name: string, Protocol: string, more: object = {}): Body => ({
-  Kind: 'service-defaults',
-  Name,
-  Protocol,
-  ...more,
-});
-const router = (Name: string, ...to: object[]): Body => ({
-  Kind: 'service-router',
-  Name,
-  Routes: to.map((Destination) => ({ Destination })),
-});
-const splitter = (Name: string, ...to: object[]): Body => ({
-  Kind: 'service-splitter',
-  Name,
-  Splits: to.map((split) => ({ Weight: 100 / to.length, ...split })),
-});
-const resolver = (Name: string, more: object = {}): Body => ({
-  Kind: 'service-resolver',
-  Name,
-  ...more,
-});
-const proxies = (protocol?: string, more: object = {}): Body => ({
-  Kind: 'proxy-defaults',
-  ...(protocol === undefined ? {} : { Config: { protocol } }),
-  ...more,
-});
-const ingress = (Name: string, Protocol: string, ...services: string[]): Body => ({
-  Kind: 'ingress-gateway',
-  Name,
-  Listeners: [{ Port: 80, Protocol, Services: services.map((one) => ({ Name: one })) }],
-});
-const intentions = (Name: string): Body => ({
-  Kind: 'service-intentions',
-  Name,
-  Sources: [{ Name: 'x', Permissions: [{ Action: 'allow', HTTP: { PathExact: '/' } }] }],
-});
-const exported = (...names: string[]): Body => ({
-  Kind: 'exported-services',
-  Name: 'default',
-  Services: names.map((name) => ({ Name: name, Consumers: [{ Peer: 'east' }] })),
-});
 const gone = (kind: Kind, name: string) => ({ gone: kind, name });
 type Gone = ReturnType<typeof gone>;
 type Step = Body | Gone;
@@ -373,59 +343,5 @@ describe('state: rules between config entries', () => {
       }
     }
     expect(refusedAt).to.be.within(60, 70);
-  });
-});
-
-describe('state: what one change may cause', () => {
-  const wide = (Name: string, count: number, more: object = {}): Body =>
-    resolver(Name, {
-      Failover: {
-        '*': { Targets: Array.from({ length: count }, (_, at) => ({ Service: `t${at}` })) },
-      },
-      ...more,
-    });
-
-  it('is bounded by what an entry may name', () => {
-    const world = new ConfigWorld();
-    expect(() => world.set(wide('web', 2_001))).to.throw('names 2001 services');
-    expect(world.set(wide('web', 2_000)).value).to.equal('true');
-  });
-
-  it('is bounded by the chains that it reaches; those who lead there go first, or what is too large', () => {
-    const world = new ConfigWorld();
-    world.must(proxies('http'));
-    world.must(wide('web', 2_000));
-    for (let at = 0; at < 30; at++) world.must(router(`r${at}`, { Service: 'web' }));
-    const before = new Map(world.store.map);
-    const { value, message } = world.set(wide('web', 2_000, { ConnectTimeout: '3s' }));
-    expect(value).to.equal('invalid');
-    expect(message).to.include('service-resolver "web" would be felt in discovery chains');
-    expect(world.store.map).to.deep.equal(before);
-    for (let at = 0; at < 20; at++) {
-      expect(world.delete('service-router', `r${at}`).value).to.equal('{}');
-    }
-    expect(world.set(wide('web', 2_000, { ConnectTimeout: '3s' })).value).to.equal('true');
-    for (let at = 0; at < 20; at++) world.must(router(`r${at}`, { Service: 'web' }));
-    expect(world.delete('service-resolver', 'web').value).to.equal('{}');
-  });
-
-  it('is bounded for one chain', () => {
-    const world = new ConfigWorld();
-    world.must(proxies('http'));
-    for (const name of ['a', 'b', 'c']) {
-      const Targets = Array.from({ length: 1_900 }, (_, at) => ({ Service: `${name}${at}` }));
-      world.must(resolver(name, { Failover: { '*': { Targets } } }));
-    }
-    const split = splitter(
-      'web',
-      { Service: 'a' },
-      { Service: 'b' },
-      { Service: 'c', Weight: 33.34 },
-    );
-    const { value, message } = world.set(split);
-    expect([value, message]).to.deep.equal([
-      'invalid',
-      'discovery chain "web" has more than 5000 steps',
-    ]);
   });
 });

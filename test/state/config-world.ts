@@ -82,3 +82,45 @@ export class ConfigWorld {
     return { value: outcome.value ?? '', message: '', changed: changes.map(([key]) => key) };
   }
 }
+
+export const defaults = (Name: string, Protocol: string, more: object = {}): Body => ({
+  Kind: 'service-defaults',
+  Name,
+  Protocol,
+  ...more,
+});
+export const router = (Name: string, ...to: object[]): Body => ({
+  Kind: 'service-router',
+  Name,
+  Routes: to.map((Destination) => ({ Destination })),
+});
+export const splitter = (Name: string, ...to: object[]): Body => ({
+  Kind: 'service-splitter',
+  Name,
+  Splits: to.map((split) => ({ Weight: 100 / to.length, ...split })),
+});
+export const resolver = (Name: string, more: object = {}): Body => ({
+  Kind: 'service-resolver',
+  Name,
+  ...more,
+});
+export const proxies = (protocol?: string, more: object = {}): Body => ({
+  Kind: 'proxy-defaults',
+  ...(protocol === undefined ? {} : { Config: { protocol } }),
+  ...more,
+});
+export const ingress = (Name: string, Protocol: string, ...services: string[]): Body => ({
+  Kind: 'ingress-gateway',
+  Name,
+  Listeners: [{ Port: 80, Protocol, Services: services.map((one) => ({ Name: one })) }],
+});
+export const intentions = (Name: string): Body => ({
+  Kind: 'service-intentions',
+  Name,
+  Sources: [{ Name: 'x', Permissions: [{ Action: 'allow', HTTP: { PathExact: '/' } }] }],
+});
+export const exported = (...names: string[]): Body => ({
+  Kind: 'exported-services',
+  Name: 'default',
+  Services: names.map((name) => ({ Name: name, Consumers: [{ Peer: 'east' }] })),
+});

@@ -1,0 +1,190 @@
+import { expect } from 'chai';
+import { CompactSign, UnsecuredJWT } from 'jose';
+import { authMethodTypes } from '../../src/service/login/index.js';
+import { CA } from './certificates.js';
+import { TestServer } from './server.js';
+import { ACCEPTED, NOW, options, type Signer, signer, times, verdict } from './signers.js';
+
+describe('login by JWT: keys of a URL', () => {
+  let server: TestServer;
+  let first: Signer;
+  let second: Signer;
+  before(async () => {
+    [first, second] = await Promise.all([signer('ES256', 'k1'), signer('RS256', 'k2')]);
+  });
+  beforeEach(async () => {
+    server = await TestServer.start();
+    server.answers.set('/keys', { keys: [first.jwk] });
+  });
+  afterEach(() => server.stop());
+  const jwks = (): object => ({ JWKSURL: `${server.url}/keys` });
+
+  it('are fetched once and kept; an unknown kid fetches them again', async () => {
+    const types = authMethodTypes(options);
+    expect(await verdict(jwks(), await first.sign(times), types)).to.deep.equal(ACCEPTED);
+    expect(await verdict(jwks(), await first.sign(times), types)).to.deep.equal(ACCEPTED);
+    expect(server.seen).to.deep.equal(['GET /keys']);
+    server.answers.set('/keys', { keys: [first.jwk, second.jwk] });
+    expect(await verdict(jwks(), await second.sign(times), types)).to.deep.equal(ACCEPTED);
+    expect(server.seen).to.have.length(2);
+  });
+  it('an unknown kid cannot make them be fetched at every login', async () => {
+    const types = authMethodTypes({ ...options, keysRefetchMsMin: 60_000 });
+    for (let i = 0; i < 5; i++) {
+      expect(await verdict(jwks(), await second.sign(times), types)).to.match(
+        /^error verifying token: failed to verify id token signature/,
+      );
+    }
+    expect(server.seen).to.have.length(1);
+  });
+  it('a JWT without kid tries all keys', async () => {
+    const other = await signer('ES256', 'k3');
+    server.answers.set('/keys', { keys: [other.jwk, first.jwk] });
+    const jwt = await first.sign(times, { kid: undefined });
+    expect(await verdict(jwks(), jwt)).to.deep.equal(ACCEPTED);
+    server.answers.set('/keys', { keys: [other.jwk, (await signer('ES256', 'k4')).jwk] });
+    expect(await verdict(jwks(), jwt)).to.match(/^error verifying token: no known key/);
+  });
+  it('a shared secret in the set, or no signature, is of no use', async () => {
+    const k = Buffer.from('secret-secret-secret-secret-secret').toString('base64url');
+    server.answers.set('/keys', { keys: [{ kty: 'oct', alg: 'HS256', k }] });
+    const jwt = await new CompactSign(new TextEncoder().encode(JSON.stringify(times)))
+      .setProtectedHeader({ alg: 'HS256' })
+      .sign(Buffer.from(k, 'base64url'));
+    expect(await verdict(jwks(), jwt)).to.match(/failed to verify id token signature/);
+    expect(await verdict(jwks(), new UnsecuredJWT(times).encode())).to.match(/failed to verify/);
+  });
+  it('a server that is slow, large, broken, or sends elsewhere costs a bounded wait', async () => {
+    const reason = async (answer: unknown, timeoutMs = 10_000): Promise<unknown> => {
+      const limits = { timeoutMs, bodyBytesMax: 2_000 };
+      server.answers.set('/keys', answer);
+      return verdict(jwks(), await first.sign(times), authMethodTypes({ ...options, limits }));
+    };
+    expect(await reason(() => undefined, 100)).to.match(/no reply within 100 ms/);
+    expect(await reason({ keys: [first.jwk], more: 'x'.repeat(5_000) })).to.match(
+      /longer than 2000 bytes/,
+    );
+    const endless = (_: unknown, response: import('node:http').ServerResponse): void => {
+      const more = (): void => {
+        while (!response.destroyed && response.write('x'.repeat(1_000)));
+      };
+      response.on('drain', more);
+      more();
+    };
+    expect(await reason(endless)).to.match(/longer than 2000 bytes/);
+    expect(await reason(undefined)).to.match(/answers with status 404/);
+    expect(await reason([])).to.match(/does not answer with a JSON object/);
+    expect(await reason({ keys: 'none' })).to.match(/failed to verify/);
+    const to =
+      (location: string) =>
+      (_: unknown, response: { writeHead(s: number, h: object): { end(): void } }) => {
+        response.writeHead(302, { location }).end();
+      };
+    expect(await reason(to('/keys'))).to.match(/redirects more than 3 times/);
+    expect(await reason(to('file:///etc/passwd'))).to.match(/redirects to where we do not follow/);
+    server.answers.set('/moved', { keys: [first.jwk] });
+    expect(await reason(to('/moved'))).to.deep.equal(ACCEPTED);
+  });
+  it('TLS needs the configured certificates', async () => {
+    const secure = await TestServer.start(true);
+    secure.answers.set('/keys', { keys: [first.jwk] });
+    const jwt = await first.sign(times);
+    const JWKSURL = `${secure.url}/keys`;
+    expect(await verdict({ JWKSURL, JWKSCACert: CA }, jwt)).to.deep.equal(ACCEPTED);
+    expect(await verdict({ JWKSURL }, jwt)).to.match(
+      /the keys cannot be fetched: 127\.0\.0\.1:\d+: \w+/,
+    );
+    await secure.stop();
+  });
+
+  describe('by discovery', () => {
+    const oidc = (more: object = {}): object => ({ OIDCDiscoveryURL: server.url, ...more });
+    const discover = (more: object = {}): void => {
+      server.answers.set('/.well-known/openid-configuration', {
+        issuer: server.url,
+        jwks_uri: `${server.url}/keys`,
+        id_token_signing_alg_values_supported: ['ES256'],
+        ...more,
+      });
+    };
+    beforeEach(() => discover());
+
+    it('the issuer is the URL, exactly, and an expiry is needed', async () => {
+      const iss = server.url;
+      expect(await verdict(oidc(), await first.sign({ iss, exp: NOW + 60 }))).to.deep.equal(
+        ACCEPTED,
+      );
+      expect(await verdict(oidc(), await first.sign({ iss: `${iss}/`, exp: NOW + 60 }))).to.match(
+        /^error validating signature: invalid issuer/,
+      );
+      expect(await verdict(oidc(), await first.sign({ iss }))).to.match(
+        /^error validating signature: no expiration/,
+      );
+      expect(await verdict(oidc(), await first.sign({ iss, exp: NOW - 99 }))).to.match(
+        /^error validating signature: .*expired/,
+      );
+      discover({ issuer: `${iss}/` });
+      expect(await verdict(oidc(), await first.sign({ iss, exp: NOW + 60 }))).to.match(
+        /the issuer of the discovery document is not/,
+      );
+    });
+    it('the algorithm must be listed by the issuer, or by the method when it lists any', async () => {
+      const good = { iss: server.url, exp: NOW + 60 };
+      server.answers.set('/keys', { keys: [second.jwk, first.jwk] });
+      expect(await verdict(oidc(), await second.sign(good))).to.match(
+        /failed to verify id token signature/,
+      );
+      expect(
+        await verdict(oidc({ JWTSupportedAlgs: ['RS256'] }), await second.sign(good)),
+      ).to.deep.equal(ACCEPTED);
+      // an issuer that lists what can be forged does not make it count
+      discover({ id_token_signing_alg_values_supported: ['none', 'HS256'] });
+      const secret = Buffer.from('secret-secret-secret-secret-secret');
+      const oct = { kty: 'oct', alg: 'HS256', k: secret.toString('base64url') };
+      server.answers.set('/keys', { keys: [oct] });
+      const forged = await new CompactSign(new TextEncoder().encode(JSON.stringify(good)))
+        .setProtectedHeader({ alg: 'HS256' })
+        .sign(secret);
+      expect(await verdict(oidc(), forged)).to.match(/failed to verify/);
+      expect(await verdict(oidc(), new UnsecuredJWT(good).encode())).to.match(/failed to verify/);
+    });
+    it('audiences count as without discovery', async () => {
+      const jwt = await first.sign({ iss: server.url, exp: NOW + 60, aud: 'a' });
+      expect(await verdict(oidc(), jwt)).to.match(/no audiences are bound/);
+      expect(await verdict(oidc({ BoundAudiences: ['a'] }), jwt)).to.deep.equal(ACCEPTED);
+    });
+    it('a failure is not remembered', async () => {
+      const types = authMethodTypes(options);
+      const jwt = await first.sign({ iss: server.url, exp: NOW + 60 });
+      server.answers.delete('/.well-known/openid-configuration');
+      expect(await verdict(oidc(), jwt, types)).to.match(/status 404/);
+      discover();
+      expect(await verdict(oidc(), jwt, types)).to.deep.equal(ACCEPTED);
+    });
+  });
+
+  describe('when the method is written', () => {
+    const refusal = async (Config: unknown): Promise<string> =>
+      (await authMethodTypes(options).get('jwt')?.checkConfig(Config))?.message ?? 'accepted';
+
+    it('they are fetched every time', async () => {
+      expect(await refusal(jwks())).to.equal('accepted');
+      expect(await refusal(jwks())).to.equal('accepted');
+      expect(server.seen).to.have.length(2);
+      server.answers.set('/keys', { nothing: true });
+      expect(await refusal(jwks())).to.match(/^Invalid Auth Method: error checking JWKSURL: /);
+      expect(await refusal({ JWKSURL: 'http://127.0.0.1:1/' })).to.match(
+        /error checking JWKSURL: 127\.0\.0\.1:1: ECONNREFUSED/,
+      );
+      expect(await refusal({ OIDCDiscoveryURL: server.url })).to.match(
+        /error checking OIDCDiscoveryURL: .* status 404/,
+      );
+      expect(await refusal({ JWKSURL: 'ftp://x/' })).to.match(
+        /error checking JWKSURL: not an http or https URL/,
+      );
+      expect(await refusal({ JWKSURL: 'http://user:hush@127.0.0.1/' })).to.match(
+        /without credentials$/,
+      );
+    });
+  });
+});

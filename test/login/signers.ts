@@ -1,0 +1,54 @@
+/** Keys, JWTs signed with them, and what a node says of those. */
+import {
+  CompactSign,
+  type CryptoKey,
+  exportJWK,
+  exportSPKI,
+  generateKeyPair,
+  type JWK,
+} from 'jose';
+import { authMethodTypes, LOGIN_DEFAULTS } from '../../src/service/login/index.js';
+
+export const NOW_MS = 1_800_000_000_000;
+export const NOW = NOW_MS / 1000;
+export const options = {
+  ...LOGIN_DEFAULTS,
+  limits: { timeoutMs: 10_000, bodyBytesMax: 100_000 },
+  keysRefetchMsMin: 0,
+};
+
+/** A key that signs, in the forms in which methods hold it. */
+export interface Signer {
+  readonly alg: string;
+  readonly pem: string;
+  readonly jwk: JWK;
+  sign(claims: object, header?: object): Promise<string>;
+}
+
+export async function signer(alg: string, kid?: string): Promise<Signer> {
+  const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
+  const sign = (
+    claims: object,
+    header: object = {},
+    key: CryptoKey = privateKey,
+  ): Promise<string> =>
+    new CompactSign(new TextEncoder().encode(JSON.stringify(claims)))
+      .setProtectedHeader({ alg, ...(kid === undefined ? {} : { kid }), ...header })
+      .sign(key);
+  const jwk = { ...(await exportJWK(publicKey)), alg, ...(kid === undefined ? {} : { kid }) };
+  return { alg, pem: await exportSPKI(publicKey), jwk, sign };
+}
+
+export const times = { iat: NOW - 10, nbf: NOW - 10, exp: NOW + 600 };
+
+/** The verdict of a fresh node on one JWT: the identity, or the reason. */
+export async function verdict(
+  config: object,
+  jwt: string,
+  types = authMethodTypes(options),
+): Promise<unknown> {
+  const judged = await types.get('jwt')?.validate(config, jwt, NOW_MS);
+  return judged?.ok ? judged.identity.selectable : judged?.reason;
+}
+/** The verdict on claims of which none is mapped. */
+export const ACCEPTED = { value: {}, list: {} };

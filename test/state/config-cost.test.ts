@@ -1,0 +1,58 @@
+/** How much work one change of a config entry may cause. */
+import { expect } from 'chai';
+import { type Body, ConfigWorld, proxies, resolver, router, splitter } from './config-world.js';
+
+describe('state: what one change may cause', function () {
+  this.timeout(20_000);
+  const wide = (Name: string, count: number, more: object = {}): Body =>
+    resolver(Name, {
+      Failover: {
+        '*': { Targets: Array.from({ length: count }, (_, at) => ({ Service: `t${at}` })) },
+      },
+      ...more,
+    });
+
+  it('is bounded by what an entry may name', () => {
+    const world = new ConfigWorld();
+    expect(() => world.set(wide('web', 2_001))).to.throw('names 2001 services');
+    expect(world.set(wide('web', 2_000)).value).to.equal('true');
+  });
+
+  it('is bounded by the chains that it reaches; those who lead there go first, or what is too large', () => {
+    const world = new ConfigWorld();
+    world.must(proxies('http'));
+    world.must(wide('web', 2_000));
+    for (let at = 0; at < 30; at++) world.must(router(`r${at}`, { Service: 'web' }));
+    const before = new Map(world.store.map);
+    const { value, message } = world.set(wide('web', 2_000, { ConnectTimeout: '3s' }));
+    expect(value).to.equal('invalid');
+    expect(message).to.include('service-resolver "web" would be felt in discovery chains');
+    expect(world.store.map).to.deep.equal(before);
+    for (let at = 0; at < 20; at++) {
+      expect(world.delete('service-router', `r${at}`).value).to.equal('{}');
+    }
+    expect(world.set(wide('web', 2_000, { ConnectTimeout: '3s' })).value).to.equal('true');
+    for (let at = 0; at < 20; at++) world.must(router(`r${at}`, { Service: 'web' }));
+    expect(world.delete('service-resolver', 'web').value).to.equal('{}');
+  });
+
+  it('is bounded for one chain', () => {
+    const world = new ConfigWorld();
+    world.must(proxies('http'));
+    for (const name of ['a', 'b', 'c']) {
+      const Targets = Array.from({ length: 1_900 }, (_, at) => ({ Service: `${name}${at}` }));
+      world.must(resolver(name, { Failover: { '*': { Targets } } }));
+    }
+    const split = splitter(
+      'web',
+      { Service: 'a' },
+      { Service: 'b' },
+      { Service: 'c', Weight: 33.34 },
+    );
+    const { value, message } = world.set(split);
+    expect([value, message]).to.deep.equal([
+      'invalid',
+      'discovery chain "web" has more than 5000 steps',
+    ]);
+  });
+});
