@@ -118,12 +118,12 @@ export class EntryWindow {
   }
 
   /** Lets go of the oldest entries beyond the limit, of those up to `written`. */
-  evict(written: Index): void {
-    if (this.heldBytes <= this.limitBytes) return;
+  evict(written: Index, limitBytes = this.limitBytes): void {
+    if (this.heldBytes <= limitBytes) return;
     // A quarter more than needed at a time, so that the array is not shifted at every append.
     let bytes = this.heldBytes;
     let upTo = this.heldFrom - 1;
-    while (upTo < written && bytes > this.limitBytes * 0.75) {
+    while (upTo < written && bytes > limitBytes * 0.75) {
       upTo += 1;
       bytes -= entryBytes(this.get(upTo)!);
     }

@@ -5,6 +5,7 @@
 import type { Operation } from './batch.js';
 import { type Directory, keySum, newDirectory, Tally, wellFormed } from './directory.js';
 import { StorageError } from './errors.js';
+import { IN_SLICES, slices } from './slices.js';
 import { rangeOf, type StateDatabase, storedValue, sumOf } from './state-load.js';
 import type { Installation, StateRecord, StateTally } from './types.js';
 
@@ -76,18 +77,12 @@ export class LevelInstallation implements Installation {
 async function tallyOf(db: StateDatabase, generation: number): Promise<Tally | undefined> {
   const tally = new Tally();
   const range = rangeOf(generation);
-  const iterator = db.iterator(range);
-  try {
-    for (;;) {
-      const some = await iterator.nextv(500);
-      if (some.length === 0) return tally;
-      for (const [key, stored] of some) {
-        const sum = sumOf(key.slice(range.gte.length), stored);
-        if (sum === undefined) return undefined;
-        tally.add(sum);
-      }
+  for await (const some of slices(db.iterator({ ...range, ...IN_SLICES }))) {
+    for (const [key, stored] of some) {
+      const sum = sumOf(key.slice(range.gte.length), stored);
+      if (sum === undefined) return undefined;
+      tally.add(sum);
     }
-  } finally {
-    await iterator.close();
   }
+  return tally;
 }

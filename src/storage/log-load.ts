@@ -7,7 +7,11 @@ import type { HardState, Index, SnapshotMeta, Term } from '../raft/types.js';
 import { EntryWindow } from './entry-window.js';
 import { rootMessage, StorageError } from './errors.js';
 import { decodeEntry, decodeSealed, encodeSealed, entryKey, indexOfKey } from './record.js';
+import { IN_SLICES, slices } from './slices.js';
 import { type Marks, Witness } from './witness.js';
+
+/** Of entries held while the log is opened: whoever starts reads all of it again, before the first write lets most of it go. */
+const OPENING_BYTES = 128 * 2 ** 20;
 
 export type LogDatabase = ClassicLevel<Buffer, Buffer>;
 
@@ -162,24 +166,27 @@ async function scanEntries(db: LogDatabase, meta: SnapshotMeta | undefined, wind
   let reason = '';
   let goodAfterBad = false;
   const base = meta?.index ?? 0;
-  for await (const [key, record] of db.iterator({ gt: entryKey(base), lt: KEYS.bar })) {
-    const index = indexOfKey(key);
-    const decoded = index === undefined ? undefined : decodeEntry(index, record);
-    if (decoded !== undefined) seen = index!;
-    const next = window.lastIndex() + 1;
-    if (bad === 0 && index === next && decoded?.previousTerm === window.term(next - 1)) {
-      window.append([decoded!.entry]);
-      window.evict(index);
-      continue;
+  const records = db.iterator({ gt: entryKey(base), lt: KEYS.bar, ...IN_SLICES });
+  for await (const some of slices(records)) {
+    for (const [key, record] of some) {
+      const index = indexOfKey(key);
+      const decoded = index === undefined ? undefined : decodeEntry(index, record);
+      if (decoded !== undefined) seen = index!;
+      const next = window.lastIndex() + 1;
+      if (bad === 0 && index === next && decoded?.previousTerm === window.term(next - 1)) {
+        window.append([decoded!.entry]);
+        window.evict(index, OPENING_BYTES);
+        continue;
+      }
+      if (bad === 0) {
+        if (index !== next) reason = `entry ${next} is missing`;
+        else if (decoded === undefined) reason = `entry ${next} does not match its checksum`;
+        else reason = `entry ${next - 1} is not the one that entry ${next} was written after`;
+        // An entry that is whole but does not follow means that something before it is gone.
+        goodAfterBad = decoded !== undefined;
+      } else if (decoded !== undefined) goodAfterBad = true;
+      bad += 1;
     }
-    if (bad === 0) {
-      if (index !== next) reason = `entry ${next} is missing`;
-      else if (decoded === undefined) reason = `entry ${next} does not match its checksum`;
-      else reason = `entry ${next - 1} is not the one that entry ${next} was written after`;
-      // An entry that is whole but does not follow means that something before it is gone.
-      goodAfterBad = decoded !== undefined;
-    } else if (decoded !== undefined) goodAfterBad = true;
-    bad += 1;
   }
   return { window, bad, seen, reason, goodAfterBad };
 }

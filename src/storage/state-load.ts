@@ -7,6 +7,7 @@ import type { ClassicLevel } from 'classic-level';
 import { type Directory, directoryOf, recordSum, type Tally } from './directory.js';
 import { rootMessage, StorageError } from './errors.js';
 import { openDatabase } from './log-load.js';
+import { IN_SLICES, slices } from './slices.js';
 
 export type StateDatabase = ClassicLevel<string, string>;
 
@@ -184,15 +185,11 @@ async function readKeys(db: StateDatabase, generation: number): Promise<string[]
     gte: Buffer.from(gte),
     lt: Buffer.from(lt),
     keyEncoding: 'buffer',
+    ...IN_SLICES,
   });
-  try {
-    for (;;) {
-      const some = await iterator.nextv(5000);
-      if (some.length === 0) return keys;
-      // Decoded here, so that a key does not keep the prefixed text it was cut from in memory.
-      for (const key of some) keys.push(key.toString('utf8', gte.length));
-    }
-  } finally {
-    await iterator.close();
+  for await (const some of slices(iterator)) {
+    // Decoded here, so that a key does not keep the prefixed text it was cut from in memory.
+    for (const key of some) keys.push(key.toString('utf8', gte.length));
   }
+  return keys;
 }

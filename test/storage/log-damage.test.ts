@@ -359,6 +359,17 @@ describe('log on a disk that goes bad', function () {
     expect(folders.fatal).lengthOf(1);
   });
 
+  it('holds what it has read on opening until the first write, for those who read it again then', async () => {
+    const dir = await folders.make();
+    const before = await folders.log(dir, 1);
+    for (let index = 1; index <= 5; index++) await append(before, [command(index, 1)]);
+    await before.close();
+    const log = await folders.log(dir, 1);
+    expect(log.memoryBytes()).greaterThan(5 * 64);
+    await append(log, [command(6, 1)]);
+    expect(log.memoryBytes()).lessThan(200);
+  });
+
   it('gives disk space back when it is cut', async () => {
     const log = await folders.log(await folders.make(), 10_000);
     const data = Buffer.alloc(20_000);
