@@ -1,6 +1,7 @@
 /**
  * Do the members hold the same state? The leader compares checksums at equal indexes now and then. Whose state differs
  * from the majority's is told so and stops serving; where too few can be compared, that is counted, never taken for a yes.
+ * A leader whose state then has fewer on its side lets another one lead, before it sends that state to those who lack one.
  */
 import type { Index, NodeId } from '../raft/types.js';
 import { type Answer, decodeAnswer, encodeAsk, type Sums } from './asks.js';
@@ -22,6 +23,8 @@ export interface AgreementParts {
   readonly timeoutMs: number;
   /** This node's state differs from the majority's. */
   readonly differs: (index: Index, table: string) => void;
+  /** Members differ, and too few can be compared to tell who is right. `heir`: whose state more of them have than this node's. */
+  readonly undecided: (index: Index, table: string, heir: NodeId | undefined) => void;
 }
 
 export class Agreement {
@@ -29,6 +32,8 @@ export class Agreement {
   readonly stats = { rounds: 0, incomparable: 0, differing: 0 };
   readonly #parts: AgreementParts;
   #compared: Index = 0;
+  /** Where the last comparison was in vain: who has started since knows no checkpoint, who is busy not the present index. */
+  #vain: Index = 0;
   #running = false;
 
   constructor(parts: AgreementParts) {
@@ -49,10 +54,11 @@ export class Agreement {
     const peers = this.#parts.peers().filter((peer) => peer !== id);
     if (this.#running || peers.length === 0) return;
     const checkpoint = checksums.checkpoint();
-    const own =
-      checkpoint !== undefined && checkpoint.index > this.#compared
-        ? checkpoint
-        : checksums.checksum();
+    const isNew =
+      checkpoint !== undefined &&
+      checkpoint.index > this.#compared &&
+      checkpoint.index !== this.#vain;
+    const own = isNew ? checkpoint : checksums.checksum();
     if (own.index <= this.#compared) return;
     this.#running = true;
     const sums = new Map<NodeId, Sums>([[id, own.sums]]);
@@ -71,9 +77,13 @@ export class Agreement {
     this.#running = false;
     this.stats.rounds += 1;
     this.stats.incomparable += members - sums.size;
+    this.#vain = sums.size < members ? index : 0;
     const right =
       majority(sums, members) ?? (sums.size === members ? sums.get(this.#parts.id) : undefined);
-    if (right === undefined) return;
+    if (right === undefined) {
+      this.#compareFew(index, sums);
+      return;
+    }
     let differing = 0;
     for (const [id, theirs] of sums) {
       const table = differingTable(right, theirs);
@@ -89,16 +99,24 @@ export class Agreement {
     // A verdict may be lost on its way: who differs is asked again, though nothing new is written.
     if (sums.size === members && differing === 0) this.#compared = index;
   }
+
+  #compareFew(index: Index, sums: ReadonlyMap<NodeId, Sums>): void {
+    const own = sums.get(this.#parts.id)!;
+    const other = [...sums].find(([, theirs]) => differingTable(own, theirs) !== undefined);
+    if (other === undefined) return;
+    const [most] = [...sums].sort(([, a], [, b]) => agreeing(b, sums) - agreeing(a, sums));
+    const isBehind = agreeing(most![1], sums) > agreeing(own, sums);
+    this.#parts.undecided(index, differingTable(own, other[1])!, isBehind ? most![0] : undefined);
+  }
 }
 
 /** The sums that more than half of all members have. */
-function majority(sums: ReadonlyMap<NodeId, Sums>, members: number): Sums | undefined {
-  const all = [...sums.values()];
-  return all.find(
-    (mine) =>
-      all.filter((theirs) => differingTable(mine, theirs) === undefined).length > members / 2,
-  );
-}
+const majority = (sums: ReadonlyMap<NodeId, Sums>, members: number): Sums | undefined =>
+  [...sums.values()].find((each) => agreeing(each, sums) > members / 2);
+
+/** How many have these sums. */
+const agreeing = (wanted: Sums, sums: ReadonlyMap<NodeId, Sums>): number =>
+  [...sums.values()].filter((each) => differingTable(wanted, each) === undefined).length;
 
 /** The first table in which two states differ. */
 export function differingTable(a: Sums, b: Sums): string | undefined {

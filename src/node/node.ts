@@ -276,6 +276,7 @@ class Node implements RunningNode {
       newId: randomUUID,
       closedFor: (command) => this.#disk.refuses(command),
       onDiffers: (why) => store.commit([[WRONG_KEY, why]]),
+      onUndecided: (why) => this.#options.log('error', why),
       onFault: (why) => this.#faultChanged(why),
       onWhole: () => this.#options.log('info', 'has all its entries again and votes'),
       onRole: (change) => this.#roleChanged(change),

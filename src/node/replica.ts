@@ -60,6 +60,8 @@ export interface ReplicaParts {
   readonly closedFor?: (command: Command) => Refusal | undefined;
   /** The state is wrong, and will be after a restart. */
   readonly onDiffers?: (why: string) => void;
+  /** States differ, but not by whose fault. */
+  readonly onUndecided?: (why: string) => void;
   readonly onRole?: (change: RoleChange) => void;
   /** This node stopped serving, and why; undefined: it serves again. */
   readonly onFault?: (why: string | undefined) => void;
@@ -180,7 +182,7 @@ export class Replica {
     this.#unready = why;
     if (why === undefined) return;
     this.#tellFault();
-    if (this.driver.role.role === 'leader') this.driver.transfer();
+    this.#abdicate();
   }
 
   /** This node stops serving; it goes on following, and hands leadership over. */
@@ -193,7 +195,19 @@ export class Replica {
   #closed(): void {
     this.#tellFault();
     this.watches.wakeAll();
-    if (this.driver.role.role === 'leader') this.driver.transfer();
+    this.#abdicate();
+  }
+
+  /**
+   * A leader that does not serve hands over: in every term to the next one, and to another one if that takes long. Two that
+   * do not serve would else hand leadership to each other for ever, since they know nothing of each other's fault.
+   */
+  #abdicate(): void {
+    const { role, term } = this.driver.role;
+    if (role !== 'leader') return;
+    const { members } = this.driver.status().configuration;
+    const heirs = members.filter(({ id, voter }) => voter && id !== this.#parts.id);
+    this.driver.transfer(heirs[(term + (this.#ticks >> 5)) % heirs.length]?.id);
   }
 
   #tellFault(): void {
@@ -331,7 +345,7 @@ export class Replica {
     }
     this.#tellFault();
     // Again and again: at first there may be nobody who can take over.
-    if (this.fault !== undefined && this.driver.role.role === 'leader') this.driver.transfer();
+    if (this.fault !== undefined) this.#abdicate();
     this.#lostEntries.tick();
     this.#compaction.tick();
   }
@@ -410,6 +424,13 @@ export class Replica {
       checksums: { checkpoint: checkpoint.bind(machine), checksum: checksum.bind(machine) },
       peers: () => this.driver.status().configuration.members.map((member) => member.id),
       differs: (index, table) => this.#differs(index, table),
+      undecided: (index, table, heir) => {
+        const where = `in table "${table}" at index ${index}`;
+        this.#parts.onUndecided?.(
+          `the servers' states differ ${where}, and too few can be compared to tell which is right`,
+        );
+        if (heir !== undefined) this.driver.transfer(heir);
+      },
     });
   }
 

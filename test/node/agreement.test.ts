@@ -13,6 +13,7 @@ function compare(own: Sums, peers: Record<string, Sums | undefined>) {
     checksums: { checkpoint: () => at, checksum: () => at },
     peers: () => ['a', ...Object.keys(peers)],
     differs: (_index, table) => verdicts.push(`a ${table}`),
+    undecided: (_index, table, heir) => verdicts.push(`? ${table} ${heir}`),
   });
   agreement.compare();
   for (const [to, payload, , done] of wire.requests.splice(0)) {
@@ -61,10 +62,39 @@ describe('node/agreement', () => {
 
   it('accuses nobody without a majority, and counts who could not be compared', () => {
     const { verdicts, agreement, wire } = compare(good, { b: bad, c: undefined });
-    expect(verdicts).to.deep.equal([]);
+    expect(verdicts).to.deep.equal(['? role undefined']);
     expect(agreement.stats).to.deep.equal({ rounds: 1, incomparable: 1, differing: 0 });
     agreement.compare();
     expect(wire.requests.length).to.be.greaterThan(0);
+  });
+
+  it('without a majority a leader hands over to those who are more, rather than send its state to the others', () => {
+    const peers = { b: good, c: undefined, d: good, e: undefined };
+    expect(compare(bad, peers).verdicts).to.deep.equal(['? role b']);
+    expect(compare(good, { ...peers, d: bad }).verdicts).to.deep.equal(['? role undefined']);
+  });
+
+  it('says nothing of those who cannot be compared as long as the others agree', () => {
+    expect(compare(good, { b: undefined, c: undefined }).verdicts).to.deep.equal([]);
+  });
+
+  it('compares the present states when somebody has forgotten the checkpoint', () => {
+    const wire = new FakeWire();
+    const agreement = new Agreement({
+      ...{ id: 'a', wire, timeoutMs: 100, peers: () => ['a', 'b'] },
+      checksums: {
+        checkpoint: () => ({ index: 256, sums: good }),
+        checksum: () => ({ index: 300, sums: good }),
+      },
+      ...{ differs: () => {}, undecided: () => {} },
+    });
+    const asked = (): unknown => {
+      agreement.compare();
+      const [[, payload, , done]] = wire.requests.splice(0) as [(typeof wire.requests)[number]];
+      done(encodeAnswer({ type: 'retry' }));
+      return decodeAsk(payload);
+    };
+    for (const index of [256, 300, 256]) expect(asked()).to.deep.equal({ type: 'sums', index });
   });
 
   it('of two that both answered the leader’s word counts', () => {

@@ -323,6 +323,19 @@ describe('node/replica: membership', () => {
     expect(faults).to.deep.equal(['it has no state', null, 'its state differs']);
   });
 
+  it('of five the one that serves comes to lead, whichever four do not', () => {
+    const ids = ['a', 'b', 'c', 'd', 'e'];
+    for (const sound of ids) {
+      const world = new World({ ids });
+      const { replica } = world.elect();
+      for (const id of ids) if (id !== sound) world.node(id).replica.fail('its state differs');
+      world.until(() => world.leader?.id === sound);
+      world.advance(2000);
+      expect(world.leader?.id).to.equal(sound);
+      expect(replica.driver.role.leader).to.equal(sound);
+    }
+  });
+
   it('§4.2.2 removes the leader itself; the others go on', () => {
     const world = new World();
     const leader = world.elect();
