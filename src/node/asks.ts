@@ -56,8 +56,15 @@ export type Answer =
   /** NodeStatus as JSON. */
   | { readonly type: 'status'; readonly text: string }
   | { readonly type: 'done' }
-  /** To a server that asked to join: it is a member of this cluster now. */
-  | { readonly type: 'joined'; readonly clusterId: string };
+  /**
+   * To a server that asked to join: it is a member of this cluster now. `seen`: the incarnations by which the answering
+   * server knows the members; who joins would otherwise believe one whose disk was wiped before they met.
+   */
+  | {
+      readonly type: 'joined';
+      readonly clusterId: string;
+      readonly seen: Readonly<Record<NodeId, string>>;
+    };
 
 const packr = new Packr({ useRecords: false });
 
@@ -136,7 +143,7 @@ export function encodeAnswer(answer: Answer): Uint8Array {
     case 'sums':
       return packr.pack(['sums', answer.index, Object.entries(answer.sums)]);
     case 'joined':
-      return packr.pack(['joined', answer.clusterId]);
+      return packr.pack(['joined', answer.clusterId, Object.entries(answer.seen)]);
     case 'status':
       return packr.pack(['status', answer.text]);
     case 'retry':
@@ -164,7 +171,8 @@ export function decodeAnswer(bytes: Uint8Array): Answer | undefined {
       if (!isCount(a) || !Array.isArray(b) || !b.every(isPair)) return undefined;
       return { type, index: a, sums: Object.fromEntries(b) };
     case 'joined':
-      return isText(a) ? { type, clusterId: a } : undefined;
+      if (!isText(a) || !Array.isArray(b) || !b.every(isPair)) return undefined;
+      return { type, clusterId: a, seen: Object.fromEntries(b) };
     case 'status':
       return isText(a) ? { type, text: a } : undefined;
     case 'retry':

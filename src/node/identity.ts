@@ -21,6 +21,19 @@ export interface Identity {
   readonly seen: Readonly<Record<NodeId, string>>;
 }
 
+/** The incarnations by which a node knows the members, itself included. */
+export const introductions = (own: Identity): Identity['seen'] => ({
+  ...own.seen,
+  [own.nodeId]: own.incarnation,
+});
+
+/** What a node knows of the members once another has introduced them to it: its own acquaintance counts first. */
+export function introduced(own: Identity, by: Identity['seen']): Identity['seen'] {
+  return Object.fromEntries(
+    Object.entries({ ...by, ...own.seen }).filter(([id]) => id !== own.nodeId),
+  );
+}
+
 export interface InitialMember {
   readonly name: string;
   readonly address: string;

@@ -13,7 +13,7 @@ import { Wire } from '../transport/wire.js';
 import { type Answer, decodeAnswer, decodeAsk, encodeAnswer, encodeAsk } from './asks.js';
 import { realClock } from './clock.js';
 import { DiskSpace } from './disk-space.js';
-import { type Identity, writeIdentity } from './identity.js';
+import { type Identity, introduced, introductions, writeIdentity } from './identity.js';
 import { LostState } from './lost-state.js';
 import { type Opened, openFolder } from './open.js';
 import {
@@ -366,9 +366,10 @@ class Node implements RunningNode {
       reply(encodeAnswer({ type: 'retry' }));
       return;
     }
-    this.replica.administer(ask, CHANGE_MS, (answer) =>
-      reply(encodeAnswer(answer.type === 'done' ? { type: 'joined', clusterId } : answer)),
-    );
+    this.replica.administer(ask, CHANGE_MS, (answer) => {
+      const seen = introductions(this.#identity);
+      reply(encodeAnswer(answer.type === 'done' ? { type: 'joined', clusterId, seen } : answer));
+    });
   }
 
   /** Asks the given members in turn until one has taken this node into its cluster. */
@@ -386,7 +387,8 @@ class Node implements RunningNode {
       );
       if (answer?.type === 'joined') {
         log('info', `joined the cluster ${answer.clusterId} through ${address}`);
-        this.#saveIdentity({ clusterId: answer.clusterId });
+        const seen = introduced(this.#identity, answer.seen);
+        this.#saveIdentity({ clusterId: answer.clusterId, seen });
         return;
       }
       const why = answer?.type === 'refused' ? answer.refusal.message : 'no answer';

@@ -83,6 +83,27 @@ describe('members', function () {
     expect(await statusOfRead(cluster, n2, 'without-n2')).to.equal(200);
   });
 
+  it('that join know a member whose disk was wiped before they met', async () => {
+    const cluster = await field.start(3);
+    const [n1, , n3] = cluster.nodes as [LocalNode, LocalNode, LocalNode];
+    await until(
+      () => peersOf(cluster, n1.url),
+      (peers) => peers.length === 3,
+    );
+    expect((await readiness(n3)).status).to.equal(200);
+    await n3.kill('SIGKILL');
+    rmSync(n3.entry.dataDir, { recursive: true });
+    const n4 = await field.joiner(cluster, 'n4');
+    n4.start();
+    await n4.ready();
+    await until(() => peersOf(cluster, n1.url), voters(['n1', 'n2', 'n3', 'n4']));
+    n3.start();
+    await until(
+      () => logOf(n4),
+      (text) => text.includes('comes with another data folder'),
+    );
+  });
+
   it('that survive the loss of the majority make a new cluster, which the old majority cannot enter', async () => {
     const cluster = await field.start(3);
     const [n1, n2, n3] = cluster.nodes as [LocalNode, LocalNode, LocalNode];

@@ -59,7 +59,10 @@ const answers: fc.Arbitrary<Answer> = fc.oneof(
     index: count,
     sums: fc.dictionary(fc.stringMatching(/^[a-z]{1,9}$/), fc.string(), { noNullPrototype: true }),
   }),
-  fc.record({ type: fc.constant('joined' as const), clusterId: fc.string() }),
+  fc.record({
+    ...{ type: fc.constant('joined' as const), clusterId: fc.string() },
+    seen: fc.dictionary(fc.uuid(), fc.uuid(), { noNullPrototype: true }),
+  }),
   fc.record({ type: fc.constantFrom('retry', 'unknown', 'done') }),
 ) as fc.Arbitrary<Answer>;
 

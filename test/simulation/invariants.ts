@@ -97,11 +97,10 @@ export class Invariants {
           `${id} stores another entry at index ${entry.index} of term ${entry.term} than a log held before`,
         );
       const fixed = this.#committed[entry.index - 1];
-      // what it proposed itself, in the very turn in which it heard that it leads no more, is a deposed leader's tail;
-      // one that was elected in that turn too was never seen to lead
-      const led = this.#leaders.get(entry.term);
-      const ownTail = entry.term < term && (led === undefined || led === id);
-      if (fixed && fixed.entry.term !== entry.term && term >= fixed.knownIn && !ownTail)
+      // what it proposed or took from an earlier leader, in the very turn in which it also heard of a later term
+      const isTakenBefore =
+        entry.term < term && fixed !== undefined && log.hard.term < fixed.knownIn;
+      if (fixed && fixed.entry.term !== entry.term && term >= fixed.knownIn && !isTakenBefore)
         throw new Violation(
           'leader completeness',
           `${id} in term ${term} stores term ${entry.term} at index ${entry.index}, where term ${fixed.entry.term} is committed`,

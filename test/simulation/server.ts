@@ -4,6 +4,7 @@ import type { Random } from '../../cluster/checker/random.js';
 import { refusal } from '../../src/errors.js';
 import { agree } from '../../src/node/agree.js';
 import type { Answer } from '../../src/node/asks.js';
+import { type Identity, introduced, introductions } from '../../src/node/identity.js';
 import { LostState } from '../../src/node/lost-state.js';
 import { Replica, type ReplicaLimits } from '../../src/node/replica.js';
 import { POSITION_KEY, WRONG_KEY } from '../../src/node/snapshots.js';
@@ -169,10 +170,7 @@ export class SimServer implements Victim, Server {
     this.#life = { loop, log, store, machine, replica, lostState, installing: false };
     network.attach(this.id, {
       loop,
-      identity: {
-        ...{ nodeId: this.id, clusterId: 'simulated', address: `${this.id}:1` },
-        incarnation: String(this.#incarnation),
-      },
+      identity: { ...this.#identity, address: `${this.id}:1` },
       incarnations: this.#met,
       receive: (message) => replica.receive(message),
       request: (from, payload, reply) => replica.asked(from, payload, reply),
@@ -448,6 +446,11 @@ export class SimServer implements Victim, Server {
     this.#goesWrong = false;
     this.restart();
   }
+  /** Is told by a member, when it joins, as whom that one knows the others. */
+  meets(by: SimServer): void {
+    const seen = introduced(this.#identity, introductions(by.#identity));
+    for (const [id, incarnation] of Object.entries(seen)) this.#met.set(id, incarnation);
+  }
   wipe(): void {
     this.#end(true);
     this.disk.wipe();
@@ -456,6 +459,12 @@ export class SimServer implements Victim, Server {
     this.#met = new Map();
     const { founding } = this;
     if (founding) this.found(founding);
+  }
+  get #identity(): Identity {
+    return {
+      ...{ v: 1, nodeId: this.id, begun: true, clusterId: 'simulated' },
+      ...{ incarnation: String(this.#incarnation), seen: Object.fromEntries(this.#met) },
+    };
   }
   /** Switched off for good. */
   retire(): void {

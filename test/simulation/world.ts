@@ -228,10 +228,16 @@ export class World {
       // one that was removed may come back as it stands, or started again
       if (server.up && random.chance(0.5)) server.crash(false);
       server.restart();
-      this.#cluster.trace(`operator: add ${server.id}`);
-      const facts = memberOf(server.id, false);
-      asked.administer({ type: 'add', server: facts }, 5_000, () => {});
+      this.#admit(server, asked);
     }
+  }
+
+  #admit(server: SimServer, asked: SimServer | undefined): void {
+    const { id } = server;
+    this.#cluster.trace(`operator: add ${id}`);
+    // one that is no member itself admits nobody
+    if (asked?.wiped === false) server.meets(asked);
+    asked?.administer({ type: 'add', server: memberOf(id, false) }, 5_000, () => {});
   }
 
   /** Asks again and again until a wiped server is no member; then a new one is added once. */
@@ -259,9 +265,7 @@ export class World {
     if (this.#cluster.members().length >= 6) return;
     const server = this.#cluster.add(`n${this.#cluster.servers.length + 1}`);
     server.restart();
-    this.#cluster.trace(`operator: add ${server.id}`);
-    const facts = memberOf(server.id, false);
-    this.#anyUp()?.administer({ type: 'add', server: facts }, 5_000, () => {});
+    this.#admit(server, this.#anyUp());
   }
 }
 
