@@ -35,6 +35,9 @@ export interface Fault {
   missing?(): Promise<string | undefined>;
 }
 
+/** A node whose write failed takes a moment to end. */
+const ENDING_MS = 500;
+
 export const FAULTS: readonly Fault[] = [
   {
     name: 'kill',
@@ -72,6 +75,7 @@ export const FAULTS: readonly Fault[] = [
       await limitFiles(node, longestLog(node) + random.int(4000));
       await sleep(random.between(1000, 4000));
       await limitFiles(node, 'unlimited');
+      await sleep(ENDING_MS);
       const effect = node.pid === undefined ? 'the node ended' : 'the node went on';
       node.start();
       return effect;

@@ -11,6 +11,8 @@ const AGAIN_MS = 300;
 /** So long a change may take while other faults are made; then the cluster does not recover. */
 const CHANGE_MS = 180_000;
 
+const DONE = Symbol('done');
+
 interface Peer {
   readonly ID: string;
   readonly Node: string;
@@ -41,11 +43,11 @@ export class Members {
       peers.find((peer) => peer.Node === node.name);
     await this.#until(`${node.name} leaves`, async () => {
       const peers = await this.#peers(others);
-      if (!peers) return false;
+      if (!peers) return 'nobody tells who is a member';
       const path = `/v1/operator/raft/peer?id=${isIn(peers)?.ID}`;
-      if (!isIn(peers)) return true;
+      if (!isIn(peers)) return DONE;
       const answer = await this.#pick(others).change('DELETE', path);
-      return answer.outcome === 'ok';
+      return answer.outcome === 'ok' ? DONE : answer.why;
     });
     await sleep(this.#random.between(0, 1500));
     await node.kill('SIGKILL');
@@ -54,7 +56,8 @@ export class Members {
     node.start();
     await this.#until(`${node.name} joins`, async () => {
       if (node.pid === undefined) node.start();
-      return isIn((await this.#peers(others)) ?? [])?.Voter === true;
+      const peer = isIn((await this.#peers(others)) ?? []);
+      return peer?.Voter === true ? DONE : `it is ${peer ? 'a learner' : 'no member'}`;
     });
   }
 
@@ -81,10 +84,14 @@ export class Members {
     return (JSON.parse(reply.body.toString()) as { Servers: Peer[] }).Servers;
   }
 
-  async #until(what: string, isDone: () => Promise<boolean>): Promise<void> {
+  /** `attempt` gives `DONE`, or why it is not done yet. */
+  async #until(what: string, attempt: () => Promise<string | typeof DONE>): Promise<void> {
     const end = performance.now() + CHANGE_MS;
-    while (!(await isDone())) {
-      if (performance.now() > end) throw new Error(`not within ${CHANGE_MS / 1000} s: ${what}`);
+    for (;;) {
+      const why = await attempt();
+      if (why === DONE) return;
+      if (performance.now() > end)
+        throw new Error(`not within ${CHANGE_MS / 1000} s: ${what} (${why})`);
       await sleep(AGAIN_MS);
     }
   }

@@ -9,8 +9,12 @@ export interface NemesisParts extends Field {
   readonly note: (text: string) => void;
 }
 
+/** How often it looks for nodes that have ended, as whatever runs services on a machine does. */
+const LOOK_MS = 250;
+
 export class Nemesis {
   readonly #parts: NemesisParts;
+  readonly #all: readonly Fault[];
   readonly #faults: Fault[] = [];
   readonly #lasting = new Set<Promise<void>>();
   /** Nodes whose process belongs to a fault. */
@@ -24,14 +28,24 @@ export class Nemesis {
   /** Faults that cannot be made on this machine, with the reason. */
   readonly leftOut: Record<string, string> = {};
 
-  constructor(parts: NemesisParts) {
+  constructor(parts: NemesisParts, faults: readonly Fault[] = FAULTS) {
     this.#parts = parts;
+    this.#all = faults;
   }
 
   /** Makes faults until `untilMs` of `performance.now()`, then undoes them. Rejects if a member does not come back. */
   async rage(untilMs: number): Promise<void> {
+    const watch = setInterval(() => this.#restart(), LOOK_MS);
+    try {
+      await this.#rage(untilMs);
+    } finally {
+      clearInterval(watch);
+    }
+  }
+
+  async #rage(untilMs: number): Promise<void> {
     const { random } = this.#parts;
-    for (const fault of FAULTS) {
+    for (const fault of this.#all) {
       const why = await fault.missing?.();
       if (why !== undefined) this.leftOut[fault.name] = why;
       else this.#faults.push(...Array.from({ length: fault.weight }, () => fault));
@@ -76,6 +90,16 @@ export class Nemesis {
     } finally {
       if (ownsProcess) this.#owned.delete(node.name);
       if (owns === 'members') this.#isChanging = false;
+    }
+  }
+
+  /** A node that ended after its fault was over would else stay away, and all faults to come meet a cluster without it. */
+  #restart(): void {
+    for (const node of this.#parts.nodes) {
+      if (node.pid !== undefined || this.#owned.has(node.name)) continue;
+      this.#parts.note(`${node.name} had ended by itself`);
+      this.#count(this.effects, 'a node ended by itself and was started again');
+      node.start();
     }
   }
 

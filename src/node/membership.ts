@@ -3,9 +3,11 @@
  * becomes a voter once it has caught up. Nobody is ever removed unless somebody asked for it.
  */
 import { type Refusal, refusal } from '../errors.js';
+import { quorumSize } from '../raft/quorum.js';
 import type { Configuration, Index, Member, NodeId } from '../raft/types.js';
 import type { Answer, ServerFacts } from './asks.js';
 import type { Driver } from './driver.js';
+import type { ClockPort } from './ports.js';
 
 type Done = (answer: Answer) => void;
 
@@ -16,6 +18,9 @@ export interface MembershipParts {
   readonly promoteLagMax: number;
   /** Milliseconds without an answer after which a server does not count as caught up. */
   readonly contactMsMax: number;
+  /** Milliseconds without a majority's answers after which a leader gives up its office. */
+  readonly electionMs: number;
+  readonly clock: Pick<ClockPort, 'now'>;
 }
 
 /** How far a handed-over leadership may take, in ticks, before it counts as failed. */
@@ -57,8 +62,34 @@ export class Membership {
     } else if (!left.some(({ voter }) => voter)) {
       done(refused('conflict', 'The last voting server cannot be removed'));
     } else {
-      this.#change(left, done);
+      const why = this.#wouldStop(left);
+      if (why === undefined) this.#change(left, done);
+      else done({ type: 'refused', refusal: why });
     }
+  }
+
+  /**
+   * A configuration is in force once it is in the log (§4.1). If too few of it answer, the leader loses its office at once,
+   * and nothing is committed until one of the silent servers is back: not even the removal of that one.
+   */
+  #wouldStop(left: readonly Member[]): Refusal | undefined {
+    const { id: self, driver, clock, electionMs } = this.#parts;
+    if (driver.role.role !== 'leader') return undefined;
+    const now = clock.now();
+    const heard = new Set(
+      driver
+        .status()
+        .progress.filter(({ lastContact }) => now - lastContact <= electionMs)
+        .map(({ id }) => id),
+    );
+    const voters = left.filter(({ voter }) => voter);
+    const silent = voters.filter(({ id }) => id !== self && !heard.has(id));
+    if (voters.length - silent.length >= quorumSize(voters.length)) return undefined;
+    const names = silent.map(({ id, name }) => `${name} (${id})`).join(', ');
+    const count = `${voters.length - silent.length} of ${voters.length}`;
+    return refusal('conflict', `Too few of the voting servers left would answer: ${count}`, {
+      hint: `Nothing could be written any more. Bring back or remove first: ${names}`,
+    });
   }
 
   /** Hands leadership over; done when this node no longer leads. */

@@ -254,7 +254,8 @@ class Node implements RunningNode {
 
   #createReplica(): Replica {
     const { log, store, machine } = this.#opened;
-    const limits = { ...this.#limits, tickMs: this.#timing.tickMs };
+    const { tickMs, electionMs } = this.#timing;
+    const limits = { ...this.#limits, tickMs, electionMs };
     const core = createRaft(
       {
         id: this.id,

@@ -25,7 +25,7 @@ export interface NodeTiming {
   readonly leaseMs: number;
 }
 
-export interface NodeLimits extends Omit<ReplicaLimits, 'tickMs'> {
+export interface NodeLimits extends Omit<ReplicaLimits, 'tickMs' | 'electionMs'> {
   /** Bytes of entries in one append message, in flight to one follower, appended but not committed. */
   readonly appendBytes: number;
   readonly inflightBytes: number;

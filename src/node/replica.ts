@@ -36,6 +36,8 @@ export interface ReplicaLimits extends DriverLimits, CutLimits {
   readonly heldMax: number;
   /** Milliseconds until something that failed without a change of leader is tried again. */
   readonly retryMs: number;
+  /** Milliseconds without a majority's answers after which a leader gives up its office. */
+  readonly electionMs: number;
   /** Milliseconds for a question to a peer that has no deadline of its own. */
   readonly askMs: number;
   /** Ticks between comparisons of the members' checksums; 0: never. */
@@ -150,8 +152,10 @@ export class Replica {
       ...{ applied, deadlines: this.deadlines, retryLater, wake: () => driver.wake() },
       ask: (mode, done) => this.#askIndex(mode, done),
     });
-    const { promoteLagMax } = limits;
-    this.membership = new Membership({ id, driver, promoteLagMax, contactMsMax: askMs });
+    const { promoteLagMax, electionMs } = limits;
+    this.membership = new Membership({
+      ...{ id, driver, clock, promoteLagMax, contactMsMax: askMs, electionMs },
+    });
     this.agreement = this.#agreement();
     machine.onChanged((keys) => this.watches.changed(keys));
   }

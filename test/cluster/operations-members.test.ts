@@ -1,4 +1,5 @@
 import { readFileSync, rmSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { LocalCluster, LocalNode } from '../../cluster/local.js';
 import {
@@ -102,6 +103,31 @@ describe('members', function () {
       () => logOf(n4),
       (text) => text.includes('comes with another data folder'),
     );
+  });
+
+  it('are not taken out while the rest would be too few; the dead one is, and then the others', async () => {
+    const cluster = await field.start(3);
+    const [n1, n2, n3] = cluster.nodes as [LocalNode, LocalNode, LocalNode];
+    const { token } = cluster;
+    const peers = await peersOf(cluster, n1.url);
+    const remove = ({ name }: LocalNode) => {
+      const { ID } = peers.find(({ Node }) => Node === name)!;
+      return ask(n1.url, 'DELETE', `/v1/operator/raft/peer?id=${ID}`, { token });
+    };
+    await n2.kill('SIGKILL');
+    // more than raft.electionMs
+    await sleep(1000);
+    for (const node of [n1, n3]) {
+      const refused = await until(
+        () => remove(node),
+        ({ status }) => status !== 503,
+      );
+      expect(refused.status, refused.body).to.equal(409);
+      expect(refused.body).to.match(/Too few .*: 1 of 2 .*remove first: n2 \(/);
+    }
+    expect((await write(cluster, n1, 'still')).status).to.equal(200);
+    for (const node of [n2, n3]) expect((await remove(node)).status).to.equal(200);
+    expect((await write(cluster, n1, 'alone')).status).to.equal(200);
   });
 
   it('that survive the loss of the majority make a new cluster, which the old majority cannot enter', async () => {

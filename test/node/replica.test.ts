@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { type Refusal, refusal } from '../../src/errors.js';
 import type { WriteOutcome } from '../../src/node/forward.js';
-import { type Node, World } from './world.js';
+import { LIMITS, type Node, World } from './world.js';
 
 /** Writes a command named `name` on a node; the outcome is put into the returned holder. */
 function write(node: Node, name: string, timeoutMs = 2000): { outcome?: WriteOutcome } {
@@ -356,6 +356,28 @@ describe('node/replica: membership', () => {
     const last = administer(leader, { type: 'remove', id: 'a' });
     world.advance(10);
     expect([...unknown, ...last]).to.deep.equal(['not_found', 'conflict']);
+  });
+
+  it('refuses a removal that would leave too few who answer; the dead one goes first', () => {
+    const world = new World();
+    const leader = world.elect();
+    const [dead, alive] = world.others(leader.id);
+    world.kill(dead!.id);
+    world.advance(LIMITS.electionMs + 1);
+    const answers = [alive!, leader].map(({ id }) => administer(alive!, { type: 'remove', id }));
+    world.until(() => answers.every(({ length }) => length > 0), 1000);
+    expect(answers).to.deep.equal([['conflict'], ['conflict']]);
+    const done = write(alive!, 'still', 2000);
+    world.until(() => done.outcome !== undefined, 2000);
+    expect(answered(done)).to.equal('still');
+
+    for (const { id } of [dead!, leader]) {
+      const removed = administer(leader, { type: 'remove', id });
+      world.until(() => removed.length > 0, 1000);
+      expect(removed).to.deep.equal(['done']);
+    }
+    world.until(() => world.leader?.id === alive!.id, 5000);
+    expect(voters(alive!)).to.deep.equal([alive!.id]);
   });
 
   it('hands leadership over to whom was named', () => {

@@ -159,6 +159,7 @@ function limitsFor(random: Random): ReplicaLimits {
     heldMax: 1000,
     retryMs: 100,
     askMs: 500,
+    electionMs: RAFT.tickMs * RAFT.electionTicks,
     compareTicks: random.pick([0, 20]),
     promoteLagMax: 10,
   };
