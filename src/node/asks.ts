@@ -26,8 +26,6 @@ export type Ask =
     }
   /** A read index. */
   | { readonly type: 'read'; readonly mode: 'default' | 'consistent' }
-  /** The sender has lost entries that it acknowledged: the leader must compare the logs anew. */
-  | { readonly type: 'forgotten' }
   /** The whole state, for a member that has lost its own; the leader sends it as a snapshot. */
   | { readonly type: 'state' }
   /** Changes of the membership, for the leader. A server that joins asks any member to add it. */
@@ -84,7 +82,6 @@ function arrayOf(ask: Ask): unknown[] {
       return ['remove', ask.id];
     case 'transfer':
       return ['transfer', ask.to];
-    case 'forgotten':
     case 'state':
     case 'status':
       return [ask.type];
@@ -114,7 +111,6 @@ export function decodeAsk(bytes: Uint8Array): Ask | undefined {
       return isText(a) ? { type, id: a } : undefined;
     case 'transfer':
       return a === null || isText(a) ? { type, to: a } : undefined;
-    case 'forgotten':
     case 'state':
     case 'status':
       return { type };

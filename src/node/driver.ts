@@ -211,10 +211,6 @@ export class Driver {
     this.#feed(to === undefined ? { type: 'transfer' } : { type: 'transfer', to });
   }
 
-  forgotten(peer: NodeId): void {
-    this.#feed({ type: 'forgotten', peer });
-  }
-
   unreachable(peer: NodeId): void {
     this.#feed({ type: 'unreachable', peer });
   }

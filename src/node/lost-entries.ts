@@ -1,26 +1,19 @@
 /**
- * A node whose disk has lost entries that it may have acknowledged (LogPort.bar): it has no vote until it has them again,
- * and its leader must not count on what it said before.
+ * A node whose disk has lost entries that it may have acknowledged (LogPort.bar): it has no vote until it has them again.
+ * Its leader sees the loss when it compares the logs.
  */
-import type { NodeId, Term } from '../raft/types.js';
-import { decodeAnswer, encodeAsk } from './asks.js';
 import type { Driver } from './driver.js';
-import type { LogPort, WirePort } from './ports.js';
+import type { LogPort } from './ports.js';
 
 export interface LostEntriesParts {
-  readonly id: NodeId;
   readonly driver: Driver;
   readonly log: LogPort;
-  readonly wire: WirePort;
-  readonly askMs: number;
   /** Everything is here again. */
   readonly found: () => void;
 }
 
 export class LostEntries {
   readonly #parts: LostEntriesParts;
-  /** The term whose leader knows. */
-  #confessedTerm: Term | undefined;
   #lifting = false;
 
   constructor(parts: LostEntriesParts) {
@@ -35,9 +28,7 @@ export class LostEntries {
   }
 
   tick(): void {
-    if (!this.#parts.driver.barred || this.#lifting) return;
-    if (this.#isWhole()) this.#lift();
-    else this.#confess();
+    if (this.#parts.driver.barred && !this.#lifting && this.#isWhole()) this.#lift();
   }
 
   /** See LogPort.bar for when that is. */
@@ -56,18 +47,6 @@ export class LostEntries {
       this.#lifting = false;
       this.look();
       this.#parts.found();
-    });
-  }
-
-  /** Says so to each new leader, which then compares the logs anew. */
-  #confess(): void {
-    const { id, driver, wire, askMs } = this.#parts;
-    const { leader, term } = driver.role;
-    if (leader === null || leader === id || this.#confessedTerm === term) return;
-    this.#confessedTerm = term;
-    wire.request(leader, encodeAsk({ type: 'forgotten' }), askMs, (bytes) => {
-      const answer = bytes === undefined ? undefined : decodeAnswer(bytes);
-      if (answer?.type !== 'done') this.#confessedTerm = undefined;
     });
   }
 }

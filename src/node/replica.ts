@@ -79,7 +79,7 @@ export interface ReplicaParts {
 const READ_MODE = { default: 'lease', consistent: 'quorum' } as const;
 
 /** Questions that do not depend on who asks. */
-export type LeaderAsk = Exclude<Ask, { type: 'state' | 'forgotten' }>;
+export type LeaderAsk = Exclude<Ask, { type: 'state' }>;
 
 const REMOVED = 'it was removed from the cluster';
 
@@ -122,7 +122,7 @@ export class Replica {
     const askMs = limits.askMs;
     const { positions } = this;
     this.#lostEntries = new LostEntries({
-      ...{ id, driver, log, wire, askMs },
+      ...{ driver, log },
       // The log was short of what is applied: its configurations can be read only now.
       found: () => {
         positions.restart(machine.appliedIndex());
@@ -287,7 +287,6 @@ export class Replica {
     const done = (answer: Answer): void => reply(encodeAnswer(answer));
     if (ask.type === 'state')
       done({ type: this.#compaction.sendState(this.#parts.id, from) ? 'done' : 'retry' });
-    else if (ask.type === 'forgotten') done(this.#compareAnew(from));
     else this.#answer(ask, done);
   }
 
@@ -373,12 +372,6 @@ export class Replica {
         done(answer?.type === 'index' ? answer.index : undefined);
       });
     }
-  }
-
-  #compareAnew(peer: NodeId): Answer {
-    if (this.driver.role.role !== 'leader') return { type: 'retry' };
-    this.driver.forgotten(peer);
-    return { type: 'done' };
   }
 
   #answer(ask: LeaderAsk, done: (answer: Answer) => void): void {

@@ -42,7 +42,7 @@ class Inflight {
  */
 export class Progress {
   readonly id: NodeId;
-  /** Highest index known to be durable there and equal; falls only when the peer has lost its disk's word (`forgotten`). */
+  /** Highest index known to be durable there and equal; falls only when the peer has lost what it acknowledged. */
   match: Index = 0;
   /** Next index to send; always beyond `match`. */
   next: Index;

@@ -26,13 +26,7 @@ import { onChangeConfiguration } from './membership.js';
 import { checkOptions } from './options.js';
 import { onPropose } from './propose.js';
 import { bindReads, onRead } from './reads.js';
-import {
-  onAppendResponse,
-  onForgotten,
-  onSnapshotSent,
-  onUnreachable,
-  replicate,
-} from './replication.js';
+import { onAppendResponse, onSnapshotSent, onUnreachable, replicate } from './replication.js';
 import { becomeFollower, isSticky, resetElectionTimer } from './roles.js';
 import { type MessageOf, newOutbox, type Raft, statusOf, takeOutput } from './state.js';
 import { continueTransfer, leaveIfRemoved, onTransfer } from './transfer.js';
@@ -172,9 +166,6 @@ function take(raft: Raft, input: Input): void {
       return;
     case 'unreachable':
       onUnreachable(raft, input);
-      return;
-    case 'forgotten':
-      onForgotten(raft, input);
       return;
     case 'transfer':
       onTransfer(raft, input);

@@ -56,18 +56,6 @@ export function onUnreachable(raft: Raft, input: Extract<Input, { type: 'unreach
 }
 
 /**
- * The peer's log is shorter than what it acknowledged: it is compared anew. What is committed by its former word stays
- * committed; the peer itself may not vote until it has everything again (the driver sees to that).
- */
-export function onForgotten(raft: Raft, input: Extract<Input, { type: 'forgotten' }>): void {
-  if (raft.state.role !== 'leader') return;
-  const peer = raft.state.progress.get(input.peer);
-  if (peer === undefined) return;
-  peer.match = 0;
-  peer.probe(raft.log.last + 1);
-}
-
-/**
  * Once per tick: who has not answered for an election timeout does not count as responsive, and who took a whole
  * snapshot that long ago without saying so is probed again.
  */
@@ -99,8 +87,15 @@ function advance(raft: Raft, leader: LeaderState, peer: Progress, index: Index):
  * most where this log's term is not above the follower's.
  */
 function backtrack(raft: Raft, peer: Progress, message: MessageOf<'appendResponse'>): void {
-  // Older than what is known since, or no wonder while the snapshot is under way.
-  if (peer.state === 'snapshot' || message.index < peer.match) return;
+  // No wonder while the snapshot is under way.
+  if (peer.state === 'snapshot') return;
+  if (message.index < peer.match) {
+    // Older than what is known since: it echoes no later round than what set `match` did.
+    if (message.round <= peer.round) return;
+    // It has lost what it acknowledged (its disk was damaged), and an old acknowledgement may even arrive after this. What
+    // is committed by its former word stays so; the peer has no vote until it has everything again (the driver's part).
+    peer.match = 0;
+  }
   const agreed = raft.log.lastOfTerm(Math.min(message.index, raft.log.last), message.hintTerm);
   const next = Math.max(peer.match, agreed) + 1;
   // Each true rejection lowers it; a repeated one does not.

@@ -140,8 +140,6 @@ export type Input =
   | { readonly type: 'snapshotSent'; readonly to: NodeId; readonly ok: boolean }
   /** The peer cannot be reached at present (connection refused or reset): probe, do not stream. */
   | { readonly type: 'unreachable'; readonly peer: NodeId }
-  /** The peer has lost entries of its log (its disk was damaged): what it acknowledged before counts no more. */
-  | { readonly type: 'forgotten'; readonly peer: NodeId }
   /** Hand leadership over (§3.10); without `to`, to the most advanced voter. */
   | { readonly type: 'transfer'; readonly to?: NodeId }
   /** The driver has applied up to `index`: after a restart this tells how far the log is known to be committed. */

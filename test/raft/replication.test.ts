@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import type { Message } from '../../src/raft/types.js';
 import { Cluster, command, logOf } from './cluster.js';
-import { ack, append, follower, lead, noops, settled, solo } from './script.js';
+import { ack, append, follower, lead, noops, type Solo, settled, solo } from './script.js';
 
 describe('raft: the leader replicates (thesis §3.5)', () => {
   it('§3.5 a new leader begins its term with a no-op (§6.4 step 1)', () => {
@@ -305,13 +305,18 @@ describe('raft: pipelining (thesis §10.2.1)', () => {
 });
 
 describe('raft: a follower whose disk has lost entries', () => {
-  const forgotten = { type: 'forgotten', peer: 'b' } as const;
+  /** What `from` says when asked, in this round, about a place that its log does not reach. */
+  const short = (server: Solo, index: number, round: number, from = 'b'): void => {
+    const { term } = server.status;
+    const answer = { type: 'appendResponse', term, success: false, index, hintTerm: 1 } as const;
+    server.hear({ ...answer, from, round });
+  };
 
   it('counts no more for what it acknowledged before, until it acknowledges it again', () => {
     const server = settled('a b c d e');
     server.propose('x');
     ack(server, 'b', 3);
-    server.input(forgotten);
+    short(server, 1, 1);
     ack(server, 'c', 3);
     expect(server.commit).to.equal(2);
     ack(server, 'b', 3);
@@ -322,31 +327,37 @@ describe('raft: a follower whose disk has lost entries', () => {
     const server = settled();
     server.propose('x');
     ack(server, 'b', 3);
-    server.input(forgotten);
+    short(server, 1, 1);
     server.ticks(1);
     expect(server.commit).to.equal(3);
     expect(server.status.progress[0]).to.include({ id: 'b', match: 0, state: 'probe' });
   });
 
-  it('is compared anew from the end of the log on, and sent what it lacks', () => {
+  it('is sent what it lacks', () => {
     const server = settled();
-    server.input(forgotten);
-    server.ticks(2);
-    const [probe] = server.sent('append').filter(({ to }) => to === 'b');
-    expect(probe).to.deep.include({ prevIndex: 2, entries: [] });
-    const short = { type: 'appendResponse', success: false, index: 1, hintTerm: 1 } as const;
-    server.hear({ ...short, term: 2, round: 0 });
+    server.take();
+    short(server, 1, 1);
     const [sent] = server.sent('append').filter(({ to }) => to === 'b');
     expect(sent).to.deep.include({ prevIndex: 1, prevTerm: 1 });
     expect(sent!.entries.map(({ index }) => index)).to.deep.equal([2]);
   });
 
-  it('is nothing to a server that does not lead, or that does not know it', () => {
-    const idle = follower(2);
-    expect(idle.input(forgotten).sendNow).to.deep.equal([]);
+  it('is seen again when its former word arrives late, after its loss was seen', () => {
     const server = settled();
-    const before = server.status.progress;
-    server.input({ type: 'forgotten', peer: 'x' });
-    expect(server.status.progress).to.deep.equal(before);
+    short(server, 1, 1);
+    ack(server, 'b', 2);
+    expect(server.status.progress[0]).to.include({ id: 'b', match: 2 });
+    server.ticks(2);
+    short(server, 1, 2);
+    expect(server.status.progress[0]).to.include({ id: 'b', match: 0, next: 2 });
+  });
+
+  it('is told from an answer that comes late: that one echoes no later round', () => {
+    const server = settled();
+    server.ticks(2);
+    ack(server, 'b', 2, 2);
+    short(server, 1, 2);
+    short(server, 1, 1);
+    expect(server.status.progress[0]).to.include({ id: 'b', match: 2 });
   });
 });

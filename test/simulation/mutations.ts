@@ -297,10 +297,10 @@ const disks: readonly Mutation[] = [
     'settledIndex > 0 || ',
   ),
   one(
-    'a loss that the leader is not told of',
-    'node/replica.js',
-    'this.driver.forgotten(peer);',
-    '',
+    'a loss that the leader does not see',
+    'raft/replication.js',
+    'if (message.round <= peer.round)',
+    'if (true)',
   ),
   one('a state that is lost and not asked for', 'node/lost-state.js', 'replica.askForState();', ''),
   one(
