@@ -160,9 +160,10 @@ export class Forward {
     };
   }
 
-  /** A refusal holds only if no earlier attempt can still take effect. */
+  /** A refusal holds only if no earlier attempt can still take effect; then what is only put off is asked for again. */
   #refuse(held: Held, why: Refusal): void {
-    this.#end(held, { refusal: held.open > 0 ? outcomeUnknown() : why });
+    if (held.open > 0 && why.code === 'too_many') this.#parts.retryLater();
+    else this.#end(held, { refusal: held.open > 0 ? outcomeUnknown() : why });
   }
 
   #expire(held: Held): void {

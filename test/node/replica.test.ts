@@ -100,6 +100,24 @@ describe('node/replica: writes', () => {
     expect(codeOf(done)).to.equal('outcome_unknown');
   });
 
+  it('is asked for again where it is put off while an earlier attempt is open: its fate becomes known', () => {
+    let busy = true;
+    const tooMany = refusal('too_many', 'Too many writes are on their way');
+    const world = new World({ gate: () => (busy ? tooMany : undefined) });
+    const leader = world.elect();
+    const [node] = world.others(leader.id);
+    world.swallow = (_from, to, what) => to === leader.id && what === 'question';
+    const done = write(node!, 'put off', 5000);
+    world.advance(5);
+    world.kill(leader.id);
+    world.until(() => world.leader !== undefined && world.leader.id !== leader.id);
+    world.advance(500);
+    expect(done.outcome).to.equal(undefined);
+    busy = false;
+    world.until(() => done.outcome !== undefined, 5000);
+    expect(answered(done)).to.equal('put off');
+  });
+
   it('stopping ends what is held: unknown when it was proposed, unavailable when not', () => {
     const world = new World();
     const leader = world.elect();
