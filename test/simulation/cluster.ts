@@ -80,7 +80,8 @@ export class SimCluster {
 
   /**
    * Whether this server may lose what it holds. Of every configuration that may be in force there must be more voters that
-   * have all than lack something, even if all go that were asked to be removed.
+   * have all than lack something, even if all go that were asked to be removed. A learner counts as soon as it lacks
+   * something: its leader may be promoting it at that moment, and it has no vote then.
    */
   canLose(id: NodeId): boolean {
     const server = this.servers.find((each) => each.id === id);
@@ -100,12 +101,14 @@ export class SimCluster {
       .filter((server) => !server.wiped)
       .flatMap((server) => server.configurations());
     return configurations.every(({ members }) => {
-      const voters = this.servers.filter(({ id }) =>
-        members.some((member) => member.voter && member.id === id),
-      );
-      const bad = voters.filter(isLacking);
+      const [voters, learners] = [true, false].map((isVoter) =>
+        this.servers.filter(({ id }) =>
+          members.some(({ id: member, voter }) => member === id && voter === isVoter),
+        ),
+      ) as [SimServer[], SimServer[]];
+      const bad = [...voters, ...learners].filter(isLacking);
       const good = voters.filter((voter) => !isLacking(voter) && !going.has(voter.id));
-      return voters.length === 0 || good.length > bad.length;
+      return members.length === 0 || good.length > bad.length;
     });
   }
 
