@@ -1,9 +1,10 @@
 /**
  * Do the members hold the same state? The leader compares checksums at equal indexes now and then. Whose state differs
  * from the majority's is told so and stops serving; where too few can be compared, that is counted, never taken for a yes.
- * A leader whose state then has fewer on its side lets another one lead, before it sends that state to those who lack one.
+ * A leader whose state then has fewer on its side lets another one lead. A state is copied to those who lack one only while
+ * nobody's is known to differ from it: a wrong one would else make its own majority.
  */
-import type { Index, NodeId } from '../raft/types.js';
+import type { Index, NodeId, Term } from '../raft/types.js';
 import { type Answer, decodeAnswer, encodeAsk, type Sums } from './asks.js';
 import type { WirePort } from './ports.js';
 
@@ -35,6 +36,8 @@ export class Agreement {
   /** Where the last comparison was in vain: who has started since knows no checkpoint, who is busy not the present index. */
   #vain: Index = 0;
   #running = false;
+  /** The term of the last comparison, if this node's state was in it and nobody's differed but by a clear verdict. */
+  #clearIn: Term | undefined;
 
   constructor(parts: AgreementParts) {
     this.#parts = parts;
@@ -48,10 +51,17 @@ export class Agreement {
     return found === undefined ? { type: 'retry' } : { type: 'sums', ...found };
   }
 
-  /** Compares once, if there is something new to compare; called on the leader. */
-  compare(): void {
+  /** Whether the leader of this term may give others its state. Compares, in a term of which nothing was compared yet. */
+  mayCopy(term: Term): boolean {
+    if (this.#clearIn !== term) this.compare(term);
+    return this.#clearIn === term;
+  }
+
+  /** Compares once, if there is something new to compare; called on the leader of `term`. */
+  compare(term: Term): void {
     const { checksums, wire, timeoutMs, id } = this.#parts;
     const peers = this.#parts.peers().filter((peer) => peer !== id);
+    if (peers.length === 0) this.#clearIn = term;
     if (this.#running || peers.length === 0) return;
     const checkpoint = checksums.checkpoint();
     const isNew =
@@ -59,7 +69,7 @@ export class Agreement {
       checkpoint.index > this.#compared &&
       checkpoint.index !== this.#vain;
     const own = isNew ? checkpoint : checksums.checksum();
-    if (own.index <= this.#compared) return;
+    if (own.index <= this.#compared && this.#clearIn === term) return;
     this.#running = true;
     const sums = new Map<NodeId, Sums>([[id, own.sums]]);
     let missing = peers.length;
@@ -68,22 +78,21 @@ export class Agreement {
         const answer = bytes === undefined ? undefined : decodeAnswer(bytes);
         if (answer?.type === 'sums' && answer.index === own.index) sums.set(peer, answer.sums);
         missing -= 1;
-        if (missing === 0) this.#judge(own.index, sums, peers.length + 1);
+        if (missing === 0)
+          this.#clearIn = this.#judge(own.index, sums, peers.length + 1) ? term : undefined;
       });
     }
   }
 
-  #judge(index: Index, sums: ReadonlyMap<NodeId, Sums>, members: number): void {
+  /** Whether this node's state is right as far as one can tell. */
+  #judge(index: Index, sums: ReadonlyMap<NodeId, Sums>, members: number): boolean {
     this.#running = false;
     this.stats.rounds += 1;
     this.stats.incomparable += members - sums.size;
     this.#vain = sums.size < members ? index : 0;
     const right =
       majority(sums, members) ?? (sums.size === members ? sums.get(this.#parts.id) : undefined);
-    if (right === undefined) {
-      this.#compareFew(index, sums);
-      return;
-    }
+    if (right === undefined) return this.#compareFew(index, sums);
     let differing = 0;
     for (const [id, theirs] of sums) {
       const table = differingTable(right, theirs);
@@ -98,15 +107,17 @@ export class Agreement {
     }
     // A verdict may be lost on its way: who differs is asked again, though nothing new is written.
     if (sums.size === members && differing === 0) this.#compared = index;
+    return differingTable(right, sums.get(this.#parts.id)!) === undefined;
   }
 
-  #compareFew(index: Index, sums: ReadonlyMap<NodeId, Sums>): void {
+  #compareFew(index: Index, sums: ReadonlyMap<NodeId, Sums>): boolean {
     const own = sums.get(this.#parts.id)!;
     const other = [...sums].find(([, theirs]) => differingTable(own, theirs) !== undefined);
-    if (other === undefined) return;
+    if (other === undefined) return true;
     const [most] = [...sums].sort(([, a], [, b]) => agreeing(b, sums) - agreeing(a, sums));
     const isBehind = agreeing(most![1], sums) > agreeing(own, sums);
     this.#parts.undecided(index, differingTable(own, other[1])!, isBehind ? most![0] : undefined);
+    return false;
   }
 }
 

@@ -11,6 +11,8 @@ export interface CompactionParts {
   readonly wire: WirePort;
   readonly positions: Positions;
   readonly limits: CutLimits;
+  /** Whether the state of this node, which leads, may be given to others. */
+  readonly mayCopy: () => boolean;
 }
 
 export class Compaction {
@@ -50,9 +52,9 @@ export class Compaction {
 
   /** The core wants a follower to get a snapshot. What is sent is the state as it is now, under its own position. */
   sendSnapshot(to: NodeId, message: Message): void {
-    const { driver, positions, wire } = this.#parts;
+    const { driver, positions, wire, mayCopy } = this.#parts;
     const meta = positions.meta();
-    if (message.type !== 'snapshot' || meta === undefined) {
+    if (message.type !== 'snapshot' || meta === undefined || !mayCopy()) {
       driver.snapshotSent(to, false);
       return;
     }
@@ -65,10 +67,10 @@ export class Compaction {
 
   /** A member has lost its state, but not its log: the core knows nothing of this. False when there is nothing to send. */
   sendState(from: NodeId, to: NodeId): boolean {
-    const { driver, positions, wire } = this.#parts;
+    const { driver, positions, wire, mayCopy } = this.#parts;
     const { role, term } = driver.role;
     const meta = positions.meta();
-    if (role !== 'leader' || meta === undefined) return false;
+    if (role !== 'leader' || meta === undefined || !mayCopy()) return false;
     wire.sendSnapshot(to, { type: 'snapshot', from, to, term, meta, round: 0 }, () => {});
     return true;
   }

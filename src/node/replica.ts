@@ -81,6 +81,9 @@ const READ_MODE = { default: 'lease', consistent: 'quorum' } as const;
 /** Questions that do not depend on who asks. */
 export type LeaderAsk = Exclude<Ask, { type: 'state' }>;
 
+/** How long one heir gets to catch up, before another one is tried. */
+const HANDING_TICKS = 32;
+
 const REMOVED = 'it was removed from the cluster';
 
 export class Replica {
@@ -103,6 +106,8 @@ export class Replica {
   /** The last that `onFault` heard. */
   #toldFault: string | undefined;
   #ticks = 0;
+  /** To whom leadership is being handed: since which tick, in which term, and the how manieth attempt it is. */
+  #handing = { term: 0, since: 0, turn: 0 };
   /** Where the state was last replaced as a whole: a verdict on the one before does not count. */
   #replacedIndex: Index = 0;
   #cancelRetry: (() => void) | undefined;
@@ -129,7 +134,12 @@ export class Replica {
         parts.onWhole?.();
       },
     });
-    this.#compaction = new Compaction({ driver, log, machine, wire, positions, limits });
+    this.#compaction = new Compaction({
+      ...{ driver, log, machine, wire, positions, limits },
+      mayCopy: () =>
+        this.fault === undefined &&
+        (limits.compareTicks === 0 || (this.agreement?.mayCopy(driver.role.term) ?? true)),
+    });
     this.#roster = new Roster({
       ...{ id, driver, wire, clock, positions, askMs },
       removed: () => this.#closed(),
@@ -203,15 +213,18 @@ export class Replica {
   }
 
   /**
-   * A leader that does not serve hands over: in every term to the next one, and to another one if that takes long. Two that
-   * do not serve would else hand leadership to each other for ever, since they know nothing of each other's fault.
+   * A leader that does not serve hands over: each time to the next one in turn, and to another one if that takes long. Two
+   * that do not serve would else hand leadership to each other for ever, since they know nothing of each other's fault.
    */
   #abdicate(): void {
     const { role, term } = this.driver.role;
     if (role !== 'leader') return;
     const { members } = this.driver.status().configuration;
     const heirs = members.filter(({ id, voter }) => voter && id !== this.#parts.id);
-    this.driver.transfer(heirs[(term + (this.#ticks >> 5)) % heirs.length]?.id);
+    const last = this.#handing;
+    if (term !== last.term || this.#ticks - last.since >= HANDING_TICKS)
+      this.#handing = { term, since: this.#ticks, turn: last.turn + 1 };
+    this.driver.transfer(heirs[this.#handing.turn % heirs.length]?.id);
   }
 
   #tellFault(): void {
@@ -344,7 +357,7 @@ export class Replica {
       this.#ticks % compareTicks === 0 &&
       this.driver.role.role === 'leader'
     ) {
-      this.agreement?.compare();
+      this.agreement?.compare(this.driver.role.term);
     }
     this.#tellFault();
     // Again and again: at first there may be nobody who can take over.

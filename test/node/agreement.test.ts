@@ -15,7 +15,7 @@ function compare(own: Sums, peers: Record<string, Sums | undefined>) {
     differs: (_index, table) => verdicts.push(`a ${table}`),
     undecided: (_index, table, heir) => verdicts.push(`? ${table} ${heir}`),
   });
-  agreement.compare();
+  agreement.compare(1);
   for (const [to, payload, , done] of wire.requests.splice(0)) {
     const ask = decodeAsk(payload);
     expect(ask).to.deep.equal({ type: 'sums', index: 256 });
@@ -38,7 +38,7 @@ describe('node/agreement', () => {
   it('finds nothing when all agree, and does not compare the same index again', () => {
     const { verdicts, agreement, wire } = compare(good, { b: good, c: good });
     expect(verdicts).to.deep.equal([]);
-    agreement.compare();
+    agreement.compare(1);
     expect(wire.requests).to.deep.equal([]);
   });
 
@@ -51,7 +51,7 @@ describe('node/agreement', () => {
   it('compares the same index again until nobody differs, since a verdict may be lost', () => {
     const { agreement, wire } = compare(good, { b: bad, c: good });
     wire.requests.splice(0);
-    agreement.compare();
+    agreement.compare(1);
     expect(wire.requests.map(([to]) => to)).to.deep.equal(['b', 'c']);
   });
 
@@ -64,7 +64,7 @@ describe('node/agreement', () => {
     const { verdicts, agreement, wire } = compare(good, { b: bad, c: undefined });
     expect(verdicts).to.deep.equal(['? role undefined']);
     expect(agreement.stats).to.deep.equal({ rounds: 1, incomparable: 1, differing: 0 });
-    agreement.compare();
+    agreement.compare(1);
     expect(wire.requests.length).to.be.greaterThan(0);
   });
 
@@ -72,6 +72,26 @@ describe('node/agreement', () => {
     const peers = { b: good, c: undefined, d: good, e: undefined };
     expect(compare(bad, peers).verdicts).to.deep.equal(['? role b']);
     expect(compare(good, { ...peers, d: bad }).verdicts).to.deep.equal(['? role undefined']);
+  });
+
+  it('lets no state be copied while nobody can tell who is right, nor one that is wrong', () => {
+    const copies = (own: Sums, peers: Record<string, Sums | undefined>): boolean =>
+      compare(own, peers).agreement.mayCopy(1);
+    expect(copies(good, { b: good, c: undefined })).to.equal(true);
+    expect(copies(good, { b: undefined, c: undefined })).to.equal(true);
+    expect(copies(good, { b: bad, c: good })).to.equal(true);
+    expect(copies(good, { b: bad, c: undefined })).to.equal(false);
+    expect(copies(bad, { b: good, c: good })).to.equal(false);
+  });
+
+  it('compares before the first state of a term is copied', () => {
+    const { agreement, wire } = compare(good, { b: good, c: undefined });
+    wire.requests.splice(0);
+    expect(agreement.mayCopy(2)).to.equal(false);
+    for (const [, , , done] of wire.requests.splice(0))
+      done(encodeAnswer({ type: 'sums', index: 256, sums: good }));
+    expect(agreement.mayCopy(2)).to.equal(true);
+    expect(wire.requests).to.deep.equal([]);
   });
 
   it('says nothing of those who cannot be compared as long as the others agree', () => {
@@ -89,7 +109,7 @@ describe('node/agreement', () => {
       ...{ differs: () => {}, undecided: () => {} },
     });
     const asked = (): unknown => {
-      agreement.compare();
+      agreement.compare(1);
       const [[, payload, , done]] = wire.requests.splice(0) as [(typeof wire.requests)[number]];
       done(encodeAnswer({ type: 'retry' }));
       return decodeAsk(payload);

@@ -88,6 +88,8 @@ export class SimServer implements Victim, Server {
   #wrongUntil = -1;
   /** It has been told so. */
   #told = false;
+  /** When it last said that the states differ and nobody can tell which is right. */
+  undecidedAt = -Infinity;
   /** Its state was lost, and neither made again from the log nor fetched. */
   #stateLost = false;
 
@@ -144,7 +146,7 @@ export class SimServer implements Victim, Server {
 
   /** `lost`: why the state must come from the leader. */
   #boot(loop: SimLoop, log: SimLog, store: MemoryState, lost: string | undefined): void {
-    const { random, network, limits, raft } = this.#parts;
+    const { random, scheduler, network, limits, raft, trace } = this.#parts;
     const machine = this.#machine(store);
     const options = { ...raft, id: this.id, random: random.next };
     const core = createRaft(options, log, log.hardState(), loop.now());
@@ -162,6 +164,10 @@ export class SimServer implements Victim, Server {
       closedFor: () =>
         this.#atReserve ? refusal('no_space', 'the disk is almost full') : undefined,
       onDiffers: (why) => this.#differs(store, why),
+      onUndecided: (why) => {
+        trace(`${this.id}: ${why}`);
+        this.undecidedAt = scheduler.now;
+      },
     });
     const lostState = new LostState({
       ...{ replica, clock: loop, againMs: LOOK_MS },
@@ -290,7 +296,7 @@ export class SimServer implements Victim, Server {
     const life = this.#life;
     if (!life || message.type !== 'snapshot') return undefined;
     // no comparison could tell who is right if a wrong state spread before it is found: here it does not
-    if (this.#wrong) return undefined;
+    if (this.isWrong) return undefined;
     if (life.machine.appliedIndex() !== message.meta.index)
       throw new Violation('snapshot is of its index', `${this.id} sends ${message.meta.index}`);
     const image = life.store.image();
@@ -409,11 +415,15 @@ export class SimServer implements Victim, Server {
   }
   /** Its state is lost or wrong, or will be. */
   get isStateBad(): boolean {
+    return (
+      this.disk.stateDamaged || this.#stateLost || this.#goesWrong || this.isWrong || this.#told
+    );
+  }
+  /** What is right at an index may have become known only after this server was there. */
+  get isWrong(): boolean {
     const look = this.#wrong ? this.look() : undefined;
     if (look) this.#judge(look.applied, look.sum);
-    return (
-      this.disk.stateDamaged || this.#stateLost || this.#goesWrong || this.#wrong || this.#told
-    );
+    return this.#wrong;
   }
   get wiped(): boolean {
     return this.#wiped;
@@ -495,6 +505,14 @@ export class SimServer implements Victim, Server {
   /** Why it does not serve, if it does not. */
   get fault(): string | undefined {
     return this.#life?.replica.fault;
+  }
+  /** For whoever reads of a violation. */
+  condition(): string {
+    const life = this.#life;
+    const state = this.isWrong ? 'wrong' : this.isStateBad ? 'lacking' : 'right';
+    const { role = 'down', term = 0 } = life?.replica.driver.role ?? {};
+    const applied = life?.machine.appliedIndex();
+    return `${this.id} ${role} in term ${term}, state ${state} at ${applied}, fault ${this.fault}`;
   }
   /** The configurations that may be in force, as this server has them. */
   configurations(): Configuration[] {

@@ -36,6 +36,9 @@ export interface Report {
 const DISK_STREAM = 16;
 /** After healing, everything must be done within this: some elections, and the longest deadline of a client. */
 const HEALED_MS = 40_000;
+/** A contradiction that lasts so long is an operator's to resolve, who stops the server in the wrong for a while. */
+const UNDECIDED_MS = 10_000;
+const STOPPED_MS = 8_000;
 
 export class World {
   readonly #cluster: SimCluster;
@@ -116,7 +119,8 @@ export class World {
     const deadline = this.#cluster.scheduler.now + HEALED_MS;
     const wait = (what: string, done: () => boolean): void => {
       while (!done()) {
-        if (this.#cluster.scheduler.now >= deadline) throw new Violation('liveness', what);
+        if (this.#cluster.scheduler.now >= deadline)
+          throw new Violation('liveness', `${what}: ${this.#condition()}`);
         this.#cluster.advance(200);
       }
     };
@@ -124,11 +128,13 @@ export class World {
     wait('a server that was wiped is still a member', () =>
       this.#cluster.members().every((server) => !server.wiped),
     );
-    wait('a wrong or lost state is not found and replaced', () =>
-      this.#cluster
+    const decideFrom = this.#cluster.scheduler.now + UNDECIDED_MS;
+    wait('a wrong or lost state is not found and replaced', () => {
+      if (this.#cluster.scheduler.now >= decideFrom) this.#decide();
+      return this.#cluster
         .members()
-        .every((server) => server.up && !server.isStateBad && server.fault === undefined),
-    );
+        .every((server) => server.up && !server.isStateBad && server.fault === undefined);
+    });
     const asked = this.#lastQuestions();
     wait('a write and a read through every server do not succeed', () => asked.done === asked.of);
     wait('the servers do not come to the same state', () => this.#isEqual());
@@ -137,6 +143,24 @@ export class World {
       throw new Violation('linearizable', [verdict.key, ...verdict.explanation].join('\n'));
     if (verdict.result === 'undecided')
       throw new Violation('checker', `the search over ${verdict.key} was too long`);
+  }
+
+  /** Two servers contradict each other, the rest cannot be compared, and the product says so: somebody knows who is right. */
+  #decide(): void {
+    const { scheduler, trace } = this.#cluster;
+    const members = this.#cluster.members();
+    if (members.every(({ undecidedAt }) => undecidedAt < scheduler.now - 2_000)) return;
+    const wrong = members.find((server) => server.up && server.isWrong);
+    if (wrong === undefined || members.some((server) => !server.up)) return;
+    trace(`operator: stop ${wrong.id}, which is wrong`);
+    wrong.crash(false);
+    scheduler.after(STOPPED_MS, () => wrong.restart());
+  }
+
+  /** In which condition the members are, for whoever reads of a violation. */
+  #condition(): string {
+    const each = this.#cluster.members().map((server) => server.condition());
+    return each.join('; ');
   }
 
   /**
