@@ -84,7 +84,8 @@ export type LeaderAsk = Exclude<Ask, { type: 'state' }>;
 /** How long one heir gets to catch up, before another one is tried. */
 const HANDING_TICKS = 32;
 
-const REMOVED = 'it was removed from the cluster';
+/** The fault of a server that knows of its removal. */
+export const REMOVED = 'it was removed from the cluster';
 
 export class Replica {
   readonly driver: Driver;
