@@ -2,7 +2,7 @@
  * Do the members hold the same state? The leader compares checksums at equal indexes now and then. Whose state differs
  * from the majority's is told so and stops serving; where too few can be compared, that is counted, never taken for a yes.
  * A leader whose state then has fewer on its side lets another one lead. A state is copied to those who lack one only while
- * nobody's is known to differ from it: a wrong one would else make its own majority.
+ * more have it than any other: a wrong one would else make its own majority.
  */
 import type { Index, NodeId, Term } from '../raft/types.js';
 import { type Answer, decodeAnswer, encodeAsk, type Sums } from './asks.js';
@@ -36,8 +36,8 @@ export class Agreement {
   /** Where the last comparison was in vain: who has started since knows no checkpoint, who is busy not the present index. */
   #vain: Index = 0;
   #running = false;
-  /** The term of the last comparison, if this node's state was in it and nobody's differed but by a clear verdict. */
-  #clearIn: Term | undefined;
+  /** Of the last comparison: the leader's term, and whether more had this node's state than any other. */
+  #last: { readonly term: Term; readonly leads: boolean } | undefined;
 
   constructor(parts: AgreementParts) {
     this.#parts = parts;
@@ -53,15 +53,15 @@ export class Agreement {
 
   /** Whether the leader of this term may give others its state. Compares, in a term of which nothing was compared yet. */
   mayCopy(term: Term): boolean {
-    if (this.#clearIn !== term) this.compare(term);
-    return this.#clearIn === term;
+    if (this.#last?.term !== term) this.compare(term);
+    return this.#last?.term === term && this.#last.leads;
   }
 
   /** Compares once, if there is something new to compare; called on the leader of `term`. */
   compare(term: Term): void {
     const { checksums, wire, timeoutMs, id } = this.#parts;
     const peers = this.#parts.peers().filter((peer) => peer !== id);
-    if (peers.length === 0) this.#clearIn = term;
+    if (peers.length === 0) this.#last = { term, leads: true };
     if (this.#running || peers.length === 0) return;
     const checkpoint = checksums.checkpoint();
     const isNew =
@@ -69,7 +69,7 @@ export class Agreement {
       checkpoint.index > this.#compared &&
       checkpoint.index !== this.#vain;
     const own = isNew ? checkpoint : checksums.checksum();
-    if (own.index <= this.#compared && this.#clearIn === term) return;
+    if (own.index <= this.#compared && this.#last?.term === term) return;
     this.#running = true;
     const sums = new Map<NodeId, Sums>([[id, own.sums]]);
     let missing = peers.length;
@@ -79,12 +79,12 @@ export class Agreement {
         if (answer?.type === 'sums' && answer.index === own.index) sums.set(peer, answer.sums);
         missing -= 1;
         if (missing === 0)
-          this.#clearIn = this.#judge(own.index, sums, peers.length + 1) ? term : undefined;
+          this.#last = { term, leads: this.#judge(own.index, sums, peers.length + 1) };
       });
     }
   }
 
-  /** Whether this node's state is right as far as one can tell. */
+  /** Whether more have this node's state than any other. */
   #judge(index: Index, sums: ReadonlyMap<NodeId, Sums>, members: number): boolean {
     this.#running = false;
     this.stats.rounds += 1;
@@ -112,12 +112,12 @@ export class Agreement {
 
   #compareFew(index: Index, sums: ReadonlyMap<NodeId, Sums>): boolean {
     const own = sums.get(this.#parts.id)!;
-    const other = [...sums].find(([, theirs]) => differingTable(own, theirs) !== undefined);
-    if (other === undefined) return true;
-    const [most] = [...sums].sort(([, a], [, b]) => agreeing(b, sums) - agreeing(a, sums));
-    const isBehind = agreeing(most![1], sums) > agreeing(own, sums);
-    this.#parts.undecided(index, differingTable(own, other[1])!, isBehind ? most![0] : undefined);
-    return false;
+    const others = [...sums].filter(([, theirs]) => differingTable(own, theirs) !== undefined);
+    if (others.length === 0) return true;
+    const [most] = others.sort(([, a], [, b]) => agreeing(b, sums) - agreeing(a, sums));
+    const lead = agreeing(own, sums) - agreeing(most![1], sums);
+    this.#parts.undecided(index, differingTable(own, most![1])!, lead < 0 ? most![0] : undefined);
+    return lead > 0;
   }
 }
 

@@ -81,6 +81,8 @@ describe('node/agreement', () => {
     expect(copies(good, { b: undefined, c: undefined })).to.equal(true);
     expect(copies(good, { b: bad, c: good })).to.equal(true);
     expect(copies(good, { b: bad, c: undefined })).to.equal(false);
+    expect(copies(good, { b: bad, c: good, d: undefined, e: undefined })).to.equal(true);
+    expect(copies(good, { b: bad, c: good, d: bad, e: undefined })).to.equal(false);
     expect(copies(bad, { b: good, c: good })).to.equal(false);
   });
 
@@ -91,6 +93,13 @@ describe('node/agreement', () => {
     for (const [, , , done] of wire.requests.splice(0))
       done(encodeAnswer({ type: 'sums', index: 256, sums: good }));
     expect(agreement.mayCopy(2)).to.equal(true);
+    expect(wire.requests).to.deep.equal([]);
+  });
+
+  it('does not compare again at each request for a state that may not be copied', () => {
+    const { agreement, wire } = compare(good, { b: bad, c: undefined });
+    wire.requests.splice(0);
+    expect(agreement.mayCopy(1)).to.equal(false);
     expect(wire.requests).to.deep.equal([]);
   });
 

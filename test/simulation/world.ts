@@ -37,7 +37,7 @@ export interface Report {
 const DISK_STREAM = 16;
 /** After healing, everything must be done within this: some elections, and the longest deadline of a client. */
 const HEALED_MS = 40_000;
-/** A contradiction that lasts so long is an operator's to resolve, who stops the server in the wrong for a while. */
+/** A contradiction that lasts so long is an operator's to resolve, who stops the servers in the wrong for a while. */
 const UNDECIDED_MS = 10_000;
 const STOPPED_MS = 8_000;
 
@@ -151,11 +151,13 @@ export class World {
     const { scheduler, trace } = this.#cluster;
     const members = this.#cluster.members();
     if (members.every(({ undecidedAt }) => undecidedAt < scheduler.now - 2_000)) return;
-    const wrong = members.find((server) => server.up && server.isWrong);
-    if (wrong === undefined || members.some((server) => !server.up)) return;
-    trace(`operator: stop ${wrong.id}, which is wrong`);
-    wrong.crash(false);
-    scheduler.after(STOPPED_MS, () => wrong.restart());
+    const wrong = members.filter((server) => server.isWrong);
+    if (members.some((server) => !server.up)) return;
+    for (const server of wrong) {
+      trace(`operator: stop ${server.id}, which is wrong`);
+      server.crash(false);
+      scheduler.after(STOPPED_MS, () => server.restart());
+    }
   }
 
   /** In which condition the members are, for whoever reads of a violation. */
