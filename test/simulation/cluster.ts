@@ -85,7 +85,8 @@ export class SimCluster {
    */
   canLose(id: NodeId): boolean {
     const server = this.servers.find((each) => each.id === id);
-    if (!server || server.lacking) return false;
+    // who is no member yet may be added, as one of very few, while it lacks something
+    if (!server || server.lacking || !this.#configurations().some(holds(id))) return false;
     return this.#stands((each) => each === server || each.lacking, this.doomed);
   }
 
@@ -97,10 +98,7 @@ export class SimCluster {
   }
 
   #stands(isLacking: (server: SimServer) => boolean, going: ReadonlySet<NodeId>): boolean {
-    const configurations = this.servers
-      .filter((server) => !server.wiped)
-      .flatMap((server) => server.configurations());
-    return configurations.every(({ members }) => {
+    return this.#configurations().every(({ members }) => {
       const [voters, learners] = [true, false].map((isVoter) =>
         this.servers.filter(({ id }) =>
           members.some(({ id: member, voter }) => member === id && voter === isVoter),
@@ -110,6 +108,13 @@ export class SimCluster {
       const good = voters.filter((voter) => !isLacking(voter) && !going.has(voter.id));
       return members.length === 0 || good.length > bad.length;
     });
+  }
+
+  /** All that may be in force. */
+  #configurations(): Configuration[] {
+    return this.servers
+      .filter((server) => !server.wiped)
+      .flatMap((server) => server.configurations());
   }
 
   up(): SimServer[] {
@@ -167,3 +172,8 @@ function limitsFor(random: Random): ReplicaLimits {
     promoteLagMax: 10,
   };
 }
+
+const holds =
+  (id: NodeId) =>
+  ({ members }: Configuration): boolean =>
+    members.some((member) => member.id === id);
