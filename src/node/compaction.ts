@@ -25,10 +25,13 @@ export class Compaction {
     this.#parts = parts;
   }
 
-  /** Cuts if it is time to, after the state is durable beyond the cut. */
+  /**
+   * Cuts if it is time to, after the state is durable beyond the cut. Not while entries are lost: a configuration may be
+   * among them, and the cut would go on with the one before it.
+   */
   tick(): void {
-    if (this.#cutting) return;
-    const { machine, positions, limits } = this.#parts;
+    const { driver, machine, positions, limits } = this.#parts;
+    if (this.#cutting || driver.barred) return;
     const needed = Math.min(...[...this.#out].map(({ index }) => index), Infinity);
     const meta = positions.cut(limits, needed);
     if (meta === undefined) return;
