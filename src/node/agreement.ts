@@ -57,7 +57,10 @@ export class Agreement {
     return this.#last?.term === term && this.#last.leads;
   }
 
-  /** Compares once, if there is something new to compare; called on the leader of `term`. */
+  /**
+   * Compares once; called on the leader of `term`. At rest too: who starts again applies a part of its log again, and may do
+   * that wrongly at an index where it was right before.
+   */
   compare(term: Term): void {
     const { checksums, wire, timeoutMs, id } = this.#parts;
     const peers = this.#parts.peers().filter((peer) => peer !== id);
@@ -69,7 +72,6 @@ export class Agreement {
       checkpoint.index > this.#compared &&
       checkpoint.index !== this.#vain;
     const own = isNew ? checkpoint : checksums.checksum();
-    if (own.index <= this.#compared && this.#last?.term === term) return;
     this.#running = true;
     const sums = new Map<NodeId, Sums>([[id, own.sums]]);
     let missing = peers.length;
