@@ -22,9 +22,10 @@ const RANK: Record<string, number> = {
   config: 9,
   log: 8,
   metrics: 8,
-  server: 10,
-  commands: 10,
-  main: 11,
+  'key-files': 10,
+  server: 11,
+  commands: 11,
+  main: 12,
 };
 /** Ways that the order alone would allow. */
 const FORBIDDEN: [from: string, to: string, why: string][] = [

@@ -54,6 +54,8 @@ export function createLog(level: LogLevel, fields: Fields, destination?: Destina
       level,
       base: fields,
       timestamp: pino.stdTimeFunctions.isoTime,
+      // withoutSecrets has made plain data of errors already
+      serializers: { err: (shown: unknown) => shown },
       formatters: {
         level: (label) => ({ level: label }),
         log: (object) => withoutSecrets(object) as Record<string, unknown>,

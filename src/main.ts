@@ -4,6 +4,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Command, Option } from 'commander';
 import { CommandError, leave, restoreSnapshot, saveSnapshot, type Target } from './commands.js';
 import { type Config, ConfigError, envName, flagName, loadConfig, memberOf } from './config.js';
+import { checkKeyFiles } from './key-files.js';
 import { createLog } from './log.js';
 import type { Server } from './server.js';
 import { SETTINGS } from './settings.js';
@@ -36,9 +37,20 @@ function configOf(command: Command): Config {
     return loadConfig({ ...(file !== undefined && { file }), env: process.env, flags });
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    for (const fault of error.faults) console.error(`conclave: ${fault}`);
-    process.exit(EXIT.usage);
+    return misused(error.faults);
   }
+}
+
+/** The same of a node that is to run, or might: the files of certificates and keys must be good as well. */
+function runnable(command: Command): Config {
+  const config = configOf(command);
+  const { faults } = checkKeyFiles(config);
+  return faults.length > 0 ? misused(faults) : config;
+}
+
+function misused(faults: readonly string[]): never {
+  for (const fault of faults) console.error(`conclave: ${fault}`);
+  process.exit(EXIT.usage);
 }
 
 async function agent(config: Config): Promise<void> {
@@ -51,7 +63,6 @@ async function agent(config: Config): Promise<void> {
   };
   process.on('uncaughtException', fatal);
   process.on('unhandledRejection', fatal);
-  if (config.pidFile !== undefined) writeFileSync(config.pidFile, `${process.pid}\n`);
   let server: Server | undefined;
   let stopping = false;
   const stop = (why: string): void => {
@@ -59,7 +70,6 @@ async function agent(config: Config): Promise<void> {
     stopping = true;
     log.info({ why }, 'stopping');
     void (server?.stop() ?? Promise.resolve()).then(() => {
-      if (config.pidFile !== undefined) rmSync(config.pidFile, { force: true });
       log.info({}, 'stopped');
       process.exit(EXIT.ok);
     }, fatal);
@@ -80,9 +90,17 @@ async function agent(config: Config): Promise<void> {
     // the other commands do without the server's rooms, and start faster
     const { startServer } = await import('./server.js');
     server = await startServer(config, log, fatal);
+    writePidFile(config.pidFile);
   } catch (error) {
     fatal(error);
   }
+}
+
+/** Only once the data folder is this process's own: a second start of the same node must not hide the first. */
+function writePidFile(file: string | undefined): void {
+  if (file === undefined) return;
+  writeFileSync(file, `${process.pid}\n`);
+  process.once('exit', () => rmSync(file, { force: true }));
 }
 
 /** An error as one line for whoever started the node. */
@@ -101,15 +119,17 @@ function version(): string {
 }
 
 const program = new Command('conclave')
+  .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? EXIT.ok : EXIT.usage))
   .description('Replicated access control and central configuration')
   .version(version());
 withSettings(program.command('agent').description('run a node until it is stopped')).action(
-  (_options, command: Command) => agent(configOf(command)),
+  (_options, command: Command) => agent(runnable(command)),
 );
 withSettings(
   program.command('config').command('check').description('check a configuration and print it'),
 ).action((_options, command: Command) => {
-  const { acl, ...config } = configOf(command);
+  const { acl, ...config } = runnable(command);
+  for (const warning of checkKeyFiles(config).warnings) console.error(`conclave: ${warning}`);
   const hidden = acl.initialManagement === undefined ? {} : { initialManagement: 'hidden' };
   console.log(JSON.stringify({ ...config, acl: { ...acl, ...hidden } }, null, 2));
 });

@@ -16,6 +16,7 @@ import { operatorRoutes } from './http/operator.js';
 import { snapshotRoutes } from './http/snapshot.js';
 import { statusRoutes } from './http/status.js';
 import type { Route } from './http/types.js';
+import { checkKeyFiles, sharedKeys } from './key-files.js';
 import { type Log, withoutSecrets } from './log.js';
 import { Metrics } from './metrics.js';
 import { realClock } from './node/clock.js';
@@ -82,11 +83,15 @@ export async function startServer(
   const scheme = config.http.tls === undefined ? 'http' : 'https';
   const url = `${scheme}://${config.http.host}:${listener.port}`;
   log.info({ url, raft: config.raft.advertise }, 'serving');
+  for (const warning of checkKeyFiles(config).warnings) log.warn({}, warning);
   if (config.http.tls === undefined && !isLoopback(config.http.host))
     log.warn({}, 'the API is open to other machines without TLS: tokens travel in the clear');
   return {
     url,
     reloadTls() {
+      const { faults, warnings } = checkKeyFiles(config);
+      if (faults.length > 0) throw new Error(faults.join('; '));
+      for (const warning of warnings) log.warn({}, warning);
       listener.reloadTls();
       node.reload(securityOf(config));
     },
@@ -193,12 +198,7 @@ function securityOf({ raft }: Config): WireSecurity {
       ...{ cert: text(tls.cert), key: text(tls.key), ca: text(tls.ca) },
     };
   if (sharedKeyFile === undefined) return { mode: 'plain' };
-  return {
-    mode: 'key',
-    keys: text(sharedKeyFile)
-      .split(/\s+/)
-      .filter((line) => line !== ''),
-  };
+  return { mode: 'key', keys: sharedKeys(text(sharedKeyFile)) };
 }
 
 /** Everything this server answers. */

@@ -84,7 +84,10 @@ export function checkSecurity(security: WireSecurity, hosts: readonly string[]):
  * carry frames.
  */
 export interface SocketMaker {
-  listen(onSocket: (socket: net.Socket) => void, onError: (error: Error) => void): net.Server;
+  listen(
+    onSocket: (socket: net.Socket) => void,
+    onError: (problem: string, remote: string | undefined) => void,
+  ): net.Server;
   /** `onReady` is called once the other side has proved itself, as far as the mode demands. */
   dial(address: { host: string; port: number }, onReady: () => void): net.Socket;
   /**
@@ -110,11 +113,13 @@ export function socketMaker(security: WireSecurity): SocketMaker {
         const problem = current.problemOf(socket);
         if (problem === undefined) onSocket(socket);
         else {
-          onError(problem);
+          onError(problem.message, socket.remoteAddress);
           socket.destroy();
         }
       });
-      return server.on('tlsClientError', onError);
+      return server.on('tlsClientError', (error: NodeJS.ErrnoException, socket) =>
+        onError(handshakeProblem(error, socket), socket.remoteAddress),
+      );
     },
     dial: (address, onReady) =>
       tls.connect({ ...address, ...current.both, ...current.client }, onReady),
@@ -123,6 +128,14 @@ export function socketMaker(security: WireSecurity): SocketMaker {
       (server as tls.Server | undefined)?.setSecureContext(current.both);
     },
   };
+}
+
+const notValid = (code: Error | string): string => `the certificate is not valid: ${code}`;
+
+/** Why a handshake failed. A client whose certificate is refused is cut off by Node, which only the socket explains. */
+function handshakeProblem(error: NodeJS.ErrnoException, socket: tls.TLSSocket): string {
+  if (socket.authorizationError) return notValid(socket.authorizationError);
+  return error.code === 'ECONNRESET' ? 'it broke the handshake off' : error.message;
 }
 
 const plainSockets: SocketMaker = {
@@ -176,7 +189,7 @@ function protectByCertificate({ cert, key, ca, name }: WireSecurity & { mode: 't
     keyFor: () => null,
     problemOf: (socket) => {
       if (socket.authorized) return tls.checkServerIdentity(name, socket.getPeerCertificate());
-      return new Error(`the certificate is not valid: ${socket.authorizationError}`);
+      return new Error(notValid(socket.authorizationError));
     },
   };
 }

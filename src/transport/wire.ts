@@ -95,7 +95,8 @@ export class Wire {
     checkSecurity(this.security, [host]);
     const server = this.sockets.listen(
       (socket) => this.welcome(new Connection(socket)),
-      (error) => this.logRefusal('a stranger', error.message),
+      (problem, remote) =>
+        this.logRefusal(`a stranger${remote === undefined ? '' : ` at ${remote}`}`, problem),
     );
     this.server = server;
     server.maxConnections = this.context.limits.connections;

@@ -70,5 +70,7 @@ describe('log', () => {
     });
     const shown = withoutSecrets({ err: new Error('outer', { cause: new Error('inner') }) });
     expect(shown).to.have.nested.property('err.cause.message', 'inner');
+    log.error({ err: new TypeError('outer', { cause: new Error('inner') }) }, 'failed');
+    expect(JSON.parse(lines.at(-1)!).err).to.include({ type: 'TypeError', message: 'outer' });
   });
 });

@@ -133,6 +133,16 @@ describe('a node as a process', function () {
     expect((await ask('GET', '/v1/acl/role/name/kept')).status).to.equal(200);
   });
 
+  it('is not hidden by a second start of the same node, which fails', async () => {
+    const node = cluster.nodes[0]!;
+    const { pidFile, dataDir } = node.entry;
+    const args = ['--pid-file', pidFile, '--data-dir', dataDir, '--http-port', '0'];
+    const { code, err } = await run(MAIN, ['agent', '--raft-port', '0', ...args]);
+    expect(code).to.equal(1);
+    expect(err).to.include('in use by another process');
+    expect(Number(readFileSync(pidFile, 'utf8'))).to.equal(node.pid);
+  });
+
   it('loses nothing to SIGKILL', async () => {
     const node = cluster.nodes[0]!;
     expect((await ask('PUT', '/v1/acl/role', { Name: 'survivor' })).status).to.equal(200);
@@ -150,6 +160,12 @@ describe('a node as a process', function () {
     expect(err).to.equal(
       'conclave: http.prot: there is no such setting; did you mean http.port?\n',
     );
+  });
+
+  it('ends with the code of a wrong use at an unknown flag too', async () => {
+    const { code, err } = await run(MAIN, ['agent', '--http-prot', '1']);
+    expect(code).to.equal(2);
+    expect(err).to.include('Did you mean --http-port?');
   });
 
   it('says in one line that its port is in use', async () => {

@@ -188,12 +188,18 @@ describe('wire security', function () {
       await talks(await start('a', certified('member')), await start('b', certified('renewed')));
     });
 
-    it('refuses the certificate of another authority', async () => {
-      await isRefused(await start('a', certified('member')), await start('b', certified('forged')));
+    it('refuses the certificate of another authority, and says so', async () => {
+      const [a, b] = [await start('a', certified('member')), await start('b', certified('forged'))];
+      await isRefused(a, b);
+      const line = await a.log.one((each) => each.includes('a stranger'));
+      expect(line).match(/refused: the certificate is not valid: (SELF_SIGNED|UNABLE_TO_VERIFY)/);
     });
 
-    it('refuses a certificate of the same authority that is not a member’s', async () => {
-      await isRefused(await start('a', certified('member')), await start('b', certified('client')));
+    it('refuses a certificate of the same authority that is not a member’s, and says so', async () => {
+      const [a, b] = [await start('a', certified('member')), await start('b', certified('client'))];
+      await isRefused(a, b);
+      const line = await a.log.one((each) => each.includes('a stranger'));
+      expect(line).match(/a stranger at 127\.0\.0\.1 was refused: .*members\.conclave\.test/);
     });
 
     it('refuses a client without a certificate', async () => {
