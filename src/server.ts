@@ -13,6 +13,7 @@ import { configRoutes } from './http/config.js';
 import { type Listener, type ListenerOptions, listen } from './http/listener.js';
 import { namespaceRoutes } from './http/namespaces.js';
 import { operatorRoutes } from './http/operator.js';
+import { HELD_MS_MAX } from './http/request.js';
 import { snapshotRoutes } from './http/snapshot.js';
 import { statusRoutes } from './http/status.js';
 import type { Route } from './http/types.js';
@@ -155,6 +156,7 @@ function listenerOptions({ http, limits }: Config): ListenerOptions {
     headersMs: limits.headersMs,
     requestMs: limits.receiveMs,
     keepAliveMs: limits.keepAliveMs,
+    silenceMs: HELD_MS_MAX + limits.stalledMs,
   };
 }
 

@@ -137,13 +137,15 @@ function pattern(path: string): RegExp {
 function endpointOf(shared: Shared, route: Route): Koa.Middleware {
   const methods = (['GET', 'PUT', 'POST', 'DELETE'] as const).filter((method) => route[method]);
   const allow = ['OPTIONS', ...methods, ...(route.GET ? ['HEAD'] : [])].join(',');
-  const blocked = shared.options.blockedPaths.some((prefix) => route.path.startsWith(prefix));
+  const { blockedPaths } = shared.options;
+  const isBlocked = (path: string): boolean =>
+    blockedPaths.some((prefix) => route.path.startsWith(prefix) || path.startsWith(prefix));
   return async (context) => {
     const { req, res } = context;
     const captures = (context as unknown as { captures: readonly string[] }).captures;
     const path = (context as unknown as { newRouterPath: string }).newRouterPath;
     if (/\/\/|\/\.\.?(?:\/|$)/.test(path)) return unknownPath(shared, req, res, path);
-    if (blocked)
+    if (isBlocked(path))
       return refuseEarly(shared, req, res, {
         code: 'permission_denied',
         message: 'Endpoint is blocked by agent configuration',

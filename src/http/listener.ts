@@ -19,6 +19,8 @@ export interface ListenerOptions {
   readonly requestMs: number;
   /** Milliseconds an idle connection is kept. */
   readonly keepAliveMs: number;
+  /** Milliseconds without a byte either way, whatever is under way, after which a connection is cut. */
+  readonly silenceMs: number;
 }
 
 export interface Listener {
@@ -35,6 +37,8 @@ export interface Listener {
   close(graceMs: number, lingerMs?: number): Promise<void>;
 }
 
+/** How long one that is beyond the limit may take to hear so. */
+const REFUSED_MS = 1000;
 /** Where connections never cease to come, the server stops taking them after so long. */
 const TAKE_IN_MS = 200;
 
@@ -80,12 +84,21 @@ export async function listen(app: HttpApp, options: ListenerOptions): Promise<Li
   const server: Server =
     tls === undefined ? createServer(settings) : createTlsServer({ ...settings, ...tlsFiles(tls) });
 
-  server.on('request', app.handler);
+  server.timeout = options.silenceMs;
+  const refused = new WeakSet<Socket>();
+  server.on('request', (req, res) => {
+    // Node reads on: what a refused connection asks must not happen
+    if (refused.has(req.socket)) req.socket.destroy();
+    else app.handler(req, res);
+  });
   let accepted = 0;
   server.on('connection', (socket: Socket) => {
     accepted += 1;
     if (open.size >= options.connections) {
+      refused.add(socket);
       socket.end(TOO_MANY);
+      const cut = setTimeout(() => socket.destroy(), REFUSED_MS);
+      socket.once('close', () => clearTimeout(cut));
       return;
     }
     open.add(socket);

@@ -28,6 +28,10 @@ const WAIT_DEFAULT_MS = 300_000;
 const WAIT_MAX_MS = 600_000;
 /** Up to 1/16 of the wait is added by chance, so that watchers that came together do not leave together. */
 const JITTER = 1 / 16;
+/** The longest that a blocking query is held. */
+export const HELD_MS_MAX = WAIT_MAX_MS * (1 + JITTER);
+/** Characters of an answer that may outgrow what the system holds of it for the client. */
+const LONG_LENGTH = 64 * 1024;
 const NEVER = new AbortController().signal;
 /** Why a signal is aborted: one for all, since to build an error costs more than to answer. */
 const ENDED = new Error('the call has ended');
@@ -323,7 +327,7 @@ export class HttpRequest implements ApiRequest {
     if (options.outcome) addQueryHeaders(headers, this.shared.names, options.outcome);
     const compress = options.contentType === undefined;
     // a client that stops reading would keep the view that the pieces come from for ever
-    this.res.setTimeout(this.shared.options.limits.stalledMs, () => this.res.destroy());
+    this.cutStalled();
     await sendPieces(this.incoming, this.res, headers, pieces, compress);
     this.observe(200);
   }
@@ -355,8 +359,14 @@ export class HttpRequest implements ApiRequest {
   private finish(status: number, headers: string[], body: string): void {
     // what the endpoint left unread stands before the next request of the connection
     if (!this.incoming.complete) this.incoming.resume();
+    if (body.length > LONG_LENGTH) this.cutStalled();
     send(this.incoming, this.res, status, headers, body);
     this.observe(status);
+  }
+
+  /** Ends the connection when its client takes no byte of the answer for long. */
+  private cutStalled(): void {
+    this.res.setTimeout(this.shared.options.limits.stalledMs, () => this.res.destroy());
   }
 
   private observe(status: number): void {

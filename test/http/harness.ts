@@ -75,6 +75,7 @@ export async function startFront(
     headersMs: 10_000,
     requestMs: 30_000,
     keepAliveMs: 5000,
+    silenceMs: 60_000,
     ...socket,
   });
   return {

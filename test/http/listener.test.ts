@@ -71,6 +71,34 @@ describe('http: the listener', () => {
       .and.to.include('Retry-After: 1');
   });
 
+  it('does nothing that a connection beyond the limit asks for, and does not keep it', async () => {
+    const done: string[] = [];
+    const writes: Route[] = [
+      {
+        path: '/v1/write',
+        PUT: (request) => {
+          done.push('written');
+          request.answerValue(true);
+        },
+      },
+    ];
+    const front = await startFront(writes, {}, { connections: 1 });
+    const first = connect(front.listener.port, '127.0.0.1');
+    await once(first, 'connect');
+    await until(() => front.listener.connections() === 1);
+    // it neither waits for the answer nor closes its side
+    const second = connect({ port: front.listener.port, host: '127.0.0.1', allowHalfOpen: true });
+    const reply = once(second, 'data');
+    second.on('error', () => {});
+    second.write('PUT /v1/write HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n');
+    expect(String((await reply)[0])).to.match(/^HTTP\/1\.1 429 /);
+    await until(() => second.destroyed || !second.write(' '));
+    second.destroy();
+    expect(done).to.deep.equal([]);
+    first.destroy();
+    await front.close();
+  });
+
   it('answers 429 with Retry-After to one client’s blocking queries beyond its limit', async () => {
     const limits = {
       bodyBytes: 1000,
@@ -145,6 +173,33 @@ describe('http: the listener', () => {
     client.on('error', () => {});
     client.write('GET /v1/long HTTP/1.1\r\nHost: x\r\n\r\n');
     await until(() => over);
+    await until(() => front.listener.connections() === 0);
+    client.destroy();
+    await front.close();
+  });
+
+  it('cuts a client off that asks on and on, and reads no answer', async () => {
+    const text: Route = { path: '/v1/text', GET: (r) => r.answerValue('x'.repeat(50_000)) };
+    const front = await startFront([text], {}, { silenceMs: 200 });
+    const client = connect(front.listener.port, '127.0.0.1');
+    client.pause();
+    client.on('error', () => {});
+    client.write('GET /v1/text HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(1000));
+    await until(() => front.listener.connections() === 1);
+    await until(() => front.listener.connections() === 0);
+    client.destroy();
+    await front.close();
+  });
+
+  it('cuts a client off that does not take a long answer which is made at once', async () => {
+    const limits = { bodyBytes: 1000, requestMs: 1000, heldPerClient: 2, held: 2, stalledMs: 50 };
+    const text: Route = { path: '/v1/text', GET: (r) => r.answerValue('x'.repeat(30_000_000)) };
+    const front = await startFront([text], { limits });
+    const client = connect(front.listener.port, '127.0.0.1');
+    client.pause();
+    client.on('error', () => {});
+    client.write('GET /v1/text HTTP/1.1\r\nHost: x\r\n\r\n');
+    await until(() => front.listener.connections() === 1);
     await until(() => front.listener.connections() === 0);
     client.destroy();
     await front.close();

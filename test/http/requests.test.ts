@@ -278,6 +278,14 @@ describe('http: a request', () => {
       expect(replies[0]!.text).to.equal('Endpoint is blocked by agent configuration');
     });
 
+    it('are blocked by what is asked for too, in whatever spelling', async () => {
+      const shut = await startFront(routes, { blockedPaths: ['/v1/thing/secret'] });
+      const asks = ['/v1/thing/secret', '/v1/thing/secrets/1', '/v1/thing/%73ecret', '/v1/thing/x'];
+      const replies = await Promise.all(asks.map((path) => shut.ask(path)));
+      await shut.close();
+      expect(replies.map((reply) => reply.status)).to.deep.equal([403, 403, 403, 200]);
+    });
+
     it('OPTIONS lists the methods without a token', async () => {
       const { status, headers, text } = await front.ask('/v1/thing/x', { method: 'OPTIONS' });
       expect([status, text]).to.deep.equal([200, '']);

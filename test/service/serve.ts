@@ -56,5 +56,6 @@ export async function serve(solo: Solo, more: readonly Route[] = []) {
     headersMs: 5000,
     requestMs: 5000,
     keepAliveMs: 1000,
+    silenceMs: 60_000,
   });
 }
