@@ -6,6 +6,7 @@
 import { RE2JS, RE2JSSyntaxException } from 're2js';
 import { parse } from './bexpr.peggy.js';
 import { booleanOf, durationNs, floatOf, integerOf } from './numbers.js';
+import { searcher } from './search.js';
 import { didYouMean } from './suggest.js';
 import { type Problem, positionAt, runGrammar } from './syntax.js';
 
@@ -48,8 +49,9 @@ export type Expression =
   | { readonly type: 'and' | 'or'; readonly terms: readonly Expression[] };
 
 /**
- * Work that evaluation may still spend on regular expressions, in instructions times characters.
- * Shared by the tests of one request.
+ * Work that evaluation may still spend: one for each test, and what a test costs beyond that, such
+ * as the instructions of a regular expression times the characters. Shared by the tests of one
+ * request.
  */
 export interface Budget {
   left: number;
@@ -175,7 +177,15 @@ function leaf(match: Match, shape: Shape): Node {
       match.at,
     );
   }
-  return match.negated ? (data, budget) => !positive(data, budget) : positive;
+  return (data, budget) => {
+    spend(budget, 1);
+    return positive(data, budget) !== match.negated;
+  };
+}
+
+function spend(budget: Budget, work: number): void {
+  budget.left -= work;
+  if (budget.left < 0) throw new BudgetError('the expression takes too long on this data');
 }
 
 function leafTest(match: Match, shape: Shape): Node | undefined {
@@ -183,7 +193,7 @@ function leafTest(match: Match, shape: Shape): Node | undefined {
   switch (shape.kind) {
     case 'string':
       if (op === 'equal') return (data) => (data ?? '') === value;
-      if (op === 'in') return (data) => String(data ?? '').includes(value);
+      if (op === 'in') return partTest(value);
       return op === 'matches' ? regexTest(match) : undefined;
     case 'list':
       if (op === 'empty') return (data) => !Array.isArray(data) || data.length === 0;
@@ -202,10 +212,25 @@ function leafTest(match: Match, shape: Shape): Node | undefined {
   }
 }
 
+/** Characters that are searched through at the price of one test. */
+const SEARCHED_AT_ONCE = 4;
+
+function partTest(value: string): Node {
+  const holds = searcher(value);
+  return (data, budget) => {
+    const text = String(data ?? '');
+    spend(budget, text.length / SEARCHED_AT_ONCE);
+    return holds(text);
+  };
+}
+
 const elementTest =
   (same: Node): Node =>
-  (data, budget) =>
-    Array.isArray(data) && data.some((element) => same(element, budget));
+  (data, budget) => {
+    if (!Array.isArray(data)) return false;
+    spend(budget, data.length);
+    return data.some((element) => same(element, budget));
+  };
 
 const isScalar = ({ kind }: Shape): boolean =>
   !['list', 'map', 'struct', 'pointer', 'any (not filterable)'].includes(kind);
@@ -257,8 +282,7 @@ function regexTest(match: Match): Node {
   const size = pattern.programSize();
   return (data, budget) => {
     const text = String(data ?? '');
-    budget.left -= size * (text.length + 1);
-    if (budget.left < 0) throw new BudgetError('the expression takes too long on this data');
+    spend(budget, size * (text.length + 1));
     return pattern.matcher(text).find();
   };
 }

@@ -76,7 +76,7 @@ const UNIT_NS: Readonly<Record<string, number>> = {
 /** Nanoseconds of a duration such as `1h30m`, or undefined. */
 export function durationNs(text: string): bigint | undefined {
   if (text === '0') return 0n;
-  if (!/^[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+$/.test(text))
+  if (!/^[+-]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+$/.test(text))
     return undefined;
   let total = 0;
   for (const [, amount, unit] of text.matchAll(/([0-9.]+)(ns|us|µs|μs|ms|s|m|h)/g)) {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { BudgetError, compileExpression, type Shape } from '../../src/languages/bexpr.js';
+import { searcher } from '../../src/languages/search.js';
 
 interface Row {
   section: string;
@@ -133,6 +134,27 @@ describe('filter and selector expressions: hostile input', () => {
     expect(() =>
       test('value.a matches `(a|b){500}$`', { value: { a: 'a'.repeat(1_000_000) } }),
     ).to.throw(BudgetError);
+  });
+  it('a text is searched in time linear in it, and the budget holds for every test', () => {
+    // made for the search of the engine, which takes a step per pair of characters here
+    const half = 'a'.repeat(3000);
+    const long = { value: { a: 'a'.repeat(1_000_000) }, list: {} };
+    expect(test(`value.a contains "${half}b${half}"`, long)).to.equal(false);
+    expect(test(`value.a not contains "${half}b${half}"`, long)).to.equal(true);
+    const many = Array(300).fill('value.a contains b').join(' or ');
+    expect(() => test(many, long)).to.throw(BudgetError);
+    const names = { value: {}, list: { a: Array(100_000).fill('x') } };
+    expect(() => test(Array(400).fill('y in list.a').join(' or '), names)).to.throw(BudgetError);
+  });
+  it('a text is found wherever it stands, as the engine finds it', () => {
+    const some = fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 40 });
+    fc.assert(
+      fc.property(some, some, (text, part) => {
+        expect(searcher(part)(text)).to.equal(text.includes(part));
+        const around = `${text}${part}${text}`;
+        expect(searcher(part)(around)).to.equal(true);
+      }),
+    );
   });
   it('any text is compiled or refused, and what is compiled can be evaluated on any data', () => {
     const word = fc.constantFrom(

@@ -82,8 +82,37 @@ describe('login by JWT: keys of a URL', () => {
       };
     expect(await reason(to('/keys'))).to.match(/redirects more than 3 times/);
     expect(await reason(to('file:///etc/passwd'))).to.match(/redirects to where we do not follow/);
+    expect(await reason(to('http://'))).to.match(/redirects to where we do not follow/);
     server.answers.set('/moved', { keys: [first.jwk] });
     expect(await reason(to('/moved'))).to.deep.equal(ACCEPTED);
+  });
+  it('a set of broken keys refuses the login, and is no fault of ours', async () => {
+    const broken: unknown[] = [
+      ...[null, 7, {}, { kty: 'EC' }, { ...first.jwk, x: '!!' }, { ...first.jwk, y: first.jwk.x }],
+      ...[
+        { ...first.jwk, crv: 'P-999' },
+        { ...first.jwk, x: 7 },
+        { ...first.jwk, key_ops: ['no'] },
+      ],
+      ...[
+        { ...first.jwk, use: 'enc' },
+        { ...first.jwk, ext: 'no' },
+        { ...first.jwk, d: 'AA' },
+      ],
+    ];
+    const jwt = await first.sign(times);
+    for (const key of broken) {
+      server.answers.set('/keys', { keys: [key] });
+      const what = JSON.stringify(key);
+      expect(await verdict(jwks(), jwt), what).to.match(/^error verifying token: /);
+    }
+    const jwt2 = await second.sign(times);
+    for (const more of [{ n: 'AQ' }, { n: '!!' }, { e: '' }, { n: 7 }]) {
+      server.answers.set('/keys', { keys: [{ ...second.jwk, ...more }] });
+      expect(await verdict(jwks(), jwt2), JSON.stringify(more)).to.match(
+        /^error verifying token: /,
+      );
+    }
   });
   it('TLS needs the configured certificates', async () => {
     const secure = await TestServer.start(true);

@@ -131,7 +131,7 @@ async function byKnownKeys(
     } catch (error) {
       if (error instanceof Unacceptable) throw error;
       // a key of another type, or another key: the next one may fit
-      if (!(error instanceof errors.JOSEError || error instanceof TypeError)) throw error;
+      if (!isOfKey(error)) throw error;
     }
   }
   throw new Unacceptable('no known key successfully validated the token signature');
@@ -155,7 +155,7 @@ async function byKeySet(
         throw new Unacceptable(`${lead}${inner.message}`);
       });
     }
-    if (error instanceof errors.JOSEError || error instanceof TypeError) {
+    if (isOfKey(error)) {
       throw new Unacceptable(`${lead}failed to verify id token signature (${codeOf(error)})`);
     }
     if (!(error instanceof FetchFault)) throw error;
@@ -163,6 +163,9 @@ async function byKeySet(
   }
 }
 
+/** A signature that a key does not fit, or a key that is none. */
+const isOfKey = (error: unknown): error is Error =>
+  error instanceof errors.JOSEError || error instanceof TypeError || error instanceof DOMException;
 /** A fault of the server that was asked, not of ours. */
 const isForeign = (error: unknown): error is Error =>
   error instanceof FetchFault || error instanceof errors.JOSEError;
