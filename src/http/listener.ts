@@ -82,7 +82,9 @@ export async function listen(app: HttpApp, options: ListenerOptions): Promise<Li
   const open = new Set<Socket>();
   const { tls } = options;
   const server: Server =
-    tls === undefined ? createServer(settings) : createTlsServer({ ...settings, ...tlsFiles(tls) });
+    tls === undefined
+      ? createServer(settings)
+      : createTlsServer({ ...settings, ...tlsFiles(tls), handshakeTimeout: options.headersMs });
 
   server.timeout = options.silenceMs;
   const refused = new WeakSet<Socket>();
@@ -109,6 +111,9 @@ export async function listen(app: HttpApp, options: ListenerOptions): Promise<Li
       socket.end(MALFORMED[error.code ?? ''] ?? BAD_REQUEST);
     else socket.destroy();
   });
+
+  // Node leaves one open for ever that does not end its handshake
+  server.on('tlsClientError', (_error: Error, socket: Socket) => socket.destroy());
 
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

@@ -41,6 +41,7 @@ export class Connection {
   private error: Error | undefined;
   private silentTurns = 0;
   private closed = false;
+  private answerBytesMax = GREETING_BYTES;
 
   constructor(socket: Socket) {
     this.socket = socket;
@@ -61,9 +62,10 @@ export class Connection {
     return `${this.socket.remoteAddress}:${this.socket.remotePort}`;
   }
 
-  /** The other side is known now: frames may have their full size. */
-  trust(limitBytes: number): void {
-    this.reader.limitBytes = limitBytes;
+  /** The other side is known now: frames and queue may have their full size. */
+  trust(limits: { readonly frameBytes: number; readonly queueBytes: number }): void {
+    this.reader.limitBytes = limits.frameBytes;
+    this.answerBytesMax = limits.queueBytes;
   }
 
   /** Bytes that wait for the other side to take them. */
@@ -91,6 +93,13 @@ export class Connection {
       });
     }
     return this.queuedBytes <= limitBytes || this.makeRoom(limitBytes);
+  }
+
+  /** Sends what was asked for. Who asks on and on and takes no answer loses the connection. */
+  answer(frame: Frame): void {
+    if (this.queuedBytes > this.answerBytesMax) {
+      this.destroy(new Error('the peer does not take its answers'));
+    } else this.send(frame);
   }
 
   /**
@@ -168,7 +177,7 @@ export class Connection {
     }
     for (const frame of frames) {
       if (this.socket.destroyed) return;
-      if (frame.type === 'ping') this.send({ type: 'pong' });
+      if (frame.type === 'ping') this.answer({ type: 'pong' });
       else if (frame.type !== 'pong') this.events?.onFrame(frame);
     }
   }

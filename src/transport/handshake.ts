@@ -164,7 +164,7 @@ export function dial(
           : new WireError('protocol', `${frame.type} instead of hello`);
       if (problem !== undefined) fail(problem);
       else if (frame.type === 'hello') {
-        connection.trust(context.limits.frameBytes);
+        connection.trust(context.limits);
         decide(() => onOpen(connection, frame.hello));
       }
     },
@@ -220,7 +220,7 @@ export function accept(
         return;
       }
       connection.send({ type: 'hello', hello: helloFor(context, frame.hello.purpose, '') });
-      connection.trust(context.limits.frameBytes);
+      connection.trust(context.limits);
       onOpen(frame.hello);
     },
   };

@@ -117,9 +117,11 @@ export function socketMaker(security: WireSecurity): SocketMaker {
           socket.destroy();
         }
       });
-      return server.on('tlsClientError', (error: NodeJS.ErrnoException, socket) =>
-        onError(handshakeProblem(error, socket), socket.remoteAddress),
-      );
+      return server.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
+        onError(handshakeProblem(error, socket), socket.remoteAddress);
+        // Node leaves one that was too slow open for ever
+        socket.destroy();
+      });
     },
     dial: (address, onReady) =>
       tls.connect({ ...address, ...current.both, ...current.client }, onReady),

@@ -22,6 +22,7 @@ import {
   type WireSecurity,
 } from './security.js';
 import { receiveSnapshot, SnapshotSender } from './snapshot-transfer.js';
+import { Strangers } from './strangers.js';
 import {
   type IncarnationRecord,
   WireError,
@@ -60,6 +61,7 @@ export class Wire {
    */
   private readonly learnt = new Map<NodeId, string>();
   private readonly accepted = new Set<Connection>();
+  private readonly strangers: Strangers;
   private readonly sending = new Map<NodeId, SnapshotSender>();
   /** Addresses that were refused for want of protection: said once each. */
   private readonly unprotected = new Set<string>();
@@ -82,6 +84,7 @@ export class Wire {
       sockets: () => this.sockets,
       random: options.random ?? Math.random,
     };
+    this.strangers = new Strangers(Math.ceil(this.context.limits.connections / 2));
     // The sockets are read first: after a stall their answers may be there already.
     const turn = () => setImmediate(() => this.tick());
     this.timer = setInterval(turn, this.context.limits.pingMs);
@@ -100,6 +103,7 @@ export class Wire {
     );
     this.server = server;
     server.maxConnections = this.context.limits.connections;
+    server.on('connection', (socket) => this.strangers.add(socket));
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
       server.listen({ host, port }, () => {
@@ -210,6 +214,7 @@ export class Wire {
     if (server === undefined) return;
     const ended = new Promise<void>((resolve) => server.close(() => resolve()));
     for (const connection of this.accepted) connection.destroy();
+    this.strangers.close();
     await ended;
   }
 
@@ -266,6 +271,7 @@ export class Wire {
     this.accepted.add(connection);
     connection.onGone = () => this.accepted.delete(connection);
     accept(this.context, connection, (hello) => {
+      this.strangers.proved(connection.remote);
       if (hello.purpose === 'join') this.serveJoin(connection);
       else if (hello.purpose === 'snapshot') {
         receiveSnapshot(this.context, connection, hello.nodeId);
@@ -328,6 +334,6 @@ function once(connection: Connection, id: number, release: () => void) {
     if (given) return;
     given = true;
     release();
-    connection.send({ type: 'reply', id, payload });
+    connection.answer({ type: 'reply', id, payload });
   };
 }

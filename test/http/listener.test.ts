@@ -309,6 +309,20 @@ describe('http: the listener', () => {
       });
     after(() => rmSync(dir, { recursive: true }));
 
+    it('closes on who never ends the handshake', async () => {
+      use('member');
+      const front = await startFront(routes, {}, { tls, headersMs: 200 });
+      const clients = ['', '\x16\x03\x01', 'GET / HTTP/1.1\r\n\r\n'].map((bytes) => {
+        const client = connect(front.listener.port, '127.0.0.1');
+        client.on('error', () => {});
+        client.write(bytes);
+        return client;
+      });
+      await until(() => front.listener.connections() === clients.length);
+      await until(() => front.listener.connections() === 0);
+      await front.close();
+    });
+
     it('serves HTTPS, and takes a renewed certificate up without a restart', async () => {
       use('member');
       const front = await startFront(routes, {}, { tls });

@@ -30,8 +30,8 @@ describe('wire security', function () {
   this.timeout(20_000);
   const nodes: TestNode[] = [];
   const relays: Relay[] = [];
-  const start = async (id: string, security: WireSecurity) => {
-    const node = new TestNode(id, { security });
+  const start = async (id: string, security: WireSecurity, connections = 256) => {
+    const node = new TestNode(id, { security, limits: { connections } });
     nodes.push(node);
     return node.listen();
   };
@@ -107,6 +107,38 @@ describe('wire security', function () {
       c.wire.setMembers([{ id: 'b', address: b.address }]);
       await c.lost.count(2);
       expect(c.reached.all).eql([]);
+    });
+
+    it('lets members in however many connections a stranger holds open', async () => {
+      const [a, b] = [await start('a', keyed(KEY), 8), await start('b', keyed(KEY))];
+      const [host, port] = a.address.split(':');
+      const held: net.Socket[] = [];
+      for (let i = 0; i < 20; i++) {
+        const socket = net.connect(Number(port), host);
+        held.push(socket.on('error', () => {}));
+        await once(socket, 'connect');
+      }
+      b.wire.setMembers([{ id: 'a', address: a.address }]);
+      await b.reached.one();
+      expect(held.some((socket) => !socket.destroyed)).equal(true);
+      // nor do they keep it from stopping
+      await a.wire.close();
+    });
+
+    it('closes on a stranger who says nothing, or stops in the middle', async () => {
+      const a = await start('a', keyed(KEY));
+      const [host, port] = a.address.split(':');
+      const begun = Buffer.from([0x16, 0x03, 0x01, 0x01, 0x00, 0x01]);
+      const sockets = [Buffer.alloc(0), begun, Buffer.from('GET / HTTP/1.1\r\n\r\n')].map(
+        (bytes) => {
+          const socket = net.connect(Number(port), host);
+          socket.on('error', () => {});
+          socket.resume();
+          socket.write(bytes);
+          return socket;
+        },
+      );
+      await Promise.all(sockets.map(closed));
     });
 
     it('shows nothing of a message on the wire', async () => {

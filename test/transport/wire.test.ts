@@ -328,6 +328,25 @@ describe('wire', function () {
       await offend(a, hello().subarray(0, 20));
     });
 
+    it('cuts a peer off that asks on and on and takes no answer', async () => {
+      const a = await start('a', { limits: { queueBytes: 1_000_000 } });
+      a.onRequest = (_from, _payload, reply) => reply(Buffer.alloc(100_000));
+      const question = (id: number) =>
+        Buffer.concat(encodeFrame({ type: 'request', id, payload: Buffer.alloc(1) }));
+      const ping = Buffer.concat(Array(1000).fill(Buffer.concat(encodeFrame({ type: 'ping' }))));
+      for (const more of [question, () => ping]) {
+        const [host, port] = a.address.split(':');
+        const socket = net.connect(Number(port), host);
+        socket.on('error', () => {});
+        socket.pause();
+        socket.write(hello());
+        for (let id = 1; !socket.destroyed; id += 1) {
+          socket.write(more(id));
+          await new Promise(setImmediate);
+        }
+      }
+    });
+
     it('takes frames that arrive byte by byte', async () => {
       const a = await start('a');
       const [host, port] = a.address.split(':');

@@ -47,7 +47,9 @@ function redirectTarget(what: Exchange, from: URL, response: IncomingMessage): U
   if (location === undefined || status < 300 || status > 399 || what.method === 'POST')
     return undefined;
   if (what.headers?.['authorization'] !== undefined) return undefined;
-  const target = URL.canParse(location, from.href) ? httpUrl(new URL(location, from).href) : undefined;
+  const target = URL.canParse(location, from.href)
+    ? httpUrl(new URL(location, from).href)
+    : undefined;
   if (target === undefined || (from.protocol === 'https:' && target.protocol !== 'https:')) {
     throw new FetchFault(`${from.host} redirects to where we do not follow`);
   }
