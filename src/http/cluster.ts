@@ -19,7 +19,10 @@ export interface ClusterParts {
   };
 }
 
-/** Lets the request pass only with a right; throws 403. */
+/**
+ * Lets the request pass only with a right; throws 403. Operators' rights are asked of the state after a barrier, because
+ * no leader asks again what they do; those of an agent must be known while there is no leader.
+ */
 export async function mustHave(
   { service }: ClusterParts,
   request: ApiRequest,
@@ -27,6 +30,9 @@ export async function mustHave(
   access: Parameters<Authorizer['denial']>[1],
   segment?: string,
 ): Promise<void> {
+  const isLocal =
+    resource === 'agent' || (access === 'read' && request.readOptions(false).mode === 'stale');
+  if (!isLocal) await service.catchUp(request.timeoutMs);
   await service.permit(request.caller, request.timeoutMs, (authorizer) =>
     authorizer.denial(resource, access, segment),
   );

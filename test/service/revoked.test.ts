@@ -1,0 +1,74 @@
+import { expect } from 'chai';
+import { authorizeRoutes } from '../../src/http/authorize.js';
+import type { ClusterParts } from '../../src/http/cluster.js';
+import { operatorRoutes } from '../../src/http/operator.js';
+import type { NodeStatus } from '../../src/node/types.js';
+import { secretKeyOf } from '../../src/state/tokens.js';
+import type { Command } from '../../src/state/types.js';
+import { serve } from './serve.js';
+import { Solo } from './solo.js';
+
+const ACCESSOR = '33333333-aaaa-4aaa-8aaa-000000000001';
+const SECRET = '44444444-aaaa-4aaa-8aaa-000000000001';
+const GLOBAL_MANAGEMENT = { ID: '00000000-0000-0000-0000-000000000001' };
+const CREATE = {
+  ...{ type: 'token.create', v: 1, ns: 'default', accessor: ACCESSOR, secret: SECRET },
+  createTime: '2030-01-01T00:00:00Z',
+  token: { Description: '', Policies: [GLOBAL_MANAGEMENT], Roles: [], Local: false },
+};
+const DELETE = { type: 'token.delete', v: 1, ns: 'default', accessor: ACCESSOR, callerKey: null };
+
+/** Asks a node that has not applied yet that the token was deleted, which another one has acknowledged. */
+async function askLagging(method: string, path: string, body?: unknown) {
+  const solo = new Solo();
+  solo.must(CREATE as Command);
+  const done: unknown[] = [];
+  const peers = ['n1', 'n2'].map((id) => ({ id, name: id, address: `${id}:1`, voter: true }));
+  const status = { id: 'n1', peers, configurationIndex: 1, lastLogIndex: 1 };
+  const node = {
+    ...solo.node,
+    status: () => status as unknown as NodeStatus,
+    leaderStatus: async () => status as unknown as NodeStatus,
+    removeServer: async (id: string) => void done.push(id),
+    transfer: async () => void done.push('transfer'),
+  };
+  solo.node.barrier = async () => {
+    if (solo.authorizers.of(secretKeyOf(SECRET)) !== undefined) solo.must(DELETE as Command);
+  };
+  const parts = { service: solo.engine, node, version: '1' } as unknown as ClusterParts;
+  const routes = [...operatorRoutes(parts), ...authorizeRoutes(solo.engine)];
+  const listener = await serve(solo, routes);
+  const answer = await fetch(`http://127.0.0.1:${listener.port}/v1/${path}`, {
+    method,
+    headers: { 'X-Service-Token': SECRET, Connection: 'close' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  await answer.text();
+  await listener.close(1000);
+  return { status: answer.status, done };
+}
+
+describe('a token deleted elsewhere a moment ago', () => {
+  for (const [method, path, body] of [
+    ['DELETE', 'operator/raft/peer?id=n2'],
+    ['POST', 'operator/raft/transfer-leader'],
+    ['POST', 'operator/raft/transfer-leader?stale'],
+    ['GET', 'operator/raft/configuration'],
+    ['GET', 'operator/autopilot/state'],
+    ['PUT', 'operator/autopilot/configuration', {}],
+    ['POST', 'internal/acl/authorize', [{ Resource: 'acl', Access: 'write' }]],
+  ] as const) {
+    it(`does nothing by ${method} ${path}`, async () => {
+      expect(await askLagging(method, path, body)).to.deep.equal({ status: 403, done: [] });
+    });
+  }
+
+  it('is still known to a node that is asked for what it knows itself', async () => {
+    expect(await askLagging('GET', 'operator/raft/configuration?stale')).to.include({
+      status: 200,
+    });
+    const questions = [{ Resource: 'acl', Access: 'write' }];
+    const answer = await askLagging('POST', 'internal/acl/authorize?stale', questions);
+    expect(answer).to.include({ status: 200 });
+  });
+});
