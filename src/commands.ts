@@ -1,5 +1,5 @@
 /** What the command line asks of a running node, over its API. */
-import { createReadStream, createWriteStream } from 'node:fs';
+import { createWriteStream } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -24,8 +24,11 @@ async function call(
   try {
     answer = await fetch(new URL(path, url), { method, headers, ...init });
   } catch (error) {
-    const cause = (error as Error).cause as Error | undefined;
-    throw new CommandError(`${url} does not answer: ${cause?.message ?? (error as Error).message}`);
+    const { message, code } = ((error as Error).cause ?? error) as NodeJS.ErrnoException;
+    const hint = /CERT|SIGNATURE/.test(code ?? '')
+      ? ' (NODE_EXTRA_CA_CERTS names the file of its authority)'
+      : '';
+    throw new CommandError(`${url} does not answer: ${message}${hint}`);
   }
   if (!answer.ok) throw new CommandError(`${answer.status}: ${(await answer.text()).trim()}`);
   return answer;
@@ -52,7 +55,8 @@ export async function saveSnapshot(target: Target, file: string): Promise<string
 
 /** Puts a snapshot in the place of the cluster's whole state. */
 export async function restoreSnapshot(target: Target, file: string): Promise<void> {
-  const body = Readable.toWeb(createReadStream(file)) as ReadableStream;
+  // opened first: what is wrong with the file is not the node's silence
+  const body = Readable.toWeb((await open(file)).createReadStream()) as ReadableStream;
   await call(target, 'PUT', '/v1/snapshot', { body, duplex: 'half' } as RequestInit);
 }
 

@@ -6,7 +6,7 @@ import { closest, distance } from 'fastest-levenshtein';
 import { inTicks } from './node/options.js';
 import { leaseMsMax } from './raft/options.js';
 import { SETTINGS, type Setting } from './settings.js';
-import { isLoopback } from './transport/security.js';
+import { isAddress, isLoopback } from './transport/security.js';
 
 export interface TlsFiles {
   readonly cert: string;
@@ -107,12 +107,28 @@ export function loadConfig(sources: Sources): Config {
       );
     else put(tree, setting.key, value);
   }
-  faults.push(...schemaFaults(tree));
+  faults.push(...mistyped(sources.env ?? {}), ...schemaFaults(tree));
   if (faults.length > 0) throw new ConfigError(faults);
   const config = withDefaults(tree);
   const crossed = crossFaults(config);
   if (crossed.length > 0) throw new ConfigError(crossed);
   return config;
+}
+
+/** Letters by which the name of a variable may differ from a setting's and still mean it. */
+const MISTYPED_MAX = 3;
+/** Variables that are no settings. */
+const OTHER_VARIABLES = new Set(['CONCLAVE_TOKEN', 'CONCLAVE_URL']);
+
+/** Variables that nearly name a setting. Others are let be: container platforms set some of their own after a service's name. */
+function mistyped(env: NonNullable<Sources['env']>): string[] {
+  const known = SETTINGS.map(({ key }) => envName(key));
+  return Object.keys(env)
+    .filter((name) => name.startsWith('CONCLAVE_') && !OTHER_VARIABLES.has(name))
+    .filter((name) => !known.includes(name))
+    .map((name) => [name, closest(name, known)] as const)
+    .filter(([name, near]) => distance(name, near) <= MISTYPED_MAX)
+    .map(([name, near]) => `${name}: there is no such variable; did you mean ${near}?`);
 }
 
 function readFile(path: string): Tree {
@@ -223,7 +239,9 @@ function schemaFaults(tree: Tree): string[] {
     if (error.keyword === 'additionalProperties') return unknownKey(key, error);
     const setting = SETTINGS.find((s) => key === s.key || key.startsWith(`${s.key}.`));
     const allowed = error.keyword === 'enum' ? `: ${setting!.choices!.join(' or ')}` : '';
-    return `${key || 'the configuration'}: ${error.message}${allowed}${setting ? ` (${setting.why})` : ''}`;
+    const isMember = error.keyword === 'pattern' && setting?.type === 'members';
+    const message = isMember ? 'must be name=host:port' : `${error.message}${allowed}`;
+    return `${key || 'the configuration'}: ${message}${setting ? ` (${setting.why})` : ''}`;
   });
 }
 
@@ -307,6 +325,15 @@ function crossFaults({ nodeName, http, raft, cluster, acl, limits }: Config): st
       `raft.advertise: no member reaches another at ${raft.advertise}; give the host:port of this node as the others see it`,
     ],
     [
+      raft.tls !== undefined && raft.sharedKeyFile !== undefined,
+      'raft.sharedKeyFile: members use either raft.tls or a shared key, not both',
+    ],
+    ...addressFaults(raft.advertise, cluster),
+    [
+      cluster.join.length > 0 && cluster.join.every((address) => address === raft.advertise),
+      'cluster.join: names this node alone; give the addresses of members',
+    ],
+    [
       cluster.initial.length > 0 && cluster.join.length > 0,
       'cluster.join: a node either starts a new cluster (cluster.initial) or joins one, not both',
     ],
@@ -319,11 +346,28 @@ function crossFaults({ nodeName, http, raft, cluster, acl, limits }: Config): st
       'cluster.initial: names a member twice',
     ],
     [
+      new Set(cluster.initial.map((member) => member.address)).size < cluster.initial.length,
+      'cluster.initial: gives two members the same address',
+    ],
+    [
       acl.initialManagement !== undefined && !UUID.test(acl.initialManagement),
       'acl.initialManagement: must be a UUID in lower case',
     ],
   ];
   return rules.filter(([broken]) => broken).map(([, fault]) => fault);
+}
+
+/** Whatever is dialled must be an address. */
+function addressFaults(advertise: string, { initial, join }: Config['cluster']) {
+  const given = [
+    ['raft.advertise', advertise],
+    ...initial.map(({ address }) => ['cluster.initial', address]),
+    ...join.map((address) => ['cluster.join', address]),
+  ] as const;
+  return given.map(([key, address]) => {
+    const fault = `${key}: "${address}" is not an address: expected host:port or [ipv6]:port`;
+    return [!isAddress(address!), fault] as const;
+  });
 }
 
 function tlsWhole(tls: Partial<TlsFiles> | undefined): boolean {

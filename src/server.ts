@@ -33,7 +33,7 @@ import { Housekeeper } from './service/housekeeper.js';
 import { authMethodTypes } from './service/login/index.js';
 import type { Service } from './service/types.js';
 import { HANDLERS } from './state/handlers.js';
-import { RESTORE_FACT } from './state/restore.js';
+import { RESTORE_FACT, restoredAt } from './state/restore.js';
 import { isLoopback, type WireSecurity } from './transport/security.js';
 
 export interface Server {
@@ -70,7 +70,9 @@ export async function startServer(
     allRoutes(config, node, service, metrics, log),
   );
   node.onChanged((keys) => {
-    if (keys.includes(RESTORE_FACT)) app.held.release();
+    if (!keys.includes(RESTORE_FACT)) return;
+    app.held.release();
+    log.warn({ index: restoredAt(node.view) }, 'the state was replaced by that of an archive');
   });
   await node.start();
   housekeeper.start();

@@ -134,7 +134,7 @@ export const SETTINGS: readonly Setting[] = [
     key: 'cluster.initial',
     type: 'members',
     default: [],
-    why: 'members of a new cluster, as name=host:port; used only while the data folder is empty',
+    why: 'members of a new cluster, as name=host:port; used only while the data folder is empty. Without it and cluster.join the node is a cluster of its own',
   },
   {
     key: 'cluster.join',

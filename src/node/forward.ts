@@ -182,7 +182,7 @@ export class Forward {
 /** No leader until the deadline: the request did not happen. */
 export const noLeader = (): Refusal =>
   refusal('no_leader', 'No cluster leader', {
-    hint: 'A majority of the servers must be up and reach each other; the write was not made',
+    hint: 'A majority of the servers must be up and reach each other; nothing was changed',
   });
 
 const outcomeUnknown = (): Refusal =>

@@ -336,7 +336,11 @@ class Node implements RunningNode {
 
   #roleChanged(change: RoleChange): void {
     const { role, term, leader } = change;
-    this.#options.log('info', `${role} in term ${term}, leader ${leader ?? 'unknown'}`);
+    const { members } = this.replica.driver.status().configuration;
+    const name = members.find(({ id }) => id === leader)?.name;
+    const led = name === undefined ? (leader ?? 'unknown') : `${name} (${leader})`;
+    const by = role === 'leader' ? '' : `, leader ${led}`;
+    this.#options.log('info', `${role} in term ${term}${by}`);
     for (const listener of this.#roleListeners) listener(change);
   }
 
@@ -377,14 +381,16 @@ class Node implements RunningNode {
   async #join(): Promise<void> {
     const server = { id: this.id, name: this.name, address: this.#address };
     const ask = encodeAsk({ type: 'add', server });
-    const { join = [], log } = this.#options;
+    const { log } = this.#options;
+    const join = (this.#options.join ?? []).filter((address) => address !== this.#address);
     for (let attempt = 0; !this.#stopped && this.#identity.clusterId === null; attempt++) {
       const address = join[attempt % join.length];
       if (address === undefined) return;
-      const answer = await new Promise<Answer | undefined>((resolve) =>
-        this.#wire.requestJoin(address, ask, CHANGE_MS, (bytes) =>
-          resolve(bytes === undefined ? undefined : decodeAnswer(bytes)),
-        ),
+      const [answer, fate] = await new Promise<[Answer | undefined, 'unsent' | undefined]>(
+        (resolve) =>
+          this.#wire.requestJoin(address, ask, CHANGE_MS, (bytes, how) =>
+            resolve([bytes === undefined ? undefined : decodeAnswer(bytes), how]),
+          ),
       );
       if (answer?.type === 'joined') {
         log('info', `joined the cluster ${answer.clusterId} through ${address}`);
@@ -393,7 +399,9 @@ class Node implements RunningNode {
         return;
       }
       const why = answer?.type === 'refused' ? answer.refusal.message : 'no answer';
-      log('warn', `${address} did not take this node into its cluster: ${why}`);
+      // that it could not be asked, and why, was said already
+      if (fate !== 'unsent')
+        log('warn', `${address} did not take this node into its cluster: ${why}`);
       await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
     }
   }

@@ -58,8 +58,12 @@ export async function openFolder(options: OpenOptions): Promise<Opened> {
 async function openIdentity(options: OpenOptions): Promise<Identity> {
   const present = await claimIdentity(options.dataDir);
   if (present !== undefined) return present;
-  const identity = newIdentity(options.name, initialOf(options));
+  const initial = initialOf(options);
+  const identity = newIdentity(options.name, initial);
   await writeIdentity(options.dataDir, identity);
+  const names = initial.map(({ name }) => name).join(', ');
+  const what = names === '' ? 'asks to be taken into a cluster' : `begins the cluster of ${names}`;
+  options.log('info', `the data folder is new: the node ${what}`);
   return identity;
 }
 

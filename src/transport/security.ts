@@ -47,6 +47,16 @@ export function isLoopbackAddress(address: string): boolean {
   }
 }
 
+/** Whether it can be dialled: `host:port` or `[v6]:port`. */
+export function isAddress(text: string): boolean {
+  try {
+    parseAddress(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Splits `host:port` or `[v6]:port`. Throws for anything else. */
 export function parseAddress(address: string): { host: string; port: number } {
   const match = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(address);

@@ -95,9 +95,16 @@ describe('members', function () {
     await n3.kill('SIGKILL');
     rmSync(n3.entry.dataDir, { recursive: true });
     const n4 = await field.joiner(cluster, 'n4');
+    // the same list on every node holds the node itself too
+    const join = [n4.entry.raft, n1.entry.raft];
+    configure(n4, { cluster: { join } });
     n4.start();
     await n4.ready();
     await until(() => peersOf(cluster, n1.url), voters(['n1', 'n2', 'n3', 'n4']));
+    const log = await logOf(n4);
+    expect(log).to.include('the data folder is new: the node asks to be taken into a cluster');
+    expect(log).to.match(/learner in term \d+, leader (n[12] \()?/);
+    expect(log).not.to.match(/did not take this node|cannot be asked/);
     n3.start();
     await until(
       () => logOf(n4),

@@ -99,7 +99,7 @@ describe('config', () => {
       [
         'a member without address',
         { cluster: { initial: ['n1'] } },
-        /^cluster\.initial\.0: must match pattern/,
+        /^cluster\.initial\.0: must be name=host:port \(members of/,
       ],
       [
         'a heartbeat as long as the election timeout',
@@ -152,6 +152,26 @@ describe('config', () => {
         /^cluster\.initial: does not name this node \(x\)/,
       ],
       [
+        'two members at one address',
+        { nodeName: 'a', cluster: { initial: ['a=h:1', 'b=h:1'] } },
+        /^cluster\.initial: gives two members the same address$/,
+      ],
+      [
+        'members to ask whose address is none',
+        { cluster: { join: ['h:1', 'elsewhere'] } },
+        /^cluster\.join: "elsewhere" is not an address: expected host:port/,
+      ],
+      [
+        'a port for the others that is none',
+        { raft: { advertise: 'h:99999' } },
+        /^raft\.advertise: "h:99999" is not an address/,
+      ],
+      [
+        'two ways to protect the members’ traffic',
+        { raft: { sharedKeyFile: 'k', tls: { cert: 'c', key: 'k', ca: 'a', name: 'n' } } },
+        /^raft\.sharedKeyFile: .* not both$/,
+      ],
+      [
         'the same port twice',
         { http: { port: 9000 }, raft: { port: 9000 } },
         /^raft\.port: is the same as http\.port/,
@@ -192,6 +212,16 @@ describe('config', () => {
       ]);
       expect(faults({}, { flags: { 'http.port': '-1' } })).to.deep.equal([
         'http.port: --http-port cannot be read as integer',
+      ]);
+    });
+
+    it('variables that nearly name a setting, and no others', () => {
+      const env = {
+        ...{ CONCLAVE_HTTP_PROT: '1', CONCLAVE_TOKEN: 'x', CONCLAVE_URL: 'x' },
+        ...{ CONCLAVE_SERVICE_HOST: 'x', CONCLAVE_API_PORT_8500_TCP: 'x' },
+      };
+      expect(faults({}, { env })).to.deep.equal([
+        'CONCLAVE_HTTP_PROT: there is no such variable; did you mean CONCLAVE_HTTP_PORT?',
       ]);
     });
 

@@ -75,6 +75,8 @@ describe('a node as a process', function () {
     );
     const log = readFileSync(cluster.nodes[0]!.logFile, 'utf8');
     expect(log).to.include('"serving"');
+    expect(log).to.include('"the data folder is new: the node begins the cluster of n1"');
+    expect(log).to.match(/"leader in term \d+"/);
     for (const text of [log, ...shown])
       for (const secret of [planted, cluster.token, 'unknown-secret-5ec2e700'])
         expect(text).not.to.include(secret);
@@ -95,10 +97,19 @@ describe('a node as a process', function () {
     const names = (text: string) => JSON.parse(text).map((role: { Name: string }) => role.Name);
     expect(names((await held).text)).to.deep.equal(['kept']);
     expect((await ask('GET', '/v1/acl/role/name/later')).status).to.equal(404);
+    const log = readFileSync(cluster.nodes[0]!.logFile, 'utf8');
+    expect(log).to.include('"msg":"the state was replaced by that of an archive"');
     const after = await ask('PUT', '/v1/acl/role', { Name: 'after' });
     expect(JSON.parse(after.text).ModifyIndex).to.be.greaterThan(
       Number(headers.get('x-service-index')),
     );
+  });
+
+  it('says that the archive is missing, not the node', async () => {
+    const args = ['snapshot', 'restore', join(dir, 'none'), '--url', cluster.urls[0]!];
+    const { code, err } = await run(MAIN, args);
+    expect(code).to.equal(1);
+    expect(err).to.match(/^conclave: ENOENT/);
   });
 
   it('refuses what is no snapshot and changes nothing', async () => {
