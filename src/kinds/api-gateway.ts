@@ -1,7 +1,7 @@
 /** `api-gateway`: listeners to which routes bind. */
 import { lowerText, meta, metaProblems, type Path, textOr } from './common.js';
 import { defineKind } from './definition.js';
-import { drop, free, keep, list, type Normal, object, omit, text, whole } from './fields.js';
+import { drop, free, keep, later, list, type Normal, object, omit, text, whole } from './fields.js';
 import { type Problem, problem } from './problems.js';
 import { tlsProblem, tlsVersion } from './tls.js';
 
@@ -37,7 +37,12 @@ type Listener = Normal<typeof listener>;
 
 export const apiGateway = defineKind(
   'api-gateway',
-  { Listeners: keep(list(listener)), Status: drop(free()), Meta: omit(meta) },
+  {
+    TLS: drop(later),
+    Listeners: keep(list(listener)),
+    Status: drop(free()),
+    Meta: omit(meta),
+  },
   {
     *validate(entry) {
       if (entry.Name === '') yield problem('Name is empty: serviceName is required', 'Name');

@@ -271,18 +271,38 @@ function freeValue(input: unknown, report: Report): unknown {
 
 /**
  * A member of another edition: absent or null it is fine, anything else is refused with the
- * sentence.
+ * sentence. `isTaken` tells what else is fine.
  */
-export function foreign(sentence: (place: string) => string): Type<null> {
+export function foreign(
+  sentence: (place: string) => string,
+  isTaken: (input: unknown) => boolean = () => false,
+): Type<null> {
   return {
     description: { is: 'foreign', sentence: sentence('') },
     zero: () => null,
     isEmpty: () => true,
-    decode(_input, report) {
-      report.add(sentence(report.place));
+    decode(input, report) {
+      if (!isTaken(input)) report.add(sentence(report.place));
       return null;
     },
   };
+}
+
+/**
+ * A member of later releases of this API whose clients send it with every entry, set or not: not set
+ * it is fine.
+ */
+export const later = foreign(
+  (place) =>
+    `invalid config key ${JSON.stringify(place)}, a feature of later releases of this API that this server does not have`,
+  isBlank,
+);
+
+/** Whether nothing is set: neither in the value nor in the members of an object. */
+function isBlank(input: unknown): boolean {
+  const isUnset = (value: unknown): boolean =>
+    [null, false, 0, ''].includes(value as null) || (Array.isArray(value) && value.length === 0);
+  return isUnset(input) || (isObject(input) && Object.values(input).every(isUnset));
 }
 
 /** An object with the given members; `change` gives the normal form. */

@@ -16,6 +16,7 @@ import {
   foreign,
   free,
   keep,
+  later,
   list,
   map,
   type Normal,
@@ -64,6 +65,8 @@ const filters = object({
         `invalid config key ${JSON.stringify(place)}, api-gateway jwt validation is a feature that this server does not have`,
     ),
   ),
+  ExtProc: drop(later),
+  ExtAuthz: drop(later),
 });
 const responseFilters = object({ Headers: keep(headerFilters) });
 

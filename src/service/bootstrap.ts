@@ -31,6 +31,7 @@ export async function bootstrap(
     const why = 'BootstrapSecret is not a UUID: uuid string is wrong length or form';
     reject('invalid', why, { pointer: '/BootstrapSecret' });
   }
+  await service.catchUp(write.timeoutMs);
   const resetIndex = await reset?.read();
   const secret = own === '' ? randomUUID() : own;
   const command: Bootstrap = {

@@ -4,8 +4,8 @@ import { ApiError, reject } from '../errors.js';
 import { Deadlines } from '../node/deadlines.js';
 import type { ClockPort } from '../node/ports.js';
 import type { ClusterNode } from '../node/types.js';
-import { keys } from '../state/keys.js';
 import { restoredAt } from '../state/restore.js';
+import { INIT_FACT } from '../state/system.js';
 import type { Command, PinnedView, View } from '../state/types.js';
 import type { Authorizers } from './authorizers.js';
 import type { Caller, ReadOptions, ReadOutcome, ReadUseCase, Service } from './types.js';
@@ -29,7 +29,7 @@ export class Engine implements Service {
   readonly #clock: ClockPort;
   readonly #deadlines: Deadlines;
   #gathering: Promise<void> | undefined;
-  #hasState = false;
+  #hasBegun = false;
 
   constructor({ node, authorizers, clock }: EngineOptions) {
     this.#node = node;
@@ -108,7 +108,7 @@ export class Engine implements Service {
 
   authorize({ tokenKey }: Caller): Authorizer {
     this.#mustServe();
-    this.#mustHaveState();
+    this.#mustHaveBegun();
     return this.#authorizers.of(tokenKey) ?? reject('acl_not_found', 'ACL not found');
   }
 
@@ -126,8 +126,11 @@ export class Engine implements Service {
     return why === undefined ? authorizer : reject('permission_denied', why);
   }
 
-  catchUp(timeoutMs: number): Promise<void> {
-    return this.#node.barrier('default', timeoutMs);
+  async catchUp(timeoutMs: number): Promise<void> {
+    const until = this.#clock.now() + timeoutMs;
+    await this.#node.barrier('default', timeoutMs);
+    // a new cluster has a leader a moment before it has its first tokens
+    if (!this.#isBegun()) await this.#hold([INIT_FACT], until, undefined);
   }
 
   namespaceOf(tokenKey: string): string | undefined {
@@ -140,10 +143,18 @@ export class Engine implements Service {
     if (closed !== undefined) throw new ApiError(closed);
   }
 
-  /** Before a new member has got the state, nobody has any rights in it: that says nothing of the caller. */
-  #mustHaveState(): void {
-    this.#hasState ||= this.#node.view.get(keys.machine) !== undefined;
-    if (!this.#hasState) reject('unavailable', 'This server does not serve: it has no state yet');
+  /**
+   * Before a new cluster has begun, or a new member has got the state, nobody has any rights in it: that says nothing of
+   * the caller.
+   */
+  #mustHaveBegun(): void {
+    if (this.#isBegun()) return;
+    reject('unavailable', 'This server does not serve: it has no state yet, the cluster begins');
+  }
+
+  #isBegun(): boolean {
+    this.#hasBegun ||= this.#node.view.get(INIT_FACT) !== undefined;
+    return this.#hasBegun;
   }
 
   /** Resolves at the next change of a key, at the deadline, or when the client goes away. */

@@ -59,7 +59,7 @@ export interface Service {
     timeoutMs: number,
     denial: (authorizer: Authorizer) => string | undefined,
   ): Promise<Authorizer>;
-  /** Resolves when this node has applied everything acknowledged before the call. */
+  /** Resolves when the cluster has begun and this node has applied everything acknowledged before the call. */
   catchUp(timeoutMs: number): Promise<void>;
   /** The namespace of a token known to this node; undefined when it is not. */
   namespaceOf(tokenKey: string): string | undefined;

@@ -73,6 +73,36 @@ describe('kinds: names of fields', () => {
   });
 });
 
+describe('kinds: members of later releases', () => {
+  const gateway = (more: object) => ({
+    ...{ Kind: 'api-gateway', Name: 'gw', ...more },
+    Listeners: [{ Name: 'l', Port: 80, Protocol: 'http' }],
+  });
+  const route = (filters: object) => ({
+    ...{ Kind: 'http-route', Name: 'r' },
+    Rules: [{ Filters: filters, Services: [{ Name: 'web', Filters: filters }] }],
+  });
+
+  it('that their clients always send are taken when they are not set, and not answered', () => {
+    for (const TLS of [null, {}, { Enabled: false }, { Enabled: false, CipherSuites: [] }]) {
+      expect(accepted(gateway({ TLS }))).to.equal(accepted(gateway({})));
+    }
+    expect(accepted(route({ ExtProc: null, ExtAuthz: null }))).to.equal(accepted(route({})));
+    expect(accepted(route({ ExtProc: [] }))).to.equal(accepted(route({})));
+  });
+
+  it('are refused when they are set', () => {
+    const sentence = ', a feature of later releases of this API that this server does not have';
+    expect(refused(gateway({ TLS: { Enabled: true } })).message).to.contain(
+      `invalid config key "TLS"${sentence}`,
+    );
+    expect(refused(gateway({ TLS: { SDS: {} } })).message).to.contain(sentence);
+    const why = refused(route({ ExtAuthz: { Enabled: true } }));
+    expect(why.message).to.contain(`"Rules[0].Filters.ExtAuthz"${sentence}`);
+    expect(why.pointer).to.equal('/Rules/0/Filters/ExtAuthz');
+  });
+});
+
 describe('kinds: types of values', () => {
   const wrong: [object, string][] = [
     [{ Protocol: 5 }, "'Protocol' expected type 'string', got 'float64'"],

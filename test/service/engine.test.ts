@@ -174,6 +174,17 @@ describe('engine: held reads', () => {
     expect(await refused()).to.equal('served');
   });
 
+  it('and all others wait for a new cluster that has a leader and no tokens yet', async () => {
+    const solo = new Solo('deny', false);
+    solo.apply({ type: 'fact.set', v: 1, name: 'first', value: {} } as Command);
+    const caught = solo.engine.catchUp(60_000);
+    await new Promise(setImmediate);
+    expect(() => solo.engine.authorize(MANAGER)).to.throw('it has no state yet');
+    solo.begin();
+    await caught;
+    expect(solo.engine.authorize(MANAGER).allowed('acl', 'write')).to.equal(true);
+  });
+
   it('of a role wake when a linked policy is renamed or deleted, not when its rules change', async () => {
     const solo = new Solo();
     solo.must(policy(P1, 'one', true));
