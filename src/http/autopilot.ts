@@ -5,6 +5,7 @@ import type { NodeStatus, PeerStatus } from '../node/types.js';
 import { decodeBody, duration, flag, ignored, index, text } from '../service/decode.js';
 import { keys } from '../state/keys.js';
 import { type ClusterParts, isAlive, mustHave, statusFor } from './cluster.js';
+import { parseIndex } from './parameters.js';
 import type { ApiRequest, Route } from './types.js';
 
 const FAILURE = 'Error parsing autopilot config';
@@ -50,7 +51,8 @@ export function autopilotRoutes(parts: ClusterParts): readonly Route[] {
 
   const writeConfiguration = async (request: ApiRequest): Promise<void> => {
     const casText = request.query('cas');
-    if (casText !== undefined && !/^\d{1,15}$/.test(casText))
+    const cas = casText === undefined ? undefined : parseIndex(casText);
+    if (casText !== undefined && cas === undefined)
       reject(
         'invalid',
         `Error parsing cas value: ${JSON.stringify(casText.slice(0, 60))} is no index`,
@@ -70,7 +72,7 @@ export function autopilotRoutes(parts: ClusterParts): readonly Route[] {
       v: 1,
       name: 'autopilot',
       value,
-      ...(casText !== undefined && { cas: Number(casText) }),
+      ...(cas !== undefined && { cas }),
     } as const;
     request.answerJson((await service.write(request.caller, command, request.timeoutMs)) ?? 'true');
   };

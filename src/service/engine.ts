@@ -52,7 +52,7 @@ export class Engine implements Service {
     useCase: ReadUseCase<T>,
   ): Promise<ReadOutcome<T>> {
     if (options.mode === 'stale') await this.#gathered();
-    else await this.#node.barrier(options.mode, options.timeoutMs);
+    else await this.#barrier(options.mode, options.timeoutMs);
     const until = this.#clock.now() + options.waitMs;
     for (let isFresh = options.mode !== 'stale'; ; isFresh = false) {
       const { index } = this.#clock.now() >= until ? NOT_HELD : options;
@@ -126,11 +126,8 @@ export class Engine implements Service {
     return why === undefined ? authorizer : reject('permission_denied', why);
   }
 
-  async catchUp(timeoutMs: number): Promise<void> {
-    const until = this.#clock.now() + timeoutMs;
-    await this.#node.barrier('default', timeoutMs);
-    // a new cluster has a leader a moment before it has its first tokens
-    if (!this.#isBegun()) await this.#hold([INIT_FACT], until, undefined);
+  catchUp(timeoutMs: number): Promise<void> {
+    return this.#barrier('default', timeoutMs);
   }
 
   namespaceOf(tokenKey: string): string | undefined {
@@ -141,6 +138,13 @@ export class Engine implements Service {
   #mustServe(): void {
     const closed = this.#node.closed();
     if (closed !== undefined) throw new ApiError(closed);
+  }
+
+  async #barrier(mode: 'default' | 'consistent', timeoutMs: number): Promise<void> {
+    const until = this.#clock.now() + timeoutMs;
+    await this.#node.barrier(mode, timeoutMs);
+    // a new cluster has a leader a moment before it has its first tokens
+    if (!this.#isBegun()) await this.#hold([INIT_FACT], until, undefined);
   }
 
   /**

@@ -229,8 +229,12 @@ describe('http: the cluster’s own endpoints', () => {
     expect(calls[0]).to.deep.include({ type: 'fact.set', name: 'autopilot', cas: 4 });
     expect(calls[0]).to.have.nested.property('value.LastContactThreshold', '1.5s');
     expect(calls[0]).to.have.nested.property('value.MaxTrailingLogs', 250);
+    // an index less one, of clients that count without a sign
+    await send('PUT', `${path}?cas=18446744073709551615`, {});
+    expect(calls.pop()).to.include({ cas: Number.MAX_SAFE_INTEGER });
     for (const [query, body, text] of [
       ['?cas=x', {}, /Error parsing cas value/],
+      ['?cas=18446744073709551616', {}, /Error parsing cas value/],
       ['', { Foo: 1 }, /^Error parsing autopilot config: .*unknown field "Foo"/],
       ['', { LastContactThreshold: 'x' }, /^Error parsing autopilot config/],
     ] as const) {

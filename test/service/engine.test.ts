@@ -178,10 +178,13 @@ describe('engine: held reads', () => {
     const solo = new Solo('deny', false);
     solo.apply({ type: 'fact.set', v: 1, name: 'first', value: {} } as Command);
     const caught = solo.engine.catchUp(60_000);
-    await new Promise(setImmediate);
+    const patient = { ...now, timeoutMs: 60_000 };
+    const read = new Pending(solo, MANAGER, patient, readPolicy('default', GLOBAL_MANAGEMENT_ID));
+    expect((await read.settle()).state).to.equal('held');
     expect(() => solo.engine.authorize(MANAGER)).to.throw('it has no state yet');
     solo.begin();
     await caught;
+    expect((await read.settle()).state).to.equal('answered');
     expect(solo.engine.authorize(MANAGER).allowed('acl', 'write')).to.equal(true);
   });
 
