@@ -1,5 +1,6 @@
 /** This node about itself: settings, members, metrics, replication. */
 import type { NodeStatus, PeerStatus } from '../node/types.js';
+import { filterOf } from '../service/filters.js';
 import { parseAddress } from '../transport/security.js';
 import { type ClusterParts, isAlive, mustHave } from './cluster.js';
 import type { ApiRequest, Route } from './types.js';
@@ -36,12 +37,13 @@ export function agentRoutes(parts: ClusterParts): readonly Route[] {
   };
 
   const members = async (request: ApiRequest): Promise<void> => {
+    const matches = filterOf(request.query('filter'))('member');
     await service.permit(request.caller, request.timeoutMs, () => undefined);
     const authorizer = service.authorize(request.caller);
     // the leader knows who answers; without one, what this node knows
     const status = await node.leaderStatus(MEMBERS_MS).catch(() => node.status());
     const shown = status.peers.filter((peer) => authorizer.allowed('node', 'read', peer.name));
-    request.answerValue(shown.map((peer) => memberOf(parts, status, peer)));
+    request.answerValue(shown.map((peer) => memberOf(parts, status, peer)).filter(matches));
   };
 
   const metrics = async (request: ApiRequest): Promise<void> => {

@@ -1,4 +1,4 @@
-/** The `filter` parameter of the ACL lists: expressions over the fields that an item shows. */
+/** The `filter` parameter of the ACL lists and of the members: expressions over the fields that an item shows. */
 import { reject } from '../errors.js';
 import {
   BudgetError,
@@ -7,7 +7,7 @@ import {
   type Shape,
 } from '../languages/bexpr.js';
 
-export type Filterable = 'policy' | 'role' | 'token' | 'method' | 'rule' | 'namespace';
+export type Filterable = 'policy' | 'role' | 'token' | 'method' | 'rule' | 'namespace' | 'member';
 /** Whether an object, as it is answered, is shown. */
 export type Matches = (object: object) => boolean;
 /** Compiles a filter for the objects of a list; throws 400. */
@@ -15,6 +15,7 @@ export type FilterOf = (table: Filterable) => Matches;
 
 const string: Shape = { kind: 'string' };
 const index: Shape = { kind: 'uint64' };
+const whole: Shape = { kind: 'int' };
 const list = (of: Shape): Shape => ({ kind: 'list', of });
 const map = (of: Shape): Shape => ({ kind: 'map', key: 'string', of });
 const struct = (fields: Record<string, Shape>): Shape => ({ kind: 'struct', fields });
@@ -67,6 +68,11 @@ const SHAPES: Readonly<Record<Filterable, Shape>> = {
     ...{ Name: string, Description: string, Meta: map(string), DeletedAt: string },
     ACLs: struct({ PolicyDefaults: links, RoleDefaults: links }),
     ...{ CreateIndex: index, ModifyIndex: index },
+  }),
+  member: struct({
+    ...{ Name: string, Addr: string, Port: whole, Tags: map(string), Status: whole },
+    ...{ ProtocolMin: whole, ProtocolMax: whole, ProtocolCur: whole },
+    ...{ DelegateMin: whole, DelegateMax: whole, DelegateCur: whole },
   }),
 };
 

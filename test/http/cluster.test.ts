@@ -277,6 +277,20 @@ describe('http: the cluster’s own endpoints', () => {
     expect(members.map((member: { Name: string }) => member.Name)).to.deep.equal(['n2']);
   });
 
+  it('filters its members by what they show', async () => {
+    const named = async (filter: string): Promise<string[]> => {
+      const { json } = await get(`/v1/agent/members?filter=${encodeURIComponent(filter)}`);
+      return json.map((member: { Name: string }) => member.Name);
+    };
+    expect(await named('Name == "n2"')).to.deep.equal(['n2']);
+    expect(await named('Tags.dc == "dc1" and Status == 1')).to.include.members(['n1', 'n2']);
+    expect(await named('Tags["dc"] != "dc1"')).to.deep.equal([]);
+    const [code, sentence] = await send('GET', '/v1/agent/members?filter=Nme%3D%3Dn2');
+    expect([code, sentence]).to.satisfy(([status, text]: [number, string]) => {
+      return status === 400 && /^Invalid filter: .*"Nme"/.test(text);
+    });
+  });
+
   it('gives metrics as JSON and as Prometheus text', async () => {
     expect((await get('/v1/agent/metrics')).json).to.deep.equal({ Gauges: [] });
     const { text, headers } = await get('/v1/agent/metrics?format=prometheus');
