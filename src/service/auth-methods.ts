@@ -200,8 +200,24 @@ export const readMethod =
   (ns: string, name: string): ReadUseCase<string | undefined> =>
   ({ view, authorizer }) => {
     mustRead(authorizer, ns);
-    return readText(view, keys.method(ns, name), 'method', ns);
+    const answer = readText(view, keys.method(ns, name), 'method', ns);
+    const { value } = answer;
+    if (value === undefined || authorizer.allowed('acl', 'write', undefined, ns)) return answer;
+    return { ...answer, value: withoutSecrets(value) };
   };
+
+/** Keys of a Config, lower-cased as they match in any letter case, whose values open another server to who has them. */
+const SECRET_KEYS: ReadonlySet<string> = new Set(['serviceaccountjwt']);
+
+/** A method as those see it who may not write it. */
+function withoutSecrets(text: string): string {
+  const method = JSON.parse(text) as AuthMethod;
+  const shown = Object.entries(method.Config).map(([key, value]) => [
+    key,
+    SECRET_KEYS.has(key.toLowerCase()) ? '<hidden>' : value,
+  ]);
+  return JSON.stringify({ ...method, Config: Object.fromEntries(shown) });
+}
 
 /** The auth methods of a namespace (`*`: of all), by name, without their Config: it may hold keys of others. */
 export const listMethods =

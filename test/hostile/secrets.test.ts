@@ -203,12 +203,16 @@ describe('secrets', function () {
       'config/inline-certificate',
       'config/',
       'config/inline-certificate/c',
+      'acl/auth-method/k8s',
       'snapshot',
     ];
+    const inClear = await client.ask('GET', '/v1/acl/auth-method/k8s');
+    expect(inClear.text, 'who may write it sees it').to.include(ACCOUNT);
     for (const path of paths) {
       const { status, text } = await client.ask('GET', `/v1/${path}`, undefined, asReader);
       expect(status, `${path} ${text}`).to.be.oneOf([200, 403]);
-      for (const secret of [SECRET_ID, KEY_LINE, cluster.token, asReader['x-service-token']])
+      const secrets = [SECRET_ID, KEY_LINE, ACCOUNT, cluster.token, asReader['x-service-token']];
+      for (const secret of secrets)
         expect(text.includes(secret), `${path} ${text}`).to.equal(false);
     }
   });
