@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { reject } from '../errors.js';
 import type { ClusterNode } from '../node/types.js';
+import { SnapshotCheck } from '../service/snapshot-check.js';
 import type { Service } from '../service/types.js';
 import { keys } from '../state/keys.js';
 import { isRestored, type RestoreAdd } from '../state/restore.js';
@@ -93,6 +94,7 @@ class Upload {
   parts = 0;
   private readonly id: string;
   private readonly write: (command: Command) => Promise<unknown>;
+  private readonly check = new SnapshotCheck();
   private records: StateRecord[] = [];
   private bytes = 0;
   private readonly flying = new Set<Promise<unknown>>();
@@ -106,14 +108,16 @@ class Upload {
   async add(records: readonly StateRecord[]): Promise<void> {
     for (const record of records) {
       if (!isRestored(record[0])) continue;
+      this.check.add(record);
       this.records.push(record);
       this.bytes += record[0].length + record[1].length;
       if (this.bytes >= PART_BYTES) await this.send();
     }
   }
 
-  /** Sends the rest and waits for all. */
+  /** Sends the rest and waits for all, if the whole is a state. */
   async end(): Promise<void> {
+    this.check.end();
     if (this.records.length > 0 || this.parts === 0) await this.send();
     await this.settle();
     if (this.failure !== undefined) throw this.failure;

@@ -106,6 +106,34 @@ export function decodeEntry(body: unknown, context: EntryContext): Decoded {
   return worst === undefined ? { ok: true, entry } : fail(refusalOf([worst, ...rest]));
 }
 
+/**
+ * What is wrong with the form of a stored entry, without what the server adds to it: field names as they are stored, and
+ * types. The rules of its kind do not count: they may be stricter now than when it was written.
+ */
+export function storedProblem(kind: Kind, content: Record<string, unknown>): string | undefined {
+  const report = new Report();
+  const entry = definitionOf(kind).type.decode(content, report);
+  const [first] = report.problems;
+  if (first !== undefined) return first.message;
+  return isSpelledAs(entry, content) ? undefined : 'its fields are not spelled as they are stored';
+}
+
+/** Whether both have the same members all through: bodies may leave them out, or spell them otherwise. */
+function isSpelledAs(normal: unknown, stored: unknown): boolean {
+  if (stored === null || typeof stored !== 'object') return (normal === null) === (stored === null);
+  if (normal === null || typeof normal !== 'object') return false;
+  if (Array.isArray(normal) !== Array.isArray(stored)) return false;
+  const [ours, theirs] = [Object.entries(normal), Object.entries(stored)];
+  const present = ours.filter(([, value]) => value !== undefined);
+  return (
+    present.length === theirs.length &&
+    present.every(
+      ([key, value]) =>
+        Object.hasOwn(stored, key) && isSpelledAs(value, (stored as Record<string, unknown>)[key]),
+    )
+  );
+}
+
 /** The kind a body names. */
 function kindOf(body: unknown): Kind | Refusal {
   const decoding = (what: string, pointer = ''): Refusal =>

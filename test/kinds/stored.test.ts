@@ -1,0 +1,43 @@
+import { readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { decodeEntry, storedProblem } from '../../src/kinds/index.js';
+
+interface Row {
+  readonly accepted: boolean;
+  readonly input: unknown;
+}
+const rows = JSON.parse(readFileSync('test/tables/config-decode.json', 'utf8')) as Row[];
+
+describe('the form of stored entries', function () {
+  this.timeout(20_000);
+  const stored = rows.flatMap(({ accepted, input }) => {
+    const decoded = accepted ? decodeEntry(input, { namespace: 'default' }) : undefined;
+    return decoded?.ok ? [JSON.parse(JSON.stringify(decoded.entry)) as Stored] : [];
+  });
+  type Stored = Record<string, unknown> & { Kind: 'mesh' };
+
+  it('is that of every entry that was accepted', () => {
+    expect(stored.length).to.be.greaterThan(50);
+    for (const entry of stored) {
+      expect(storedProblem(entry.Kind, entry), JSON.stringify(entry)).to.equal(undefined);
+    }
+  });
+
+  it('is not that of an entry with a member of another type, another spelling, or none', () => {
+    for (const entry of stored) {
+      for (const [name, value] of Object.entries(entry)) {
+        if (name === 'Kind' || name === 'Name') continue;
+        const { [name]: _left, ...rest } = entry;
+        const others = [
+          { ...rest, [name]: [null] },
+          { ...rest, [`x${name}`]: value },
+        ];
+        if (Array.isArray(value)) others.push({ ...rest, [name]: 7 }, { ...rest, [name]: [7] });
+        for (const other of others) {
+          const what = JSON.stringify(other);
+          expect(storedProblem(entry.Kind, other as Stored), what).to.be.a('string');
+        }
+      }
+    }
+  });
+});

@@ -1,0 +1,167 @@
+import { expect } from 'chai';
+import { snapshotRoutes } from '../../src/http/snapshot.js';
+import { SnapshotCheck } from '../../src/service/snapshot-check.js';
+import { isRestored } from '../../src/state/restore.js';
+import type { Command } from '../../src/state/types.js';
+import { writeArchive } from '../../src/storage/archive.js';
+import { MemoryState } from '../../src/storage/memory-state.js';
+import { fakeService, startFront } from '../http/harness.js';
+import { Client } from './client.js';
+
+type Records = readonly (readonly [key: string, value: string])[];
+const PUBLIC_KEY =
+  '-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEqRpGmmzvm8YlBnMAfdGvzoaB7ugR\ncsj5v1pQlMOllerstsi0VQb5nDYQHD7iwnjmy/wdSWAeK0DDNOLWyUUEgg==\n-----END PUBLIC KEY-----\n';
+const jwt = {
+  ...{ Name: 'm', Type: 'jwt' },
+  Config: { JWTValidationPubKeys: [PUBLIC_KEY], ClaimMappings: { name: 'name' } },
+};
+const node = { NodeName: 'n', Datacenter: 'dc1' };
+const template = { TemplateName: 'builtin/dns' };
+const route = {
+  ...{ Kind: 'http-route', Name: 'rt', Parents: [{ Kind: 'api-gateway', Name: 'gw' }] },
+  Rules: [{ Services: [{ Name: 'web' }] }],
+};
+const WRITES: readonly [string, object][] = [
+  ['/acl/policy', { Name: 'p', Rules: 'service "web" { policy = "write" }' }],
+  ['/acl/policy', { Name: 'gone', Rules: '' }],
+  [
+    '/acl/role',
+    { Name: 'r', Policies: [{ Name: 'p' }], ServiceIdentities: [{ ServiceName: 'a' }] },
+  ],
+  ['/acl/token', { Policies: [{ Name: 'p' }, { Name: 'gone' }], ExpirationTTL: '1h' }],
+  ['/acl/token', { Roles: [{ Name: 'r' }], NodeIdentities: [node], TemplatedPolicies: [template] }],
+  ['/acl/auth-method', jwt],
+  ['/acl/binding-rule', { AuthMethod: 'm', BindType: 'service', BindName: 'x-${value.name}' }],
+  ['/namespace', { Name: 'team', ACLs: { PolicyDefaults: [{ Name: 'p' }] }, Meta: { a: 'b' } }],
+  ['/namespace', { Name: 'dying' }],
+  ['/acl/role?ns=dying', { Name: 'r' }],
+  ['/config', { Kind: 'proxy-defaults', Name: 'global', Config: { protocol: 'http', a: [null] } }],
+  ['/config', { Kind: 'service-resolver', Name: 'web', Redirect: { Service: 'db' } }],
+  [
+    '/config',
+    { Kind: 'service-intentions', Name: 'W"eb', Sources: [{ Name: 'a', Action: 'deny' }] },
+  ],
+  [
+    '/config',
+    { Kind: 'api-gateway', Name: 'gw', Listeners: [{ Name: 'l', Port: 80, Protocol: 'http' }] },
+  ],
+  ['/config', route],
+];
+
+describe('a snapshot', function () {
+  this.timeout(20_000);
+  let records: Records;
+
+  before(async () => {
+    const client = await Client.open();
+    const written: { ID?: string }[] = [];
+    for (const [path, body] of WRITES) {
+      const { status, text, body: answer } = await client.ask(`PUT ${path}`, body);
+      expect(status, `${path} ${text}`).to.equal(200);
+      written.push(answer);
+    }
+    await client.ask(`DELETE /acl/policy/${written[1]!.ID}`);
+    await client.ask('DELETE /namespace/dying');
+    const { store } = client.solo;
+    records = [...store.keys('')].filter(isRestored).map((key) => [key, store.get(key)!]);
+    await client.close();
+  });
+
+  const problemOf = (some: Records): string | undefined => {
+    const check = new SnapshotCheck();
+    try {
+      for (const record of some) check.add(record);
+      check.end();
+      return undefined;
+    } catch (error) {
+      expect(error).to.have.nested.property('refusal.code', 'invalid');
+      return (error as Error).message;
+    }
+  };
+  const tableOf = (key: string): string => key.split('\u0000')[0]!;
+  const replaced = (at: number, ...by: Records): Records => records.toSpliced(at, 1, ...by);
+
+  it('that was saved is taken, also amid deletions', () => {
+    expect(problemOf(records)).to.equal(undefined);
+    const tables = new Set(records.map(([key]) => tableOf(key)));
+    expect([...tables]).to.include.members(['namespace-dying', 'config-ref', 'token-by-expiry']);
+  });
+
+  it('with a record that is none, under the key of another, or of an unknown table is refused', () => {
+    const free = new Set(['method-remains']);
+    for (const [at, [key, value]] of records.entries()) {
+      if (free.has(tableOf(key))) continue;
+      const wrong: Records = ['x', '7', '[]', 'null'].map((text) => [key, text]);
+      for (const record of wrong) {
+        if (record[1] === '7' && /^(index|deleted)/.test(key)) continue;
+        expect(problemOf(replaced(at, record)), record.join(' ')).to.be.a('string');
+      }
+      // of a deleted object that something links still, no name is kept
+      if (/^(index|deleted|fact)/.test(key) || value.startsWith('{"Index"')) continue;
+      expect(problemOf([...records, [`${key}x`, value]]), `${key}x`).to.be.a('string');
+    }
+    expect(problemOf([...records, ['strange\u0000x', '{}']])).to.match(/"strange"/);
+  });
+
+  it('without what follows from an object, or without its default namespace, is refused', () => {
+    const follow = /^(\w+-(name|link|by|secret|accessor)|namespace-dying|config-ref)/;
+    for (const [at, [key, value]] of records.entries()) {
+      const isOfDeleted = value.startsWith('{"Index"');
+      if (!follow.test(key) || isOfDeleted) continue;
+      expect(problemOf(replaced(at)), key).to.be.a('string');
+    }
+    const home = records.findIndex(([key]) => key === 'namespace\u0000default');
+    expect(problemOf(replaced(home))).to.match(/namespace default is missing/);
+  });
+
+  it('with an object whose field is of another type is refused', () => {
+    const checked = /^(policy|role|token|method|rule|namespace|config)\0/;
+    const free = /^(Hash|Description|Selector|Meta|Conditions)$/;
+    for (const [at, [key, value]] of records.entries()) {
+      if (!checked.test(key)) continue;
+      const object = JSON.parse(value) as Record<string, unknown>;
+      for (const name of Object.keys(object)) {
+        if (free.test(name)) continue;
+        for (const other of [[7], [{}], [null], { '': 7 }, null]) {
+          const text = JSON.stringify({ ...object, [name]: other });
+          // a Config is what others make of it
+          if (name === 'Config' && text.includes('{"":7}')) continue;
+          if (name === 'Status' && other !== null && !Array.isArray(other)) continue;
+          // lists of entries may be null
+          if (/^config/.test(key) && other === null) continue;
+          expect(problemOf(replaced(at, [key, text])), `${key} ${text}`).to.be.a('string');
+        }
+      }
+    }
+  });
+
+  it('of hostile content is refused before anything of it counts', async () => {
+    const commands: string[] = [];
+    const service = fakeService({
+      permit: async () => ({}) as never,
+      write: async (_caller, command: Command) => {
+        commands.push(command.type);
+        return 'true';
+      },
+    });
+    const parts = { service, node: {} as never, stateBytesMax: 1_000_000 };
+    const front = await startFront(snapshotRoutes(parts), { service });
+    const put = async (content: Records) => {
+      const state = new MemoryState();
+      state.commit(content);
+      const at = { index: 5, term: 1, configuration: { members: [] } };
+      const pieces: Buffer[] = [];
+      for await (const piece of writeArchive(state, at, 0)) pieces.push(piece as Buffer);
+      return front.ask('/v1/snapshot', { method: 'PUT', body: Buffer.concat(pieces) });
+    };
+    expect((await put(records)).status).to.equal(200);
+    expect(commands.splice(0).at(-1)).to.equal('restore.commit');
+    const token = records.findIndex(([key]) => key.startsWith('token\u0000'));
+    const hostile = await put(replaced(token, [records[token]![0], '{}']));
+    const missing = await put(records.filter(([key]) => !key.startsWith('token-secret')));
+    expect([hostile.status, missing.status]).to.deep.equal([400, 400]);
+    expect(hostile.text).to.match(/^failed to read snapshot file: table "token": /);
+    expect(commands).not.to.include('restore.commit');
+    await front.close();
+  });
+});
