@@ -67,11 +67,11 @@ describe('a snapshot', function () {
     await client.close();
   });
 
-  const problemOf = (some: Records): string | undefined => {
+  const problemOf = (some: Records, isWhole = true): string | undefined => {
     const check = new SnapshotCheck();
     try {
       for (const record of some) check.add(record);
-      check.end();
+      if (isWhole) check.end();
       return undefined;
     } catch (error) {
       expect(error).to.have.nested.property('refusal.code', 'invalid');
@@ -117,7 +117,7 @@ describe('a snapshot', function () {
   it('with an object whose field is of another type is refused', () => {
     const checked = /^(policy|role|token|method|rule|namespace|config)\0/;
     const free = /^(Hash|Description|Selector|Meta|Conditions)$/;
-    for (const [at, [key, value]] of records.entries()) {
+    for (const [key, value] of records) {
       if (!checked.test(key)) continue;
       const object = JSON.parse(value) as Record<string, unknown>;
       for (const name of Object.keys(object)) {
@@ -129,7 +129,7 @@ describe('a snapshot', function () {
           if (name === 'Status' && other !== null && !Array.isArray(other)) continue;
           // lists of entries may be null
           if (/^config/.test(key) && other === null) continue;
-          expect(problemOf(replaced(at, [key, text])), `${key} ${text}`).to.be.a('string');
+          expect(problemOf([[key, text]], false), `${key} ${text}`).to.be.a('string');
         }
       }
     }
