@@ -94,7 +94,29 @@ export function send(
   headers.push('Content-Length', String(length));
   // Node takes a flat list of names and values; its types know only pairs
   res.writeHead(status, headers as never);
-  res.end(body);
+  if (headers.includes('Connection') && hasUnread(req)) endOnceRead(req, res, body);
+  else res.end(body);
+}
+
+const hasUnread = ({ complete, headers }: IncomingMessage): boolean =>
+  !complete && (headers['content-length'] ?? headers['transfer-encoding']) !== undefined;
+
+/** How long a client may go on sending a body that nobody wants. */
+const UNWANTED_MS = 1000;
+
+/**
+ * Closed while the client still sends, the connection would be reset, and the answer with it. So the answer is given whole,
+ * and the connection closed once the client has come to the end of its body or has had time to read.
+ */
+function endOnceRead(req: IncomingMessage, res: ServerResponse, body: string): void {
+  res.flushHeaders();
+  res.write(body);
+  const end = (): void => {
+    clearTimeout(timer);
+    res.end();
+  };
+  const timer = setTimeout(end, UNWANTED_MS);
+  req.once('end', end).once('close', end).resume();
 }
 
 /** Writes an answer in pieces; waits while the client reads slower than we produce. Resolves when all is handed over. */
