@@ -39,8 +39,8 @@ export interface Listener {
 
 /** How long one that is beyond the limit may take to hear so. */
 const REFUSED_MS = 1000;
-/** Where connections never cease to come, the server stops taking them after so long. */
-const TAKE_IN_MS = 200;
+/** How many connections may wait to be taken in. */
+const BACKLOG = 4096;
 
 const plain = (status: string, message: string, extra = ''): string =>
   `HTTP/1.1 ${status}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: ${message.length}\r\n${extra}Connection: close\r\n\r\n${message}`;
@@ -117,7 +117,7 @@ export async function listen(app: HttpApp, options: ListenerOptions): Promise<Li
 
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen({ host: options.host, port: options.port, backlog: 4096 }, () => {
+    server.listen({ host: options.host, port: options.port, backlog: BACKLOG }, () => {
       server.off('error', reject);
       resolve();
     });
@@ -132,9 +132,9 @@ export async function listen(app: HttpApp, options: ListenerOptions): Promise<Li
     async close(graceMs, lingerMs = 0) {
       const closed = new Promise((resolve) => server.once('close', resolve));
       // Connections that the system has made for us already must be taken in, or they would be reset. Each turn of the loop
-      // takes at least one: where one brings none, none waits.
-      const untilMs = performance.now() + TAKE_IN_MS;
-      for (let before = -1; before !== accepted && performance.now() < untilMs; ) {
+      // takes at least one: where one brings none, none waits. Where they never cease to come, those of now are in by then.
+      const most = accepted + BACKLOG;
+      for (let before = -1; before !== accepted && accepted < most; ) {
         before = accepted;
         for (let phase = 0; phase < 2; phase += 1) await new Promise((done) => setImmediate(done));
       }
