@@ -281,6 +281,7 @@ class Node implements RunningNode {
       onFault: (why) => this.#faultChanged(why),
       onWhole: () => this.#options.log('info', 'has all its entries again and votes'),
       onRole: (change) => this.#roleChanged(change),
+      onMembers: (what) => this.#options.log('info', what),
       statusText: () => JSON.stringify(this.status()),
     });
   }

@@ -65,6 +65,8 @@ export interface ReplicaParts {
   /** States differ, but not by whose fault. */
   readonly onUndecided?: (why: string) => void;
   readonly onRole?: (change: RoleChange) => void;
+  /** See RosterParts.changed. */
+  readonly onMembers?: (what: string) => void;
   /** This node stopped serving, and why; undefined: it serves again. */
   readonly onFault?: (why: string | undefined) => void;
   /** The entries that its disk had lost are here again. */
@@ -144,6 +146,7 @@ export class Replica {
     this.#roster = new Roster({
       ...{ id, driver, wire, clock, positions, askMs },
       removed: () => this.#closed(),
+      changed: (what) => parts.onMembers?.(what),
     });
     this.#lead = new Lead({
       ...parts,

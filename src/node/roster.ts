@@ -14,6 +14,8 @@ export interface RosterParts {
   readonly askMs: number;
   /** This server was removed; it stops serving. */
   readonly removed: () => void;
+  /** What a configuration has changed, in words, one line for each server. */
+  readonly changed: (what: string) => void;
 }
 
 /** How long servers that left are still spoken to, in question times. */
@@ -50,8 +52,9 @@ export class Roster {
 
   /** A configuration was applied: its word is final. */
   applied({ index, configuration }: Entry & { kind: 'configuration' }): void {
-    const { id: self, driver, positions } = this.#parts;
+    const { id: self, driver, positions, changed } = this.#parts;
     const before = positions.configurationAt(index - 1);
+    for (const what of changesOf(before, configuration)) changed(`${what}, by entry ${index}`);
     const gone = before.members.filter(
       ({ id }) => !configuration.members.some((member) => member.id === id),
     );
@@ -74,4 +77,20 @@ export class Roster {
     const { wire, askMs } = this.#parts;
     wire.request(id, encodeAsk({ type: 'removed', index }), askMs, () => {});
   }
+}
+
+/** What is different in a configuration, for people. */
+function* changesOf(before: Configuration, after: Configuration): Generator<string> {
+  for (const member of after.members) {
+    const was = before.members.find(({ id }) => id === member.id);
+    const who = `${member.name} (${member.id})`;
+    const votes = member.voter ? 'votes' : 'is a learner';
+    if (was === undefined) yield `${who} at ${member.address} is a member now and ${votes}`;
+    else if (was.voter !== member.voter) yield `${who} ${votes} now`;
+    if (was !== undefined && was.address !== member.address)
+      yield `${who} moved from ${was.address} to ${member.address}`;
+  }
+  for (const { id, name } of before.members)
+    if (!after.members.some((member) => member.id === id))
+      yield `${name} (${id}) is no member any more`;
 }

@@ -64,6 +64,13 @@ describe('members', function () {
       ({ status }) => status === 503,
     );
     expect(gone.body).to.include('it was removed from the cluster');
+    const log = await logOf(n1);
+    for (const what of [
+      /n4 \(\S+\) at \S+ is a member now and is a learner, by entry \d+/,
+      /n4 \(\S+\) votes now, by entry \d+/,
+      /n3 \(\S+\) is no member any more, by entry \d+/,
+    ])
+      expect(log).to.match(what);
     expect(await statusOfRead(cluster, n3, 'load-0', '?stale')).to.equal(503);
 
     await n2.kill('SIGKILL');
