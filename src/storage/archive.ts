@@ -5,7 +5,7 @@
  * as they come; the caller keeps them aside until the whole archive was verified.
  */
 import { createHash, type Hash } from 'node:crypto';
-import { type Readable, Transform } from 'node:stream';
+import { PassThrough, type Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import tar from 'tar-stream';
@@ -21,6 +21,8 @@ const FORMAT_LINE = Buffer.from('conclave state 1\n');
 const SLICE_BYTES = 128 * 1024;
 const META_BYTES_MAX = 2 ** 20;
 const SUMS_BYTES_MAX = 4096;
+/** Bytes of an archive taken in before they are used: the time limit of a request counts the client's time, not ours. */
+const AHEAD_BYTES = 32 * 2 ** 20;
 
 /** `meta.json`, in the field names that tools know. */
 export interface ArchiveMeta {
@@ -139,7 +141,8 @@ export async function readArchive(
   });
   // The pipeline may not destroy the stream: a request that is destroyed can no longer be answered.
   const source = stream.iterator({ destroyOnReturn: false });
-  const flow = pipeline(source, createGunzip(), counter, extract).then(
+  const ahead = new PassThrough({ highWaterMark: AHEAD_BYTES });
+  const flow = pipeline(source, ahead, createGunzip(), counter, extract).then(
     () => undefined,
     (error: Error) => error,
   );

@@ -1,5 +1,6 @@
 /** A state goes into an archive and comes back the same; anything else is refused. */
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync, gzipSync } from 'node:zlib';
@@ -52,6 +53,33 @@ describe('snapshot archive', function () {
     return gzipSync(await buffer(pack));
   };
   const sha = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
+
+  it('is taken in while its records are waited for: how long that takes is not the client’s fault', async () => {
+    const noise = Array.from({ length: 40 }, (_, n) =>
+      createHash('sha512').update(`${n}`).digest('hex'),
+    );
+    const many = Array.from(
+      { length: 1000 },
+      (_, n): StateRecord => [
+        `config\0${String(n).padStart(5, '0')}`,
+        noise.map((_text, i) => noise[(n * 7 + i * i) % 40]).join(''),
+      ],
+    );
+    const bytes = await archive(many);
+    expect(bytes.length).to.be.greaterThan(100_000);
+    const stream = Readable.from(
+      Array.from({ length: Math.ceil(bytes.length / 1000) }, (_, i) =>
+        bytes.subarray(i * 1000, i * 1000 + 1000),
+      ),
+    );
+    const ended = once(stream, 'end');
+    let count = 0;
+    await readArchive(stream, { stateBytes: 10 ** 8 }, async (list) => {
+      count += list.length;
+      await ended;
+    });
+    expect(count).to.equal(many.length);
+  });
 
   it('comes back whole: records, position, members', async () => {
     const result = await read(await archive());
