@@ -12,8 +12,7 @@ import { decode, NO_QUERY, parseQuery } from './parameters.js';
 import { HeldCalls, HttpRequest, type Shared } from './request.js';
 import type { Endpoint, Method, Route } from './types.js';
 
-const NOT_AN_ENDPOINT =
-  'Invalid URL path: not a recognized HTTP API endpoint: this server has the part for access control and configuration entries\n';
+const NOT_AN_ENDPOINT = 'Invalid URL path: not a recognized HTTP API endpoint\n';
 const NOT_THE_API =
   "Invalid URL path: if attempting to use the HTTP API, ensure the path starts with '/v1/'\n";
 const WELCOME = 'Conclave: access control and central configuration; the API is under /v1/\n';

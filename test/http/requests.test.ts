@@ -245,10 +245,7 @@ describe('http: a request', () => {
     ])
       it(
         `${path} is no endpoint`,
-        notFound(
-          path,
-          /^Invalid URL path: not a recognized HTTP API endpoint: this server has the part for .*\n$/,
-        ),
+        notFound(path, /^Invalid URL path: not a recognized HTTP API endpoint\n$/),
       );
     for (const path of ['/v1', '/v2/things', '/things', '//'])
       it(`${path} is not the API`, notFound(path, /ensure the path starts with '\/v1\/'\n$/));
