@@ -11,13 +11,13 @@ import { targetsOf } from '../kinds/references.js';
 import type { ConfigEntry } from '../kinds/types.js';
 import type { Grants } from '../state/grants.js';
 import { keys } from '../state/keys.js';
-import type { Link, LinkFact } from '../state/links.js';
+import { holderKey, type Link, type LinkFact } from '../state/links.js';
 import type { AuthMethod } from '../state/methods.js';
 import { DEFAULT_NAMESPACE, type Namespace } from '../state/namespaces.js';
 import type { Policy } from '../state/policies.js';
 import type { Role } from '../state/roles.js';
 import type { BindingRule } from '../state/rules.js';
-import { expiryOf, secretKeyOf, type Token } from '../state/tokens.js';
+import { type Token, tokenRecords } from '../state/tokens.js';
 import { METHOD_FIELDS } from './auth-methods.js';
 import { RULE_FIELDS } from './binding-rules.js';
 import { decodeBody, type Fields, text } from './decode.js';
@@ -98,9 +98,7 @@ export class SnapshotCheck {
       mustBeGrants('role', role);
       this.#derived.set(keys.roleName(Namespace, Name), ID);
       this.#names.set(keys.roleLink(ID), Name);
-      for (const id of idsOf('role', role.Policies)) {
-        this.#derived.set(keys.roleByPolicy(id, Namespace, ID), '');
-      }
+      this.#links({ holder: 'role', target: 'policy', ns: Namespace, id: ID }, role.Policies);
     },
     token: (key, value) => this.#token(key, value),
     method: (key, value) => {
@@ -132,23 +130,18 @@ export class SnapshotCheck {
   #token(key: string, value: string): void {
     const fields = ['AccessorID', 'SecretID', 'Description', 'CreateTime', 'Local'];
     const token = read<Token>('token', value, STORED_TOKEN_FIELDS, fields);
-    const { AccessorID: accessor, Namespace: ns, AuthMethod: method } = token;
+    const { AccessorID: accessor, Namespace: ns } = token;
     mustBeKey('token', key, keys.token(ns, accessor));
     mustBeGrants('token', token);
-    const derived = this.#derived;
-    derived.set(keys.tokenSecret(secretKeyOf(token.SecretID)), `${ns}\u0000${accessor}`);
-    derived.set(keys.tokenAccessor(accessor), ns);
-    for (const id of idsOf('token', token.Policies)) {
-      derived.set(keys.tokenByPolicy(id, ns, accessor), '');
-    }
-    for (const id of idsOf('token', token.Roles)) {
-      derived.set(keys.tokenByRole(id, ns, accessor), '');
-    }
-    const expiry = expiryOf(token);
-    if (expiry !== undefined) derived.set(keys.tokenByExpiry(expiry, ns, accessor), '');
-    if (method === undefined) return;
-    const of = token.AuthMethodNamespace ?? ns;
-    derived.set(keys.tokenByMethod(of, method, ns, accessor), '');
+    for (const [record, is] of tokenRecords(token)) this.#derived.set(record, is);
+    const holder = { holder: 'token', ns, id: accessor } as const;
+    this.#links({ ...holder, target: 'policy' }, token.Policies);
+    this.#links({ ...holder, target: 'role' }, token.Roles);
+  }
+
+  /** Notes who must be known to hold these links. */
+  #links(holder: Parameters<typeof holderKey>[0], links: readonly Link[] | undefined): void {
+    for (const id of idsOf(holder.holder, links)) this.#derived.set(holderKey(holder, id), '');
   }
 
   #namespace(key: string, value: string): void {
@@ -156,12 +149,9 @@ export class SnapshotCheck {
     const { Name, ACLs, DeletedAt } = namespace;
     mustBeKey('namespace', key, keys.namespace(Name));
     if (!isNamespaceName(Name)) fail('namespace', 'it has a name that none can have');
-    for (const id of idsOf('namespace', ACLs?.PolicyDefaults)) {
-      this.#derived.set(keys.namespaceByPolicy(id, Name), '');
-    }
-    for (const id of idsOf('namespace', ACLs?.RoleDefaults)) {
-      this.#derived.set(keys.namespaceByRole(id, Name), '');
-    }
+    const holder = { holder: 'namespace', ns: Name, id: Name } as const;
+    this.#links({ ...holder, target: 'policy' }, ACLs?.PolicyDefaults);
+    this.#links({ ...holder, target: 'role' }, ACLs?.RoleDefaults);
     if (Name === DEFAULT_NAMESPACE && DeletedAt === undefined) this.#hasDefault = true;
     if (DeletedAt === undefined) return;
     this.#dying.add(Name);
@@ -186,7 +176,9 @@ export class SnapshotCheck {
     if (Status !== undefined && !isObject(Status)) fail('config', 'a Status is none');
     const why = storedProblem(Kind, content);
     if (why !== undefined) fail('config', `${Kind} ${JSON.stringify(Name)}: ${why}`);
-    for (const target of targetsOf(content as unknown as ConfigEntry)) {
+    // storedProblem has just shown that it has the fields of its kind
+    const entry = content as unknown as ConfigEntry;
+    for (const target of targetsOf(entry)) {
       this.#derived.set(keys.configRef(ns, target, Kind, Name), '');
     }
   }

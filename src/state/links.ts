@@ -131,7 +131,8 @@ export function moveLinks(
   }
 }
 
-function holderKey(
+/** The key that notes who holds a link to `targetId`. A namespace is its own `id`. */
+export function holderKey(
   { holder, target, ns, id }: { holder: Holder; target: LinkTarget; ns: string; id: string },
   targetId: string,
 ): string {

@@ -73,16 +73,24 @@ export const lifeKeys = (token: Token): string[] => [
     : [keys.method(token.AuthMethodNamespace ?? token.Namespace, token.AuthMethod)]),
 ];
 
+/** The records that follow from a token, its links apart: by what it is found. They never change. */
+export function tokenRecords(token: Token): readonly (readonly [key: string, value: string])[] {
+  const { AccessorID: accessor, Namespace: ns } = token;
+  const expiry = expiryOf(token);
+  return [
+    [keys.tokenSecret(secretKeyOf(token.SecretID)), `${ns}\u0000${accessor}`],
+    [keys.tokenAccessor(accessor), ns],
+    ...(expiry === undefined ? [] : [[keys.tokenByExpiry(expiry, ns, accessor), ''] as const]),
+    ...(token.AuthMethod === undefined ? [] : [[methodKey(token), ''] as const]),
+  ];
+}
+
 /** Writes a token and all that follows from it; gives its text. What may never change is taken from a new one only. */
 export function putToken(context: ApplyContext, token: Token, before?: Token): string {
   const { draft } = context;
   const { AccessorID: accessor, Namespace: ns } = token;
   if (before === undefined) {
-    draft.put(keys.tokenSecret(secretKeyOf(token.SecretID)), `${ns}\u0000${accessor}`);
-    draft.put(keys.tokenAccessor(accessor), ns);
-    const expiry = expiryOf(token);
-    if (expiry !== undefined) draft.put(keys.tokenByExpiry(expiry, ns, accessor), '');
-    if (token.AuthMethod !== undefined) draft.put(methodKey(token), '');
+    for (const [key, value] of tokenRecords(token)) draft.put(key, value);
   }
   moveTokenLinks(context, token, before, token);
   noteChange(context, 'token', ns);
@@ -95,11 +103,7 @@ export function putToken(context: ApplyContext, token: Token, before?: Token): s
 export function removeToken(context: ApplyContext, token: Token): void {
   const { draft } = context;
   const { AccessorID: accessor, Namespace: ns } = token;
-  draft.del(keys.tokenSecret(secretKeyOf(token.SecretID)));
-  draft.del(keys.tokenAccessor(accessor));
-  const expiry = expiryOf(token);
-  if (expiry !== undefined) draft.del(keys.tokenByExpiry(expiry, ns, accessor));
-  if (token.AuthMethod !== undefined) draft.del(methodKey(token));
+  for (const [key] of tokenRecords(token)) draft.del(key);
   moveTokenLinks(context, token, token, undefined);
   draft.del(keys.token(ns, accessor));
   noteDeletion(context, 'token', ns);
