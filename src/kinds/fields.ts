@@ -298,10 +298,12 @@ export const later = foreign(
   isBlank,
 );
 
+const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
+
 /** Whether nothing is set: neither in the value nor in the members of an object. */
 function isBlank(input: unknown): boolean {
   const isUnset = (value: unknown): boolean =>
-    [null, false, 0, ''].includes(value as null) || (Array.isArray(value) && value.length === 0);
+    value === null || value === false || value === 0 || value === '' || isEmptyList(value);
   return isUnset(input) || (isObject(input) && Object.values(input).every(isUnset));
 }
 

@@ -148,7 +148,7 @@ export class Engine implements Service {
   }
 
   /**
-   * Before a new cluster has begun, or a new member has got the state, nobody has any rights in it: that says nothing of
+   * Before a new cluster has begun, or a new member has got the state, nobody has rights in it, which says nothing of
    * the caller.
    */
   #mustHaveBegun(): void {

@@ -27,6 +27,10 @@ export interface ConnectionEvents {
   onClose(error: Error | undefined): void;
 }
 
+/** Address and port of the other side. */
+export const remoteOf = ({ remoteAddress, remotePort }: Socket): string =>
+  `${remoteAddress}:${remotePort}`;
+
 export class Connection {
   /** Set by whoever owns the connection, before frames arrive. */
   events: ConnectionEvents | undefined;
@@ -59,7 +63,7 @@ export class Connection {
   }
 
   get remote(): string {
-    return `${this.socket.remoteAddress}:${this.socket.remotePort}`;
+    return remoteOf(this.socket);
   }
 
   /** The other side is known now: frames and queue may have their full size. */

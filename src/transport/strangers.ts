@@ -3,8 +3,7 @@
  * that has waited longest goes. Who holds many open can so keep no member out, who needs a moment only.
  */
 import type { Socket } from 'node:net';
-
-const nameOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress}:${remotePort}`;
+import { remoteOf } from './connection.js';
 
 export class Strangers {
   private readonly waiting = new Map<string, Socket>();
@@ -16,7 +15,7 @@ export class Strangers {
 
   /** Takes a connection that was made. */
   add(socket: Socket): void {
-    const name = nameOf(socket);
+    const name = remoteOf(socket);
     this.waiting.set(name, socket);
     socket.once('close', () => {
       if (this.waiting.get(name) === socket) this.waiting.delete(name);

@@ -201,6 +201,7 @@ function podConfig(
 
 /** What a node that has answered a request shows to Prometheus. */
 async function metricsText(): Promise<string> {
+  // shown as they are in a node that has done nothing else
   const metrics = new Metrics({
     status: () => ({ peers: [] }) as never,
     held: () => 0,

@@ -178,8 +178,7 @@ describe('http: the listener', () => {
     await front.close();
   });
 
-  it('cuts a client off that asks on and on, and reads no answer', async function () {
-    this.timeout(10_000);
+  it('cuts a client off that asks on and on, and reads no answer', async () => {
     const text: Route = { path: '/v1/text', GET: (r) => r.answerValue('x'.repeat(50_000)) };
     const front = await startFront([text], {}, { silenceMs: 200 });
     const client = connect(front.listener.port, '127.0.0.1');
@@ -192,8 +191,7 @@ describe('http: the listener', () => {
     await front.close();
   });
 
-  it('cuts a client off that does not take a long answer which is made at once', async function () {
-    this.timeout(10_000);
+  it('cuts a client off that does not take a long answer which is made at once', async () => {
     const limits = { bodyBytes: 1000, requestMs: 1000, heldPerClient: 2, held: 2, stalledMs: 50 };
     const text: Route = { path: '/v1/text', GET: (r) => r.answerValue('x'.repeat(20_000_000)) };
     const front = await startFront([text], { limits });
@@ -311,8 +309,7 @@ describe('http: the listener', () => {
       });
     after(() => rmSync(dir, { recursive: true }));
 
-    it('closes on who never ends the handshake', async function () {
-      this.timeout(10_000);
+    it('closes on who never ends the handshake', async () => {
       use('member');
       const front = await startFront(routes, {}, { tls, headersMs: 200 });
       const clients = ['', '\x16\x03\x01', 'GET / HTTP/1.1\r\n\r\n'].map((bytes) => {

@@ -77,5 +77,5 @@ describe('housekeeper', () => {
     expect(written.slice(1)).to.deep.equal(['token.reap', 'token.reap']);
     expect([...solo.store.keys('token-by-expiry')]).to.deep.equal([]);
     expect([...solo.store.keys('namespace-dying')]).to.deep.equal([]);
-  }).timeout(30_000);
+  });
 });

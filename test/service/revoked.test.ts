@@ -24,6 +24,7 @@ async function askLagging(method: string, path: string, body?: unknown) {
   solo.must(CREATE as Command);
   const done: unknown[] = [];
   const peers = ['n1', 'n2'].map((id) => ({ id, name: id, address: `${id}:1`, voter: true }));
+  // only what these routes look at
   const status = { id: 'n1', peers, configurationIndex: 1, lastLogIndex: 1 };
   const node = {
     ...solo.node,
@@ -35,6 +36,7 @@ async function askLagging(method: string, path: string, body?: unknown) {
   solo.node.barrier = async () => {
     if (solo.authorizers.of(secretKeyOf(SECRET)) !== undefined) solo.must(DELETE as Command);
   };
+  // the other parts serve routes that are not asked
   const parts = { service: solo.engine, node, version: '1' } as unknown as ClusterParts;
   const routes = [...operatorRoutes(parts), ...authorizeRoutes(solo.engine)];
   const listener = await serve(solo, routes);

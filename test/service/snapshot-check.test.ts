@@ -137,6 +137,7 @@ describe('a snapshot', function () {
 
   it('of hostile content is refused before anything of it counts', async () => {
     const commands: string[] = [];
+    // a restore asks the rights only for a denial, and the node for nothing
     const service = fakeService({
       permit: async () => ({}) as never,
       write: async (_caller, command: Command) => {
