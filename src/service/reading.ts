@@ -88,9 +88,12 @@ export class Links {
   }
 }
 
-/** Whether a namespace is to a caller like one that does not exist: neither it nor what happens in it shows. */
+/**
+ * Whether a caller has no right at all in a namespace. It is then like one that does not exist: neither it nor what
+ * happens in it shows. An operator's rights reach into every namespace.
+ */
 export const isHidden = (authorizer: Authorizer, ns: string): boolean =>
-  ns !== DEFAULT_NAMESPACE && !authorizer.anyIn(ns);
+  ns !== DEFAULT_NAMESPACE && !authorizer.anyIn(ns) && !authorizer.allowed('operator', 'read');
 
 /** The namespaces that a list of `ns` (or `*`) shows to a caller, and what to wait on. Throws 403 if none. */
 export function listedNamespaces(

@@ -337,6 +337,14 @@ describe('http: a request', () => {
         }
       });
 
+    it('the header takes the partition default and no other', async () => {
+      const status = async (path: string, partition: string): Promise<number> =>
+        (await front.ask(path, { headers: { 'X-Service-Partition': partition } })).status;
+      expect(await status('/v1/things', 'default')).to.equal(200);
+      expect(await status('/v1/things', 'p')).to.equal(400);
+      expect(await status('/v1/things?partition=default', 'p')).to.equal(400);
+    });
+
     const accepted: [string, Partial<ReadOptions>][] = [
       ['', { mode: 'default', index: 0, waitMs: 0, timeoutMs: 1000 }],
       ['?index=&wait=', { index: 0 }],

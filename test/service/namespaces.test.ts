@@ -113,6 +113,15 @@ describe('namespaces over HTTP', function () {
       expect([red.body.length, red.filtered]).to.deep.equal([1, 'true']);
     });
 
+    it('an operator has the right to what belongs to the mesh', async () => {
+      await client.must('PUT /config?ns=red', { Kind: 'tcp-route', Name: 'route' });
+      const operator = await client.secretWith('operator = "read"');
+      const list = await client.ask('GET /config/tcp-route?ns=red', undefined, operator);
+      expect(list.body).to.have.lengthOf(1);
+      const hidden = await client.ask('GET /config/service-defaults?ns=red', undefined, operator);
+      expect([hidden.text, hidden.filtered]).to.deep.equal(['[]', 'true']);
+    });
+
     it('nothing that happens there wakes a held list, but a right there does', async () => {
       const path = '/config/service-defaults?ns=red';
       const change = () =>
