@@ -93,7 +93,7 @@ describe('node: a server whose state is damaged', function () {
       expect(why).to.match(/snapshot/);
       expect(await keysIn(dir)).to.deep.equal(before);
     }
-    const { damage, appliedIndex, lastIndex } = await inspectFolder(cluster.folder('a'), HANDLERS);
+    const { damage, appliedIndex, lastIndex } = await inspectFolder(cluster.folder('a'));
     expect(damage).to.have.lengthOf(1);
     expect(appliedIndex).to.equal(lastIndex);
     expect(await keysIn(dir)).to.deep.equal(before);
@@ -104,7 +104,7 @@ describe('node: a server whose state is damaged', function () {
     expect(await keysIn(dir)).to.deep.equal(before);
     const after = await recoverFolder(folder, { ...options, acceptLoss: true });
     expect(after.damage).to.deep.equal([]);
-    expect((await inspectFolder(folder, HANDLERS)).damage).to.deep.equal([]);
+    expect((await inspectFolder(folder)).damage).to.deep.equal([]);
     a = await cluster.start('a');
     expect(a.status().fault).to.equal(undefined);
     expect(valueAt(a, 'precious')).to.equal('data');
@@ -154,7 +154,10 @@ describe('node: a server whose state is damaged', function () {
     await Promise.all(['a', 'b'].map((name) => cluster.start(name)));
     await cluster.until(() => hurtNode.status().fault === undefined);
     await hurtNode.barrier('default', 8000);
-    expect([valueAt(hurtNode, 'precious'), valueAt(hurtNode, 'slow1')]).to.deep.equal(['data', '1']);
+    expect([valueAt(hurtNode, 'precious'), valueAt(hurtNode, 'slow1')]).to.deep.equal([
+      'data',
+      '1',
+    ]);
     await cluster.restartUnchanged('a', 'b', 'c');
     await cluster.stop('c');
     const left = recordsOf(await keysIn(dir), '\u0000precious');
@@ -194,7 +197,7 @@ describe('node: a server whose state is damaged', function () {
     };
     const options = { name: 'a', members: cluster.initial('a'), handlers: strict };
     const folder = cluster.folder('a');
-    expect((await inspectFolder(folder, strict)).damage).to.have.lengthOf(1);
+    expect((await inspectFolder(folder)).damage).to.have.lengthOf(1);
     const after = await recoverFolder(folder, { ...options, acceptLoss: true });
     expect(after.appliedIndex).to.equal(after.lastIndex);
     const node = await cluster.start('a');
@@ -236,7 +239,7 @@ describe('node: a server whose state is damaged', function () {
     const [rotten] = recordsOf(await keysIn(dir), '\u0000rotten');
     await raw(dir, (db) => db.put(Buffer.from(rotten!), Buffer.from('00000000data')));
     const folder = cluster.folder('a');
-    const { damage } = await inspectFolder(folder, HANDLERS);
+    const { damage } = await inspectFolder(folder);
     expect(damage).to.have.lengthOf(1);
     expect(damage[0]).to.match(/1 record.*table test.*cannot be read/);
     const options = { name: 'a', members: cluster.initial('a'), handlers: HANDLERS };

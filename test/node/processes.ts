@@ -111,6 +111,7 @@ export class Cluster {
    * same.
    */
   async restartUnchanged(...names: readonly string[]): Promise<RunningNode[]> {
+    await Promise.all(names.map((name) => this.nodes.get(name)!.barrier('default', 8000)));
     const before = names.map((name) => contentOf(this.nodes.get(name)!));
     for (const name of names) await this.stop(name);
     this.lines.length = 0;

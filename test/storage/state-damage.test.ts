@@ -148,7 +148,9 @@ describe('state on a disk that goes bad', function () {
     await settled(state);
     state = await folders.reopenState(state, dir);
     await state.close();
-    expect(await prefixes(dir)).eql(['00000002']);
+    expect(await prefixes(dir))
+      .lengthOf(1)
+      .not.include('00000001');
   });
 
   it('takes no older state for the present one when the batch that switched is lost', async () => {
