@@ -149,7 +149,7 @@ export async function loadState(dir: string, options: LoadOptions): Promise<Load
     else if (keys === undefined || !loaded.keyTally.equals(keys))
       lost = 'keys, or has foreign ones';
     else if (found.unreadable > 0)
-      lost = `${found.unreadable} records, of table ${found.tables}, which cannot be read`;
+      lost = `records that cannot be read (${found.unreadable}, in table ${found.tables})`;
     const rest = { db, batchNumber: ring.last };
     const others = generations.filter((other) => other !== generation);
     if (lost !== undefined) {

@@ -137,6 +137,11 @@ describe('state on a disk that goes bad', function () {
       ]);
       const installation = state.install();
       await installation.add(next);
+      const crashed = await folders.copy(dir);
+      const reopened = await folders.state(crashed);
+      await settled(reopened);
+      await reopened.close();
+      expect(await prefixes(crashed)).eql(['00000001']);
       expect(await failure(installation.finish({ count: 1, sum: 1 }))).instanceOf(StorageError);
       await settled(state);
       await state.close();
