@@ -41,7 +41,7 @@ export async function openFolder(options: OpenOptions): Promise<Opened> {
   try {
     const store = await openState(join(dataDir, 'state'), { onFatal });
     try {
-      await mendLog(log, options);
+      await mendLog(log, identity, options);
       await writeFirst(log, identity, options);
       await mendState(log, store, options);
       const machine = new Machine(store, options.handlers);
@@ -77,15 +77,28 @@ function initialOf({ initial = [], join: others = [], name, address }: OpenOptio
 }
 
 /** Entries that may have been acknowledged are lost: the node goes on without a vote until it has them again. */
-async function mendLog(log: LevelLog, options: OpenOptions): Promise<void> {
+async function mendLog(log: LevelLog, identity: Identity, options: OpenOptions): Promise<void> {
   const { damaged } = log;
-  if (damaged === undefined) return;
-  const what = `the log is damaged from entry ${damaged.index} on (${damaged.reason})`;
+  if (damaged !== undefined) {
+    const what = `the log is damaged from entry ${damaged.index} on (${damaged.reason})`;
+    options.log(
+      'error',
+      `${what}; this node does not vote until it has those entries from its peers`,
+    );
+    await new Promise<void>((done) => log.repair(done));
+  }
+  const bar = log.bar();
+  if (bar === undefined || hasPeers(log, identity)) return;
   options.log(
     'error',
-    `${what}; this node does not vote until it has those entries from its peers`,
+    `no other voting server is known that could send the lost entries up to ${bar.index}: if there is none, stop this one ` +
+      'and run "conclave recover --accept-loss"',
   );
-  await new Promise<void>((done) => log.repair(done));
+}
+
+/** Whether the newest known configuration has another voter, and so a leader besides this node. */
+function hasPeers(log: LevelLog, { nodeId }: Identity): boolean {
+  return newestConfiguration(log).members.some(({ id, voter }) => voter && id !== nodeId);
 }
 
 const isEmpty = (log: LevelLog): boolean =>
@@ -111,8 +124,7 @@ async function mendState(log: LevelLog, store: LevelState, options: OpenOptions)
 /** Throws when nobody could send this node the state that it lacks. */
 function mustBeSent(why: string, log: LevelLog, identity: Identity, dataDir: string): void {
   if (why === UNFINISHED) throw new Error(`${why}: run "conclave recover" once more`);
-  const { members } = newestConfiguration(log);
-  if (members.some(({ id, voter }) => voter && id !== identity.nodeId)) return;
+  if (hasPeers(log, identity)) return;
   throw new Error(
     `${why}. It cannot be made again from the log, and there is no other server that could send it. Nothing in ${dataDir} ` +
       'was changed. Put the folder back from a copy, or run "conclave recover --accept-loss" to go on with what can still ' +

@@ -20,8 +20,9 @@ import type { Entry, HardState, Index, SnapshotMeta, Term } from '../raft/types.
 import { type Operation, writeSynced } from './batch.js';
 import { type EntryWindow, takeEntries } from './entry-window.js';
 import { rootMessage, StorageError } from './errors.js';
+import { type Change, merge, sealedPut } from './log-change.js';
 import { type Bar, KEYS, type LogDamage, loadLog } from './log-load.js';
-import { decodeEntry, encodeEntry, encodeSealed, entryKey } from './record.js';
+import { decodeEntry, encodeEntry, entryKey } from './record.js';
 import type { Marks, Witness } from './witness.js';
 
 /**
@@ -44,26 +45,6 @@ export interface LogOptions {
   readonly windowBytes?: number;
 }
 
-interface Job {
-  /** First entry this job writes; Infinity when it writes none. */
-  readonly from: Index;
-  readonly upTo: Index;
-  readonly change: Change;
-  readonly done: () => void;
-}
-
-/** Changes that follow each other as one: LevelDB does the operations of a batch in order. */
-function merge(changes: readonly Change[]): Change {
-  if (changes.length === 1) return changes[0]!;
-  const lowest = changes.reduce((low, change) => Math.min(low, change.lowerTo ?? low), Infinity);
-  return {
-    operations: changes.flatMap((change) => change.operations),
-    lowerTo: lowest,
-    marks: changes.at(-1)!.marks,
-    urgent: changes.some((change) => change.urgent),
-  };
-}
-
 /**
  * Opens (or makes) the log in `dir`. Throws StorageError: locked, failed, or damaged (the hard
  * state, in both copies).
@@ -72,27 +53,15 @@ export async function openLog(dir: string, options: LogOptions): Promise<LevelLo
   return new LevelLog(await loadLog(dir, options.windowBytes ?? 16 * 2 ** 20), options);
 }
 
-type Loaded = Awaited<ReturnType<typeof loadLog>>;
-
-const sealedPut = (key: Buffer, content: unknown): Operation<Buffer> => ({
-  type: 'put',
-  key,
-  value: encodeSealed(key, content),
-});
-
-/** One synced batch and what the witness is told around it. */
-interface Change {
-  readonly operations: Operation<Buffer>[];
-  /** Every entry above is dropped in the same batch. */
-  readonly dropAbove?: Index;
-  /**
-   * The log becomes shorter: the witness must not claim more than this before the batch is written.
-   */
-  readonly lowerTo?: Index;
-  readonly marks: Marks;
-  /** The marks must be on disk before the change counts as done. */
-  readonly urgent?: boolean;
+interface Job {
+  /** First entry this job writes; Infinity when it writes none. */
+  readonly from: Index;
+  readonly upTo: Index;
+  readonly change: Change;
+  readonly done: () => void;
 }
+
+type Loaded = Awaited<ReturnType<typeof loadLog>>;
 
 export class LevelLog {
   /** Set when entries from `index` on are not to be trusted; see the head of this file. */

@@ -5,9 +5,11 @@ import { expect } from 'chai';
 import type { RunningNode } from '../../src/node/node.js';
 import { inspectFolder, recoverFolder, UNFINISHED } from '../../src/node/recover.js';
 import { WRONG_KEY } from '../../src/node/snapshots.js';
+import { Checksums } from '../../src/state/checksum.js';
 import type { Handlers } from '../../src/state/machine.js';
 import { keyOf } from '../../src/state/types.js';
-import { Folders, loseBatch, raw } from '../storage/helpers.js';
+import { entryKey } from '../../src/storage/record.js';
+import { Folders, flip, loseBatch, raw } from '../storage/helpers.js';
 import { append, Cluster, HANDLERS, put, valueAt } from './processes.js';
 
 /** A log that is cut soon. */
@@ -114,6 +116,41 @@ describe('node: a server whose state is damaged', function () {
     await cluster.restartUnchanged('a');
   });
 
+  it('makes it again from its log although nothing tells any more which state is the present one', async () => {
+    cluster = await Cluster.create(['a']);
+    await write(await cluster.start('a'), 'precious', 'data');
+    await cluster.stop('a');
+    const dir = stateOf(cluster, 'a');
+    await flip(dir, Buffer.from('!state'), 70);
+    await flip(dir, Buffer.from('!keys'), 70);
+    const a = await cluster.start('a');
+    await a.barrier('default', 8000);
+    expect(valueAt(a, 'precious')).to.equal('data');
+    await cluster.restartUnchanged('a');
+  });
+
+  it('alone, with a log whose last entry went bad, says that nobody can send it, and is recovered', async () => {
+    cluster = await Cluster.create(['a']);
+    let a = await cluster.start('a');
+    await write(a, 'precious', 'data');
+    const { lastLogIndex } = a.status();
+    await cluster.stop('a');
+    await flip(join(cluster.folder('a'), 'log'), entryKey(lastLogIndex), 200);
+    for (let again = 0; again < 2; again++) {
+      cluster.lines.length = 0;
+      a = await cluster.start('a');
+      expect(a.replica.driver.barred).to.equal(true);
+      expect(cluster.said('a', 'error no other voting server is known')).to.equal(1);
+      await cluster.stop('a');
+    }
+    const options = { name: 'a', members: cluster.initial('a'), handlers: HANDLERS };
+    await recoverFolder(cluster.folder('a'), { ...options, acceptLoss: true });
+    a = await cluster.start('a');
+    await a.barrier('default', 8000);
+    expect(valueAt(a, 'precious')).to.equal('data');
+    await cluster.restartUnchanged('a');
+  });
+
   it('alone, without its state and with a log that was cut, does not start empty', async () => {
     cluster = await Cluster.create(['a'], { limits });
     const a = await cluster.start('a');
@@ -202,6 +239,10 @@ describe('node: a server whose state is damaged', function () {
     const after = await recoverFolder(folder, { ...options, acceptLoss: true });
     expect(after.appliedIndex).to.equal(after.lastIndex);
     expect(after.notApplied).to.equal(2);
+    const folders = new Folders();
+    const held = await folders.state(dir);
+    expect(after.checksums).to.deep.equal(Checksums.of(held).toJSON());
+    await folders.clean();
     const node = await cluster.start('a');
     await node.barrier('default', 8000);
     expect([valueAt(node, 'precious'), valueAt(node, 'last')]).to.deep.equal(['data', 'z']);

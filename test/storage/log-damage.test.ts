@@ -270,6 +270,26 @@ describe('log on a disk that goes bad', function () {
     expect((await folders.log(rested)).damaged).include({ index: 5, last: 5 });
   });
 
+  it('lets the first batch be noted elsewhere before anybody is told that it is stored', async () => {
+    const log = await folders.log(await folders.make());
+    const order: string[] = [];
+    let noted: () => void = () => {};
+    log.onceStored(() => {
+      order.push('noting');
+      return new Promise((resolve) => {
+        noted = resolve;
+      });
+    });
+    const first = append(log, [command(1, 1)]).then(() => order.push('first'));
+    const second = append(log, [command(2, 1)]).then(() => order.push('second'));
+    await until(async () => order.length > 0);
+    order.push('noted');
+    noted();
+    await Promise.all([first, second]);
+    await append(log, [command(3, 1)]);
+    expect(order).eql(['noting', 'noted', 'first', 'second']);
+  });
+
   it('does not take for lost what was replaced by less, after a crash', async () => {
     const dir = await filled();
     const log = await folders.log(dir);
