@@ -96,9 +96,14 @@ async function mendLog(log: LevelLog, identity: Identity, options: OpenOptions):
   );
 }
 
-/** Whether the newest known configuration has another voter, and so a leader besides this node. */
-function hasPeers(log: LevelLog, { nodeId }: Identity): boolean {
-  return newestConfiguration(log).members.some(({ id, voter }) => voter && id !== nodeId);
+/**
+ * Whether the newest known configuration has another voter, and so a leader besides this node. When none is known, because
+ * the log has lost it: whether this node ever met another member.
+ */
+function hasPeers(log: LevelLog, { nodeId, seen }: Identity): boolean {
+  const { members } = newestConfiguration(log);
+  if (members.length === 0) return Object.keys(seen).length > 0;
+  return members.some(({ id, voter }) => voter && id !== nodeId);
 }
 
 const isEmpty = (log: LevelLog): boolean =>

@@ -203,6 +203,25 @@ describe('node: a server whose state is damaged', function () {
     expect(left).to.not.deep.equal(damaged);
   });
 
+  it('and whose log has lost where it begins gets both from its peers', async () => {
+    cluster = await Cluster.create(['a', 'b', 'c'], { limits });
+    const [a] = await cluster.startAll('a', 'b', 'c');
+    const c = cluster.nodes.get('c')!;
+    await write(a!, 'precious', 'data');
+    await fill(a!);
+    await cluster.until(() => c.replica.positions.first > 1000);
+    await writeSlowly(cluster, c, 'c');
+    await cluster.stop('c');
+    await hurt('c');
+    await flip(join(cluster.folder('c'), 'log'), Buffer.from('meta'), 90);
+    const again = await cluster.start('c');
+    expect(again.status().fault).to.match(/being fetched/);
+    await cluster.until(() => again.status().fault === undefined && !again.replica.driver.barred);
+    await again.barrier('default', 8000);
+    expect([valueAt(again, 'precious'), valueAt(again, 'slow1')]).to.deep.equal(['data', '1']);
+    await cluster.restartUnchanged('a', 'b', 'c');
+  });
+
   it('of a lost majority is recovered with what it still holds, although commands of its log need what is lost', async () => {
     cluster = await Cluster.create(['a', 'b', 'c'], { limits });
     const [a] = await cluster.startAll('a', 'b', 'c');
