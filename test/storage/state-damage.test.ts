@@ -151,11 +151,13 @@ describe('state on a disk that goes bad', function () {
     await replace(state);
     expect([state.damaged, state.remains]).eql([undefined, undefined]);
     await settled(state);
-    state = await folders.reopenState(state, dir);
     await state.close();
     expect(await prefixes(dir))
       .lengthOf(1)
       .not.include('00000001');
+    state = await folders.state(dir);
+    expect(contents(state)).eql(next);
+    await folders.reopenState(state, dir);
   });
 
   it('takes no older state for the present one when the batch that switched is lost', async () => {
