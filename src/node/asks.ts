@@ -1,6 +1,6 @@
 /**
- * What members ask each other outside Raft, and the answers, as bytes. Arrays of fixed shape, decoded strictly: what does
- * not fit is refused, never guessed at.
+ * What members ask each other outside Raft, and the answers, as bytes. Arrays whose items are decoded strictly: what does
+ * not fit is refused, never guessed at. Items beyond the known ones are ignored, so that a newer release can append some.
  */
 import { Packr } from 'msgpackr';
 import { ERROR_STATUS, type Refusal } from '../errors.js';
@@ -198,7 +198,7 @@ const partsOf = ({ code, message, pointer, hint }: Refusal): unknown[] => [
 ];
 
 function refusalOf(parts: unknown): Refusal | undefined {
-  if (!Array.isArray(parts) || parts.length !== 4) return undefined;
+  if (!Array.isArray(parts) || parts.length < 4) return undefined;
   const [code, message, pointer, hint] = parts as unknown[];
   if (!isText(code) || !Object.hasOwn(ERROR_STATUS, code) || !isText(message)) return undefined;
   return {
@@ -222,4 +222,4 @@ const isText = (value: unknown): value is string => typeof value === 'string';
 const isCount = (value: unknown): value is number =>
   Number.isSafeInteger(value) && Number(value) >= 0;
 const isPair = (value: unknown): value is [string, string] =>
-  Array.isArray(value) && value.length === 2 && value.every(isText);
+  Array.isArray(value) && value.length >= 2 && isText(value[0]) && isText(value[1]);

@@ -3,13 +3,13 @@
  * array whose first item is the frame's number; the blob is raw bytes, so that payloads are neither
  * copied nor encoded again.
  *
- * Decoding is strict: each frame has exactly the items listed here, each of its type. Anything else
- * is a WireError.
+ * Decoding is strict: each frame has the items listed here, each of its type; anything else is a
+ * WireError. Only what follows them is ignored: a newer release may append items.
  */
 import type { Message } from '../raft/types.js';
 import { pack, unpack } from './codec.js';
 import { decodeMessage, encodeEntries, encodeMessage } from './messages.js';
-import { bool, id, int, list, text } from './shapes.js';
+import { bool, fields, id, int, list, text } from './shapes.js';
 import { WireError } from './types.js';
 
 export const PROTOCOL_VERSION = 1;
@@ -124,30 +124,29 @@ export function decodeFrame(bytes: Buffer): Frame {
 function decodeBody(type: Frame['type'], items: readonly unknown[], blob: Buffer): Frame {
   switch (type) {
     case 'hello':
-      return { type, hello: decodeHello(exactly(items, 7)) };
+      return { type, hello: decodeHello(fields(items, 7)) };
     case 'refused':
-      exactly(items, 2);
+      fields(items, 2);
       return { type, code: text(items[0]), message: text(items[1]) };
     case 'ping':
     case 'pong':
-      exactly(items, 0);
       return { type };
     case 'message':
       return { type, message: decodeMessage(items, blob) };
     case 'request':
     case 'reply':
-      exactly(items, 1);
+      fields(items, 1);
       return { type, id: int(items[0]), payload: blob };
     case 'snapshotBegin':
       return { type, id: id(items[0]), message: decodeMessage(items.slice(1), NOTHING) };
     case 'snapshotChunk':
-      exactly(items, 2);
+      fields(items, 2);
       return { type, number: int(items[0]), last: bool(items[1]), data: blob };
     case 'snapshotNext':
-      exactly(items, 1);
+      fields(items, 1);
       return { type, number: int(items[0]) };
     case 'snapshotEnd':
-      exactly(items, 1);
+      fields(items, 1);
       return { type, ok: bool(items[0]) };
   }
 }
@@ -164,9 +163,4 @@ function decodeHello(items: readonly unknown[]): Hello {
     purpose,
     target: text(items[6]),
   };
-}
-
-function exactly(items: readonly unknown[], count: number): readonly unknown[] {
-  if (items.length !== count) throw new WireError('protocol', `a frame with ${items.length} items`);
-  return items;
 }
