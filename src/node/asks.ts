@@ -6,6 +6,7 @@ import { Packr } from 'msgpackr';
 import { ERROR_STATUS, type Refusal } from '../errors.js';
 import type { Index, NodeId } from '../raft/types.js';
 import type { Result } from '../state/types.js';
+import type { PeerRecord } from '../transport/types.js';
 
 /** Checksums by table. */
 export type Sums = Readonly<Record<string, string>>;
@@ -55,13 +56,13 @@ export type Answer =
   | { readonly type: 'status'; readonly text: string }
   | { readonly type: 'done' }
   /**
-   * To a server that asked to join: it is a member of this cluster now. `seen`: the incarnations by which the answering
-   * server knows the members; who joins would otherwise believe one whose disk was wiped before they met.
+   * To a server that asked to join: it is a member of this cluster now. `seen`: by what the answering server knows the
+   * members; who joins would otherwise believe one whose disk was wiped, or went back in time, before they met.
    */
   | {
       readonly type: 'joined';
       readonly clusterId: string;
-      readonly seen: Readonly<Record<NodeId, string>>;
+      readonly seen: Readonly<Record<NodeId, PeerRecord>>;
     };
 
 const packr = new Packr({ useRecords: false });
@@ -139,7 +140,11 @@ export function encodeAnswer(answer: Answer): Uint8Array {
     case 'sums':
       return packr.pack(['sums', answer.index, Object.entries(answer.sums)]);
     case 'joined':
-      return packr.pack(['joined', answer.clusterId, Object.entries(answer.seen)]);
+      return packr.pack([
+        'joined',
+        answer.clusterId,
+        Object.entries(answer.seen).map(introductionOf),
+      ]);
     case 'status':
       return packr.pack(['status', answer.text]);
     case 'retry':
@@ -167,8 +172,8 @@ export function decodeAnswer(bytes: Uint8Array): Answer | undefined {
       if (!isCount(a) || !Array.isArray(b) || !b.every(isPair)) return undefined;
       return { type, index: a, sums: Object.fromEntries(b) };
     case 'joined':
-      if (!isText(a) || !Array.isArray(b) || !b.every(isPair)) return undefined;
-      return { type, clusterId: a, seen: Object.fromEntries(b) };
+      if (!isText(a) || !Array.isArray(b) || !b.every(isIntroduction)) return undefined;
+      return { type, clusterId: a, seen: Object.fromEntries(b.map(introducedBy)) };
     case 'status':
       return isText(a) ? { type, text: a } : undefined;
     case 'retry':
@@ -223,3 +228,18 @@ const isCount = (value: unknown): value is number =>
   Number.isSafeInteger(value) && Number(value) >= 0;
 const isPair = (value: unknown): value is [string, string] =>
   Array.isArray(value) && value.length >= 2 && isText(value[0]) && isText(value[1]);
+
+type Introduction = [id: NodeId, incarnation: string, starts: number, startId: string];
+const introductionOf = ([id, record]: [NodeId, PeerRecord]): Introduction => [
+  ...([id, record.incarnation] as const),
+  ...([record.starts, record.startId] as const),
+];
+const introducedBy = ([id, incarnation, starts, startId]: Introduction): [NodeId, PeerRecord] => [
+  id,
+  { incarnation, starts, startId },
+];
+const isIntroduction = (value: unknown): value is Introduction => {
+  if (!Array.isArray(value)) return false;
+  const [id, incarnation, starts, startId] = value as unknown[];
+  return isText(id) && isText(incarnation) && isCount(starts) && isText(startId);
+};

@@ -302,10 +302,9 @@ class Node implements RunningNode {
     };
     return new Wire({
       identity: () => ({ ...this.#identity, address: this.#address }),
-      incarnations: {
+      records: {
         get: (id) => this.#identity.seen[id],
-        set: (id, incarnation) =>
-          this.#saveIdentity({ seen: { ...this.#identity.seen, [id]: incarnation } }),
+        set: (id, record) => this.#saveIdentity({ seen: { ...this.#identity.seen, [id]: record } }),
       },
       security: this.#options.security,
       handlers,

@@ -9,6 +9,7 @@ import { type LevelState, openState } from '../storage/state.js';
 import { agree } from './agree.js';
 import {
   claimIdentity,
+  countStart,
   type Identity,
   initialConfiguration,
   newIdentity,
@@ -33,9 +34,10 @@ type OpenOptions = Pick<
 
 export async function openFolder(options: OpenOptions): Promise<Opened> {
   const { dataDir, onFatal } = options;
-  const identity = await openIdentity(options);
+  const present = await openIdentity(options);
   const log = await openLog(join(dataDir, 'log'), { onFatal });
   try {
+    const identity = await countStart(dataDir, present);
     const store = await openState(join(dataDir, 'state'), { onFatal });
     try {
       await mendLog(log, options);

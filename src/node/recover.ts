@@ -83,7 +83,8 @@ export function recoverFolder(
     if (log.bar() !== undefined) await new Promise<void>((done) => log.liftBar(done));
     const own = configuration.members.find((member) => member.name === name)!;
     const recovered: Identity = {
-      ...{ v: 1, nodeId: own.id, incarnation: randomUUID(), begun: true, seen: {} },
+      ...{ v: 2, nodeId: own.id, incarnation: randomUUID(), begun: true },
+      ...{ starts: 0, startId: '', seen: {} },
       clusterId: derived(['recovered', ...epoch], members),
     };
     await writeIdentity(dataDir, recovered);

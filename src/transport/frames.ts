@@ -12,18 +12,28 @@ import { decodeMessage, encodeEntries, encodeMessage } from './messages.js';
 import { bool, fields, id, int, list, text } from './shapes.js';
 import { WireError } from './types.js';
 
+/**
+ * The newest and the oldest version of the members' protocol that this release speaks. A new field
+ * at the end of a frame needs no new version; a frame that older releases misread does.
+ */
 export const PROTOCOL_VERSION = 1;
+export const OLDEST_PROTOCOL_VERSION = 1;
 
 /** What a connection is for. `join`: questions of a node that is in no cluster. */
 export const PURPOSES = ['messages', 'snapshot', 'join'] as const;
 export type Purpose = (typeof PURPOSES)[number];
 
 export interface Hello {
+  /** The newest version that the sender speaks, and the oldest. */
   readonly version: number;
+  readonly oldestVersion: number;
   /** '' when the sender is in no cluster. */
   readonly clusterId: string;
   readonly nodeId: string;
   readonly incarnation: string;
+  /** See WireIdentity. */
+  readonly starts: number;
+  readonly startId: string;
   readonly address: string;
   readonly purpose: Purpose;
   /** The node the sender means to reach; '' when it knows only an address. */
@@ -72,9 +82,12 @@ export function encodeFrame(frame: Frame): Buffer[] {
   const number = NUMBERS[frame.type];
   switch (frame.type) {
     case 'hello': {
-      const { version, clusterId, nodeId, incarnation, address, purpose, target } = frame.hello;
-      const use = PURPOSES.indexOf(purpose);
-      return assemble([number, version, clusterId, nodeId, incarnation, address, use, target]);
+      const { version, clusterId, nodeId, incarnation, address, target } = frame.hello;
+      const { purpose, starts, startId, oldestVersion } = frame.hello;
+      return assemble([
+        ...[number, version, clusterId, nodeId, incarnation, address, PURPOSES.indexOf(purpose)],
+        ...[target, starts, startId, oldestVersion],
+      ]);
     }
     case 'refused':
       return assemble([number, frame.code, frame.message]);
@@ -124,7 +137,7 @@ export function decodeFrame(bytes: Buffer): Frame {
 function decodeBody(type: Frame['type'], items: readonly unknown[], blob: Buffer): Frame {
   switch (type) {
     case 'hello':
-      return { type, hello: decodeHello(fields(items, 7)) };
+      return { type, hello: decodeHello(fields(items, 10)) };
     case 'refused':
       fields(items, 2);
       return { type, code: text(items[0]), message: text(items[1]) };
@@ -162,5 +175,8 @@ function decodeHello(items: readonly unknown[]): Hello {
     address: text(items[4]),
     purpose,
     target: text(items[6]),
+    starts: int(items[7]),
+    startId: id(items[8]),
+    oldestVersion: int(items[9]),
   };
 }

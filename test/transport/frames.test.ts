@@ -122,9 +122,12 @@ describe('frames', function () {
           address: 'h:1',
           purpose: 'snapshot',
           target: 't',
+          starts: 3,
+          startId: 's',
+          oldestVersion: 1,
         },
       }),
-    ).equal('00000014000000109801' + '01' + 'a163' + 'a16e' + 'a169' + 'a3683a31' + '01' + 'a174');
+    ).equal('00000018000000149b01' + '01a163a16ea169a3683a31' + '01a174' + '03a17301');
     expect(hex({ type: 'request', id: 300, payload: Buffer.from('xy') })).equal(
       '0000000b000000059206cd012c' + '7879',
     );
