@@ -15,6 +15,8 @@ export interface ServerFacts {
   readonly id: NodeId;
   readonly name: string;
   readonly address: string;
+  /** The level its release supports; a release that knows no levels does not say. */
+  readonly level?: number;
 }
 
 export type Ask =
@@ -37,6 +39,8 @@ export type Ask =
   | { readonly type: 'removed'; readonly index: Index }
   /** What the leader knows of the cluster, for operators. */
   | { readonly type: 'status' }
+  /** The level that the receiver's release supports. A release that does not know the question supports level 1. */
+  | { readonly type: 'level' }
   /** The checksums of the state at an index (the newest checkpoint at or below it). */
   | { readonly type: 'sums'; readonly index: Index }
   /** The leader's verdict: the state of the receiver differs from the majority's in `table`. */
@@ -52,6 +56,7 @@ export type Answer =
   | { readonly type: 'unknown' }
   | { readonly type: 'index'; readonly index: Index }
   | { readonly type: 'sums'; readonly index: Index; readonly sums: Sums }
+  | { readonly type: 'level'; readonly level: number }
   /** NodeStatus as JSON. */
   | { readonly type: 'status'; readonly text: string }
   | { readonly type: 'done' }
@@ -77,14 +82,17 @@ function arrayOf(ask: Ask): unknown[] {
       return ['write', ask.tokenKey, ask.data, ask.timeoutMs];
     case 'read':
       return ['read', ask.mode];
-    case 'add':
-      return ['add', ask.server.id, ask.server.name, ask.server.address];
+    case 'add': {
+      const { id, name, address, level } = ask.server;
+      return ['add', id, name, address, ...(level === undefined ? [] : [level])];
+    }
     case 'remove':
       return ['remove', ask.id];
     case 'transfer':
       return ['transfer', ask.to];
     case 'state':
     case 'status':
+    case 'level':
       return [ask.type];
     case 'removed':
     case 'sums':
@@ -98,7 +106,7 @@ function arrayOf(ask: Ask): unknown[] {
 export function decodeAsk(bytes: Uint8Array): Ask | undefined {
   const parts = unpack(bytes);
   if (parts === undefined) return undefined;
-  const [type, a, b, c] = parts;
+  const [type, a, b, c, d] = parts;
   switch (type) {
     case 'write':
       if ((a !== null && !isText(a)) || !(b instanceof Uint8Array) || !isCount(c)) return undefined;
@@ -107,13 +115,14 @@ export function decodeAsk(bytes: Uint8Array): Ask | undefined {
       return a === 'default' || a === 'consistent' ? { type, mode: a } : undefined;
     case 'add':
       if (!isText(a) || !isText(b) || !isText(c)) return undefined;
-      return { type, server: { id: a, name: b, address: c } };
+      return { type, server: { id: a, name: b, address: c, ...(isCount(d) && { level: d }) } };
     case 'remove':
       return isText(a) ? { type, id: a } : undefined;
     case 'transfer':
       return a === null || isText(a) ? { type, to: a } : undefined;
     case 'state':
     case 'status':
+    case 'level':
       return { type };
     case 'removed':
     case 'sums':
@@ -137,6 +146,8 @@ export function encodeAnswer(answer: Answer): Uint8Array {
       return packr.pack(['refused', partsOf(answer.refusal)]);
     case 'index':
       return packr.pack(['index', answer.index]);
+    case 'level':
+      return packr.pack(['level', answer.level]);
     case 'sums':
       return packr.pack(['sums', answer.index, Object.entries(answer.sums)]);
     case 'joined':
@@ -168,6 +179,8 @@ export function decodeAnswer(bytes: Uint8Array): Answer | undefined {
     }
     case 'index':
       return isCount(a) ? { type, index: a } : undefined;
+    case 'level':
+      return isCount(a) ? { type, level: a } : undefined;
     case 'sums':
       if (!isCount(a) || !Array.isArray(b) || !b.every(isPair)) return undefined;
       return { type, index: a, sums: Object.fromEntries(b) };

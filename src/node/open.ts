@@ -29,7 +29,7 @@ export interface Opened {
 
 type OpenOptions = Pick<
   NodeOptions,
-  'name' | 'dataDir' | 'initial' | 'join' | 'handlers' | 'log' | 'onFatal'
+  'name' | 'dataDir' | 'initial' | 'join' | 'handlers' | 'levels' | 'log' | 'onFatal'
 > & { readonly address: string };
 
 export async function openFolder(options: OpenOptions): Promise<Opened> {
@@ -109,7 +109,7 @@ async function openMachine(
     options.log('error', `${damage}; it is made again from the log or a peer`);
     await store.install().finish({ count: 0, sum: 0 });
   }
-  return { machine: new Machine(store, options.handlers), damage };
+  return { machine: new Machine(store, options.handlers, options.levels?.supported), damage };
 }
 
 /** Every member of a new cluster begins its log with the same configuration, at index 1 in term 1. */
