@@ -12,11 +12,11 @@
  *   all handlers        the code, text, pointer and hint of a refusal, which are stored as the result of its request
  *   transport/messages  an entry, and a member of a configuration
  *
+ * Keys hold names in lower case by the Unicode tables of Node; these change for rare letters alone.
+ *
  * A release that changes one of these without a level makes members differ during a rolling upgrade.
  */
-
-import type { Command, Handler, View } from './types.js';
-import { keyOf } from './types.js';
+import { type Command, type Handler, keyOf, type View } from './types.js';
 
 /** The highest level this release supports. */
 export const SUPPORTED_LEVEL = 1;
