@@ -31,6 +31,8 @@ export interface Sources {
   readonly status: () => NodeStatus;
   readonly held: () => number;
   readonly connections: () => number;
+  /** The level in force. */
+  readonly level: () => number;
   /** Figures of the Raft driver; all but the maximum only grow. */
   readonly driver: () => {
     readonly appends: number;
@@ -62,15 +64,16 @@ function cpuSeconds(): number {
 }
 
 /** The node and its front end. */
-function nodeFigures({ status, driver, agreement, held, connections }: Sources): readonly Figure[] {
+function nodeFigures({ status, driver, agreement, level, ...http }: Sources): readonly Figure[] {
   const raft = (
     name: string,
     help: string,
     read: (now: NodeStatus) => number | boolean,
   ): Figure => [`conclave_raft_${name}`, help, () => Number(read(status()))];
   return [
-    ['conclave_http_connections', 'open HTTP connections', connections],
-    ['conclave_http_held', 'blocking queries held', held],
+    ['conclave_http_connections', 'open HTTP connections', http.connections],
+    ['conclave_http_held', 'blocking queries held', http.held],
+    ['conclave_level', 'level of the cluster in force here', level],
     raft('term', 'Raft term', (now) => now.term),
     raft('leader', '1 while this node leads', (now) => now.role === 'leader'),
     raft('has_leader', '1 while a leader is known', (now) => now.leaderId !== null),

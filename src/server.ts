@@ -33,6 +33,7 @@ import { Housekeeper } from './service/housekeeper.js';
 import { authMethodTypes } from './service/login/index.js';
 import type { Service } from './service/types.js';
 import { HANDLERS } from './state/handlers.js';
+import { LEVELS, type LevelTable, levelOf } from './state/levels.js';
 import { RESTORE_FACT, restoredAt } from './state/restore.js';
 import { isLoopback, type WireSecurity } from './transport/security.js';
 
@@ -47,18 +48,20 @@ export interface Server {
 
 const TOKEN_RESET_FILE = 'acl-bootstrap-reset';
 
-/** Starts a node. `onFatal` is told of what it cannot go on after. */
+/** Starts a node. `onFatal` is told of what it cannot go on after. `levels`: for tests of what a later release does. */
 export async function startServer(
   config: Config,
   log: Log,
   onFatal: (error: unknown) => void,
+  levels: LevelTable = LEVELS,
 ): Promise<Server> {
-  const { node, service, housekeeper } = await openRooms(config, log, onFatal);
+  const { node, service, housekeeper } = await openRooms(config, log, onFatal, levels);
   let listener: Listener | undefined;
   const metrics = new Metrics({
     status: () => node.status(),
     held: () => app.held.count,
     connections: () => listener?.connections() ?? 0,
+    level: () => levelOf(node.view),
     driver: () => node.replica.driver.stats,
     agreement: () => node.replica.agreement!.stats,
   });
@@ -109,9 +112,15 @@ export async function startServer(
 }
 
 /** The rooms below the front end. */
-async function openRooms(config: Config, log: Log, onFatal: (error: unknown) => void) {
+async function openRooms(
+  config: Config,
+  log: Log,
+  onFatal: (error: unknown) => void,
+  levels: LevelTable,
+) {
   // the node asks the gate, which decides by what the node's state says of a token
-  const node = await openNode(nodeOptions(config, log, onFatal, (...asked) => gate(...asked)));
+  const options = nodeOptions(config, log, onFatal, (...asked) => gate(...asked));
+  const node = await openNode({ ...options, levels });
   const clock = realClock(onFatal);
   const nowMs = Date.now;
   const { datacenter, acl } = config;

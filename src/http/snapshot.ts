@@ -5,6 +5,7 @@ import type { ClusterNode } from '../node/types.js';
 import { SnapshotCheck } from '../service/snapshot-check.js';
 import type { Service } from '../service/types.js';
 import { keys } from '../state/keys.js';
+import { levelOf } from '../state/levels.js';
 import { isRestored, type RestoreAdd } from '../state/restore.js';
 import type { Command, View } from '../state/types.js';
 import { readArchive, writeArchive } from '../storage/archive.js';
@@ -66,16 +67,20 @@ function positionOf(view: View): { index: number; term: number } {
   return { index, term };
 }
 
-async function restore({ service, stateBytesMax }: SnapshotParts, request: ApiRequest) {
+async function restore({ service, node, stateBytesMax }: SnapshotParts, request: ApiRequest) {
   const { caller, timeoutMs } = request;
+  // so that the level in force is known here
+  await service.catchUp(timeoutMs);
   await service.permit(caller, timeoutMs, (authorizer) => authorizer.denial('acl', 'write'));
   const id = randomUUID();
   const write = (command: Command): Promise<string | undefined> =>
     service.write(caller, command, timeoutMs);
   const upload = new Upload(id, write);
   try {
-    await readArchive(request.incoming, { stateBytes: stateBytesMax }, (records) =>
-      upload.add(records),
+    await readArchive(
+      request.incoming,
+      { stateBytes: stateBytesMax, level: levelOf(node.view) },
+      (records) => upload.add(records),
     );
     await upload.end();
   } catch (error) {

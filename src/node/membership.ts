@@ -35,8 +35,13 @@ export class Membership {
     this.#parts = parts;
   }
 
+  /** Whether a change is on its way, which may not be in the log yet. */
+  get isChanging(): boolean {
+    return this.#changing;
+  }
+
   /** Adds a server as a learner; one that is a member already gets its name and address renewed. */
-  add(server: ServerFacts, done: Done): void {
+  add({ level: _level, ...server }: ServerFacts, done: Done): void {
     const { members } = this.#configuration();
     const present = members.find(({ id }) => id === server.id);
     const holder = members.find(

@@ -6,11 +6,19 @@ import { randomUUID } from 'node:crypto';
 import { ApiError, type Refusal, reject } from '../errors.js';
 import { createRaft } from '../raft/raft.js';
 import type { NodeId, RoleChange } from '../raft/types.js';
+import { LEVEL_KEY, LEVELS, levelOf } from '../state/levels.js';
 import type { PinnedView, Result, View } from '../state/types.js';
 import type { WireSecurity } from '../transport/security.js';
 import type { ChunkSink, WireHandlers } from '../transport/types.js';
 import { Wire } from '../transport/wire.js';
-import { type Answer, decodeAnswer, decodeAsk, encodeAnswer, encodeAsk } from './asks.js';
+import {
+  type Answer,
+  decodeAnswer,
+  decodeAsk,
+  encodeAnswer,
+  encodeAsk,
+  type ServerFacts,
+} from './asks.js';
 import { realClock } from './clock.js';
 import { DiskSpace } from './disk-space.js';
 import { type Identity, introduced, introductions, writeIdentity } from './identity.js';
@@ -29,7 +37,7 @@ import type { ClockPort } from './ports.js';
 import { type LeaderAsk, Replica } from './replica.js';
 import { StateSink, StateSource, WRONG_KEY } from './snapshots.js';
 import { Stability, statusOf } from './status.js';
-import type { ClusterNode, NodeStatus, WriteRequest } from './types.js';
+import type { ClusterNode, LevelStatus, NodeStatus, WriteRequest } from './types.js';
 
 /** A node as its process sees it. */
 export interface RunningNode extends ClusterNode {
@@ -118,6 +126,10 @@ class Node implements RunningNode {
         const state = full ? 'is at its reserve: only deletes are taken' : 'has room again';
         options.log(full ? 'error' : 'info', `the disk ${state} (${freeBytes} bytes free)`);
       },
+    });
+    this.onChanged((keys) => {
+      if (!keys.includes(LEVEL_KEY)) return;
+      options.log('info', `the cluster is at level ${levelOf(opened.store)} now`);
     });
     try {
       this.replica = this.#createReplica();
@@ -234,8 +246,8 @@ class Node implements RunningNode {
     return this.#administer({ type: 'remove', id });
   }
 
-  addServer(server: { id: string; name: string; address: string }): Promise<void> {
-    return this.#administer({ type: 'add', server });
+  levels(): Promise<LevelStatus> {
+    return new Promise((resolve) => this.replica.levels.report(resolve));
   }
 
   async #administer(ask: LeaderAsk): Promise<void> {
@@ -277,6 +289,7 @@ class Node implements RunningNode {
       gate: this.#options.gate,
       newId: randomUUID,
       closedFor: (command) => this.#disk.refuses(command),
+      levels: this.#options.levels ?? LEVELS,
       onDiffers: (why) => store.commit([[WRONG_KEY, why]]),
       onUndecided: (why) => this.#options.log('error', why),
       onFault: (why) => this.#faultChanged(why),
@@ -303,10 +316,10 @@ class Node implements RunningNode {
     };
     return new Wire({
       identity: () => ({ ...this.#identity, address: this.#address }),
-      incarnations: {
+      records: {
         get: (id) => this.#identity.seen[id],
-        set: (id, incarnation) =>
-          void this.#saveIdentity({ seen: { ...this.#identity.seen, [id]: incarnation } }),
+        set: (id, record) =>
+          void this.#saveIdentity({ seen: { ...this.#identity.seen, [id]: record } }),
       },
       security: this.#options.security,
       handlers,
@@ -357,13 +370,18 @@ class Node implements RunningNode {
       'info',
       `moved from ${known.address} to ${this.#address}: telling the others`,
     );
-    const server = { id: this.id, name: this.name, address: this.#address };
+    const server = this.#facts();
     const ask = encodeAsk({ type: 'add', server });
     for (const { id } of members) {
       if (id !== this.id) this.#wire.request(id, ask, AGAIN_MS, () => {});
     }
     this.replica.administer({ type: 'add', server }, AGAIN_MS, () => {});
     this.#clock.after(AGAIN_MS, () => this.#announceAddress());
+  }
+
+  #facts(): ServerFacts {
+    const level = this.replica.levels.supported;
+    return { id: this.id, name: this.name, address: this.#address, level };
   }
 
   /** A server that joins: added by the leader, whoever that is, and told which cluster this is. */
@@ -382,8 +400,7 @@ class Node implements RunningNode {
 
   /** Asks the given members in turn until one has taken this node into its cluster. */
   async #join(): Promise<void> {
-    const server = { id: this.id, name: this.name, address: this.#address };
-    const ask = encodeAsk({ type: 'add', server });
+    const ask = encodeAsk({ type: 'add', server: this.#facts() });
     const { log } = this.#options;
     const join = (this.#options.join ?? []).filter((address) => address !== this.#address);
     for (let attempt = 0; !this.#stopped && this.#identity.clusterId === null; attempt++) {
@@ -436,13 +453,16 @@ class Node implements RunningNode {
         this.#sink = undefined;
         this.#lostState.failed();
       },
+      // A state of a level that this release does not support stops the process.
       switched: () =>
-        new Promise((resolve) => {
-          this.#sink = undefined;
-          this.#opened.machine.reload();
-          this.#lostState.found();
-          this.replica.switched(meta, from, resolve);
-        }),
+        new Promise((resolve) =>
+          this.#take(() => {
+            this.#sink = undefined;
+            this.#opened.machine.reload();
+            this.#lostState.found();
+            this.replica.switched(meta, from, resolve);
+          }),
+        ),
     });
     return this.#sink;
   }

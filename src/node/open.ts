@@ -9,6 +9,7 @@ import { type LevelState, openState } from '../storage/state.js';
 import { agree } from './agree.js';
 import {
   claimIdentity,
+  countStart,
   type Identity,
   initialConfiguration,
   newIdentity,
@@ -31,7 +32,7 @@ export interface Opened {
 
 type OpenOptions = Pick<
   NodeOptions,
-  'name' | 'dataDir' | 'initial' | 'join' | 'handlers' | 'log' | 'onFatal'
+  'name' | 'dataDir' | 'initial' | 'join' | 'handlers' | 'levels' | 'log' | 'onFatal'
 > & { readonly address: string };
 
 export async function openFolder(options: OpenOptions): Promise<Opened> {
@@ -44,12 +45,12 @@ export async function openFolder(options: OpenOptions): Promise<Opened> {
       await mendLog(log, identity, options);
       await writeFirst(log, identity, options);
       await mendState(log, store, options);
-      const machine = new Machine(store, options.handlers);
+      const machine = new Machine(store, options.handlers, options.levels?.supported);
       const gap = await new Promise<string | undefined>((done) => agree(log, store, machine, done));
       const needsState = store.get(WRONG_KEY) ?? store.damaged ?? gap;
       if (needsState !== undefined) mustBeSent(needsState, log, identity, dataDir);
-      const noted = await noteBegun(log, identity, dataDir);
-      return { identity: noted, log, store, machine, needsState };
+      const begun = identity.begun || !isEmpty(log);
+      return { identity: await countStart(dataDir, { ...identity, begun }), log, store, machine, needsState };
     } catch (error) {
       await store.close();
       throw error;
@@ -109,13 +110,6 @@ function hasPeers(log: LevelLog, { nodeId, seen }: Identity): boolean {
 const isEmpty = (log: LevelLog): boolean =>
   log.lastIndex() === 0 && log.hardState().term === 0 && log.bar() === undefined;
 
-async function noteBegun(log: LevelLog, identity: Identity, dir: string): Promise<Identity> {
-  if (identity.begun || isEmpty(log)) return identity;
-  const noted = { ...identity, begun: true };
-  await writeIdentity(dir, noted);
-  return noted;
-}
-
 /** A state that cannot be trusted is made again from the log, if that goes back far enough. Else it stays as it is. */
 async function mendState(log: LevelLog, store: LevelState, options: OpenOptions): Promise<void> {
   const { damaged } = store;
@@ -123,7 +117,7 @@ async function mendState(log: LevelLog, store: LevelState, options: OpenOptions)
   const upTo = rebuildableTo(log, store);
   if (upTo === undefined) return;
   options.log('error', `${damaged}; it is made again from the log`);
-  await rebuildState(log, store, options.handlers, upTo);
+  await rebuildState(log, store, { ...options, upTo });
 }
 
 /** Throws when nobody could send this node the state that it lacks. */

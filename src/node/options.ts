@@ -1,5 +1,6 @@
 /** What a node is made from, and the limits it keeps. */
 import type { RaftOptions } from '../raft/types.js';
+import type { LevelTable } from '../state/levels.js';
 import type { Handlers } from '../state/machine.js';
 import type { Command } from '../state/types.js';
 import type { WireSecurity } from '../transport/security.js';
@@ -50,6 +51,8 @@ export interface NodeOptions {
   readonly join?: readonly string[];
   readonly gate: Gate;
   readonly handlers: Handlers;
+  /** What the release supports; given by tests alone. */
+  readonly levels?: LevelTable;
   readonly timing?: Partial<NodeTiming>;
   readonly limits?: Partial<NodeLimits>;
   /** Commands that free space, which are taken although the disk is almost full. */

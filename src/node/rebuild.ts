@@ -20,6 +20,12 @@ export function rebuildableTo(log: LevelLog, { remains }: LevelState): Index | u
   return log.term(record.index) === record.term ? record.index : undefined;
 }
 
+export interface RebuildOptions {
+  readonly upTo: Index;
+  readonly handlers: Handlers;
+  readonly levels?: { readonly supported: number } | undefined;
+}
+
 /**
  * Applies the log up to `upTo` to an empty state, and puts that in the place of the damaged one. It is made in memory: a
  * log that was never cut is small.
@@ -27,11 +33,10 @@ export function rebuildableTo(log: LevelLog, { remains }: LevelState): Index | u
 export async function rebuildState(
   log: LevelLog,
   store: LevelState,
-  handlers: Handlers,
-  upTo: Index,
+  { upTo, handlers, levels }: RebuildOptions,
 ): Promise<void> {
   const state = new MemoryState();
-  applyUpTo(upTo, log, new Machine(state, handlers), () => state.sync());
+  applyUpTo(upTo, log, new Machine(state, handlers, levels?.supported), () => state.sync());
   await installRecords(store, recordsOf(state));
 }
 

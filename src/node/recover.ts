@@ -105,7 +105,8 @@ export function recoverFolder(
     await store.flush();
     const own = configuration.members.find((member) => member.name === name)!;
     const recovered: Identity = {
-      ...{ v: 1, nodeId: own.id, incarnation: randomUUID(), begun: true, seen: {} },
+      ...{ v: 2, nodeId: own.id, incarnation: randomUUID(), begun: true },
+      ...{ starts: 0, startId: '', seen: {} },
       clusterId: derived(['recovered', ...epoch], members),
     };
     await writeIdentity(dataDir, recovered);
@@ -117,7 +118,7 @@ export function recoverFolder(
 async function replaceDamaged(log: LevelLog, store: LevelState, handlers: Handlers): Promise<void> {
   const upTo = rebuildableTo(log, store);
   if (upTo !== undefined) {
-    await rebuildState(log, store, handlers, upTo);
+    await rebuildState(log, store, { upTo, handlers });
     return;
   }
   const remains = store.remains!;

@@ -12,6 +12,7 @@ import type {
   RoleChange,
   SnapshotMeta,
 } from '../raft/types.js';
+import { LEVELS, type LevelTable } from '../state/levels.js';
 import type { Command, View } from '../state/types.js';
 import { Agreement, type ChecksumPort } from './agreement.js';
 import { AppliedWaiters } from './applied.js';
@@ -22,6 +23,7 @@ import { Deadlines } from './deadlines.js';
 import { Driver, type DriverLimits } from './driver.js';
 import { Forward, noLeader, type WriteDone } from './forward.js';
 import { Lead } from './lead.js';
+import { Levels } from './levels.js';
 import { LostEntries } from './lost-entries.js';
 import { Membership } from './membership.js';
 import type { ClockPort, LogPort, MachinePort, Reply, WirePort } from './ports.js';
@@ -60,6 +62,8 @@ export interface ReplicaParts {
   readonly limits: ReplicaLimits;
   /** Why this node takes no such command at present, besides its own faults (disk at its reserve). */
   readonly closedFor?: (command: Command) => Refusal | undefined;
+  /** What this release supports; by default what the product does. */
+  readonly levels?: LevelTable;
   /** The state is wrong, and will be after a restart. */
   readonly onDiffers?: (why: string) => void;
   /** States differ, but not by whose fault. */
@@ -97,6 +101,7 @@ export class Replica {
   readonly agreement: Agreement | undefined;
   readonly forward: Forward;
   readonly membership: Membership;
+  readonly levels: Levels;
   readonly #parts: ReplicaParts;
   readonly #applied: AppliedWaiters;
   readonly #barriers: Barriers;
@@ -148,8 +153,15 @@ export class Replica {
       removed: () => this.#closed(),
       changed: (what) => parts.onMembers?.(what),
     });
+    this.levels = new Levels({
+      ...{ id, driver, wire, clock, applied, askMs, view: parts.view, newId: parts.newId },
+      table: parts.levels ?? LEVELS,
+      isChanging: () => this.membership.isChanging,
+    });
     this.#lead = new Lead({
       ...parts,
+      gate: (view, tokenKey, command) =>
+        this.levels.refusal(command) ?? parts.gate(view, tokenKey, command),
       ...{ driver, applied, pendingMax: limits.pendingMax },
       isFaulty: () => this.fault !== undefined,
       closedFor: (command) => parts.closedFor?.(command),
@@ -247,7 +259,9 @@ export class Replica {
   }
 
   write(request: WriteRequest, done: WriteDone): void {
-    const closed = this.closed() ?? this.#parts.closedFor?.(request.command);
+    const { command } = request;
+    const closed =
+      this.closed() ?? this.#parts.closedFor?.(command) ?? this.levels.refusal(command);
     if (closed === undefined) this.forward.write(request, done);
     else done({ refusal: closed });
   }
@@ -354,6 +368,7 @@ export class Replica {
 
   #tick(now: number): void {
     this.membership.tick(now);
+    this.levels.tick(now);
     this.#ticks += 1;
     const { compareTicks } = this.#parts.limits;
     if (
@@ -402,7 +417,10 @@ export class Replica {
         );
         break;
       case 'add':
-        this.membership.add(ask.server, done);
+        this.levels.admit(ask.server, () => this.membership.add(ask.server, done), done);
+        break;
+      case 'level':
+        done({ type: 'level', level: this.levels.supported });
         break;
       case 'remove':
         this.membership.remove(ask.id, done);

@@ -7,6 +7,7 @@ import { Checksums } from './checksum.js';
 import { Overlay } from './draft.js';
 import { FatalError } from './fatal.js';
 import { keys } from './keys.js';
+import { LEVEL_KEY, levelOf, raiseLevel, SUPPORTED_LEVEL } from './levels.js';
 import { decodeProposal } from './proposal.js';
 import { RequestMemory } from './requests.js';
 import type { Change, Command, Handler, Proposal, Result, StateStore, View } from './types.js';
@@ -25,7 +26,10 @@ export interface Checkpoint {
 /** Checkpoints lie at multiples of this, so that members can compare them; the newest ones are remembered. */
 export const CHECKPOINT_EVERY = 256;
 const CHECKPOINTS_KEPT = 64;
-const RECORD_VERSION = 1;
+/**
+ * Releases that know no levels read version 1 alone: from level 2 on they refuse the folder, or a snapshot, by the version.
+ */
+const recordVersion = (level: number): number => (level >= 2 ? 2 : 1);
 
 /** Value of `keys.machine`: where the state stands. `floor`: see RequestMemory. */
 export interface MachineRecord {
@@ -45,17 +49,21 @@ export function recordOf(view: View): MachineRecord | undefined {
 export class Machine {
   readonly #store: StateStore;
   readonly #handlers: ReadonlyMap<string, Handler<Command>>;
+  readonly #supportedLevel: number;
   readonly #changeListeners: ((keys: readonly string[]) => void)[] = [];
   readonly #resetListeners: (() => void)[] = [];
   #index: Index = 0;
   #term: Term = 0;
+  #level = 1;
   #sums = new Checksums();
   #requests = new RequestMemory();
   #checkpoints: Checkpoint[] = [];
 
-  constructor(store: StateStore, handlers: Handlers) {
+  constructor(store: StateStore, handlers: Handlers, supportedLevel = SUPPORTED_LEVEL) {
     this.#store = store;
-    this.#handlers = new Map(Object.entries(handlers));
+    const all: Handlers = { ...handlers, 'system.level': raiseLevel };
+    this.#handlers = new Map(Object.entries(all));
+    this.#supportedLevel = supportedLevel;
     this.#load();
   }
 
@@ -130,8 +138,9 @@ export class Machine {
   }
 
   #load(): void {
+    this.#atLevel(levelOf(this.#store));
     const record = recordOf(this.#store);
-    if (record !== undefined && record.v !== RECORD_VERSION) {
+    if (record !== undefined && record.v !== recordVersion(this.#level)) {
       throw new FatalError(`the state was written by another version (record ${record.v})`);
     }
     this.#index = record?.index ?? 0;
@@ -139,6 +148,17 @@ export class Machine {
     this.#sums = Checksums.from(record?.sums ?? {});
     this.#requests = RequestMemory.load(this.#store, record?.floor ?? 0);
     this.#checkpoints = [];
+  }
+
+  /** From here on the state is at `level`. Throws FatalError if this release does not support it. */
+  #atLevel(level: number): void {
+    if (level > this.#supportedLevel) {
+      throw new FatalError(
+        `the state was written by another version: the cluster is at level ${level}, this release supports up to level ` +
+          `${this.#supportedLevel}. A level is never lowered: start a release that supports it`,
+      );
+    }
+    this.#level = level;
   }
 
   #applyEntry(entry: Entry, touched: Set<string>): Result | undefined {
@@ -158,7 +178,7 @@ export class Machine {
   #record(): Change {
     const [index, term, floor] = [this.#index, this.#term, this.#requests.floor];
     const record: MachineRecord = {
-      v: RECORD_VERSION,
+      v: recordVersion(this.#level),
       index,
       term,
       floor,
@@ -177,6 +197,7 @@ export class Machine {
     const outcome = handler({ draft: overlay, index: entry.index }, proposal.command);
     const result: Result = { ...outcome, index: entry.index };
     const made = outcome.ok ? overlay.changes() : [];
+    if (made.some(([key]) => key === LEVEL_KEY)) this.#atLevel(levelOf(overlay));
     this.#sums.changeAll(made, (key) => overlay.before(key));
     for (const [key] of made) touched.add(key);
     const remembered = this.#requests.remember(proposal.id, entry.index, result);

@@ -5,6 +5,7 @@
  */
 import { refusal } from '../errors.js';
 import { keys } from './keys.js';
+import { LEVEL_KEY } from './levels.js';
 import { keysBelow, refused, stored } from './lists.js';
 import { type Command, type Draft, type Handler, keyOf, type View } from './types.js';
 
@@ -31,7 +32,7 @@ export interface RestoreAbort extends Command {
 
 const PARTS = 'restore';
 /** Tables that a snapshot neither holds nor replaces. */
-const OWN_TABLES = new Set([keys.machine, 'request', 'local', PARTS]);
+const OWN_TABLES = new Set([keys.machine, LEVEL_KEY, 'request', 'local', PARTS]);
 /** Tables whose values are JSON objects. */
 const OBJECT_TABLES = new Set([
   ...['policy', 'policy-link', 'role', 'role-link', 'token', 'method', 'rule', 'namespace'],

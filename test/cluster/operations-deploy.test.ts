@@ -206,6 +206,7 @@ async function metricsText(): Promise<string> {
     status: () => ({ peers: [] }) as never,
     held: () => 0,
     connections: () => 0,
+    level: () => 1,
     driver: () => ({}) as never,
     agreement: () => ({}) as never,
   });

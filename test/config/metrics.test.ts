@@ -23,6 +23,7 @@ describe('metrics', () => {
       status: () => status,
       held: () => 3,
       connections: () => 4,
+      level: () => 2,
       driver: () => ({ appends: 1, entriesAppended: 2, stalls: 0, stallMsMax: 250 }),
       agreement: () => ({ rounds: 9, incomparable: 2, differing: 0 }),
     });
@@ -36,6 +37,7 @@ describe('metrics', () => {
       'conclave_raft_term 7',
       'conclave_raft_leader 1',
       'conclave_http_held 3',
+      'conclave_level 2',
       'conclave_raft_stall_max_seconds 0.25',
       'conclave_state_comparisons_total 9',
       'conclave_state_not_compared_total 2',

@@ -137,7 +137,7 @@ describe('a snapshot', function () {
 
   it('of hostile content is refused before anything of it counts', async () => {
     const commands: string[] = [];
-    // a restore asks the rights only for a denial, and the node for nothing
+    // a restore asks the rights only for a denial, and the node for the level
     const service = fakeService({
       permit: async () => ({}) as never,
       write: async (_caller, command: Command) => {
@@ -145,7 +145,8 @@ describe('a snapshot', function () {
         return 'true';
       },
     });
-    const parts = { service, node: {} as never, stateBytesMax: 1_000_000 };
+    const node = { view: new MemoryState() } as never;
+    const parts = { service, node, stateBytesMax: 1_000_000 };
     const front = await startFront(snapshotRoutes(parts), { service });
     const put = async (content: Records) => {
       const state = new MemoryState();

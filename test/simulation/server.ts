@@ -22,6 +22,7 @@ import type {
   SnapshotMeta,
 } from '../../src/raft/types.js';
 import { Machine } from '../../src/state/machine.js';
+import type { PeerRecord } from '../../src/transport/types.js';
 import { LogContent, SimDisk, type SimLog } from './disk.js';
 import type { Victim } from './faults.js';
 import { type Invariants, Violation } from './invariants.js';
@@ -75,7 +76,9 @@ export class SimServer implements Victim, Server {
   #requests = 0;
   /** Changes when the disk is another one. */
   #incarnation = 0;
-  #met = new Map<NodeId, string>();
+  /** Starts of this disk, counted on it. */
+  #starts = 0;
+  #met = new Map<NodeId, PeerRecord>();
   #wiped = false;
   #retired = false;
   /** It takes no writes, having seen that the disk is almost full. */
@@ -114,6 +117,7 @@ export class SimServer implements Victim, Server {
     if (this.#loop || this.#retired) return;
     const { scheduler, random, invariants, trace } = this.#parts;
     this.#lives++;
+    this.#starts++;
     this.halfInstall = false;
     trace(`${this.id} starts, life ${this.#lives}`);
     const loop = new SimLoop({
@@ -177,7 +181,7 @@ export class SimServer implements Victim, Server {
     network.attach(this.id, {
       loop,
       identity: { ...this.#identity, address: `${this.id}:1` },
-      incarnations: this.#met,
+      records: this.#met,
       receive: (message) => replica.receive(message),
       request: (from, payload, reply) => replica.asked(from, payload, reply),
       unreachable: (peer) => replica.driver.unreachable(peer),
@@ -462,21 +466,23 @@ export class SimServer implements Victim, Server {
   /** Is told by a member, when it joins, as whom that one knows the others. */
   meets(by: SimServer): void {
     const seen = introduced(this.#identity, introductions(by.#identity));
-    for (const [id, incarnation] of Object.entries(seen)) this.#met.set(id, incarnation);
+    for (const [id, record] of Object.entries(seen)) this.#met.set(id, record);
   }
   wipe(): void {
     this.#end(true);
     this.disk.wipe();
     this.#wiped = true;
     this.#incarnation++;
+    this.#starts = 0;
     this.#met = new Map();
     const { founding } = this;
     if (founding) this.found(founding);
   }
   get #identity(): Identity {
     return {
-      ...{ v: 1, nodeId: this.id, begun: true, clusterId: 'simulated' },
-      ...{ incarnation: String(this.#incarnation), seen: Object.fromEntries(this.#met) },
+      ...{ v: 2, nodeId: this.id, begun: true, clusterId: 'simulated' },
+      ...{ incarnation: String(this.#incarnation), starts: this.#starts },
+      ...{ startId: `${this.id}.${this.#lives}`, seen: Object.fromEntries(this.#met) },
     };
   }
   /** Switched off for good. */

@@ -45,6 +45,14 @@ describe('state: restore', () => {
     });
   });
 
+  it('keeps the level of the cluster, whatever the snapshot holds', () => {
+    machine = new Machine(store, HANDLERS, 3);
+    run({ type: 'system.level', level: 2 });
+    add(0, [['level', '{"Level":3,"Index":7}']]);
+    commit(1);
+    expect(store.get('level')).to.equal('{"Level":2,"Index":1}');
+  });
+
   it('keeps checksums that count right', () => {
     add(0, [['new', '1']]);
     commit(1);
