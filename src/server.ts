@@ -53,7 +53,7 @@ export async function startServer(
   log: Log,
   onFatal: (error: unknown) => void,
 ): Promise<Server> {
-  log.info({ dataDir: config.dataDir, version: versionOf() }, 'opening the data folder');
+  log.info({ dataDir: config.dataDir }, 'opening the data folder');
   const { node, service, housekeeper } = await openRooms(config, log, onFatal);
   let listener: Listener | undefined;
   const metrics = new Metrics({

@@ -91,7 +91,12 @@ async function restart(
         return line.time - begin;
       };
       const [loaded, serving] = [since(/^opening /), since(/^serving$/)];
-      return { loaded, serving, follows: since(/^follower in term \d+, leader (?!unknown)/), caughtUp };
+      return {
+        loaded,
+        serving,
+        follows: since(/^follower in term \d+, leader (?!unknown)/),
+        caughtUp,
+      };
     }
     await sleep(LOOK_MS);
   }

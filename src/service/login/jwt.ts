@@ -2,12 +2,10 @@
  * Auth methods of type jwt: whose signature, which times, for whom, and what it says
  * (tokens-auth-login 17, 18).
  */
-import {
-  type CompactJWSHeaderParameters,
-  compactVerify,
-  decodeProtectedHeader,
-  errors,
-} from 'jose';
+import type { CompactJWSHeaderParameters } from 'jose';
+import { decodeProtectedHeader } from 'jose/decode/protected_header';
+import * as errors from 'jose/errors';
+import { compactVerify } from 'jose/jws/compact/verify';
 import type { IdentityShape } from '../../acl/binding.js';
 import type { Refusal } from '../../errors.js';
 import { type Claims, mapClaims, shapeOfMappings } from './claims.js';
