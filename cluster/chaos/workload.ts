@@ -1,4 +1,5 @@
 /** Clients of a real cluster: each sends one request after another to any node and writes down what it saw. */
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Action, Operation, Value } from '../checker/history.js';
 import type { Random } from '../checker/random.js';
@@ -8,6 +9,15 @@ import { type Answer, Connection, type Reading, type ReadMode } from './client.j
 const OPERATIONS_PER_KEY = 120;
 const KEYS_AT_ONCE = 5;
 const ANSWER_MS = 8_000;
+/** Tokens in all: each is read again at the end, and is in every archive. */
+const TOKENS_MAX = 300;
+/** Longer than a run, shorter than the longest jump of a clock. */
+const TOKEN_TTL = '24h';
+/** A token that has not this long to live was made on a node whose clock was behind: it may vanish at any time. */
+const TOKEN_LEFT_MS = 12 * 3_600_000;
+
+/** The register of a token: it holds the accessor as long as the token exists. */
+export const tokenKey = (accessor: string): string => `token:${accessor}`;
 
 export interface WorkloadCounts {
   acknowledged: number;
@@ -15,6 +25,8 @@ export interface WorkloadCounts {
   unknown: number;
   reads: number;
   staleReads: number;
+  /** Tokens with a TTL that were made, and must be there in the end unless a restore took them back. */
+  tokens: number;
 }
 
 export class ChaosWorkload {
@@ -25,6 +37,7 @@ export class ChaosWorkload {
     unknown: 0,
     reads: 0,
     staleReads: 0,
+    tokens: 0,
   };
   /** Longest time without an acknowledged write at any node, in milliseconds. */
   longestGapMs = 0;
@@ -65,6 +78,23 @@ export class ChaosWorkload {
     this.#noteGap();
   }
 
+  /** Reads every token that was made, once no clock is off any more. Throws if a node does not tell. */
+  async readTokens(): Promise<void> {
+    const connections = this.#urls.map((url) => new Connection(url, this.#token, ANSWER_MS));
+    const made = this.history.filter(({ key }) => key.startsWith(tokenKey('')));
+    for (const { key } of made) {
+      const accessor = key.slice(tokenKey('').length);
+      const call = performance.now();
+      const connection = this.#random.pick(connections);
+      const reply = await connection.ask('GET', `/v1/acl/token/${accessor}?consistent`);
+      if ('why' in reply || ![200, 403, 404].includes(reply.status))
+        throw new Error(`no answer about a token: ${'why' in reply ? reply.why : reply.body}`);
+      const seen = reply.status === 200 ? accessor : null;
+      this.#note({ client: 'tokens', key, action: { type: 'read' }, call, outcome: 'ok', seen });
+    }
+    for (const connection of connections) connection.close();
+  }
+
   #newKey(): { name: string; left: number } {
     return { name: `k${this.#keyCount++}`, left: OPERATIONS_PER_KEY };
   }
@@ -84,7 +114,9 @@ export class ChaosWorkload {
     while (!this.#stopped) {
       const connection = random.pick(connections);
       const key = this.#pickKey();
-      if (random.chance(0.5)) {
+      if (random.chance(0.03) && this.counts.tokens < TOKENS_MAX)
+        await this.#makeToken(name, connection);
+      else if (random.chance(0.5)) {
         const mode = random.pick(['default', 'default', 'consistent', 'stale'] as const);
         const reading = await this.#read(name, connection, key, mode);
         if (reading) seen.set(key, reading);
@@ -151,6 +183,23 @@ export class ChaosWorkload {
       ? { type: 'cas', expected: seen.value, value }
       : { type: 'write', value };
     this.#noteWrite({ client, key, action, call }, answer);
+  }
+
+  /** One whose making was not acknowledged, or that may be over before the run is, is not followed. */
+  async #makeToken(client: string, connection: Connection): Promise<void> {
+    const accessor = randomUUID();
+    const call = performance.now();
+    const body = JSON.stringify({ AccessorID: accessor, ExpirationTTL: TOKEN_TTL });
+    const answer = await connection.change('PUT', '/v1/acl/token', body);
+    if (answer.outcome !== 'ok') {
+      this.#noteReason('token', answer.why);
+      return;
+    }
+    const { ExpirationTime } = JSON.parse(answer.value) as { ExpirationTime: string };
+    if (Date.parse(ExpirationTime) < Date.now() + TOKEN_LEFT_MS) return;
+    this.counts.tokens++;
+    const action: Action = { type: 'write', value: accessor };
+    this.#note({ client, key: tokenKey(accessor), action, call, outcome: 'ok' });
   }
 
   #noteWrite(
