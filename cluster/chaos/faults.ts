@@ -133,7 +133,7 @@ export const FAULTS: readonly Fault[] = [
     weight: 2,
     owns: 'clock',
     async make({ random, control }, { name }) {
-      const far = random.pick([200, 5_000, 3_600_000, 172_800_000]) * random.between(0.5, 1);
+      const far = random.pick([200, 5_000, 28_800_000, 172_800_000]) * random.between(0.5, 1);
       control(name).set({ clockMs: Math.round(random.chance(0.5) ? far : -far) });
       await sleep(random.between(300, 6000));
       control(name).set({ clockMs: 0 });

@@ -76,7 +76,7 @@ async function trouble(
 ) {
   const { seed, nodes, seconds, dir, note } = options;
   const { cluster } = setting;
-  const workload = new ChaosWorkload(cluster.urls, cluster.token, random.fork());
+  const workload = new ChaosWorkload(cluster.urls, cluster.token, random.fork(), seconds * 1000);
   const members = new Members(cluster, random.fork());
   const archivist = new Archivist(cluster.urls, cluster.token, random.fork(), note);
   const nemesis = new Nemesis(

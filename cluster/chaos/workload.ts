@@ -11,10 +11,8 @@ const KEYS_AT_ONCE = 5;
 const ANSWER_MS = 8_000;
 /** Tokens in all: each is read again at the end, and is in every archive. */
 const TOKENS_MAX = 300;
-/** Longer than a run, shorter than the longest jump of a clock. */
-const TOKEN_TTL = '24h';
-/** A token that has not this long to live was made on a node whose clock was behind: it may vanish at any time. */
-const TOKEN_LEFT_MS = 12 * 3_600_000;
+/** A token lives for so long beyond the run: less than the clocks jump at most. */
+const TOKEN_MORE_MS = 3_600_000;
 
 /** The register of a token: it holds the accessor as long as the token exists. */
 export const tokenKey = (accessor: string): string => `token:${accessor}`;
@@ -48,26 +46,32 @@ export class ChaosWorkload {
   readonly #urls: readonly string[];
   readonly #token: string;
   readonly #random: Random;
+  readonly #runMs: number;
   readonly #keys: { name: string; left: number }[] = [];
   /** The one place of each value in the log. */
   readonly #indexOf = new Map<string, number>();
   readonly #attempted = new Set<string>();
   /** The highest index with which a read of the register was answered so far. */
   readonly #answered = new Map<string, number>();
+  #beganAt = 0;
+  #tokensTried = 0;
   #acknowledgedAt = 0;
   #keyCount = 0;
   #valueCount = 0;
   #stopped = false;
   #running: Promise<void>[] = [];
 
-  constructor(urls: readonly string[], token: string, random: Random) {
+  /** `runMs`: for how long clients work, about. */
+  constructor(urls: readonly string[], token: string, random: Random, runMs: number) {
+    this.#runMs = runMs;
     this.#urls = urls;
     this.#token = token;
     this.#random = random;
   }
 
   start(clients: number, pauseMs: number): void {
-    this.#acknowledgedAt = performance.now();
+    this.#beganAt = performance.now();
+    this.#acknowledgedAt = this.#beganAt;
     for (let i = 0; i < KEYS_AT_ONCE; i++) this.#keys.push(this.#newKey());
     this.#running = Array.from({ length: clients }, (_, i) => this.#client(`client${i}`, pauseMs));
   }
@@ -114,7 +118,8 @@ export class ChaosWorkload {
     while (!this.#stopped) {
       const connection = random.pick(connections);
       const key = this.#pickKey();
-      if (random.chance(0.03) && this.counts.tokens < TOKENS_MAX)
+      const elapsed = (performance.now() - this.#beganAt) / this.#runMs;
+      if (this.#tokensTried < TOKENS_MAX * Math.min(elapsed, 1))
         await this.#makeToken(name, connection);
       else if (random.chance(0.5)) {
         const mode = random.pick(['default', 'default', 'consistent', 'stale'] as const);
@@ -187,16 +192,18 @@ export class ChaosWorkload {
 
   /** One whose making was not acknowledged, or that may be over before the run is, is not followed. */
   async #makeToken(client: string, connection: Connection): Promise<void> {
+    this.#tokensTried++;
     const accessor = randomUUID();
+    const ttlMs = this.#runMs + TOKEN_MORE_MS;
     const call = performance.now();
-    const body = JSON.stringify({ AccessorID: accessor, ExpirationTTL: TOKEN_TTL });
+    const body = JSON.stringify({ AccessorID: accessor, ExpirationTTL: `${ttlMs}ms` });
     const answer = await connection.change('PUT', '/v1/acl/token', body);
     if (answer.outcome !== 'ok') {
       this.#noteReason('token', answer.why);
       return;
     }
     const { ExpirationTime } = JSON.parse(answer.value) as { ExpirationTime: string };
-    if (Date.parse(ExpirationTime) < Date.now() + TOKEN_LEFT_MS) return;
+    if (Date.parse(ExpirationTime) < Date.now() + ttlMs - TOKEN_MORE_MS / 2) return;
     this.counts.tokens++;
     const action: Action = { type: 'write', value: accessor };
     this.#note({ client, key: tokenKey(accessor), action, call, outcome: 'ok' });
