@@ -16,6 +16,7 @@ import { didYouMean } from '../languages/suggest.js';
 import { type Problem, positionAt } from '../languages/syntax.js';
 import { isIdentityName, isPolicyName, isRoleName } from './names.js';
 import {
+  TEMPLATES,
   type TemplateVariables,
   templateByName,
   templateId,
@@ -314,7 +315,8 @@ class Collector {
   }
 
   private addTemplate(name: string, variables: TemplateVariables | undefined): void {
-    const key = JSON.stringify([name, variables?.name]);
+    const takesName = TEMPLATES[name]?.Schema !== '';
+    const key = JSON.stringify([name, takesName ? variables?.name : null]);
     if (this.templates.has(key)) return;
     this.templates.set(key, {
       TemplateID: templateId(name) as string,

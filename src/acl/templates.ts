@@ -245,8 +245,24 @@ export function syntheticPolicy(
     Name: `synthetic-policy-${id}`,
     Description: `synthetic policy generated from templated policy: ${templateName}`,
     Rules: rules,
-    ...(datacenters && datacenters.length > 0 ? { Datacenters: datacenters } : {}),
   };
+  return limitedTo(content, datacenters);
+}
+
+/** The policy that counts wherever one of two with the same rules does. */
+export function inAllDatacenters(one: SyntheticPolicy, other: SyntheticPolicy): SyntheticPolicy {
+  const { ID, Name, Description, Rules } = one;
+  const isLimited = one.Datacenters !== undefined && other.Datacenters !== undefined;
+  const all = isLimited ? new Set([...one.Datacenters, ...other.Datacenters]) : [];
+  return limitedTo({ ID, Name, Description, Rules }, [...all].sort());
+}
+
+/** A policy for these datacenters; none: for all. */
+function limitedTo(
+  policy: Pick<SyntheticPolicy, 'ID' | 'Name' | 'Description' | 'Rules'>,
+  datacenters: readonly string[] = [],
+): SyntheticPolicy {
+  const content = { ...policy, ...(datacenters.length > 0 ? { Datacenters: datacenters } : {}) };
   return { ...content, Hash: policyHash(content), CreateIndex: 0, ModifyIndex: 0 };
 }
 

@@ -40,15 +40,17 @@ const NARROWING = ['filter', 'policy', 'role', 'servicename', 'authmethod'];
 
 /**
  * Reads a list and answers it: a long one in pieces, over a view that is frozen after the read. That may be newer than
- * the index that is told, never older, so who waits on the index misses nothing.
+ * the index that is told, never older, so who waits on the index misses nothing. `ofNamespaces`: it shows what is in
+ * several namespaces, or these themselves, and leaves out those that are hidden from the caller.
  */
 export async function answerList(
   service: Service,
   request: ApiRequest,
   useCase: ReadUseCase<ListPlan>,
+  ofNamespaces = request.query('ns') === '*',
 ): Promise<void> {
   const options = request.readOptions();
-  const isNarrow = NARROWING.some((name) => request.query(name) !== undefined);
+  const isNarrow = ofNamespaces || NARROWING.some((name) => request.query(name) !== undefined);
   const { value: plan, ...outcome } = isNarrow
     ? await readSome(service, request.caller, options, useCase)
     : await service.read(request.caller, options, useCase);

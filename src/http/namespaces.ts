@@ -25,7 +25,7 @@ export function namespaceRoutes({ service, nowMs }: AclParts): readonly Route[] 
       path: '/v1/namespaces',
       GET: async (request) => {
         const useCase = listNamespaces(filterOf(request.query('filter')));
-        await answerList(service, request, useCase);
+        await answerList(service, request, useCase, true);
       },
     },
     {

@@ -157,8 +157,12 @@ export class HttpRequest implements ApiRequest {
         this.method === 'PUT' && this.route.path === '/v1/config' ? `${here}; ${entries}` : here;
       reject('unknown_datacenter', 'No path to datacenter', { hint });
     }
-    if (this.query('partition') ?? this.header('partition'))
-      reject('invalid', 'Invalid parameter "partition": this server has no admin partitions');
+    const partitions = [this.query('partition'), this.header('partition')];
+    if (partitions.some((name) => name !== undefined && name !== 'default'))
+      reject(
+        'invalid',
+        'Invalid parameter "partition": this server has no admin partitions but "default"',
+      );
     const { tokenKey } = this.caller;
     if (tokenKey === null || this.query('ns') || this.header('namespace')) return;
     const { service } = options;

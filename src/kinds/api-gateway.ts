@@ -1,7 +1,19 @@
 /** `api-gateway`: listeners to which routes bind. */
 import { lowerText, meta, metaProblems, type Path, textOr } from './common.js';
 import { defineKind } from './definition.js';
-import { drop, free, keep, later, list, type Normal, object, omit, text, whole } from './fields.js';
+import {
+  drop,
+  free,
+  given,
+  keep,
+  later,
+  list,
+  type Normal,
+  object,
+  omit,
+  text,
+  whole,
+} from './fields.js';
 import { type Problem, problem } from './problems.js';
 import { tlsProblem, tlsVersion } from './tls.js';
 
@@ -30,8 +42,8 @@ const listener = object({
       CipherSuites: keep(list(text())),
     }),
   ),
-  Override: drop(withoutMembers),
-  Default: drop(withoutMembers),
+  Override: given(withoutMembers),
+  Default: given(withoutMembers),
 });
 type Listener = Normal<typeof listener>;
 
@@ -110,7 +122,7 @@ function* listenerProblems(one: Listener, ...path: Path): Iterable<Problem> {
   if (port < 1 || port > 65_535) {
     yield problem(`listener port ${port} not in the range 1-65535`, ...path, 'Port');
   }
-  if (host !== '*' && host.replace(/^\*\./, '').includes('*')) {
+  if (host.replace(/^\*\./, '').includes('*')) {
     yield problem(
       `host ${JSON.stringify(host)} is not valid, a wildcard specifier is only allowed as the left-most label`,
       ...path,

@@ -19,8 +19,8 @@ export interface Chain {
   readonly service: string;
   readonly protocol: string;
   readonly startsAt: 'router' | 'splitter' | 'resolver';
-  /** The ends of the chain, e.g. `v1.web` or `web`, with datacenter or peer. */
-  readonly targets: ReadonlySet<string>;
+  /** The services in which its ways end, in lower case; failovers and peers aside. */
+  readonly ends: ReadonlySet<string>;
   /** The resolvers that were met. */
   readonly resolvers: readonly ServiceResolver[];
 }
@@ -51,7 +51,7 @@ export function defaultProtocol(defaults: ProxyDefaults | undefined): string {
 }
 
 /** A service speaks what its own entry says (nothing: tcp), else what the proxy defaults say. */
-export function protocolOf(entries: ChainEntries, service: string): string {
+function protocolOf(entries: ChainEntries, service: string): string {
   const own = entries.get('service-defaults', service) as ServiceDefaults | undefined;
   if (own !== undefined) return own.Protocol || 'tcp';
   return defaultProtocol(entries.get('proxy-defaults', 'global') as ProxyDefaults | undefined);
@@ -104,7 +104,7 @@ class Compiler {
   #routes = false;
   readonly #splitters = new Set<string>();
   readonly #resolved = new Set<string>();
-  readonly #targets = new Set<string>();
+  readonly #ends = new Set<string>();
   readonly #resolvers = new Set<ServiceResolver>();
 
   constructor(entries: ChainEntries, service: string, budget: Budget) {
@@ -137,7 +137,7 @@ class Compiler {
       service,
       protocol,
       startsAt: this.#startsAt,
-      targets: this.#targets,
+      ends: this.#ends,
       resolvers: [...this.#resolvers],
     };
   }
@@ -162,7 +162,6 @@ class Compiler {
     if (this.#splitters.has(name)) return;
     if (path.length >= HOPS_MAX) throw this.#tooLong();
     this.#routes = true;
-    this.#meet(splitter.Name);
     for (const { Service: to = splitter.Name, ServiceSubset: subset = '' } of splitter.Splits ??
       []) {
       if (to.toLowerCase() === name) {
@@ -186,10 +185,7 @@ class Compiler {
       }
       history.push(key);
       if (history.length > HOPS_MAX) throw this.#tooLong();
-      if (at.peer !== '') {
-        this.#targets.add(key);
-        return;
-      }
+      if (at.peer !== '') return;
       this.#meet(at.service);
       const resolver = this.#resolver(at.service);
       const next = redirected(at, resolver);
@@ -203,9 +199,8 @@ class Compiler {
    * The resolver where a way ends: its subset must be there, and so must those it fails over to.
    */
   #end(at: Target, failsOver: boolean): void {
-    const key = keyOf(at);
-    this.#targets.add(key);
-    const seen = `${failsOver}${key}`;
+    if (failsOver) this.#ends.add(at.service.toLowerCase());
+    const seen = `${failsOver}${keyOf(at)}`;
     if (this.#resolved.has(seen)) return;
     this.#resolved.add(seen);
     const { service, subset } = at;
@@ -223,8 +218,11 @@ class Compiler {
   #checkExternal(service: string, resolver: ServiceResolver | undefined): void {
     const defaults = this.#entries.get('service-defaults', service) as ServiceDefaults | undefined;
     if ((defaults?.ExternalSNI ?? '') === '') return;
-    if (resolver?.Subsets === undefined && resolver?.Failover === undefined) return;
-    const what = resolver.Subsets === undefined ? 'failover' : 'subsets';
+    let what: string;
+    if (resolver?.Redirect !== undefined) what = 'redirects';
+    else if (resolver?.Subsets !== undefined) what = 'subsets';
+    else if (resolver?.Failover !== undefined) what = 'failover';
+    else return;
     throw new ChainFault(
       `service ${JSON.stringify(service)} has an external SNI set; cannot define ${what} for external services`,
     );
@@ -236,7 +234,7 @@ class Compiler {
     return resolver;
   }
 
-  /** All services of a chain speak one protocol. */
+  /** All services that requests can reach speak one protocol: one that only splits is not among them. */
   #meet(service: string): void {
     const name = service.toLowerCase();
     if (this.#protocols.has(name)) return;

@@ -23,6 +23,9 @@ export const upperText = text({ change: (value) => value.toUpperCase() });
 export const textOr = (value: string): ReturnType<typeof text> =>
   text({ change: (given) => given || value });
 
+/** An admin partition. There is one, `default`: to name it means nothing, and the kinds refuse any other. */
+export const partition = text({ change: (value) => (value === 'default' ? '' : value) });
+
 export const meta = map(text());
 const META_LIMITS = { count: 64, key: 128, value: 512 };
 

@@ -1,12 +1,12 @@
 /** `exported-services`: which services peers may use. */
-import { meta, metaProblems } from './common.js';
+import { meta, metaProblems, partition } from './common.js';
 import { defineKind } from './definition.js';
 import { drop, keep, list, type Normal, object, omit, text } from './fields.js';
 import { type Problem, problem } from './problems.js';
 
 const consumer = object({
   Peer: omit(text(), 'peer', 'peer_name'),
-  Partition: omit(text()),
+  Partition: omit(partition),
   SamenessGroup: omit(text(), 'sameness_group'),
 });
 const exported = object({

@@ -369,6 +369,7 @@ function membersOf(
   for (const key of Object.keys(input)) {
     const name = spellings.get(key);
     const before = name === undefined ? undefined : values.get(name);
+    if (name === undefined && isDefaultPartition(key, input[key])) continue;
     if (name === undefined || before !== undefined) {
       report.within(key, () => unknownKey(key, before?.key, spellings, report));
     } else if (input[key] !== null) {
@@ -377,6 +378,11 @@ function membersOf(
   }
   return values;
 }
+
+/** Clients of other editions name the only partition there is, wherever they may; it means nothing. */
+const isDefaultPartition = (key: string, value: unknown): boolean =>
+  (key === 'Partition' || key === 'partition') &&
+  (value === 'default' || value === '' || value === null);
 
 const EDITION_HINTS: readonly (readonly [RegExp, string])[] = [
   [/jwt/i, ', api-gateway jwt validation is a feature that this server does not have'],

@@ -4,14 +4,7 @@
  * chain, no longer holds.
  */
 import { type Refusal, refusal } from '../errors.js';
-import {
-  type Budget,
-  type Chain,
-  compileChain,
-  defaultProtocol,
-  isHttpLike,
-  protocolOf,
-} from './chain.js';
+import { type Budget, type Chain, compileChain, defaultProtocol, isHttpLike } from './chain.js';
 import type { ExportedServices } from './exported-services.js';
 import type { IngressGateway } from './ingress-gateway.js';
 import type { Mesh } from './mesh.js';
@@ -180,8 +173,11 @@ class Court {
     const { kind, name, after } = this.#change;
     if (after === undefined) return undefined;
     if (kind === 'ingress-gateway') return this.#ofIngress(after);
-    if (kind === 'service-intentions')
-      return this.#ofIntentions(name, protocolOf(this.#lookup, name));
+    if (kind === 'service-intentions' && name !== '*') {
+      const compiled = compileChain(this.#lookup, name, this.#budget);
+      if (!compiled.ok) return this.#refuse(compiled.fault, this.#headOf(name));
+      return this.#ofIntentions(name, compiled.chain.protocol);
+    }
     if (kind === 'exported-services') return this.#ofExports();
     return undefined;
   }
@@ -220,7 +216,7 @@ class Court {
 
   /** Permissions look at requests, so the destination must speak http. */
   #ofIntentions(name: string, protocol: string): Refusal | undefined {
-    if (isHttpLike(protocol) || name === '*') return undefined;
+    if (isHttpLike(protocol)) return undefined;
     const entry = this.#lookup.get('service-intentions', name) as ServiceIntentions | undefined;
     if (!entry?.Sources?.some(({ Permissions }) => Permissions !== undefined)) return undefined;
     return this.#refuse(
@@ -264,7 +260,10 @@ class Court {
     return undefined;
   }
 
-  /** Peers know the ends of an exported tcp chain from the beginning. */
+  /**
+   * Peers know from the beginning which services answer for an exported tcp service. Its own subsets and the services it
+   * fails over to are found behind its gateway and may come later.
+   */
   #newTargetFault(chain: Chain): string | undefined {
     const { kind, name, before } = this.#change;
     if (isHttpLike(chain.protocol) || kind === 'exported-services') return undefined;
@@ -279,9 +278,8 @@ class Court {
       this.#budget,
     );
     if (!past.ok) return undefined;
-    const own = (one: string): string => one.replace(`@${this.#datacenter}`, '');
-    const known = new Set([...past.chain.targets].map(own));
-    const added = [...chain.targets].find((one) => !known.has(own(one)));
+    const known = new Set([...past.chain.ends, chain.service.toLowerCase()]);
+    const added = [...chain.ends].find((service) => !known.has(service));
     if (added === undefined) return undefined;
     return `peer exported service ${quoted(chain.service)} uses protocol=${quoted(chain.protocol)} and cannot introduce new discovery chain targets like ${quoted(added)}`;
   }

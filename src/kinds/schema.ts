@@ -72,7 +72,7 @@ function typeSchema({ description }: Type<unknown>): JsonSchema {
 export function shapeOf(kind: Kind): Shape {
   let shape = shapes.get(kind);
   if (shape === undefined) {
-    shape = structOf(definitionOf(kind).type.fields, { Hash: { kind: 'uint64' } });
+    shape = structOf(definitionOf(kind).type.fields);
     shapes.set(kind, shape);
   }
   return shape;
@@ -89,8 +89,8 @@ export const COMMON_SHAPE: Shape = {
   },
 };
 
-function structOf(fields: Fields, more: Readonly<Record<string, Shape>> = {}): Shape {
-  const shown: Record<string, Shape> = { ...more };
+function structOf(fields: Fields): Shape {
+  const shown: Record<string, Shape> = {};
   for (const [name, field] of Object.entries(fields)) {
     if (field.mode !== 'drop') shown[name] = memberShape(field);
   }

@@ -1,5 +1,5 @@
 /** `service-resolver`: the instances that answer for a service. */
-import { meta, metaProblems, nameProblems, type Path } from './common.js';
+import { meta, metaProblems, nameProblems, type Path, partition } from './common.js';
 import { defineKind, type EntryOf } from './definition.js';
 import {
   boolean,
@@ -24,7 +24,7 @@ const redirect = object({
   Service: omit(text()),
   ServiceSubset: omit(text(), 'service_subset'),
   Namespace: omit(text()),
-  Partition: omit(text()),
+  Partition: omit(partition),
   Datacenter: omit(text()),
   Peer: omit(text()),
   SamenessGroup: omit(text(), 'sameness_group'),
@@ -32,7 +32,7 @@ const redirect = object({
 const target = object({
   Service: omit(text()),
   ServiceSubset: omit(text(), 'service_subset'),
-  Partition: omit(text()),
+  Partition: omit(partition),
   Namespace: omit(text()),
   Datacenter: omit(text()),
   Peer: omit(text()),

@@ -1,6 +1,6 @@
 /**
- * Interpolated names such as `web-${value.team}`. Values of variables are lower-cased, literal text
- * keeps its case. Nothing short-circuits: a failure anywhere fails the whole text, so what can be
+ * Interpolated names such as `web-${value.team}`. The ASCII letters of variables are lower-cased, literal text
+ * keeps its case: a letter of another script never turns into one that a name may hold. Nothing short-circuits: a failure anywhere fails the whole text, so what can be
  * stored can be computed.
  */
 import { parse } from './hil.peggy.js';
@@ -136,7 +136,7 @@ function known<T>(value: T | undefined, node: { text: string; at: number }, want
 
 function variable(name: string, at: number, variables: ReadonlyMap<string, string>): string {
   const value = variables.get(name);
-  if (value !== undefined) return value.toLowerCase();
+  if (value !== undefined) return value.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
   const hint = didYouMean(name, [...variables.keys()]);
   throw new Fault(`unknown variable accessed: ${name}${hint}`, at);
 }

@@ -13,7 +13,10 @@ export interface Identity {
   readonly nodeId: NodeId;
   /** Drawn when the data folder was made: a node whose disk was wiped comes back with another one. */
   readonly incarnation: string;
-  /** Set once the log was begun: if it is gone then, the votes are forgotten and the node must not go on. */
+  /**
+   * Set before the first batch of the log counts as stored: if the log is gone then, the votes are forgotten and the node
+   * must not go on.
+   */
   readonly begun: boolean;
   /** Null until the node is in a cluster. A recovered cluster gets a new one (see recover.ts). */
   readonly clusterId: string | null;

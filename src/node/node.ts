@@ -101,6 +101,7 @@ class Node implements RunningNode {
     this.#options = options;
     this.#address = address;
     this.#identity = opened.identity;
+    if (!this.#identity.begun) opened.log.onceStored(() => this.#saveIdentity({ begun: true }));
     this.id = opened.identity.nodeId;
     this.name = options.name;
     this.#timing = { ...DEFAULT_TIMING, ...options.timing };
@@ -305,7 +306,7 @@ class Node implements RunningNode {
       incarnations: {
         get: (id) => this.#identity.seen[id],
         set: (id, incarnation) =>
-          this.#saveIdentity({ seen: { ...this.#identity.seen, [id]: incarnation } }),
+          void this.#saveIdentity({ seen: { ...this.#identity.seen, [id]: incarnation } }),
       },
       security: this.#options.security,
       handlers,
@@ -323,10 +324,11 @@ class Node implements RunningNode {
     }
   }
 
-  #saveIdentity(change: Partial<Identity>): void {
+  #saveIdentity(change: Partial<Identity>): Promise<void> {
     this.#identity = { ...this.#identity, ...change };
     const save = (): Promise<void> => writeIdentity(this.#options.dataDir, this.#identity);
     this.#savingIdentity = this.#savingIdentity.then(save).catch(this.fail);
+    return this.#savingIdentity;
   }
 
   #faultChanged(why: string | undefined): void {
@@ -396,7 +398,7 @@ class Node implements RunningNode {
       if (answer?.type === 'joined') {
         log('info', `joined the cluster ${answer.clusterId} through ${address}`);
         const seen = introduced(this.#identity, answer.seen);
-        this.#saveIdentity({ clusterId: answer.clusterId, seen });
+        void this.#saveIdentity({ clusterId: answer.clusterId, seen });
         return;
       }
       const why = answer?.type === 'refused' ? answer.refusal.message : 'no answer';

@@ -15,6 +15,8 @@ import type { ChunkSink, ChunkSource } from '../transport/types.js';
 const CHUNK_BYTES = 256 * 1024;
 /** Records of this node alone, which do not travel. */
 const LOCAL = keyOf('local', '');
+/** Whether a record is of this node alone. */
+export const isLocal = (key: string): boolean => key.startsWith(LOCAL);
 /** Where the log stands with an installed state: lets a crash between the two switches be completed on start. */
 export const POSITION_KEY = keyOf('local', 'position');
 /** Why the state is known to be wrong; goes with the state itself when another one takes its place. */
@@ -47,7 +49,7 @@ export class StateSource implements ChunkSource {
     let bytes = 0;
     let last = true;
     for (const key of this.#view.keys('', this.#after[number])) {
-      if (key.startsWith(LOCAL)) continue;
+      if (isLocal(key)) continue;
       if (bytes >= CHUNK_BYTES) {
         last = false;
         break;

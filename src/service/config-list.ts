@@ -14,6 +14,7 @@ import { RESTORE_FACT, restoredAt } from '../state/restore.js';
 import { keyOf, type View } from '../state/types.js';
 import { homeOf, listRight, nameIn, shownTo } from './config.js';
 import { type Made, readList } from './held-lists.js';
+import { isHidden } from './reading.js';
 import { Slice } from './turns.js';
 import type { Caller, ReadOptions, ReadOutcome, Service } from './types.js';
 
@@ -68,7 +69,7 @@ export class ConfigLists {
   ): Promise<Made<ReadOutcome<ConfigList>>> {
     const service = this.#service;
     const outcome = await service.read(caller, options, ({ view, authorizer }) => ({
-      ...position(view, query),
+      ...position(view, placesOf(query, authorizer)),
       value: this.#known(view, authorizer, query),
     }));
     const { value: whole } = outcome;
@@ -77,10 +78,12 @@ export class ConfigLists {
     try {
       const authorizer = service.authorize(caller);
       const lister = new Lister(view, authorizer, matches, withDigest);
-      for (const kind of kindsOf(query)) await lister.add(kind, homeOf(kind, query.ns));
+      const places = placesOf(query, authorizer);
+      for (const place of places) await lister.add(place);
       const { texts, filtered } = lister;
-      const index = Math.max(1, position(view, query).index, restoredAt(view));
-      const kept = filtered ? undefined : this.#keep(view, authorizer, query, texts);
+      const index = Math.max(1, position(view, places).index, restoredAt(view));
+      const isWhole = !filtered && places.length > 0;
+      const kept = isWhole ? this.#keep(view, authorizer, query, texts) : undefined;
       const value = kept === undefined ? { texts } : { whole: kept };
       const digest = filtered || matches !== undefined ? lister.digest : undefined;
       return { outcome: { ...outcome, value, filtered, index }, digest };
@@ -143,20 +146,29 @@ function keptKey({ ns, kind, filter }: ConfigListQuery): string | undefined {
 
 /** A restored snapshot may give an index that was seen before to another list. */
 const stampOf = (view: View, query: ConfigListQuery): string =>
-  `${position(view, query).index} ${view.get(RESTORE_FACT) ?? ''}`;
+  `${position(view, allPlaces(query)).index} ${view.get(RESTORE_FACT) ?? ''}`;
 
-const kindsOf = ({ kind }: ConfigListQuery): readonly Kind[] =>
-  kind === undefined ? KINDS : [kind];
+/** The entries of a kind in a namespace. */
+interface Place {
+  readonly kind: Kind;
+  readonly ns: string;
+}
+
+const allPlaces = ({ kind, ns }: ConfigListQuery): readonly Place[] =>
+  (kind === undefined ? KINDS : [kind]).map((each) => ({ kind: each, ns: homeOf(each, ns) }));
+
+/** What a list is made of for a caller. */
+const placesOf = (query: ConfigListQuery, authorizer: Authorizer): readonly Place[] =>
+  allPlaces(query).filter(({ ns }) => !isHidden(authorizer, ns));
 
 /** Index of a list, and what to wait on. */
 function position(
   view: View,
-  query: ConfigListQuery,
+  places: readonly Place[],
 ): { readonly index: number; readonly keys: readonly string[] } {
-  const places = kindsOf(query).map((kind) => [homeOf(kind, query.ns), kind] as const);
   return {
-    index: Math.max(...places.map(([ns, kind]) => listIndex(view, 'config', ns, kind))),
-    keys: places.map(([ns, kind]) => keys.index('config', ns, kind)),
+    index: Math.max(0, ...places.map(({ ns, kind }) => listIndex(view, 'config', ns, kind))),
+    keys: places.map(({ ns, kind }) => keys.index('config', ns, kind)),
   };
 }
 
@@ -216,7 +228,7 @@ class Lister {
   }
 
   /** Adds the entries of a kind. What may not be read is left out before the filter sees it. */
-  async add(kind: Kind, ns: string): Promise<void> {
+  async add({ kind, ns }: Place): Promise<void> {
     const prefix = keyOf('config', ns, kind, '');
     const mayRead = listRight(this.#authorizer, kind, ns);
     const shown = shownTo(this.#authorizer, kind, ns);

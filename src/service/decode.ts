@@ -23,7 +23,19 @@ export function decodeBody<F extends Fields>(
   body: unknown,
   fields: F,
 ): Decoded<F> {
-  return object(fields)(body ?? {}, { failure, pointer: '' });
+  return object(fields)(withoutPartition(body ?? {}, failure), { failure, pointer: '' });
+}
+
+/** A body without the partition that it names: there is one, `default`, and it means nothing. */
+function withoutPartition(body: unknown, failure: string): unknown {
+  if (typeof body !== 'object' || body === null || !Object.hasOwn(body, 'Partition')) return body;
+  const { Partition, ...rest } = body as { readonly Partition: unknown };
+  if (Partition === 'default' || Partition === '' || Partition === null) return rest;
+  const pointer = '/Partition';
+  return refuse(
+    { failure, pointer },
+    'partitions are a feature that this server does not have, "default" apart',
+  );
 }
 
 /** An object with these fields and no others. */

@@ -1,5 +1,6 @@
 /** The expanded read of a token: everything it links and implies, in full. */
 import {
+  inAllDatacenters,
   nodePolicy,
   type SyntheticPolicy,
   servicePolicy,
@@ -78,7 +79,9 @@ class Parts {
   addPolicies(ns: string, links: readonly Link[] = []): void {
     for (const { ID } of links) {
       const policy = this.#read<Policy>(keys.policy(ns, ID));
-      if (policy !== undefined) this.policies.set(ID, policy);
+      if (policy === undefined) continue;
+      const { Datacenters = [], ...rest } = policy;
+      this.policies.set(ID, Datacenters.length > 0 ? policy : rest);
     }
   }
 
@@ -100,7 +103,13 @@ class Parts {
         syntheticPolicy(one.TemplateName, one.TemplateVariables, one.Datacenters),
       ),
     ];
-    for (const policy of synthetic) this.policies.set(policy.ID, policy);
+    for (const policy of synthetic) this.#addSynthetic(policy);
+  }
+
+  /** Of several that say the same, one that counts wherever any of them does. */
+  #addSynthetic(policy: SyntheticPolicy): void {
+    const known = this.policies.get(policy.ID) as SyntheticPolicy | undefined;
+    this.policies.set(policy.ID, known === undefined ? policy : inAllDatacenters(known, policy));
   }
 
   /** What the namespace gives every token of it. */

@@ -45,7 +45,9 @@ export async function login(
     reject('acl_not_found', `ACL not found: auth method ${JSON.stringify(name)} not found`);
   }
   const type = methodTypes.get(method.Type)!;
-  const verdict = await type.validate(method.Config, body.BearerToken ?? '', nowMs());
+  // a token that was read from a file ends in a newline
+  const bearer = (body.BearerToken ?? '').trim();
+  const verdict = await type.validate(method.Config, bearer, nowMs());
   if (!verdict.ok) return refuse(parts, method, verdict.reason);
   const shape = type.shapeOf(method.Config);
   const tokenNs = namespaceOfToken(method, verdict.identity, shape);

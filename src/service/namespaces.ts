@@ -14,7 +14,7 @@ import { type Decoded, index, list, object, text, textMap } from './decode.js';
 import type { FilterOf } from './filters.js';
 import { LINK_FIELDS } from './grants.js';
 import type { ListPlan } from './lists.js';
-import { Links } from './reading.js';
+import { isHidden, Links } from './reading.js';
 import { timeOf } from './times.js';
 import type { ReadUseCase, Service } from './types.js';
 import { propose, type Write } from './writing.js';
@@ -93,16 +93,14 @@ const mayManage = (service: Service, { caller, timeoutMs }: Omit<Write, 'ns'>, n
 /** A namespace with the present names of its links. */
 function shown(namespace: Namespace, names: Links): object {
   const { Name, Description, ACLs, ...rest } = namespace;
-  const policies = names.named('policy', ACLs?.PolicyDefaults);
-  const roles = names.named('role', ACLs?.RoleDefaults);
-  const acls = {
-    ...(policies.length > 0 ? { PolicyDefaults: policies } : {}),
-    ...(roles.length > 0 ? { RoleDefaults: roles } : {}),
-  };
   return {
     Name,
     ...(Description === undefined ? {} : { Description }),
-    ...(Object.keys(acls).length > 0 ? { ACLs: acls } : {}),
+    // clients read both without looking whether they are there
+    ACLs: {
+      PolicyDefaults: names.named('policy', ACLs?.PolicyDefaults),
+      RoleDefaults: names.named('role', ACLs?.RoleDefaults),
+    },
     ...rest,
   };
 }
@@ -132,7 +130,9 @@ export const listNamespaces =
   ({ view, authorizer }) => {
     const matches = filter('namespace');
     const all = [...keysBelow(view, 'namespace')];
-    const candidates = all.filter((key) => authorizer.allowed('namespace', 'read', lastPart(key)));
+    const [candidates, others] = [true, false].map((may) =>
+      all.filter((key) => authorizer.allowed('namespace', 'read', lastPart(key)) === may),
+    ) as [string[], string[]];
     const render: ListPlan['render'] = (of, key, names) => {
       const namespace = stored<Namespace>(of, key);
       if (namespace === undefined) return undefined;
@@ -141,7 +141,7 @@ export const listNamespaces =
     };
     return {
       value: { candidates, render },
-      filtered: candidates.length < all.length,
+      filtered: others.some((key) => !isHidden(authorizer, lastPart(key))),
       index: listIndex(view, 'namespace', DEFAULT_NAMESPACE),
       keys: [keys.index('namespace', DEFAULT_NAMESPACE)],
     };

@@ -7,6 +7,7 @@ import { ApiError, reject } from '../errors.js';
 import { keys } from '../state/keys.js';
 import { keysBelow, stored } from '../state/lists.js';
 import type { Policy, PolicyDelete, PolicySet } from '../state/policies.js';
+import type { Answer, View } from '../state/types.js';
 import { type Decoded, ignored, index, list, text } from './decode.js';
 import type { FilterOf } from './filters.js';
 import type { ListPlan } from './lists.js';
@@ -67,7 +68,16 @@ export async function writePolicy(
     policy,
     hash: policyHash(policy),
   };
-  return propose(service, write, command);
+  return policyShown(await propose(service, write, command));
+}
+
+/** A policy as one that is read: empty Datacenters show in lists alone. No value can hold these bytes unescaped. */
+const policyShown = (text: string): string => text.replace(',"Datacenters":[]', '');
+
+/** Reads a policy by its id. */
+function policyOf(view: View, ns: string, id: string): Answer<string | undefined> {
+  const answer = readText(view, keys.policy(ns, id), 'policy', ns);
+  return { ...answer, value: answer.value && policyShown(answer.value) };
 }
 
 /** Deletes a policy; `true` or `false`. */
@@ -86,7 +96,7 @@ export const readPolicy =
   (ns: string, id: string): ReadUseCase<string | undefined> =>
   ({ view, authorizer }) => {
     mustRead(authorizer, ns);
-    return readText(view, keys.policy(ns, mustBeUuid(id, 'policy ID')), 'policy', ns);
+    return policyOf(view, ns, mustBeUuid(id, 'policy ID'));
   };
 
 export const readPolicyByName =
@@ -94,7 +104,7 @@ export const readPolicyByName =
   ({ view, authorizer }) => {
     mustRead(authorizer, ns);
     return readNamed(view, keys.policyName(ns, name), { table: 'policy', ns }, (id) =>
-      readText(view, keys.policy(ns, id), 'policy', ns),
+      policyOf(view, ns, id),
     );
   };
 

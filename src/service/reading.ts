@@ -88,6 +88,13 @@ export class Links {
   }
 }
 
+/**
+ * Whether a caller has no right at all in a namespace. It is then like one that does not exist: neither it nor what
+ * happens in it shows. An operator's rights reach into every namespace.
+ */
+export const isHidden = (authorizer: Authorizer, ns: string): boolean =>
+  ns !== DEFAULT_NAMESPACE && !authorizer.anyIn(ns) && !authorizer.allowed('operator', 'read');
+
 /** The namespaces that a list of `ns` (or `*`) shows to a caller, and what to wait on. Throws 403 if none. */
 export function listedNamespaces(
   view: View,
@@ -101,7 +108,8 @@ export function listedNamespaces(
   const all = [...keysBelow(view, 'namespace')].map(lastPart);
   const shown = all.filter((name) => authorizer.allowed('acl', 'read', undefined, name));
   if (shown.length === 0) mustRead(authorizer, DEFAULT_NAMESPACE);
-  return { shown, filtered: shown.length < all.length };
+  const others = all.filter((name) => !shown.includes(name));
+  return { shown, filtered: others.some((name) => !isHidden(authorizer, name)) };
 }
 
 /** Index and watch keys of a table's list in some namespaces. */

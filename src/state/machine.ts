@@ -9,7 +9,7 @@ import { FatalError } from './fatal.js';
 import { keys } from './keys.js';
 import { decodeProposal } from './proposal.js';
 import { RequestMemory } from './requests.js';
-import type { Change, Command, Handler, Proposal, Result, StateStore } from './types.js';
+import type { Change, Command, Handler, Proposal, Result, StateStore, View } from './types.js';
 
 /** Handlers by command type. Every command of version 1. */
 // A handler narrows the command by its type; the table cannot say so for each.
@@ -27,13 +27,19 @@ export const CHECKPOINT_EVERY = 256;
 const CHECKPOINTS_KEPT = 64;
 const RECORD_VERSION = 1;
 
-/** Value of `keys.machine`. `floor`: see RequestMemory. */
-interface MachineRecord {
+/** Value of `keys.machine`: where the state stands. `floor`: see RequestMemory. */
+export interface MachineRecord {
   readonly v: number;
   readonly index: Index;
   readonly term: Term;
   readonly floor: Index;
   readonly sums: Readonly<Record<string, string>>;
+}
+
+/** What a state says of itself; undefined for an empty one. */
+export function recordOf(view: View): MachineRecord | undefined {
+  const text = view.get(keys.machine);
+  return text === undefined ? undefined : (JSON.parse(text) as MachineRecord);
 }
 
 export class Machine {
@@ -106,6 +112,12 @@ export class Machine {
     for (const listener of this.#resetListeners) listener();
   }
 
+  /** Counts the checksums anew from all records: those of a state that has lost some tell of what it held before. */
+  recount(): void {
+    this.#sums = Checksums.of(this.#store);
+    this.#store.commit([this.#record()]);
+  }
+
   /** The present checksums by table. */
   checksum(): Checkpoint {
     return { index: this.#index, sums: this.#sums.toJSON() };
@@ -118,8 +130,7 @@ export class Machine {
   }
 
   #load(): void {
-    const text = this.#store.get(keys.machine);
-    const record = text === undefined ? undefined : (JSON.parse(text) as MachineRecord);
+    const record = recordOf(this.#store);
     if (record !== undefined && record.v !== RECORD_VERSION) {
       throw new FatalError(`the state was written by another version (record ${record.v})`);
     }
@@ -138,18 +149,22 @@ export class Machine {
     const result = entry.kind === 'command' ? this.#run(entry, changes, touched) : undefined;
     this.#index = entry.index;
     this.#term = entry.term;
-    const sums = this.#sums.toJSON();
+    changes.push(this.#record());
+    this.#store.commit(changes);
+    if (entry.index % CHECKPOINT_EVERY === 0) this.#remember(this.checksum());
+    return result;
+  }
+
+  #record(): Change {
+    const [index, term, floor] = [this.#index, this.#term, this.#requests.floor];
     const record: MachineRecord = {
       v: RECORD_VERSION,
-      index: entry.index,
-      term: entry.term,
-      floor: this.#requests.floor,
-      sums,
+      index,
+      term,
+      floor,
+      sums: this.#sums.toJSON(),
     };
-    changes.push([keys.machine, JSON.stringify(record)]);
-    this.#store.commit(changes);
-    if (entry.index % CHECKPOINT_EVERY === 0) this.#remember({ index: entry.index, sums });
-    return result;
+    return [keys.machine, JSON.stringify(record)];
   }
 
   #run(entry: Entry & { kind: 'command' }, changes: Change[], touched: Set<string>): Result {

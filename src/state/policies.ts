@@ -6,13 +6,13 @@ import { buryLink, linkFact, nameLink } from './links.js';
 import { namespaceProblem, noteChange, noteDeletion, refused, stored } from './lists.js';
 import type { ApplyContext, Command, Handler } from './types.js';
 
-/** A policy as it is stored and answered. */
+/** A policy as it is stored. */
 export interface Policy {
   readonly ID: string;
   readonly Name: string;
   readonly Description: string;
   readonly Rules: string;
-  /** Left out when empty. */
+  /** Stored as it was sent, even if empty: lists show that; other answers leave an empty one out. */
   readonly Datacenters?: readonly string[];
   readonly Hash: string;
   readonly CreateIndex: number;
@@ -56,7 +56,7 @@ export const setPolicy: Handler<PolicySet> = (context, command) => {
       Name: policy.Name,
       Description: policy.Description,
       Rules: policy.Rules,
-      ...(policy.Datacenters?.length ? { Datacenters: policy.Datacenters } : {}),
+      ...(policy.Datacenters === undefined ? {} : { Datacenters: policy.Datacenters }),
       Hash: command.hash,
       CreateIndex: before?.CreateIndex ?? index,
       ModifyIndex: index,

@@ -166,6 +166,7 @@ describe('binding rules at login (tokens-auth-login 20)', () => {
         rule('templated-policy', 'builtin/service', { BindVars: { name: '${value.name}' } }),
         rule('templated-policy', 'builtin/service', { BindVars: { name: 'web' } }),
         rule('templated-policy', 'builtin/dns'),
+        rule('templated-policy', 'builtin/dns', { BindVars: { name: 'ignored' } }),
       ],
       { name: 'WEB', team: 'Blue' },
       ['ops'],

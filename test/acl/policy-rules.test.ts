@@ -144,6 +144,20 @@ function judge(row: Row): void {
   }
 }
 
+describe('policy rules: text in quotes', () => {
+  it('keeps what stands between ${ and its brace, and refuses one that is not closed', () => {
+    expect(parseRules('service "a${b}c" { policy = "write" }').ok).to.equal(true);
+    expect(parseRules('service "a$b$$" { policy = "write" }').ok).to.equal(true);
+    for (const text of ['service "a${b" { policy = "write" }', 'key "${{}" { policy = "read" }']) {
+      const parsed = parseRules(text);
+      expect(parsed.ok ? text : parsed.refusal.message).to.match(
+        /^Failed to parse ACL rules: expected .*the "}" that closes "\$\{"/,
+      );
+    }
+    expect(parseRules('{"service":{"a${b":{"policy":"write"}}}').ok).to.equal(false);
+  });
+});
+
 describe('policy rules: the table of recorded examples', () => {
   for (const group of new Set(rows.map((row) => row.group))) {
     it(`group ${group}`, () => {

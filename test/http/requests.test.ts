@@ -323,6 +323,7 @@ describe('http: a request', () => {
       ['dc=elsewhere', /^No path to datacenter/],
       ['dc=dc1&datacenter=elsewhere', /^No path to datacenter/],
       ['partition=p', /no admin partitions/],
+      ['partition=*', /no admin partitions/],
       ['ns=%zz', /^Invalid query string/],
       ['a=1;b=2', /^Invalid query string/],
       ['token=e95b599e-166e-7d80-08ad-aee76e7ddf19', /X-Service-Token/],
@@ -336,10 +337,20 @@ describe('http: a request', () => {
         }
       });
 
+    it('the header takes the partition default and no other', async () => {
+      const status = async (path: string, partition: string): Promise<number> =>
+        (await front.ask(path, { headers: { 'X-Service-Partition': partition } })).status;
+      expect(await status('/v1/things', 'default')).to.equal(200);
+      expect(await status('/v1/things', 'p')).to.equal(400);
+      expect(await status('/v1/things?partition=default', 'p')).to.equal(400);
+    });
+
     const accepted: [string, Partial<ReadOptions>][] = [
       ['', { mode: 'default', index: 0, waitMs: 0, timeoutMs: 1000 }],
       ['?index=&wait=', { index: 0 }],
       ['?leader', { mode: 'default' }],
+      ['?partition=default', { mode: 'default' }],
+      ['?partition=', { mode: 'default' }],
       ['?stale=false', { mode: 'stale' }],
       ['?max_stale=10s', { mode: 'stale' }],
       ['?max_stale=-1s', { mode: 'default' }],

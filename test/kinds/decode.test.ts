@@ -53,6 +53,47 @@ describe('kinds: names of fields', () => {
     });
   }
 
+  it('takes the partition default wherever one may stand, and keeps nothing of it', () => {
+    const consumers = [{ Partition: 'default' }, { Peer: 'p', Partition: 'default' }];
+    const bodies: [object, string][] = [
+      [defaults({ Partition: 'default' }), accepted(defaults({}))],
+      [defaults({ partition: '' }), accepted(defaults({}))],
+      [
+        {
+          Kind: 'exported-services',
+          Name: 'default',
+          Services: [{ Name: 'a', Consumers: consumers }],
+        },
+        '{"Kind":"exported-services","Name":"default","Services":[{"Name":"a","Consumers":[{},{"Peer":"p"}]}]}',
+      ],
+      [
+        {
+          ...{ Kind: 'service-resolver', Name: 'x' },
+          Redirect: { Service: 'y', Partition: 'default' },
+        },
+        '{"Kind":"service-resolver","Name":"x","Redirect":{"Service":"y"}}',
+      ],
+      [
+        {
+          ...{ Kind: 'service-resolver', Name: 'x' },
+          Failover: { '*': { Targets: [{ Service: 'y', Partition: 'default' }] } },
+        },
+        '{"Kind":"service-resolver","Name":"x","Failover":{"*":{"Targets":[{"Service":"y"}]}}}',
+      ],
+      [
+        {
+          ...{ Kind: 'service-intentions', Name: 'x' },
+          Sources: [{ Name: 'y', Action: 'allow', Partition: 'default' }],
+        },
+        '{"Kind":"service-intentions","Name":"x","Sources":[{"Name":"y","Action":"allow","Precedence":9,"Type":"consul"}]}',
+      ],
+    ];
+    for (const [body, text] of bodies) expect(accepted(body)).to.equal(text);
+    expect(refused(defaults({ Meta: { a: 'b' }, Partition: 7 })).message).to.contain('partitions');
+    const alone = { Kind: 'service-resolver', Name: 'x', Redirect: { Partition: 'default' } };
+    expect(refused(alone).message).to.equal('Redirect is empty');
+  });
+
   it('tells the place as clients know it and as a JSON pointer', () => {
     const why = refused(defaults({ UpstreamConfig: { Overrides: [{ Name: 'a', 'x/y': 1 }] } }));
     expect(why.message).to.contain('invalid config key "UpstreamConfig.Overrides[0].x/y"');
@@ -70,6 +111,14 @@ describe('kinds: names of fields', () => {
     const long = 'x'.repeat(100_000);
     expect(refused(defaults({ [long]: 1 })).message.length).to.be.lessThan(1_000);
     expect(refused(defaults({ Protocol: long })).message.length).to.be.lessThan(1_000);
+  });
+});
+
+describe('kinds: members of other editions without members of their own', () => {
+  it('shows Override and Default of a listener as they were given', () => {
+    const listener = { Name: 'l', Port: 80, Protocol: 'http', Override: {}, Default: {} };
+    const text = accepted({ Kind: 'api-gateway', Name: 'gw', Listeners: [listener] });
+    expect(text).to.contain('"CipherSuites":null},"Override":{},"Default":{}}]');
   });
 });
 

@@ -38,6 +38,10 @@ const proxies = (more: object) => ({ Kind: 'proxy-defaults', ...more });
 const exported = (Services: object[]) => ({ Kind: 'exported-services', Name: 'default', Services });
 
 const CASES: readonly (readonly [object, string])[] = [
+  [
+    gateway({ Hostname: '*' }),
+    'host "*" is not valid, a wildcard specifier is only allowed as the left-most label',
+  ],
   // service-defaults
   [
     defaults({ UpstreamConfig: {}, Destination: { Addresses: ['a'], Port: 1 } }),

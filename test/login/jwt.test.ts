@@ -66,7 +66,7 @@ describe('login by JWT: signatures of known keys', () => {
   });
 
   describe('checks of claims, in order (section 17)', () => {
-    const judged = async (claims: object, config: object = {}): Promise<unknown> =>
+    const judged = async (claims: object | string, config: object = {}): Promise<unknown> =>
       verdict({ JWTValidationPubKeys: ec.pem, ...config }, await ec.sign(claims));
     const NS = 1e9;
 
@@ -111,14 +111,57 @@ describe('login by JWT: signatures of known keys', () => {
       );
       expect(await judged({ ...times, aud: [] })).to.deep.equal(ACCEPTED);
     });
+    it('registered claims have the types of RFC 7519', async () => {
+      const mistyped: object[] = [
+        ...[5, true, ['a'], null, {}].map((sub) => ({ sub })),
+        ...[5, null].map((jti) => ({ jti })),
+        ...[5, ['i'], null].map((iss) => ({ iss })),
+        ...[5, null, {}, ['a', 5], [['a']]].map((aud) => ({ aud })),
+        ...['soon', true, null, [1]].flatMap((at) => [{ exp: at }, { nbf: at }, { iat: at }]),
+      ];
+      for (const claims of mistyped) {
+        expect(await judged({ ...times, ...claims }), JSON.stringify(claims)).to.match(
+          /^error validating claims: (sub|jti|iss|aud|exp|nbf|iat) is not a (string|number)/,
+        );
+      }
+      const whole = { ...times, sub: 's', jti: 'j', iss: 'i' };
+      expect(await judged(whole)).to.deep.equal(ACCEPTED);
+    });
+    it('an empty audience is one', async () => {
+      expect(await judged({ ...times, aud: '' })).to.match(
+        /audience claim found in JWT but no audiences are bound/,
+      );
+    });
+    it('no name stands twice, at any depth', async () => {
+      const { iat, exp } = times;
+      for (const text of [
+        `{"iat":${iat},"exp":1,"exp":${exp}}`,
+        `{"iat":${iat},"n":"a","\\u006e":"b"}`,
+        `{"iat":${iat},"o":{"n":"a","n":"b"}}`,
+      ]) {
+        expect(await judged(text), text).to.match(/^error parsing token: .*stands twice/);
+      }
+    });
+    it('a header says which key and nothing odd', async () => {
+      const config = { JWTValidationPubKeys: ec.pem };
+      for (const header of [{ kid: 5 }, { typ: 7 }, { cty: [] }, { b64: false }]) {
+        expect(
+          await verdict(config, await ec.sign(times, header)),
+          JSON.stringify(header),
+        ).to.match(/^error parsing token: /);
+      }
+      const [, payload, signature] = (await ec.sign(times)).split('.');
+      const twice = Buffer.from('{"alg":"ES384","alg":"ES384"}').toString('base64url');
+      expect(await verdict(config, `${twice}.${payload}.${signature}`)).to.match(/stands twice/);
+    });
     it('mapped claims last', async () => {
-      const mapped = { ClaimMappings: { sub: 'name' } };
-      expect(await judged({ ...times, sub: 'a' }, mapped)).to.deep.equal({
+      const mapped = { ClaimMappings: { who: 'name' } };
+      expect(await judged({ ...times, who: 'a' }, mapped)).to.deep.equal({
         value: { name: 'a' },
         list: {},
       });
-      expect(await judged({ ...times, sub: ['a'] }, mapped)).to.match(
-        /^error converting claim 'sub' to string/,
+      expect(await judged({ ...times, who: ['a'] }, mapped)).to.match(
+        /^error converting claim 'who' to string/,
       );
     });
   });

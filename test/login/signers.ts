@@ -22,17 +22,20 @@ export interface Signer {
   readonly alg: string;
   readonly pem: string;
   readonly jwk: JWK;
-  sign(claims: object, header?: object): Promise<string>;
+  /** `claims`: the payload, or its text as it is to stand in the JWT. */
+  sign(claims: object | string, header?: object): Promise<string>;
 }
 
 export async function signer(alg: string, kid?: string): Promise<Signer> {
   const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
   const sign = (
-    claims: object,
+    claims: object | string,
     header: object = {},
     key: CryptoKey = privateKey,
   ): Promise<string> =>
-    new CompactSign(new TextEncoder().encode(JSON.stringify(claims)))
+    new CompactSign(
+      new TextEncoder().encode(typeof claims === 'string' ? claims : JSON.stringify(claims)),
+    )
       .setProtectedHeader({ alg, ...(kid === undefined ? {} : { kid }), ...header })
       .sign(key);
   const jwk = { ...(await exportJWK(publicKey)), alg, ...(kid === undefined ? {} : { kid }) };

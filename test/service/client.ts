@@ -12,6 +12,8 @@ export interface Reply {
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely
   readonly body: any;
   readonly index: number;
+  /** The header Results-Filtered-By-ACLs. */
+  readonly filtered: string | null;
 }
 
 export class Client {
@@ -53,6 +55,7 @@ export class Client {
       text,
       body: isJson ? JSON.parse(text) : undefined,
       index: Number(headers.get('X-Service-Index')),
+      filtered: headers.get('X-Service-Results-Filtered-By-ACLs'),
     };
   }
 

@@ -96,6 +96,25 @@ describe('login', () => {
     expect(gone).to.be.instanceOf(ApiError).with.property('status', 403);
   });
 
+  it('drops blanks and line ends around the bearer token: it may come from a file', async () => {
+    const world = new World();
+    await world.method();
+    await world.rule('service', 's-${value.name}');
+    const token = await world.login(' \t\r\nweb\r\n\n ');
+    expect(token.ServiceIdentities).to.deep.equal([{ ServiceName: 's-web' }]);
+  });
+
+  it('folds only the ASCII letters of what it computes names from', async () => {
+    const world = new World();
+    await world.method();
+    await world.rule('service', 's-${value.name}');
+    const token = await world.login('WEB');
+    expect(token.ServiceIdentities).to.deep.equal([{ ServiceName: 's-web' }]);
+    // the Kelvin sign, which is a small k in lower case
+    expect(await world.refused('\u212a8s')).to.equal('Permission denied');
+    expect(world.reasons.at(-1)).to.contain('invalid bind name: "s-\u212a8s"');
+  });
+
   it('tells the caller nothing of why it refuses, and the log all', async () => {
     const world = new World();
     await world.method();

@@ -342,10 +342,12 @@ export class SimServer implements Victim, Server {
 
   /** Log and state are brought to agree by the product's own start; `done` gets why the state must be fetched. */
   #agree(log: SimLog, store: MemoryState, done: (why: string | undefined) => void): void {
-    if (this.disk.stateDamaged) store.replace(new Map());
-    const isDamaged = this.disk.stateDamaged;
-    this.disk.stateDamaged = false;
-    if (isDamaged) this.#stateLost = true;
+    if (this.disk.stateDamaged) {
+      // nothing of it is shown; it stays damaged until the log or the leader has given another one
+      store.replace(new Map());
+      this.#stateLost = true;
+      if (log.firstIndex() === 1) this.disk.stateDamaged = false;
+    }
     agree(log, store, new Machine(store, {}), (gap) => {
       if (gap !== undefined && !this.#stateLost)
         this.#parts.violated(new Violation('log and state agree', `${this.id}: ${gap}`));
@@ -369,6 +371,7 @@ export class SimServer implements Victim, Server {
     invariants.applied(this.id, [], index, sum);
     this.#judge(index, sum);
     this.#stateLost = false;
+    this.disk.stateDamaged = false;
     this.#told = false;
   }
 

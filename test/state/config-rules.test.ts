@@ -104,6 +104,51 @@ const STORIES: readonly Story[] = [
     code: 'conflict',
   },
   {
+    title: 'a splitter speaks the protocol of the services it sends to',
+    given: [defaults('a', 'http')],
+    tried: splitter('c', { Service: 'a' }),
+  },
+  {
+    title: 'its own entry does not count unless it sends to itself',
+    given: [defaults('a', 'http'), defaults('c', 'tcp')],
+    tried: splitter('c', { Service: 'a' }),
+  },
+  {
+    title: 'a splitter that sends to itself too needs http itself',
+    given: [defaults('a', 'http')],
+    tried: splitter('c', { Service: 'a' }, {}),
+    refused: 'discovery chain "c" uses inconsistent protocols; service "c" has "tcp"',
+  },
+  {
+    title: 'a router before such a splitter needs http itself',
+    given: [defaults('a', 'http'), splitter('c', { Service: 'a' })],
+    tried: router('c'),
+    refused: 'discovery chain "c" uses inconsistent protocols',
+  },
+  {
+    title: 'permissions are judged by the chain of a splitter, whichever is written first',
+    given: [defaults('a', 'http'), splitter('c', { Service: 'a' })],
+    tried: intentions('c'),
+  },
+  {
+    title: 'an external service is not redirected to itself',
+    given: [defaults('c', 'http', { ExternalSNI: 'x.example' })],
+    tried: resolver('c', { Redirect: { Service: 'c' } }),
+    refused: 'service "c" has an external SNI set; cannot define redirects for external services',
+  },
+  {
+    title: 'an external service is not redirected to another datacenter',
+    given: [resolver('c', { Redirect: { Datacenter: 'dc2' } })],
+    tried: defaults('c', 'http', { ExternalSNI: 'x.example' }),
+    refused: 'service "c" has an external SNI set; cannot define redirects for external services',
+    code: 'conflict',
+  },
+  {
+    title: 'an external service may be redirected to another service',
+    given: [defaults('c', 'tcp', { ExternalSNI: 'x.example' })],
+    tried: resolver('c', { Redirect: { Service: 'b' } }),
+  },
+  {
     title: 'peers are not asked for their protocol',
     given: [defaults('a', 'http')],
     tried: resolver('a', { Redirect: { Service: 'b', Peer: 'east' } }),
@@ -292,6 +337,38 @@ const STORIES: readonly Story[] = [
     tried: resolver('a', { Redirect: { Service: 'b' } }),
     refused: 'uses protocol="tcp" and cannot introduce new discovery chain targets like "b"',
     code: 'conflict',
+  },
+  {
+    title: 'nor does any when all are exported',
+    given: [exported('*')],
+    tried: resolver('a', { Redirect: { Service: 'b' } }),
+    refused: 'uses protocol="tcp" and cannot introduce new discovery chain targets like "b"',
+    code: 'conflict',
+  },
+  {
+    title: 'an exported tcp service may fail over to another',
+    given: [exported('c')],
+    tried: resolver('c', { Failover: { '*': { Service: 'b' } } }),
+  },
+  {
+    title: 'an exported tcp service may fail over to targets, to a peer too',
+    given: [exported('*')],
+    tried: resolver('c', {
+      Failover: { '*': { Targets: [{ Service: 'b' }, { Service: 'c', Peer: 'west' }] } },
+    }),
+  },
+  {
+    title: 'an exported tcp service may have a default subset',
+    given: [exported('c')],
+    tried: resolver('c', { Subsets: { v1: {} }, DefaultSubset: 'v1' }),
+  },
+  {
+    title: 'an exported tcp service may redirect to a subset of its own',
+    given: [exported('c')],
+    tried: resolver('c', {
+      Subsets: { v1: {} },
+      Redirect: { Service: 'c', ServiceSubset: 'v1' },
+    }),
   },
   {
     title: 'an exported http chain may gain targets',

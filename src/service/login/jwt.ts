@@ -2,12 +2,11 @@
  * Auth methods of type jwt: whose signature, which times, for whom, and what it says
  * (tokens-auth-login 17, 18).
  */
-import type { CompactJWSHeaderParameters } from 'jose';
-import { decodeProtectedHeader } from 'jose/decode/protected_header';
 import * as errors from 'jose/errors';
 import { compactVerify } from 'jose/jws/compact/verify';
 import type { IdentityShape } from '../../acl/binding.js';
 import type { Refusal } from '../../errors.js';
+import { parseStrictJson } from '../../languages/json.js';
 import { type Claims, mapClaims, shapeOfMappings } from './claims.js';
 import { ConfigFault, refusing } from './config.js';
 import { FetchFault, isObject } from './exchange.js';
@@ -82,7 +81,7 @@ export class JwtMethod implements AuthMethodType {
     checkForm(jwt);
     const { source } = config;
     if (source.kind === 'keys') {
-      const claims = await byKnownKeys(jwt, source.keys);
+      const claims = checkTypes(await byKnownKeys(jwt, source.keys));
       checkIssuerAndTimes(claims, config, nowMs);
       return claims;
     }
@@ -91,14 +90,14 @@ export class JwtMethod implements AuthMethodType {
       throw new Unacceptable(`the keys of the issuer cannot be fetched: ${error.message}`);
     });
     if (source.kind === 'jwks') {
-      const claims = await byKeySet(jwt, keys, ALGORITHMS, 'error verifying token: ');
+      const claims = checkTypes(await byKeySet(jwt, keys, ALGORITHMS, 'error verifying token: '));
       checkIssuerAndTimes(claims, config, nowMs);
       return claims;
     }
     const wanted = config.algorithms.length > 0 ? config.algorithms : keys.algorithms;
     // an issuer that lists nothing signs by RS256
     const allowed = wanted.length > 0 ? wanted.filter((a) => ALGORITHMS.includes(a)) : ['RS256'];
-    const claims = await byKeySet(jwt, keys, allowed, 'error validating signature: ');
+    const claims = checkTypes(await byKeySet(jwt, keys, allowed, 'error validating signature: '));
     checkDiscovered(claims, source.text, config.clockSkewMs, nowMs);
     return claims;
   }
@@ -110,13 +109,15 @@ function checkForm(jwt: string): void {
   };
   if (jwt.length > TOKEN_LENGTH_MAX) fail(`longer than ${TOKEN_LENGTH_MAX} characters`);
   if (!/^[\w-]+\.[\w-]+\.[\w-]*$/.test(jwt)) fail('not three parts in base64url');
-  let header: CompactJWSHeaderParameters | undefined;
-  try {
-    header = decodeProtectedHeader(jwt) as CompactJWSHeaderParameters;
-  } catch {
-    fail('its header is not JSON');
+  const header = objectOf(Buffer.from(jwt.slice(0, jwt.indexOf('.')), 'base64url'), 'header');
+  if (typeof header['alg'] !== 'string') fail('its header has no alg');
+  for (const name of ['kid', 'typ', 'cty']) {
+    if (Object.hasOwn(header, name) && typeof header[name] !== 'string') {
+      fail(`the ${name} of its header is not a string`);
+    }
   }
-  if (typeof header?.alg !== 'string') fail('its header has no alg');
+  // RFC 7797, section 7: a JWT is always encoded
+  if (Object.hasOwn(header, 'b64') && header['b64'] !== true) fail('its payload is not encoded');
 }
 
 async function byKnownKeys(
@@ -125,7 +126,7 @@ async function byKnownKeys(
 ): Promise<Claims> {
   for (const key of keys) {
     try {
-      return claimsOf((await compactVerify(jwt, key, { algorithms: ALGORITHMS })).payload);
+      return objectOf((await compactVerify(jwt, key, { algorithms: ALGORITHMS })).payload);
     } catch (error) {
       if (error instanceof Unacceptable) throw error;
       // a key of another type, or another key: the next one may fit
@@ -143,7 +144,7 @@ async function byKeySet(
 ): Promise<Claims> {
   const options = { algorithms: [...algorithms] };
   try {
-    return claimsOf((await compactVerify(jwt, jwks, options)).payload);
+    return objectOf((await compactVerify(jwt, jwks, options)).payload);
   } catch (error) {
     if (error instanceof Unacceptable) throw error;
     if (error instanceof errors.JWKSMultipleMatchingKeys) {
@@ -169,27 +170,45 @@ const isForeign = (error: unknown): error is Error =>
   error instanceof FetchFault || error instanceof errors.JOSEError;
 const codeOf = (error: Error): string => ('code' in error ? String(error.code) : error.name);
 
-function claimsOf(payload: Uint8Array): Claims {
-  let claims: unknown;
-  try {
-    claims = JSON.parse(new TextDecoder().decode(payload));
-  } catch {
-    claims = undefined;
-  }
-  if (isObject(claims)) return claims;
-  throw new Unacceptable('error parsing token: its payload is not a JSON object');
+/** The members of one part of a JWT, in which no name may stand twice (RFC 7519, section 4). */
+function objectOf(bytes: Uint8Array, part: 'header' | 'payload' = 'payload'): Claims {
+  const parsed = parseStrictJson(new TextDecoder().decode(bytes));
+  if (parsed.ok && isObject(parsed.value)) return parsed.value;
+  const why = parsed.ok ? '' : `: ${parsed.problem.message}`;
+  throw new Unacceptable(`error parsing token: its ${part} is not a JSON object${why}`);
 }
 
 const invalid = (why: string): never => {
   throw new Unacceptable(`error validating claims: ${why}`);
 };
 
-/** A time claim in milliseconds; 0 when it is absent. */
-function timeOf(claims: Claims, name: 'iat' | 'nbf' | 'exp'): number {
-  const value = Object.hasOwn(claims, name) ? claims[name] : undefined;
-  if (value === undefined || value === null) return 0;
-  return typeof value === 'number' ? value * 1000 : invalid(`${name} is not a number`);
+const isText = (value: unknown): boolean => typeof value === 'string';
+const isNumber = (value: unknown): boolean => typeof value === 'number';
+/** The registered claims (RFC 7519, section 4.1): what each must be where it is present. */
+const REGISTERED: readonly [name: string, isOfType: (value: unknown) => boolean, type: string][] = [
+  ['iss', isText, 'a string'],
+  ['sub', isText, 'a string'],
+  ['jti', isText, 'a string'],
+  [
+    'aud',
+    (value) => (Array.isArray(value) ? value : [value]).every(isText),
+    'a string or a list of them',
+  ],
+  ['exp', isNumber, 'a number'],
+  ['nbf', isNumber, 'a number'],
+  ['iat', isNumber, 'a number'],
+];
+
+function checkTypes(claims: Claims): Claims {
+  for (const [name, isOfType, type] of REGISTERED) {
+    if (Object.hasOwn(claims, name) && !isOfType(claims[name])) invalid(`${name} is not ${type}`);
+  }
+  return claims;
 }
+
+/** A time claim in milliseconds; 0 when it is absent. */
+const timeOf = (claims: Claims, name: 'iat' | 'nbf' | 'exp'): number =>
+  Object.hasOwn(claims, name) ? (claims[name] as number) * 1000 : 0; // its type was checked
 
 /** Checks 4 to 8 of section 17. */
 function checkIssuerAndTimes(claims: Claims, config: JwtConfig, nowMs: number): void {
@@ -222,12 +241,9 @@ function checkDiscovered(claims: Claims, issuer: string, skewMs: number, nowMs: 
 }
 
 function checkAudience(claims: Claims, bound: readonly string[]): void {
-  const { aud } = claims;
-  const audiences = Array.isArray(aud)
-    ? aud
-    : [aud].filter((one) => one !== undefined && one !== null && one !== '');
+  const audiences = Object.hasOwn(claims, 'aud') ? [claims['aud']].flat() : [];
   if (bound.length > 0) {
-    if (!audiences.some((one) => bound.includes(one))) {
+    if (!audiences.some((one) => bound.includes(one as string))) {
       invalid('aud claim does not match any bound audience');
     }
   } else if (audiences.length > 0) {

@@ -1,0 +1,149 @@
+/** Namespaces as clients see them, and as those do who have no right in them. */
+import { expect } from 'chai';
+import { Client } from './client.js';
+
+describe('namespaces over HTTP', function () {
+  this.timeout(20_000);
+  let client: Client;
+  beforeEach(async () => {
+    client = await Client.open();
+  });
+  afterEach(() => client.close());
+
+  it('always show ACLs with both lists', async () => {
+    const { ID } = await client.must('PUT /acl/policy', { Name: 'p' });
+    const empty = { PolicyDefaults: [], RoleDefaults: [] };
+    const linked = { PolicyDefaults: [{ ID, Name: 'p' }], RoleDefaults: [] };
+    expect((await client.must('PUT /namespace', { Name: 'red' })).ACLs).to.deep.equal(empty);
+    const ACLs = { PolicyDefaults: [{ Name: 'p' }] };
+    expect((await client.must('PUT /namespace/blue', { ACLs })).ACLs).to.deep.equal(linked);
+    expect((await client.must('GET /namespace/default')).ACLs).to.deep.equal(empty);
+    const all: { Name: string; ACLs: object }[] = await client.must('GET /namespaces');
+    expect(Object.fromEntries(all.map((one) => [one.Name, one.ACLs]))).to.deep.equal({
+      blue: linked,
+      default: empty,
+      red: empty,
+    });
+  });
+
+  it('stand in every answer, default included', async () => {
+    await client.must('PUT /namespace', { Name: 'red' });
+    for (const ns of ['default', 'red']) {
+      const made: [path: string, body: object][] = [
+        ['/acl/policy', { Name: 'p' }],
+        ['/acl/role', { Name: 'r' }],
+        ['/acl/token', {}],
+      ];
+      for (const [path, body] of made) {
+        const object = await client.must(`PUT ${path}?ns=${ns}`, body);
+        expect(object.Namespace, path).to.equal(ns);
+        const id = object.ID ?? object.AccessorID;
+        expect((await client.must(`GET ${path}/${id}?ns=${ns}`)).Namespace, path).to.equal(ns);
+        for (const item of await client.must(`GET ${path}s?ns=${ns}`.replace('ys?', 'ies?'))) {
+          expect(item.Namespace, path).to.equal(ns);
+        }
+      }
+      const entry = { Kind: 'service-defaults', Name: 'web' };
+      await client.must(`PUT /config?ns=${ns}`, entry);
+      const path = `/config/service-defaults`;
+      expect((await client.must(`GET ${path}/web?ns=${ns}`)).Namespace).to.equal(ns);
+      expect((await client.must(`GET ${path}?ns=${ns}`))[0].Namespace).to.equal(ns);
+    }
+  });
+
+  it('take the partition default in a body and refuse others with a sentence', async () => {
+    for (const [path, body] of [
+      ['/acl/policy', { Name: 'p' }],
+      ['/acl/role', { Name: 'r' }],
+      ['/acl/token', {}],
+      ['/namespace', { Name: 'red' }],
+      ['/config', { Kind: 'service-defaults', Name: 'web' }],
+    ] as const) {
+      for (const Partition of ['default', '', null]) {
+        const Name = 'Name' in body ? { Name: `${body.Name}-${String(Partition)}x` } : {};
+        const reply = await client.ask(`PUT ${path}`, { ...body, ...Name, Partition });
+        expect(reply.status, reply.text).to.equal(200);
+        expect(reply.text).not.to.include('Partition');
+      }
+      for (const Partition of ['p', '*', 7]) {
+        const reply = await client.ask(`PUT ${path}`, { ...body, Partition });
+        expect(reply.status).to.equal(400);
+        expect(reply.text).to.include('partitions are a feature that this server does not have');
+      }
+    }
+  });
+
+  describe('in which the caller holds no right', () => {
+    let secret: string;
+    /** Answers about `red`, which is there, must be those about `none`, which is not. */
+    const alike = async (call: string): Promise<void> => {
+      const red = await client.ask(call.replace('NS', 'red'), undefined, secret);
+      const none = await client.ask(call.replace('NS', 'none'), undefined, secret);
+      const text = none.text.replaceAll('"none"', '"red"');
+      expect([red.status, red.index, red.filtered, red.text], call).to.deep.equal([
+        ...[none.status, none.index, none.filtered, text],
+      ]);
+    };
+    beforeEach(async () => {
+      await client.must('PUT /namespace', { Name: 'red' });
+      for (const Name of ['web', 'api']) {
+        await client.must('PUT /config?ns=red', { Kind: 'service-defaults', Name });
+        await client.must('PUT /config', { Kind: 'service-defaults', Name });
+      }
+      await client.must('PUT /acl/role?ns=red', { Name: 'r' });
+      secret = await client.secretWith('service "web" { policy = "read" }');
+    });
+
+    it('everything answers as if it did not exist', async () => {
+      const reads = ['config/service-defaults', 'config/service-defaults/web', 'config/tcp-route'];
+      reads.push('config/inline-certificate', 'config/', 'acl/roles', 'acl/role/name/r');
+      reads.push('acl/policies', 'acl/tokens', 'acl/auth-methods', 'acl/binding-rules');
+      for (const path of reads) await alike(`GET /${path}?ns=NS`);
+      await alike('GET /namespace/NS');
+      const list = await client.ask('GET /config/service-defaults?ns=red', undefined, secret);
+      expect([list.text, list.index, list.filtered]).to.deep.equal(['[]', 1, null]);
+    });
+
+    it('what is hidden elsewhere is told', async () => {
+      const list = await client.ask('GET /config/service-defaults', undefined, secret);
+      expect(list.body).to.have.lengthOf(1);
+      expect(list.filtered).to.equal('true');
+      const own = await client.secretWith('service "web" { policy = "read" }', 'red');
+      const red = await client.ask('GET /config/service-defaults?ns=red', undefined, own);
+      expect([red.body.length, red.filtered]).to.deep.equal([1, 'true']);
+    });
+
+    it('an operator has the right to what belongs to the mesh', async () => {
+      await client.must('PUT /config?ns=red', { Kind: 'tcp-route', Name: 'route' });
+      const operator = await client.secretWith('operator = "read"');
+      const list = await client.ask('GET /config/tcp-route?ns=red', undefined, operator);
+      expect(list.body).to.have.lengthOf(1);
+      const hidden = await client.ask('GET /config/service-defaults?ns=red', undefined, operator);
+      expect([hidden.text, hidden.filtered]).to.deep.equal(['[]', 'true']);
+    });
+
+    it('nothing that happens there wakes a held list, but a right there does', async () => {
+      const path = '/config/service-defaults?ns=red';
+      const change = () =>
+        client.must('PUT /config?ns=red', { Kind: 'service-defaults', Name: 'new' });
+      expect((await client.across(path, change, secret)).woken).to.equal(undefined);
+      const own = await client.must('GET /acl/token/self', undefined, secret);
+      const Rules = 'namespace "red" { service_prefix "" { policy = "read" } }';
+      const grant = async () => {
+        await client.must(`PUT /acl/policy/${own.Policies[0].ID}`, { Name: 'q', Rules });
+      };
+      const { woken } = await client.across(path, grant, secret);
+      expect(woken?.body).to.have.lengthOf(3);
+    });
+
+    it('lists of all neither tell of it nor wake for it', async () => {
+      const all = await client.secretWith('acl = "read"');
+      for (const path of ['/namespaces', '/acl/roles?ns=*']) {
+        const list = await client.ask(`GET ${path}`, undefined, all);
+        expect([list.status, list.filtered], path).to.deep.equal([200, null]);
+        const change = () => client.must('PUT /namespace', { Name: `more-${path.length}` });
+        expect((await client.across(path, change, all)).woken, path).to.equal(undefined);
+      }
+    });
+  });
+});
