@@ -1,6 +1,6 @@
 /** What a node measures: as Prometheus text and as JSON. Everything is read when asked for; requests only count up. */
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
-import { Counter, Gauge, Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import type { Observation } from './http/options.js';
 import type { Route } from './http/types.js';
 import type { NodeStatus } from './node/types.js';
@@ -132,7 +132,11 @@ function loopFigures(delay: IntervalHistogram): readonly Figure[] {
 }
 
 /** Reads a figure whenever it is asked for; what only grows is a counter, by its name. */
-function register(registry: Registry, [name, help, read]: Figure): void {
+function register(
+  { Counter, Gauge }: typeof import('prom-client'),
+  registry: Registry,
+  [name, help, read]: Figure,
+): void {
   const about = { name, help, registers: [registry] };
   if (name.endsWith('_total'))
     new Counter({
@@ -161,14 +165,14 @@ interface Sample {
 
 /** The figures of one node. */
 export class Metrics {
-  private readonly registry = new Registry();
+  private readonly figures: readonly Figure[];
+  private loaded: Promise<Registry> | undefined;
   private readonly delay = monitorEventLoopDelay({ resolution: LOOP_LOOK_MS });
   private readonly byRoute = new Map<Route, Map<string, Latencies[]>>();
 
   constructor(sources: Sources) {
     this.delay.enable();
-    const figures = [...PROCESS, ...loopFigures(this.delay), ...nodeFigures(sources)];
-    for (const figure of figures) register(this.registry, figure);
+    this.figures = [...PROCESS, ...loopFigures(this.delay), ...nodeFigures(sources)];
   }
 
   /** Counts an answered request. */
@@ -181,14 +185,14 @@ export class Metrics {
   }
 
   async prometheus(): Promise<string> {
-    const text = await this.registry.metrics();
+    const text = await (await this.registry()).metrics();
     this.delay.reset();
     return `${text}${histogramText(this.samples())}`;
   }
 
   /** `{Timestamp, Gauges, Points, Counters, Samples}`. */
   async json(): Promise<unknown> {
-    const values = await this.registry.getMetricsAsJSON();
+    const values = await (await this.registry()).getMetricsAsJSON();
     this.delay.reset();
     return {
       Timestamp: `${new Date().toISOString().replace('T', ' ').slice(0, 19)} +0000 UTC`,
@@ -208,6 +212,16 @@ export class Metrics {
 
   close(): void {
     this.delay.disable();
+  }
+
+  /** The library is loaded when somebody looks for the first time: a node starts faster without it. */
+  private registry(): Promise<Registry> {
+    this.loaded ??= import('prom-client').then((library) => {
+      const registry = new library.Registry();
+      for (const figure of this.figures) register(library, registry, figure);
+      return registry;
+    });
+    return this.loaded;
   }
 
   private *samples(): Iterable<Sample> {

@@ -55,6 +55,7 @@ export async function startServer(
   onFatal: (error: unknown) => void,
   levels: LevelTable = LEVELS,
 ): Promise<Server> {
+  log.info({ dataDir: config.dataDir }, 'opening the data folder');
   const { node, service, housekeeper } = await openRooms(config, log, onFatal, levels);
   let listener: Listener | undefined;
   const metrics = new Metrics({

@@ -2,6 +2,8 @@
  * Every setting of a node, once: its key in the configuration file, type, bounds, default and reason. Environment variables
  * (`CONCLAVE_HTTP_PORT`) and flags (`--http-port`) follow from the key (`http.port`).
  */
+import { DEFAULT_TIMING } from './node/options.js';
+
 export type SettingType = 'text' | 'integer' | 'boolean' | 'list' | 'members' | 'map';
 
 export interface Setting {
@@ -110,23 +112,28 @@ export const SETTINGS: readonly Setting[] = [
     ...TEXT,
     why: 'file with a secret (openssl rand -base64 32) that all members share, where TLS is not used; while it is exchanged, old and new one on two lines',
   },
-  { key: 'raft.tickMs', ...MS, default: 25, why: 'length of one tick of the Raft clock' },
+  {
+    key: 'raft.tickMs',
+    ...MS,
+    default: DEFAULT_TIMING.tickMs,
+    why: 'length of one tick of the Raft clock',
+  },
   {
     key: 'raft.heartbeatMs',
     ...MS,
-    default: 75,
+    default: DEFAULT_TIMING.heartbeatMs,
     why: 'time between heartbeats: several fit into an election timeout',
   },
   {
     key: 'raft.electionMs',
     ...MS,
-    default: 300,
+    default: DEFAULT_TIMING.electionMs,
     why: 'shortest time without a leader before a vote; the longest is twice this: fail-over stays below a second',
   },
   {
     key: 'raft.leaseMs',
     ...MS,
-    default: 200,
+    default: DEFAULT_TIMING.leaseMs,
     why: 'how long a leader answers default reads without asking; followers refuse votes for electionMs in whole ticks less two, of which a tenth is left for clocks that drift',
   },
 

@@ -62,17 +62,21 @@ export interface NodeOptions {
   readonly onFatal: (error: Error) => void;
 }
 
-/** Failover well below a second on a LAN, for a process that may stall. */
+/**
+ * Failover in less than half a second on a LAN, for a process that may stall: nobody asks for votes before the leader was
+ * silent for electionMs, so a stall of electionMs - heartbeatMs costs it nothing. The lease stays well below what
+ * `leaseMsMax` allows for these ticks (180 ms).
+ */
 export const DEFAULT_TIMING: NodeTiming = {
-  tickMs: 20,
-  heartbeatMs: 60,
-  electionMs: 300,
-  leaseMs: 200,
+  tickMs: 25,
+  heartbeatMs: 50,
+  electionMs: 250,
+  leaseMs: 150,
 };
 
 export const DEFAULT_LIMITS: NodeLimits = {
   // Half an election timeout: what is longer may have cost a leader its office.
-  stallMs: 150,
+  stallMs: DEFAULT_TIMING.electionMs / 2,
   // A slice of applying takes a few milliseconds at most.
   applyEntriesMax: 256,
   applyBytesMax: 2 ** 20,

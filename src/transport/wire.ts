@@ -285,6 +285,7 @@ export class Wire {
     if (!this.members.has(hello.nodeId) && this.learnt.size < LEARNT_MAX) {
       this.learnt.set(hello.nodeId, hello.address);
     }
+    this.peers.get(hello.nodeId)?.hasDialled();
     let open = 0;
     connection.events = {
       onClose: () => {},

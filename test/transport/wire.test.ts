@@ -128,6 +128,20 @@ describe('wire', function () {
       .equal(9);
   });
 
+  it('connects at once to a member that dials in, however long its pause', async () => {
+    const hour = 3_600_000;
+    const limits = { reconnectMinMs: hour, reconnectMaxMs: hour };
+    const [a, b] = [await start('a', { limits }), await start('b')];
+    let isUp = false;
+    const relay = await Relay.start(() => (isUp ? b.address : '127.0.0.1:1'));
+    relays.push(relay);
+    a.wire.setMembers([{ id: 'b', address: relay.address }]);
+    await a.lost.one();
+    isUp = true;
+    b.wire.setMembers([{ id: 'a', address: a.address }]);
+    expect(await a.reached.one()).to.equal('b');
+  });
+
   it('gives up a connection that takes bytes but shows no life, and makes another', async () => {
     const [a, b] = [await start('a'), await start('b')];
     const relay = await relayTo(b);
