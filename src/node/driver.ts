@@ -257,10 +257,13 @@ export class Driver {
     this.#durable = meta.index;
   }
 
-  /** Whether a snapshot is still wanted. While applying rests the state may be bad, and an equally new one do. */
+  /**
+   * Whether a snapshot is still wanted. While applying rests the state may be bad, and an equally new one will do; but it
+   * must reach the beginning of the log, or the entries between the two could never be applied.
+   */
   wants(meta: SnapshotMeta): boolean {
     const applied = this.#machine.appliedIndex();
-    if (this.#applyPaused) return applied <= meta.index;
+    if (this.#applyPaused) return applied <= meta.index && meta.index >= this.#log.firstIndex() - 1;
     return applied < meta.index && this.#core.accepts(meta);
   }
 
@@ -413,6 +416,8 @@ export class Driver {
     }
     const hi = Math.min(upTo, from + this.#limits.applyEntriesMax - 1);
     const entries = this.#log.entries(from, hi, this.#limits.applyBytesMax);
+    if (entries.length === 0)
+      throw new Error(`the log does not hold entry ${from}, which is to be applied`);
     const results = this.#machine.apply(entries);
     const applied = this.#machine.appliedIndex();
     this.#feed({ type: 'applied', index: applied });

@@ -164,6 +164,17 @@ describe('node/driver: one step for all that arrived', () => {
     expect(core.steps.at(-1)!.inputs).to.deep.include({ type: 'applied', index: 5 });
   });
 
+  it('fails when the log does not hold what comes next, instead of asking for it without end', () => {
+    const { driver, core, clock, log } = build();
+    log.meta = { index: 5, term: 1, configuration: { members: [] } };
+    once(core, { entries: [command(6)] });
+    driver.receive(heartbeat('b', 'a', 1));
+    clock.settle();
+    once(core, { commit: 6 });
+    log.synced();
+    expect(() => clock.settle()).to.throw('the log does not hold entry 1, which is to be applied');
+  });
+
   it('applies nothing while the state is exchanged, and handles messages', () => {
     const { driver, core, clock, log, machine } = build();
     driver.pauseApply();
@@ -238,6 +249,17 @@ describe('node/driver: an installed snapshot', () => {
     durable();
     clock.settle();
     expect(core.types).to.deep.equal(['snapshotStored', 'message', 'applied']);
+  });
+
+  it('is not wanted, even by a node that lost its state, when it ends before the log begins', () => {
+    const { driver, log } = build();
+    log.meta = { index: 5000, term: 3, configuration: { members: [] } };
+    log.list = [command(5001, 3)];
+    driver.pauseApply();
+    expect(driver.wants({ ...meta, index: 4000 })).to.equal(false);
+    expect(driver.wants({ ...meta, index: 4999 })).to.equal(false);
+    expect(driver.wants({ ...meta, index: 5000 })).to.equal(true);
+    expect(driver.wants({ ...meta, index: 5001 })).to.equal(true);
   });
 
   it('leaves a log alone that goes beyond it already', () => {
