@@ -57,6 +57,8 @@ export interface DriverParts {
   readonly events: DriverEvents;
   /** True while too much of what was applied waits for the disk: applying rests until it has caught up. */
   readonly isBehind?: (() => boolean) | undefined;
+  /** Ticks without progress after which a disk counts as hanging. */
+  readonly hangTicks: number;
 }
 
 /** Figures for metrics; they only grow, but for those that say so. */
@@ -101,6 +103,7 @@ export class Driver {
   readonly #events: DriverEvents;
   readonly #ticker: Ticker;
   readonly #isBehind: () => boolean;
+  readonly #hangTicks: number;
   readonly #proposals = new Proposals();
   readonly #reads = new Map<number, ReadDone[]>();
   #readsWaiting: Record<ReadMode, ReadDone[]> = { lease: [], quorum: [] };
@@ -115,12 +118,17 @@ export class Driver {
   #nextReadId = 1;
   #scheduled = false;
   #applyPaused = false;
-  #resting = false;
+  #lookAgainLater = false;
   #running = false;
   #barred = false;
   /** The log is being replaced: no step until that is durable. */
   #held = false;
   #ticked = false;
+  /** Ticks since the disk of the log made progress; 0 while nothing is being stored. */
+  #logTicks = 0;
+  /** Applying rests for the disk of the state, and for how many ticks already. */
+  #isResting = false;
+  #stateTicks = 0;
 
   constructor(parts: DriverParts) {
     this.#core = parts.core;
@@ -131,6 +139,7 @@ export class Driver {
     this.#limits = parts.limits;
     this.#events = parts.events;
     this.#isBehind = parts.isBehind ?? (() => false);
+    this.#hangTicks = parts.hangTicks;
     const { role, term, leader } = parts.core.status();
     this.#role = { role, term, leader };
     this.#durable = parts.log.lastIndex();
@@ -138,6 +147,7 @@ export class Driver {
     this.#ticker = new Ticker(parts.clock, parts.limits, {
       tick: () => {
         this.#ticked = true;
+        this.#watchDisks();
         this.wake();
       },
       stall: (ms) => {
@@ -181,8 +191,34 @@ export class Driver {
     this.#barred = barred;
   }
 
+  /**
+   * Which disk hangs, in words; undefined while both make progress. A disk that hangs returns no error, so the process
+   * goes on; but a leader would keep its office and acknowledge nothing. Counted in ticks: a paused process is no hang.
+   */
+  get hang(): string | undefined {
+    const withinMs = this.#hangTicks * this.#limits.tickMs;
+    if (this.#logHangs) return `the disk of the log has not finished a write within ${withinMs} ms`;
+    if (this.#stateTicks < this.#hangTicks) return undefined;
+    return `the disk of the state has not caught up within ${withinMs} ms`;
+  }
+
+  /** Milliseconds since the disk of the log made progress; 0 while nothing is being stored. */
+  get logWaitMs(): number {
+    return this.#logTicks * this.#limits.tickMs;
+  }
+
+  /** Milliseconds for which applying has waited for the disk of the state. */
+  get stateWaitMs(): number {
+    return this.#stateTicks * this.#limits.tickMs;
+  }
+
+  /**
+   * While the disk of the log hangs no vote could be stored, so none is considered: a candidate would take a granted
+   * pre-vote for the promise of a vote. While either disk hangs, no leadership is taken over.
+   */
   receive(message: Message): void {
-    if (this.#barred && VOTING.has(message.type)) return;
+    if (VOTING.has(message.type) && (this.#barred || this.#logHangs)) return;
+    if (message.type === 'timeoutNow' && this.hang !== undefined) return;
     if (message.type === 'append' || message.type === 'snapshot') {
       if (message.term >= this.#role.term) this.#leaderContactMs = this.#clock.now();
     }
@@ -222,6 +258,8 @@ export class Driver {
   /** Applying rests while the state is exchanged; messages are handled all the while. */
   pauseApply(): void {
     this.#applyPaused = true;
+    this.#isResting = false;
+    this.#stateTicks = 0;
   }
 
   resumeApply(): void {
@@ -248,6 +286,7 @@ export class Driver {
     const hardState = hard.term >= meta.term ? hard : { term: meta.term, votedFor: null };
     this.#log.reset(meta, hardState, () => {
       this.#held = false;
+      this.#logTicks = 0;
       this.#inbox.unshift({ type: 'snapshotStored', meta, from });
       this.#feed({ type: 'applied', index: meta.index });
       done();
@@ -288,6 +327,21 @@ export class Driver {
   /** Milliseconds since a leader was heard; 0 on the leader. */
   get leaderSilenceMs(): number {
     return this.#role.role === 'leader' ? 0 : this.#clock.now() - this.#leaderContactMs;
+  }
+
+  /** Without ticks a node does not campaign. A leader needs them to notice that it has lost its majority. */
+  get #mayTick(): boolean {
+    return this.#role.role === 'leader' || !(this.#barred || this.#logHangs);
+  }
+
+  get #logHangs(): boolean {
+    return this.#logTicks >= this.#hangTicks;
+  }
+
+  /** Once per tick, also when no step is made. */
+  #watchDisks(): void {
+    if (this.#storing.length > 0 || this.#held) this.#logTicks += 1;
+    if (this.#isResting) this.#stateTicks += 1;
   }
 
   #feed(input: Input): void {
@@ -333,7 +387,7 @@ export class Driver {
       this.#readsWaiting[mode] = [];
       inputs.push({ type: 'read', ids: [id], mode });
     }
-    if (this.#ticked && !this.#barred) inputs.push({ type: 'tick' });
+    if (this.#ticked && this.#mayTick) inputs.push({ type: 'tick' });
     return inputs;
   }
 
@@ -384,6 +438,7 @@ export class Driver {
   #stored(storing: Storing): void {
     const position = this.#storing.indexOf(storing);
     if (position < 0 || !this.#running) return;
+    this.#logTicks = 0;
     const done = this.#storing.splice(0, position + 1);
     let durable = storing.last;
     for (const { first } of this.#storing) {
@@ -406,7 +461,7 @@ export class Driver {
    * waits for the next turn.
    */
   #applySlice(): void {
-    if (this.#applyPaused || this.#resting) return;
+    if (this.#applyPaused || this.#lookAgainLater) return;
     const upTo = Math.min(this.#commit, this.#durable);
     const from = this.#machine.appliedIndex() + 1;
     if (from > upTo) return;
@@ -418,6 +473,8 @@ export class Driver {
     const entries = this.#log.entries(from, hi, this.#limits.applyBytesMax);
     if (entries.length === 0)
       throw new Error(`the log does not hold entry ${from}, which is to be applied`);
+    this.#isResting = false;
+    this.#stateTicks = 0;
     const results = this.#machine.apply(entries);
     const applied = this.#machine.appliedIndex();
     this.#feed({ type: 'applied', index: applied });
@@ -429,9 +486,10 @@ export class Driver {
 
   /** The disk of the state does not keep up: its backlog must not grow without limit. */
   #rest(): void {
-    this.#resting = true;
+    this.#isResting = true;
+    this.#lookAgainLater = true;
     this.#clock.after(this.#limits.tickMs, () => {
-      this.#resting = false;
+      this.#lookAgainLater = false;
       this.wake();
     });
   }

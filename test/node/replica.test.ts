@@ -84,7 +84,9 @@ describe('node/replica: writes', () => {
     const world = new World();
     const leader = world.elect();
     const [node] = world.others(leader.id);
-    world.swallow = (_from, _to, what) => what === 'answer';
+    // Nor does this node hear that it is committed.
+    world.swallow = (_from, to, what) =>
+      what === 'answer' || (to === node!.id && typeof what === 'object');
     const done = write(node!, 'maybe', 1000);
     world.until(() => done.outcome !== undefined, 1100);
     expect(codeOf(done)).to.equal('outcome_unknown');
@@ -190,6 +192,84 @@ describe('node/replica: the gate', () => {
     expect(done.outcome).to.equal(undefined);
     world.until(() => done.outcome !== undefined, 1200);
     expect(codeOf(done)).to.equal('no_leader');
+  });
+});
+
+describe('node/replica: a disk that hangs', () => {
+  it('of a leader: another one leads, and takes writes; it follows again when the disk answers', () => {
+    const world = new World();
+    const old = world.elect();
+    const [node] = world.others(old.id);
+    world.hang(old.id);
+    // It notices only when it has something to store.
+    const first = write(node!, 'first', 5000);
+    world.until(() => world.leader !== old, 3000);
+    expect(old.replica.hang).to.match(/disk of the log/);
+    expect(old.hangs).to.deep.equal([old.replica.hang]);
+    const second = write(node!, 'second', 5000);
+    world.until(() => first.outcome !== undefined && second.outcome !== undefined, 1000);
+    expect([answered(first), answered(second)]).to.deep.equal(['first', 'second']);
+
+    // Without its disk it takes no office, be there a leader or none.
+    world.kill(world.leader!.id);
+    world.advance(5000);
+    expect(world.leader).to.equal(undefined);
+    world.unhang(old.id);
+    const third = write(old, 'third', 5000);
+    world.until(() => third.outcome !== undefined, 5000);
+    expect(answered(third)).to.equal('third');
+    expect(old.replica.hang).to.equal(undefined);
+    expect(old.hangs.at(-1)).to.equal(null);
+    expect(times(old, 'first') + times(old, 'second')).to.equal(2);
+  });
+
+  it('of a follower takes no office from the leader, and does not cost it its own', () => {
+    const world = new World();
+    const leader = world.elect();
+    const [hung, well] = world.others(leader.id);
+    const { term } = leader.replica.driver.role;
+    world.hang(hung!.id);
+    for (let i = 0; i < 5; i++) {
+      const done = write(well!, `w${i}`);
+      world.until(() => done.outcome !== undefined, 500);
+      expect(answered(done)).to.equal(`w${i}`);
+      world.advance(1000);
+    }
+    expect(hung!.replica.hang).to.match(/disk of the log/);
+    world.unhang(hung!.id);
+    world.until(() => times(hung!, 'w4') === 1, 1000);
+    expect(world.leader).to.equal(leader);
+    expect(leader.replica.driver.role.term).to.equal(term);
+  });
+
+  it('of a lone server: it leads on, and answers what it was asked when the disk answers', () => {
+    const world = new World({ ids: ['a'] });
+    const leader = world.elect();
+    world.hang('a');
+    const done = write(leader, 'late', 20_000);
+    world.advance(10_000);
+    expect(done.outcome).to.equal(undefined);
+    world.unhang('a');
+    world.until(() => done.outcome !== undefined, 500);
+    expect(answered(done)).to.equal('late');
+    const next = write(leader, 'next');
+    world.until(() => next.outcome !== undefined, 500);
+    expect(answered(next)).to.equal('next');
+  });
+
+  it('a write that is applied here is answered, though the leader never answers', () => {
+    const world = new World();
+    const leader = world.elect();
+    const [node] = world.others(leader.id);
+    world.swallow = (from, _to, what) => from === leader.id && what === 'answer';
+    const done = write(node!, 'applied', 60_000);
+    world.until(() => done.outcome !== undefined, 2000);
+    expect(answered(done)).to.equal('applied');
+    expect(world.leader).to.equal(leader);
+    // Nor is it forgotten at the deadline, should that come first.
+    const late = write(node!, 'late', 60);
+    world.until(() => late.outcome !== undefined, 500);
+    expect(answered(late)).to.equal('late');
   });
 });
 
