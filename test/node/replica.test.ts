@@ -273,6 +273,75 @@ describe('node/replica: a disk that hangs', () => {
   });
 });
 
+describe('node/replica: a disk at its reserve', () => {
+  const term = (world: World): number => world.leader!.replica.driver.role.term;
+
+  it('of the leader: a member with room leads, and takes writes from all', () => {
+    const world = new World();
+    const old = world.elect();
+    const [alsoFull, node] = world.others(old.id);
+    world.full.add(old.id).add(alsoFull!.id);
+    for (const [i, at] of [node!, alsoFull!, old].entries()) {
+      const done = write(at, `w${i}`, 5000);
+      world.until(() => done.outcome !== undefined, 5000);
+      expect(answered(done)).to.equal(`w${i}`);
+    }
+    expect(world.leader).to.equal(node);
+  });
+
+  it('of a follower is no reason to refuse anything, nor to change the leader', () => {
+    const world = new World();
+    const leader = world.elect();
+    const [node] = world.others(leader.id);
+    const before = term(world);
+    world.full.add(node!.id);
+    const done = write(node!, 'taken', 500);
+    world.until(() => done.outcome !== undefined, 500);
+    world.advance(10_000);
+    expect([answered(done), term(world)]).to.deep.equal(['taken', before]);
+  });
+
+  it('of all: writes are refused, deletes are taken, and nobody hands over', () => {
+    const world = new World();
+    const leader = world.elect();
+    const before = term(world);
+    for (const id of world.nodes.keys()) world.full.add(id);
+    for (const node of world.nodes.values()) {
+      const put = write(node, 'put', 2000);
+      world.until(() => put.outcome !== undefined, 1900);
+      expect(codeOf(put)).to.equal('no_space');
+      const del = write(node, 'delete', 500);
+      world.until(() => del.outcome !== undefined, 400);
+      expect(answered(del)).to.equal('delete');
+    }
+    world.advance(10_000);
+    expect(term(world)).to.equal(before);
+    // The first that has room again takes over.
+    const [node] = world.others(leader.id);
+    world.full.delete(node!.id);
+    world.until(() => world.leader === node, 3000);
+    const put = write(leader, 'put', 1000);
+    world.until(() => put.outcome !== undefined, 1000);
+    expect(answered(put)).to.equal('put');
+  });
+
+  it('of the leader: who has room but cannot lead is not asked to, and deletes go on', () => {
+    const world = new World();
+    const leader = world.elect();
+    const [faulty, away] = world.others(leader.id);
+    const before = term(world);
+    faulty!.replica.fail('its state differs');
+    world.kill(away!.id);
+    world.full.add(leader.id);
+    const put = write(leader, 'put', 5000);
+    world.until(() => put.outcome !== undefined, 5000);
+    expect(codeOf(put)).to.equal('no_space');
+    const del = write(leader, 'delete', 500);
+    world.until(() => del.outcome !== undefined, 400);
+    expect([answered(del), term(world)]).to.deep.equal(['delete', before]);
+  });
+});
+
 describe('node/replica: reads', () => {
   const barrier = (node: Node, mode: 'default' | 'consistent', timeoutMs = 1000) => {
     const holder: { ended?: boolean; why?: Refusal | undefined } = {};

@@ -1,5 +1,6 @@
 /** Three (or so) real replicas with the real core in one process: time and network belong to the test. */
 
+import { refusal } from '../../src/errors.js';
 import type { WirePort } from '../../src/node/ports.js';
 import { Replica, type ReplicaLimits } from '../../src/node/replica.js';
 import type { Gate } from '../../src/node/types.js';
@@ -40,6 +41,8 @@ export class World {
   readonly nodes = new Map<NodeId, Node>();
   readonly #cut = new Set<string>();
   readonly #hanging = new Set<NodeId>();
+  /** Nodes whose disk is at its reserve: they take commands of type `delete` alone. */
+  readonly full = new Set<NodeId>();
   readonly #options: WorldOptions;
   /** Messages and questions that the test wants to see or swallow: return true to swallow. */
   swallow: (from: NodeId, to: NodeId, what: Message | 'question' | 'answer') => boolean = () =>
@@ -142,6 +145,9 @@ export class World {
       gate: this.#options.gate ?? (() => undefined),
       newId: () => `request-${++this.#ids}`,
       limits: { ...LIMITS, ...this.#options.limits },
+      closedFor: (command) =>
+        this.full.has(id) && command.type !== 'delete' ? refusal('no_space', 'full') : undefined,
+      hasRoom: () => !this.full.has(id),
       onFault: (why) => faults.push(why ?? null),
       onHang: (why) => hangs.push(why ?? null),
     });
