@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { ApiError, type Refusal, reject } from '../errors.js';
 import { createRaft } from '../raft/raft.js';
-import type { NodeId, RoleChange } from '../raft/types.js';
+import type { Message, NodeId, RoleChange } from '../raft/types.js';
 import type { PinnedView, Result, View } from '../state/types.js';
 import type { WireSecurity } from '../transport/security.js';
 import type { ChunkSink, WireHandlers } from '../transport/types.js';
@@ -14,6 +14,7 @@ import { type Answer, decodeAnswer, decodeAsk, encodeAnswer, encodeAsk } from '.
 import { realClock } from './clock.js';
 import { DiskSpace } from './disk-space.js';
 import { type Identity, introduced, introductions, writeIdentity } from './identity.js';
+import { IncomingState } from './incoming-state.js';
 import { LostState } from './lost-state.js';
 import { type Opened, openFolder } from './open.js';
 import {
@@ -27,7 +28,7 @@ import {
 } from './options.js';
 import type { ClockPort } from './ports.js';
 import { type LeaderAsk, Replica } from './replica.js';
-import { StateSink, StateSource, WRONG_KEY } from './snapshots.js';
+import { StateSource, WRONG_KEY } from './snapshots.js';
 import { Stability, statusOf } from './status.js';
 import type { ClusterNode, NodeStatus, WriteRequest } from './types.js';
 
@@ -55,6 +56,8 @@ export interface RunningNode extends ClusterNode {
 const CHANGE_MS = 10_000;
 /** Pause between attempts to join, and between questions for a lost state. */
 const AGAIN_MS = 1000;
+/** A state that makes no progress for so long is given up; a sender whose connection broke is back sooner. */
+const IDLE_MS = 3000;
 
 /** Opens the data folder. Rejects with the reason when it cannot be used. */
 export async function openNode(options: NodeOptions): Promise<RunningNode> {
@@ -89,11 +92,11 @@ class Node implements RunningNode {
   readonly #roleListeners: ((change: RoleChange) => void)[] = [];
   #identity: Identity;
   #savingIdentity: Promise<void> = Promise.resolve();
-  #sink: StateSink | undefined;
   #stopping: Promise<void> | undefined;
   #stopped = false;
   #hurry: () => void = () => {};
   #fatal = false;
+  readonly #incoming: IncomingState;
   readonly #lostState: LostState;
 
   constructor(opened: Opened, options: NodeOptions, address: string) {
@@ -120,9 +123,10 @@ class Node implements RunningNode {
     });
     try {
       this.replica = this.#createReplica();
+      this.#incoming = this.#createIncoming();
       this.#lostState = new LostState({
         ...{ replica: this.replica, clock: this.#clock, againMs: AGAIN_MS },
-        arriving: () => this.#sink !== undefined,
+        arriving: () => this.#incoming.isArriving,
       });
     } catch (error) {
       void this.#wire.close();
@@ -179,12 +183,17 @@ class Node implements RunningNode {
         name: this.name,
         address: this.#address,
         leaderSilenceMs: this.replica.driver.leaderSilenceMs,
-        fault: this.replica.fault ?? (this.#disk.full ? 'its disk is at its reserve' : undefined),
+        fault: this.#fault,
         nowMs: this.#clock.now(),
         contactMsMax: this.#timing.electionMs * 2,
       },
       this.#stability,
     );
+  }
+
+  get #fault(): string | undefined {
+    const { fault, hang } = this.replica;
+    return fault ?? hang ?? (this.#disk.full ? 'its disk is at its reserve' : undefined);
   }
 
   contact(): { knownLeader: boolean; lastContactMs: number } {
@@ -276,9 +285,11 @@ class Node implements RunningNode {
       gate: this.#options.gate,
       newId: randomUUID,
       closedFor: (command) => this.#disk.refuses(command),
+      hasRoom: () => !this.#disk.full,
       onDiffers: (why) => store.commit([[WRONG_KEY, why]]),
       onUndecided: (why) => this.#options.log('error', why),
       onFault: (why) => this.#faultChanged(why),
+      onHang: (why) => this.#hangChanged(why),
       onWhole: () => this.#options.log('info', 'has all its entries again and votes'),
       onRole: (change) => this.#roleChanged(change),
       onMembers: (what) => this.#options.log('info', what),
@@ -333,6 +344,12 @@ class Node implements RunningNode {
     const { log } = this.#options;
     if (why === undefined) log('info', 'serves again');
     else log('error', `does not serve: ${why}`);
+  }
+
+  #hangChanged(why: string | undefined): void {
+    const { log } = this.#options;
+    if (why === undefined) log('info', 'the disks make progress again');
+    else log('error', `${why}: another server should lead`);
   }
 
   #roleChanged(change: RoleChange): void {
@@ -414,35 +431,29 @@ class Node implements RunningNode {
     this.#lostState.fetch(needsState);
   }
 
-  async #sinkFor(
-    message: Parameters<WireHandlers['snapshotSink']>[0],
-    id: string,
-  ): Promise<ChunkSink | undefined> {
-    if (message.type !== 'snapshot' || this.#stopped) return undefined;
-    // The core hears its leader, and tells it when there is nothing to send.
-    this.replica.receive(message);
-    const { meta, from } = message;
-    if (!this.replica.driver.wants(meta)) return undefined;
-    if (this.#sink?.id === id) return this.#sink;
-    this.#sink?.abort();
+  #createIncoming(): IncomingState {
+    const { store, machine } = this.#opened;
     const { driver } = this.replica;
-    this.#sink = new StateSink(id, from, meta, {
-      store: this.#opened.store,
-      wants: () => driver.wants(meta),
+    return new IncomingState({
+      ...{ store, clock: this.#clock, idleMs: IDLE_MS },
+      term: () => driver.role.term,
+      wants: (meta) => driver.wants(meta),
       begin: () => driver.pauseApply(),
-      failed: () => {
-        this.#sink = undefined;
-        this.#lostState.failed();
-      },
-      switched: () =>
+      failed: () => this.#lostState.failed(),
+      switched: (meta, from) =>
         new Promise((resolve) => {
-          this.#sink = undefined;
-          this.#opened.machine.reload();
+          machine.reload();
           this.#lostState.found();
           this.replica.switched(meta, from, resolve);
         }),
     });
-    return this.#sink;
+  }
+
+  async #sinkFor(message: Message, id: string): Promise<ChunkSink | undefined> {
+    if (message.type !== 'snapshot' || this.#stopped) return undefined;
+    // The core hears its leader, and tells it when there is nothing to send.
+    this.replica.receive(message);
+    return this.#incoming.sinkFor(message, id);
   }
 
   async #stop(): Promise<void> {
@@ -451,7 +462,7 @@ class Node implements RunningNode {
     this.#lostState.stop();
     this.replica.stop();
     this.#disk.stop();
-    this.#sink?.abort();
+    this.#incoming.stop();
     await this.#wire.close();
     await this.#opened.log.close();
     await this.#opened.store.close();
