@@ -38,6 +38,8 @@ export interface Sources {
     readonly stalls: number;
     readonly stallMsMax: number;
   };
+  /** How long the disks have made no progress while something waits for them, in milliseconds. */
+  readonly disks: () => { readonly logWaitMs: number; readonly stateWaitMs: number };
   /** Comparisons of the members' states that this node made as their leader; members not compared, and differing. */
   readonly agreement: () => {
     readonly rounds: number;
@@ -62,7 +64,8 @@ function cpuSeconds(): number {
 }
 
 /** The node and its front end. */
-function nodeFigures({ status, driver, agreement, held, connections }: Sources): readonly Figure[] {
+function nodeFigures(sources: Sources): readonly Figure[] {
+  const { status, driver, disks, agreement, held, connections } = sources;
   const raft = (
     name: string,
     help: string,
@@ -87,6 +90,16 @@ function nodeFigures({ status, driver, agreement, held, connections }: Sources):
     raft('entries_total', 'log entries in them', () => driver().entriesAppended),
     raft('stalls_total', 'ticks that came late', () => driver().stalls),
     raft('stall_max_seconds', 'the latest of them', () => driver().stallMsMax / 1000),
+    raft(
+      'log_wait_seconds',
+      'time for which the disk of the log has finished no write, 0 while none is under way',
+      () => disks().logWaitMs / 1000,
+    ),
+    [
+      'conclave_state_wait_seconds',
+      'time for which applying has waited for the disk of the state',
+      () => disks().stateWaitMs / 1000,
+    ],
     [
       'conclave_state_comparisons_total',
       'comparisons of all members’ states led by this node',

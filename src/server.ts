@@ -60,6 +60,7 @@ export async function startServer(
     held: () => app.held.count,
     connections: () => listener?.connections() ?? 0,
     driver: () => node.replica.driver.stats,
+    disks: () => node.replica.driver.disks,
     agreement: () => node.replica.agreement!.stats,
   });
   const app = frontEnd(

@@ -16,6 +16,7 @@ import type {
   RoleChange,
   SnapshotMeta,
 } from '../raft/types.js';
+import { DiskWatch } from './disk-watch.js';
 import type { ClockPort, LogPort, MachinePort, WirePort } from './ports.js';
 import { Proposals, type Settle } from './proposals.js';
 import { Ticker } from './ticker.js';
@@ -94,6 +95,7 @@ export class Driver {
     stalls: 0,
     stallMsMax: 0,
   };
+  readonly disks: DiskWatch;
   readonly #core: RaftCore;
   readonly #log: LogPort;
   readonly #wire: WirePort;
@@ -103,7 +105,6 @@ export class Driver {
   readonly #events: DriverEvents;
   readonly #ticker: Ticker;
   readonly #isBehind: () => boolean;
-  readonly #hangTicks: number;
   readonly #proposals = new Proposals();
   readonly #reads = new Map<number, ReadDone[]>();
   #readsWaiting: Record<ReadMode, ReadDone[]> = { lease: [], quorum: [] };
@@ -124,11 +125,6 @@ export class Driver {
   /** The log is being replaced: no step until that is durable. */
   #held = false;
   #ticked = false;
-  /** Ticks since the disk of the log made progress; 0 while nothing is being stored. */
-  #logTicks = 0;
-  /** Applying rests for the disk of the state, and for how many ticks already. */
-  #isResting = false;
-  #stateTicks = 0;
 
   constructor(parts: DriverParts) {
     this.#core = parts.core;
@@ -139,7 +135,7 @@ export class Driver {
     this.#limits = parts.limits;
     this.#events = parts.events;
     this.#isBehind = parts.isBehind ?? (() => false);
-    this.#hangTicks = parts.hangTicks;
+    this.disks = new DiskWatch({ hangTicks: parts.hangTicks, tickMs: parts.limits.tickMs });
     const { role, term, leader } = parts.core.status();
     this.#role = { role, term, leader };
     this.#durable = parts.log.lastIndex();
@@ -147,7 +143,7 @@ export class Driver {
     this.#ticker = new Ticker(parts.clock, parts.limits, {
       tick: () => {
         this.#ticked = true;
-        this.#watchDisks();
+        this.disks.tick(this.#storing.length > 0 || this.#held);
         this.wake();
       },
       stall: (ms) => {
@@ -192,33 +188,12 @@ export class Driver {
   }
 
   /**
-   * Which disk hangs, in words; undefined while both make progress. A disk that hangs returns no error, so the process
-   * goes on; but a leader would keep its office and acknowledge nothing. Counted in ticks: a paused process is no hang.
-   */
-  get hang(): string | undefined {
-    const withinMs = this.#hangTicks * this.#limits.tickMs;
-    if (this.#logHangs) return `the disk of the log has not finished a write within ${withinMs} ms`;
-    if (this.#stateTicks < this.#hangTicks) return undefined;
-    return `the disk of the state has not caught up within ${withinMs} ms`;
-  }
-
-  /** Milliseconds since the disk of the log made progress; 0 while nothing is being stored. */
-  get logWaitMs(): number {
-    return this.#logTicks * this.#limits.tickMs;
-  }
-
-  /** Milliseconds for which applying has waited for the disk of the state. */
-  get stateWaitMs(): number {
-    return this.#stateTicks * this.#limits.tickMs;
-  }
-
-  /**
    * While the disk of the log hangs no vote could be stored, so none is considered: a candidate would take a granted
    * pre-vote for the promise of a vote. While either disk hangs, no leadership is taken over.
    */
   receive(message: Message): void {
-    if (VOTING.has(message.type) && (this.#barred || this.#logHangs)) return;
-    if (message.type === 'timeoutNow' && this.hang !== undefined) return;
+    if (VOTING.has(message.type) && (this.#barred || this.disks.logHangs)) return;
+    if (message.type === 'timeoutNow' && this.disks.hang !== undefined) return;
     if (message.type === 'append' || message.type === 'snapshot') {
       if (message.term >= this.#role.term) this.#leaderContactMs = this.#clock.now();
     }
@@ -258,8 +233,7 @@ export class Driver {
   /** Applying rests while the state is exchanged; messages are handled all the while. */
   pauseApply(): void {
     this.#applyPaused = true;
-    this.#isResting = false;
-    this.#stateTicks = 0;
+    this.disks.stateProgressed();
   }
 
   resumeApply(): void {
@@ -286,7 +260,7 @@ export class Driver {
     const hardState = hard.term >= meta.term ? hard : { term: meta.term, votedFor: null };
     this.#log.reset(meta, hardState, () => {
       this.#held = false;
-      this.#logTicks = 0;
+      this.disks.logProgressed();
       this.#inbox.unshift({ type: 'snapshotStored', meta, from });
       this.#feed({ type: 'applied', index: meta.index });
       done();
@@ -331,17 +305,7 @@ export class Driver {
 
   /** Without ticks a node does not campaign. A leader needs them to notice that it has lost its majority. */
   get #mayTick(): boolean {
-    return this.#role.role === 'leader' || !(this.#barred || this.#logHangs);
-  }
-
-  get #logHangs(): boolean {
-    return this.#logTicks >= this.#hangTicks;
-  }
-
-  /** Once per tick, also when no step is made. */
-  #watchDisks(): void {
-    if (this.#storing.length > 0 || this.#held) this.#logTicks += 1;
-    if (this.#isResting) this.#stateTicks += 1;
+    return this.#role.role === 'leader' || !(this.#barred || this.disks.logHangs);
   }
 
   #feed(input: Input): void {
@@ -438,7 +402,7 @@ export class Driver {
   #stored(storing: Storing): void {
     const position = this.#storing.indexOf(storing);
     if (position < 0 || !this.#running) return;
-    this.#logTicks = 0;
+    this.disks.logProgressed();
     const done = this.#storing.splice(0, position + 1);
     let durable = storing.last;
     for (const { first } of this.#storing) {
@@ -473,8 +437,7 @@ export class Driver {
     const entries = this.#log.entries(from, hi, this.#limits.applyBytesMax);
     if (entries.length === 0)
       throw new Error(`the log does not hold entry ${from}, which is to be applied`);
-    this.#isResting = false;
-    this.#stateTicks = 0;
+    this.disks.stateProgressed();
     const results = this.#machine.apply(entries);
     const applied = this.#machine.appliedIndex();
     this.#feed({ type: 'applied', index: applied });
@@ -486,7 +449,7 @@ export class Driver {
 
   /** The disk of the state does not keep up: its backlog must not grow without limit. */
   #rest(): void {
-    this.#isResting = true;
+    this.disks.isStateBehind = true;
     this.#lookAgainLater = true;
     this.#clock.after(this.#limits.tickMs, () => {
       this.#lookAgainLater = false;

@@ -72,7 +72,7 @@ export interface ReplicaParts {
   readonly onMembers?: (what: string) => void;
   /** This node stopped serving, and why; undefined: it serves again. */
   readonly onFault?: (why: string | undefined) => void;
-  /** A disk hangs (see Driver.hang), so that another member should lead; undefined: it makes progress again. */
+  /** A disk hangs (see DiskWatch), so that another member should lead; undefined: it makes progress again. */
   readonly onHang?: (why: string | undefined) => void;
   /** The entries that its disk had lost are here again. */
   readonly onWhole?: () => void;
@@ -211,7 +211,7 @@ export class Replica {
 
   /** Why another member should lead although this one serves. */
   get hang(): string | undefined {
-    return this.driver.hang;
+    return this.driver.disks.hang;
   }
 
   /** Another member should lead. */

@@ -207,6 +207,7 @@ async function metricsText(): Promise<string> {
     held: () => 0,
     connections: () => 0,
     driver: () => ({}) as never,
+    disks: () => ({}) as never,
     agreement: () => ({}) as never,
   });
   metrics.observe({ route: { path: '/v1/config' }, method: 'PUT', status: 200, ms: 1 });

@@ -24,6 +24,7 @@ describe('metrics', () => {
       held: () => 3,
       connections: () => 4,
       driver: () => ({ appends: 1, entriesAppended: 2, stalls: 0, stallMsMax: 250 }),
+      disks: () => ({ logWaitMs: 1500, stateWaitMs: 20 }),
       agreement: () => ({ rounds: 9, incomparable: 2, differing: 0 }),
     });
   });
@@ -37,6 +38,8 @@ describe('metrics', () => {
       'conclave_raft_leader 1',
       'conclave_http_held 3',
       'conclave_raft_stall_max_seconds 0.25',
+      'conclave_raft_log_wait_seconds 1.5',
+      'conclave_state_wait_seconds 0.02',
       'conclave_state_comparisons_total 9',
       'conclave_state_not_compared_total 2',
     ])

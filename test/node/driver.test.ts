@@ -363,14 +363,14 @@ describe('node/driver: a disk that hangs', () => {
   it('is told by the time that one batch takes, in words and in milliseconds', () => {
     const { driver, clock, log } = storing();
     clock.advance(HANG_MS - 1);
-    expect(driver.hang).to.equal(undefined);
+    expect(driver.disks.hang).to.equal(undefined);
     clock.advance(1);
-    expect(driver.hang).to.match(/disk of the log has not finished a write/);
-    expect(driver.logWaitMs).to.equal(HANG_MS);
+    expect(driver.disks.hang).to.match(/disk of the log has not finished a write/);
+    expect(driver.disks.logWaitMs).to.equal(HANG_MS);
     log.synced();
-    expect([driver.hang, driver.logWaitMs]).to.deep.equal([undefined, 0]);
+    expect([driver.disks.hang, driver.disks.logWaitMs]).to.deep.equal([undefined, 0]);
     clock.advance(HANG_MS * 2);
-    expect(driver.hang).to.equal(undefined);
+    expect(driver.disks.hang).to.equal(undefined);
   });
 
   it('is not one that is slow, nor a process that was paused', () => {
@@ -380,13 +380,13 @@ describe('node/driver: a disk that hangs', () => {
     clock.advance(HANG_MS - 20);
     log.synced();
     clock.advance(HANG_MS - 20);
-    expect(driver.hang).to.equal(undefined);
+    expect(driver.disks.hang).to.equal(undefined);
     clock.nowMs += 10 * HANG_MS;
     clock.fireTimers();
     clock.turn();
     log.synced();
     clock.settle();
-    expect(driver.hang).to.equal(undefined);
+    expect(driver.disks.hang).to.equal(undefined);
   });
 
   it('keeps a node from voting and from campaigning, not from following, until it answers', () => {
@@ -425,8 +425,8 @@ describe('node/driver: a disk that hangs', () => {
     clock.settle();
     log.synced();
     clock.advance(HANG_MS + 20);
-    expect(driver.hang).to.match(/disk of the state has not caught up/);
-    expect(driver.stateWaitMs).to.be.within(HANG_MS, HANG_MS + 20);
+    expect(driver.disks.hang).to.match(/disk of the state has not caught up/);
+    expect(driver.disks.stateWaitMs).to.be.within(HANG_MS, HANG_MS + 20);
     // Its vote depends on the disk of the log alone, and others may need it.
     driver.receive({ type: 'timeoutNow', from: 'b', to: 'a', term: 1 });
     driver.receive({ type: 'vote', from: 'b', to: 'a', term: 2, lastIndex: 1, lastTerm: 1 });
@@ -437,6 +437,10 @@ describe('node/driver: a disk that hangs', () => {
     expect(heard).to.deep.equal(['vote']);
     isBehind = false;
     clock.advance(20);
-    expect([machine.index, driver.hang, driver.stateWaitMs]).to.deep.equal([1, undefined, 0]);
+    expect([machine.index, driver.disks.hang, driver.disks.stateWaitMs]).to.deep.equal([
+      1,
+      undefined,
+      0,
+    ]);
   });
 });

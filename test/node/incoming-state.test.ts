@@ -6,6 +6,7 @@ import { keyOf } from '../../src/state/types.js';
 import { MemoryState } from '../../src/storage/memory-state.js';
 import type { Installation } from '../../src/storage/types.js';
 import type { ChunkSink } from '../../src/transport/types.js';
+import { Relay, TestNode } from '../transport/bench.js';
 import { FakeClock } from './fakes.js';
 
 const IDLE_MS = 1000;
@@ -32,6 +33,8 @@ class Store extends MemoryState {
   aborts = 0;
   /** What every chunk waits for. */
   disk: Promise<void> = Promise.resolve();
+  /** What happens when a chunk comes. */
+  onAdd: () => void = () => {};
   /** What happens while the whole is verified. */
   verify: () => Promise<void> = async () => {};
   override install(): Installation {
@@ -39,6 +42,7 @@ class Store extends MemoryState {
     this.installs += 1;
     return {
       add: async (records) => {
+        this.onAdd();
         await this.disk;
         await inner.add(records);
       },
@@ -239,6 +243,37 @@ describe('node/incoming-state', () => {
     );
     expect(told).to.deep.equal(['begin', 'failed']);
     expect([incoming.isArriving, store.get(keyOf('test', 'k0'))]).to.deep.equal([false, undefined]);
+  });
+
+  it('comes whole over a wire whose connection breaks at any chunk', async () => {
+    for (let cut = 0; cut < CHUNKS - 1; cut++) {
+      const { incoming, store, told, owner } = build();
+      const source = sourceOf(CHUNKS);
+      const b = await new TestNode('b').listen();
+      const a = await new TestNode('a').listen();
+      const relay = await Relay.start(() => a.address);
+      try {
+        b.wire.setMembers([{ id: 'a', address: relay.address }]);
+        b.source = () => source;
+        a.sink = (id) => incoming.sinkFor(messageOf(source.meta), id);
+        let adds = 0;
+        store.onAdd = () => {
+          if (adds === cut) relay.cut();
+          adds += 1;
+        };
+        const isSent = await new Promise((resolve) =>
+          b.wire.sendSnapshot('a', messageOf(source.meta), resolve),
+        );
+        // One addition per chunk, and one for the position.
+        expect([isSent, adds]).to.deep.equal([true, CHUNKS + 1]);
+      } finally {
+        relay.close();
+        await a.wire.close();
+        await b.wire.close();
+      }
+      expect(told).to.deep.equal(['begin', 'switched 9 from b']);
+      expect(owner()).to.equal('b');
+    }
   });
 
   it('takes nothing after it was stopped', async () => {
