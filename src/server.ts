@@ -226,7 +226,7 @@ function allRoutes(
   };
   const cluster: ClusterParts = {
     ...{ service, node, metrics, datacenter: config.datacenter, version: versionOf() },
-    fault: () => node.replica.fault,
+    fault: () => node.replica.fault ?? node.replica.hang,
     settings: withoutSecrets(config) as Record<string, unknown>,
   };
   return [

@@ -83,7 +83,10 @@ interface Storing {
 }
 
 export type ReadDone = (index: Index | undefined) => void;
-const VOTING: ReadonlySet<Message['type']> = new Set(['preVote', 'vote', 'timeoutNow']);
+/** The messages of an election. */
+const VOTING: ReadonlySet<Message['type']> = new Set([
+  ...(['preVote', 'preVoteResponse', 'vote', 'voteResponse', 'timeoutNow'] as const),
+]);
 
 type ReadMode = 'lease' | 'quorum';
 
@@ -188,8 +191,8 @@ export class Driver {
   }
 
   /**
-   * While the disk of the log hangs no vote could be stored, so none is considered: a candidate would take a granted
-   * pre-vote for the promise of a vote. While either disk hangs, no leadership is taken over.
+   * While the disk of the log hangs, this node takes no part in an election: it could not store a vote, and a candidate
+   * would take its granted pre-vote for the promise of one. While either disk hangs, it takes over no leadership.
    */
   receive(message: Message): void {
     if (VOTING.has(message.type) && (this.#barred || this.disks.logHangs)) return;

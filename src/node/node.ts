@@ -117,7 +117,7 @@ class Node implements RunningNode {
       frees: options.frees ?? freesSpace,
       onFatal: this.fail,
       onChange: (full, freeBytes) => {
-        const state = full ? 'is at its reserve: only deletes are taken' : 'has room again';
+        const state = full ? 'is at its reserve' : 'has room again';
         options.log(full ? 'error' : 'info', `the disk ${state} (${freeBytes} bytes free)`);
       },
     });

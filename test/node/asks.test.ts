@@ -29,7 +29,7 @@ const asks: fc.Arbitrary<Ask> = fc.oneof(
     to: fc.option(fc.string(), { nil: null }),
   }),
   fc.record({ type: fc.constant('differs' as const), index: count, table: fc.string() }),
-  fc.constant({ type: 'state' as const }),
+  fc.record({ type: fc.constantFrom('state', 'room', 'status') }),
 ) as fc.Arbitrary<Ask>;
 
 const refusals = fc.record(

@@ -397,6 +397,8 @@ describe('node/driver: a disk that hangs', () => {
     driver.receive({ type: 'vote', ...candidate });
     driver.receive({ type: 'preVote', ...candidate });
     driver.receive({ type: 'timeoutNow', from: 'b', to: 'a', term: 2 });
+    for (const type of ['preVoteResponse', 'voteResponse'] as const)
+      driver.receive({ type, from: 'b', to: 'a', term: 2, granted: true });
     clock.advance(HANG_MS);
     expect(core.types).to.have.length(before);
     driver.receive(heartbeat('b', 'a', 2));
