@@ -13,6 +13,8 @@ export interface IncomingStateParts {
   readonly clock: ClockPort;
   /** Milliseconds without progress after which a state that is arriving is given up (at most twice that). */
   readonly idleMs: number;
+  /** The same once its connection is gone: time for the sender to come back. */
+  readonly reconnectMs: number;
   /** The term of this node. */
   readonly term: () => Term;
   /** Asked when a transfer begins, and before the switch. */
@@ -28,6 +30,8 @@ export interface IncomingStateParts {
 export class IncomingState {
   readonly #parts: IncomingStateParts;
   #sink: StateSink | undefined;
+  /** Cancels what looks at the sink later. */
+  readonly #looks = new Set<() => void>();
   #stopped = false;
 
   constructor(parts: IncomingStateParts) {
@@ -61,11 +65,15 @@ export class IncomingState {
     const sink = new StateSink(id, from, meta, {
       ...this.#parts,
       ended: () => {
-        if (this.#sink === sink) this.#sink = undefined;
+        if (this.#sink !== sink) return;
+        this.#sink = undefined;
+        for (const cancel of this.#looks) cancel();
+        this.#looks.clear();
       },
+      disconnected: () => this.#look(sink, this.#parts.reconnectMs, () => {}),
     });
     this.#sink = sink;
-    this.#watch(sink, sink.next);
+    this.#watch(sink);
     return sink;
   }
 
@@ -75,11 +83,19 @@ export class IncomingState {
     this.#sink?.abort();
   }
 
-  #watch(sink: StateSink, seen: number): void {
-    this.#parts.clock.after(this.#parts.idleMs, () => {
-      if (this.#sink !== sink) return;
-      if (sink.isWriting || sink.next !== seen) this.#watch(sink, sink.next);
+  #watch(sink: StateSink): void {
+    this.#look(sink, this.#parts.idleMs, () => this.#watch(sink));
+  }
+
+  /** Gives the state up if it makes no progress within this time. */
+  #look(sink: StateSink, afterMs: number, progressed: () => void): void {
+    if (this.#sink !== sink) return;
+    const seen = sink.next;
+    const cancel = this.#parts.clock.after(afterMs, () => {
+      this.#looks.delete(cancel);
+      if (sink.isWriting || sink.next !== seen) progressed();
       else sink.abort();
     });
+    this.#looks.add(cancel);
   }
 }

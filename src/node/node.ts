@@ -56,8 +56,9 @@ export interface RunningNode extends ClusterNode {
 const CHANGE_MS = 10_000;
 /** Pause between attempts to join, and between questions for a lost state. */
 const AGAIN_MS = 1000;
-/** A state that makes no progress for so long is given up; a sender whose connection broke is back sooner. */
-const IDLE_MS = 3000;
+/** A state that makes no progress for so long is given up; sooner if its connection broke: its sender is back by then. */
+const IDLE_MS = 30_000;
+const RECONNECT_MS = 2000;
 
 /** Opens the data folder. Rejects with the reason when it cannot be used. */
 export async function openNode(options: NodeOptions): Promise<RunningNode> {
@@ -435,7 +436,7 @@ class Node implements RunningNode {
     const { store, machine } = this.#opened;
     const { driver } = this.replica;
     return new IncomingState({
-      ...{ store, clock: this.#clock, idleMs: IDLE_MS },
+      ...{ store, clock: this.#clock, idleMs: IDLE_MS, reconnectMs: RECONNECT_MS },
       term: () => driver.role.term,
       wants: (meta) => driver.wants(meta),
       begin: () => driver.pauseApply(),

@@ -81,6 +81,8 @@ export interface InstallParts {
   readonly failed: () => void;
   /** It takes no more chunks, for whatever reason. Called once. */
   readonly ended: () => void;
+  /** See ChunkSink. */
+  readonly disconnected: () => void;
 }
 
 /** Takes one state, chunk by chunk. */
@@ -128,6 +130,10 @@ export class StateSink implements ChunkSink {
       });
     this.#writes = written.catch(() => {});
     return written;
+  }
+
+  disconnected(): void {
+    this.#parts.disconnected();
   }
 
   abort(): void {

@@ -136,6 +136,7 @@ export function receiveSnapshot(context: WireContext, connection: Connection, fr
   let sink: ChunkSink | undefined;
   let begun = false;
   let busy = false;
+  let closed = false;
   const after = (work: Promise<Frame>) => {
     busy = true;
     work
@@ -151,6 +152,7 @@ export function receiveSnapshot(context: WireContext, connection: Connection, fr
   const begin = async (message: Message, id: string): Promise<Frame> => {
     sink = await context.handlers.snapshotSink(message, id);
     if (sink === undefined) return { type: 'snapshotEnd', ok: false };
+    if (closed) sink.disconnected?.();
     return { type: 'snapshotNext', number: sink.next };
   };
   const store = async (to: ChunkSink, number: number, data: Uint8Array, last: boolean) => {
@@ -161,7 +163,10 @@ export function receiveSnapshot(context: WireContext, connection: Connection, fr
     return answer;
   };
   connection.events = {
-    onClose: () => {},
+    onClose: () => {
+      closed = true;
+      sink?.disconnected?.();
+    },
     onFrame: (frame) => {
       if (frame.type === 'snapshotBegin' && !begun && frame.message.from === from) {
         begun = true;

@@ -10,6 +10,7 @@ import { Relay, TestNode } from '../transport/bench.js';
 import { FakeClock } from './fakes.js';
 
 const IDLE_MS = 1000;
+const RECONNECT_MS = 100;
 const metaAt = (index: number): SnapshotMeta => ({
   index,
   term: 2,
@@ -64,7 +65,7 @@ function build() {
   const told: string[] = [];
   const self = { term: 2, applied: 0 };
   const incoming = new IncomingState({
-    ...{ store, clock, idleMs: IDLE_MS },
+    ...{ store, clock, idleMs: IDLE_MS, reconnectMs: RECONNECT_MS },
     term: () => self.term,
     wants: (meta) => meta.index > self.applied,
     begin: () => told.push('begin'),
@@ -154,6 +155,20 @@ describe('node/incoming-state', () => {
     }
   });
 
+  it('is given up sooner when its connection is gone, unless the sender comes back', async () => {
+    const { clock, incoming } = build();
+    const source = sourceOf(CHUNKS);
+    const sink = await incoming.sinkFor(messageOf(source.meta), source.id);
+    await send(sink, source, 1);
+    sink!.disconnected?.();
+    await send(await incoming.sinkFor(messageOf(source.meta), source.id), source, 2);
+    clock.advance(RECONNECT_MS);
+    expect(incoming.isArriving).to.equal(true);
+    sink!.disconnected?.();
+    clock.advance(RECONNECT_MS);
+    expect(incoming.isArriving).to.equal(false);
+  });
+
   it('is not given up while it makes progress, or while the disk is busy with it', async () => {
     const { clock, incoming, store, told } = build();
     const source = sourceOf(CHUNKS);
@@ -172,7 +187,6 @@ describe('node/incoming-state', () => {
     release();
     await last;
     expect(told).to.deep.equal(['begin', 'switched 9 from b']);
-    clock.advance(10 * IDLE_MS);
     expect(clock.timers).to.equal(0);
   });
 
@@ -277,11 +291,11 @@ describe('node/incoming-state', () => {
   });
 
   it('takes nothing after it was stopped', async () => {
-    const { incoming, store } = build();
+    const { clock, incoming, store } = build();
     const source = sourceOf(CHUNKS);
     await send(await incoming.sinkFor(messageOf(source.meta), source.id), source, 2);
     incoming.stop();
-    expect([incoming.isArriving, store.aborts]).to.deep.equal([false, 1]);
+    expect([incoming.isArriving, store.aborts, clock.timers]).to.deep.equal([false, 1, 0]);
     expect(await incoming.sinkFor(messageOf(source.meta), source.id)).to.equal(undefined);
   });
 });

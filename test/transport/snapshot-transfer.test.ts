@@ -47,6 +47,10 @@ describe('a state sent over the wire', function () {
       this.got[number] = Buffer.from(data).toString();
       this.next = number + 1;
     }
+    disconnections = 0;
+    disconnected(): void {
+      this.disconnections += 1;
+    }
   }
   const message: Message = { type: 'snapshot', from: 'a', to: 'b', term: 2, meta, round: 1 };
   const send = () => new Promise<boolean>((resolve) => a.wire.sendSnapshot('b', message, resolve));
@@ -75,6 +79,7 @@ describe('a state sent over the wire', function () {
     };
     expect(await send()).equal(true);
     expect(sinks.get('stream-1')?.got).eql(chunks);
+    expect(sinks.get('stream-1')?.disconnections).greaterThan(0);
     expect(written.filter((number) => number < 2)).eql([0, 1]);
   });
 
