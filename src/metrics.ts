@@ -40,6 +40,8 @@ export interface Sources {
     readonly stalls: number;
     readonly stallMsMax: number;
   };
+  /** How long the disks have made no progress while something waits for them, in milliseconds. */
+  readonly disks: () => { readonly logWaitMs: number; readonly stateWaitMs: number };
   /** Comparisons of the members' states that this node made as their leader; members not compared, and differing. */
   readonly agreement: () => {
     readonly rounds: number;
@@ -64,15 +66,16 @@ function cpuSeconds(): number {
 }
 
 /** The node and its front end. */
-function nodeFigures({ status, driver, agreement, level, ...http }: Sources): readonly Figure[] {
+function nodeFigures(sources: Sources): readonly Figure[] {
+  const { status, driver, disks, agreement, level, held, connections } = sources;
   const raft = (
     name: string,
     help: string,
     read: (now: NodeStatus) => number | boolean,
   ): Figure => [`conclave_raft_${name}`, help, () => Number(read(status()))];
   return [
-    ['conclave_http_connections', 'open HTTP connections', http.connections],
-    ['conclave_http_held', 'blocking queries held', http.held],
+    ['conclave_http_connections', 'open HTTP connections', connections],
+    ['conclave_http_held', 'blocking queries held', held],
     ['conclave_level', 'level of the cluster in force here', level],
     raft('term', 'Raft term', (now) => now.term),
     raft('leader', '1 while this node leads', (now) => now.role === 'leader'),
@@ -90,6 +93,16 @@ function nodeFigures({ status, driver, agreement, level, ...http }: Sources): re
     raft('entries_total', 'log entries in them', () => driver().entriesAppended),
     raft('stalls_total', 'ticks that came late', () => driver().stalls),
     raft('stall_max_seconds', 'the latest of them', () => driver().stallMsMax / 1000),
+    raft(
+      'log_wait_seconds',
+      'time for which the disk of the log has finished no write, 0 while none is under way',
+      () => disks().logWaitMs / 1000,
+    ),
+    [
+      'conclave_state_wait_seconds',
+      'time for which applying has waited for the disk of the state',
+      () => disks().stateWaitMs / 1000,
+    ],
     [
       'conclave_state_comparisons_total',
       'comparisons of all members’ states led by this node',

@@ -64,6 +64,7 @@ export async function startServer(
     connections: () => listener?.connections() ?? 0,
     level: () => levelOf(node.view),
     driver: () => node.replica.driver.stats,
+    disks: () => node.replica.driver.disks,
     agreement: () => node.replica.agreement!.stats,
   });
   const app = frontEnd(
@@ -235,7 +236,7 @@ function allRoutes(
   };
   const cluster: ClusterParts = {
     ...{ service, node, metrics, datacenter: config.datacenter, version: versionOf() },
-    fault: () => node.replica.fault,
+    fault: () => node.replica.fault ?? node.replica.hang,
     settings: withoutSecrets(config) as Record<string, unknown>,
   };
   return [

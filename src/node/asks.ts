@@ -37,6 +37,8 @@ export type Ask =
   | { readonly type: 'transfer'; readonly to: NodeId | null }
   /** The configuration at `index` does not hold the receiver any more; it would not hear of it otherwise. */
   | { readonly type: 'removed'; readonly index: Index }
+  /** Whether the receiver could lead and has room on its disk, of a leader that has none: `done`, else `retry`. */
+  | { readonly type: 'room' }
   /** What the leader knows of the cluster, for operators. */
   | { readonly type: 'status' }
   /** The level that the receiver's release supports. A release that does not know the question supports level 1. */
@@ -91,6 +93,7 @@ function arrayOf(ask: Ask): unknown[] {
     case 'transfer':
       return ['transfer', ask.to];
     case 'state':
+    case 'room':
     case 'status':
     case 'level':
       return [ask.type];
@@ -121,6 +124,7 @@ export function decodeAsk(bytes: Uint8Array): Ask | undefined {
     case 'transfer':
       return a === null || isText(a) ? { type, to: a } : undefined;
     case 'state':
+    case 'room':
     case 'status':
     case 'level':
       return { type };

@@ -26,10 +26,12 @@ export interface LeadParts {
   readonly applied: AppliedWaiters;
   readonly view: View;
   readonly gate: Gate;
-  /** This node does not serve, and hands leadership over: another leader will take the write. */
-  readonly isFaulty: () => boolean;
+  /** This node does not serve or its disk hangs, and it hands leadership over: another leader will take the write. */
+  readonly isUnfit: () => boolean;
   /** Why this node takes no such command at present (disk at its reserve). */
   readonly closedFor: (command: Command) => Refusal | undefined;
+  /** False while another member may have room, to which leadership is handed over. */
+  readonly isFullEverywhere: () => boolean;
   /** Proposals whose fate is open, beyond which writes are refused. */
   readonly pendingMax: number;
 }
@@ -114,7 +116,8 @@ export class Lead {
       return;
     }
     const closed = this.#parts.closedFor(proposal.command);
-    if (this.#parts.isFaulty()) done({ type: 'retry' });
+    if (this.#parts.isUnfit()) done({ type: 'retry' });
+    else if (closed !== undefined && !this.#parts.isFullEverywhere()) done({ type: 'retry' });
     else if (closed !== undefined) done({ type: 'refused', refusal: closed });
     else if (this.#parts.driver.pending >= this.#parts.pendingMax) done(overloaded());
     else if (this.#gate(proposal, write) === undefined) this.#propose(proposal, write, done);

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { ApiError, type Refusal, reject } from '../errors.js';
 import { createRaft } from '../raft/raft.js';
-import type { NodeId, RoleChange } from '../raft/types.js';
+import type { Message, NodeId, RoleChange } from '../raft/types.js';
 import { LEVEL_KEY, LEVELS, levelOf } from '../state/levels.js';
 import type { PinnedView, Result, View } from '../state/types.js';
 import type { WireSecurity } from '../transport/security.js';
@@ -22,6 +22,7 @@ import {
 import { realClock } from './clock.js';
 import { DiskSpace } from './disk-space.js';
 import { type Identity, introduced, introductions, writeIdentity } from './identity.js';
+import { IncomingState } from './incoming-state.js';
 import { LostState } from './lost-state.js';
 import { type Opened, openFolder } from './open.js';
 import {
@@ -35,7 +36,7 @@ import {
 } from './options.js';
 import type { ClockPort } from './ports.js';
 import { type LeaderAsk, Replica } from './replica.js';
-import { StateSink, StateSource, WRONG_KEY } from './snapshots.js';
+import { StateSource, WRONG_KEY } from './snapshots.js';
 import { Stability, statusOf } from './status.js';
 import type { ClusterNode, LevelStatus, NodeStatus, WriteRequest } from './types.js';
 
@@ -63,6 +64,9 @@ export interface RunningNode extends ClusterNode {
 const CHANGE_MS = 10_000;
 /** Pause between attempts to join, and between questions for a lost state. */
 const AGAIN_MS = 1000;
+/** A state that makes no progress for so long is given up; sooner if its connection broke: its sender is back by then. */
+const IDLE_MS = 30_000;
+const RECONNECT_MS = 2000;
 
 /** Opens the data folder. Rejects with the reason when it cannot be used. */
 export async function openNode(options: NodeOptions): Promise<RunningNode> {
@@ -97,11 +101,11 @@ class Node implements RunningNode {
   readonly #roleListeners: ((change: RoleChange) => void)[] = [];
   #identity: Identity;
   #savingIdentity: Promise<void> = Promise.resolve();
-  #sink: StateSink | undefined;
   #stopping: Promise<void> | undefined;
   #stopped = false;
   #hurry: () => void = () => {};
   #fatal = false;
+  readonly #incoming: IncomingState;
   readonly #lostState: LostState;
 
   constructor(opened: Opened, options: NodeOptions, address: string) {
@@ -123,7 +127,7 @@ class Node implements RunningNode {
       frees: options.frees ?? freesSpace,
       onFatal: this.fail,
       onChange: (full, freeBytes) => {
-        const state = full ? 'is at its reserve: only deletes are taken' : 'has room again';
+        const state = full ? 'is at its reserve' : 'has room again';
         options.log(full ? 'error' : 'info', `the disk ${state} (${freeBytes} bytes free)`);
       },
     });
@@ -133,9 +137,10 @@ class Node implements RunningNode {
     });
     try {
       this.replica = this.#createReplica();
+      this.#incoming = this.#createIncoming();
       this.#lostState = new LostState({
         ...{ replica: this.replica, clock: this.#clock, againMs: AGAIN_MS },
-        arriving: () => this.#sink !== undefined,
+        arriving: () => this.#incoming.isArriving,
       });
     } catch (error) {
       void this.#wire.close();
@@ -192,12 +197,17 @@ class Node implements RunningNode {
         name: this.name,
         address: this.#address,
         leaderSilenceMs: this.replica.driver.leaderSilenceMs,
-        fault: this.replica.fault ?? (this.#disk.full ? 'its disk is at its reserve' : undefined),
+        fault: this.#fault,
         nowMs: this.#clock.now(),
         contactMsMax: this.#timing.electionMs * 2,
       },
       this.#stability,
     );
+  }
+
+  get #fault(): string | undefined {
+    const { fault, hang } = this.replica;
+    return fault ?? hang ?? (this.#disk.full ? 'its disk is at its reserve' : undefined);
   }
 
   contact(): { knownLeader: boolean; lastContactMs: number } {
@@ -290,9 +300,11 @@ class Node implements RunningNode {
       newId: randomUUID,
       closedFor: (command) => this.#disk.refuses(command),
       levels: this.#options.levels ?? LEVELS,
+      hasRoom: () => !this.#disk.full,
       onDiffers: (why) => store.commit([[WRONG_KEY, why]]),
       onUndecided: (why) => this.#options.log('error', why),
       onFault: (why) => this.#faultChanged(why),
+      onHang: (why) => this.#hangChanged(why),
       onWhole: () => this.#options.log('info', 'has all its entries again and votes'),
       onRole: (change) => this.#roleChanged(change),
       onMembers: (what) => this.#options.log('info', what),
@@ -348,6 +360,12 @@ class Node implements RunningNode {
     const { log } = this.#options;
     if (why === undefined) log('info', 'serves again');
     else log('error', `does not serve: ${why}`);
+  }
+
+  #hangChanged(why: string | undefined): void {
+    const { log } = this.#options;
+    if (why === undefined) log('info', 'the disks make progress again');
+    else log('error', `${why}: another server should lead`);
   }
 
   #roleChanged(change: RoleChange): void {
@@ -433,38 +451,32 @@ class Node implements RunningNode {
     this.#lostState.fetch(needsState);
   }
 
-  async #sinkFor(
-    message: Parameters<WireHandlers['snapshotSink']>[0],
-    id: string,
-  ): Promise<ChunkSink | undefined> {
-    if (message.type !== 'snapshot' || this.#stopped) return undefined;
-    // The core hears its leader, and tells it when there is nothing to send.
-    this.replica.receive(message);
-    const { meta, from } = message;
-    if (!this.replica.driver.wants(meta)) return undefined;
-    if (this.#sink?.id === id) return this.#sink;
-    this.#sink?.abort();
+  #createIncoming(): IncomingState {
+    const { store, machine } = this.#opened;
     const { driver } = this.replica;
-    this.#sink = new StateSink(id, from, meta, {
-      store: this.#opened.store,
-      wants: () => driver.wants(meta),
+    return new IncomingState({
+      ...{ store, clock: this.#clock, idleMs: IDLE_MS, reconnectMs: RECONNECT_MS },
+      term: () => driver.role.term,
+      wants: (meta) => driver.wants(meta),
       begin: () => driver.pauseApply(),
-      failed: () => {
-        this.#sink = undefined;
-        this.#lostState.failed();
-      },
+      failed: () => this.#lostState.failed(),
       // A state of a level that this release does not support stops the process.
-      switched: () =>
+      switched: (meta, from) =>
         new Promise((resolve) =>
           this.#take(() => {
-            this.#sink = undefined;
-            this.#opened.machine.reload();
+            machine.reload();
             this.#lostState.found();
             this.replica.switched(meta, from, resolve);
           }),
         ),
     });
-    return this.#sink;
+  }
+
+  async #sinkFor(message: Message, id: string): Promise<ChunkSink | undefined> {
+    if (message.type !== 'snapshot' || this.#stopped) return undefined;
+    // The core hears its leader, and tells it when there is nothing to send.
+    this.replica.receive(message);
+    return this.#incoming.sinkFor(message, id);
   }
 
   async #stop(): Promise<void> {
@@ -473,7 +485,7 @@ class Node implements RunningNode {
     this.#lostState.stop();
     this.replica.stop();
     this.#disk.stop();
-    this.#sink?.abort();
+    this.#incoming.stop();
     await this.#wire.close();
     await this.#opened.log.close();
     await this.#opened.store.close();

@@ -50,7 +50,8 @@ export async function openFolder(options: OpenOptions): Promise<Opened> {
       const needsState = store.get(WRONG_KEY) ?? store.damaged ?? gap;
       if (needsState !== undefined) mustBeSent(needsState, log, identity, dataDir);
       const begun = identity.begun || !isEmpty(log);
-      return { identity: await countStart(dataDir, { ...identity, begun }), log, store, machine, needsState };
+      const started = await countStart(dataDir, { ...identity, begun });
+      return { identity: started, log, store, machine, needsState };
     } catch (error) {
       await store.close();
       throw error;

@@ -40,6 +40,8 @@ export interface WireLimits {
   readonly pingMs: number;
   /** Pings without an answer after which a connection is given up. */
   readonly silentTurns: number;
+  /** Pings after which a chunk of a state must have been stored, or the transfer is given up. */
+  readonly stalledTurns: number;
 }
 
 export const DEFAULT_LIMITS: WireLimits = {
@@ -52,6 +54,7 @@ export const DEFAULT_LIMITS: WireLimits = {
   reconnectMaxMs: 200,
   pingMs: 500,
   silentTurns: 4,
+  stalledTurns: 60,
 };
 
 /** What all parts of the wire share. */

@@ -44,6 +44,8 @@ export interface ChunkSink {
    * it is not valid.
    */
   write(number: number, data: Uint8Array, last: boolean): Promise<void>;
+  /** The connection is gone that brought the pieces. The sender may come back on another one. */
+  disconnected?(): void;
 }
 
 export interface WireHandlers {

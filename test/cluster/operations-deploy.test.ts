@@ -208,6 +208,7 @@ async function metricsText(): Promise<string> {
     connections: () => 0,
     level: () => 1,
     driver: () => ({}) as never,
+    disks: () => ({}) as never,
     agreement: () => ({}) as never,
   });
   metrics.observe({ route: { path: '/v1/config' }, method: 'PUT', status: 200, ms: 1 });

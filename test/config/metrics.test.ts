@@ -25,6 +25,7 @@ describe('metrics', () => {
       connections: () => 4,
       level: () => 2,
       driver: () => ({ appends: 1, entriesAppended: 2, stalls: 0, stallMsMax: 250 }),
+      disks: () => ({ logWaitMs: 1500, stateWaitMs: 20 }),
       agreement: () => ({ rounds: 9, incomparable: 2, differing: 0 }),
     });
   });
@@ -39,6 +40,8 @@ describe('metrics', () => {
       'conclave_http_held 3',
       'conclave_level 2',
       'conclave_raft_stall_max_seconds 0.25',
+      'conclave_raft_log_wait_seconds 1.5',
+      'conclave_state_wait_seconds 0.02',
       'conclave_state_comparisons_total 9',
       'conclave_state_not_compared_total 2',
     ])

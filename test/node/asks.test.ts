@@ -33,7 +33,7 @@ const asks: fc.Arbitrary<Ask> = fc.oneof(
     to: fc.option(fc.string(), { nil: null }),
   }),
   fc.record({ type: fc.constant('differs' as const), index: count, table: fc.string() }),
-  fc.record({ type: fc.constantFrom('state', 'level') }),
+  fc.record({ type: fc.constantFrom('state', 'room', 'level', 'status') }),
 ) as fc.Arbitrary<Ask>;
 
 const refusals = fc.record(

@@ -330,8 +330,8 @@ const disks: readonly Mutation[] = [
   one(
     'a wrong state replaced only by a newer one',
     'node/driver.js',
-    'return applied <= meta.index;',
-    'return applied < meta.index;',
+    'return applied <= meta.index &&',
+    'return applied < meta.index &&',
   ),
 ];
 

@@ -167,6 +167,7 @@ export class SimServer implements Victim, Server {
       newId: () => `${this.id}.${this.#lives}.${++this.#requests}`,
       closedFor: () =>
         this.#atReserve ? refusal('no_space', 'the disk is almost full') : undefined,
+      hasRoom: () => !this.#atReserve,
       onDiffers: (why) => this.#differs(store, why),
       onUndecided: (why) => {
         trace(`${this.id}: ${why}`);

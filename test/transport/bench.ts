@@ -113,6 +113,8 @@ export function introduce(...nodes: TestNode[]): void {
 export class Relay {
   readonly toServer: Buffer[] = [];
   held = false;
+  /** Called whenever bytes for the server came. */
+  onToServer: () => void = () => {};
   private readonly sockets = new Set<net.Socket>();
   private readonly server: net.Server;
   private constructor(target: () => string) {
@@ -125,7 +127,10 @@ export class Relay {
       ] as const) {
         this.sockets.add(from);
         from.on('data', (bytes: Buffer) => {
-          if (from === inner) this.toServer.push(bytes);
+          if (from === inner) {
+            this.toServer.push(bytes);
+            this.onToServer();
+          }
           if (!this.held) to.write(bytes);
         });
         from.on('error', () => to.destroy());
