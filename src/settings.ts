@@ -2,6 +2,8 @@
  * Every setting of a node, once: its key in the configuration file, type, bounds, default and reason. Environment variables
  * (`CONCLAVE_HTTP_PORT`) and flags (`--http-port`) follow from the key (`http.port`).
  */
+import { COMMAND_BYTES_MAX } from './transport/handshake.js';
+
 export type SettingType = 'text' | 'integer' | 'boolean' | 'list' | 'members' | 'map';
 
 export interface Setting {
@@ -161,7 +163,8 @@ export const SETTINGS: readonly Setting[] = [
     key: 'limits.bodyBytes',
     type: 'integer',
     min: 1024,
-    max: 16_777_216,
+    // Quotes are escaped in the command, and again in what is remembered of its result: each must fit into a message.
+    max: COMMAND_BYTES_MAX / 4,
     default: 1_048_576,
     why: 'largest request body: an entry is replicated whole, and one that large already delays heartbeats',
   },

@@ -10,7 +10,7 @@ import type { Result } from '../state/types.js';
 import type { AppliedWaiters } from './applied.js';
 import { type Answer, decodeAnswer, encodeAsk } from './asks.js';
 import type { Deadlines } from './deadlines.js';
-import type { Lead } from './lead.js';
+import { type Lead, sizeProblem } from './lead.js';
 import type { ClockPort, WirePort } from './ports.js';
 import type { WriteRequest } from './types.js';
 
@@ -71,10 +71,16 @@ export class Forward {
       return;
     }
     const { tokenKey, command } = request;
+    const data = encodeProposal({ id: newId(), since: appliedIndex(), command });
+    const tooLarge = sizeProblem(data);
+    if (tooLarge !== undefined) {
+      done({ refusal: tooLarge });
+      return;
+    }
     const deadlineMs = clock.now() + request.timeoutMs;
     const held: Held = {
       tokenKey,
-      data: encodeProposal({ id: newId(), since: appliedIndex(), command }),
+      data,
       deadlineMs,
       done,
       cancelDeadline: () => {},
