@@ -114,7 +114,7 @@ async function openRooms(config: Config, log: Log, onFatal: (error: unknown) => 
   const node = await openNode(nodeOptions(config, log, onFatal, (...asked) => gate(...asked)));
   const clock = realClock(onFatal);
   const nowMs = Date.now;
-  const { datacenter, acl } = config;
+  const { datacenter, acl, limits } = config;
   const { defaultPolicy, initialManagement } = acl;
   const authorizers = new Authorizers({ view: node.view, datacenter, defaultPolicy, nowMs });
   const gate = makeGate(authorizers, {
@@ -126,7 +126,9 @@ async function openRooms(config: Config, log: Log, onFatal: (error: unknown) => 
   const housekeeper = new Housekeeper({
     ...{ node, clock, nowMs },
     ...(initialManagement !== undefined && { managementSecret: initialManagement }),
-    report: (error) => log.warn({ err: error }, 'housekeeping is tried again'),
+    // an upload ends with its request, and its last part with that part's own
+    restoreIdleMs: 2 * (limits.receiveMs + limits.requestMs),
+    log: (level, message, error) => log[level](error === undefined ? {} : { err: error }, message),
   });
   return { node, service: new Engine({ node, authorizers, clock }), housekeeper };
 }

@@ -49,6 +49,17 @@ export const restoredAt = (view: View): number =>
 
 const partKey = (id: string, part: number): string =>
   keyOf(PARTS, id, String(part).padStart(9, '0'));
+
+/** The ids of the restores under way, with the number of their parts. */
+export function restoreParts(view: View): Map<string, number> {
+  const parts = new Map<string, number>();
+  for (const key of keysBelow(view, PARTS)) {
+    const id = key.split('\u0000', 2)[1]!;
+    parts.set(id, (parts.get(id) ?? 0) + 1);
+  }
+  return parts;
+}
+
 const tableOf = (key: string): string => key.split('\u0000', 1)[0]!;
 
 /** Whether a record of a snapshot is part of what is restored. */

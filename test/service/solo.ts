@@ -50,7 +50,10 @@ export class Solo {
       defaultPolicy,
       nowMs: () => this.nowMs,
     });
-    this.gate = makeGate(this.authorizers, { config: configCheck });
+    this.gate = makeGate(this.authorizers, {
+      config: configCheck,
+      restore: (authorizer) => authorizer.denial('acl', 'write'),
+    });
     this.machine.onChanged((keys) => {
       this.authorizers.changed(keys);
       this.watches.changed(keys);
