@@ -9,6 +9,7 @@ import { measureEntries } from './bench/entries.js';
 import { measureFailover, measureRolling, measureTransfers } from './bench/failover.js';
 import { measureRates } from './bench/rates.js';
 import { measureRejoin } from './bench/rejoin.js';
+import { measureRestore } from './bench/restore.js';
 import { measureSnapshot } from './bench/snapshot.js';
 import { measureLogins, measureTokens } from './bench/tokens.js';
 import { measureWatchers } from './bench/watch.js';
@@ -17,7 +18,7 @@ const program = new Command('bench')
   .description('measures clusters of this build on loopback')
   .argument(
     '[parts...]',
-    'rates, tokens, logins, entries, watch, failover, transfer, rolling, rejoin, snapshot, disk; all by default',
+    'rates, tokens, logins, entries, watch, failover, transfer, rolling, rejoin, snapshot, restore, disk; all by default',
   )
   .option('--seconds <number>', 'seconds for each row of load', '3')
   .option('--entries <number>', 'config entries of parts entries, rejoin, snapshot', '100000')
@@ -31,6 +32,7 @@ const program = new Command('bench')
     '5',
   )
   .option('--rate <number>', 'writes per second in part rejoin', '1000')
+  .option('--restored <numbers>', 'config entries of part restore', '100000,1000000')
   .option('--updates <number>', 'updates of part disk', '100000')
   .parse();
 const options = program.opts<Record<string, string>>();
@@ -48,6 +50,7 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   rolling: () => measureRolling(number('repeat')),
   rejoin: () => measureRejoin({ entries: number('entries'), rate: number('rate') }),
   snapshot: () => measureSnapshot(number('entries')),
+  restore: () => measureRestore(options['restored']!.split(',').map(Number)),
   disk: () => measureDisk(number('updates')),
 };
 

@@ -72,7 +72,7 @@ export function recoverFolder(
     const { damage } = factsOf(folder);
     if (damage.length > 0 && !acceptLoss) throw new Error(damage.join('; '));
     if (log.damaged !== undefined) await new Promise<void>((done) => log.repair(done));
-    applyAll(log, machine);
+    await applyAll(log, machine);
     await store.flush();
     const epoch = [identity.clusterId, machine.checksum()];
     const configuration = configurationOf(epoch, members);
@@ -103,14 +103,18 @@ function configurationOf(
 }
 
 /** Takes the whole log as decided. */
-function applyAll(log: LevelLog, machine: Machine): void {
+async function applyAll(log: LevelLog, machine: Machine): Promise<void> {
   if (machine.appliedIndex() < log.firstIndex() - 1) {
     throw new Error(
       'the state ends before the log begins: this folder alone cannot make a cluster',
     );
   }
   while (machine.appliedIndex() < log.lastIndex()) {
-    machine.apply(log.entries(machine.appliedIndex() + 1, log.lastIndex(), APPLY_BYTES));
+    const entries = log.entries(machine.appliedIndex() + 1, log.lastIndex(), APPLY_BYTES);
+    await new Promise<void>((resolve) => {
+      const results = machine.apply(entries, () => resolve());
+      if (results.length === entries.length) resolve();
+    });
   }
 }
 

@@ -18,12 +18,13 @@
  * numbers, or other keys than were counted, mean on opening that the state cannot be trusted
  * (`damaged`): the node must get another one from its peers. Values are checked when they are read.
  */
-import type { Change, PinnedView } from '../state/types.js';
+import type { Change, PinnedView, StateRecord } from '../state/types.js';
 import { type Operation, writeSynced } from './batch.js';
 import { type Directory, keySum, keysWith, type Tally, wellFormed } from './directory.js';
 import { rootMessage, StorageError } from './errors.js';
 import { LevelInstallation } from './install.js';
 import { RecentValues } from './recent-values.js';
+import { rewriteBy } from './rewrite.js';
 import {
   contentOf,
   KEY_COUNT,
@@ -213,6 +214,20 @@ export class LevelState implements DurableState {
     });
     this.installation = installation;
     return installation;
+  }
+
+  rewrite(
+    slices: Iterator<readonly StateRecord[], boolean>,
+    done: (replaced: boolean) => void,
+  ): void {
+    // A state that arrives is newer than one that is made here.
+    if (this.installation !== undefined) {
+      setImmediate(done, false);
+      return;
+    }
+    rewriteBy(this.install(), slices)
+      .then(done)
+      .catch((error) => this.fail(error));
   }
 
   async close(): Promise<void> {
