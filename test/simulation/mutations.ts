@@ -243,12 +243,6 @@ const machine: readonly Mutation[] = [
     'this.#store.commit([this.#recordAt(entry, this.#sums)]); this.#store.commit(changes);',
   ),
   one(
-    'an entry that takes many turns begun again in each of them',
-    'node/driver.js',
-    'this.#applyPaused || this.#resting || this.#applyingLong',
-    'this.#applyPaused || this.#resting',
-  ),
-  one(
     'a replaced state counted by the sums of the one before',
     'state/machine.js',
     'this.#sums = sums;',
