@@ -10,6 +10,7 @@ import { measureFailover, measureRolling, measureTransfers } from './bench/failo
 import { measureRates } from './bench/rates.js';
 import { measureRejoin } from './bench/rejoin.js';
 import { measureRestart } from './bench/restart.js';
+import { measureRestore } from './bench/restore.js';
 import { measureSnapshot } from './bench/snapshot.js';
 import { measureLogins, measureTokens } from './bench/tokens.js';
 import { measureWatchers } from './bench/watch.js';
@@ -18,7 +19,7 @@ const program = new Command('bench')
   .description('measures clusters of this build on loopback')
   .argument(
     '[parts...]',
-    'rates, tokens, logins, entries, watch, failover, transfer, rolling, restart, rejoin, snapshot, disk; all by default',
+    'rates, tokens, logins, entries, watch, failover, transfer, rolling, restart, rejoin, snapshot, restore, disk; all by default',
   )
   .option('--seconds <number>', 'seconds for each row of load', '3')
   .option('--entries <number>', 'config entries of parts entries, rejoin, snapshot', '100000')
@@ -34,6 +35,7 @@ const program = new Command('bench')
   .option('--stored <number>', 'config entries of part restart', '10000')
   .option('--light <number>', 'writes per second in part restart', '50')
   .option('--rate <number>', 'writes per second in part rejoin', '1000')
+  .option('--restored <numbers>', 'config entries of part restore', '100000,1000000')
   .option('--updates <number>', 'updates of part disk', '100000')
   .parse();
 const options = program.opts<Record<string, string>>();
@@ -57,6 +59,7 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
     }),
   rejoin: () => measureRejoin({ entries: number('entries'), rate: number('rate') }),
   snapshot: () => measureSnapshot(number('entries')),
+  restore: () => measureRestore(options['restored']!.split(',').map(Number)),
   disk: () => measureDisk(number('updates')),
 };
 

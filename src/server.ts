@@ -125,7 +125,7 @@ async function openRooms(
   const node = await openNode({ ...options, levels });
   const clock = realClock(onFatal);
   const nowMs = Date.now;
-  const { datacenter, acl } = config;
+  const { datacenter, acl, limits } = config;
   const { defaultPolicy, initialManagement } = acl;
   const authorizers = new Authorizers({ view: node.view, datacenter, defaultPolicy, nowMs });
   const gate = makeGate(authorizers, {
@@ -137,7 +137,9 @@ async function openRooms(
   const housekeeper = new Housekeeper({
     ...{ node, clock, nowMs },
     ...(initialManagement !== undefined && { managementSecret: initialManagement }),
-    report: (error) => log.warn({ err: error }, 'housekeeping is tried again'),
+    // an upload ends with its request, and its last part with that part's own
+    restoreIdleMs: 2 * (limits.receiveMs + limits.requestMs),
+    log: (level, message, error) => log[level](error === undefined ? {} : { err: error }, message),
   });
   return { node, service: new Engine({ node, authorizers, clock }), housekeeper };
 }

@@ -3,6 +3,7 @@
  * (`CONCLAVE_HTTP_PORT`) and flags (`--http-port`) follow from the key (`http.port`).
  */
 import { DEFAULT_TIMING } from './node/options.js';
+import { COMMAND_BYTES_MAX } from './transport/handshake.js';
 
 export type SettingType = 'text' | 'integer' | 'boolean' | 'list' | 'members' | 'map';
 
@@ -168,7 +169,8 @@ export const SETTINGS: readonly Setting[] = [
     key: 'limits.bodyBytes',
     type: 'integer',
     min: 1024,
-    max: 16_777_216,
+    // Quotes are escaped in the command, and again in what is remembered of its result: each must fit into a message.
+    max: COMMAND_BYTES_MAX / 4,
     default: 1_048_576,
     why: 'largest request body: an entry is replicated whole, and one that large already delays heartbeats',
   },

@@ -16,6 +16,7 @@ import type {
   RoleChange,
   SnapshotMeta,
 } from '../raft/types.js';
+import type { Result } from '../state/types.js';
 import { DiskWatch } from './disk-watch.js';
 import type { ClockPort, LogPort, MachinePort, WirePort } from './ports.js';
 import { Proposals, type Settle } from './proposals.js';
@@ -40,7 +41,10 @@ export interface DriverEvents {
   role(change: RoleChange): void;
   /** The configuration in force changed. */
   configuration(configuration: Configuration): void;
-  /** The machine stands at `index`; `entries` were applied just now (none after an installed snapshot). */
+  /**
+   * The machine stands at `index`; `entries` were applied just now (none after an installed snapshot). Called between turns
+   * for an entry that took many of them.
+   */
   applied(index: Index, entries: readonly Entry[]): void;
   /** A follower needs a snapshot; the outcome goes to `snapshotSent`. */
   sendSnapshot(to: NodeId, message: Message): void;
@@ -123,6 +127,8 @@ export class Driver {
   #scheduled = false;
   #applyPaused = false;
   #lookAgainLater = false;
+  /** An entry that takes many turns is being applied. */
+  #applyingLong = false;
   #running = false;
   #barred = false;
   /** The log is being replaced: no step until that is durable. */
@@ -428,7 +434,7 @@ export class Driver {
    * waits for the next turn.
    */
   #applySlice(): void {
-    if (this.#applyPaused || this.#lookAgainLater) return;
+    if (this.#applyPaused || this.#lookAgainLater || this.#applyingLong) return;
     const upTo = Math.min(this.#commit, this.#durable);
     const from = this.#machine.appliedIndex() + 1;
     if (from > upTo) return;
@@ -441,7 +447,21 @@ export class Driver {
     if (entries.length === 0)
       throw new Error(`the log does not hold entry ${from}, which is to be applied`);
     this.disks.stateProgressed();
-    const results = this.#machine.apply(entries);
+    const results = this.#machine.apply(entries, (result) =>
+      this.#appliedLong(entries[results.length]!, result),
+    );
+    this.#applyingLong = results.length < entries.length;
+    if (results.length > 0) this.#applied(entries.slice(0, results.length), results);
+  }
+
+  #appliedLong(entry: Entry, result: Result | undefined): void {
+    this.#applyingLong = false;
+    if (!this.#running) return;
+    if (result === undefined) this.#rest();
+    else this.#applied([entry], [result]);
+  }
+
+  #applied(entries: readonly Entry[], results: readonly (Result | undefined)[]): void {
     const applied = this.#machine.appliedIndex();
     this.#feed({ type: 'applied', index: applied });
     for (const [at, entry] of entries.entries()) {

@@ -10,7 +10,7 @@ import type { Result } from '../state/types.js';
 import type { AppliedWaiters } from './applied.js';
 import { type Answer, decodeAnswer, encodeAsk } from './asks.js';
 import type { Deadlines } from './deadlines.js';
-import type { Lead } from './lead.js';
+import { type Lead, sizeProblem } from './lead.js';
 import type { ClockPort, WirePort } from './ports.js';
 import type { WriteRequest } from './types.js';
 
@@ -78,12 +78,17 @@ export class Forward {
       return;
     }
     const { tokenKey, command } = request;
+    const id = newId();
+    const data = encodeProposal({ id, since: appliedIndex(), command });
+    const tooLarge = sizeProblem(data);
+    if (tooLarge !== undefined) {
+      done({ refusal: tooLarge });
+      return;
+    }
     const sinceMs = clock.now();
     const deadlineMs = sinceMs + request.timeoutMs;
-    const id = newId();
     const held: Held = {
-      ...{ id, sinceMs, tokenKey },
-      data: encodeProposal({ id, since: appliedIndex(), command }),
+      ...{ id, sinceMs, tokenKey, data },
       deadlineMs,
       done,
       cancelDeadline: () => {},

@@ -7,6 +7,7 @@ import { type Refusal, refusal } from '../errors.js';
 import type { Index, RoleChange, Term } from '../raft/types.js';
 import { decodeProposal } from '../state/proposal.js';
 import type { Command, Proposal, Result, View } from '../state/types.js';
+import { COMMAND_BYTES_MAX } from '../transport/handshake.js';
 import type { AppliedWaiters } from './applied.js';
 import type { Driver } from './driver.js';
 import type { MachinePort } from './ports.js';
@@ -76,6 +77,11 @@ export class Lead {
   }
 
   write({ tokenKey, data }: LeadWrite, done: Done): void {
+    const tooLarge = sizeProblem(data);
+    if (tooLarge !== undefined) {
+      done({ type: 'refused', refusal: tooLarge });
+      return;
+    }
     const proposal = tryDecode(data);
     if (proposal === undefined) {
       const why = refusal('invalid', 'The forwarded write could not be decoded');
@@ -167,6 +173,13 @@ function attemptOf(outcome: Outcome): Attempt {
     case 'dropped':
       return outcome.reason === 'overloaded' ? overloaded() : { type: 'retry' };
   }
+}
+
+/** Why an encoded command is not proposed: no message could carry it to a follower. */
+export function sizeProblem(data: Uint8Array): Refusal | undefined {
+  if (data.length <= COMMAND_BYTES_MAX) return undefined;
+  const why = `The write is too large: its command has ${data.length} bytes, at most ${COMMAND_BYTES_MAX} are replicated`;
+  return refusal('too_large', why, { hint: 'Split the object into smaller ones' });
 }
 
 function overloaded(): Attempt {

@@ -101,5 +101,6 @@ export const DEFAULT_LIMITS: NodeLimits = {
   stateBacklogBytes: 32 * 2 ** 20,
 };
 
-/** Deletes, log-outs and the removal of what has expired. */
-export const freesSpace = ({ type }: Command): boolean => /\.(?:delete|logout|reap)$/.test(type);
+/** Deletes, log-outs, and the removal of what has expired or was given up. */
+export const freesSpace = ({ type }: Command): boolean =>
+  /\.(?:delete|logout|reap|abort)$/.test(type);

@@ -36,19 +36,23 @@ export async function rebuildState(
   { upTo, handlers, levels }: RebuildOptions,
 ): Promise<void> {
   const state = new MemoryState();
-  applyUpTo(upTo, log, new Machine(state, handlers, levels?.supported), () => state.sync());
+  await applyUpTo(upTo, log, new Machine(state, handlers, levels?.supported), () => state.sync());
   await installRecords(store, recordsOf(state));
 }
 
 /** Applies entries up to `upTo`; calls `applied` after each slice of them. */
-export function applyUpTo(
+export async function applyUpTo(
   upTo: Index,
   log: LevelLog,
   machine: Machine,
   applied: () => void = () => {},
-): void {
+): Promise<void> {
   while (machine.appliedIndex() < upTo) {
-    machine.apply(log.entries(machine.appliedIndex() + 1, upTo, APPLY_BYTES));
+    const entries = log.entries(machine.appliedIndex() + 1, upTo, APPLY_BYTES);
+    await new Promise<void>((resolve) => {
+      const results = machine.apply(entries, () => resolve());
+      if (results.length === entries.length) resolve();
+    });
     applied();
   }
 }

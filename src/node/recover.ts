@@ -92,7 +92,7 @@ export function recoverFolder(
     await store.flush();
     const skipping = new Skipping(handlers);
     const machine = new Machine(store, acceptLoss ? skipping.handlers : handlers);
-    applyUpTo(log.lastIndex(), log, machine);
+    await applyUpTo(log.lastIndex(), log, machine);
     machine.recount();
     const epoch = [identity.clusterId, machine.appliedTerm(), machine.checksum()];
     const configuration = configurationOf(epoch, members);

@@ -198,6 +198,7 @@ export class Replica {
     });
     this.agreement = this.#agreement();
     machine.onChanged((keys) => this.watches.changed(keys));
+    machine.onReplaced?.(() => this.watches.wakeAll());
   }
 
   start(): void {

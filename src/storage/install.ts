@@ -77,9 +77,21 @@ export class LevelInstallation implements Installation {
     await this.host.write(operations);
   }
 
-  async finish(tally: StateTally): Promise<void> {
+  async finish(tally?: StateTally): Promise<void> {
     this.mustBe('filling');
     this.state = 'finishing';
+    if (tally !== undefined) await this.verify(tally);
+    this.state = 'ended';
+    await this.host.switchTo(this.directory, this.keyTally);
+  }
+
+  abort(): void {
+    if (this.state === 'ended') return;
+    this.state = 'ended';
+    this.host.remove();
+  }
+
+  private async verify(tally: StateTally): Promise<void> {
     const found = await tallyOf(this.host.db, this.host.generation);
     this.mustBe('finishing');
     if (found === undefined || !found.equals(tally)) {
@@ -90,14 +102,6 @@ export class LevelInstallation implements Installation {
           `where ${tally.count} with sum ${tally.sum} were announced; the present state stays`,
       );
     }
-    this.state = 'ended';
-    await this.host.switchTo(this.directory, this.keyTally);
-  }
-
-  abort(): void {
-    if (this.state === 'ended') return;
-    this.state = 'ended';
-    this.host.remove();
   }
 
   private mustBe(state: 'filling' | 'finishing'): void {

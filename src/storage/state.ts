@@ -20,12 +20,13 @@
  * installed; from that one on the numbers count anew. Values are checked when they are read.
  */
 import { tableOf } from '../state/checksum.js';
-import type { Change, PinnedView, View } from '../state/types.js';
+import type { Change, PinnedView, StateRecord, View } from '../state/types.js';
 import { type Operation, writeSynced } from './batch.js';
 import { type Directory, keySum, keysWith, type Tally, wellFormed } from './directory.js';
 import { rootMessage, StorageError } from './errors.js';
 import { LevelInstallation } from './install.js';
 import { RecentValues } from './recent-values.js';
+import { rewriteBy } from './rewrite.js';
 import {
   contentOf,
   KEY_COUNT,
@@ -229,6 +230,20 @@ export class LevelState implements DurableState {
     });
     this.installation = installation;
     return installation;
+  }
+
+  rewrite(
+    slices: Iterator<readonly StateRecord[], boolean>,
+    done: (replaced: boolean) => void,
+  ): void {
+    // A state that arrives is newer than one that is made here.
+    if (this.installation !== undefined) {
+      setImmediate(done, false);
+      return;
+    }
+    rewriteBy(this.install(), slices)
+      .then(done)
+      .catch((error) => this.fail(error));
   }
 
   async close(): Promise<void> {

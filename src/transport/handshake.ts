@@ -44,8 +44,17 @@ export interface WireLimits {
   readonly stalledTurns: number;
 }
 
+/** Bytes of a frame. */
+const FRAME_BYTES_MAX = 16 * 2 ** 20;
+
+/**
+ * Bytes of an encoded command. It travels whole, in a forwarded write and in an append message, so it must fit into a
+ * frame with what is around it: a follower hangs up on a larger frame, and the leader would send it again for ever.
+ */
+export const COMMAND_BYTES_MAX = FRAME_BYTES_MAX - 2 ** 16;
+
 export const DEFAULT_LIMITS: WireLimits = {
-  frameBytes: 16 * 2 ** 20,
+  frameBytes: FRAME_BYTES_MAX,
   queueBytes: 32 * 2 ** 20,
   requests: 10_000,
   connections: 256,

@@ -102,6 +102,16 @@ describe('config', () => {
         /^cluster\.initial\.0: must be name=host:port \(members of/,
       ],
       [
+        'an address longer than the members take',
+        { raft: { advertise: `${'a'.repeat(1100)}:8300` } },
+        /^raft\.advertise: ".*" is longer than 1024 characters/,
+      ],
+      [
+        'a body whose command would not fit into a message between members',
+        { limits: { bodyBytes: 12_000_000 } },
+        /^limits\.bodyBytes: must be <= 41\d{5}/,
+      ],
+      [
         'a heartbeat as long as the election timeout',
         { raft: { heartbeatMs: 300 } },
         /^raft\.electionMs: must be at least twice raft\.heartbeatMs \(300\)/,

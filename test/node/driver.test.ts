@@ -1,8 +1,10 @@
 import { expect } from 'chai';
 import { Driver, type DriverEvents } from '../../src/node/driver.js';
+import type { MachinePort } from '../../src/node/ports.js';
 import type { Outcome } from '../../src/node/proposals.js';
 import type { Entry, Message, Output } from '../../src/raft/types.js';
 import { encodeProposal } from '../../src/state/proposal.js';
+import type { Result } from '../../src/state/types.js';
 import { FakeClock, FakeLog, FakeMachine, FakeWire, heartbeat, ScriptedCore } from './fakes.js';
 
 const LIMITS = { tickMs: 20, stallMs: 100, applyEntriesMax: 2, applyBytesMax: 1000 };
@@ -54,6 +56,66 @@ function onPropose(core: ScriptedCore, output: (id: number) => Partial<Output>):
     return propose === undefined ? {} : output(propose.commands[0]!.id);
   };
 }
+
+describe('node/driver: an entry that takes many turns', () => {
+  const long = () => {
+    const applied: number[] = [];
+    const built = build({ applied: (index) => applied.push(index) });
+    const { machine, core, driver, clock, log } = built;
+    const apply = machine.apply.bind(machine);
+    const resumes: ((result: Result | undefined) => void)[] = [];
+    (machine as MachinePort).apply = (entries, resume) => {
+      const at = entries.findIndex(({ index }) => index === 2);
+      if (at < 0 || machine.index >= 2) return apply(entries);
+      const results = apply(entries.slice(0, at));
+      resumes.push((result) => {
+        if (result !== undefined) apply([entries[at]!]);
+        resume(result);
+      });
+      return results;
+    };
+    once(core, { entries: [command(1), command(2), command(3)], commit: 3 });
+    driver.receive(heartbeat('b', 'a', 1));
+    clock.settle();
+    log.synced();
+    clock.settle();
+    return { ...built, applied, resumes };
+  };
+  const ok = (index: number): Result => ({ ok: true, index });
+
+  it('rests with applying and goes on with all else until it is applied', () => {
+    const { applied, resumes, clock, driver, core, machine } = long();
+    expect(applied).to.deep.equal([1]);
+    const steps = core.steps.length;
+    driver.receive(heartbeat('b', 'a', 1));
+    clock.advance(100);
+    expect(core.steps.length).to.be.greaterThan(steps);
+    expect(resumes).to.have.length(1);
+    expect(machine.index).to.equal(1);
+    resumes[0]!(ok(2));
+    clock.settle();
+    expect(applied).to.deep.equal([1, 2, 3]);
+    expect(core.types.filter((type) => type === 'applied')).to.have.length(3);
+  });
+
+  it('gives it to the machine again when another state came in its way', () => {
+    const { applied, resumes, clock } = long();
+    resumes[0]!(undefined);
+    clock.advance(LIMITS.tickMs);
+    expect(resumes).to.have.length(2);
+    resumes[1]!(ok(2));
+    clock.settle();
+    expect(applied).to.deep.equal([1, 2, 3]);
+  });
+
+  it('does nothing more with it once it is stopped', () => {
+    const { applied, resumes, driver, clock } = long();
+    driver.stop();
+    resumes[0]!(ok(2));
+    clock.advance(100);
+    expect(applied).to.deep.equal([1]);
+  });
+});
 
 describe('node/driver: order of effects', () => {
   it('sends appends at once, votes and acks only when what they promise is durable', () => {

@@ -1,6 +1,10 @@
 import { expect } from 'chai';
 import { type Refusal, refusal } from '../../src/errors.js';
+import { decodeAnswer, encodeAsk } from '../../src/node/asks.js';
 import type { WriteOutcome } from '../../src/node/forward.js';
+import { encodeProposal } from '../../src/state/proposal.js';
+import { COMMAND_BYTES_MAX } from '../../src/transport/handshake.js';
+import { TEXT_MAX } from '../../src/transport/shapes.js';
 import { LIMITS, type Node, World } from './world.js';
 
 /** Writes a command named `name` on a node; the outcome is put into the returned holder. */
@@ -23,6 +27,23 @@ const times = (node: Node, name: string): number =>
   node.machine.applied.filter(({ type }) => type === name).length;
 
 describe('node/replica: writes', () => {
+  it('a leader refuses a forwarded command that no message can carry to a follower', () => {
+    const world = new World();
+    const leader = world.elect();
+    const before = leader.log.lastIndex();
+    const command = { type: 'x'.repeat(COMMAND_BYTES_MAX), v: 1 } as const;
+    const data = encodeProposal({ id: 'one', since: 0, command });
+    const ask = encodeAsk({ type: 'write', tokenKey: null, data, timeoutMs: 1000 });
+    const codes: (string | undefined)[] = [];
+    leader.replica.asked('b', ask, (bytes) => {
+      const answer = decodeAnswer(bytes);
+      codes.push(answer?.type === 'refused' ? answer.refusal.code : answer?.type);
+    });
+    world.advance(200);
+    expect(codes).to.deep.equal(['too_large']);
+    expect(leader.log.lastIndex()).to.equal(before);
+  });
+
   it('a write on any node is applied there and on the leader when it is answered', () => {
     const world = new World();
     const leader = world.elect();
@@ -443,6 +464,18 @@ describe('node/replica: membership', () => {
     world.until(() => voters(leader).includes('d'), 2000);
     world.until(() => times(world.node('d'), 'before-19') === 1, 500);
     expect(voters(leader)).to.deep.equal(['a', 'b', 'c', 'd']);
+  });
+
+  it('refuses a name or an address that no member could read in the configuration', () => {
+    const world = new World();
+    const leader = world.elect();
+    const { configurationIndex } = leader.replica.driver.status();
+    const long = 'x'.repeat(TEXT_MAX + 1);
+    for (const wrong of [{ id: long }, { id: '' }, { name: long }, { address: `${long}:1` }]) {
+      const server = { id: 'd', name: 'd', address: 'd:1', ...wrong };
+      expect(administer(leader, { type: 'add', server })).to.deep.equal(['invalid']);
+    }
+    expect(leader.replica.driver.status().configurationIndex).to.equal(configurationIndex);
   });
 
   it('removes a follower; it says that it was removed', () => {

@@ -239,8 +239,14 @@ const machine: readonly Mutation[] = [
   one(
     'the applied index stored apart from the data',
     'state/machine.js',
-    'changes.push([keys.machine, JSON.stringify(record)]);',
-    'this.#store.commit([[keys.machine, JSON.stringify(record)]]);',
+    'this.#store.commit([...changes, this.#recordAt(entry, this.#sums)]);',
+    'this.#store.commit([this.#recordAt(entry, this.#sums)]); this.#store.commit(changes);',
+  ),
+  one(
+    'a replaced state counted by the sums of the one before',
+    'state/machine.js',
+    'this.#sums = sums;',
+    '',
   ),
   one(
     'the log cut before the state is durable',

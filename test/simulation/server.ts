@@ -322,6 +322,7 @@ export class SimServer implements Victim, Server {
       return;
     }
     life.installing = true;
+    store.giveUp();
     replica.driver.pauseApply();
     const whenVerified = (run: () => void): void => {
       scheduler.after(random.delay(40, 1500, 0.3), () => loop.deliver(run));
