@@ -63,11 +63,15 @@ export function onPreVote(raft: Raft, message: MessageOf<'preVote'>): void {
   });
 }
 
-/** One vote per term, first come first served, for a log at least as up to date (§3.4, §3.6.1). */
+/**
+ * One vote per term, first come first served, for a log at least as up to date (§3.4, §3.6.1). The sticky period holds
+ * here too: this server may have answered the leader of an earlier term after it was asked for a pre-vote, and have
+ * learned of this term from somebody else since.
+ */
 export function onVote(raft: Raft, message: MessageOf<'vote'>): void {
   const free = raft.votedFor === null || raft.votedFor === message.from;
-  const granted =
-    free && raft.leader === null && raft.log.isUpToDate(message.lastTerm, message.lastIndex);
+  const willing = raft.leader === null && (message.transfer === true || !isSticky(raft));
+  const granted = free && willing && raft.log.isUpToDate(message.lastTerm, message.lastIndex);
   if (granted) {
     // Who votes for another does not go on with a campaign of its own.
     if (raft.state.role === 'preCandidate') becomeFollower(raft, raft.term, null);

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { checkOptions, leaseMsMax } from '../../src/raft/options.js';
-import { Cluster, logOf, options } from './cluster.js';
+import type { Message } from '../../src/raft/types.js';
+import { Cluster, logOf, options, type Server } from './cluster.js';
 import { ack, append, lead, type Solo, solo } from './script.js';
 
 function settled(words = 'a b c', more: Parameters<typeof solo>[1] = {}): Solo {
@@ -227,6 +228,60 @@ describe('raft: reads by lease (thesis §6.4.1)', () => {
     for (let i = 0; i < 50 && others.every(({ role }) => role !== 'leader'); i++) cluster.tick(1);
     expect(cluster.now - cutAt).to.be.at.least(cluster.get('a').options.leaseMs);
     expect(cluster.leader?.id).to.be.oneOf(['b', 'c']);
+  });
+});
+
+describe('raft: a lease while a vote is under way (thesis §6.4.1)', () => {
+  it('§6.4.1 a follower that hears its leader again does not vote in the term of a refusal', () => {
+    const cluster = new Cluster(['a', 'b', 'c'], logOf('a b c'), { random: () => 0 });
+    cluster.elect('a');
+    cluster.tick(1);
+    const [a, b, c] = ['a', 'b', 'c'].map((id) => cluster.get(id)) as [Server, Server, Server];
+    const everyone = [a, b, c];
+    const tickAll = (): void => {
+      cluster.now += a.options.tickMs;
+      for (const server of everyone) server.step(cluster.now, { type: 'tick' });
+    };
+    const pass = (messages: readonly Message[], type: Message['type'], to: Server): void => {
+      for (const message of messages)
+        if (message.type === type && message.to === to.id) cluster.pass(message);
+    };
+    // Both followers hear a heartbeat; one answer comes late, which keeps `a` in office.
+    tickAll();
+    for (const message of a.take()) cluster.pass(message);
+    b.take();
+    const late = c.take();
+    const slow: Message[] = [];
+    for (let i = 0; i < 10; i++) {
+      tickAll();
+      slow.push(...a.take());
+      if (i === 1) pass(late, 'appendResponse', a);
+    }
+    expect(everyone.map(({ role }) => role)).to.deep.equal([
+      'leader',
+      'preCandidate',
+      'preCandidate',
+    ]);
+    // b campaigns; its request waits for its disk, the refusal of c's pre-vote does not.
+    const asksOfC = c.take();
+    pass(b.take(), 'preVote', c);
+    b.holdsDisk = true;
+    pass(c.take(), 'preVoteResponse', b);
+    pass(asksOfC, 'preVote', b);
+    const refusal = b.take();
+    expect(b.role).to.equal('candidate');
+    // Meanwhile c hears its leader again and answers.
+    pass(slow, 'append', c);
+    pass(c.take(), 'appendResponse', a);
+    pass(refusal, 'preVoteResponse', c);
+    b.sync(cluster.now);
+    pass(b.take(), 'vote', c);
+    pass(c.take(), 'voteResponse', b);
+    expect(c.status).to.include({ term: 3, leader: null, votedFor: null });
+    expect(b.role).to.equal('candidate');
+    cluster.now += 1;
+    cluster.step('a', { type: 'read', ids: [1], mode: 'lease' });
+    expect(a.released).to.deep.equal([{ id: 1, index: 2 }]);
   });
 });
 

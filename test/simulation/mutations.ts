@@ -23,8 +23,8 @@ const elections: readonly Mutation[] = [
     changes: [
       {
         file: 'raft/election.js',
-        find: 'raft.leader === null && raft.log.isUpToDate(message.lastTerm, message.lastIndex)',
-        replace: 'raft.leader === null',
+        find: 'free && willing && raft.log.isUpToDate(message.lastTerm, message.lastIndex)',
+        replace: 'free && willing',
       },
       {
         file: 'raft/election.js',
