@@ -24,6 +24,10 @@ function runWorlds(ids: readonly string[], acts: number): Counts {
 describe('raft in random orders', function () {
   this.timeout(60_000);
 
+  it('6110: a vote of the own term asked for in the promised silence', () => {
+    new World(6110, ['a', 'b', 'c'], []).run(1500);
+  });
+
   it('keeps one history on three servers', () => {
     const counts = runWorlds(['a', 'b', 'c'], 1500);
     for (const [name, count] of Object.entries(counts)) expect(count, name).to.be.above(0);
