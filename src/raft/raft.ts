@@ -253,7 +253,7 @@ function refuseStale(raft: Raft, message: Message): void {
   const to = message.from;
   if (message.type === 'append' || message.type === 'snapshot') {
     const answer = { from, to, term, success: false, index: 0, hintTerm: 0, round: 0 };
-    out.sendAfterStore.push({ type: 'appendResponse', ...answer });
+    out.sendAfterStore.push({ type: 'appendResponse', ...answer, silenceMs: 0 });
   } else if (message.type === 'vote') {
     out.sendAfterStore.push({ type: 'voteResponse', from, to, term, granted: false });
   }

@@ -96,6 +96,11 @@ export type Message =
       /** On failure: the term of the follower's entry at `index` (0 before the first entry). */
       readonly hintTerm: Term;
       readonly round: number;
+      /**
+       * The follower refuses votes for at least this long, in milliseconds of its own clock, from when it heard `round`. 0: it
+       * promises nothing, or an older version does not say; no lease rests on such an answer.
+       */
+      readonly silenceMs: number;
     })
   | (Envelope & {
       /** Leader → follower: a snapshot is on its way outside the core (chunks are the driver's business). */
@@ -193,12 +198,11 @@ export interface RaftOptions {
   readonly electionTicks: number;
   /** Ticks between heartbeats; well below electionTicks. */
   readonly heartbeatTicks: number;
-  /** Milliseconds between two ticks, as the driver gives them; only for checking `leaseMs`. */
+  /** Milliseconds between two ticks, as the driver gives them: never less. Only for the silence that leases rest on. */
   readonly tickMs: number;
   /**
-   * Milliseconds (of the `now` given to `step`) that a lease holds after its quorum round was *sent*; 0: no leases. A
-   * follower refuses votes for electionTicks after it heard the leader, which lasts at least (electionTicks - 2) * tickMs
-   * (one tick may come at once, one may have been late); a tenth of that is kept for clocks of different speed.
+   * The longest that a lease holds, in milliseconds (of the `now` given to `step`) after its quorum round was *sent*; 0: no
+   * leases. It is shorter where followers keep a shorter silence; see `silenceMsOf` and `leaseMsOver`.
    */
   readonly leaseMs: number;
   /** Bytes of entries in one append message, and in flight to one follower. */

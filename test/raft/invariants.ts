@@ -40,7 +40,6 @@ export interface DiskSight {
 /** One step of a core; nobody has acted on its output yet. */
 export interface Step extends LeaseStep {
   readonly before: RaftStatus;
-  readonly after: RaftStatus;
   /** The log as it was before the entries of the output. */
   readonly log: LogSight;
 }
@@ -52,6 +51,8 @@ interface Server {
   promised: { term: Term; index: Index };
   /** The commit index in this life. */
   commit: Index;
+  /** Places in the chain that nobody but this server has seen, in this life. */
+  readonly unsent: Set<number>;
 }
 
 interface Committed {
@@ -75,12 +76,22 @@ export class RaftInvariants {
   readonly #leases = new LeaseInvariants();
 
   addServer(id: NodeId, disk: DiskSight): void {
-    this.#servers.set(id, { disk, promised: { term: 0, index: 0 }, commit: 0 });
+    this.#servers.set(id, {
+      ...{ disk, promised: { term: 0, index: 0 }, commit: 0, unsent: new Set() },
+    });
   }
 
   /** A new life: promises and what is on disk stay, memory is gone. */
   restarted(id: NodeId): void {
-    this.#server(id).commit = 0;
+    const server = this.#server(id);
+    server.commit = 0;
+    // A lone voter that crashes before its vote is durable may lead that term again, with other entries.
+    const { durable } = server.disk;
+    for (const key of server.unsent) {
+      const { entry } = this.#chain.get(key)!;
+      if (durable.term(entry.index) !== entry.term) this.#chain.delete(key);
+    }
+    server.unsent.clear();
     this.#leases.restarted(id);
   }
 
@@ -118,12 +129,15 @@ export class RaftInvariants {
     const first = entries[0]?.index;
     if (first === undefined) return;
     this.#checkTruncation(id, log, entries, term);
+    const server = this.#server(id);
     let prevTerm = log.term(first - 1) ?? -1;
     for (const entry of entries) {
       const key = place(entry.index, entry.term);
       const known = this.#chain.get(key);
-      if (!known) this.#chain.set(key, { entry, prevTerm });
-      else if (!sameEntry(known.entry, entry) || known.prevTerm !== prevTerm)
+      if (!known) {
+        this.#chain.set(key, { entry, prevTerm });
+        server.unsent.add(key);
+      } else if (!sameEntry(known.entry, entry) || known.prevTerm !== prevTerm)
         throw new Violation(
           'log matching',
           `${id} stores another entry at index ${entry.index} of term ${entry.term} than a log held before`,
@@ -174,6 +188,8 @@ export class RaftInvariants {
     const { durable } = server.disk;
     this.#checkLeads(message, message.term);
     this.#leases.sent(message);
+    if (message.type === 'append')
+      for (const { index, term } of message.entries) server.unsent.delete(place(index, term));
     if (message.type === 'voteResponse' && message.granted) {
       // or a later term is on disk: then this one sees no other vote either
       if (server.disk.votes.get(message.term) !== message.to && durable.hard.term <= message.term)

@@ -1,5 +1,6 @@
 /** Reads and what they rest on: leases, and the silence that followers promise for them (thesis §6.4). */
-import { leaseMsMax } from '../../src/raft/options.js';
+import { silenceMsOf } from '../../src/raft/options.js';
+import { quorumSize } from '../../src/raft/quorum.js';
 import type {
   Index,
   Input,
@@ -7,6 +8,7 @@ import type {
   NodeId,
   Output,
   RaftOptions,
+  RaftStatus,
   ReadId,
   Term,
 } from '../../src/raft/types.js';
@@ -15,10 +17,14 @@ import { Violation } from './violation.js';
 export interface LeaseStep {
   readonly inputs: readonly Input[];
   readonly output: Output;
+  readonly after: RaftStatus;
   readonly options: Pick<RaftOptions, 'electionTicks' | 'tickMs'>;
   /** Milliseconds of true time. */
   readonly now: number;
 }
+
+/** The part of a silence that is checked: more than a lease may fill, less than the whole, as clocks may be 3 % off. */
+const CHECKED_SHARE = 0.95;
 
 interface Silence {
   readonly leader: NodeId;
@@ -46,6 +52,7 @@ export class LeaseInvariants {
   /** `committed`: the highest index known to be committed anywhere before this step. */
   stepped(id: NodeId, step: LeaseStep, committed: Index): void {
     this.#checkSilence(id, step);
+    this.#checkLease(id, step);
     this.#checkReads(id, step, committed);
   }
 
@@ -62,7 +69,8 @@ export class LeaseInvariants {
         (answer) =>
           answer.type === 'appendResponse' && answer.to === leader && answer.term === term,
       );
-      if (isAnswered) this.#silences.set(id, { leader, term, until: now + leaseMsMax(options) });
+      const until = now + CHECKED_SHARE * silenceMsOf(options);
+      if (isAnswered) this.#silences.set(id, { leader, term, until });
     }
     const silence = this.#silences.get(id);
     if (silence === undefined || now >= silence.until) return;
@@ -76,6 +84,28 @@ export class LeaseInvariants {
         `${id} votes for ${to} in term ${term} at ${now}, having promised ${silence.leader} of term ${silence.term} silence until ${silence.until}`,
       );
     }
+  }
+
+  /** A read released without a round: so many voters are silent for its leader that no other can be elected now. */
+  #checkLease(id: NodeId, { inputs, output, after, now }: LeaseStep): void {
+    const released = new Set(output.reads.map((read) => read.id));
+    const isByLease = inputs.some(
+      (input) =>
+        input.type === 'read' &&
+        input.mode === 'lease' &&
+        input.ids.some((read) => released.has(read)),
+    );
+    if (!isByLease) return;
+    const voters = after.configuration.members.filter(({ voter }) => voter);
+    const silent = voters.filter((voter) => {
+      const silence = this.#silences.get(voter.id);
+      return voter.id === id || (silence?.leader === id && now < silence.until);
+    });
+    if (silent.length >= quorumSize(voters.length)) return;
+    throw new Violation(
+      'lease is promised',
+      `${id} in term ${after.term} reads by its lease at ${now}, with ${silent.length} of ${voters.length} voters silent`,
+    );
   }
 
   /** §6.4: a read shows at least what was committed anywhere when it was asked for. */

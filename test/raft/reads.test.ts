@@ -184,6 +184,61 @@ describe('raft: reads by lease (thesis §6.4.1)', () => {
     }
   });
 
+  it('§6.4.1 no lease outlasts the silence of those it rests on', () => {
+    const server = settled('a b c d e');
+    server.ticks(2);
+    const at = server.now;
+    const own = round(server);
+    ack(server, 'b', 2, own, 500);
+    ack(server, 'c', 2, own, 200);
+    server.now = at + 179;
+    expect(read(server, 'lease', 1)).to.deep.equal([1]);
+    server.now = at + 180;
+    expect(read(server, 'lease', 2)).to.deep.equal([]);
+    // One more that is silent for longer takes the place of c.
+    server.now = at + 300;
+    ack(server, 'd', 2, own, 800);
+    expect(read(server, 'lease', 3)).to.deep.equal([3]);
+    server.now = at + 450;
+    expect(read(server, 'lease', 4)).to.deep.equal([]);
+  });
+
+  it('§6.4.1 no lease rests on a follower that does not say how long it is silent', () => {
+    const server = settled();
+    server.ticks(2);
+    const own = round(server);
+    ack(server, 'b', 2, own, 0);
+    expect(read(server, 'lease', 1)).to.deep.equal([]);
+    ack(server, 'c', 2, own);
+    expect(read(server, 'lease', 2)).to.deep.equal([2]);
+  });
+
+  it('§6.4.1 a follower says for how long it refuses votes', () => {
+    const server = solo('a b c', { more: { electionTicks: 5, tickMs: 30, leaseMs: 0 } });
+    server.hear(append(1, 1, 1));
+    expect(server.sent('appendResponse')[0]).to.include({ silenceMs: 90 });
+  });
+
+  it('§6.4.1 members with different timing: the leader reads by no lease after another is elected', () => {
+    const cluster = new Cluster(['a', 'b', 'c'], logOf('a b c'));
+    for (const id of ['b', 'c']) {
+      Object.assign(cluster.get(id).options, { electionTicks: 4, leaseMs: 100 });
+      cluster.restart(id);
+    }
+    cluster.elect('a');
+    cluster.tick(3);
+    cluster.isolate('a');
+    for (let i = 0; i < 7 && cluster.leader?.id === 'a'; i++) cluster.tick(1);
+    const leader = cluster.leader!;
+    expect(leader.id).to.be.oneOf(['b', 'c']);
+    expect(cluster.get('a').role).to.equal('leader');
+    cluster.propose(leader.id, 'w1');
+    cluster.deliver();
+    expect(leader.commit).to.be.above(cluster.get('a').commit);
+    cluster.step('a', { type: 'read', ids: [1], mode: 'lease' });
+    expect(cluster.get('a').released).to.deep.equal([]);
+  });
+
   it('§6.4.1 a learner extends no lease', () => {
     const server = settled('a b c d? e?');
     server.ticks(2);
