@@ -16,6 +16,7 @@ import type {
   RoleChange,
   SnapshotMeta,
 } from '../raft/types.js';
+import { ClockWatch } from './clock.js';
 import type { ClockPort, LogPort, MachinePort, WirePort } from './ports.js';
 import { Proposals, type Settle } from './proposals.js';
 import { Ticker } from './ticker.js';
@@ -97,6 +98,7 @@ export class Driver {
   readonly #wire: WirePort;
   readonly #machine: MachinePort;
   readonly #clock: ClockPort;
+  readonly #clockWatch: ClockWatch;
   readonly #limits: DriverLimits;
   readonly #events: DriverEvents;
   readonly #ticker: Ticker;
@@ -128,6 +130,7 @@ export class Driver {
     this.#wire = parts.wire;
     this.#machine = parts.machine;
     this.#clock = parts.clock;
+    this.#clockWatch = new ClockWatch(parts.clock);
     this.#limits = parts.limits;
     this.#events = parts.events;
     this.#isBehind = parts.isBehind ?? (() => false);
@@ -294,7 +297,7 @@ export class Driver {
 
   /**
    * One turn. The time given to the core is read here, after everything that arrived was taken: a process that was
-   * paused must not serve a lease read by the time of before (§6.4).
+   * paused must not serve a lease read by the time of before (§6.4), nor a machine whose monotonic clock stood still.
    */
   #turn(): void {
     this.#scheduled = false;
@@ -302,6 +305,7 @@ export class Driver {
     this.stats.turns += 1;
     this.#events.gather();
     const inputs = this.#takeInputs();
+    if (this.#clockWatch.hasDrifted()) inputs.unshift({ type: 'clockSuspect' });
     const now = this.#clock.now();
     if (inputs.length > 0) this.#perform(this.#core.step(inputs, now));
     if (this.#ticked) this.#events.tick(now);

@@ -25,7 +25,7 @@ import { Log } from './log.js';
 import { onChangeConfiguration } from './membership.js';
 import { checkOptions } from './options.js';
 import { onPropose } from './propose.js';
-import { bindReads, onRead } from './reads.js';
+import { bindReads, forgetLease, onRead } from './reads.js';
 import { onAppendResponse, onSnapshotSent, onUnreachable, replicate } from './replication.js';
 import { becomeFollower, isSticky, resetElectionTimer } from './roles.js';
 import { type MessageOf, newOutbox, type Raft, statusOf, takeOutput } from './state.js';
@@ -166,6 +166,9 @@ function take(raft: Raft, input: Input): void {
       return;
     case 'unreachable':
       onUnreachable(raft, input);
+      return;
+    case 'clockSuspect':
+      if (raft.state.role === 'leader') forgetLease(raft.state);
       return;
     case 'transfer':
       onTransfer(raft, input);

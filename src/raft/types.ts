@@ -145,6 +145,11 @@ export type Input =
   | { readonly type: 'snapshotSent'; readonly to: NodeId; readonly ok: boolean }
   /** The peer cannot be reached at present (connection refused or reset): probe, do not stream. */
   | { readonly type: 'unreachable'; readonly peer: NodeId }
+  /**
+   * The clock given to `step` may have stood still since the last step: no lease rests on a round begun before. To be put
+   * before all inputs of its step.
+   */
+  | { readonly type: 'clockSuspect' }
   /** Hand leadership over (§3.10); without `to`, to the most advanced voter. */
   | { readonly type: 'transfer'; readonly to?: NodeId }
   /** The driver has applied up to `index`: after a restart this tells how far the log is known to be committed. */

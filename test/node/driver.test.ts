@@ -119,6 +119,34 @@ describe('node/driver: order of effects', () => {
   });
 });
 
+describe('node/driver: clocks', () => {
+  for (const [direction, jumpMs] of [
+    ['ahead', 5000],
+    ['back', -5000],
+  ] as const)
+    it(`tells the core when the wall clock has jumped ${direction}, before what has arrived, and once`, () => {
+      const { driver, core, clock } = build();
+      clock.wallAheadMs += jumpMs;
+      driver.receive(heartbeat('b', 'a', 1));
+      driver.read('lease', () => {});
+      clock.turn();
+      expect(core.types).to.deep.equal(['clockSuspect', 'message', 'read']);
+      driver.read('lease', () => {});
+      clock.turn();
+      expect(core.steps.at(-1)!.inputs.map(({ type }) => type)).to.deep.equal(['read']);
+    });
+
+  it('notices that the clocks drift apart slowly', () => {
+    const { driver, core, clock } = build();
+    for (let i = 0; i < 4; i++) {
+      clock.wallAheadMs += 4;
+      driver.read('lease', () => {});
+      clock.turn();
+    }
+    expect(core.types.filter((type) => type === 'clockSuspect')).to.have.length(1);
+  });
+});
+
 describe('node/driver: one step for all that arrived', () => {
   it('gives the core messages, proposals and reads of one turn together, in that order', () => {
     const { driver, core, clock } = build();

@@ -267,6 +267,20 @@ describe('raft: reads by lease (thesis §6.4.1)', () => {
     expect(read(server, 'lease', 1)).to.deep.equal([]);
   });
 
+  it('§6.4.1 a suspect clock ends the lease, and answers to earlier rounds renew it no more', () => {
+    const { server } = leased();
+    server.ticks(2);
+    const earlier = round(server);
+    server.released.length = 0;
+    server.input({ type: 'clockSuspect' }, { type: 'read', ids: [1], mode: 'lease' });
+    expect(server.released).to.deep.equal([]);
+    ack(server, 'c', 2, earlier);
+    expect(read(server, 'lease', 2)).to.deep.equal([]);
+    ack(server, 'c', 2, round(server));
+    expect(server.released.map(({ id }) => id)).to.deep.equal([1, 2]);
+    expect(read(server, 'lease', 3)).to.deep.equal([3]);
+  });
+
   it('§6.4.1 leases can be switched off', () => {
     const server = settled('a b c', { more: { leaseMs: 0 } });
     server.ticks(2);

@@ -3,7 +3,8 @@
  * may crash. What must never happen is checked at each step.
  */
 import { leaseMsMax } from '../../src/raft/options.js';
-import type { Index, Message, NodeId, RaftOptions } from '../../src/raft/types.js';
+import type { Index, Input, Message, NodeId, Output, RaftOptions } from '../../src/raft/types.js';
+import { MachineClock } from './clock.js';
 import {
   configuration,
   logOf,
@@ -30,9 +31,10 @@ export function randomFrom(seed: number): () => number {
 
 /**
  * What some worlds have besides what can happen in all. flicker: a leader falls silent for about an election timeout, in an
- * otherwise calm world whose votes take long to store. skew: every server has a timing of its own.
+ * otherwise calm world whose votes take long to store. skew: every server has a timing of its own. suspend: the clock of a
+ * server that stands still does so too.
  */
-export const KINDS = ['flicker', 'skew'] as const;
+export const KINDS = ['flicker', 'skew', 'suspend'] as const;
 export type Kind = (typeof KINDS)[number];
 
 /** Drawn from a stream of their own, so that the seed of a plain world stays that world. */
@@ -72,6 +74,7 @@ export class World {
   #ticks = 0;
   readonly #cuts = new Set<string>();
   readonly #paused = new Set<NodeId>();
+  readonly #clocks = new Map<NodeId, MachineClock>();
   #pool: Message[] = [];
   #nextId = 1;
   readonly #leaseReads = new Set<number>();
@@ -99,6 +102,7 @@ export class World {
       server.holdsDisk = true;
       server.sendsInOrder = true;
       this.#watch(server);
+      this.#clocks.set(id, new MachineClock(() => this.#now));
       return server;
     });
   }
@@ -146,6 +150,17 @@ export class World {
     };
   }
 
+  #step(server: Server, ...inputs: Input[]): Output {
+    return server.step(this.#wake(server), ...inputs);
+  }
+
+  /** The server's time. As its driver would, tells it first if its clock stood still. */
+  #wake(server: Server): number {
+    const clock = this.#clocks.get(server.id)!;
+    if (clock.watch.hasDrifted()) server.step(clock.now(), { type: 'clockSuspect' });
+    return clock.now();
+  }
+
   #act(): void {
     if (this.#now >= this.#silentAt) this.#silence();
     const dice = this.#random();
@@ -158,9 +173,9 @@ export class World {
     else if (dice < 0.96) this.#now += Math.floor(this.#random() * TICK_MS);
     else if (dice < 0.96 + 0.01 * this.#wildness) this.#crash(server);
     else if (dice < 0.975) this.#compact(server);
-    else if (dice < 0.98) server.step(this.#now, { type: 'transfer' });
+    else if (dice < 0.98) this.#step(server, { type: 'transfer' });
     else if (dice < 0.985) {
-      server.step(this.#now, { type: 'unreachable', peer: this.#pick(this.servers).id });
+      this.#step(server, { type: 'unreachable', peer: this.#pick(this.servers).id });
     } else if (dice < 0.99) this.#change(server);
     else if (dice < 0.995) this.#partition();
     else this.#pause(server);
@@ -171,13 +186,13 @@ export class World {
   }
 
   #crash(server: Server): void {
-    server.crash(this.#now);
+    server.crash(this.#wake(server));
     this.#invariants.restarted(server.id);
   }
 
   #sync(server: Server): void {
     if (this.#has('flicker') && server.storesVote && this.#random() < 0.8) return;
-    server.sync(this.#now, 1 + Math.floor(this.#random() * 2));
+    server.sync(this.#wake(server), 1 + Math.floor(this.#random() * 2));
   }
 
   /** Time passes for all, but a stalled server misses its tick. */
@@ -192,20 +207,20 @@ export class World {
 
   #tickOf(server: Server): void {
     if ((this.#ticks * TICK_MS) % server.options.tickMs !== 0) return;
-    server.step(this.#now, { type: 'tick' });
+    this.#step(server, { type: 'tick' });
   }
 
   #propose(server: Server): void {
     const id = this.#nextId++;
     const data = new TextEncoder().encode(`w${id}`);
-    server.step(this.#now, { type: 'propose', commands: [{ id, data }] });
+    this.#step(server, { type: 'propose', commands: [{ id, data }] });
   }
 
   #read(server: Server): void {
     const id = this.#nextId++;
     const lease = this.#random() < 0.7;
     if (lease) this.#leaseReads.add(id);
-    server.step(this.#now, { type: 'read', ids: [id], mode: lease ? 'lease' : 'quorum' });
+    this.#step(server, { type: 'read', ids: [id], mode: lease ? 'lease' : 'quorum' });
   }
 
   #compact(server: Server): void {
@@ -230,7 +245,7 @@ export class World {
     if (has === undefined) words.push(`${id}?`);
     else if (this.#random() < 0.8) words.push(has.voter ? `${id}?` : id);
     const change = configuration(...words);
-    const output = server.step(this.#now, {
+    const output = this.#step(server, {
       type: 'changeConfiguration',
       id: this.#nextId++,
       configuration: change,
@@ -278,11 +293,18 @@ export class World {
   #pause(server: Server): void {
     const [id] = this.#paused;
     if (id === undefined) {
-      if (this.servers.length > 1) this.#paused.add(server.id);
+      if (this.servers.length === 1) return;
+      this.#paused.add(server.id);
+      if (this.#has('suspend') && this.#random() < 0.7) this.#clocks.get(server.id)!.stop();
       return;
     }
-    this.#paused.clear();
+    this.#resume();
     this.#read(this.servers.find((each) => each.id === id)!);
+  }
+
+  #resume(): void {
+    this.#paused.clear();
+    for (const clock of this.#clocks.values()) clock.resume();
   }
 
   /** One of those that think they lead. */
@@ -313,7 +335,7 @@ export class World {
       return;
     }
     const target = this.servers.find((server) => server.id === message.to)!;
-    target.step(this.#now, { type: 'message', message });
+    this.#step(target, { type: 'message', message });
     if (message.type !== 'snapshot') return;
     if (this.#install(target, message)) this.counts.snapshots++;
     this.#snapshotSent(message, true);
@@ -324,12 +346,12 @@ export class World {
     const { log } = target;
     this.#invariants.resetting(target.id, sightOf(log.all(), log.snapshot(), log.hardState), meta);
     this.#invariants.installed(target.id, meta);
-    return target.install(meta, from, this.#now);
+    return target.install(meta, from, this.#wake(target));
   }
 
   #snapshotSent({ from, to }: Message, ok: boolean): void {
     const sender = this.servers.find((server) => server.id === from)!;
-    sender.step(this.#now, { type: 'snapshotSent', to, ok });
+    this.#step(sender, { type: 'snapshotSent', to, ok });
   }
 
   /** Takes what the servers sent, and forgets the oldest when too much is on its way. */
@@ -350,13 +372,13 @@ export class World {
   #recover(): void {
     let proposed: Index | undefined;
     this.#cuts.clear();
-    this.#paused.clear();
+    this.#resume();
     for (let round = 0; round < 300; round++) {
       this.#now += TICK_MS;
       this.#ticks++;
       for (const server of this.servers) this.#tickOf(server);
       for (let turn = 0; turn < 12; turn++) {
-        for (const server of this.servers) server.sync(this.#now);
+        for (const server of this.servers) server.sync(this.#wake(server));
         this.#collect();
         for (const message of this.#pool.splice(0)) this.#hand(message);
         this.#collect();
@@ -373,7 +395,7 @@ export class World {
       if (proposed !== undefined && leader.commit >= proposed) continue;
       const data = new TextEncoder().encode(`w${this.#nextId}`);
       const commands = [{ id: this.#nextId++, data }];
-      const output = leader.step(this.#now, { type: 'propose', commands });
+      const output = this.#step(leader, { type: 'propose', commands });
       proposed = output.appended[0]?.index ?? proposed;
     }
     const facts = this.servers.map((server) => ({ ...server.status, configuration: undefined }));
