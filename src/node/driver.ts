@@ -341,6 +341,9 @@ export class Driver {
   #perform(output: Output): void {
     for (const message of output.sendNow) this.#wire.send(message);
     this.#store(output);
+    if (output.lengthenTick !== undefined) {
+      this.#ticker.lengthen(output.lengthenTick * this.#limits.tickMs);
+    }
     for (const { id, index, term } of output.appended) this.#proposals.appended(id, index, term);
     for (const { id, reason } of output.dropped) {
       this.#proposals.settle(id, { kind: 'dropped', reason });

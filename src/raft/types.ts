@@ -183,6 +183,11 @@ export interface Output {
   readonly readsDropped: readonly ReadId[];
   /** Followers that need a snapshot now (their next entry is compacted away). */
   readonly sendSnapshots: readonly { readonly to: NodeId; readonly message: Message }[];
+  /**
+   * Present when an election timer was started, from 0 to 1: the fraction of a tick in its random length. The driver makes one
+   * of the next ticks longer by it. Servers whose ticks coincide drift apart by that, and do not campaign at the same moment.
+   */
+  readonly lengthenTick?: number;
   /** Present when role, term or known leader changed. */
   readonly role?: RoleChange;
   /** Present when the configuration in force changed (effective when appended, §4.1). */

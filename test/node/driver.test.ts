@@ -136,6 +136,21 @@ describe('node/driver: clocks', () => {
       expect(core.steps.at(-1)!.inputs.map(({ type }) => type)).to.deep.equal(['read']);
     });
 
+  it('puts a tick off by the part of it that the core asks for', () => {
+    const { core, clock } = build();
+    const ticks = (): number => core.types.filter((type) => type === 'tick').length;
+    clock.advance(19);
+    once(core, { lengthenTick: 0.5 });
+    clock.advance(1);
+    expect(ticks()).to.equal(1);
+    clock.advance(20);
+    expect(ticks()).to.equal(2);
+    clock.advance(29);
+    expect(ticks()).to.equal(2);
+    clock.advance(1);
+    expect(ticks()).to.equal(3);
+  });
+
   it('notices that the clocks drift apart slowly', () => {
     const { driver, core, clock } = build();
     for (let i = 0; i < 4; i++) {
