@@ -3,28 +3,20 @@
  * for each that fails, the command that plays it again. Exits with 1 if any failed.
  */
 import { Command } from 'commander';
-import { KINDS, type Kind, World } from '../test/raft/world.js';
+import { idsOf, KINDS, type Kind, World } from '../test/raft/world.js';
 
 const options = new Command('worlds')
   .description('plays random orders of Raft cores, each from one seed')
   .option('--seeds <number>', 'how many worlds to play', '1000')
   .option('--from <number>', 'the first seed', '1')
   .option('--minutes <number>', 'stop after so many minutes of real time')
-  .option('--acts <number>', 'random acts in each world', '1500')
+  .option('--acts <number>', 'random acts in each world', '4000')
   .option(
     '--kinds <list>',
     `kinds of all worlds instead of those drawn: ${KINDS.join(',')}, or none`,
   )
   .parse()
   .opts<{ seeds: string; from: string; minutes?: string; acts: string; kinds?: string }>();
-
-/** How many servers the worlds have, by seed; those beyond three begin as learners. */
-const CLUSTERS = [
-  ['a', 'b', 'c'],
-  ['a', 'b', 'c'],
-  ['a', 'b', 'c', 'd', 'e'],
-  ['a', 'b'],
-] as const;
 
 const kinds = options.kinds
   ?.split(',')
@@ -36,14 +28,15 @@ const totals: Record<string, number> = {};
 const failed: number[] = [];
 let played = 0;
 for (let seed = from; seed < from + Number(options.seeds) && performance.now() < until; seed++) {
-  const world = new World(seed, CLUSTERS[seed % CLUSTERS.length]!, kinds);
+  const world = new World(seed, idsOf(seed), kinds);
   played++;
   try {
     world.run(Number(options.acts));
   } catch (violation) {
     failed.push(seed);
     console.log(`seed ${seed} [${world.kinds.join(' ')}] FAILED ${(violation as Error).message}`);
-    const more = options.kinds === undefined ? '' : ` --kinds ${options.kinds}`;
+    const { acts, kinds: given } = options;
+    const more = ` --acts ${acts}${given === undefined ? '' : ` --kinds ${given}`}`;
     console.log(`replay: npm run worlds -- --from ${seed} --seeds 1${more}`);
   }
   for (const [name, count] of Object.entries(world.counts))

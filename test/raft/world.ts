@@ -43,6 +43,18 @@ function kindsOf(seed: number): Kind[] {
   return KINDS.filter(() => random() < 0.4);
 }
 
+const CLUSTERS = [
+  ['a', 'b', 'c'],
+  ['a', 'b', 'c'],
+  ['a', 'b', 'c', 'd', 'e'],
+  ['a', 'b'],
+] as const;
+
+/** The servers of the world that `npm run worlds` plays from a seed; those beyond three begin as learners. */
+export function idsOf(seed: number): readonly NodeId[] {
+  return CLUSTERS[seed % CLUSTERS.length]!;
+}
+
 /** What happened, for tests that want to be sure that something did. */
 export interface Counts {
   elections: number;
