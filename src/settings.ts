@@ -134,8 +134,9 @@ export const SETTINGS: readonly Setting[] = [
   {
     key: 'raft.leaseMs',
     ...MS,
+    min: 0,
     default: DEFAULT_TIMING.leaseMs,
-    why: 'how long a leader answers default reads without asking; followers refuse votes for electionMs in whole ticks less two, of which a tenth is left for clocks that drift',
+    why: 'how long a leader answers default reads without asking; followers refuse votes for electionMs in whole ticks less two, of which a tenth is left for clocks that drift. 0: every default read asks a majority',
   },
 
   {

@@ -17,6 +17,7 @@ import type {
   SnapshotMeta,
 } from '../raft/types.js';
 import type { Result } from '../state/types.js';
+import { ClockWatch } from './clock.js';
 import { DiskWatch } from './disk-watch.js';
 import type { ClockPort, LogPort, MachinePort, WirePort } from './ports.js';
 import { Proposals, type Settle } from './proposals.js';
@@ -108,6 +109,7 @@ export class Driver {
   readonly #wire: WirePort;
   readonly #machine: MachinePort;
   readonly #clock: ClockPort;
+  readonly #clockWatch: ClockWatch;
   readonly #limits: DriverLimits;
   readonly #events: DriverEvents;
   readonly #ticker: Ticker;
@@ -141,6 +143,7 @@ export class Driver {
     this.#wire = parts.wire;
     this.#machine = parts.machine;
     this.#clock = parts.clock;
+    this.#clockWatch = new ClockWatch(parts.clock);
     this.#limits = parts.limits;
     this.#events = parts.events;
     this.#isBehind = parts.isBehind ?? (() => false);
@@ -324,7 +327,7 @@ export class Driver {
 
   /**
    * One turn. The time given to the core is read here, after everything that arrived was taken: a process that was
-   * paused must not serve a lease read by the time of before (§6.4).
+   * paused must not serve a lease read by the time of before (§6.4), nor a machine whose monotonic clock stood still.
    */
   #turn(): void {
     this.#scheduled = false;
@@ -332,6 +335,7 @@ export class Driver {
     this.stats.turns += 1;
     this.#events.gather();
     const inputs = this.#takeInputs();
+    if (this.#clockWatch.hasDrifted()) inputs.unshift({ type: 'clockSuspect' });
     const now = this.#clock.now();
     if (inputs.length > 0) this.#perform(this.#core.step(inputs, now));
     if (this.#ticked) this.#events.tick(now);
@@ -367,6 +371,9 @@ export class Driver {
   #perform(output: Output): void {
     for (const message of output.sendNow) this.#wire.send(message);
     this.#store(output);
+    if (output.lengthenTick !== undefined) {
+      this.#ticker.lengthen(output.lengthenTick * this.#limits.tickMs);
+    }
     for (const { id, index, term } of output.appended) this.#proposals.appended(id, index, term);
     for (const { id, reason } of output.dropped) {
       this.#proposals.settle(id, { kind: 'dropped', reason });

@@ -81,8 +81,10 @@ export interface MachinePort {
 }
 
 export interface ClockPort {
-  /** Monotonic milliseconds. */
+  /** Monotonic milliseconds. They may stand still while the machine is suspended. */
   now(): number;
+  /** Milliseconds of the wall clock, which goes on while the machine is suspended, and which may be set. */
+  wall(): number;
   /** Runs `run` once after at least `ms`; returns a cancel function. */
   after(ms: number, run: () => void): () => void;
   /** Runs `run` once what has arrived by now has been delivered (setImmediate). */

@@ -5,7 +5,7 @@
  */
 import type { Configuration, Entry, Message, SnapshotMeta } from '../raft/types.js';
 import { pack, unpack } from './codec.js';
-import { bool, bytes, fields, id, int, list, text, tuple } from './shapes.js';
+import { bool, bytes, fields, id, int, list, optional, text, tuple } from './shapes.js';
 import { WireError } from './types.js';
 
 /** Position is the number on the wire: only ever append. */
@@ -22,6 +22,8 @@ const TYPES = [
 const NUMBERS = new Map<string, number>(TYPES.map((type, number) => [type, number]));
 const KINDS = ['command', 'noop', 'configuration'] as const satisfies readonly Entry['kind'][];
 const NOTHING = Buffer.alloc(0);
+/** A version before 0.2 does not say how long it is silent. */
+const NO_SILENCE = 0;
 
 /** The head of a message. */
 export function encodeMessage(message: Message): unknown[] {
@@ -40,7 +42,7 @@ function fieldsOf(message: Message): unknown[] {
     case 'append':
       return [message.prevIndex, message.prevTerm, message.commit, message.round];
     case 'appendResponse':
-      return [message.success, message.index, message.hintTerm, message.round];
+      return [message.success, message.index, message.hintTerm, message.round, message.silenceMs];
     case 'snapshot':
       return [packMeta(message.meta), message.round];
     case 'timeoutNow':
@@ -73,9 +75,12 @@ export function decodeMessage(items: readonly unknown[], blob: Buffer): Message 
       return { type, ...envelope, prevIndex, prevTerm, entries, commit, round };
     }
     case 'appendResponse': {
-      const [success, ...numbers] = fields(rest, 4).slice(0, 4);
-      const [index, hintTerm, round] = numbers.map(int) as Three;
-      return { type, ...envelope, success: bool(success), index, hintTerm, round };
+      const [success, index, hintTerm, round, silenceMs] = fields(rest, 4);
+      return {
+        ...{ type, ...envelope, success: bool(success), index: int(index) },
+        ...{ hintTerm: int(hintTerm), round: int(round) },
+        silenceMs: optional(silenceMs, int) ?? NO_SILENCE,
+      };
     }
     case 'snapshot': {
       const [meta, round] = fields(rest, 2);
@@ -85,7 +90,6 @@ export function decodeMessage(items: readonly unknown[], blob: Buffer): Message 
       return { type, ...envelope };
   }
 }
-type Three = [number, number, number];
 type Four = [number, number, number, number];
 
 /** Entries encoded last: all followers that stand at the same place get the same bytes. */

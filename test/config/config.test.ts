@@ -82,6 +82,11 @@ describe('config', () => {
     for (const { key, why } of SETTINGS) expect(why, key).to.have.length.greaterThan(10);
   });
 
+  it('takes a lease of 0: no leases', () => {
+    const config = loadConfig({ file: file({ raft: { leaseMs: 0 } }) });
+    expect(config.raft.leaseMs).to.equal(0);
+  });
+
   describe('refuses', () => {
     const refused: readonly [string, unknown, RegExp][] = [
       [

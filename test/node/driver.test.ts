@@ -184,6 +184,49 @@ describe('node/driver: order of effects', () => {
   });
 });
 
+describe('node/driver: clocks', () => {
+  for (const [direction, jumpMs] of [
+    ['ahead', 5000],
+    ['back', -5000],
+  ] as const)
+    it(`tells the core when the wall clock has jumped ${direction}, before what has arrived, and once`, () => {
+      const { driver, core, clock } = build();
+      clock.wallAheadMs += jumpMs;
+      driver.receive(heartbeat('b', 'a', 1));
+      driver.read('lease', () => {});
+      clock.turn();
+      expect(core.types).to.deep.equal(['clockSuspect', 'message', 'read']);
+      driver.read('lease', () => {});
+      clock.turn();
+      expect(core.steps.at(-1)!.inputs.map(({ type }) => type)).to.deep.equal(['read']);
+    });
+
+  it('puts a tick off by the part of it that the core asks for', () => {
+    const { core, clock } = build();
+    const ticks = (): number => core.types.filter((type) => type === 'tick').length;
+    clock.advance(19);
+    once(core, { lengthenTick: 0.5 });
+    clock.advance(1);
+    expect(ticks()).to.equal(1);
+    clock.advance(20);
+    expect(ticks()).to.equal(2);
+    clock.advance(29);
+    expect(ticks()).to.equal(2);
+    clock.advance(1);
+    expect(ticks()).to.equal(3);
+  });
+
+  it('notices that the clocks drift apart slowly', () => {
+    const { driver, core, clock } = build();
+    for (let i = 0; i < 4; i++) {
+      clock.wallAheadMs += 4;
+      driver.read('lease', () => {});
+      clock.turn();
+    }
+    expect(core.types.filter((type) => type === 'clockSuspect')).to.have.length(1);
+  });
+});
+
 describe('node/driver: one step for all that arrived', () => {
   it('gives the core messages, proposals and reads of one turn together, in that order', () => {
     const { driver, core, clock } = build();

@@ -24,6 +24,7 @@ export const MANAGER = callerOf(MANAGEMENT_SECRET);
 
 export const clock: ClockPort = {
   now: () => performance.now(),
+  wall: () => Date.now(),
   after: (ms, run) => {
     const timer = setTimeout(run, ms);
     return () => clearTimeout(timer);

@@ -18,11 +18,11 @@ import type {
   Output,
   RaftCore,
   RaftOptions,
-  RaftStatus,
   SnapshotMeta,
 } from '../../src/raft/types.js';
 import { Machine } from '../../src/state/machine.js';
 import type { PeerRecord } from '../../src/transport/types.js';
+import type { Step } from '../raft/invariants.js';
 import { LogContent, SimDisk, type SimLog } from './disk.js';
 import type { Victim } from './faults.js';
 import { type Invariants, Violation } from './invariants.js';
@@ -261,7 +261,7 @@ export class SimServer implements Victim, Server {
       accepts: (message) => core.accepts(message),
       step: (inputs: readonly Input[], now: number): Output => {
         const output = core.step(inputs, now);
-        this.#check(core, log, output, before);
+        this.#check(core, log, { inputs, output, before });
         // what the checks look at changes only with these
         const { role, commit, configuration } = output;
         if (role || commit !== undefined || configuration) before = core.status();
@@ -270,27 +270,18 @@ export class SimServer implements Victim, Server {
     };
   }
 
-  #check(core: RaftCore, log: SimLog, output: Output, before: RaftStatus): void {
-    const { invariants, trace } = this.#parts;
-    const { role, commit, entries } = output;
-    for (const entry of before.role === 'leader' ? entries : [])
-      if (entry.kind === 'configuration' && entry.term === before.term) {
-        const reached = commit ?? before.commit;
-        invariants.reconfigures(this.id, entry.configuration, before, reached, log.content);
-      }
-    if (!role && commit === undefined) return;
-    const after = withTail(log.content, output.entries);
-    if (role) {
-      trace(`${this.id} ${role.role} in term ${role.term}, leader ${role.leader}`);
-      const { members } = core.status().configuration;
-      invariants.role(this.id, role, after, members.filter((member) => member.voter).length);
+  #check(core: RaftCore, log: SimLog, step: Pick<Step, 'inputs' | 'output' | 'before'>): void {
+    const { invariants, trace, scheduler, raft: options } = this.#parts;
+    const { role, commit, entries, configuration } = step.output;
+    if (role) trace(`${this.id} ${role.role} in term ${role.term}, leader ${role.leader}`);
+    if (commit !== undefined) {
+      const last = entries.at(-1) ?? { index: log.lastIndex(), term: log.term(log.lastIndex()) };
+      trace(`${this.id} commits ${commit}, log ends at ${last.index} in term ${last.term}`);
     }
-    if (commit !== undefined)
-      trace(
-        `${this.id} commits ${commit}, log ends at ${after.last()} in term ${after.term(after.last())}`,
-      );
-    if (commit !== undefined)
-      invariants.commit(this.id, commit, after, core.status(), before.configuration);
+    const changed = role || commit !== undefined || configuration;
+    const after = changed ? core.status() : step.before;
+    const { content } = log;
+    invariants.stepped(this.id, { ...step, after, log: content, options, now: scheduler.now });
   }
 
   #sent(message: Message): void {
@@ -575,19 +566,4 @@ export class SimServer implements Victim, Server {
     const { index, sums } = life.machine.machine.checksum();
     return { applied: index, commit, configuration, sum: Object.values(sums).join() };
   }
-}
-
-/** A log as it will be when the entries of an output are stored. */
-function withTail(content: LogContent, entries: readonly Entry[]): LogContent {
-  if (entries.length === 0) return content;
-  const first = entries[0]!.index;
-  const tail = new LogContent();
-  tail.hard = content.hard;
-  tail.meta = content.meta;
-  const at = (index: number): Entry | undefined =>
-    index < first ? content.at(index) : entries[index - first];
-  tail.last = () => entries.at(-1)!.index;
-  tail.at = at;
-  tail.term = (index) => (index < first ? content.term(index) : at(index)?.term);
-  return tail;
 }

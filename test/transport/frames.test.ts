@@ -6,6 +6,7 @@ import type { Configuration, Entry, Message } from '../../src/raft/types.js';
 import { pack, unpack } from '../../src/transport/codec.js';
 import { FrameReader } from '../../src/transport/frame-reader.js';
 import { decodeFrame, encodeFrame, type Frame } from '../../src/transport/frames.js';
+import { decodeMessage, encodeMessage } from '../../src/transport/messages.js';
 import { WireError } from '../../src/transport/types.js';
 
 const bytesOf = (frame: Frame): Buffer => Buffer.concat(encodeFrame(frame));
@@ -72,6 +73,7 @@ const message: fc.Arbitrary<Message> = fc
           index: number,
           hintTerm: number,
           round: number,
+          silenceMs: number,
         })
         .map((rest) => ({ ...head, ...rest })),
       fc
@@ -219,6 +221,13 @@ describe('frames', function () {
       }),
       { numRuns: 2000 },
     );
+  });
+
+  it('promise no silence in an answer of a release that does not say', () => {
+    const answer = { ...envelope, type: 'appendResponse', success: true, index: 9 } as const;
+    const head = encodeMessage({ ...answer, hintTerm: 0, round: 3, silenceMs: 250 });
+    const decoded = decodeMessage(head.slice(0, -1), Buffer.alloc(0));
+    expect(decoded).deep.equal({ ...answer, hintTerm: 0, round: 3, silenceMs: 0 });
   });
 
   it('are refused with a wrong type, a missing or a hidden item', () => {
