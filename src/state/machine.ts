@@ -8,7 +8,7 @@ import { Overlay } from './draft.js';
 import { FatalError } from './fatal.js';
 import { keys } from './keys.js';
 import { decodeProposal } from './proposal.js';
-import { RequestMemory } from './requests.js';
+import { REQUESTS_MAX, RequestMemory } from './requests.js';
 import type { Change, Command, Handler, Proposal, Result, StateStore } from './types.js';
 
 /** Handlers by command type. Every command of version 1. */
@@ -27,6 +27,16 @@ export const CHECKPOINT_EVERY = 256;
 const CHECKPOINTS_KEPT = 64;
 const RECORD_VERSION = 1;
 
+/** Bounds that decide what the state holds and when members compare it: equal on all members of a cluster. */
+export interface MachineLimits {
+  /** Results of requests that are remembered; see RequestMemory. */
+  readonly requestsMax: number;
+  /** Entries from one checkpoint to the next. */
+  readonly checkpointEvery: number;
+}
+
+const LIMITS: MachineLimits = { requestsMax: REQUESTS_MAX, checkpointEvery: CHECKPOINT_EVERY };
+
 /** Value of `keys.machine`. `floor`: see RequestMemory. */
 interface MachineRecord {
   readonly v: number;
@@ -39,16 +49,20 @@ interface MachineRecord {
 export class Machine {
   readonly #store: StateStore;
   readonly #handlers: ReadonlyMap<string, Handler<Command>>;
+  readonly #limits: MachineLimits;
   readonly #changeListeners: ((keys: readonly string[]) => void)[] = [];
   readonly #resetListeners: (() => void)[] = [];
   #index: Index = 0;
   #term: Term = 0;
   #sums = new Checksums();
-  #requests = new RequestMemory();
+  #requests: RequestMemory;
   #checkpoints: Checkpoint[] = [];
 
-  constructor(store: StateStore, handlers: Handlers) {
+  /** Only simulations give `limits` of their own. */
+  constructor(store: StateStore, handlers: Handlers, limits: MachineLimits = LIMITS) {
     this.#store = store;
+    this.#limits = limits;
+    this.#requests = new RequestMemory(0, limits.requestsMax);
     this.#handlers = new Map(Object.entries(handlers));
     this.#load();
   }
@@ -126,7 +140,7 @@ export class Machine {
     this.#index = record?.index ?? 0;
     this.#term = record?.term ?? 0;
     this.#sums = Checksums.from(record?.sums ?? {});
-    this.#requests = RequestMemory.load(this.#store, record?.floor ?? 0);
+    this.#requests = RequestMemory.load(this.#store, record?.floor ?? 0, this.#limits.requestsMax);
     this.#checkpoints = [];
   }
 
@@ -148,7 +162,8 @@ export class Machine {
     };
     changes.push([keys.machine, JSON.stringify(record)]);
     this.#store.commit(changes);
-    if (entry.index % CHECKPOINT_EVERY === 0) this.#remember({ index: entry.index, sums });
+    if (entry.index % this.#limits.checkpointEvery === 0)
+      this.#remember({ index: entry.index, sums });
     return result;
   }
 

@@ -8,7 +8,7 @@ import { keys } from './keys.js';
 import { keysBelow, stored } from './lists.js';
 import type { Change, Proposal, Result, View } from './types.js';
 
-const REQUESTS_MAX = 65_536;
+export const REQUESTS_MAX = 65_536;
 const BYTES_MAX = 64 * 1024 * 1024;
 
 interface Slot {

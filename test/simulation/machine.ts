@@ -3,7 +3,7 @@
 import { refusal } from '../../src/errors.js';
 import type { MachinePort } from '../../src/node/ports.js';
 import type { Entry, Index } from '../../src/raft/types.js';
-import { type Checkpoint, Machine } from '../../src/state/machine.js';
+import { type Checkpoint, Machine, type MachineLimits } from '../../src/state/machine.js';
 import type { Command, Handler, Result } from '../../src/state/types.js';
 import type { MemoryState } from './store.js';
 
@@ -11,6 +11,10 @@ export interface Put extends Command {
   readonly type: 'put';
   readonly key: string;
   readonly value: string;
+}
+/** As `put`, but known to the next release only. */
+export interface NewPut extends Omit<Put, 'type'> {
+  readonly type: 'newPut';
 }
 export interface Cas extends Command {
   readonly type: 'cas';
@@ -24,13 +28,21 @@ export const registerKey = (key: string): string => `register\u0000${key}`;
 /** Told about each change that a command makes, on whichever node. */
 export type OnEffect = (key: string, value: string, index: Index) => void;
 
-function handlers({ onEffect, stored }: MachineWatcher): { put: Handler<Put>; cas: Handler<Cas> } {
+interface RegisterHandlers {
+  readonly put: Handler<Put>;
+  readonly cas: Handler<Cas>;
+  readonly newPut?: Handler<NewPut>;
+}
+
+function handlers({ onEffect, stored }: MachineWatcher, release: number): RegisterHandlers {
+  const put: Handler<Put | NewPut> = ({ draft, index }, { key, value }) => {
+    draft.put(registerKey(key), stored(value));
+    onEffect(key, value, index);
+    return { ok: true };
+  };
   return {
-    put: ({ draft, index }, { key, value }) => {
-      draft.put(registerKey(key), stored(value));
-      onEffect(key, value, index);
-      return { ok: true };
-    },
+    put,
+    ...(release > 1 && { newPut: put }),
     cas: ({ draft, index }, { key, expected, value }) => {
       if ((draft.get(registerKey(key)) ?? null) !== expected)
         return { ok: false, refusal: refusal('conflict', 'the register holds something else') };
@@ -54,10 +66,11 @@ export class SimMachine implements MachinePort {
   readonly #store: MemoryState;
   readonly #watcher: MachineWatcher;
 
-  constructor(store: MemoryState, watcher: MachineWatcher) {
+  /** `release`: of the program, from which the commands follow that it knows. */
+  constructor(store: MemoryState, watcher: MachineWatcher, limits: MachineLimits, release: number) {
     this.#store = store;
     this.#watcher = watcher;
-    this.machine = new Machine(store, handlers(watcher));
+    this.machine = new Machine(store, { ...handlers(watcher, release) }, limits);
   }
 
   appliedIndex(): Index {

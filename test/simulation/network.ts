@@ -176,11 +176,11 @@ export class SimNetwork {
       return;
     }
     this.#carry(from, to, (endpoint) => {
-      endpoint.request(from, payload, (answer) =>
+      const reply = (answer: Uint8Array): void =>
         this.#carry(to, from, (asker) => {
           if (asker.loop === loop) finish(answer);
-        }),
-      );
+        });
+      endpoint.request(from, payload, reply);
     });
   }
 

@@ -32,7 +32,7 @@ describe('simulated worlds', function () {
   it('are the same whenever the seed is', () => {
     const tracesOf = (seed: number): string[] => {
       const lines: string[] = [];
-      playSeed(seed, (line) => lines.push(line));
+      playSeed(seed, { trace: (line) => lines.push(line) });
       return lines;
     };
     const first = tracesOf(3);

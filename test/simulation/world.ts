@@ -7,16 +7,18 @@ import { Random } from '../../cluster/checker/random.js';
 import { REMOVED } from '../../src/node/replica.js';
 import type { NodeId } from '../../src/raft/types.js';
 import { memberOf, SimCluster } from './cluster.js';
-import { type Fault, Faults } from './faults.js';
+import type { Fault } from './fault-kinds.js';
+import { Faults } from './faults.js';
 import { Violation } from './invariants.js';
 import type { SimServer } from './server.js';
-import { type Counts, Workload } from './workload.js';
+import { type Counts, Workload, type WriteOutcome } from './workload.js';
 
 export interface WorldOptions {
   readonly seed: number;
   /** Virtual milliseconds of the first phase; drawn from the seed when absent. */
   readonly faultsMs?: number;
-  readonly allowed?: readonly Fault[];
+  /** A kind that this world has in any case, though no world draws it yet. */
+  readonly fault?: Fault | undefined;
   /** Gets one line for everything that happens. */
   readonly trace?: (line: string) => void;
 }
@@ -35,6 +37,8 @@ export interface Report {
 
 /** Which worlds have which faults of the disk. */
 const DISK_STREAM = 16;
+/** And which have those of machines. */
+const MACHINE_STREAM = 18;
 /** After healing, everything must be done within this: some elections, and the longest deadline of a client. */
 const HEALED_MS = 40_000;
 /** A contradiction that lasts so long is an operator's to resolve, who stops the servers in the wrong for a while. */
@@ -64,6 +68,7 @@ export class World {
         trace,
         servers: () => cluster.up(),
         wasWrong,
+        leaseInDoubt: (since) => cluster.leaseInDoubt(since),
       },
       {
         clients: 1 + random.int(5),
@@ -87,10 +92,11 @@ export class World {
     };
     const diskRandom = new Random(options.seed * 1000 + DISK_STREAM);
     const victims = () => cluster.servers;
-    this.#faults = new Faults(
-      { scheduler, random: random.fork(), diskRandom, network, victims, operator, trace },
-      options.allowed,
-    );
+    this.#faults = new Faults({
+      ...{ scheduler, random: random.fork(), diskRandom, network, victims, operator, trace },
+      machineRandom: new Random(options.seed * 1000 + MACHINE_STREAM),
+      certain: options.fault,
+    });
     if (this.#faults.kinds.includes('wrongState')) cluster.compareOften();
   }
 
@@ -144,6 +150,43 @@ export class World {
       throw new Violation('linearizable', [verdict.key, ...verdict.explanation].join('\n'));
     if (verdict.result === 'undecided')
       throw new Violation('checker', `the search over ${verdict.key} was too long`);
+    this.#startAgain(wait);
+  }
+
+  /** Once more with nothing wrong: everybody has what it had, lacks nothing, and serves. */
+  #startAgain(wait: (what: string, done: () => boolean) => void): void {
+    const members = this.#cluster.members();
+    wait('requests have no outcome', () => members.every((server) => server.unanswered === 0));
+    const before = members.map((server) => server.look());
+    this.#cluster.trace('all are started again');
+    for (const server of this.#cluster.up()) {
+      server.crash(false);
+      server.restart();
+    }
+    const check = (): boolean => {
+      for (const [i, server] of members.entries()) this.#checkStart(server, before[i]);
+      return true;
+    };
+    this.#cluster.advance(2_000);
+    check();
+    const asked = this.#lastQuestions();
+    wait(
+      'a write and a read after a start do not succeed',
+      () => check() && asked.done === asked.of,
+    );
+    wait('the servers do not come to the same state again', () => this.#isEqual());
+  }
+
+  #checkStart(server: SimServer, before: ReturnType<SimServer['look']>): void {
+    const now = server.look();
+    const lacks = server.startedLacking;
+    const wrong = (what: string): never => {
+      throw new Violation('a start changes nothing', `${server.id} ${what}`);
+    };
+    if (lacks !== undefined) wrong(`is said to lack something: ${lacks}`);
+    if (!now || !before) return wrong('is not up');
+    if (now.applied < before.applied) wrong(`has applied ${now.applied}, before ${before.applied}`);
+    if (now.applied === before.applied && now.sum !== before.sum) wrong('has another state');
   }
 
   /** Two servers contradict each other, the rest cannot be compared, and the product says so: somebody knows who is right. */
@@ -184,8 +227,7 @@ export class World {
       const value = this.#workload.newValue();
       server.write({ type: 'put', v: 1, key: 'last', value }, 20_000, (outcome) => {
         if ('result' in outcome && outcome.result.ok) asked.done++;
-        else if ('refusal' in outcome && outcome.refusal.code === 'too_many')
-          scheduler.after(100, () => write(server));
+        else if (isPutOff(outcome)) scheduler.after(100, () => write(server));
         else failed(server, `${server.id} answers ${JSON.stringify(outcome)}`, () => write(server));
       });
     };
@@ -298,6 +340,12 @@ export class World {
     server.restart();
     this.#admit(server, this.#anyUp());
   }
+}
+
+/** There was too much to do, or so much else was applied meanwhile that the request may be forgotten. */
+function isPutOff(outcome: WriteOutcome): boolean {
+  if ('refusal' in outcome) return outcome.refusal.code === 'too_many';
+  return !outcome.result.ok && outcome.result.refusal.code === 'outcome_unknown';
 }
 
 export function describe(violation: unknown): { invariant: string; text: string } {
