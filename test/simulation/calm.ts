@@ -8,6 +8,7 @@ import { Random } from '../../cluster/checker/random.js';
 import { SimCluster } from './cluster.js';
 import { type Fault, LEADER_FAULTS, type LeaderFault, WAITING } from './fault-kinds.js';
 import { Violation } from './invariants.js';
+import { LONG, SHORT } from './machine-faults.js';
 import type { SimServer } from './server.js';
 import { Workload, type WriteOutcome } from './workload.js';
 import { describe, type Report } from './world.js';
@@ -30,7 +31,8 @@ export function runCalm(options: {
   cluster.found(random.pick([3, 3, 5]));
   const usual = random.pick(['keep', 'keep', 'keep', 'deaf', 'tempt', 'tempt'] as const);
   const kind = leaderFault(options.seed, options.fault) ?? usual;
-  const busy = kind === 'tempt' ? { clients: 6, pauseMs: 30 } : { clients: 2, pauseMs: 300 };
+  const isTempting = ['tempt', 'suspendLeader', 'skewLeader'].includes(kind);
+  const busy = isTempting ? { clients: 6, pauseMs: 30 } : { clients: 2, pauseMs: 300 };
   const workload = new Workload(
     {
       ...{ scheduler, random: random.fork(), invariants, trace },
@@ -42,8 +44,8 @@ export function runCalm(options: {
   try {
     for (const server of cluster.servers) server.restart();
     // an idle cluster shows what writes would hide: a candidate whose log is behind is refused for that alone
-    if (kind === 'tempt' || random.chance(0.5)) workload.start();
-    const leader = awaitLeader(cluster);
+    if (isTempting || random.chance(0.5)) workload.start();
+    const leader = kind === 'skewLeader' ? awaitSlowLeader(cluster) : awaitLeader(cluster);
     if (kind === 'deaf') deafen(cluster, leader);
     else if (kind === 'tempt') for (let round = 0; round < 3; round++) tempt(cluster);
     else if (kind === 'keep') keepMajority(cluster, leader);
@@ -77,12 +79,15 @@ function failLeader(
   kind: LeaderFault,
   workload: Workload,
 ): void {
-  const { random, scheduler, servers, trace } = cluster;
+  const { random, scheduler, network, servers, trace } = cluster;
   const lastMs = random.between(1_500, 4_000);
   trace(`${leader.id}: ${kind}`);
-  if (kind === 'suspendLeader') {
-    leader.freeze(lastMs, false);
-    cluster.advance(lastMs + AFTER_MS);
+  if (kind === 'suspendLeader' || kind === 'skewLeader') {
+    if (kind === 'suspendLeader') leader.freeze(lastMs, false);
+    isolate(cluster, leader);
+    cluster.advance(lastMs + 1_000);
+    network.heal();
+    cluster.advance(AFTER_MS);
     return;
   }
   if (kind === 'hangLeader') leader.hangDisk();
@@ -127,10 +132,7 @@ function tempt(cluster: SimCluster): void {
   if (kind === 'stall') {
     cluster.trace(`${leader.id} stalls, alone`);
     leader.stall(random.between(1_500, 3_000));
-    for (const other of others) {
-      network.link(other.id, leader.id).cut = true;
-      network.link(leader.id, other.id).cut = true;
-    }
+    isolate(cluster, leader);
   } else if (kind === 'transfer') {
     cluster.trace(`${leader.id} hands over and then hears nobody`);
     leader.administer({ type: 'transfer', to: random.pick(others).id }, 5_000, () => {});
@@ -147,6 +149,32 @@ function tempt(cluster: SimCluster): void {
   cluster.advance(4_000);
   network.heal();
   cluster.advance(1_000);
+}
+
+/** Nothing reaches it, and it reaches nobody. */
+function isolate({ network, servers }: SimCluster, server: SimServer): void {
+  for (const other of servers) {
+    if (other === server) continue;
+    network.link(other.id, server.id).cut = true;
+    network.link(server.id, other.id).cut = true;
+  }
+}
+
+/** A leader whose times are longer than those of all others. */
+function awaitSlowLeader(cluster: SimCluster): SimServer {
+  const slow = cluster.random.pick(cluster.servers);
+  for (const server of cluster.servers) {
+    server.retime(server === slow ? LONG : SHORT);
+    server.crash(false);
+    server.restart();
+  }
+  for (let attempt = 0; attempt < 10; attempt++) {
+    const leader = awaitLeader(cluster);
+    if (leader === slow) return slow;
+    leader.administer({ type: 'transfer', to: slow.id }, 5_000, () => {});
+    cluster.advance(500);
+  }
+  throw new Violation('liveness', `${slow.id} does not take over`);
 }
 
 function keepMajority(cluster: SimCluster, leader: SimServer): void {

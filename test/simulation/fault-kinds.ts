@@ -42,7 +42,7 @@ export const MACHINE_FAULTS = [
   /** A server is started with a release that knows a command which the others do not. */
   'newRelease',
 ] as const;
-/** Lasting faults of a leader in calm worlds, in which another server must soon take a write. */
+/** Faults of a leader in calm worlds: all others are well, so one of them takes over, and the old one does no harm. */
 export const LEADER_FAULTS = [
   /** No sync of its disk returns. */
   'hangLeader',
@@ -50,6 +50,8 @@ export const LEADER_FAULTS = [
   'reserveLeader',
   /** It is suspended while another one is elected. */
   'suspendLeader',
+  /** Its times are longer than all others', and it is cut off. */
+  'skewLeader',
 ] as const;
 
 export type MachineFault = (typeof MACHINE_FAULTS)[number];
@@ -69,6 +71,7 @@ export const WAITING: ReadonlySet<Fault> = new Set<Fault>([
   'hangLeader',
   'reserveLeader',
   'suspendLeader',
+  'skewLeader',
 ]);
 
 export const ALL_FAULTS: readonly Fault[] = [

@@ -34,6 +34,7 @@ export class SimLoop implements ClockPort {
   #freeAt = 0;
   /** Milliseconds for which the machine, and so its clock, stood still. */
   #frozen = 0;
+  #frozenUntil = 0;
   #fuse = Number.POSITIVE_INFINITY;
 
   constructor(options: LoopOptions) {
@@ -90,8 +91,15 @@ export class SimLoop implements ClockPort {
 
   /** The whole machine stands still for this long, its monotonic clock with it, as in a suspend. */
   freeze(ms: number): void {
+    const { now } = this.#options.scheduler;
+    const until = Math.max(this.#frozenUntil, now + ms);
+    this.#frozen += until - Math.max(this.#frozenUntil, now);
+    this.#frozenUntil = until;
     this.stall(ms);
-    this.#frozen += ms;
+  }
+
+  get frozen(): boolean {
+    return this.#options.scheduler.now < this.#frozenUntil;
   }
 
   get stalled(): boolean {

@@ -30,12 +30,11 @@ export interface MachineFaultParts {
   readonly replace: (victim: Victim) => void;
 }
 
-/** All valid by themselves with ticks of 50 ms; the first is everybody's to begin with. */
-const TIMINGS: readonly Timing[] = [
-  { electionTicks: 20, heartbeatTicks: 2, leaseMs: 800 },
-  { electionTicks: 8, heartbeatTicks: 2, leaseMs: 250 },
-  { electionTicks: 40, heartbeatTicks: 4, leaseMs: 1_600 },
-];
+/** All valid by themselves with ticks of 50 ms. */
+const USUAL: Timing = { electionTicks: 20, heartbeatTicks: 2, leaseMs: 800 };
+export const SHORT: Timing = { electionTicks: 8, heartbeatTicks: 2, leaseMs: 250 };
+export const LONG: Timing = { electionTicks: 40, heartbeatTicks: 4, leaseMs: 1_600 };
+const TIMINGS = [USUAL, SHORT, LONG];
 
 export function strikeMachine(
   fault: MachineFault,

@@ -150,7 +150,9 @@ export class SimNetwork {
     const sender = this.#endpoints.get(from);
     this.#scheduler.after(ms, () => {
       const endpoint = this.#endpoints.get(to);
-      if (!endpoint || !sender || link.cut || !this.#connects(sender, endpoint)) lost();
+      // a machine that stands still hears nothing
+      const isDeaf = !endpoint || endpoint.loop.frozen || link.cut;
+      if (isDeaf || !sender || !this.#connects(sender, endpoint)) lost();
       else endpoint.loop.deliver(() => arrive(endpoint));
     });
   }

@@ -200,7 +200,7 @@ export class SimServer implements Victim, Server {
     const readers = this.#readers(loop, machine, replica);
     const parts = { loop, log, store, machine, replica, lostState, bounds, readers };
     this.#life = { ...parts, installing: false };
-    this.#startedLacking = lost ?? (log.bar() && 'entries');
+    this.#startedLacking = lost;
     network.attach(this.id, {
       loop,
       identity: { ...this.#identity, address: `${this.id}:1` },

@@ -45,6 +45,13 @@ const HEALED_MS = 40_000;
 const UNDECIDED_MS = 10_000;
 const STOPPED_MS = 8_000;
 
+/** A server before it is started again. */
+interface Before {
+  readonly server: SimServer;
+  readonly look: ReturnType<SimServer['look']>;
+  readonly isWhole: boolean;
+}
+
 export class World {
   readonly #cluster: SimCluster;
   readonly #workload: Workload;
@@ -157,14 +164,18 @@ export class World {
   #startAgain(wait: (what: string, done: () => boolean) => void): void {
     const members = this.#cluster.members();
     wait('requests have no outcome', () => members.every((server) => server.unanswered === 0));
-    const before = members.map((server) => server.look());
+    const before = members.map((server) => ({
+      server,
+      look: server.look(),
+      isWhole: !server.lacking,
+    }));
     this.#cluster.trace('all are started again');
     for (const server of this.#cluster.up()) {
       server.crash(false);
       server.restart();
     }
     const check = (): boolean => {
-      for (const [i, server] of members.entries()) this.#checkStart(server, before[i]);
+      before.forEach(checkStart);
       return true;
     };
     this.#cluster.advance(2_000);
@@ -175,18 +186,6 @@ export class World {
       () => check() && asked.done === asked.of,
     );
     wait('the servers do not come to the same state again', () => this.#isEqual());
-  }
-
-  #checkStart(server: SimServer, before: ReturnType<SimServer['look']>): void {
-    const now = server.look();
-    const lacks = server.startedLacking;
-    const wrong = (what: string): never => {
-      throw new Violation('a start changes nothing', `${server.id} ${what}`);
-    };
-    if (lacks !== undefined) wrong(`is said to lack something: ${lacks}`);
-    if (!now || !before) return wrong('is not up');
-    if (now.applied < before.applied) wrong(`has applied ${now.applied}, before ${before.applied}`);
-    if (now.applied === before.applied && now.sum !== before.sum) wrong('has another state');
   }
 
   /** Two servers contradict each other, the rest cannot be compared, and the product says so: somebody knows who is right. */
@@ -346,6 +345,20 @@ export class World {
 function isPutOff(outcome: WriteOutcome): boolean {
   if ('refusal' in outcome) return outcome.refusal.code === 'too_many';
   return !outcome.result.ok && outcome.result.refusal.code === 'outcome_unknown';
+}
+
+/** What a server had before a start, it has after it. */
+function checkStart({ server, look, isWhole }: Before): void {
+  const wrong = (what: string): void => {
+    throw new Violation('a start changes nothing', `${server.id} ${what}`);
+  };
+  const now = server.look();
+  const lacks = server.startedLacking;
+  if (lacks !== undefined) wrong(`is said to lack something: ${lacks}`);
+  else if (isWhole && server.lacking) wrong('lacks something');
+  else if (!now || !look) wrong('is not up');
+  else if (now.applied < look.applied) wrong(`has applied ${now.applied}, before ${look.applied}`);
+  else if (now.applied === look.applied && now.sum !== look.sum) wrong('has another state');
 }
 
 export function describe(violation: unknown): { invariant: string; text: string } {
