@@ -57,7 +57,7 @@ export class SimCluster {
     const size = new Random(options.seed * 1000 + SIZE_STREAM);
     const isSmall = size.chance(0.3);
     this.#machineLimits = {
-      requestsMax: isSmall ? size.pick([4, 12, 50]) : 65_536,
+      requestsMax: isSmall ? size.pick([2, 4, 12]) : 65_536,
       checkpointEvery: isSmall ? size.pick([5, 40]) : 256,
     };
     if (isSmall) this.#limits = { ...this.#limits, heldMax: size.pick([2, 1000]) };

@@ -37,8 +37,9 @@ export const MACHINE_FAULTS = [
   'pauseMachine',
   /** A server is started with other Raft timing than the rest, valid by itself. */
   'skewTiming',
-  /** A disk goes back to what it held a while ago. */
+  /** A disk goes back to what it held before the server was last started, or a while ago in the same life. */
   'rollback',
+  'rollbackInLife',
   /** A server is started with a release that knows a command which the others do not. */
   'newRelease',
 ] as const;
@@ -67,6 +68,7 @@ export const WAITING: ReadonlySet<Fault> = new Set<Fault>([
   'suspend',
   'skewTiming',
   'rollback',
+  'rollbackInLife',
   'newRelease',
   'hangLeader',
   'reserveLeader',

@@ -183,6 +183,7 @@ export class Faults {
       case 'pauseMachine':
       case 'skewTiming':
       case 'rollback':
+      case 'rollbackInLife':
       case 'newRelease':
         this.#strikeMachine(fault);
     }
@@ -219,7 +220,8 @@ export class Faults {
       restartLater: (victim: Victim) => this.#restartLater(victim),
       replace: ({ id }: Victim) => operator.replace(id),
     };
-    const victims = this.#victims().filter((each) => fault !== 'rollback' || !each.lacking);
+    const isLoss = fault === 'rollback' || fault === 'rollbackInLife';
+    const victims = this.#victims().filter((each) => !isLoss || !each.lacking);
     if (victims.length === 0) return;
     const victim = machineRandom.pick(victims);
     this.#strikeOne(fault, victim, () => strikeMachine(fault, victim, parts));

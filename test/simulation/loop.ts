@@ -35,6 +35,8 @@ export class SimLoop implements ClockPort {
   /** Milliseconds for which the machine, and so its clock, stood still. */
   #frozen = 0;
   #frozenUntil = 0;
+  /** For how many of them the wall clock stood still too. */
+  #wallLost = 0;
   #fuse = Number.POSITIVE_INFINITY;
 
   constructor(options: LoopOptions) {
@@ -90,12 +92,19 @@ export class SimLoop implements ClockPort {
   }
 
   /** The whole machine stands still for this long, its monotonic clock with it, as in a suspend. */
-  freeze(ms: number): void {
+  freeze(ms: number, withWall: boolean): void {
     const { now } = this.#options.scheduler;
     const until = Math.max(this.#frozenUntil, now + ms);
-    this.#frozen += until - Math.max(this.#frozenUntil, now);
+    const added = until - Math.max(this.#frozenUntil, now);
+    this.#frozen += added;
+    if (withWall) this.#wallLost += added;
     this.#frozenUntil = until;
     this.stall(ms);
+  }
+
+  /** What the wall clock shows: right again after the machine stood still, unless the clock did so too. */
+  wall(): number {
+    return this.#options.scheduler.now - this.#wallLost;
   }
 
   get frozen(): boolean {

@@ -581,7 +581,7 @@ export class SimServer implements Victim, Server {
     this.disk.unhang();
   }
   freeze(ms: number, withWall: boolean): void {
-    this.#life?.loop.freeze(ms);
+    this.#life?.loop.freeze(ms, withWall);
     // a paused machine that is not told the time has no means to find its lease over
     if (withWall) this.#parts.doubtLeases(ms + 2 * this.#parts.raft.leaseMs);
   }
