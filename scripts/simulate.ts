@@ -15,6 +15,7 @@ const options = new Command('simulate')
   .option('--minutes <number>', 'stop after so many minutes of real time')
   .option('--first', 'stop at the first failure and print it as one line of JSON')
   .option('--trace', 'print everything that happens')
+  .option('--plain', 'without faults of machines, small memories and held readers')
   .addOption(new Option('--fault <kind>', 'a fault that every world has').choices([...ALL_FAULTS]))
   .parse()
   .opts<{
@@ -25,6 +26,7 @@ const options = new Command('simulate')
     first?: boolean;
     trace?: boolean;
     fault?: Fault;
+    plain?: boolean;
   }>();
 
 function show(report: Report): void {
@@ -37,7 +39,8 @@ function show(report: Report): void {
   if (!violation) return;
   console.log(`FAILED ${violation.text}`);
   const fault = options.fault === undefined ? '' : ` --fault ${options.fault}`;
-  console.log(`replay: npm run simulate -- --seed ${seed}${fault} --trace`);
+  const plain = options.plain ? ' --plain' : '';
+  console.log(`replay: npm run simulate -- --seed ${seed}${fault}${plain} --trace`);
 }
 
 const trace = options.trace ? (line: string): void => console.log(line) : undefined;
@@ -51,7 +54,7 @@ let committed = 0;
 let played = 0;
 const failed: number[] = [];
 for (let seed = from; seed < from + count && performance.now() < until; seed++) {
-  const report = playSeed(seed, { trace, fault: options.fault });
+  const report = playSeed(seed, { trace, fault: options.fault, plain: options.plain });
   played++;
   virtualMs += report.virtualMs;
   committed += report.committed;

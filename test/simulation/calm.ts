@@ -24,13 +24,14 @@ const TAKEN_OVER_MS = 8_000;
 export function runCalm(options: {
   seed: number;
   fault?: Fault | undefined;
+  plain?: boolean | undefined;
   trace?: (line: string) => void;
 }): Report {
   const cluster = new SimCluster(options);
   const { random, scheduler, invariants, trace } = cluster;
   cluster.found(random.pick([3, 3, 5]));
   const usual = random.pick(['keep', 'keep', 'keep', 'deaf', 'tempt', 'tempt'] as const);
-  const kind = leaderFault(options.seed, options.fault) ?? usual;
+  const kind = (options.plain ? undefined : leaderFault(options)) ?? usual;
   const isTempting = ['tempt', 'suspendLeader', 'skewLeader'].includes(kind);
   const busy = isTempting ? { clients: 6, pauseMs: 30 } : { clients: 2, pauseMs: 300 };
   const workload = new Workload(
@@ -65,7 +66,11 @@ export function runCalm(options: {
   };
 }
 
-function leaderFault(seed: number, certain: Fault | undefined): LeaderFault | undefined {
+function leaderFault(options: {
+  seed: number;
+  fault?: Fault | undefined;
+}): LeaderFault | undefined {
+  const { seed, fault: certain } = options;
   if (certain !== undefined) return LEADER_FAULTS.find((kind) => kind === certain);
   const random = new Random(seed * 1000 + LEADER_STREAM);
   const kind = random.chance(0.4) ? random.pick(LEADER_FAULTS) : undefined;

@@ -25,6 +25,8 @@ const SIZE_STREAM = 17;
 
 export interface ClusterOptions {
   readonly seed: number;
+  /** Without small memories and held readers, which later releases of the simulation have added. */
+  readonly plain?: boolean | undefined;
   /** Gets one line for everything that happens. */
   readonly trace?: ((line: string) => void) | undefined;
 }
@@ -55,13 +57,13 @@ export class SimCluster {
     this.network = new SimNetwork(this.scheduler, this.random.fork());
     // a stream of its own: where it changes nothing a seed is the world that it was before
     const size = new Random(options.seed * 1000 + SIZE_STREAM);
-    const isSmall = size.chance(0.3);
+    const isSmall = size.chance(options.plain ? 0 : 0.3);
     this.#machineLimits = {
       requestsMax: isSmall ? size.pick([2, 4, 12]) : 65_536,
       checkpointEvery: isSmall ? size.pick([5, 40]) : 256,
     };
     if (isSmall) this.#limits = { ...this.#limits, heldMax: size.pick([2, 1000]) };
-    this.#watched = size.chance(0.3);
+    this.#watched = size.chance(options.plain ? 0 : 0.3);
   }
 
   /** Servers `n1`, `n2`, ... that are a cluster from the beginning. They are still down. */

@@ -72,6 +72,8 @@ export interface FaultParts {
   readonly trace: (text: string) => void;
   /** A kind that this world has in any case. */
   readonly certain?: Fault | undefined;
+  /** Without faults of machines. */
+  readonly plain?: boolean | undefined;
 }
 
 export class Faults {
@@ -90,8 +92,8 @@ export class Faults {
     const first = drawn.filter((kind) => kind !== 'damage' || !drawn.includes('membership'));
     const share = parts.diskRandom.pick([0, 0, 0.2, 0.6]);
     const more = DISK_FAULTS.filter(() => parts.diskRandom.chance(share));
-    const { machineRandom, certain } = parts;
-    const rare = machineRandom.pick([0, 0, 0.3, 0.6]);
+    const { machineRandom, certain, plain } = parts;
+    const rare = plain ? 0 : machineRandom.pick([0, 0, 0.3, 0.6]);
     const machine = MACHINE_FAULTS.filter(
       (kind) => machineRandom.chance(rare) && !WAITING.has(kind),
     );

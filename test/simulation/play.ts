@@ -7,10 +7,13 @@ export interface PlayOptions {
   readonly trace?: ((line: string) => void) | undefined;
   /** A kind that the world has in any case, though no world draws it yet. */
   readonly fault?: Fault | undefined;
+  /** See WorldOptions. */
+  readonly plain?: boolean | undefined;
 }
 
-export function playSeed(seed: number, { trace, fault }: PlayOptions = {}): Report {
-  const options = { seed, fault, ...(trace && { trace }) };
+export function playSeed(seed: number, { trace, ...rest }: PlayOptions = {}): Report {
+  const { fault } = rest;
+  const options = { seed, ...rest, ...(trace && { trace }) };
   const isCalm =
     fault === undefined ? seed % 5 === 0 : LEADER_FAULTS.some((kind) => kind === fault);
   return isCalm ? runCalm(options) : runWorld(options);

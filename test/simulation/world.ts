@@ -19,6 +19,8 @@ export interface WorldOptions {
   readonly faultsMs?: number;
   /** A kind that this world has in any case, though no world draws it yet. */
   readonly fault?: Fault | undefined;
+  /** Without what was added later: faults of machines, small memories, held readers. */
+  readonly plain?: boolean | undefined;
   /** Gets one line for everything that happens. */
   readonly trace?: (line: string) => void;
 }
@@ -103,6 +105,7 @@ export class World {
       ...{ scheduler, random: random.fork(), diskRandom, network, victims, operator, trace },
       machineRandom: new Random(options.seed * 1000 + MACHINE_STREAM),
       certain: options.fault,
+      plain: options.plain,
     });
     if (this.#faults.kinds.includes('wrongState')) cluster.compareOften();
   }
