@@ -27,13 +27,17 @@ const TURNS_PER_CAUSE = 4;
 const TURNS_UNCAUSED = 40;
 /** Milliseconds over which turns are counted, and how many may be in them: beyond, the loop is busy with itself. */
 const SPAN_MS = 500;
-const TURNS_PER_SPAN = 1_400;
+const TURNS_PER_SPAN = 1_700;
+/** And how many messages may be sent in them. */
+const SENT_PER_SPAN = 1_500;
 
 export class Bounds {
   readonly #id: string;
   readonly #limits: QueueLimits;
   readonly #firstApplied: number;
-  #span = { from: 0, turns: 0 };
+  #span = { from: 0, turns: 0, sent: 0 };
+  /** Messages handed to the network. */
+  sent = 0;
   /** Requests without an outcome. */
   #open = 0;
 
@@ -53,10 +57,14 @@ export class Bounds {
     const due = TURNS_PER_CAUSE * (causes + Math.max(0, applied - this.#firstApplied));
     if (turns > due + TURNS_UNCAUSED)
       this.#wrong('no turn without cause', `${turns} turns, with cause for ${due}`);
-    if (now >= this.#span.from + SPAN_MS) this.#span = { from: now, turns };
+    const { sent } = this;
+    if (now >= this.#span.from + SPAN_MS) this.#span = { from: now, turns, sent };
     const inSpan = turns - this.#span.turns;
     if (inSpan > TURNS_PER_SPAN)
       this.#wrong('turns are bounded', `${inSpan} in ${now - this.#span.from} ms`);
+    const sentInSpan = sent - this.#span.sent;
+    if (sentInSpan > SENT_PER_SPAN)
+      this.#wrong('messages are bounded', `${sentInSpan} in ${now - this.#span.from} ms`);
     for (const queue of ['storing', 'pending', 'held'] as const)
       if (load[queue] > this.#limits[queue])
         this.#wrong('queues are bounded', `${load[queue]} in ${queue}`);

@@ -371,6 +371,12 @@ const outcomes: readonly Mutation[] = [
     'if (from > upTo + 1)',
   ),
   one(
+    'a leader that asks its followers again at each of their answers',
+    'raft/reads.js',
+    'reads.waiting.length === 0 || ',
+    '',
+  ),
+  one(
     'as many proposals at once as anyone likes',
     'node/lead.js',
     'this.#parts.driver.pending >= this.#parts.pendingMax',

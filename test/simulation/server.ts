@@ -362,6 +362,7 @@ export class SimServer implements Victim, Server {
   }
 
   #sent(message: Message): void {
+    if (this.#life) this.#life.bounds.sent++;
     this.#parts.invariants.sent(message);
   }
 
