@@ -348,6 +348,12 @@ const outcomes: readonly Mutation[] = [
     'RequestMemory.load(this.#store, record?.floor ?? 0, this.#limits.requestsMax)',
     'new RequestMemory(record?.floor ?? 0, this.#limits.requestsMax)',
   ),
+  one(
+    'a start that takes a state which ends where its log begins for lost',
+    'node/agree.js',
+    'if (applied < log.firstIndex() - 1)',
+    'if (applied <= log.firstIndex() - 1)',
+  ),
   {
     name: 'a write answered, and again at its deadline',
     changes: [
