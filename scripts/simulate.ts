@@ -2,7 +2,8 @@
  * Simulated worlds from seeds. `npm run simulate -- --seed S [--trace]` plays one world again; `--seeds N [--from M]` plays
  * many and prints, for each that fails, the command that plays it again. Exits with 1 if any failed.
  */
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
+import { ALL_FAULTS, type Fault } from '../test/simulation/fault-kinds.js';
 import { playSeed } from '../test/simulation/play.js';
 import type { Report } from '../test/simulation/world.js';
 
@@ -14,6 +15,8 @@ const options = new Command('simulate')
   .option('--minutes <number>', 'stop after so many minutes of real time')
   .option('--first', 'stop at the first failure and print it as one line of JSON')
   .option('--trace', 'print everything that happens')
+  .option('--plain', 'without faults of machines, small memories and held readers')
+  .addOption(new Option('--fault <kind>', 'a fault that every world has').choices([...ALL_FAULTS]))
   .parse()
   .opts<{
     seed?: string;
@@ -22,6 +25,8 @@ const options = new Command('simulate')
     minutes?: string;
     first?: boolean;
     trace?: boolean;
+    fault?: Fault;
+    plain?: boolean;
   }>();
 
 function show(report: Report): void {
@@ -33,7 +38,9 @@ function show(report: Report): void {
   );
   if (!violation) return;
   console.log(`FAILED ${violation.text}`);
-  console.log(`replay: npm run simulate -- --seed ${seed} --trace`);
+  const fault = options.fault === undefined ? '' : ` --fault ${options.fault}`;
+  const plain = options.plain ? ' --plain' : '';
+  console.log(`replay: npm run simulate -- --seed ${seed}${fault}${plain} --trace`);
 }
 
 const trace = options.trace ? (line: string): void => console.log(line) : undefined;
@@ -47,7 +54,7 @@ let committed = 0;
 let played = 0;
 const failed: number[] = [];
 for (let seed = from; seed < from + count && performance.now() < until; seed++) {
-  const report = playSeed(seed, trace);
+  const report = playSeed(seed, { trace, fault: options.fault, plain: options.plain });
   played++;
   virtualMs += report.virtualMs;
   committed += report.committed;

@@ -2,7 +2,9 @@
  * Is there an order of the operations, agreeing with real time, in which a plain register would have answered the same?
  * The search of Wing & Gong (1993) with the memory of Lowe (2017): depth first over the operations that may come next, never
  * visiting the same (set of operations done, content of the register) twice. Registers are independent, so each key is
- * checked alone (Herlihy & Wing, locality).
+ * checked alone (Herlihy & Wing, locality). Values tell who wrote them, which cuts most choices (Gibbons & Korach, 1997): a
+ * value is not overwritten while someone still needs it and nobody can write it again, and what changes nothing is placed
+ * as soon as it fits.
  */
 import { describeOperation, type Operation, partOf, type Sweep, type Value } from './history.js';
 
@@ -69,26 +71,46 @@ const endOf = (op: Operation): number =>
   op.outcome === 'ok' ? op.return : (op.until ?? Number.POSITIVE_INFINITY);
 
 /**
- * Leaves out writes of unknown outcome whose value nobody met: an order that holds them also holds without them, unless a
- * refused compare-and-set needs them as its reason. Each one kept would double the search.
+ * Leaves out writes of unknown outcome whose value nobody needs: an order that holds them also holds without them, unless a
+ * refused compare-and-set has one as its reason. Each one kept widens the search.
  */
 function withoutUnseen(operations: readonly Operation[]): Operation[] {
-  const met = new Set<Value>();
-  let lastRefusal = Number.NEGATIVE_INFINITY;
-  for (const op of operations) {
-    if (op.action.type === 'cas') met.add(op.action.expected);
-    if (op.outcome !== 'ok') continue;
-    if (op.action.type === 'read') met.add(op.seen ?? null);
-    else if (op.matched === false) lastRefusal = Math.max(lastRefusal, op.return);
-  }
+  const needed = neededValues(operations);
+  const lastRefusal = operations.reduce(
+    (last, op) => (isRefusal(op) ? Math.max(last, op.return) : last),
+    Number.NEGATIVE_INFINITY,
+  );
   return operations.filter(
-    (op) =>
-      op.outcome === 'ok' ||
-      op.action.type === 'read' ||
-      met.has(op.action.value) ||
-      op.call <= lastRefusal,
+    ({ outcome, action, call }) =>
+      outcome === 'ok' || action.type === 'read' || needed.has(action.value) || call <= lastRefusal,
   );
 }
+
+/** The values that the register must have held: those that were read or matched, and what those were made from. */
+function neededValues(operations: readonly Operation[]): Set<Value> {
+  const needed = new Set<Value>();
+  for (const op of operations) {
+    const value = valueNeeded(op);
+    if (value !== undefined) needed.add(value);
+  }
+  for (let known = -1; known !== needed.size; ) {
+    known = needed.size;
+    for (const { outcome, action } of operations)
+      if (outcome === 'unknown' && action.type === 'cas' && needed.has(action.value))
+        needed.add(action.expected);
+  }
+  return needed;
+}
+
+/** The value without which the operation cannot have been answered as it was. */
+function valueNeeded({ outcome, action, seen, matched }: Operation): Value | undefined {
+  if (outcome !== 'ok') return undefined;
+  if (action.type === 'read') return seen ?? null;
+  return action.type === 'cas' && matched === true ? action.expected : undefined;
+}
+
+const isRefusal = ({ outcome, action, matched }: Operation): boolean =>
+  outcome === 'ok' && action.type === 'cas' && matched === false;
 
 /** What the register holds after the operation, or undefined if it could not have answered so. */
 function after(state: Value, op: Operation): Value | undefined {
@@ -177,58 +199,193 @@ class Placed {
   }
 }
 
+/** How many of something there are for each value. */
+class Tally {
+  readonly #counts = new Map<Value, number>();
+  constructor(values: Iterable<Value | undefined>) {
+    for (const value of values) if (value !== undefined) this.add(value, 1);
+  }
+  of(value: Value): number {
+    return this.#counts.get(value) ?? 0;
+  }
+  add(value: Value, by: 1 | -1): void {
+    this.#counts.set(value, this.of(value) + by);
+  }
+}
+
+interface Step {
+  readonly call: Event;
+  /** Content and latest call before it. */
+  readonly state: Value;
+  readonly latestCall: number;
+  /** It was placed because nothing speaks against it, so there is no other choice to try in its stead. */
+  readonly isForced: boolean;
+}
+
+/** The search over one register. */
+class Search {
+  readonly #operations: readonly Operation[];
+  readonly #head: Event;
+  readonly #placed: Placed;
+  readonly #visited = new Set<string>();
+  readonly #path: Step[] = [];
+  /** Of what is not placed: who needs a value, who may write it, and whose refusal some other value must explain. */
+  readonly #needs: Tally;
+  readonly #writers: Tally;
+  readonly #refusals: Tally;
+  /**
+   * Writes of unknown outcome whose values no operation names. One is as good as another, so they
+   * are placed in order, and only where a refusal needs one.
+   */
+  readonly #spare: ReadonlyMap<number, number>;
+  #spareUsed = 0;
+  #state: Value = null;
+  /** The latest call of all that is placed: what ended before it is too late now. */
+  #latestCall = Number.NEGATIVE_INFINITY;
+  /** Operations with an answer that are not placed. */
+  #answered: number;
+  #deepest: number[] = [];
+
+  constructor(operations: readonly Operation[]) {
+    this.#operations = operations;
+    this.#head = eventsOf(operations);
+    this.#placed = new Placed(operations.length);
+    this.#needs = new Tally(operations.map(valueNeeded));
+    this.#writers = new Tally(operations.map(valueWritten));
+    this.#refusals = new Tally(operations.map(valueRefused));
+    const named = new Set<Value>(operations.map(valueNeeded).filter((each) => each !== undefined));
+    for (const { action } of operations) if (action.type === 'cas') named.add(action.expected);
+    const spare = [...operations.keys()].filter((i) => isSpare(operations[i]!, named));
+    this.#spare = new Map(spare.map((operation, order) => [operation, order]));
+    this.#answered = operations.filter((op) => op.outcome === 'ok').length;
+  }
+
+  /** `explanation` when no order exists; `steps` when the search was given up. */
+  run(stepsMax: number): { explanation: readonly string[] } | { steps: number } | undefined {
+    this.#force();
+    let event = this.#head.next;
+    for (let steps = 0; this.#answered > 0; steps++) {
+      if (steps > stepsMax) return { steps };
+      if (event?.match) {
+        if (this.#tryNext(event)) {
+          this.#force();
+          event = this.#head.next;
+        } else event = event.next;
+        continue;
+      }
+      // a return is reached: its operation must come earlier than what was tried, so undo one choice
+      if (this.#path.length > this.#deepest.length)
+        this.#deepest = this.#path.map((step) => step.call.operation);
+      const undone = this.#undoChoice();
+      if (!undone) return { explanation: explain(this.#operations, this.#deepest) };
+      event = undone.next;
+    }
+    return undefined;
+  }
+
+  /**
+   * Places whatever fits and changes nothing: in any order that follows it can as well stand here, unless that makes it
+   * too late for a write of unknown outcome.
+   */
+  #force(): void {
+    let edge = Number.POSITIVE_INFINITY;
+    for (let event = this.#head.next; event?.match; event = event.next) {
+      const op = this.#operations[event.operation]!;
+      if (op.outcome !== 'ok') {
+        const end = endOf(op);
+        if (end >= this.#latestCall) edge = Math.min(edge, end);
+      } else if (op.call <= edge && isIdle(op) && after(this.#state, op) !== undefined)
+        this.#place(event, this.#state, true);
+    }
+  }
+
+  /** Places the operation if it may come next, and that was not tried before. */
+  #tryNext(event: Event): boolean {
+    const op = this.#operations[event.operation]!;
+    if (endOf(op) < this.#latestCall) return false;
+    const next = after(this.#state, op);
+    if (next === undefined || !this.#isUseful(event.operation, op, next)) return false;
+    this.#placed.flip(event.operation);
+    const mark = `${this.#placed.key()}|${next ?? '\u0000'}`;
+    this.#placed.flip(event.operation);
+    if (this.#visited.has(mark)) return false;
+    this.#visited.add(mark);
+    this.#place(event, next, false);
+    return true;
+  }
+
+  /** Whether an order can go on after this step, as far as can be told at once. */
+  #isUseful(operation: number, op: Operation, next: Value): boolean {
+    const state = this.#state;
+    if (next === state) return op.outcome === 'ok';
+    // who still needs the present value will not find it again
+    const waiting = this.#needs.of(state) - Number(valueNeeded(op) === state);
+    if (waiting > 0 && this.#writers.of(state) === 0) return false;
+    const order = this.#spare.get(operation);
+    return order === undefined || (order === this.#spareUsed && this.#refusals.of(state) > 0);
+  }
+
+  #place(event: Event, next: Value, isForced: boolean): void {
+    const { call } = this.#count(event.operation, -1);
+    this.#path.push({ call: event, state: this.#state, latestCall: this.#latestCall, isForced });
+    this.#latestCall = Math.max(this.#latestCall, call);
+    this.#state = next;
+    lift(event);
+  }
+
+  /** Takes back the last choice, and all that was forced by it; undefined when there was none. */
+  #undoChoice(): Event | undefined {
+    for (let step = this.#path.pop(); step; step = this.#path.pop()) {
+      this.#count(step.call.operation, 1);
+      this.#state = step.state;
+      this.#latestCall = step.latestCall;
+      unlift(step.call);
+      if (!step.isForced) return step.call;
+    }
+    return undefined;
+  }
+
+  /** Notes that an operation is placed (-1: one fewer is left) or not any more. */
+  #count(operation: number, by: 1 | -1): Operation {
+    const op = this.#operations[operation]!;
+    this.#placed.flip(operation);
+    if (this.#spare.has(operation)) this.#spareUsed -= by;
+    if (op.outcome === 'ok') this.#answered += by;
+    const [needed, written, refused] = [valueNeeded(op), valueWritten(op), valueRefused(op)];
+    if (needed !== undefined) this.#needs.add(needed, by);
+    if (written !== undefined) this.#writers.add(written, by);
+    if (refused !== undefined) this.#refusals.add(refused, by);
+    return op;
+  }
+}
+
+/** The value that the operation may leave in the register. */
+const valueWritten = (op: Operation): Value | undefined =>
+  op.action.type === 'read' || isRefusal(op) ? undefined : op.action.value;
+
+/** The value that the register did not hold. */
+const valueRefused = (op: Operation): Value | undefined =>
+  op.action.type === 'cas' && isRefusal(op) ? op.action.expected : undefined;
+
+/** Whether the operation leaves the register as it is. */
+const isIdle = (op: Operation): boolean => op.action.type === 'read' || isRefusal(op);
+
+const isSpare = (op: Operation, named: ReadonlySet<Value>): boolean =>
+  op.action.type === 'write' &&
+  endOf(op) === Number.POSITIVE_INFINITY &&
+  !named.has(op.action.value);
+
 function checkRegister(
   key: string,
   unordered: readonly Operation[],
   stepsMax: number,
 ): Verdict | undefined {
   const operations = [...unordered].sort((a, b) => a.call - b.call);
-  const head = eventsOf(operations);
-  const placed = new Placed(operations.length);
-  const visited = new Set<string>();
-  const path: { call: Event; state: Value; latestCall: number }[] = [];
-  let deepest: number[] = [];
-  let state: Value = null;
-  /** The latest call of all that is placed: what ended before it is too late now. */
-  let latestCall = Number.NEGATIVE_INFINITY;
-  let event = head.next;
-  let steps = 0;
-  let answered = operations.filter((op) => op.outcome === 'ok').length;
-  while (answered > 0) {
-    if (++steps > stepsMax) return { result: 'undecided', key, steps };
-    if (event?.match) {
-      const operation = operations[event.operation]!;
-      const next: Value | undefined =
-        endOf(operation) < latestCall ? undefined : after(state, operation);
-      if (next !== undefined) {
-        placed.flip(event.operation);
-        const mark = `${placed.key()}|${next ?? '\u0000'}`;
-        if (!visited.has(mark)) {
-          visited.add(mark);
-          path.push({ call: event, state, latestCall });
-          latestCall = Math.max(latestCall, operation.call);
-          state = next;
-          answered -= Number(operation.outcome === 'ok');
-          lift(event);
-          event = head.next;
-          continue;
-        }
-        placed.flip(event.operation);
-      }
-      event = event.next;
-      continue;
-    }
-    // a return is reached: its operation must come earlier than what was tried, so undo one choice
-    if (path.length > deepest.length) deepest = path.map((step) => step.call.operation);
-    const undone = path.pop();
-    if (!undone) return { result: 'violation', key, explanation: explain(operations, deepest) };
-    ({ state, latestCall } = undone);
-    answered += Number(operations[undone.call.operation]!.outcome === 'ok');
-    placed.flip(undone.call.operation);
-    unlift(undone.call);
-    event = undone.call.next;
-  }
-  return undefined;
+  const found = new Search(operations).run(stepsMax);
+  if (!found) return undefined;
+  return 'steps' in found
+    ? { result: 'undecided', key, steps: found.steps }
+    : { result: 'violation', key, explanation: found.explanation };
 }
 
 /** The end of the longest order found and what could not be added to it. */

@@ -310,6 +310,11 @@ export class Driver {
     return this.#proposals.size;
   }
 
+  /** Batches on their way to the disk. */
+  get storing(): number {
+    return this.#storing.length;
+  }
+
   /** Milliseconds since a leader was heard; 0 on the leader. */
   get leaderSilenceMs(): number {
     return this.#role.role === 'leader' ? 0 : this.#clock.now() - this.#leaderContactMs;

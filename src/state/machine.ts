@@ -10,7 +10,7 @@ import { FatalError } from './fatal.js';
 import { keys } from './keys.js';
 import { LEVEL_KEY, levelOf, raiseLevel, SUPPORTED_LEVEL } from './levels.js';
 import { decodeProposal } from './proposal.js';
-import { RequestMemory } from './requests.js';
+import { REQUESTS_MAX, RequestMemory } from './requests.js';
 import { keptRecords } from './restore.js';
 import type {
   Change,
@@ -54,6 +54,16 @@ const CHECKPOINTS_KEPT = 64;
  */
 const recordVersion = (level: number): number => (level >= 2 ? 2 : 1);
 
+/** Bounds that decide what the state holds and when members compare it: equal on all members of a cluster. */
+export interface MachineLimits {
+  /** Results of requests that are remembered; see RequestMemory. */
+  readonly requestsMax: number;
+  /** Entries from one checkpoint to the next. */
+  readonly checkpointEvery: number;
+}
+
+const LIMITS: MachineLimits = { requestsMax: REQUESTS_MAX, checkpointEvery: CHECKPOINT_EVERY };
+
 /** Value of `keys.machine`: where the state stands. `floor`: see RequestMemory. */
 export interface MachineRecord {
   readonly v: number;
@@ -73,6 +83,7 @@ export class Machine {
   readonly #store: StateStore;
   readonly #handlers: ReadonlyMap<string, Handler<Command>>;
   readonly #supportedLevel: number;
+  readonly #limits: MachineLimits;
   readonly #changeListeners: ((keys: readonly string[]) => void)[] = [];
   readonly #resetListeners: (() => void)[] = [];
   readonly #replacedListeners: (() => void)[] = [];
@@ -80,14 +91,22 @@ export class Machine {
   #term: Term = 0;
   #level = 1;
   #sums = new Checksums();
-  #requests = new RequestMemory();
+  #requests: RequestMemory;
   #checkpoints: Checkpoint[] = [];
 
-  constructor(store: StateStore, handlers: Handlers, supportedLevel = SUPPORTED_LEVEL) {
+  /** Only simulations give `limits` of their own. */
+  constructor(
+    store: StateStore,
+    handlers: Handlers,
+    supportedLevel = SUPPORTED_LEVEL,
+    limits: MachineLimits = LIMITS,
+  ) {
     this.#store = store;
     const all: Handlers = { ...handlers, 'system.level': raiseLevel };
     this.#handlers = new Map(Object.entries(all));
     this.#supportedLevel = supportedLevel;
+    this.#limits = limits;
+    this.#requests = new RequestMemory(0, limits.requestsMax);
     this.#load();
   }
 
@@ -181,7 +200,7 @@ export class Machine {
     this.#index = record?.index ?? 0;
     this.#term = record?.term ?? 0;
     this.#sums = Checksums.from(record?.sums ?? {});
-    this.#requests = RequestMemory.load(this.#store, record?.floor ?? 0);
+    this.#requests = RequestMemory.load(this.#store, record?.floor ?? 0, this.#limits.requestsMax);
     this.#checkpoints = [];
   }
 
@@ -258,7 +277,8 @@ export class Machine {
   #moveTo({ index, term }: Entry): void {
     this.#index = index;
     this.#term = term;
-    if (index % CHECKPOINT_EVERY === 0) this.#remember({ index, sums: this.#sums.toJSON() });
+    if (index % this.#limits.checkpointEvery === 0)
+      this.#remember({ index, sums: this.#sums.toJSON() });
   }
 
   /** Applies an entry that replaces the state: atomic as every other, but drawn in slices. */
@@ -280,7 +300,7 @@ export class Machine {
         resume(work.result);
       } else if (refused === undefined) {
         // what was remembered for the new state did not come true
-        this.#requests = RequestMemory.load(store, floor);
+        this.#requests = RequestMemory.load(store, floor, this.#limits.requestsMax);
         resume(undefined);
       } else {
         const result = { ok: false, refusal: refused, index: entry.index } as const;

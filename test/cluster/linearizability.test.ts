@@ -156,6 +156,18 @@ describe('linearizability checker', () => {
     expect(checkHistory([...history, ...reads], { stepsMax: 1000 }).result).to.equal('undecided');
   });
 
+  it('decides a history with many writes of unknown outcome', () => {
+    const lost = Array.from({ length: 25 }, (_, i) =>
+      write(i, i + 1, `lost${i}`, { outcome: 'unknown' }),
+    );
+    const rounds = Array.from({ length: 10 }, (_, i) => [
+      write(100 + 10 * i, 101 + 10 * i, `v${i}`),
+      cas(102 + 10 * i, 103 + 10 * i, `v${i}`, `w${i}`, false),
+    ]).flat();
+    expect(verdict(...lost, ...rounds)).to.equal('linearizable');
+    expect(verdict(...lost, ...rounds, read(500, 501, 'v3'))).to.equal('violation');
+  });
+
   /** Runs actions one after another on a register and stretches each around its moment. */
   const histories = fc.array(
     fc.record({
@@ -205,6 +217,7 @@ describe('linearizability checker', () => {
         first: value,
         second: value,
         matched: fc.boolean(),
+        lost: fc.constantFrom('no', 'no', 'for ever', 'until'),
       }),
       { minLength: 1, maxLength: 5 },
     );
@@ -213,8 +226,12 @@ describe('linearizability checker', () => {
         const history = plan.map((p): Operation => {
           const end = p.call + p.length;
           if (p.kind === 'read') return read(p.call, end, p.first);
-          if (p.kind === 'write') return write(p.call, end, p.first);
-          return cas(p.call, end, p.first, p.second, p.matched);
+          const rest: Partial<Operation> =
+            p.lost === 'no'
+              ? {}
+              : { outcome: 'unknown', ...(p.lost === 'until' && { until: end }) };
+          if (p.kind === 'write') return { ...write(p.call, end, p.first), ...rest };
+          return { ...cas(p.call, end, p.first, p.second, p.matched), ...rest };
         });
         expect(checkHistory(history).result === 'linearizable').to.equal(someOrder(history, null));
       }),
@@ -223,21 +240,24 @@ describe('linearizability checker', () => {
   });
 });
 
-/** The definition, literally: is there an order? */
-function someOrder(rest: readonly Operation[], state: Value): boolean {
-  if (rest.length === 0) return true;
-  const firstEnd = Math.min(...rest.map((o) => o.return));
+/** The definition, literally: is there an order of all that was answered, and of some of the rest? */
+function someOrder(rest: readonly Operation[], state: Value, latestCall = 0): boolean {
+  const answered = rest.filter((o) => o.outcome === 'ok');
+  if (answered.length === 0) return true;
+  const firstEnd = Math.min(...answered.map((o) => o.return));
   return rest.some((o, i) => {
-    if (o.call > firstEnd) return false;
+    if (o.call > firstEnd || (o.until ?? latestCall) < latestCall) return false;
     const { action } = o;
     let next = state;
     if (action.type === 'read') {
       if (o.seen !== state) return false;
     } else if (action.type === 'write') next = action.value;
     else {
-      if ((state === action.expected) !== o.matched) return false;
-      if (o.matched) next = action.value;
+      const matches = state === action.expected;
+      if (o.outcome === 'ok' && matches !== o.matched) return false;
+      if (matches) next = action.value;
     }
-    return someOrder([...rest.slice(0, i), ...rest.slice(i + 1)], next);
+    const others = [...rest.slice(0, i), ...rest.slice(i + 1)];
+    return someOrder(others, next, Math.max(latestCall, o.call));
   });
 }

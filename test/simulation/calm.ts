@@ -1,51 +1,118 @@
 /**
- * Worlds with one lasting fault of the network. In most, no election may happen: a leader that reaches a majority, both
+ * Worlds with one lasting fault of the network, or of the leader's machine. In most, no election may happen: a leader that reaches a majority, both
  * ways, is not deposed, whatever the other links do, whoever else stalls, and whoever comes back (thesis §4.2.3, §9.6).
  * In others the leader can speak but not hear: then another must lead soon (§6.2). In the rest a leader is deposed without
  * learning of it, at the very time at which it might still believe in its lease (§6.4.1).
  */
+import { Random } from '../../cluster/checker/random.js';
 import { SimCluster } from './cluster.js';
+import { type Fault, LEADER_FAULTS, type LeaderFault, WAITING } from './fault-kinds.js';
 import { Violation } from './invariants.js';
+import { LONG, SHORT } from './machine-faults.js';
 import type { SimServer } from './server.js';
-import { Workload } from './workload.js';
+import { Workload, type WriteOutcome } from './workload.js';
 import { describe, type Report } from './world.js';
 
 const CUT_MS = 15_000;
 const AFTER_MS = 6_000;
+/** In which worlds the leader has a fault of its own. */
+const LEADER_STREAM = 19;
+/** So long after a leader's fault has begun another server must take writes. */
+const TAKEN_OVER_MS = 8_000;
 
 /** Plays one such world; the report has no faults by name. */
-export function runCalm(options: { seed: number; trace?: (line: string) => void }): Report {
+export function runCalm(options: {
+  seed: number;
+  fault?: Fault | undefined;
+  plain?: boolean | undefined;
+  trace?: (line: string) => void;
+}): Report {
   const cluster = new SimCluster(options);
   const { random, scheduler, invariants, trace } = cluster;
   cluster.found(random.pick([3, 3, 5]));
-  const kind = random.pick(['keep', 'keep', 'keep', 'deaf', 'tempt', 'tempt'] as const);
-  const busy = kind === 'tempt' ? { clients: 6, pauseMs: 30 } : { clients: 2, pauseMs: 300 };
+  const usual = random.pick(['keep', 'keep', 'keep', 'deaf', 'tempt', 'tempt'] as const);
+  const kind = (options.plain ? undefined : leaderFault(options)) ?? usual;
+  const isTempting = ['tempt', 'suspendLeader', 'skewLeader'].includes(kind);
+  const busy = isTempting ? { clients: 6, pauseMs: 30 } : { clients: 2, pauseMs: 300 };
   const workload = new Workload(
-    { scheduler, random: random.fork(), invariants, trace, servers: () => cluster.up() },
+    {
+      ...{ scheduler, random: random.fork(), invariants, trace },
+      servers: () => cluster.up(),
+    },
     { ...busy, keys: 2, writes: 0.4 },
   );
   let failure: unknown;
   try {
     for (const server of cluster.servers) server.restart();
     // an idle cluster shows what writes would hide: a candidate whose log is behind is refused for that alone
-    if (kind === 'tempt' || random.chance(0.5)) workload.start();
-    const leader = awaitLeader(cluster);
+    if (isTempting || random.chance(0.5)) workload.start();
+    const leader = kind === 'skewLeader' ? awaitSlowLeader(cluster) : awaitLeader(cluster);
     if (kind === 'deaf') deafen(cluster, leader);
     else if (kind === 'tempt') for (let round = 0; round < 3; round++) tempt(cluster);
-    else keepMajority(cluster, leader);
+    else if (kind === 'keep') keepMajority(cluster, leader);
+    else failLeader(cluster, leader, kind, workload);
   } catch (violation) {
     failure = violation;
   }
   return {
     seed: options.seed,
     servers: cluster.servers.length,
-    faults: [],
+    faults: LEADER_FAULTS.filter((each) => each === kind),
     virtualMs: scheduler.now,
     terms: invariants.terms,
     committed: invariants.committedIndex,
     counts: workload.counts,
     ...(failure !== undefined && { violation: describe(failure) }),
   };
+}
+
+function leaderFault(options: {
+  seed: number;
+  fault?: Fault | undefined;
+}): LeaderFault | undefined {
+  const { seed, fault: certain } = options;
+  if (certain !== undefined) return LEADER_FAULTS.find((kind) => kind === certain);
+  const random = new Random(seed * 1000 + LEADER_STREAM);
+  const kind = random.chance(0.4) ? random.pick(LEADER_FAULTS) : undefined;
+  return kind === undefined || WAITING.has(kind) ? undefined : kind;
+}
+
+/** The leader alone has a fault, and all others are well: they must take over, and it must do no harm. */
+function failLeader(
+  cluster: SimCluster,
+  leader: SimServer,
+  kind: LeaderFault,
+  workload: Workload,
+): void {
+  const { random, scheduler, network, servers, trace } = cluster;
+  const lastMs = random.between(1_500, 4_000);
+  trace(`${leader.id}: ${kind}`);
+  if (kind === 'suspendLeader' || kind === 'skewLeader') {
+    if (kind === 'suspendLeader') leader.freeze(lastMs, false);
+    isolate(cluster, leader);
+    cluster.advance(lastMs + 1_000);
+    network.heal();
+    cluster.advance(AFTER_MS);
+    return;
+  }
+  if (kind === 'hangLeader') leader.hangDisk();
+  else leader.fillDisk(true, Number.POSITIVE_INFINITY);
+  cluster.advance(TAKEN_OVER_MS);
+  const other = random.pick(servers.filter((server) => server !== leader));
+  const until = scheduler.now + TAKEN_OVER_MS;
+  let answer: WriteOutcome | undefined;
+  const command = { type: 'put', v: 1, key: 'last', value: workload.newValue() } as const;
+  other.write(command, TAKEN_OVER_MS, (outcome) => {
+    answer = outcome;
+  });
+  while (answer === undefined && scheduler.now < until) cluster.advance(100);
+  if (answer === undefined || !('result' in answer) || !answer.result.ok)
+    throw new Violation(
+      'a majority that is well takes writes',
+      `${other.id} answers ${JSON.stringify(answer)} while ${leader.id} has ${kind}`,
+    );
+  leader.heal();
+  cluster.advance(AFTER_MS);
 }
 
 /** Nothing reaches the leader any more, while all that it sends arrives. */
@@ -70,10 +137,7 @@ function tempt(cluster: SimCluster): void {
   if (kind === 'stall') {
     cluster.trace(`${leader.id} stalls, alone`);
     leader.stall(random.between(1_500, 3_000));
-    for (const other of others) {
-      network.link(other.id, leader.id).cut = true;
-      network.link(leader.id, other.id).cut = true;
-    }
+    isolate(cluster, leader);
   } else if (kind === 'transfer') {
     cluster.trace(`${leader.id} hands over and then hears nobody`);
     leader.administer({ type: 'transfer', to: random.pick(others).id }, 5_000, () => {});
@@ -90,6 +154,32 @@ function tempt(cluster: SimCluster): void {
   cluster.advance(4_000);
   network.heal();
   cluster.advance(1_000);
+}
+
+/** Nothing reaches it, and it reaches nobody. */
+function isolate({ network, servers }: SimCluster, server: SimServer): void {
+  for (const other of servers) {
+    if (other === server) continue;
+    network.link(other.id, server.id).cut = true;
+    network.link(server.id, other.id).cut = true;
+  }
+}
+
+/** A leader whose times are longer than those of all others. */
+function awaitSlowLeader(cluster: SimCluster): SimServer {
+  const slow = cluster.random.pick(cluster.servers);
+  for (const server of cluster.servers) {
+    server.retime(server === slow ? LONG : SHORT);
+    server.crash(false);
+    server.restart();
+  }
+  for (let attempt = 0; attempt < 10; attempt++) {
+    const leader = awaitLeader(cluster);
+    if (leader === slow) return slow;
+    leader.administer({ type: 'transfer', to: slow.id }, 5_000, () => {});
+    cluster.advance(500);
+  }
+  throw new Violation('liveness', `${slow.id} does not take over`);
 }
 
 function keepMajority(cluster: SimCluster, leader: SimServer): void {

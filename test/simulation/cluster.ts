@@ -3,6 +3,7 @@
 import { Random } from '../../cluster/checker/random.js';
 import type { ReplicaLimits } from '../../src/node/replica.js';
 import type { Configuration, Member, NodeId, RaftOptions } from '../../src/raft/types.js';
+import type { MachineLimits } from '../../src/state/machine.js';
 import { Invariants } from './invariants.js';
 import { SimNetwork } from './network.js';
 import { Scheduler } from './scheduler.js';
@@ -19,8 +20,13 @@ export const RAFT: Omit<RaftOptions, 'id' | 'random'> = {
   maxUncommittedBytes: 100_000,
 };
 
+/** Which worlds have small memories, and which have held readers. */
+const SIZE_STREAM = 17;
+
 export interface ClusterOptions {
   readonly seed: number;
+  /** Without small memories and held readers, which later releases of the simulation have added. */
+  readonly plain?: boolean | undefined;
   /** Gets one line for everything that happens. */
   readonly trace?: ((line: string) => void) | undefined;
 }
@@ -35,6 +41,11 @@ export class SimCluster {
   violation: unknown;
   readonly #trace: ((line: string) => void) | undefined;
   #limits: ReplicaLimits;
+  readonly #machineLimits: MachineLimits;
+  /** Whether clients wait for changes at every server. */
+  readonly #watched: boolean;
+  /** Until then a lease may hold too long. */
+  #leaseDoubtUntil = Number.NEGATIVE_INFINITY;
   /** Clocks of the servers run fast or slow by at most this part; the lease allows for it. */
   readonly #drift: number;
 
@@ -44,6 +55,15 @@ export class SimCluster {
     this.#limits = limitsFor(this.random);
     this.#drift = this.random.pick([0, 0.001, 0.03]);
     this.network = new SimNetwork(this.scheduler, this.random.fork());
+    // a stream of its own: where it changes nothing a seed is the world that it was before
+    const size = new Random(options.seed * 1000 + SIZE_STREAM);
+    const isSmall = size.chance(options.plain ? 0 : 0.3);
+    this.#machineLimits = {
+      requestsMax: isSmall ? size.pick([2, 4, 12]) : 65_536,
+      checkpointEvery: isSmall ? size.pick([5, 40]) : 256,
+    };
+    if (isSmall) this.#limits = { ...this.#limits, heldMax: size.pick([2, 1000]) };
+    this.#watched = size.chance(options.plain ? 0 : 0.3);
   }
 
   /** Servers `n1`, `n2`, ... that are a cluster from the beginning. They are still down. */
@@ -59,6 +79,10 @@ export class SimCluster {
     const { scheduler, network, invariants } = this;
     const parts = {
       ...{ scheduler, network, invariants, raft: RAFT, limits: () => this.#limits },
+      ...{ machineLimits: this.#machineLimits, readersOf: this.#watched ? ['k0', 'k1'] : [] },
+      doubtLeases: (ms: number) => {
+        this.#leaseDoubtUntil = Math.max(this.#leaseDoubtUntil, scheduler.now + ms);
+      },
       random: this.random.fork(),
       violated: (violation: unknown) => {
         this.violation ??= violation;
@@ -68,6 +92,11 @@ export class SimCluster {
     const server = new SimServer(id, parts, rate);
     this.servers.push(server);
     return server;
+  }
+
+  /** Whether some lease may have held too long at `since` or after: no server can know that both its clocks stood still. */
+  leaseInDoubt(since: number): boolean {
+    return since <= this.#leaseDoubtUntil;
   }
 
   /** From now on the servers compare their states often. */

@@ -100,11 +100,21 @@ export interface LogWatcher {
   resetting(view: LogContent, meta: SnapshotMeta): void;
 }
 
+/** What the platter held at some moment. */
+export interface DiskImage {
+  readonly log: LogContent;
+  readonly state: StateImage;
+}
+
 /** Survives crashes; the process of the moment is attached to it. */
 export class SimDisk {
   readonly temper: DiskTemper = { syncMs: 1, longMs: 60, longProbability: 0.02 };
   /** No room: what is written fails, and the process that wrote it must end. */
   full = false;
+  /** No sync returns before it is healed. */
+  #hanging = false;
+  /** What waits for that. */
+  #held: (() => void)[] = [];
   /** The state cannot be trusted any more, which shows at every start until it is replaced. */
   stateDamaged = false;
   /** What is on the platter. */
@@ -182,6 +192,34 @@ export class SimDisk {
     this.stateDamaged = false;
   }
 
+  hang(): void {
+    this.#hanging = true;
+  }
+
+  /** It does not hang any more: everything that waited is done now. */
+  unhang(): void {
+    this.#hanging = false;
+    for (const run of this.#held.splice(0)) run();
+  }
+
+  /** Runs `run` once the disk does not hang. */
+  whenFree(run: () => void): void {
+    if (this.#hanging) this.#held.push(run);
+    else run();
+  }
+
+  /** What is durable now; only while a process has it open. */
+  image(): DiskImage {
+    return { log: this.durable.copy(), state: this.#store!.platter() };
+  }
+
+  /** What it held at an earlier moment is on it again, the machine being off. */
+  rollBack(image: DiskImage): void {
+    this.before ??= this.durable.copy();
+    this.durable = image.log.copy();
+    this.state = new Map(image.state);
+  }
+
   /** A write fails for want of room. */
   fail(): void {
     if (this.#failed) return;
@@ -220,28 +258,35 @@ export class SimDisk {
     const count = this.#random.chance(0.7)
       ? this.#unsynced.length
       : 1 + this.#random.int(this.#unsynced.length);
-    this.#scheduler.after(this.#syncMs(), () => {
-      if (epoch !== this.#epoch) return;
-      this.#busy = false;
-      if (this.full) {
-        this.fail();
-        return;
-      }
-      for (const { what, done } of this.#unsynced.splice(0, count)) {
-        this.#persist(what);
-        done();
-      }
-      this.#sync();
-    });
+    this.#scheduler.after(this.#syncMs(), () =>
+      this.whenFree(() => {
+        if (epoch === this.#epoch) this.#synced(count);
+      }),
+    );
+  }
+
+  #synced(count: number): void {
+    this.#busy = false;
+    if (this.full) {
+      this.fail();
+      return;
+    }
+    for (const { what, done } of this.#unsynced.splice(0, count)) {
+      this.#persist(what);
+      done();
+    }
+    this.#sync();
   }
 
   #flush(loop: SimLoop, done: () => void): void {
     const epoch = this.#epoch;
-    this.#scheduler.after(this.#syncMs(), () => {
-      if (epoch !== this.#epoch) return;
-      if (this.full) this.fail();
-      else loop.deliver(done);
-    });
+    this.#scheduler.after(this.#syncMs(), () =>
+      this.whenFree(() => {
+        if (epoch !== this.#epoch) return;
+        if (this.full) this.fail();
+        else loop.deliver(done);
+      }),
+    );
   }
 }
 

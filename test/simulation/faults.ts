@@ -5,14 +5,25 @@
 
 import type { Random } from '../../cluster/checker/random.js';
 import type { NodeId } from '../../src/raft/types.js';
+import {
+  DISK_FAULTS,
+  FAULTS,
+  type Fault,
+  MACHINE_FAULTS,
+  type MachineFault,
+  WAITING,
+} from './fault-kinds.js';
+import { type MachineVictim, strikeMachine } from './machine-faults.js';
 import type { SimNetwork } from './network.js';
 import type { Scheduler } from './scheduler.js';
 
 /** What the faults may do to a server. */
-export interface Victim {
+export interface Victim extends MachineVictim {
   readonly id: NodeId;
   readonly up: boolean;
   readonly leading: boolean;
+  /** It lacks something that it once had. */
+  readonly lacking: boolean;
   /** `power`: unsynced writes are lost too; else only the process ends. */
   crash(power: boolean): void;
   /** The process will end in the middle of something, after so many more calls of its ports, and restart later. */
@@ -48,44 +59,21 @@ export interface Operator {
   isKnown(id: NodeId): boolean;
 }
 
-export const FAULTS = [
-  'crash',
-  'power',
-  'fuse',
-  'halfInstall',
-  'stall',
-  'stallLeader',
-  'partition',
-  'oneWay',
-  'matrix',
-  'drop',
-  'repeat',
-  'slowLink',
-  'slowDisk',
-  'damage',
-  'transfer',
-  'membership',
-] as const;
-/** Drawn from a stream of their own: without them a seed is the world that it was before there were these. */
-export const DISK_FAULTS = [
-  'damage',
-  'fullDisk',
-  'wipe',
-  'stateDamage',
-  'wrongState',
-  'longStall',
-] as const;
-export type Fault = (typeof FAULTS)[number] | (typeof DISK_FAULTS)[number];
-
 export interface FaultParts {
   readonly scheduler: Scheduler;
   readonly random: Random;
   /** For the kinds of `DISK_FAULTS`. */
   readonly diskRandom: Random;
+  /** For the kinds of `MACHINE_FAULTS`. */
+  readonly machineRandom: Random;
   readonly network: SimNetwork;
   readonly victims: () => readonly Victim[];
   readonly operator: Operator;
   readonly trace: (text: string) => void;
+  /** A kind that this world has in any case. */
+  readonly certain?: Fault | undefined;
+  /** Without faults of machines. */
+  readonly plain?: boolean | undefined;
 }
 
 export class Faults {
@@ -95,18 +83,21 @@ export class Faults {
   readonly #everyMs: number;
   #over = false;
 
-  constructor(parts: FaultParts, allowed: readonly Fault[] = [...FAULTS, ...DISK_FAULTS]) {
+  constructor(parts: FaultParts) {
     this.#parts = parts;
     const { random } = parts;
     const likely = random.pick([0.15, 0.4, 0.8]);
-    const drawn: Fault[] = FAULTS.filter((kind) => random.chance(likely) && allowed.includes(kind));
+    const drawn: Fault[] = FAULTS.filter(() => random.chance(likely));
     // where members come and go damage has less room, so there it is drawn apart
     const first = drawn.filter((kind) => kind !== 'damage' || !drawn.includes('membership'));
     const share = parts.diskRandom.pick([0, 0, 0.2, 0.6]);
-    const more = DISK_FAULTS.filter(
-      (kind) => parts.diskRandom.chance(share) && allowed.includes(kind),
+    const more = DISK_FAULTS.filter(() => parts.diskRandom.chance(share));
+    const { machineRandom, certain, plain } = parts;
+    const rare = plain ? 0 : machineRandom.pick([0, 0, 0.3, 0.6]);
+    const machine = MACHINE_FAULTS.filter(
+      (kind) => machineRandom.chance(rare) && !WAITING.has(kind),
     );
-    this.kinds = [...new Set([...first, ...more])];
+    this.kinds = [...new Set([...first, ...more, ...machine, ...(certain ? [certain] : [])])];
     this.#everyMs = random.pick([300, 1000, 3000]);
   }
 
@@ -189,6 +180,14 @@ export class Faults {
         operator.changeMembership();
         if (random.chance(0.3)) operator.changeMembership();
         break;
+      case 'hangDisk':
+      case 'suspend':
+      case 'pauseMachine':
+      case 'skewTiming':
+      case 'rollback':
+      case 'rollbackInLife':
+      case 'newRelease':
+        this.#strikeMachine(fault);
     }
   }
 
@@ -209,6 +208,25 @@ export class Faults {
   #strikeOne(fault: Fault, victim: Victim, act: () => void): void {
     this.#parts.trace(`fault ${fault} on ${victim.id}`);
     act();
+  }
+
+  #strikeMachine(fault: MachineFault): void {
+    const { scheduler, operator, machineRandom } = this.#parts;
+    const canGoBack = ({ id }: Victim): boolean => operator.canLose(id) && operator.isKnown(id);
+    const parts = {
+      ...{ random: machineRandom, canGoBack },
+      after: (ms: number, run: () => void) =>
+        scheduler.after(ms, () => {
+          if (!this.#over) run();
+        }),
+      restartLater: (victim: Victim) => this.#restartLater(victim),
+      replace: ({ id }: Victim) => operator.replace(id),
+    };
+    const isLoss = fault === 'rollback' || fault === 'rollbackInLife';
+    const victims = this.#victims().filter((each) => !isLoss || !each.lacking);
+    if (victims.length === 0) return;
+    const victim = machineRandom.pick(victims);
+    this.#strikeOne(fault, victim, () => strikeMachine(fault, victim, parts));
   }
 
   /** One server, or a good part of them at once. */

@@ -74,6 +74,11 @@ export class Invariants extends RaftInvariants {
     else this.#byKey.set(key, [{ index, value }]);
   }
 
+  /** Where a value took effect. */
+  indexOf(value: string): Index | undefined {
+    return this.#effects.get(value)?.index;
+  }
+
   // --- clients ---
 
   /** A client was told that its write certainly did not happen. */

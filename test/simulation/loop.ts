@@ -22,6 +22,9 @@ export interface LoopOptions {
 
 export class SimLoop implements ClockPort {
   alive = true;
+  /** Turns that did something, and what may have caused them: timers that fired, and what arrived. */
+  turns = 0;
+  causes = 0;
   readonly #options: LoopOptions;
   readonly #bornAt: number;
   #timers: { due: number; run: () => void }[] = [];
@@ -29,6 +32,11 @@ export class SimLoop implements ClockPort {
   #immediates: (() => void)[] = [];
   #scheduled = false;
   #freeAt = 0;
+  /** Milliseconds for which the machine, and so its clock, stood still. */
+  #frozen = 0;
+  #frozenUntil = 0;
+  /** For how many of them the wall clock stood still too. */
+  #wallLost = 0;
   #fuse = Number.POSITIVE_INFINITY;
 
   constructor(options: LoopOptions) {
@@ -37,22 +45,26 @@ export class SimLoop implements ClockPort {
   }
 
   now(): number {
-    return (this.#options.scheduler.now - this.#bornAt) * this.#options.rate;
-  }
-
-  wall(): number {
-    return this.now();
+    return (this.#options.scheduler.now - this.#bornAt - this.#frozen) * this.#options.rate;
   }
 
   after(ms: number, run: () => void): () => void {
     // node: a timer has whole milliseconds, and never fires early
     const due = this.#options.scheduler.now + Math.max(1, Math.ceil(ms)) / this.#options.rate;
     const timer = { due, run };
+    let frozen = this.#frozen;
+    const fire = (): void => {
+      if (frozen === this.#frozen) {
+        this.#timers.push(timer);
+        this.#wake();
+        return;
+      }
+      timer.due += this.#frozen - frozen;
+      frozen = this.#frozen;
+      event = this.#options.scheduler.at(timer.due, fire);
+    };
     let pending = true;
-    const event = this.#options.scheduler.at(due, () => {
-      this.#timers.push(timer);
-      this.#wake();
-    });
+    let event = this.#options.scheduler.at(due, fire);
     return () => {
       if (!pending) return;
       pending = false;
@@ -77,6 +89,26 @@ export class SimLoop implements ClockPort {
   /** No turns for this long. */
   stall(ms: number): void {
     this.#freeAt = Math.max(this.#freeAt, this.#options.scheduler.now + ms);
+  }
+
+  /** The whole machine stands still for this long, its monotonic clock with it, as in a suspend. */
+  freeze(ms: number, withWall: boolean): void {
+    const { now } = this.#options.scheduler;
+    const until = Math.max(this.#frozenUntil, now + ms);
+    const added = until - Math.max(this.#frozenUntil, now);
+    this.#frozen += added;
+    if (withWall) this.#wallLost += added;
+    this.#frozenUntil = until;
+    this.stall(ms);
+  }
+
+  /** What the wall clock shows: right again after the machine stood still, unless the clock did so too. */
+  wall(): number {
+    return (this.#options.scheduler.now - this.#wallLost) * this.#options.rate;
+  }
+
+  get frozen(): boolean {
+    return this.#options.scheduler.now < this.#frozenUntil;
   }
 
   get stalled(): boolean {
@@ -118,6 +150,7 @@ export class SimLoop implements ClockPort {
       this.#wake();
       return;
     }
+    this.turns++;
     try {
       this.#runTimers();
       this.#drain('arrived');
@@ -136,6 +169,7 @@ export class SimLoop implements ClockPort {
     const { now } = this.#options.scheduler;
     // a timer may cancel another that is due at the same moment
     while (this.#timers.length > 0 && this.#timers[0]!.due <= now) {
+      this.causes++;
       this.#timers.shift()!.run();
       this.#stillAlive();
     }
@@ -144,6 +178,7 @@ export class SimLoop implements ClockPort {
   #drain(which: 'arrived' | 'immediates'): void {
     const list = which === 'arrived' ? this.#arrived : this.#immediates;
     if (list.length === 0) return;
+    if (which === 'arrived') this.causes += list.length;
     if (which === 'arrived') this.#arrived = [];
     else this.#immediates = [];
     for (const run of list) {

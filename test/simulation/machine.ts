@@ -3,7 +3,12 @@
 import { refusal } from '../../src/errors.js';
 import type { MachinePort } from '../../src/node/ports.js';
 import type { Entry, Index } from '../../src/raft/types.js';
-import { type Checkpoint, Machine, type Resume } from '../../src/state/machine.js';
+import {
+  type Checkpoint,
+  Machine,
+  type MachineLimits,
+  type Resume,
+} from '../../src/state/machine.js';
 import type { Command, Handler, Result, StateRecord, View } from '../../src/state/types.js';
 import type { MemoryState } from './store.js';
 
@@ -11,6 +16,10 @@ export interface Put extends Command {
   readonly type: 'put';
   readonly key: string;
   readonly value: string;
+}
+/** As `put`, but known to the next release only. */
+export interface NewPut extends Omit<Put, 'type'> {
+  readonly type: 'newPut';
 }
 export interface Cas extends Command {
   readonly type: 'cas';
@@ -28,27 +37,33 @@ export type OnEffect = (key: string, value: string, index: Index) => void;
 const REWRITE_EVERY = 101;
 const SLICE_RECORDS = 2;
 
-function handlers({ onEffect, stored }: MachineWatcher): { put: Handler<Put>; cas: Handler<Cas> } {
+interface RegisterHandlers {
+  readonly put: Handler<Put>;
+  readonly cas: Handler<Cas>;
+  readonly newPut?: Handler<NewPut>;
+}
+
+/** `whenReplaced`: what is to be told once the state that a put wrote anew is in force. */
+function handlers(
+  { onEffect, stored }: MachineWatcher,
+  release: number,
+  whenReplaced: (tell: () => void) => void,
+): RegisterHandlers {
+  const put: Handler<Put | NewPut> = ({ draft, index }, { key, value }) => {
+    const register = registerKey(key);
+    const storedAs = stored(value);
+    if (index % REWRITE_EVERY === 0) {
+      whenReplaced(() => onEffect(key, value, index));
+      const slices = (view: View) => rewritten(view, register, storedAs);
+      return { ok: true, state: { slices, changed: [register] } };
+    }
+    draft.put(register, storedAs);
+    onEffect(key, value, index);
+    return { ok: true };
+  };
   return {
-    put: ({ draft, index }, { key, value }) => {
-      const register = registerKey(key);
-      const storedAs = stored(value);
-      if (index % REWRITE_EVERY === 0) {
-        function* slices(view: View): Generator<readonly StateRecord[], undefined> {
-          const records = new Map<string, string>();
-          for (const other of view.keys(registerKey(''))) records.set(other, view.get(other)!);
-          const all = [...records.set(register, storedAs)];
-          for (let at = 0; at < all.length; at += SLICE_RECORDS) {
-            yield all.slice(at, at + SLICE_RECORDS);
-          }
-          onEffect(key, value, index);
-        }
-        return { ok: true, state: { slices, changed: [register] } };
-      }
-      draft.put(register, storedAs);
-      onEffect(key, value, index);
-      return { ok: true };
-    },
+    put,
+    ...(release > 1 && { newPut: put }),
     cas: ({ draft, index }, { key, expected, value }) => {
       if ((draft.get(registerKey(key)) ?? null) !== expected)
         return { ok: false, refusal: refusal('conflict', 'the register holds something else') };
@@ -57,6 +72,17 @@ function handlers({ onEffect, stored }: MachineWatcher): { put: Handler<Put>; ca
       return { ok: true };
     },
   };
+}
+
+function* rewritten(
+  view: View,
+  register: string,
+  value: string,
+): Generator<readonly StateRecord[], undefined> {
+  const records = new Map<string, string>();
+  for (const other of view.keys(registerKey(''))) records.set(other, view.get(other)!);
+  const all = [...records.set(register, value)];
+  for (let at = 0; at < all.length; at += SLICE_RECORDS) yield all.slice(at, at + SLICE_RECORDS);
 }
 
 export interface MachineWatcher {
@@ -72,10 +98,19 @@ export class SimMachine implements MachinePort {
   readonly #store: MemoryState;
   readonly #watcher: MachineWatcher;
 
-  constructor(store: MemoryState, watcher: MachineWatcher) {
+  /** `release`: of the program, from which the commands follow that it knows. */
+  constructor(store: MemoryState, watcher: MachineWatcher, limits: MachineLimits, release: number) {
     this.#store = store;
     this.#watcher = watcher;
-    this.machine = new Machine(store, handlers(watcher));
+    let tell = (): void => {};
+    const known = handlers(watcher, release, (later) => {
+      tell = later;
+    });
+    this.machine = new Machine(store, { ...known }, release, limits);
+    this.machine.onReset(() => {
+      tell();
+      tell = () => {};
+    });
   }
 
   appliedIndex(): Index {

@@ -341,6 +341,85 @@ const disks: readonly Mutation[] = [
   ),
 ];
 
+const outcomes: readonly Mutation[] = [
+  one(
+    'a floor that is ignored',
+    'state/requests.js',
+    'if (proposal.since >= this.#floor)',
+    'if (this.#floor >= 0)',
+  ),
+  one(
+    'a start that forgets the remembered requests',
+    'state/machine.js',
+    'RequestMemory.load(this.#store, record?.floor ?? 0, this.#limits.requestsMax)',
+    'new RequestMemory(record?.floor ?? 0, this.#limits.requestsMax)',
+  ),
+  one(
+    'a start that takes a state which ends where its log begins for lost',
+    'node/agree.js',
+    'if (applied < log.firstIndex() - 1)',
+    'if (applied <= log.firstIndex() - 1)',
+  ),
+  {
+    name: 'a write answered, and again at its deadline',
+    changes: [
+      {
+        file: 'node/forward.js',
+        find: 'if (!this.#held.delete(held))\n            return;\n        held.cancelDeadline();',
+        replace: 'this.#held.delete(held);',
+      },
+    ],
+  },
+  one(
+    'a question of another server answered twice',
+    'node/lead.js',
+    'each(attempt);\n        });',
+    'each(attempt), each(attempt);\n        });',
+  ),
+  one(
+    'a turn that applies nothing and asks for the next',
+    'node/driver.js',
+    'if (from > upTo)',
+    'if (from > upTo + 1)',
+  ),
+  one(
+    'a leader that asks its followers again at each of their answers',
+    'raft/reads.js',
+    'reads.waiting.length === 0 || ',
+    '',
+  ),
+  one(
+    'as many proposals at once as anyone likes',
+    'node/lead.js',
+    'this.#parts.driver.pending >= this.#parts.pendingMax',
+    'this.#parts.driver.pending < 0',
+  ),
+  one(
+    'as many held writes as anyone likes',
+    'node/forward.js',
+    'if (this.#held.size >= heldMax)',
+    'if (this.#held.size < 0)',
+  ),
+  one(
+    'a change that wakes no reader',
+    'state/machine.js',
+    'for (const listener of this.#changeListeners)',
+    'for (const listener of this.#index % 10 === 0 ? [] : this.#changeListeners)',
+  ),
+  one(
+    'readers woken by each entry that is applied',
+    'node/replica.js',
+    'this.#applied.reached(index);',
+    'this.#applied.reached(index);\n        this.watches.wakeAll();',
+  ),
+  one(
+    'a lost state that is asked for once only',
+    'node/lost-state.js',
+    'clock.after(againMs, () => this.#ask());',
+    '',
+  ),
+];
+
 export const mutations: readonly Mutation[] = [
   ...elections,
   ...logs,
@@ -348,4 +427,5 @@ export const mutations: readonly Mutation[] = [
   ...membership,
   ...machine,
   ...disks,
+  ...outcomes,
 ];

@@ -150,7 +150,9 @@ export class SimNetwork {
     const sender = this.#endpoints.get(from);
     this.#scheduler.after(ms, () => {
       const endpoint = this.#endpoints.get(to);
-      if (!endpoint || !sender || link.cut || !this.#connects(sender, endpoint)) lost();
+      // a machine that stands still hears nothing
+      const isDeaf = !endpoint || endpoint.loop.frozen || link.cut;
+      if (isDeaf || !sender || !this.#connects(sender, endpoint)) lost();
       else endpoint.loop.deliver(() => arrive(endpoint));
     });
   }
@@ -176,11 +178,11 @@ export class SimNetwork {
       return;
     }
     this.#carry(from, to, (endpoint) => {
-      endpoint.request(from, payload, (answer) =>
+      const reply = (answer: Uint8Array): void =>
         this.#carry(to, from, (asker) => {
           if (asker.loop === loop) finish(answer);
-        }),
-      );
+        });
+      endpoint.request(from, payload, reply);
     });
   }
 

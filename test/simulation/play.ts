@@ -1,8 +1,20 @@
 /** From a seed to its world: every fifth is one in which no election may happen. */
 import { runCalm } from './calm.js';
+import { type Fault, LEADER_FAULTS } from './fault-kinds.js';
 import { type Report, runWorld } from './world.js';
 
-export function playSeed(seed: number, trace?: (line: string) => void): Report {
-  const options = trace ? { seed, trace } : { seed };
-  return seed % 5 === 0 ? runCalm(options) : runWorld(options);
+export interface PlayOptions {
+  readonly trace?: ((line: string) => void) | undefined;
+  /** A kind that the world has in any case, though no world draws it yet. */
+  readonly fault?: Fault | undefined;
+  /** See WorldOptions. */
+  readonly plain?: boolean | undefined;
+}
+
+export function playSeed(seed: number, { trace, ...rest }: PlayOptions = {}): Report {
+  const { fault } = rest;
+  const options = { seed, ...rest, ...(trace && { trace }) };
+  const isCalm =
+    fault === undefined ? seed % 5 === 0 : LEADER_FAULTS.some((kind) => kind === fault);
+  return isCalm ? runCalm(options) : runWorld(options);
 }

@@ -20,14 +20,17 @@ import type {
   RaftOptions,
   SnapshotMeta,
 } from '../../src/raft/types.js';
-import { Machine } from '../../src/state/machine.js';
+import { Machine, type MachineLimits } from '../../src/state/machine.js';
 import type { PeerRecord } from '../../src/transport/types.js';
 import type { Step } from '../raft/invariants.js';
-import { LogContent, SimDisk, type SimLog } from './disk.js';
+import { Bounds } from './bounds.js';
+import { type DiskImage, LogContent, SimDisk, type SimLog } from './disk.js';
 import type { Victim } from './faults.js';
+import { HeldReaders } from './held-readers.js';
 import { type Invariants, Violation } from './invariants.js';
 import { Crash, SimLoop } from './loop.js';
-import { type Cas, type Put, SimMachine } from './machine.js';
+import { type Cas, type MachineWatcher, type NewPut, type Put, SimMachine } from './machine.js';
+import type { Timing } from './machine-faults.js';
 import type { SimNetwork } from './network.js';
 import type { Scheduler } from './scheduler.js';
 import type { MemoryState, StateImage } from './store.js';
@@ -39,6 +42,11 @@ export interface ServerParts {
   readonly random: Random;
   readonly invariants: Invariants;
   readonly limits: () => ReplicaLimits;
+  readonly machineLimits: MachineLimits;
+  /** The keys on which readers are held, one each. */
+  readonly readersOf: readonly string[];
+  /** For so many milliseconds a lease may hold too long, for a cause that no server can see. */
+  readonly doubtLeases: (ms: number) => void;
   readonly raft: Omit<RaftOptions, 'id' | 'random'>;
   /** Reports what must not happen; the world ends. */
   readonly violated: (violation: unknown) => void;
@@ -53,12 +61,18 @@ interface Life {
   readonly machine: SimMachine;
   readonly replica: Replica;
   readonly lostState: LostState;
+  readonly bounds: Bounds;
+  readonly readers: HeldReaders;
   /** A snapshot is being taken in. */
   installing: boolean;
 }
 
 /** Milliseconds between two looks at the room on the disk, and between questions for a lost state. */
 const LOOK_MS = 1000;
+/** The load of a loop is looked at every so many turns. */
+const TURNS_PER_LOOK = 16;
+/** Batches that may wait for the disk: one for each message that may be on its way, and some for the votes. */
+const STORING_MAX = 300;
 
 export class SimServer implements Victim, Server {
   readonly id: NodeId;
@@ -93,6 +107,19 @@ export class SimServer implements Victim, Server {
   #told = false;
   /** When it last said that the states differ and nobody can tell which is right. */
   undecidedAt = -Infinity;
+  /** As its configuration has it, from the next start on. */
+  #timing: Timing | undefined;
+  /** Of its program. */
+  #release = 1;
+  #image:
+    | {
+        readonly disk: DiskImage;
+        readonly met: ReadonlyMap<NodeId, PeerRecord>;
+        readonly starts: number;
+      }
+    | undefined;
+  /** What this start found missing or wrong. */
+  #startedLacking: string | undefined;
   /** Its state was lost, and neither made again from the log nor fetched. */
   #stateLost = false;
 
@@ -120,11 +147,11 @@ export class SimServer implements Victim, Server {
     this.#starts++;
     this.halfInstall = false;
     trace(`${this.id} starts, life ${this.#lives}`);
-    const loop = new SimLoop({
+    const loop: SimLoop = new SimLoop({
       scheduler,
       rate: this.#rate,
       turnMs: () => 0.05 + random.next() * 0.4,
-      onTurn: () => {},
+      onTurn: () => this.#turned(loop),
       onDeath: (cause) => this.#died(cause),
     });
     invariants.restarted(this.id);
@@ -150,9 +177,10 @@ export class SimServer implements Victim, Server {
 
   /** `lost`: why the state must come from the leader. */
   #boot(loop: SimLoop, log: SimLog, store: MemoryState, lost: string | undefined): void {
-    const { random, scheduler, network, limits, raft, trace } = this.#parts;
+    const { random, scheduler, network, raft, trace } = this.#parts;
+    const limits = this.#limits();
     const machine = this.#machine(store);
-    const options = { ...raft, id: this.id, random: random.next };
+    const options = { ...raft, ...this.#timing, id: this.id, random: random.next };
     const core = createRaft(options, log, log.hardState(), loop.now());
     const replica = new Replica({
       id: this.id,
@@ -160,7 +188,7 @@ export class SimServer implements Victim, Server {
       log,
       machine,
       clock: loop,
-      limits: limits(),
+      limits,
       wire: network.wire(this.id, loop, (message) => this.#sent(message)),
       view: store,
       gate: () => undefined,
@@ -169,6 +197,7 @@ export class SimServer implements Victim, Server {
         this.#atReserve ? refusal('no_space', 'the disk is almost full') : undefined,
       hasRoom: () => !this.#atReserve,
       onDiffers: (why) => this.#differs(store, why),
+      onFault: () => this.#life?.readers.excuse(),
       onUndecided: (why) => {
         trace(`${this.id}: ${why}`);
         this.undecidedAt = scheduler.now;
@@ -178,13 +207,22 @@ export class SimServer implements Victim, Server {
       ...{ replica, clock: loop, againMs: LOOK_MS },
       arriving: () => this.#life?.installing ?? false,
     });
-    this.#life = { loop, log, store, machine, replica, lostState, installing: false };
+    const bounds = new Bounds(this.id, queueLimits(limits), machine.appliedIndex());
+    const readers = this.#readers(loop, machine, replica);
+    const parts = { loop, log, store, machine, replica, lostState, bounds, readers };
+    this.#life = { ...parts, installing: false };
+    this.#startedLacking = lost;
     network.attach(this.id, {
       loop,
       identity: { ...this.#identity, address: `${this.id}:1` },
       records: this.#met,
       receive: (message) => replica.receive(message),
-      request: (from, payload, reply) => replica.asked(from, payload, reply),
+      request: (from, payload, reply) =>
+        replica.asked(
+          from,
+          payload,
+          bounds.once(() => `a question of ${from}`, reply),
+        ),
       unreachable: (peer) => replica.driver.unreachable(peer),
       snapshotFor: (message) => this.#snapshotFor(message),
       installSnapshot: (message, image, done) => this.#install(message, image, done),
@@ -195,10 +233,50 @@ export class SimServer implements Victim, Server {
     lostState.fetch(lost);
   }
 
+  #limits(): ReplicaLimits {
+    const limits = this.#parts.limits();
+    const { electionTicks = this.#parts.raft.electionTicks } = this.#timing ?? {};
+    return { ...limits, electionMs: electionTicks * limits.tickMs };
+  }
+
+  #readers(loop: SimLoop, machine: SimMachine, replica: Replica): HeldReaders {
+    const { invariants, readersOf } = this.#parts;
+    return new HeldReaders({
+      ...{ id: this.id, keys: readersOf },
+      watch: (keys, wake) => replica.watch(keys, wake),
+      indexOf: (key) => {
+        const { value } = machine.read(key);
+        const isTrusted = value !== null && !this.#wrong && this.#wrongUntil < 0;
+        return isTrusted ? invariants.indexOf(value) : undefined;
+      },
+      turns: () => loop.turns,
+      isExcused: () => replica.fault !== undefined,
+    });
+  }
+
+  /** After each turn of the process. Looking at some of them is enough to see what does not end. */
+  #turned(loop: SimLoop): void {
+    const life = this.#life;
+    if (loop.turns % TURNS_PER_LOOK !== 0 || life?.loop !== loop) return;
+    const { replica, machine, bounds, readers } = life;
+    const { turns, causes } = loop;
+    const { storing, pending } = replica.driver;
+    const load = { applied: machine.appliedIndex(), storing, pending, held: replica.forward.size };
+    try {
+      bounds.turned(this.#parts.scheduler.now, { ...load, turns, causes });
+      readers.turned();
+    } catch (violation) {
+      this.#parts.violated(violation);
+    }
+  }
+
   #machine(store: MemoryState): SimMachine {
-    const { invariants, trace } = this.#parts;
-    const machine = new SimMachine(store, {
-      onEffect: (key, value, index) => invariants.effect(key, value, index),
+    const { invariants, machineLimits, trace } = this.#parts;
+    const watcher: MachineWatcher = {
+      onEffect: (key, value, index) => {
+        invariants.effect(key, value, index);
+        this.#life?.readers.changed(key);
+      },
       stored: (value) => {
         if (!this.#goesWrong) return value;
         this.#goesWrong = false;
@@ -210,7 +288,8 @@ export class SimServer implements Victim, Server {
         invariants.applied(this.id, entries, index, sum, this.#wrong);
         this.#judge(index, sum);
       },
-    });
+    };
+    const machine = new SimMachine(store, watcher, machineLimits, this.#release);
     // a crash may have lost what had put it right
     if (this.#wrongUntil >= 0) this.#wrong = true;
     const { index, sums } = machine.machine.checksum();
@@ -285,6 +364,7 @@ export class SimServer implements Victim, Server {
   }
 
   #sent(message: Message): void {
+    if (this.#life) this.#life.bounds.sent++;
     this.#parts.invariants.sent(message);
   }
 
@@ -305,7 +385,7 @@ export class SimServer implements Victim, Server {
     const { scheduler, random, trace } = this.#parts;
     const life = this.#life;
     if (!life || message.type !== 'snapshot') return;
-    const { loop, machine, replica, store, lostState } = life;
+    const { loop, machine, replica, store, lostState, readers } = life;
     const { meta } = message;
     // one at a time, as in the transport; what is not wanted is taken and thrown away
     if (life.installing || !replica.driver.wants(meta)) {
@@ -316,7 +396,9 @@ export class SimServer implements Victim, Server {
     store.giveUp();
     replica.driver.pauseApply();
     const whenVerified = (run: () => void): void => {
-      scheduler.after(random.delay(40, 1500, 0.3), () => loop.deliver(run));
+      scheduler.after(random.delay(40, 1500, 0.3), () =>
+        this.disk.whenFree(() => loop.deliver(run)),
+      );
     };
     whenVerified(() => {
       loop.port();
@@ -327,6 +409,7 @@ export class SimServer implements Victim, Server {
       trace(`${this.id} installs a snapshot at ${meta.index}`);
       store.replace(new Map(image).set(POSITION_KEY, JSON.stringify(meta)));
       machine.machine.reload();
+      readers.excuse();
       lostState.found();
       this.#checkExchanged(meta, machine);
       if (this.halfInstall) loop.lightFuse(0);
@@ -345,7 +428,7 @@ export class SimServer implements Victim, Server {
       this.#stateLost = true;
       if (log.firstIndex() === 1) this.disk.stateDamaged = false;
     }
-    agree(log, store, new Machine(store, {}), (gap) => {
+    agree(log, store, new Machine(store, {}, this.release, this.#parts.machineLimits), (gap) => {
       if (gap !== undefined && !this.#stateLost)
         this.#parts.violated(new Violation('log and state agree', `${this.id}: ${gap}`));
       else {
@@ -382,6 +465,7 @@ export class SimServer implements Victim, Server {
   }
 
   #end(power: boolean): void {
+    this.#life?.readers.stop();
     this.#loop?.kill();
     this.#loop = undefined;
     this.#life = undefined;
@@ -449,6 +533,7 @@ export class SimServer implements Victim, Server {
   }
   heal(): void {
     this.halfInstall = false;
+    this.disk.unhang();
     this.#life?.loop.lightFuse(Number.POSITIVE_INFINITY);
     this.#filling++;
     this.disk.full = false;
@@ -498,7 +583,51 @@ export class SimServer implements Victim, Server {
     });
   }
 
+  hangDisk(): void {
+    this.disk.hang();
+  }
+  unhangDisk(): void {
+    this.disk.unhang();
+  }
+  freeze(ms: number, withWall: boolean): void {
+    this.#life?.loop.freeze(ms, withWall);
+    // a paused machine that is not told the time has no means to find its lease over
+    if (withWall) this.#parts.doubtLeases(ms + 2 * this.#parts.raft.leaseMs);
+  }
+  retime(timing: Timing): void {
+    this.#timing = timing;
+  }
+  upgrade(): void {
+    this.#release = 2;
+  }
+  keepImage(): void {
+    if (!this.#life) return;
+    this.#image = { disk: this.disk.image(), met: new Map(this.#met), starts: this.#starts };
+  }
+  rollBack(): void {
+    if (!this.#image) return;
+    this.#end(true);
+    this.disk.rollBack(this.#image.disk);
+    this.#met = new Map(this.#image.met);
+    this.#starts = this.#image.starts;
+    // it is to be known as one that has lost something, and to be replaced like a wiped one
+    this.#wiped = true;
+  }
+
   // --- what clients and operators ask ---
+
+  /** The newest release whose commands it takes. */
+  get release(): number {
+    return this.#release;
+  }
+  /** Requests that have no outcome yet. */
+  get unanswered(): number {
+    return this.#life?.bounds.open ?? 0;
+  }
+  /** What this start found missing or wrong, or what has gone wrong since. */
+  get startedLacking(): string | undefined {
+    return this.#startedLacking ?? this.fault;
+  }
 
   /** It may have shown something wrong at `since` or after. */
   wasWrong(since: number): boolean {
@@ -530,9 +659,16 @@ export class SimServer implements Victim, Server {
   visit(run: () => void): void {
     this.#life?.loop.deliver(run);
   }
-  write(command: Put | Cas, timeoutMs: number, done: (outcome: WriteOutcome) => void): void {
+  write(
+    command: Put | Cas | NewPut,
+    timeoutMs: number,
+    done: (outcome: WriteOutcome) => void,
+  ): void {
     const life = this.#life;
-    life?.loop.deliver(() => life.replica.write({ tokenKey: null, command, timeoutMs }, done));
+    life?.loop.deliver(() => {
+      const once = life.bounds.once(() => `the write of ${command.value}`, done);
+      life.replica.write({ tokenKey: null, command, timeoutMs }, once);
+    });
   }
   barrier(
     mode: 'default' | 'consistent',
@@ -540,9 +676,10 @@ export class SimServer implements Victim, Server {
     done: (passed: boolean) => void,
   ): void {
     const life = this.#life;
-    life?.loop.deliver(() =>
-      life.replica.barrier(mode, timeoutMs, (why) => done(why === undefined)),
-    );
+    life?.loop.deliver(() => {
+      const once = life.bounds.once(() => `a ${mode} read`, done);
+      life.replica.barrier(mode, timeoutMs, (why) => once(why === undefined));
+    });
   }
   read(key: string): { value: string | null; index: number } {
     return this.#life!.machine.read(key);
@@ -553,7 +690,10 @@ export class SimServer implements Victim, Server {
     done: (answer: Answer) => void,
   ): void {
     const life = this.#life;
-    life?.loop.deliver(() => life.replica.administer(ask, timeoutMs, done));
+    life?.loop.deliver(() => {
+      const once = life.bounds.once(() => `an order to ${ask.type}`, done);
+      life.replica.administer(ask, timeoutMs, once);
+    });
   }
 
   /** Facts for the world's last look; undefined while down. */
@@ -567,3 +707,10 @@ export class SimServer implements Victim, Server {
     return { applied: index, commit, configuration, sum: Object.values(sums).join() };
   }
 }
+
+/** Of what a server may have waiting: what it is told to refuse beyond, and a change of members. */
+const queueLimits = ({ pendingMax, heldMax }: ReplicaLimits) => ({
+  storing: STORING_MAX,
+  pending: pendingMax + 1,
+  held: heldMax,
+});

@@ -11,6 +11,8 @@ export interface MemoryState extends StateStore {
   flushed(done: () => void): void;
   /** What a crash at this moment leaves: everything, or with chance only a part of what was not flushed. */
   survive(random: Random | undefined): StateImage;
+  /** A copy of what is durable. */
+  platter(): StateImage;
   /** A copy of everything, for a snapshot. */
   image(): StateImage;
   /** Ends a rewrite that is under way: another state arrives. */
@@ -89,6 +91,7 @@ export function memoryState(
       unflushed = [];
       return durable;
     },
+    platter: () => new Map(durable),
     image: () => new Map(image),
     replace,
     rewrite(slices, done) {

@@ -7,16 +7,20 @@ import { Random } from '../../cluster/checker/random.js';
 import { REMOVED } from '../../src/node/replica.js';
 import type { NodeId } from '../../src/raft/types.js';
 import { memberOf, SimCluster } from './cluster.js';
-import { type Fault, Faults } from './faults.js';
+import type { Fault } from './fault-kinds.js';
+import { Faults } from './faults.js';
 import { Violation } from './invariants.js';
 import type { SimServer } from './server.js';
-import { type Counts, Workload } from './workload.js';
+import { type Counts, Workload, type WriteOutcome } from './workload.js';
 
 export interface WorldOptions {
   readonly seed: number;
   /** Virtual milliseconds of the first phase; drawn from the seed when absent. */
   readonly faultsMs?: number;
-  readonly allowed?: readonly Fault[];
+  /** A kind that this world has in any case, though no world draws it yet. */
+  readonly fault?: Fault | undefined;
+  /** Without what was added later: faults of machines, small memories, held readers. */
+  readonly plain?: boolean | undefined;
   /** Gets one line for everything that happens. */
   readonly trace?: (line: string) => void;
 }
@@ -35,11 +39,20 @@ export interface Report {
 
 /** Which worlds have which faults of the disk. */
 const DISK_STREAM = 16;
+/** And which have those of machines. */
+const MACHINE_STREAM = 18;
 /** After healing, everything must be done within this: some elections, and the longest deadline of a client. */
 const HEALED_MS = 40_000;
 /** A contradiction that lasts so long is an operator's to resolve, who stops the servers in the wrong for a while. */
 const UNDECIDED_MS = 10_000;
 const STOPPED_MS = 8_000;
+
+/** A server before it is started again. */
+interface Before {
+  readonly server: SimServer;
+  readonly look: ReturnType<SimServer['look']>;
+  readonly isWhole: boolean;
+}
 
 export class World {
   readonly #cluster: SimCluster;
@@ -64,6 +77,7 @@ export class World {
         trace,
         servers: () => cluster.up(),
         wasWrong,
+        leaseInDoubt: (since) => cluster.leaseInDoubt(since),
       },
       {
         clients: 1 + random.int(5),
@@ -87,10 +101,12 @@ export class World {
     };
     const diskRandom = new Random(options.seed * 1000 + DISK_STREAM);
     const victims = () => cluster.servers;
-    this.#faults = new Faults(
-      { scheduler, random: random.fork(), diskRandom, network, victims, operator, trace },
-      options.allowed,
-    );
+    this.#faults = new Faults({
+      ...{ scheduler, random: random.fork(), diskRandom, network, victims, operator, trace },
+      machineRandom: new Random(options.seed * 1000 + MACHINE_STREAM),
+      certain: options.fault,
+      plain: options.plain,
+    });
     if (this.#faults.kinds.includes('wrongState')) cluster.compareOften();
   }
 
@@ -144,6 +160,35 @@ export class World {
       throw new Violation('linearizable', [verdict.key, ...verdict.explanation].join('\n'));
     if (verdict.result === 'undecided')
       throw new Violation('checker', `the search over ${verdict.key} was too long`);
+    this.#startAgain(wait);
+  }
+
+  /** Once more with nothing wrong: everybody has what it had, lacks nothing, and serves. */
+  #startAgain(wait: (what: string, done: () => boolean) => void): void {
+    const members = this.#cluster.members();
+    wait('requests have no outcome', () => members.every((server) => server.unanswered === 0));
+    const before = members.map((server) => ({
+      server,
+      look: server.look(),
+      isWhole: !server.lacking,
+    }));
+    this.#cluster.trace('all are started again');
+    for (const server of this.#cluster.up()) {
+      server.crash(false);
+      server.restart();
+    }
+    const check = (): boolean => {
+      before.forEach(checkStart);
+      return true;
+    };
+    this.#cluster.advance(2_000);
+    check();
+    const asked = this.#lastQuestions();
+    wait(
+      'a write and a read after a start do not succeed',
+      () => check() && asked.done === asked.of,
+    );
+    wait('the servers do not come to the same state again', () => this.#isEqual());
   }
 
   /** Two servers contradict each other, the rest cannot be compared, and the product says so: somebody knows who is right. */
@@ -184,8 +229,7 @@ export class World {
       const value = this.#workload.newValue();
       server.write({ type: 'put', v: 1, key: 'last', value }, 20_000, (outcome) => {
         if ('result' in outcome && outcome.result.ok) asked.done++;
-        else if ('refusal' in outcome && outcome.refusal.code === 'too_many')
-          scheduler.after(100, () => write(server));
+        else if (isPutOff(outcome)) scheduler.after(100, () => write(server));
         else failed(server, `${server.id} answers ${JSON.stringify(outcome)}`, () => write(server));
       });
     };
@@ -298,6 +342,26 @@ export class World {
     server.restart();
     this.#admit(server, this.#anyUp());
   }
+}
+
+/** There was too much to do, or so much else was applied meanwhile that the request may be forgotten. */
+function isPutOff(outcome: WriteOutcome): boolean {
+  if ('refusal' in outcome) return outcome.refusal.code === 'too_many';
+  return !outcome.result.ok && outcome.result.refusal.code === 'outcome_unknown';
+}
+
+/** What a server had before a start, it has after it. */
+function checkStart({ server, look, isWhole }: Before): void {
+  const wrong = (what: string): void => {
+    throw new Violation('a start changes nothing', `${server.id} ${what}`);
+  };
+  const now = server.look();
+  const lacks = server.startedLacking;
+  if (lacks !== undefined) wrong(`is said to lack something: ${lacks}`);
+  else if (isWhole && server.lacking) wrong('lacks something');
+  else if (!now || !look) wrong('is not up');
+  else if (now.applied < look.applied) wrong(`has applied ${now.applied}, before ${look.applied}`);
+  else if (now.applied === look.applied && now.sum !== look.sum) wrong('has another state');
 }
 
 export function describe(violation: unknown): { invariant: string; text: string } {

@@ -1,0 +1,88 @@
+/**
+ * What one life of a server may do in a given time: no turn of its loop without a cause, no more turns than there is use
+ * for, one outcome of each request, no queue without an end.
+ */
+import { Violation } from './invariants.js';
+
+/** What the loop has done so far, and how long its queues are. */
+export interface Load {
+  readonly turns: number;
+  /** Timers that fired and calls that arrived. */
+  readonly causes: number;
+  readonly applied: number;
+  /** Batches handed to the disk; proposals whose fate is open; writes held for clients. */
+  readonly storing: number;
+  readonly pending: number;
+  readonly held: number;
+}
+
+export interface QueueLimits {
+  readonly storing: number;
+  readonly pending: number;
+  readonly held: number;
+}
+
+/** A message may take a turn to be heard, one for what it lets apply and one for what follows; a late tick takes four. */
+const TURNS_PER_CAUSE = 4;
+const TURNS_UNCAUSED = 40;
+/** Milliseconds over which turns are counted, and how many may be in them: beyond, the loop is busy with itself. */
+const SPAN_MS = 500;
+const TURNS_PER_SPAN = 1_700;
+/** And how many messages may be sent in them. */
+const SENT_PER_SPAN = 1_500;
+
+export class Bounds {
+  readonly #id: string;
+  readonly #limits: QueueLimits;
+  readonly #firstApplied: number;
+  #span = { from: 0, turns: 0, sent: 0 };
+  /** Messages handed to the network. */
+  sent = 0;
+  /** Requests without an outcome. */
+  #open = 0;
+
+  constructor(id: string, limits: QueueLimits, applied: number) {
+    this.#id = id;
+    this.#limits = limits;
+    this.#firstApplied = applied;
+  }
+
+  get open(): number {
+    return this.#open;
+  }
+
+  /** After a turn of the loop, at `now` of the world. */
+  turned(now: number, load: Load): void {
+    const { turns, causes, applied } = load;
+    const due = TURNS_PER_CAUSE * (causes + Math.max(0, applied - this.#firstApplied));
+    if (turns > due + TURNS_UNCAUSED)
+      this.#wrong('no turn without cause', `${turns} turns, with cause for ${due}`);
+    const { sent } = this;
+    if (now >= this.#span.from + SPAN_MS) this.#span = { from: now, turns, sent };
+    const inSpan = turns - this.#span.turns;
+    if (inSpan > TURNS_PER_SPAN)
+      this.#wrong('turns are bounded', `${inSpan} in ${now - this.#span.from} ms`);
+    const sentInSpan = sent - this.#span.sent;
+    if (sentInSpan > SENT_PER_SPAN)
+      this.#wrong('messages are bounded', `${sentInSpan} in ${now - this.#span.from} ms`);
+    for (const queue of ['storing', 'pending', 'held'] as const)
+      if (load[queue] > this.#limits[queue])
+        this.#wrong('queues are bounded', `${load[queue]} in ${queue}`);
+  }
+
+  /** Wraps the callback of a request, which must be called once. */
+  once<T extends unknown[]>(what: () => string, done: (...outcome: T) => void) {
+    let isOpen = true;
+    this.#open++;
+    return (...outcome: T): void => {
+      if (!isOpen) this.#wrong('one outcome', `${what()} has a second one`);
+      isOpen = false;
+      this.#open--;
+      done(...outcome);
+    };
+  }
+
+  #wrong(invariant: string, what: string): never {
+    throw new Violation(invariant, `${this.#id}: ${what}`);
+  }
+}

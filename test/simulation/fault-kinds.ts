@@ -1,0 +1,81 @@
+/** The kinds of faults that worlds draw from, and which of them still wait. */
+
+export const FAULTS = [
+  'crash',
+  'power',
+  'fuse',
+  'halfInstall',
+  'stall',
+  'stallLeader',
+  'partition',
+  'oneWay',
+  'matrix',
+  'drop',
+  'repeat',
+  'slowLink',
+  'slowDisk',
+  'damage',
+  'transfer',
+  'membership',
+] as const;
+/** Drawn from a stream of their own: without them a seed is the world that it was before there were these. */
+export const DISK_FAULTS = [
+  'damage',
+  'fullDisk',
+  'wipe',
+  'stateDamage',
+  'wrongState',
+  'longStall',
+] as const;
+/** What happens to whole machines. Drawn from a third stream, for the same reason. */
+export const MACHINE_FAULTS = [
+  /** A sync does not return. */
+  'hangDisk',
+  /** A machine is suspended: its monotonic clock stands still, and its wall clock is right again when it wakes. */
+  'suspend',
+  /** A virtual machine is paused: both of its clocks stand still. */
+  'pauseMachine',
+  /** A server is started with other Raft timing than the rest, valid by itself. */
+  'skewTiming',
+  /** A disk goes back to what it held before the server was last started, or a while ago in the same life. */
+  'rollback',
+  'rollbackInLife',
+  /** A server is started with a release that knows a command which the others do not. */
+  'newRelease',
+] as const;
+/** Faults of a leader in calm worlds: all others are well, so one of them takes over, and the old one does no harm. */
+export const LEADER_FAULTS = [
+  /** No sync of its disk returns. */
+  'hangLeader',
+  /** Its disk is at its reserve, and no other's is. */
+  'reserveLeader',
+  /** It is suspended while another one is elected. */
+  'suspendLeader',
+  /** Its times are longer than all others', and it is cut off. */
+  'skewLeader',
+] as const;
+
+export type MachineFault = (typeof MACHINE_FAULTS)[number];
+export type LeaderFault = (typeof LEADER_FAULTS)[number];
+export type Fault =
+  | (typeof FAULTS)[number]
+  | (typeof DISK_FAULTS)[number]
+  | MachineFault
+  | LeaderFault;
+
+/** Kinds that the product does not stand yet: no world draws them, but `npm run simulate -- --fault KIND` plays them. */
+export const WAITING: ReadonlySet<Fault> = new Set<Fault>([
+  'suspend',
+  'skewTiming',
+  'rollback',
+  'rollbackInLife',
+  'newRelease',
+  'hangLeader',
+  'reserveLeader',
+  'suspendLeader',
+  'skewLeader',
+]);
+
+export const ALL_FAULTS: readonly Fault[] = [
+  ...new Set<Fault>([...FAULTS, ...DISK_FAULTS, ...MACHINE_FAULTS, ...LEADER_FAULTS]),
+];
