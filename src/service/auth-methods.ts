@@ -11,7 +11,16 @@ import { keysBelow, stored } from '../state/lists.js';
 import type { AuthMethod, MethodDelete, MethodSet } from '../state/methods.js';
 import { DEFAULT_NAMESPACE } from '../state/namespaces.js';
 import type { View } from '../state/types.js';
-import { anyObject, type Decoded, duration, index, list, object, text } from './decode.js';
+import {
+  anyObject,
+  type Decoded,
+  description,
+  duration,
+  index,
+  list,
+  object,
+  text,
+} from './decode.js';
 import type { FilterOf } from './filters.js';
 import type { ListPlan } from './lists.js';
 import type { AuthMethodTypes } from './login/index.js';
@@ -24,8 +33,8 @@ import { mayWrite, propose, settled, type Write } from './writing.js';
 export const METHOD_FIELDS = {
   Name: text,
   Type: text,
-  DisplayName: text,
-  Description: text,
+  DisplayName: description,
+  Description: description,
   MaxTokenTTL: duration,
   TokenLocality: text,
   NamespaceRules: list(object({ Selector: text, BindNamespace: text })),

@@ -11,7 +11,7 @@ import type { AuthMethod } from '../state/methods.js';
 import type { BindingRule } from '../state/rules.js';
 import type { TokenLogin, TokenLogout } from '../state/token-commands.js';
 import { keyOf, type View } from '../state/types.js';
-import { type Decoded, text, textMap } from './decode.js';
+import { type Decoded, meta, text } from './decode.js';
 import type { AuthMethodTypes } from './login/index.js';
 import type { LoginLogger } from './login/types.js';
 import { timeOf } from './times.js';
@@ -19,7 +19,7 @@ import { shown } from './tokens.js';
 import type { Service } from './types.js';
 import { propose, type Write } from './writing.js';
 
-export const LOGIN_FIELDS = { AuthMethod: text, BearerToken: text, Meta: textMap, Namespace: text };
+export const LOGIN_FIELDS = { AuthMethod: text, BearerToken: text, Meta: meta, Namespace: text };
 export type LoginBody = Decoded<typeof LOGIN_FIELDS>;
 
 export interface LoginParts {
