@@ -44,6 +44,14 @@ export interface Sources {
     readonly incomparable: number;
     readonly differing: number;
   };
+  /** What is kept of rights compiled for tokens. */
+  readonly rights: () => {
+    readonly tokens: number;
+    readonly rights: number;
+    readonly bytes: number;
+  };
+  /** Logins refused so far, by cause. */
+  readonly refusedLogins: () => ReadonlyMap<string, number>;
 }
 
 type Figure = readonly [name: string, help: string, read: () => number];
@@ -62,7 +70,14 @@ function cpuSeconds(): number {
 }
 
 /** The node and its front end. */
-function nodeFigures({ status, driver, agreement, held, connections }: Sources): readonly Figure[] {
+function nodeFigures({
+  status,
+  driver,
+  agreement,
+  held,
+  connections,
+  rights,
+}: Sources): readonly Figure[] {
   const raft = (
     name: string,
     help: string,
@@ -101,6 +116,13 @@ function nodeFigures({ status, driver, agreement, held, connections }: Sources):
       'conclave_state_differing_total',
       'members in them whose state differed',
       () => agreement().differing,
+    ],
+    ['conclave_acl_tokens_cached', 'tokens whose rights are at hand', () => rights().tokens],
+    ['conclave_acl_rights_cached', 'different rights of theirs', () => rights().rights],
+    [
+      'conclave_acl_rights_bytes',
+      'memory of compiled rights and parsed policies, about',
+      () => rights().bytes,
     ],
     [
       'conclave_faulted',
@@ -148,6 +170,21 @@ function register(registry: Registry, [name, help, read]: Figure): void {
     });
 }
 
+/** Counters of one name, told apart by a label. */
+function registerByLabel(
+  registry: Registry,
+  { name, help, label }: { readonly name: string; readonly help: string; readonly label: string },
+  read: () => ReadonlyMap<string, number>,
+): void {
+  new Counter({
+    ...{ name, help, registers: [registry], labelNames: [label] },
+    collect() {
+      this.reset();
+      for (const [value, count] of read()) this.inc({ [label]: value }, count);
+    },
+  });
+}
+
 const CLASSES = ['1xx', '2xx', '3xx', '4xx', '5xx'];
 const REQUESTS = 'conclave_http_request_seconds';
 
@@ -166,6 +203,8 @@ export class Metrics {
     this.delay.enable();
     const figures = [...PROCESS, ...loopFigures(this.delay), ...nodeFigures(sources)];
     for (const figure of figures) register(this.registry, figure);
+    const logins = { name: 'conclave_login_refused_total', help: 'logins refused', label: 'cause' };
+    registerByLabel(this.registry, logins, sources.refusedLogins);
   }
 
   /** Counts an answered request. */
@@ -189,11 +228,9 @@ export class Metrics {
     this.delay.reset();
     return {
       Timestamp: `${new Date().toISOString().replace('T', ' ').slice(0, 19)} +0000 UTC`,
-      Gauges: values.map(({ name, values: [first] }) => ({
-        Name: name,
-        Value: (first as { value: number } | undefined)?.value ?? 0,
-        Labels: {},
-      })),
+      Gauges: values.flatMap(({ name, values: found }) =>
+        found.map(({ value, labels }) => ({ Name: name, Value: value, Labels: labels })),
+      ),
       Points: [],
       Counters: [],
       Samples: [...this.samples()].map(({ latencies: { count, sum, min, max }, labels }) => ({

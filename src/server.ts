@@ -30,7 +30,8 @@ import { configCheck } from './service/config.js';
 import { Engine } from './service/engine.js';
 import { makeGate } from './service/gate.js';
 import { Housekeeper } from './service/housekeeper.js';
-import { authMethodTypes } from './service/login/index.js';
+import { authMethodTypes, LOGIN_DEFAULTS } from './service/login/index.js';
+import { Refusals } from './service/login/refusals.js';
 import type { Service } from './service/types.js';
 import { HANDLERS } from './state/handlers.js';
 import { RESTORE_FACT, restoredAt } from './state/restore.js';
@@ -53,7 +54,8 @@ export async function startServer(
   log: Log,
   onFatal: (error: unknown) => void,
 ): Promise<Server> {
-  const { node, service, housekeeper } = await openRooms(config, log, onFatal);
+  const { node, service, authorizers, housekeeper } = await openRooms(config, log, onFatal);
+  const refusals = new Refusals(log, () => performance.now());
   let listener: Listener | undefined;
   const metrics = new Metrics({
     status: () => node.status(),
@@ -61,13 +63,15 @@ export async function startServer(
     connections: () => listener?.connections() ?? 0,
     driver: () => node.replica.driver.stats,
     agreement: () => node.replica.agreement!.stats,
+    rights: () => authorizers.stats,
+    refusedLogins: () => refusals.counts,
   });
   const app = frontEnd(
     config,
     log,
     service,
     metrics,
-    allRoutes(config, node, service, metrics, log),
+    allRoutes(config, node, { service, metrics, log, refusals }),
   );
   node.onChanged((keys) => {
     if (!keys.includes(RESTORE_FACT)) return;
@@ -114,9 +118,12 @@ async function openRooms(config: Config, log: Log, onFatal: (error: unknown) => 
   const node = await openNode(nodeOptions(config, log, onFatal, (...asked) => gate(...asked)));
   const clock = realClock(onFatal);
   const nowMs = Date.now;
-  const { datacenter, acl } = config;
+  const { datacenter, acl, limits } = config;
   const { defaultPolicy, initialManagement } = acl;
-  const authorizers = new Authorizers({ view: node.view, datacenter, defaultPolicy, nowMs });
+  const authorizers = new Authorizers({
+    ...{ view: node.view, datacenter, defaultPolicy, nowMs },
+    weightMax: limits.rightsBytes,
+  });
   const gate = makeGate(authorizers, {
     config: configCheck,
     restore: (authorizer) => authorizer.denial('acl', 'write'),
@@ -128,7 +135,7 @@ async function openRooms(config: Config, log: Log, onFatal: (error: unknown) => 
     ...(initialManagement !== undefined && { managementSecret: initialManagement }),
     report: (error) => log.warn({ err: error }, 'housekeeping is tried again'),
   });
-  return { node, service: new Engine({ node, authorizers, clock }), housekeeper };
+  return { node, service: new Engine({ node, authorizers, clock }), authorizers, housekeeper };
 }
 
 function frontEnd(
@@ -209,9 +216,17 @@ function securityOf({ raft }: Config): WireSecurity {
 function allRoutes(
   config: Config,
   node: RunningNode,
-  service: Service,
-  metrics: Metrics,
-  log: Log,
+  {
+    service,
+    metrics,
+    log,
+    refusals,
+  }: {
+    readonly service: Service;
+    readonly metrics: Metrics;
+    readonly log: Log;
+    readonly refusals: Refusals;
+  },
 ): readonly Route[] {
   const acl: AclParts = {
     service,
@@ -220,8 +235,13 @@ function allRoutes(
     defaultPolicy: config.acl.defaultPolicy,
     nowMs: Date.now,
     bootstrapReset: bootstrapReset(config.dataDir),
-    methodTypes: authMethodTypes(),
+    methodTypes: authMethodTypes({
+      ...LOGIN_DEFAULTS,
+      limits: { ...LOGIN_DEFAULTS.limits, concurrentMax: config.limits.issuerRequests },
+      rules: config.login,
+    }),
     logger: log,
+    refusals,
   };
   const cluster: ClusterParts = {
     ...{ service, node, metrics, datacenter: config.datacenter, version: versionOf() },

@@ -208,6 +208,8 @@ async function metricsText(): Promise<string> {
     connections: () => 0,
     driver: () => ({}) as never,
     agreement: () => ({}) as never,
+    rights: () => ({}) as never,
+    refusedLogins: () => new Map(),
   });
   metrics.observe({ route: { path: '/v1/config' }, method: 'PUT', status: 200, ms: 1 });
   const text = await metrics.prometheus();

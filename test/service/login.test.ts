@@ -3,6 +3,7 @@ import { ApiError } from '../../src/errors.js';
 import { listMethods, writeMethod } from '../../src/service/auth-methods.js';
 import { writeRule } from '../../src/service/binding-rules.js';
 import { listItems } from '../../src/service/lists.js';
+import { Refusals } from '../../src/service/login/refusals.js';
 import type { AuthMethodType } from '../../src/service/login/types.js';
 import { type LoginParts, login, logout } from '../../src/service/login.js';
 import { writeRole } from '../../src/service/roles.js';
@@ -15,10 +16,11 @@ import { callerOf, MANAGER, NOBODY, Solo } from './solo.js';
 /** Verifies whoever says a name: the bearer token is the value of `value.name`. */
 const trusting: AuthMethodType = {
   name: 'trusting',
-  checkConfig: async () => undefined,
+  checkConfig: () => undefined,
+  checkIssuer: async () => undefined,
   validate: async (_config, bearer) =>
     bearer === ''
-      ? { ok: false, reason: 'nobody' }
+      ? { ok: false, cause: 'token', reason: 'nobody' }
       : {
           ok: true,
           identity: {
@@ -40,18 +42,23 @@ class World {
   readonly solo = new Solo();
   readonly types = new Map([['trusting', trusting]]);
   readonly reasons: string[] = [];
+  readonly warnings: object[] = [];
   readonly parts: LoginParts = {
     service: this.solo.engine,
     methodTypes: this.types,
     datacenter: 'dc1',
     nowMs: () => this.solo.nowMs,
-    logger: { warn: (context) => void this.reasons.push(String(context['reason'])) },
+    logger: { warn: (context, message) => void this.warnings.push({ ...context, message }) },
+    refusals: new Refusals(
+      { warn: (context) => void this.reasons.push(String(context['reason'])) },
+      () => this.solo.nowMs,
+    ),
   };
   readonly write: Write = { caller: MANAGER, ns: 'default', timeoutMs: 1000 };
 
   method(more: object = {}) {
     const body = { Name: 'M', Type: 'trusting', ...more };
-    return writeMethod(this.solo.engine, this.write, this.types, undefined, body);
+    return writeMethod(this.parts, this.write, undefined, body);
   }
   rule(BindType: string, BindName: string, more: object = {}) {
     const body = { AuthMethod: 'M', BindType, BindName, ...more };
