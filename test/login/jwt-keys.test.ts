@@ -46,6 +46,15 @@ describe('login by JWT: keys of a URL', () => {
     server.answers.set('/keys', { keys: [other.jwk, (await signer('ES256', 'k4')).jwk] });
     expect(await verdict(jwks(), jwt)).to.match(/^error verifying token: no known key/);
   });
+  it('a method that lists algorithms takes no others', async () => {
+    server.answers.set('/keys', { keys: [first.jwk, second.jwk] });
+    const listed = { ...jwks(), JWTSupportedAlgs: ['RS256'] };
+    expect(await verdict(listed, await second.sign(times))).to.deep.equal(ACCEPTED);
+    for (const header of [{}, { kid: undefined }])
+      expect(await verdict(listed, await first.sign(times, header))).to.match(
+        /^error verifying token: failed to verify id token signature/,
+      );
+  });
   it('a shared secret in the set, or no signature, is of no use', async () => {
     const k = Buffer.from('secret-secret-secret-secret-secret').toString('base64url');
     server.answers.set('/keys', { keys: [{ kty: 'oct', alg: 'HS256', k }] });

@@ -122,6 +122,42 @@ describe('login', () => {
     expect(world.reasons.at(-1)).to.contain('invalid bind name: "s-\u212a8s"');
   });
 
+  it('gives nobody the role of another whose name looks like theirs in small letters', async () => {
+    const world = new World();
+    await world.method();
+    await writeRole(world.solo.engine, world.write, undefined, { Name: 'r-mark' });
+    await world.rule('role', 'r-${value.name}');
+    expect(await world.refused('mar\u212a')).to.equal('Permission denied');
+    // letter case does not count, as is documented
+    for (const name of ['mark', 'MARK'])
+      expect((await world.login(name)).Roles[0].Name).to.equal('r-mark');
+  });
+
+  it('warns of methods whose tokens never expire, once they are written', async () => {
+    const world = new World();
+    const warning = 'an auth method without MaxTokenTTL makes tokens that never expire';
+    await world.method({ MaxTokenTTL: 120e9 });
+    await world.method({ TokenLocality: 'no' }).catch(() => {});
+    expect(world.warnings).to.deep.equal([]);
+    await world.method();
+    expect(world.warnings).to.deep.equal([
+      { authMethod: 'M', namespace: 'default', message: warning },
+    ]);
+  });
+
+  it('counts what it refuses, unknown methods too, and shows the log some', async () => {
+    const world = new World();
+    await world.method();
+    for (let n = 0; n < 30; n++) await world.refused('');
+    for (let n = 0; n < 30; n++) await world.login('x', { AuthMethod: `x-${n}` }).catch(() => {});
+    await world.refused('web');
+    const { counts } = world.parts.refusals;
+    expect(counts.get('token')).to.equal(30);
+    expect(counts.get('method_unknown')).to.equal(30);
+    expect(counts.get('binding')).to.equal(1);
+    expect(world.reasons).to.have.lengthOf(21);
+  });
+
   it('tells the caller nothing of why it refuses, and the log all', async () => {
     const world = new World();
     await world.method();

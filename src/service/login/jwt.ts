@@ -113,8 +113,9 @@ export class JwtMethod implements AuthMethodType {
     if (jwt === '') throw new Unacceptable('missing jwt');
     checkForm(jwt);
     const { source } = config;
+    const listed = config.algorithms.length > 0 ? config.algorithms : ALGORITHMS;
     if (source.kind === 'keys') {
-      const claims = checkTypes(await byKnownKeys(jwt, source.keys));
+      const claims = checkTypes(await byKnownKeys(jwt, source.keys, listed));
       checkIssuerAndTimes(claims, config, nowMs);
       return claims;
     }
@@ -124,7 +125,7 @@ export class JwtMethod implements AuthMethodType {
       throw new Unacceptable(why, 'unreachable');
     });
     if (source.kind === 'jwks') {
-      const claims = checkTypes(await byKeySet(jwt, keys, ALGORITHMS, 'error verifying token: '));
+      const claims = checkTypes(await byKeySet(jwt, keys, listed, 'error verifying token: '));
       checkIssuerAndTimes(claims, config, nowMs);
       return claims;
     }
@@ -157,10 +158,12 @@ function checkForm(jwt: string): void {
 async function byKnownKeys(
   jwt: string,
   keys: readonly Parameters<typeof compactVerify>[1][],
+  algorithms: readonly string[],
 ): Promise<Claims> {
+  const options = { algorithms: [...algorithms] };
   for (const key of keys) {
     try {
-      return objectOf((await compactVerify(jwt, key, { algorithms: ALGORITHMS })).payload);
+      return objectOf((await compactVerify(jwt, key, options)).payload);
     } catch (error) {
       if (error instanceof Unacceptable) throw error;
       // a key of another type, or another key: the next one may fit
@@ -184,7 +187,7 @@ async function byKeySet(
     if (error instanceof errors.JWKSMultipleMatchingKeys) {
       const keys = [];
       for await (const key of error) keys.push(key);
-      return byKnownKeys(jwt, keys).catch((inner: Error) => {
+      return byKnownKeys(jwt, keys, algorithms).catch((inner: Error) => {
         throw new Unacceptable(`${lead}${inner.message}`);
       });
     }
