@@ -208,8 +208,8 @@ async function metricsText(): Promise<string> {
     connections: () => 0,
     driver: () => ({}) as never,
     agreement: () => ({}) as never,
-    rights: () => ({}) as never,
-    refusedLogins: () => new Map(),
+    rights: () => ({ tokens: 0, rights: 0, bytes: 0 }),
+    refusedLogins: () => new Map([['token', 0]]),
   });
   metrics.observe({ route: { path: '/v1/config' }, method: 'PUT', status: 200, ms: 1 });
   const text = await metrics.prometheus();
