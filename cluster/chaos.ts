@@ -19,6 +19,7 @@ const options = new Command('chaos')
   .option('--nodes <number>', '3 or 5', '3')
   .option('--kills <number>', 'how many leaders are killed afterwards', '10')
   .option('--pause <ms>', 'longest pause of each of the 12 clients between two requests', '250')
+  .option('--faults <names>', 'only these faults, separated by commas')
   .option('--report <path>', 'where the report goes, as <path>.json and <path>.md')
   .parse()
   .opts<{
@@ -27,11 +28,12 @@ const options = new Command('chaos')
     nodes: string;
     kills: string;
     pause: string;
+    faults?: string;
     report?: string;
   }>();
 
 const facts: RunFacts = {
-  command: `npm run chaos -- --minutes ${options.minutes} --seed ${options.seed} --nodes ${options.nodes} --kills ${options.kills}`,
+  command: `npm run chaos -- --minutes ${options.minutes} --seed ${options.seed} --nodes ${options.nodes} --kills ${options.kills}${options.faults === undefined ? '' : ` --faults '${options.faults}'`}`,
   commit: commit(),
   node: process.version,
   at: new Date().toISOString(),
@@ -48,6 +50,7 @@ try {
     kills: Number(options.kills),
     clients: 12,
     pauseMs: Number(options.pause),
+    faults: options.faults?.split(','),
     dir,
     note: (text) => console.log(`${((performance.now() - began) / 1000).toFixed(1)} ${text}`),
   });

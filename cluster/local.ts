@@ -78,6 +78,8 @@ export interface NodeRun {
   /** Modules that Node loads before the node's own. */
   readonly preload: readonly string[];
   readonly env: Readonly<Record<string, string>>;
+  /** The program, asked for at each start; this release's own by default. */
+  readonly main?: () => string;
 }
 
 /** Writes the configuration of each node and `cluster.json` into a folder; starts nothing. */
@@ -164,7 +166,7 @@ function localNode(
 ): LocalNode {
   const configFile = join(dir, `${name}.json`);
   const logFile = join(dir, `${name}.log`);
-  const arguments_ = [MAIN, 'agent', '--config', configFile];
+  const arguments_ = ['agent', '--config', configFile];
   const url = `http://${HOST}:${ports.http}`;
   let child: ChildProcess | undefined;
   let ended: Promise<void> = Promise.resolve();
@@ -175,7 +177,7 @@ function localNode(
     entry: {
       url,
       raft: `${HOST}:${ports.raft}`,
-      start: [process.execPath, ...arguments_].map(quote).join(' '),
+      start: [process.execPath, MAIN, ...arguments_].map(quote).join(' '),
       cwd: process.cwd(),
       pidFile: join(dir, `${name}.pid`),
       dataDir: join(dir, name),
@@ -189,7 +191,8 @@ function localNode(
       // a group of its own: an interrupt of the terminal reaches us, and we stop the nodes in order. The channel tells
       // the node when we are gone without having done so.
       const preload = run.preload.flatMap((module) => ['--import', module]);
-      const started = spawn(process.execPath, [...preload, ...arguments_], {
+      const main = run.main?.() ?? MAIN;
+      const started = spawn(process.execPath, [...preload, main, ...arguments_], {
         detached: true,
         env: { ...process.env, ...run.env },
         stdio: ['ignore', log, log, 'ipc'],

@@ -9,6 +9,8 @@ import { measureEntries } from './bench/entries.js';
 import { measureFailover, measureRolling, measureTransfers } from './bench/failover.js';
 import { measureRates } from './bench/rates.js';
 import { measureRejoin } from './bench/rejoin.js';
+import { measureRestart } from './bench/restart.js';
+import { measureRestore } from './bench/restore.js';
 import { measureSnapshot } from './bench/snapshot.js';
 import { measureLogins, measureTokens } from './bench/tokens.js';
 import { measureWatchers } from './bench/watch.js';
@@ -17,7 +19,7 @@ const program = new Command('bench')
   .description('measures clusters of this build on loopback')
   .argument(
     '[parts...]',
-    'rates, tokens, logins, entries, watch, failover, transfer, rolling, rejoin, snapshot, disk; all by default',
+    'rates, tokens, logins, entries, watch, failover, transfer, rolling, restart, rejoin, snapshot, restore, disk; all by default',
   )
   .option('--seconds <number>', 'seconds for each row of load', '3')
   .option('--entries <number>', 'config entries of parts entries, rejoin, snapshot', '100000')
@@ -27,10 +29,13 @@ const program = new Command('bench')
   .option('--watchers <numbers>', 'watchers of part watch', '1000,10000')
   .option(
     '--repeat <number>',
-    'kills, transfers or restarts of each node in parts failover, transfer, rolling',
+    'kills, transfers or restarts of each node in parts failover, transfer, rolling, restart',
     '5',
   )
+  .option('--stored <number>', 'config entries of part restart', '10000')
+  .option('--light <number>', 'writes per second in part restart', '50')
   .option('--rate <number>', 'writes per second in part rejoin', '1000')
+  .option('--restored <numbers>', 'config entries of part restore', '100000,1000000')
   .option('--updates <number>', 'updates of part disk', '100000')
   .parse();
 const options = program.opts<Record<string, string>>();
@@ -46,8 +51,15 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   failover: () => measureFailover(number('repeat')),
   transfer: () => measureTransfers(number('repeat')),
   rolling: () => measureRolling(number('repeat')),
+  restart: () =>
+    measureRestart({
+      repeat: number('repeat'),
+      entries: number('stored'),
+      rate: number('light'),
+    }),
   rejoin: () => measureRejoin({ entries: number('entries'), rate: number('rate') }),
   snapshot: () => measureSnapshot(number('entries')),
+  restore: () => measureRestore(options['restored']!.split(',').map(Number)),
   disk: () => measureDisk(number('updates')),
 };
 

@@ -23,7 +23,7 @@ interface Caught {
 function mutant(mutation: Mutation): string {
   const folder = mkdtempSync(join(tmpdir(), 'conclave-mutant-'));
   try {
-    for (const part of ['src', 'scripts', 'test/simulation', 'cluster/checker'])
+    for (const part of ['src', 'scripts', 'test/raft', 'test/simulation', 'cluster/checker'])
       cpSync(join(build, part), join(folder, 'dist', part), { recursive: true });
     symlinkSync(join(process.cwd(), 'node_modules'), join(folder, 'node_modules'));
     writeFileSync(join(folder, 'package.json'), '{"type":"module"}');

@@ -7,6 +7,7 @@ import { inTicks } from './node/options.js';
 import { leaseMsMax } from './raft/options.js';
 import { SETTINGS, type Setting } from './settings.js';
 import { isAddress, isLoopback } from './transport/security.js';
+import { TEXT_MAX } from './transport/shapes.js';
 
 export interface TlsFiles {
   readonly cert: string;
@@ -377,10 +378,16 @@ function addressFaults(advertise: string, { initial, join }: Config['cluster']) 
     ...initial.map(({ address }) => ['cluster.initial', address]),
     ...join.map((address) => ['cluster.join', address]),
   ] as const;
-  return given.map(([key, address]) => {
-    const fault = `${key}: "${address}" is not an address: expected host:port or [ipv6]:port`;
-    return [!isAddress(address!), fault] as const;
-  });
+  return given.flatMap(([key, address]) => [
+    [
+      !isAddress(address!),
+      `${key}: "${address}" is not an address: expected host:port or [ipv6]:port`,
+    ] as const,
+    [
+      address!.length > TEXT_MAX,
+      `${key}: "${address}" is longer than ${TEXT_MAX} characters`,
+    ] as const,
+  ]);
 }
 
 function tlsWhole(tls: Partial<TlsFiles> | undefined): boolean {

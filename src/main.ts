@@ -149,8 +149,7 @@ withSettings(
 ).action((_options, command: Command) =>
   offline(async () => {
     const { inspectFolder } = await import('./node/recover.js');
-    const { HANDLERS } = await import('./state/handlers.js');
-    return inspectFolder(configOf(command).dataDir, HANDLERS);
+    return inspectFolder(configOf(command).dataDir);
   }),
 );
 withSettings(

@@ -1,6 +1,6 @@
 /** What a node measures: as Prometheus text and as JSON. Everything is read when asked for; requests only count up. */
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
-import { Counter, Gauge, Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import type { Observation } from './http/options.js';
 import type { Route } from './http/types.js';
 import type { NodeStatus } from './node/types.js';
@@ -31,6 +31,8 @@ export interface Sources {
   readonly status: () => NodeStatus;
   readonly held: () => number;
   readonly connections: () => number;
+  /** The level in force. */
+  readonly level: () => number;
   /** Figures of the Raft driver; all but the maximum only grow. */
   readonly driver: () => {
     readonly appends: number;
@@ -38,6 +40,8 @@ export interface Sources {
     readonly stalls: number;
     readonly stallMsMax: number;
   };
+  /** How long the disks have made no progress while something waits for them, in milliseconds. */
+  readonly disks: () => { readonly logWaitMs: number; readonly stateWaitMs: number };
   /** Comparisons of the members' states that this node made as their leader; members not compared, and differing. */
   readonly agreement: () => {
     readonly rounds: number;
@@ -70,14 +74,8 @@ function cpuSeconds(): number {
 }
 
 /** The node and its front end. */
-function nodeFigures({
-  status,
-  driver,
-  agreement,
-  held,
-  connections,
-  rights,
-}: Sources): readonly Figure[] {
+function nodeFigures(sources: Sources): readonly Figure[] {
+  const { status, driver, disks, agreement, level, held, connections, rights } = sources;
   const raft = (
     name: string,
     help: string,
@@ -86,6 +84,7 @@ function nodeFigures({
   return [
     ['conclave_http_connections', 'open HTTP connections', connections],
     ['conclave_http_held', 'blocking queries held', held],
+    ['conclave_level', 'level of the cluster in force here', level],
     raft('term', 'Raft term', (now) => now.term),
     raft('leader', '1 while this node leads', (now) => now.role === 'leader'),
     raft('has_leader', '1 while a leader is known', (now) => now.leaderId !== null),
@@ -102,6 +101,16 @@ function nodeFigures({
     raft('entries_total', 'log entries in them', () => driver().entriesAppended),
     raft('stalls_total', 'ticks that came late', () => driver().stalls),
     raft('stall_max_seconds', 'the latest of them', () => driver().stallMsMax / 1000),
+    raft(
+      'log_wait_seconds',
+      'time for which the disk of the log has finished no write, 0 while none is under way',
+      () => disks().logWaitMs / 1000,
+    ),
+    [
+      'conclave_state_wait_seconds',
+      'time for which applying has waited for the disk of the state',
+      () => disks().stateWaitMs / 1000,
+    ],
     [
       'conclave_state_comparisons_total',
       'comparisons of all members’ states led by this node',
@@ -151,7 +160,11 @@ function loopFigures(delay: IntervalHistogram): readonly Figure[] {
 }
 
 /** Reads a figure whenever it is asked for; what only grows is a counter, by its name. */
-function register(registry: Registry, [name, help, read]: Figure): void {
+function register(
+  { Counter, Gauge }: typeof import('prom-client'),
+  registry: Registry,
+  [name, help, read]: Figure,
+): void {
   const about = { name, help, registers: [registry] };
   if (name.endsWith('_total'))
     new Counter({
@@ -172,6 +185,7 @@ function register(registry: Registry, [name, help, read]: Figure): void {
 
 /** Counters of one name, told apart by a label. */
 function registerByLabel(
+  { Counter }: typeof import('prom-client'),
   registry: Registry,
   { name, help, label }: { readonly name: string; readonly help: string; readonly label: string },
   read: () => ReadonlyMap<string, number>,
@@ -185,6 +199,12 @@ function registerByLabel(
   });
 }
 
+const LOGINS_REFUSED = {
+  name: 'conclave_login_refused_total',
+  help: 'logins refused',
+  label: 'cause',
+};
+
 const CLASSES = ['1xx', '2xx', '3xx', '4xx', '5xx'];
 const REQUESTS = 'conclave_http_request_seconds';
 
@@ -195,16 +215,16 @@ interface Sample {
 
 /** The figures of one node. */
 export class Metrics {
-  private readonly registry = new Registry();
+  private readonly figures: readonly Figure[];
+  private readonly refusedLogins: Sources['refusedLogins'];
+  private loaded: Promise<Registry> | undefined;
   private readonly delay = monitorEventLoopDelay({ resolution: LOOP_LOOK_MS });
   private readonly byRoute = new Map<Route, Map<string, Latencies[]>>();
 
   constructor(sources: Sources) {
     this.delay.enable();
-    const figures = [...PROCESS, ...loopFigures(this.delay), ...nodeFigures(sources)];
-    for (const figure of figures) register(this.registry, figure);
-    const logins = { name: 'conclave_login_refused_total', help: 'logins refused', label: 'cause' };
-    registerByLabel(this.registry, logins, sources.refusedLogins);
+    this.figures = [...PROCESS, ...loopFigures(this.delay), ...nodeFigures(sources)];
+    this.refusedLogins = sources.refusedLogins;
   }
 
   /** Counts an answered request. */
@@ -217,14 +237,14 @@ export class Metrics {
   }
 
   async prometheus(): Promise<string> {
-    const text = await this.registry.metrics();
+    const text = await (await this.registry()).metrics();
     this.delay.reset();
     return `${text}${histogramText(this.samples())}`;
   }
 
   /** `{Timestamp, Gauges, Points, Counters, Samples}`. */
   async json(): Promise<unknown> {
-    const values = await this.registry.getMetricsAsJSON();
+    const values = await (await this.registry()).getMetricsAsJSON();
     this.delay.reset();
     return {
       Timestamp: `${new Date().toISOString().replace('T', ' ').slice(0, 19)} +0000 UTC`,
@@ -242,6 +262,17 @@ export class Metrics {
 
   close(): void {
     this.delay.disable();
+  }
+
+  /** The library is loaded when somebody looks for the first time: a node starts faster without it. */
+  private registry(): Promise<Registry> {
+    this.loaded ??= import('prom-client').then((library) => {
+      const registry = new library.Registry();
+      for (const figure of this.figures) register(library, registry, figure);
+      registerByLabel(library, registry, LOGINS_REFUSED, this.refusedLogins);
+      return registry;
+    });
+    return this.loaded;
   }
 
   private *samples(): Iterable<Sample> {

@@ -34,6 +34,7 @@ import { authMethodTypes, LOGIN_DEFAULTS } from './service/login/index.js';
 import { Refusals } from './service/login/refusals.js';
 import type { Service } from './service/types.js';
 import { HANDLERS } from './state/handlers.js';
+import { LEVELS, type LevelTable, levelOf } from './state/levels.js';
 import { RESTORE_FACT, restoredAt } from './state/restore.js';
 import { isLoopback, type WireSecurity } from './transport/security.js';
 
@@ -48,20 +49,25 @@ export interface Server {
 
 const TOKEN_RESET_FILE = 'acl-bootstrap-reset';
 
-/** Starts a node. `onFatal` is told of what it cannot go on after. */
+/** Starts a node. `onFatal` is told of what it cannot go on after. `levels`: for tests of what a later release does. */
 export async function startServer(
   config: Config,
   log: Log,
   onFatal: (error: unknown) => void,
+  levels: LevelTable = LEVELS,
 ): Promise<Server> {
-  const { node, service, authorizers, housekeeper } = await openRooms(config, log, onFatal);
+  log.info({ dataDir: config.dataDir }, 'opening the data folder');
+  const opened = await openRooms(config, log, onFatal, levels);
+  const { node, service, authorizers, housekeeper } = opened;
   const refusals = new Refusals(log, () => performance.now());
   let listener: Listener | undefined;
   const metrics = new Metrics({
     status: () => node.status(),
     held: () => app.held.count,
     connections: () => listener?.connections() ?? 0,
+    level: () => levelOf(node.view),
     driver: () => node.replica.driver.stats,
+    disks: () => node.replica.driver.disks,
     agreement: () => node.replica.agreement!.stats,
     rights: () => authorizers.stats,
     refusedLogins: () => refusals.counts,
@@ -113,9 +119,15 @@ export async function startServer(
 }
 
 /** The rooms below the front end. */
-async function openRooms(config: Config, log: Log, onFatal: (error: unknown) => void) {
+async function openRooms(
+  config: Config,
+  log: Log,
+  onFatal: (error: unknown) => void,
+  levels: LevelTable,
+) {
   // the node asks the gate, which decides by what the node's state says of a token
-  const node = await openNode(nodeOptions(config, log, onFatal, (...asked) => gate(...asked)));
+  const options = nodeOptions(config, log, onFatal, (...asked) => gate(...asked));
+  const node = await openNode({ ...options, levels });
   const clock = realClock(onFatal);
   const nowMs = Date.now;
   const { datacenter, acl, limits } = config;
@@ -133,7 +145,9 @@ async function openRooms(config: Config, log: Log, onFatal: (error: unknown) => 
   const housekeeper = new Housekeeper({
     ...{ node, clock, nowMs },
     ...(initialManagement !== undefined && { managementSecret: initialManagement }),
-    report: (error) => log.warn({ err: error }, 'housekeeping is tried again'),
+    // an upload ends with its request, and its last part with that part's own
+    restoreIdleMs: 2 * (limits.receiveMs + limits.requestMs),
+    log: (level, message, error) => log[level](error === undefined ? {} : { err: error }, message),
   });
   return { node, service: new Engine({ node, authorizers, clock }), authorizers, housekeeper };
 }
@@ -245,7 +259,7 @@ function allRoutes(
   };
   const cluster: ClusterParts = {
     ...{ service, node, metrics, datacenter: config.datacenter, version: versionOf() },
-    fault: () => node.replica.fault,
+    fault: () => node.replica.fault ?? node.replica.hang,
     settings: withoutSecrets(config) as Record<string, unknown>,
   };
   return [

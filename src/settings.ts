@@ -2,6 +2,9 @@
  * Every setting of a node, once: its key in the configuration file, type, bounds, default and reason. Environment variables
  * (`CONCLAVE_HTTP_PORT`) and flags (`--http-port`) follow from the key (`http.port`).
  */
+import { DEFAULT_TIMING } from './node/options.js';
+import { COMMAND_BYTES_MAX } from './transport/handshake.js';
+
 export type SettingType = 'text' | 'integer' | 'boolean' | 'list' | 'members' | 'map';
 
 export interface Setting {
@@ -110,24 +113,30 @@ export const SETTINGS: readonly Setting[] = [
     ...TEXT,
     why: 'file with a secret (openssl rand -base64 32) that all members share, where TLS is not used; while it is exchanged, old and new one on two lines',
   },
-  { key: 'raft.tickMs', ...MS, default: 25, why: 'length of one tick of the Raft clock' },
+  {
+    key: 'raft.tickMs',
+    ...MS,
+    default: DEFAULT_TIMING.tickMs,
+    why: 'length of one tick of the Raft clock',
+  },
   {
     key: 'raft.heartbeatMs',
     ...MS,
-    default: 75,
+    default: DEFAULT_TIMING.heartbeatMs,
     why: 'time between heartbeats: several fit into an election timeout',
   },
   {
     key: 'raft.electionMs',
     ...MS,
-    default: 300,
+    default: DEFAULT_TIMING.electionMs,
     why: 'shortest time without a leader before a vote; the longest is twice this: fail-over stays below a second',
   },
   {
     key: 'raft.leaseMs',
     ...MS,
-    default: 200,
-    why: 'how long a leader answers default reads without asking; followers refuse votes for electionMs in whole ticks less two, of which a tenth is left for clocks that drift',
+    min: 0,
+    default: DEFAULT_TIMING.leaseMs,
+    why: 'how long a leader answers default reads without asking; followers refuse votes for electionMs in whole ticks less two, of which a tenth is left for clocks that drift. 0: every default read asks a majority',
   },
 
   {
@@ -180,7 +189,8 @@ export const SETTINGS: readonly Setting[] = [
     key: 'limits.bodyBytes',
     type: 'integer',
     min: 1024,
-    max: 16_777_216,
+    // Quotes are escaped in the command, and again in what is remembered of its result: each must fit into a message.
+    max: COMMAND_BYTES_MAX / 4,
     default: 1_048_576,
     why: 'largest request body: an entry is replicated whole, and one that large already delays heartbeats',
   },

@@ -3,9 +3,10 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readArchive } from '../../src/storage/archive.js';
-import type { Sweep, Value } from '../checker/history.js';
+import type { Operation, Sweep, Value } from '../checker/history.js';
 import type { Random } from '../checker/random.js';
 import { Connection } from './client.js';
+import { tokenKey } from './workload.js';
 
 /** Above everything that a restore may take in the server: an attempt without an answer is over by then. */
 const ANSWER_MS = 30_000;
@@ -85,6 +86,17 @@ export class Archivist {
     throw new Error(`the nodes do not come to one index: ${said}`);
   }
 
+  /** What the archives showed and restored, of the tokens only those that clients followed. */
+  sweepsOf(history: readonly Operation[]): Sweep[] {
+    const followed = new Set(history.map(({ key }) => key));
+    const counts = ([key]: readonly [string, Value]): boolean =>
+      followed.has(key) || !key.startsWith(tokenKey(''));
+    return this.sweeps.map((sweep) => ({
+      ...sweep,
+      values: new Map([...sweep.values].filter(counts)),
+    }));
+  }
+
   close(): void {
     for (const connection of this.#connections) connection.close();
   }
@@ -141,6 +153,8 @@ async function fetchArchive(connection: Connection, query: string): Promise<Arch
     for (const [key, value] of records) {
       const [table, ...parts] = key.split('\u0000');
       if (table !== 'local') hash.update(`${key}\n${value}\n`);
+      const accessor = parts[1];
+      if (table === 'token' && accessor !== undefined) values.set(tokenKey(accessor), accessor);
       if (table !== 'config' || parts[1] !== 'service-defaults') continue;
       const { Name, Meta } = JSON.parse(value) as { Name: string; Meta?: { value?: string } };
       values.set(Name, Meta?.value ?? null);

@@ -104,12 +104,36 @@ export const FAULTS: readonly Fault[] = [
     },
   },
   {
+    name: 'hanging disk',
+    how: 'no write and no sync of the node’s data folder returns, for 2 to 12 s',
+    weight: 2,
+    owns: 'disk',
+    async make({ random, control }, { name }) {
+      control(name).set({ hangs: true });
+      await sleep(random.between(2000, 12_000));
+      control(name).set({ hangs: false });
+    },
+  },
+  {
+    name: 'clock freeze',
+    how: 'SIGSTOP, SIGCONT after 1 to 4 s that the node’s monotonic clock does not show and Date does, as after a suspend',
+    weight: 2,
+    owns: 'process',
+    async make({ random, control }, node) {
+      const stoppedAt = performance.now();
+      await node.kill('SIGSTOP');
+      await sleep(random.between(1000, 4000));
+      control(node.name).freeze(performance.now() - stoppedAt);
+      await node.kill('SIGCONT');
+    },
+  },
+  {
     name: 'clock jump',
     how: 'Date of the node jumps by 0.2 s to 2 days, forward or back; and back again after up to 6 s',
     weight: 2,
     owns: 'clock',
     async make({ random, control }, { name }) {
-      const far = random.pick([200, 5_000, 3_600_000, 172_800_000]) * random.between(0.5, 1);
+      const far = random.pick([200, 5_000, 28_800_000, 172_800_000]) * random.between(0.5, 1);
       control(name).set({ clockMs: Math.round(random.chance(0.5) ? far : -far) });
       await sleep(random.between(300, 6000));
       control(name).set({ clockMs: 0 });
@@ -170,6 +194,18 @@ export const FAULTS: readonly Fault[] = [
     make: ({ members }, node) => members.replace(node),
   },
 ];
+
+/** The faults of these names; all, if there are none. Throws if there is none of a name. */
+export function faultsOf(names: readonly string[] = []): readonly Fault[] {
+  if (names.length === 0) return FAULTS;
+  return names.map((name) => {
+    const fault = FAULTS.find((each) => each.name === name);
+    if (fault !== undefined) return fault;
+    throw new Error(
+      `there is no fault "${name}"; there are: ${FAULTS.map((each) => each.name).join(', ')}`,
+    );
+  });
+}
 
 async function cut(
   { network, random }: Field,

@@ -64,7 +64,7 @@ export class Nemesis {
     await Promise.all(this.#lasting);
     this.#parts.network.heal();
     for (const node of this.#parts.nodes) {
-      this.#parts.control(node.name).set({ clockMs: 0, syncMs: 0, noSpace: false });
+      this.#parts.control(node.name).heal();
       await node.kill('SIGCONT');
       node.start();
     }

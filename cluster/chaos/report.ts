@@ -35,7 +35,7 @@ export function markdownOf(facts: RunFacts, report: ChaosReport): string {
     `| faults for | ${(report.seconds / 60).toFixed(1)} min |`,
     `| verdict | ${judged} |`,
     `| all nodes alike at the end | ${report.agreedAt === undefined ? '**no**' : `yes, at index ${report.agreedAt}`} |`,
-    `| operations | ${operations}: ${counts.acknowledged} writes acknowledged, ${counts.failed} refused, ${counts.unknown} of unknown outcome; ${counts.reads} reads, ${counts.staleReads} stale ones |`,
+    `| operations | ${operations}: ${counts.acknowledged} writes acknowledged, ${counts.failed} refused, ${counts.unknown} of unknown outcome; ${counts.reads} reads, ${counts.staleReads} stale ones; ${counts.tokens} tokens with a TTL |`,
     `| snapshots | ${archives.saved} saved, ${archives.restored} restored (${archives.restoreFailed} attempts failed, ${archives.restoreUnknown} of unknown outcome) |`,
     `| longest time without an acknowledged write | ${seconds(report.longestGapMs)} |`,
     `| every node ready after the last fault | ${seconds(report.recoveryMs)} |`,

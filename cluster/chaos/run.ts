@@ -2,9 +2,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Operation, Sweep } from '../checker/history.js';
 import { checkHistory, type Verdict } from '../checker/linearizability.js';
 import { Random } from '../checker/random.js';
 import { type ArchiveCounts, Archivist } from './archives.js';
+import { type Fault, faultsOf } from './faults.js';
 import { type KillFigures, killLeaders } from './kills.js';
 import { Members } from './members.js';
 import { Nemesis } from './nemesis.js';
@@ -18,6 +20,8 @@ export interface ChaosOptions {
   readonly kills: number;
   readonly clients: number;
   readonly pauseMs: number;
+  /** Names of the faults to make; all of them by default. */
+  readonly faults?: readonly string[] | undefined;
   /** Where the nodes keep data and logs, and the history goes if anything is wrong. */
   readonly dir: string;
   readonly note: (text: string) => void;
@@ -55,27 +59,30 @@ const READY_MS = 120_000;
 /** Throws if the cluster does not start. What goes wrong later is in the report. */
 export async function wreak(options: ChaosOptions): Promise<ChaosReport> {
   const random = new Random(options.seed);
+  const faults = faultsOf(options.faults);
   const setting = await setUp(options.nodes, options.dir);
   try {
-    return await trouble(options, setting, random);
+    return await trouble(options, setting, random, faults);
   } finally {
     await setting.close();
   }
 }
 
-async function trouble(options: ChaosOptions, setting: Setting, random: Random) {
+async function trouble(
+  options: ChaosOptions,
+  setting: Setting,
+  random: Random,
+  faults: readonly Fault[],
+) {
   const { seed, nodes, seconds, dir, note } = options;
   const { cluster } = setting;
-  const workload = new ChaosWorkload(cluster.urls, cluster.token, random.fork());
+  const workload = new ChaosWorkload(cluster.urls, cluster.token, random.fork(), seconds * 1000);
   const members = new Members(cluster, random.fork());
   const archivist = new Archivist(cluster.urls, cluster.token, random.fork(), note);
-  const nemesis = new Nemesis({
-    ...setting,
-    nodes: cluster.nodes,
-    members,
-    random: random.fork(),
-    note,
-  });
+  const nemesis = new Nemesis(
+    { ...setting, nodes: cluster.nodes, members, random: random.fork(), note },
+    faults,
+  );
   const oddities: string[] = [];
   /** What must succeed however the run went; a failure is part of the report. */
   const must = async <T>(step: Promise<T>): Promise<T | undefined> =>
@@ -96,11 +103,13 @@ async function trouble(options: ChaosOptions, setting: Setting, random: Random) 
   await saving;
   await sleep(1000);
   await workload.stop();
+  await must(workload.readTokens());
   const agreedAt = await must(archivist.compare());
-  const verdict = checkHistory(workload.history, { sweeps: archivist.sweeps });
+  const sweeps = archivist.sweepsOf(workload.history);
+  const verdict = checkHistory(workload.history, { sweeps });
   oddities.push(...workload.oddities);
   const isFine = verdict.result === 'linearizable' && oddities.length === 0;
-  if (!isFine) keepHistory(dir, workload, archivist);
+  if (!isFine) keepHistory(dir, workload.history, sweeps);
   const kills = options.kills > 0 ? await must(killLeaders(setting, options.kills)) : undefined;
   members.close();
   archivist.close();
@@ -123,7 +132,7 @@ async function trouble(options: ChaosOptions, setting: Setting, random: Random) 
   };
 }
 
-function keepHistory(dir: string, workload: ChaosWorkload, archivist: Archivist): void {
-  const sweeps = archivist.sweeps.map((sweep) => ({ ...sweep, values: [...sweep.values] }));
-  writeFileSync(join(dir, 'history.json'), JSON.stringify({ history: workload.history, sweeps }));
+function keepHistory(dir: string, history: readonly Operation[], sweeps: readonly Sweep[]): void {
+  const plain = sweeps.map((sweep) => ({ ...sweep, values: [...sweep.values] }));
+  writeFileSync(join(dir, 'history.json'), JSON.stringify({ history, sweeps: plain }));
 }

@@ -1,4 +1,5 @@
 /** Clients of a real cluster: each sends one request after another to any node and writes down what it saw. */
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Action, Operation, Value } from '../checker/history.js';
 import type { Random } from '../checker/random.js';
@@ -8,6 +9,13 @@ import { type Answer, Connection, type Reading, type ReadMode } from './client.j
 const OPERATIONS_PER_KEY = 120;
 const KEYS_AT_ONCE = 5;
 const ANSWER_MS = 8_000;
+/** Tokens in all: each is read again at the end, and is in every archive. */
+const TOKENS_MAX = 300;
+/** A token lives for so long beyond the run: less than the clocks jump at most. */
+const TOKEN_MORE_MS = 3_600_000;
+
+/** The register of a token: it holds the accessor as long as the token exists. */
+export const tokenKey = (accessor: string): string => `token:${accessor}`;
 
 export interface WorkloadCounts {
   acknowledged: number;
@@ -15,6 +23,8 @@ export interface WorkloadCounts {
   unknown: number;
   reads: number;
   staleReads: number;
+  /** Tokens with a TTL that were made, and must be there in the end unless a restore took them back. */
+  tokens: number;
 }
 
 export class ChaosWorkload {
@@ -25,6 +35,7 @@ export class ChaosWorkload {
     unknown: 0,
     reads: 0,
     staleReads: 0,
+    tokens: 0,
   };
   /** Longest time without an acknowledged write at any node, in milliseconds. */
   longestGapMs = 0;
@@ -35,26 +46,32 @@ export class ChaosWorkload {
   readonly #urls: readonly string[];
   readonly #token: string;
   readonly #random: Random;
+  readonly #runMs: number;
   readonly #keys: { name: string; left: number }[] = [];
   /** The one place of each value in the log. */
   readonly #indexOf = new Map<string, number>();
   readonly #attempted = new Set<string>();
   /** The highest index with which a read of the register was answered so far. */
   readonly #answered = new Map<string, number>();
+  #beganAt = 0;
+  #tokensTried = 0;
   #acknowledgedAt = 0;
   #keyCount = 0;
   #valueCount = 0;
   #stopped = false;
   #running: Promise<void>[] = [];
 
-  constructor(urls: readonly string[], token: string, random: Random) {
+  /** `runMs`: for how long clients work, about. */
+  constructor(urls: readonly string[], token: string, random: Random, runMs: number) {
+    this.#runMs = runMs;
     this.#urls = urls;
     this.#token = token;
     this.#random = random;
   }
 
   start(clients: number, pauseMs: number): void {
-    this.#acknowledgedAt = performance.now();
+    this.#beganAt = performance.now();
+    this.#acknowledgedAt = this.#beganAt;
     for (let i = 0; i < KEYS_AT_ONCE; i++) this.#keys.push(this.#newKey());
     this.#running = Array.from({ length: clients }, (_, i) => this.#client(`client${i}`, pauseMs));
   }
@@ -63,6 +80,23 @@ export class ChaosWorkload {
     this.#stopped = true;
     await Promise.all(this.#running);
     this.#noteGap();
+  }
+
+  /** Reads every token that was made, once no clock is off any more. Throws if a node does not tell. */
+  async readTokens(): Promise<void> {
+    const connections = this.#urls.map((url) => new Connection(url, this.#token, ANSWER_MS));
+    const made = this.history.filter(({ key }) => key.startsWith(tokenKey('')));
+    for (const { key } of made) {
+      const accessor = key.slice(tokenKey('').length);
+      const call = performance.now();
+      const connection = this.#random.pick(connections);
+      const reply = await connection.ask('GET', `/v1/acl/token/${accessor}?consistent`);
+      if ('why' in reply || ![200, 403, 404].includes(reply.status))
+        throw new Error(`no answer about a token: ${'why' in reply ? reply.why : reply.body}`);
+      const seen = reply.status === 200 ? accessor : null;
+      this.#note({ client: 'tokens', key, action: { type: 'read' }, call, outcome: 'ok', seen });
+    }
+    for (const connection of connections) connection.close();
   }
 
   #newKey(): { name: string; left: number } {
@@ -84,7 +118,10 @@ export class ChaosWorkload {
     while (!this.#stopped) {
       const connection = random.pick(connections);
       const key = this.#pickKey();
-      if (random.chance(0.5)) {
+      const elapsed = (performance.now() - this.#beganAt) / this.#runMs;
+      if (this.#tokensTried < TOKENS_MAX * Math.min(elapsed, 1))
+        await this.#makeToken(name, connection);
+      else if (random.chance(0.5)) {
         const mode = random.pick(['default', 'default', 'consistent', 'stale'] as const);
         const reading = await this.#read(name, connection, key, mode);
         if (reading) seen.set(key, reading);
@@ -151,6 +188,25 @@ export class ChaosWorkload {
       ? { type: 'cas', expected: seen.value, value }
       : { type: 'write', value };
     this.#noteWrite({ client, key, action, call }, answer);
+  }
+
+  /** One whose making was not acknowledged, or that may be over before the run is, is not followed. */
+  async #makeToken(client: string, connection: Connection): Promise<void> {
+    this.#tokensTried++;
+    const accessor = randomUUID();
+    const ttlMs = this.#runMs + TOKEN_MORE_MS;
+    const call = performance.now();
+    const body = JSON.stringify({ AccessorID: accessor, ExpirationTTL: `${ttlMs}ms` });
+    const answer = await connection.change('PUT', '/v1/acl/token', body);
+    if (answer.outcome !== 'ok') {
+      this.#noteReason('token', answer.why);
+      return;
+    }
+    const { ExpirationTime } = JSON.parse(answer.value) as { ExpirationTime: string };
+    if (Date.parse(ExpirationTime) < Date.now() + ttlMs - TOKEN_MORE_MS / 2) return;
+    this.counts.tokens++;
+    const action: Action = { type: 'write', value: accessor };
+    this.#note({ client, key: tokenKey(accessor), action, call, outcome: 'ok' });
   }
 
   #noteWrite(

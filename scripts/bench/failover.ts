@@ -1,8 +1,10 @@
 /** For how long a cluster takes no writes when its leader is killed, hands over, or is restarted like all the others. */
+import { statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { spreadOf } from './load.js';
+import { linesAfter } from './node-log.js';
 import { figure, row, title } from './report.js';
-import { withCluster } from './setting.js';
+import { type Setting, withCluster } from './setting.js';
 import { Writers } from './writers.js';
 
 const WRITERS = 16;
@@ -17,15 +19,19 @@ export function measureFailover(repeat: number): Promise<void> {
     const columns = [`kill -9 of the leader, ${WRITERS} writers over all nodes`, 'figure'];
     title('Failover of three nodes', columns);
     const gaps: number[] = [];
+    const steps: Steps[] = [];
     let [lost, acknowledged, errors] = [0, 0, 0];
     for (let round = 0; round < repeat; round++) {
       const killed = await setting.leader();
       const writers = new Writers(setting, { writers: WRITERS, names: `round-${round}` });
       await sleep(BEFORE_MS);
       writers.gapMs();
+      const stepsOf = watchLogs(setting, killed);
       await setting.cluster.nodes[killed]!.kill('SIGKILL');
       await sleep(AFTER_MS);
+      const { gapEndedAt } = writers;
       gaps.push(writers.gapMs());
+      steps.push(stepsOf(gapEndedAt));
       await writers.stop();
       setting.cluster.nodes[killed]!.start();
       await setting.cluster.nodes[killed]!.ready();
@@ -34,9 +40,53 @@ export function measureFailover(repeat: number): Promise<void> {
       errors += sum(writers.errors.filter((_, node) => node !== killed));
     }
     gapRow(gaps);
+    stepRow('from the kill until a survivor asks for votes', steps, ({ asked }) => asked);
+    stepRow('then until one leads', steps, ({ asked, led }) => led - asked);
+    stepRow('then until a write is acknowledged', steps, ({ led, served }) => served - led);
+    stepRow('campaigns for one kill', steps, ({ campaigns }) => campaigns, '');
     row(lostRow(acknowledged, lost));
     row(['errors from the nodes that were not killed', figure(errors)]);
   });
+}
+
+/** Milliseconds from the kill, by the survivors' logs. */
+interface Steps {
+  readonly asked: number;
+  readonly led: number;
+  readonly served: number;
+  /** Times a survivor became a candidate, or a pre-candidate. */
+  readonly campaigns: number;
+}
+
+/** Call before the kill; what it gives, call once the gap is over, with the time of its end. */
+function watchLogs(setting: Setting, killed: number): (servedAt: number) => Steps {
+  const survivors = setting.cluster.nodes.filter((_, node) => node !== killed);
+  const from = survivors.map(({ logFile }) => statSync(logFile).size);
+  const begin = Date.now();
+  return (servedAt) => {
+    const lines = survivors
+      .flatMap(({ logFile }, at) => linesAfter(logFile, from[at]!))
+      .sort((a, b) => a.time - b.time);
+    const campaigns = lines.filter(({ msg }) => /^(pre-?)?candidate in term/i.test(msg));
+    const leads = lines.filter(({ msg }) => msg.startsWith('leader in term'));
+    const since = (time: number | undefined): number => (time ?? Number.NaN) - begin;
+    return {
+      asked: since(campaigns[0]?.time),
+      led: since(leads.at(-1)?.time),
+      served: since(servedAt),
+      campaigns: campaigns.length,
+    };
+  };
+}
+
+function stepRow(
+  what: string,
+  steps: readonly Steps[],
+  of: (steps: Steps) => number,
+  unit = ' ms',
+): void {
+  const { p50Ms, maxMs } = spreadOf(steps.map(of));
+  row([what, `median ${figure(p50Ms)}${unit}, worst ${figure(maxMs)}${unit}`]);
 }
 
 /** Leadership is handed over, to any other, while clients write. */

@@ -2,7 +2,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fill, linesTo, spreadOf } from './load.js';
+import { fill } from './load.js';
+import { Pace } from './pace.js';
 import { figure, row, title } from './report.js';
 import { configOf, putEntry, type Setting, withCluster } from './setting.js';
 
@@ -82,55 +83,6 @@ const since = (begin: number): string => `${figure(performance.now() - begin)} m
 async function servers(setting: Setting, node: number): Promise<readonly Server[]> {
   const { body } = await setting.ask({ method: 'GET', path: `${PATH}/configuration` }, node);
   return (JSON.parse(body.toString()) as { Servers: Server[] }).Servers;
-}
-
-/** Writes at times that are fixed beforehand; what comes late, because others are slow, counts from when it was due. */
-class Pace {
-  errors = 0;
-  #times: number[] = [];
-  #since = performance.now();
-  #isOver = false;
-  readonly #done: Promise<unknown>;
-
-  constructor(setting: Setting, nodes: readonly number[], rate: number) {
-    const lines = linesTo(
-      nodes.map((node) => setting.targets[node]!),
-      WRITERS,
-    );
-    const begin = performance.now();
-    let next = 0;
-    const write = async (line: (typeof lines)[number]): Promise<void> => {
-      while (!this.#isOver) {
-        const number = next++;
-        const due = begin + (number * 1000) / rate;
-        if (due > performance.now()) await sleep(due - performance.now());
-        const status = await line.ask(putEntry(`paced-${number % 1000}`, number)).then(
-          (reply) => reply.status,
-          () => 0,
-        );
-        if (status === 200) this.#times.push(performance.now() - due);
-        else this.errors += 1;
-      }
-      line.close();
-    };
-    this.#done = Promise.all(lines.map(write));
-  }
-
-  /** Of the time since the last call. */
-  figures(): string {
-    const times = this.#times;
-    const seconds = (performance.now() - this.#since) / 1000;
-    this.#times = [];
-    this.#since = performance.now();
-    const { p50Ms, p99Ms, maxMs } = spreadOf(times);
-    const perSec = figure(times.length / seconds);
-    return `${perSec} per second; p50 ${figure(p50Ms)} ms, p99 ${figure(p99Ms)} ms, at most ${figure(maxMs)} ms`;
-  }
-
-  async stop(): Promise<void> {
-    this.#isOver = true;
-    await this.#done;
-  }
 }
 
 /** How long a follower hears nothing of its leader, looked at every 50 ms, and what holds the leader's event loop. */

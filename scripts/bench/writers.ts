@@ -27,6 +27,8 @@ export class Writers {
   readonly reasons: string[] = [];
   readonly #setting: Setting;
   readonly #done: Promise<unknown>;
+  /** `Date.now()` of the acknowledgement that ended the longest gap since `gapMs` was called last. */
+  gapEndedAt = 0;
   #gapMs = 0;
   #lastAck = performance.now();
   #isOver = false;
@@ -89,7 +91,10 @@ export class Writers {
 
   #count(name: string): void {
     const now = performance.now();
-    this.#gapMs = Math.max(this.#gapMs, now - this.#lastAck);
+    if (now - this.#lastAck > this.#gapMs) {
+      this.#gapMs = now - this.#lastAck;
+      this.gapEndedAt = Date.now();
+    }
     this.#lastAck = now;
     this.acknowledged.push(name);
   }

@@ -2,7 +2,7 @@
  * The built-in templated policies, and the synthetic policies that they and the identities stand
  * for.
  */
-import { Ajv, type ErrorObject } from 'ajv';
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import { policyHash } from './hash.js';
 import { identityNameProblem, isIdentityName } from './names.js';
 
@@ -181,7 +181,8 @@ export function templateByName(name: string): Template | undefined {
 /** The fixed TemplateID of a template. */
 export const templateId = (name: string): string | undefined => BUILT_IN.get(name)?.id;
 
-const matchesNameSchema = new Ajv().compile(JSON.parse(NAME_SCHEMA));
+/** Compiled when it is first needed. */
+let nameSchema: ValidateFunction | undefined;
 
 /**
  * What is wrong with the variables of a template that exists, in the words that follow a caller's
@@ -201,8 +202,9 @@ export function variablesProblem(
   const kind = template.variable;
   if (kind !== 'any')
     return isIdentityName(name) ? undefined : lowerFirst(identityNameProblem(kind, name));
-  if (!matchesNameSchema(name === '' ? {} : { name })) {
-    return schemaProblem(matchesNameSchema.errors?.[0]);
+  nameSchema ??= new Ajv().compile(JSON.parse(NAME_SCHEMA));
+  if (!nameSchema(name === '' ? {} : { name })) {
+    return schemaProblem(nameSchema.errors?.[0]);
   }
   if (!forPreview && changesRules(name)) {
     return `name ${JSON.stringify(name)} may not hold a quote, a backslash, a control character or "\${"`;

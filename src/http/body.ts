@@ -1,8 +1,7 @@
 /** The text of a request's body: bounded, whole, and UTF-8. What it says is read by json.ts. */
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
-import { bodyParser } from '@koa/bodyparser';
-import type { Context } from 'koa';
+import type { Context, Middleware } from 'koa';
 import { ApiError, type Refusal, reject } from '../errors.js';
 
 /** Reads a body. `failure` begins the sentence of a refusal. Throws ApiError `too_large` or `invalid`. */
@@ -10,13 +9,11 @@ export type BodyReader = (request: IncomingMessage, failure: string) => Promise<
 
 /** A reader for bodies of at most `maxBytes`, also after they were unpacked (`Content-Encoding`). */
 export function bodyReader(maxBytes: number): BodyReader {
-  // every byte becomes one character, so that bytes which are no UTF-8 can still be told
-  const parse = bodyParser({
-    enableTypes: ['text'],
-    textLimit: `${maxBytes}b`,
-    encoding: 'latin1',
-  });
+  let parser: Promise<Middleware> | undefined;
   return async (request, failure) => {
+    // loaded with the first body: a node starts faster without it
+    parser ??= parserOf(maxBytes);
+    const parse = await parser;
     const wanted = new Wanted(request);
     try {
       await parse(wanted as unknown as Context, nothing);
@@ -27,6 +24,12 @@ export function bodyReader(maxBytes: number): BodyReader {
     if (!isUtf8(bytes)) reject('invalid', `${failure}: the body is not UTF-8`, { pointer: '' });
     return bytes.toString('utf8');
   };
+}
+
+async function parserOf(maxBytes: number): Promise<Middleware> {
+  const { bodyParser } = await import('@koa/bodyparser');
+  // every byte becomes one character, so that bytes which are no UTF-8 can still be told
+  return bodyParser({ enableTypes: ['text'], textLimit: `${maxBytes}b`, encoding: 'latin1' });
 }
 
 const nothing = (): Promise<void> => Promise.resolve();

@@ -9,7 +9,7 @@ export interface ClusterParts {
   readonly node: ClusterNode;
   readonly datacenter: string;
   readonly version: string;
-  /** Why this node does not serve at all, if so. A full disk does not count: reads and deletes go on. */
+  /** Why this node does not serve, or cannot follow the leader, if so. A full disk does not count. */
   readonly fault: () => string | undefined;
   /** The settings in force, secrets hidden. */
   readonly settings: Readonly<Record<string, unknown>>;

@@ -54,7 +54,21 @@ export function operatorRoutes(parts: ClusterParts): readonly Route[] {
     request.answerValue({ Success: true });
   };
 
+  const level = async (request: ApiRequest): Promise<void> => {
+    await mustHave(parts, request, 'operator', 'read');
+    const { level: Level, supported: Supported, members } = await node.levels();
+    request.answerValue({
+      Level,
+      Supported,
+      Members: members.map(({ id, name, supported }) => ({
+        ...{ ID: id, Name: name, Supported: supported },
+      })),
+      Waiting: members.filter(({ supported }) => supported < Supported).map(({ name }) => name),
+    });
+  };
+
   return [
+    { path: '/v1/operator/level', GET: level },
     { path: '/v1/operator/raft/configuration', GET: configuration },
     { path: '/v1/operator/raft/peer', DELETE: removePeer },
     { path: '/v1/operator/raft/transfer-leader', POST: transfer },

@@ -3,9 +3,11 @@ import { randomUUID } from 'node:crypto';
 import { reject } from '../errors.js';
 import type { ClusterNode } from '../node/types.js';
 import { SnapshotCheck } from '../service/snapshot-check.js';
+import { nextTurn } from '../service/turns.js';
 import type { Service } from '../service/types.js';
 import { keys } from '../state/keys.js';
-import { isRestored, type RestoreAdd } from '../state/restore.js';
+import { levelOf } from '../state/levels.js';
+import { isRestored, type RestoreAdd, type RestoreCommit } from '../state/restore.js';
 import type { Command, View } from '../state/types.js';
 import { readArchive, writeArchive } from '../storage/archive.js';
 import type { StateRecord } from '../storage/types.js';
@@ -13,6 +15,8 @@ import type { ApiRequest, Route } from './types.js';
 
 /** Bytes of keys and values in one command: well below what would hold up the log. */
 const PART_BYTES = 256 * 1024;
+/** Milliseconds that applying a part may take on a slow machine. */
+const PART_MS = 250;
 /** Parts on their way at one time. */
 const WINDOW = 4;
 
@@ -66,16 +70,20 @@ function positionOf(view: View): { index: number; term: number } {
   return { index, term };
 }
 
-async function restore({ service, stateBytesMax }: SnapshotParts, request: ApiRequest) {
+async function restore({ service, node, stateBytesMax }: SnapshotParts, request: ApiRequest) {
   const { caller, timeoutMs } = request;
+  // so that the level in force is known here
+  await service.catchUp(timeoutMs);
   await service.permit(caller, timeoutMs, (authorizer) => authorizer.denial('acl', 'write'));
   const id = randomUUID();
-  const write = (command: Command): Promise<string | undefined> =>
-    service.write(caller, command, timeoutMs);
+  const write = (command: Command, forMs = timeoutMs): Promise<string | undefined> =>
+    service.write(caller, command, forMs);
   const upload = new Upload(id, write);
   try {
-    await readArchive(request.incoming, { stateBytes: stateBytesMax }, (records) =>
-      upload.add(records),
+    await readArchive(
+      request.incoming,
+      { stateBytes: stateBytesMax, level: levelOf(node.view) },
+      (records) => upload.add(records),
     );
     await upload.end();
   } catch (error) {
@@ -85,7 +93,9 @@ async function restore({ service, stateBytesMax }: SnapshotParts, request: ApiRe
       await write({ type: 'restore.abort', v: 1, id } as Command).catch(() => {});
     throw error;
   }
-  await write({ type: 'restore.commit', v: 1, id, parts: upload.parts } as Command);
+  const { parts } = upload;
+  const commit: RestoreCommit = { type: 'restore.commit', v: 1, id, parts };
+  await write(commit, timeoutMs + parts * PART_MS);
   request.answerText('');
 }
 
@@ -117,7 +127,7 @@ class Upload {
 
   /** Sends the rest and waits for all, if the whole is a state. */
   async end(): Promise<void> {
-    this.check.end();
+    for (const _ of this.check.end()) await nextTurn();
     if (this.records.length > 0 || this.parts === 0) await this.send();
     await this.settle();
     if (this.failure !== undefined) throw this.failure;

@@ -32,6 +32,7 @@ export type Compiled =
 const HOPS_MAX = 64;
 /** Steps of one chain, and of all chains that one change makes be compiled: no member can do anything else meanwhile. */
 const STEPS_MAX = 5_000;
+// Replicated: see state/levels.ts before changing it.
 export const CHANGE_STEPS_MAX = 50_000;
 
 /** Steps that are left for the chains of one change. */

@@ -1,6 +1,6 @@
 /**
- * Watches the room left on the disk, off the hot path. At a reserve the node refuses writes that make the state grow; reads
- * and deletes go on, and it recovers by itself when there is room again.
+ * Watches the room left on the disk, off the hot path. At a reserve a leader hands over to a member that has room, or
+ * refuses writes that make the state grow; reads and deletes go on, and it recovers by itself when there is room again.
  */
 import { statfs } from 'node:fs/promises';
 import { type Refusal, refusal } from '../errors.js';
@@ -64,8 +64,8 @@ export class DiskSpace {
   /** Why this command is not taken now. */
   refuses(command: Command): Refusal | undefined {
     if (!this.#full || this.#options.frees(command)) return undefined;
-    return refusal('no_space', 'The disk of the server is almost full: only deletes are taken', {
-      hint: 'Free space on the server’s disk; writes are taken again without a restart',
+    return refusal('no_space', 'The disks of the servers are almost full: only deletes are taken', {
+      hint: 'Free space on one server’s disk; writes are taken again without a restart',
     });
   }
 }

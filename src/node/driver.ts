@@ -16,6 +16,9 @@ import type {
   RoleChange,
   SnapshotMeta,
 } from '../raft/types.js';
+import type { Result } from '../state/types.js';
+import { ClockWatch } from './clock.js';
+import { DiskWatch } from './disk-watch.js';
 import type { ClockPort, LogPort, MachinePort, WirePort } from './ports.js';
 import { Proposals, type Settle } from './proposals.js';
 import { Ticker } from './ticker.js';
@@ -39,7 +42,10 @@ export interface DriverEvents {
   role(change: RoleChange): void;
   /** The configuration in force changed. */
   configuration(configuration: Configuration): void;
-  /** The machine stands at `index`; `entries` were applied just now (none after an installed snapshot). */
+  /**
+   * The machine stands at `index`; `entries` were applied just now (none after an installed snapshot). Called between turns
+   * for an entry that took many of them.
+   */
   applied(index: Index, entries: readonly Entry[]): void;
   /** A follower needs a snapshot; the outcome goes to `snapshotSent`. */
   sendSnapshot(to: NodeId, message: Message): void;
@@ -57,6 +63,8 @@ export interface DriverParts {
   readonly events: DriverEvents;
   /** True while too much of what was applied waits for the disk: applying rests until it has caught up. */
   readonly isBehind?: (() => boolean) | undefined;
+  /** Ticks without progress after which a disk counts as hanging. */
+  readonly hangTicks: number;
 }
 
 /** Figures for metrics; they only grow, but for those that say so. */
@@ -80,7 +88,10 @@ interface Storing {
 }
 
 export type ReadDone = (index: Index | undefined) => void;
-const VOTING: ReadonlySet<Message['type']> = new Set(['preVote', 'vote', 'timeoutNow']);
+/** The messages of an election. */
+const VOTING: ReadonlySet<Message['type']> = new Set([
+  ...(['preVote', 'preVoteResponse', 'vote', 'voteResponse', 'timeoutNow'] as const),
+]);
 
 type ReadMode = 'lease' | 'quorum';
 
@@ -92,11 +103,13 @@ export class Driver {
     stalls: 0,
     stallMsMax: 0,
   };
+  readonly disks: DiskWatch;
   readonly #core: RaftCore;
   readonly #log: LogPort;
   readonly #wire: WirePort;
   readonly #machine: MachinePort;
   readonly #clock: ClockPort;
+  readonly #clockWatch: ClockWatch;
   readonly #limits: DriverLimits;
   readonly #events: DriverEvents;
   readonly #ticker: Ticker;
@@ -115,7 +128,9 @@ export class Driver {
   #nextReadId = 1;
   #scheduled = false;
   #applyPaused = false;
-  #resting = false;
+  #lookAgainLater = false;
+  /** An entry that takes many turns is being applied. */
+  #applyingLong = false;
   #running = false;
   #barred = false;
   /** The log is being replaced: no step until that is durable. */
@@ -128,9 +143,11 @@ export class Driver {
     this.#wire = parts.wire;
     this.#machine = parts.machine;
     this.#clock = parts.clock;
+    this.#clockWatch = new ClockWatch(parts.clock);
     this.#limits = parts.limits;
     this.#events = parts.events;
     this.#isBehind = parts.isBehind ?? (() => false);
+    this.disks = new DiskWatch({ hangTicks: parts.hangTicks, tickMs: parts.limits.tickMs });
     const { role, term, leader } = parts.core.status();
     this.#role = { role, term, leader };
     this.#durable = parts.log.lastIndex();
@@ -138,6 +155,7 @@ export class Driver {
     this.#ticker = new Ticker(parts.clock, parts.limits, {
       tick: () => {
         this.#ticked = true;
+        this.disks.tick(this.#storing.length > 0 || this.#held);
         this.wake();
       },
       stall: (ms) => {
@@ -181,8 +199,13 @@ export class Driver {
     this.#barred = barred;
   }
 
+  /**
+   * While the disk of the log hangs, this node takes no part in an election: it could not store a vote, and a candidate
+   * would take its granted pre-vote for the promise of one. While either disk hangs, it takes over no leadership.
+   */
   receive(message: Message): void {
-    if (this.#barred && VOTING.has(message.type)) return;
+    if (VOTING.has(message.type) && (this.#barred || this.disks.logHangs)) return;
+    if (message.type === 'timeoutNow' && this.disks.hang !== undefined) return;
     if (message.type === 'append' || message.type === 'snapshot') {
       if (message.term >= this.#role.term) this.#leaderContactMs = this.#clock.now();
     }
@@ -222,6 +245,7 @@ export class Driver {
   /** Applying rests while the state is exchanged; messages are handled all the while. */
   pauseApply(): void {
     this.#applyPaused = true;
+    this.disks.stateProgressed();
   }
 
   resumeApply(): void {
@@ -248,6 +272,7 @@ export class Driver {
     const hardState = hard.term >= meta.term ? hard : { term: meta.term, votedFor: null };
     this.#log.reset(meta, hardState, () => {
       this.#held = false;
+      this.disks.logProgressed();
       this.#inbox.unshift({ type: 'snapshotStored', meta, from });
       this.#feed({ type: 'applied', index: meta.index });
       done();
@@ -257,10 +282,13 @@ export class Driver {
     this.#durable = meta.index;
   }
 
-  /** Whether a snapshot is still wanted. While applying rests the state may be bad, and an equally new one do. */
+  /**
+   * Whether a snapshot is still wanted. While applying rests the state may be bad, and an equally new one will do; but it
+   * must reach the beginning of the log, or the entries between the two could never be applied.
+   */
   wants(meta: SnapshotMeta): boolean {
     const applied = this.#machine.appliedIndex();
-    if (this.#applyPaused) return applied <= meta.index;
+    if (this.#applyPaused) return applied <= meta.index && meta.index >= this.#log.firstIndex() - 1;
     return applied < meta.index && this.#core.accepts(meta);
   }
 
@@ -287,6 +315,11 @@ export class Driver {
     return this.#role.role === 'leader' ? 0 : this.#clock.now() - this.#leaderContactMs;
   }
 
+  /** Without ticks a node does not campaign. A leader needs them to notice that it has lost its majority. */
+  get #mayTick(): boolean {
+    return this.#role.role === 'leader' || !(this.#barred || this.disks.logHangs);
+  }
+
   #feed(input: Input): void {
     this.#inbox.push(input);
     this.wake();
@@ -294,7 +327,7 @@ export class Driver {
 
   /**
    * One turn. The time given to the core is read here, after everything that arrived was taken: a process that was
-   * paused must not serve a lease read by the time of before (§6.4).
+   * paused must not serve a lease read by the time of before (§6.4), nor a machine whose monotonic clock stood still.
    */
   #turn(): void {
     this.#scheduled = false;
@@ -302,6 +335,7 @@ export class Driver {
     this.stats.turns += 1;
     this.#events.gather();
     const inputs = this.#takeInputs();
+    if (this.#clockWatch.hasDrifted()) inputs.unshift({ type: 'clockSuspect' });
     const now = this.#clock.now();
     if (inputs.length > 0) this.#perform(this.#core.step(inputs, now));
     if (this.#ticked) this.#events.tick(now);
@@ -330,13 +364,16 @@ export class Driver {
       this.#readsWaiting[mode] = [];
       inputs.push({ type: 'read', ids: [id], mode });
     }
-    if (this.#ticked && !this.#barred) inputs.push({ type: 'tick' });
+    if (this.#ticked && this.#mayTick) inputs.push({ type: 'tick' });
     return inputs;
   }
 
   #perform(output: Output): void {
     for (const message of output.sendNow) this.#wire.send(message);
     this.#store(output);
+    if (output.lengthenTick !== undefined) {
+      this.#ticker.lengthen(output.lengthenTick * this.#limits.tickMs);
+    }
     for (const { id, index, term } of output.appended) this.#proposals.appended(id, index, term);
     for (const { id, reason } of output.dropped) {
       this.#proposals.settle(id, { kind: 'dropped', reason });
@@ -381,6 +418,7 @@ export class Driver {
   #stored(storing: Storing): void {
     const position = this.#storing.indexOf(storing);
     if (position < 0 || !this.#running) return;
+    this.disks.logProgressed();
     const done = this.#storing.splice(0, position + 1);
     let durable = storing.last;
     for (const { first } of this.#storing) {
@@ -403,7 +441,7 @@ export class Driver {
    * waits for the next turn.
    */
   #applySlice(): void {
-    if (this.#applyPaused || this.#resting) return;
+    if (this.#applyPaused || this.#lookAgainLater || this.#applyingLong) return;
     const upTo = Math.min(this.#commit, this.#durable);
     const from = this.#machine.appliedIndex() + 1;
     if (from > upTo) return;
@@ -413,7 +451,24 @@ export class Driver {
     }
     const hi = Math.min(upTo, from + this.#limits.applyEntriesMax - 1);
     const entries = this.#log.entries(from, hi, this.#limits.applyBytesMax);
-    const results = this.#machine.apply(entries);
+    if (entries.length === 0)
+      throw new Error(`the log does not hold entry ${from}, which is to be applied`);
+    this.disks.stateProgressed();
+    const results = this.#machine.apply(entries, (result) =>
+      this.#appliedLong(entries[results.length]!, result),
+    );
+    this.#applyingLong = results.length < entries.length;
+    if (results.length > 0) this.#applied(entries.slice(0, results.length), results);
+  }
+
+  #appliedLong(entry: Entry, result: Result | undefined): void {
+    this.#applyingLong = false;
+    if (!this.#running) return;
+    if (result === undefined) this.#rest();
+    else this.#applied([entry], [result]);
+  }
+
+  #applied(entries: readonly Entry[], results: readonly (Result | undefined)[]): void {
     const applied = this.#machine.appliedIndex();
     this.#feed({ type: 'applied', index: applied });
     for (const [at, entry] of entries.entries()) {
@@ -424,9 +479,10 @@ export class Driver {
 
   /** The disk of the state does not keep up: its backlog must not grow without limit. */
   #rest(): void {
-    this.#resting = true;
+    this.disks.isStateBehind = true;
+    this.#lookAgainLater = true;
     this.#clock.after(this.#limits.tickMs, () => {
-      this.#resting = false;
+      this.#lookAgainLater = false;
       this.wake();
     });
   }

@@ -10,7 +10,7 @@ import type { Result } from '../state/types.js';
 import type { AppliedWaiters } from './applied.js';
 import { type Answer, decodeAnswer, encodeAsk } from './asks.js';
 import type { Deadlines } from './deadlines.js';
-import type { Lead } from './lead.js';
+import { type Lead, sizeProblem } from './lead.js';
 import type { ClockPort, WirePort } from './ports.js';
 import type { WriteRequest } from './types.js';
 
@@ -33,9 +33,16 @@ export interface ForwardParts {
   readonly retryLater: () => void;
   /** Writes held here, beyond which more are refused. */
   readonly heldMax: number;
+  /** The result of a request that this node has applied (see MachinePort). */
+  readonly remembered: (id: string) => Result | undefined;
+  /** Milliseconds after which the answer of a leader counts as late. */
+  readonly lateMs: number;
 }
 
 interface Held {
+  /** The request id. */
+  readonly id: string;
+  readonly sinceMs: number;
   readonly tokenKey: string | null;
   readonly data: Uint8Array;
   readonly deadlineMs: number;
@@ -71,10 +78,17 @@ export class Forward {
       return;
     }
     const { tokenKey, command } = request;
-    const deadlineMs = clock.now() + request.timeoutMs;
+    const id = newId();
+    const data = encodeProposal({ id, since: appliedIndex(), command });
+    const tooLarge = sizeProblem(data);
+    if (tooLarge !== undefined) {
+      done({ refusal: tooLarge });
+      return;
+    }
+    const sinceMs = clock.now();
+    const deadlineMs = sinceMs + request.timeoutMs;
     const held: Held = {
-      tokenKey,
-      data: encodeProposal({ id: newId(), since: appliedIndex(), command }),
+      ...{ id, sinceMs, tokenKey, data },
       deadlineMs,
       done,
       cancelDeadline: () => {},
@@ -96,6 +110,17 @@ export class Forward {
   /** What was turned away without a change of leader is tried again. */
   retry(): void {
     this.role();
+  }
+
+  /**
+   * A leader may commit a write and never answer, because its own disk hangs. What was applied on this node needs no
+   * answer: here the oldest writes are looked up, which are late only when something is wrong.
+   */
+  tick(nowMs: number): void {
+    for (const held of this.#held) {
+      if (nowMs - held.sinceMs < this.#parts.lateMs) return;
+      this.#settle(held);
+    }
   }
 
   /** Ends all that is held. */
@@ -162,11 +187,20 @@ export class Forward {
 
   /** A refusal holds only if no earlier attempt can still take effect; then what is only put off is asked for again. */
   #refuse(held: Held, why: Refusal): void {
+    if (held.open > 0 && this.#settle(held)) return;
     if (held.open > 0 && why.code === 'too_many') this.#parts.retryLater();
     else this.#end(held, { refusal: held.open > 0 ? outcomeUnknown() : why });
   }
 
+  /** Answers a write that this node has applied; false if it has not. */
+  #settle(held: Held): boolean {
+    const applied = this.#parts.remembered(held.id);
+    if (applied !== undefined) this.#end(held, { result: applied });
+    return applied !== undefined;
+  }
+
   #expire(held: Held): void {
+    if (this.#settle(held)) return;
     // It has taken effect, though this node has not come so far: nothing is truer than the result.
     if (held.result !== undefined) this.#end(held, { result: held.result });
     else this.#end(held, { refusal: held.open > 0 ? outcomeUnknown() : noLeader() });

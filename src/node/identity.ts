@@ -7,31 +7,49 @@ import { join } from 'node:path';
 import type { Configuration, NodeId } from '../raft/types.js';
 import { StorageError } from '../storage/errors.js';
 import { claimFolder, readSealed, writeSealed } from '../storage/folder.js';
+import type { PeerRecord } from '../transport/types.js';
 
 export interface Identity {
-  readonly v: 1;
+  readonly v: 2;
   readonly nodeId: NodeId;
   /** Drawn when the data folder was made: a node whose disk was wiped comes back with another one. */
   readonly incarnation: string;
-  /** Set once the log was begun: if it is gone then, the votes are forgotten and the node must not go on. */
+  /**
+   * Set before the first batch of the log counts as stored: if the log is gone then, the votes are forgotten and the node
+   * must not go on.
+   */
   readonly begun: boolean;
+  /**
+   * How often a server was started on this folder: peers refuse a number that is not above the last one they saw, because
+   * then the folder is an older copy of itself.
+   */
+  readonly starts: number;
+  /** Drawn at each start: the same number with another id is another start. */
+  readonly startId: string;
   /** Null until the node is in a cluster. A recovered cluster gets a new one (see recover.ts). */
   readonly clusterId: string | null;
-  /** Incarnations last seen of the other members. */
-  readonly seen: Readonly<Record<NodeId, string>>;
+  /** What was last seen of the other members' folders. */
+  readonly seen: Readonly<Record<NodeId, PeerRecord>>;
 }
 
-/** The incarnations by which a node knows the members, itself included. */
-export const introductions = (own: Identity): Identity['seen'] => ({
-  ...own.seen,
-  [own.nodeId]: own.incarnation,
-});
+/** By what a node knows the members, itself included. */
+export function introductions({ nodeId, incarnation, starts, startId, seen }: Identity) {
+  const own: PeerRecord = { incarnation, starts, startId };
+  return { ...seen, [nodeId]: own } satisfies Identity['seen'];
+}
 
-/** What a node knows of the members once another has introduced them to it: its own acquaintance counts first. */
+/**
+ * What a node knows of the members once another has introduced them to it: of one folder the later start, else what it has
+ * seen itself.
+ */
 export function introduced(own: Identity, by: Identity['seen']): Identity['seen'] {
-  return Object.fromEntries(
-    Object.entries({ ...by, ...own.seen }).filter(([id]) => id !== own.nodeId),
-  );
+  const seen: Record<NodeId, PeerRecord> = { ...own.seen };
+  for (const [id, record] of Object.entries(by)) {
+    const known = seen[id];
+    const isNews = known?.incarnation === record.incarnation && known.starts < record.starts;
+    if (id !== own.nodeId && (known === undefined || isNews)) seen[id] = record;
+  }
+  return seen;
 }
 
 export interface InitialMember {
@@ -45,8 +63,24 @@ const FILE = 'node.json';
 export async function readIdentity(dir: string): Promise<Identity | undefined> {
   const content = await readSealed(join(dir, FILE));
   if (content === undefined) return undefined;
-  if (content['v'] === 1) return content as unknown as Identity;
+  if (content['v'] === 2) return content as unknown as Identity;
+  if (content['v'] === 1) return withoutStarts(content as unknown as FirstIdentity);
   throw new StorageError('foreign', `${join(dir, FILE)} was written by another version`);
+}
+
+/** What the first release wrote. */
+interface FirstIdentity extends Omit<Identity, 'v' | 'starts' | 'startId' | 'seen'> {
+  readonly seen: Readonly<Record<NodeId, string>>;
+}
+
+/** Nothing was counted yet: every start that peers show is news. */
+function withoutStarts(first: FirstIdentity): Identity {
+  const nothing = { starts: 0, startId: '' };
+  const seen = Object.entries(first.seen).map(([id, incarnation]) => [
+    id,
+    { incarnation, ...nothing },
+  ]);
+  return { ...first, v: 2, ...nothing, seen: Object.fromEntries(seen) };
 }
 
 /** The same of a folder that this server may use: its own, or an empty one, which is made. */
@@ -60,14 +94,24 @@ export function writeIdentity(dir: string, identity: Identity): Promise<void> {
   return writeSealed(join(dir, FILE), identity);
 }
 
+/**
+ * Counts a start, durably: before the server says anything. Only the one who holds the folder's databases open may count.
+ */
+export async function countStart(dir: string, identity: Identity): Promise<Identity> {
+  const counted = { ...identity, starts: identity.starts + 1, startId: randomUUID() };
+  await writeIdentity(dir, counted);
+  return counted;
+}
+
 /** The identity of a new data folder: of a member of the initial cluster, or of a node that will join. */
 export function newIdentity(name: string, initial: readonly InitialMember[]): Identity {
   const member = initialConfiguration(initial).members.find((each) => each.name === name);
   return {
-    v: 1,
+    v: 2,
     nodeId: member?.id ?? randomUUID(),
     incarnation: randomUUID(),
     begun: false,
+    ...{ starts: 0, startId: '' },
     clusterId: member === undefined ? null : initialClusterId(initial),
     seen: {},
   };

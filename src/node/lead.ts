@@ -7,6 +7,7 @@ import { type Refusal, refusal } from '../errors.js';
 import type { Index, RoleChange, Term } from '../raft/types.js';
 import { decodeProposal } from '../state/proposal.js';
 import type { Command, Proposal, Result, View } from '../state/types.js';
+import { COMMAND_BYTES_MAX } from '../transport/handshake.js';
 import type { AppliedWaiters } from './applied.js';
 import type { Driver } from './driver.js';
 import type { MachinePort } from './ports.js';
@@ -26,10 +27,12 @@ export interface LeadParts {
   readonly applied: AppliedWaiters;
   readonly view: View;
   readonly gate: Gate;
-  /** This node does not serve, and hands leadership over: another leader will take the write. */
-  readonly isFaulty: () => boolean;
+  /** This node does not serve or its disk hangs, and it hands leadership over: another leader will take the write. */
+  readonly isUnfit: () => boolean;
   /** Why this node takes no such command at present (disk at its reserve). */
   readonly closedFor: (command: Command) => Refusal | undefined;
+  /** False while another member may have room, to which leadership is handed over. */
+  readonly isFullEverywhere: () => boolean;
   /** Proposals whose fate is open, beyond which writes are refused. */
   readonly pendingMax: number;
 }
@@ -74,6 +77,11 @@ export class Lead {
   }
 
   write({ tokenKey, data }: LeadWrite, done: Done): void {
+    const tooLarge = sizeProblem(data);
+    if (tooLarge !== undefined) {
+      done({ type: 'refused', refusal: tooLarge });
+      return;
+    }
     const proposal = tryDecode(data);
     if (proposal === undefined) {
       const why = refusal('invalid', 'The forwarded write could not be decoded');
@@ -114,7 +122,8 @@ export class Lead {
       return;
     }
     const closed = this.#parts.closedFor(proposal.command);
-    if (this.#parts.isFaulty()) done({ type: 'retry' });
+    if (this.#parts.isUnfit()) done({ type: 'retry' });
+    else if (closed !== undefined && !this.#parts.isFullEverywhere()) done({ type: 'retry' });
     else if (closed !== undefined) done({ type: 'refused', refusal: closed });
     else if (this.#parts.driver.pending >= this.#parts.pendingMax) done(overloaded());
     else if (this.#gate(proposal, write) === undefined) this.#propose(proposal, write, done);
@@ -164,6 +173,13 @@ function attemptOf(outcome: Outcome): Attempt {
     case 'dropped':
       return outcome.reason === 'overloaded' ? overloaded() : { type: 'retry' };
   }
+}
+
+/** Why an encoded command is not proposed: no message could carry it to a follower. */
+export function sizeProblem(data: Uint8Array): Refusal | undefined {
+  if (data.length <= COMMAND_BYTES_MAX) return undefined;
+  const why = `The write is too large: its command has ${data.length} bytes, at most ${COMMAND_BYTES_MAX} are replicated`;
+  return refusal('too_large', why, { hint: 'Split the object into smaller ones' });
 }
 
 function overloaded(): Attempt {

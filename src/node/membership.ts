@@ -5,6 +5,7 @@
 import { type Refusal, refusal } from '../errors.js';
 import { quorumSize } from '../raft/quorum.js';
 import type { Configuration, Index, Member, NodeId } from '../raft/types.js';
+import { TEXT_MAX } from '../transport/shapes.js';
 import type { Answer, ServerFacts } from './asks.js';
 import type { Driver } from './driver.js';
 import type { ClockPort } from './ports.js';
@@ -35,8 +36,18 @@ export class Membership {
     this.#parts = parts;
   }
 
+  /** Whether a change is on its way, which may not be in the log yet. */
+  get isChanging(): boolean {
+    return this.#changing;
+  }
+
   /** Adds a server as a learner; one that is a member already gets its name and address renewed. */
-  add(server: ServerFacts, done: Done): void {
+  add({ level: _level, ...server }: ServerFacts, done: Done): void {
+    const wrong = unreadable(server);
+    if (wrong !== undefined) {
+      done(refused('invalid', wrong));
+      return;
+    }
     const { members } = this.#configuration();
     const present = members.find(({ id }) => id === server.id);
     const holder = members.find(
@@ -176,6 +187,16 @@ export class Membership {
   #configuration(): Configuration {
     return this.#parts.driver.status().configuration;
   }
+}
+
+/** Why no member could read a configuration with this server in it. */
+function unreadable(server: ServerFacts): string | undefined {
+  if (server.id === '') return 'The server has no id';
+  for (const field of ['id', 'name', 'address'] as const) {
+    if (server[field].length > TEXT_MAX)
+      return `The ${field} of the server is longer than ${TEXT_MAX} characters`;
+  }
+  return undefined;
 }
 
 const refused = (code: Refusal['code'], message: string): Answer => ({

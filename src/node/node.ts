@@ -5,15 +5,24 @@
 import { randomUUID } from 'node:crypto';
 import { ApiError, type Refusal, reject } from '../errors.js';
 import { createRaft } from '../raft/raft.js';
-import type { NodeId, RoleChange } from '../raft/types.js';
+import type { Message, NodeId, RoleChange } from '../raft/types.js';
+import { LEVEL_KEY, LEVELS, levelOf } from '../state/levels.js';
 import type { PinnedView, Result, View } from '../state/types.js';
 import type { WireSecurity } from '../transport/security.js';
 import type { ChunkSink, WireHandlers } from '../transport/types.js';
 import { Wire } from '../transport/wire.js';
-import { type Answer, decodeAnswer, decodeAsk, encodeAnswer, encodeAsk } from './asks.js';
+import {
+  type Answer,
+  decodeAnswer,
+  decodeAsk,
+  encodeAnswer,
+  encodeAsk,
+  type ServerFacts,
+} from './asks.js';
 import { realClock } from './clock.js';
 import { DiskSpace } from './disk-space.js';
 import { type Identity, introduced, introductions, writeIdentity } from './identity.js';
+import { IncomingState } from './incoming-state.js';
 import { LostState } from './lost-state.js';
 import { type Opened, openFolder } from './open.js';
 import {
@@ -27,9 +36,9 @@ import {
 } from './options.js';
 import type { ClockPort } from './ports.js';
 import { type LeaderAsk, Replica } from './replica.js';
-import { StateSink, StateSource, WRONG_KEY } from './snapshots.js';
+import { StateSource, WRONG_KEY } from './snapshots.js';
 import { Stability, statusOf } from './status.js';
-import type { ClusterNode, NodeStatus, WriteRequest } from './types.js';
+import type { ClusterNode, LevelStatus, NodeStatus, WriteRequest } from './types.js';
 
 /** A node as its process sees it. */
 export interface RunningNode extends ClusterNode {
@@ -55,6 +64,9 @@ export interface RunningNode extends ClusterNode {
 const CHANGE_MS = 10_000;
 /** Pause between attempts to join, and between questions for a lost state. */
 const AGAIN_MS = 1000;
+/** A state that makes no progress for so long is given up; sooner if its connection broke: its sender is back by then. */
+const IDLE_MS = 30_000;
+const RECONNECT_MS = 2000;
 
 /** Opens the data folder. Rejects with the reason when it cannot be used. */
 export async function openNode(options: NodeOptions): Promise<RunningNode> {
@@ -89,11 +101,11 @@ class Node implements RunningNode {
   readonly #roleListeners: ((change: RoleChange) => void)[] = [];
   #identity: Identity;
   #savingIdentity: Promise<void> = Promise.resolve();
-  #sink: StateSink | undefined;
   #stopping: Promise<void> | undefined;
   #stopped = false;
   #hurry: () => void = () => {};
   #fatal = false;
+  readonly #incoming: IncomingState;
   readonly #lostState: LostState;
 
   constructor(opened: Opened, options: NodeOptions, address: string) {
@@ -101,6 +113,7 @@ class Node implements RunningNode {
     this.#options = options;
     this.#address = address;
     this.#identity = opened.identity;
+    if (!this.#identity.begun) opened.log.onceStored(() => this.#saveIdentity({ begun: true }));
     this.id = opened.identity.nodeId;
     this.name = options.name;
     this.#timing = { ...DEFAULT_TIMING, ...options.timing };
@@ -114,15 +127,20 @@ class Node implements RunningNode {
       frees: options.frees ?? freesSpace,
       onFatal: this.fail,
       onChange: (full, freeBytes) => {
-        const state = full ? 'is at its reserve: only deletes are taken' : 'has room again';
+        const state = full ? 'is at its reserve' : 'has room again';
         options.log(full ? 'error' : 'info', `the disk ${state} (${freeBytes} bytes free)`);
       },
     });
+    this.onChanged((keys) => {
+      if (!keys.includes(LEVEL_KEY)) return;
+      options.log('info', `the cluster is at level ${levelOf(opened.store)} now`);
+    });
     try {
       this.replica = this.#createReplica();
+      this.#incoming = this.#createIncoming();
       this.#lostState = new LostState({
         ...{ replica: this.replica, clock: this.#clock, againMs: AGAIN_MS },
-        arriving: () => this.#sink !== undefined,
+        arriving: () => this.#incoming.isArriving,
       });
     } catch (error) {
       void this.#wire.close();
@@ -179,12 +197,17 @@ class Node implements RunningNode {
         name: this.name,
         address: this.#address,
         leaderSilenceMs: this.replica.driver.leaderSilenceMs,
-        fault: this.replica.fault ?? (this.#disk.full ? 'its disk is at its reserve' : undefined),
+        fault: this.#fault,
         nowMs: this.#clock.now(),
         contactMsMax: this.#timing.electionMs * 2,
       },
       this.#stability,
     );
+  }
+
+  get #fault(): string | undefined {
+    const { fault, hang } = this.replica;
+    return fault ?? hang ?? (this.#disk.full ? 'its disk is at its reserve' : undefined);
   }
 
   contact(): { knownLeader: boolean; lastContactMs: number } {
@@ -233,8 +256,8 @@ class Node implements RunningNode {
     return this.#administer({ type: 'remove', id });
   }
 
-  addServer(server: { id: string; name: string; address: string }): Promise<void> {
-    return this.#administer({ type: 'add', server });
+  levels(): Promise<LevelStatus> {
+    return new Promise((resolve) => this.replica.levels.report(resolve));
   }
 
   async #administer(ask: LeaderAsk): Promise<void> {
@@ -276,9 +299,12 @@ class Node implements RunningNode {
       gate: this.#options.gate,
       newId: randomUUID,
       closedFor: (command) => this.#disk.refuses(command),
+      levels: this.#options.levels ?? LEVELS,
+      hasRoom: () => !this.#disk.full,
       onDiffers: (why) => store.commit([[WRONG_KEY, why]]),
       onUndecided: (why) => this.#options.log('error', why),
       onFault: (why) => this.#faultChanged(why),
+      onHang: (why) => this.#hangChanged(why),
       onWhole: () => this.#options.log('info', 'has all its entries again and votes'),
       onRole: (change) => this.#roleChanged(change),
       onMembers: (what) => this.#options.log('info', what),
@@ -302,10 +328,10 @@ class Node implements RunningNode {
     };
     return new Wire({
       identity: () => ({ ...this.#identity, address: this.#address }),
-      incarnations: {
+      records: {
         get: (id) => this.#identity.seen[id],
-        set: (id, incarnation) =>
-          this.#saveIdentity({ seen: { ...this.#identity.seen, [id]: incarnation } }),
+        set: (id, record) =>
+          void this.#saveIdentity({ seen: { ...this.#identity.seen, [id]: record } }),
       },
       security: this.#options.security,
       handlers,
@@ -323,16 +349,23 @@ class Node implements RunningNode {
     }
   }
 
-  #saveIdentity(change: Partial<Identity>): void {
+  #saveIdentity(change: Partial<Identity>): Promise<void> {
     this.#identity = { ...this.#identity, ...change };
     const save = (): Promise<void> => writeIdentity(this.#options.dataDir, this.#identity);
     this.#savingIdentity = this.#savingIdentity.then(save).catch(this.fail);
+    return this.#savingIdentity;
   }
 
   #faultChanged(why: string | undefined): void {
     const { log } = this.#options;
     if (why === undefined) log('info', 'serves again');
     else log('error', `does not serve: ${why}`);
+  }
+
+  #hangChanged(why: string | undefined): void {
+    const { log } = this.#options;
+    if (why === undefined) log('info', 'the disks make progress again');
+    else log('error', `${why}: another server should lead`);
   }
 
   #roleChanged(change: RoleChange): void {
@@ -355,13 +388,18 @@ class Node implements RunningNode {
       'info',
       `moved from ${known.address} to ${this.#address}: telling the others`,
     );
-    const server = { id: this.id, name: this.name, address: this.#address };
+    const server = this.#facts();
     const ask = encodeAsk({ type: 'add', server });
     for (const { id } of members) {
       if (id !== this.id) this.#wire.request(id, ask, AGAIN_MS, () => {});
     }
     this.replica.administer({ type: 'add', server }, AGAIN_MS, () => {});
     this.#clock.after(AGAIN_MS, () => this.#announceAddress());
+  }
+
+  #facts(): ServerFacts {
+    const level = this.replica.levels.supported;
+    return { id: this.id, name: this.name, address: this.#address, level };
   }
 
   /** A server that joins: added by the leader, whoever that is, and told which cluster this is. */
@@ -380,8 +418,7 @@ class Node implements RunningNode {
 
   /** Asks the given members in turn until one has taken this node into its cluster. */
   async #join(): Promise<void> {
-    const server = { id: this.id, name: this.name, address: this.#address };
-    const ask = encodeAsk({ type: 'add', server });
+    const ask = encodeAsk({ type: 'add', server: this.#facts() });
     const { log } = this.#options;
     const join = (this.#options.join ?? []).filter((address) => address !== this.#address);
     for (let attempt = 0; !this.#stopped && this.#identity.clusterId === null; attempt++) {
@@ -396,7 +433,7 @@ class Node implements RunningNode {
       if (answer?.type === 'joined') {
         log('info', `joined the cluster ${answer.clusterId} through ${address}`);
         const seen = introduced(this.#identity, answer.seen);
-        this.#saveIdentity({ clusterId: answer.clusterId, seen });
+        void this.#saveIdentity({ clusterId: answer.clusterId, seen });
         return;
       }
       const why = answer?.type === 'refused' ? answer.refusal.message : 'no answer';
@@ -414,35 +451,32 @@ class Node implements RunningNode {
     this.#lostState.fetch(needsState);
   }
 
-  async #sinkFor(
-    message: Parameters<WireHandlers['snapshotSink']>[0],
-    id: string,
-  ): Promise<ChunkSink | undefined> {
+  #createIncoming(): IncomingState {
+    const { store, machine } = this.#opened;
+    const { driver } = this.replica;
+    return new IncomingState({
+      ...{ store, clock: this.#clock, idleMs: IDLE_MS, reconnectMs: RECONNECT_MS },
+      term: () => driver.role.term,
+      wants: (meta) => driver.wants(meta),
+      begin: () => driver.pauseApply(),
+      failed: () => this.#lostState.failed(),
+      // A state of a level that this release does not support stops the process.
+      switched: (meta, from) =>
+        new Promise((resolve) =>
+          this.#take(() => {
+            machine.reload();
+            this.#lostState.found();
+            this.replica.switched(meta, from, resolve);
+          }),
+        ),
+    });
+  }
+
+  async #sinkFor(message: Message, id: string): Promise<ChunkSink | undefined> {
     if (message.type !== 'snapshot' || this.#stopped) return undefined;
     // The core hears its leader, and tells it when there is nothing to send.
     this.replica.receive(message);
-    const { meta, from } = message;
-    if (!this.replica.driver.wants(meta)) return undefined;
-    if (this.#sink?.id === id) return this.#sink;
-    this.#sink?.abort();
-    const { driver } = this.replica;
-    this.#sink = new StateSink(id, from, meta, {
-      store: this.#opened.store,
-      wants: () => driver.wants(meta),
-      begin: () => driver.pauseApply(),
-      failed: () => {
-        this.#sink = undefined;
-        this.#lostState.failed();
-      },
-      switched: () =>
-        new Promise((resolve) => {
-          this.#sink = undefined;
-          this.#opened.machine.reload();
-          this.#lostState.found();
-          this.replica.switched(meta, from, resolve);
-        }),
-    });
-    return this.#sink;
+    return this.#incoming.sinkFor(message, id);
   }
 
   async #stop(): Promise<void> {
@@ -451,7 +485,7 @@ class Node implements RunningNode {
     this.#lostState.stop();
     this.replica.stop();
     this.#disk.stop();
-    this.#sink?.abort();
+    this.#incoming.stop();
     await this.#wire.close();
     await this.#opened.log.close();
     await this.#opened.store.close();

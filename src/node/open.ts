@@ -1,6 +1,6 @@
 /**
- * Opening a data folder: identity, log and state, brought to agree. What a crash left half done is completed; what is lost
- * is said, and fetched from the peers before the node serves.
+ * Opening a data folder: identity, log and state, brought to agree. What a crash left half done is completed. What is lost
+ * is said, and made again from the log, or fetched from the peers before the node serves; without peers it does not start.
  */
 import { join } from 'node:path';
 import { Machine } from '../state/machine.js';
@@ -9,12 +9,16 @@ import { type LevelState, openState } from '../storage/state.js';
 import { agree } from './agree.js';
 import {
   claimIdentity,
+  countStart,
   type Identity,
   initialConfiguration,
   newIdentity,
   writeIdentity,
 } from './identity.js';
 import type { NodeOptions } from './options.js';
+import { newestConfiguration } from './positions.js';
+import { rebuildableTo, rebuildState } from './rebuild.js';
+import { UNFINISHED } from './recover.js';
 import { WRONG_KEY } from './snapshots.js';
 
 export interface Opened {
@@ -28,7 +32,7 @@ export interface Opened {
 
 type OpenOptions = Pick<
   NodeOptions,
-  'name' | 'dataDir' | 'initial' | 'join' | 'handlers' | 'log' | 'onFatal'
+  'name' | 'dataDir' | 'initial' | 'join' | 'handlers' | 'levels' | 'log' | 'onFatal'
 > & { readonly address: string };
 
 export async function openFolder(options: OpenOptions): Promise<Opened> {
@@ -38,13 +42,16 @@ export async function openFolder(options: OpenOptions): Promise<Opened> {
   try {
     const store = await openState(join(dataDir, 'state'), { onFatal });
     try {
-      await mendLog(log, options);
-      const { machine, damage } = await openMachine(store, options);
+      await mendLog(log, identity, options);
       await writeFirst(log, identity, options);
+      await mendState(log, store, options);
+      const machine = new Machine(store, options.handlers, options.levels?.supported);
       const gap = await new Promise<string | undefined>((done) => agree(log, store, machine, done));
-      const noted = await noteBegun(log, identity, dataDir);
-      const needsState = store.get(WRONG_KEY) ?? (gap && (damage ?? gap));
-      return { identity: noted, log, store, machine, needsState };
+      const needsState = store.get(WRONG_KEY) ?? store.damaged ?? gap;
+      if (needsState !== undefined) mustBeSent(needsState, log, identity, dataDir);
+      const begun = identity.begun || !isEmpty(log);
+      const started = await countStart(dataDir, { ...identity, begun });
+      return { identity: started, log, store, machine, needsState };
     } catch (error) {
       await store.close();
       throw error;
@@ -72,42 +79,57 @@ function initialOf({ initial = [], join: others = [], name, address }: OpenOptio
 }
 
 /** Entries that may have been acknowledged are lost: the node goes on without a vote until it has them again. */
-async function mendLog(log: LevelLog, options: OpenOptions): Promise<void> {
-  if (log.cut !== undefined) {
-    const { from, records } = log.cut;
-    options.log('warn', `cut a torn tail of ${records} records off the log, from entry ${from} on`);
-  }
+async function mendLog(log: LevelLog, identity: Identity, options: OpenOptions): Promise<void> {
   const { damaged } = log;
-  if (damaged === undefined) return;
-  const what = `the log is damaged from entry ${damaged.index} on (${damaged.reason})`;
+  if (damaged !== undefined) {
+    const what = `the log is damaged from entry ${damaged.index} on (${damaged.reason})`;
+    options.log(
+      'error',
+      `${what}; this node does not vote until it has those entries from its peers`,
+    );
+    await new Promise<void>((done) => log.repair(done));
+  }
+  const bar = log.bar();
+  if (bar === undefined || hasPeers(log, identity)) return;
   options.log(
     'error',
-    `${what}; this node does not vote until it has those entries from its peers`,
+    `no other voting server is known that could send the lost entries up to ${bar.index}: if there is none, stop this one ` +
+      'and run "conclave recover --accept-loss"',
   );
-  await new Promise<void>((done) => log.repair(done));
+}
+
+/**
+ * Whether the newest known configuration has another voter, and so a leader besides this node. When none is known, because
+ * the log has lost it: whether this node ever met another member.
+ */
+function hasPeers(log: LevelLog, { nodeId, seen }: Identity): boolean {
+  const { members } = newestConfiguration(log);
+  if (members.length === 0) return Object.keys(seen).length > 0;
+  return members.some(({ id, voter }) => voter && id !== nodeId);
 }
 
 const isEmpty = (log: LevelLog): boolean =>
   log.lastIndex() === 0 && log.hardState().term === 0 && log.bar() === undefined;
 
-async function noteBegun(log: LevelLog, identity: Identity, dir: string): Promise<Identity> {
-  if (identity.begun || isEmpty(log)) return identity;
-  const noted = { ...identity, begun: true };
-  await writeIdentity(dir, noted);
-  return noted;
+/** A state that cannot be trusted is made again from the log, if that goes back far enough. Else it stays as it is. */
+async function mendState(log: LevelLog, store: LevelState, options: OpenOptions): Promise<void> {
+  const { damaged } = store;
+  if (damaged === undefined) return;
+  const upTo = rebuildableTo(log, store);
+  if (upTo === undefined) return;
+  options.log('error', `${damaged}; it is made again from the log`);
+  await rebuildState(log, store, { ...options, upTo });
 }
 
-/** A state that cannot be trusted is emptied: it comes from the log again, or from a peer. */
-async function openMachine(
-  store: LevelState,
-  options: OpenOptions,
-): Promise<{ machine: Machine; damage: string | undefined }> {
-  const damage = store.damaged;
-  if (damage !== undefined) {
-    options.log('error', `${damage}; it is made again from the log or a peer`);
-    await store.install().finish({ count: 0, sum: 0 });
-  }
-  return { machine: new Machine(store, options.handlers), damage };
+/** Throws when nobody could send this node the state that it lacks. */
+function mustBeSent(why: string, log: LevelLog, identity: Identity, dataDir: string): void {
+  if (why === UNFINISHED) throw new Error(`${why}: run "conclave recover" once more`);
+  if (hasPeers(log, identity)) return;
+  throw new Error(
+    `${why}. It cannot be made again from the log, and there is no other server that could send it. Nothing in ${dataDir} ` +
+      'was changed. Put the folder back from a copy, or run "conclave recover --accept-loss" to go on with what can still ' +
+      'be read, or start with an empty folder and restore a snapshot archive',
+  );
 }
 
 /** Every member of a new cluster begins its log with the same configuration, at index 1 in term 1. */

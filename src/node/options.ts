@@ -1,5 +1,6 @@
 /** What a node is made from, and the limits it keeps. */
 import type { RaftOptions } from '../raft/types.js';
+import type { LevelTable } from '../state/levels.js';
 import type { Handlers } from '../state/machine.js';
 import type { Command } from '../state/types.js';
 import type { WireSecurity } from '../transport/security.js';
@@ -50,6 +51,8 @@ export interface NodeOptions {
   readonly join?: readonly string[];
   readonly gate: Gate;
   readonly handlers: Handlers;
+  /** What the release supports; given by tests alone. */
+  readonly levels?: LevelTable;
   readonly timing?: Partial<NodeTiming>;
   readonly limits?: Partial<NodeLimits>;
   /** Commands that free space, which are taken although the disk is almost full. */
@@ -59,17 +62,21 @@ export interface NodeOptions {
   readonly onFatal: (error: Error) => void;
 }
 
-/** Failover well below a second on a LAN, for a process that may stall. */
+/**
+ * Failover in less than half a second on a LAN, for a process that may stall: nobody asks for votes before the leader was
+ * silent for electionMs, so a stall of electionMs - heartbeatMs costs it nothing. The lease stays well below what
+ * `leaseMsMax` allows for these ticks (180 ms).
+ */
 export const DEFAULT_TIMING: NodeTiming = {
-  tickMs: 20,
-  heartbeatMs: 60,
-  electionMs: 300,
-  leaseMs: 200,
+  tickMs: 25,
+  heartbeatMs: 50,
+  electionMs: 250,
+  leaseMs: 150,
 };
 
 export const DEFAULT_LIMITS: NodeLimits = {
   // Half an election timeout: what is longer may have cost a leader its office.
-  stallMs: 150,
+  stallMs: DEFAULT_TIMING.electionMs / 2,
   // A slice of applying takes a few milliseconds at most.
   applyEntriesMax: 256,
   applyBytesMax: 2 ** 20,
@@ -94,5 +101,6 @@ export const DEFAULT_LIMITS: NodeLimits = {
   stateBacklogBytes: 32 * 2 ** 20,
 };
 
-/** Deletes, log-outs and the removal of what has expired. */
-export const freesSpace = ({ type }: Command): boolean => /\.(?:delete|logout|reap)$/.test(type);
+/** Deletes, log-outs, and the removal of what has expired or was given up. */
+export const freesSpace = ({ type }: Command): boolean =>
+  /\.(?:delete|logout|reap|abort)$/.test(type);

@@ -61,19 +61,30 @@ export interface WirePort {
 export interface MachinePort {
   /** The last index applied. */
   appliedIndex(): Index;
-  /** Applies entries in order; synchronous. Results are for command entries, by position. */
-  apply(entries: readonly Entry[]): readonly (Result | undefined)[];
+  /**
+   * Applies entries in order. Results are for command entries, by position. Fewer than entries: the next one takes many
+   * turns of the loop. Then `resume` is called once, later: with its result when it is applied, with undefined when it is
+   * not and is to be given again. Until then this is not called again.
+   */
+  apply(
+    entries: readonly Entry[],
+    resume: (result: Result | undefined) => void,
+  ): readonly (Result | undefined)[];
   /** Calls done when all that was applied so far is durable. */
   flush(done: (index: Index, term: Term) => void): void;
   /** The remembered result of a request that was applied (see Proposal). */
   remembered(id: string): Result | undefined;
   /** Calls `listener` within each `apply`, after its commits, with the state keys that changed. */
   onChanged(listener: (keys: readonly string[]) => void): void;
+  /** Calls `listener` when an entry has replaced the whole state: any key may have changed. */
+  onReplaced?(listener: () => void): void;
 }
 
 export interface ClockPort {
-  /** Monotonic milliseconds. */
+  /** Monotonic milliseconds. They may stand still while the machine is suspended. */
   now(): number;
+  /** Milliseconds of the wall clock, which goes on while the machine is suspended, and which may be set. */
+  wall(): number;
   /** Runs `run` once after at least `ms`; returns a cancel function. */
   after(ms: number, run: () => void): () => void;
   /** Runs `run` once what has arrived by now has been delivered (setImmediate). */

@@ -15,6 +15,12 @@ export interface CutLimits {
   readonly markEntries?: number;
 }
 
+/** The configuration in force at the end of a log, committed or not. */
+export function newestConfiguration(log: LogView): Configuration {
+  const last = Math.max(log.lastIndex(), log.firstIndex() - 1);
+  return new Positions(log, last).configurationAt(last);
+}
+
 /** Distance of the marks from which a cut is chosen. */
 const MARK_BYTES = 256 * 1024;
 const MARK_ENTRIES = 1024;

@@ -5,10 +5,16 @@
  */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import { refusal } from '../errors.js';
 import type { Configuration, Index, NodeId, Term } from '../raft/types.js';
-import { type Handlers, Machine } from '../state/machine.js';
+import { FatalError } from '../state/fatal.js';
+import { type Handlers, Machine, recordOf } from '../state/machine.js';
+import type { Command, Handler, View } from '../state/types.js';
+import { StorageError } from '../storage/errors.js';
+import { installRecords, recordsOf } from '../storage/install.js';
 import { type LevelLog, openLog } from '../storage/log.js';
 import { type LevelState, openState } from '../storage/state.js';
+import type { StateRecord } from '../storage/types.js';
 import type { Sums } from './asks.js';
 import {
   derived,
@@ -17,7 +23,9 @@ import {
   readIdentity,
   writeIdentity,
 } from './identity.js';
-import { Positions } from './positions.js';
+import { newestConfiguration } from './positions.js';
+import { applyUpTo, rebuildableTo, rebuildState } from './rebuild.js';
+import { isLocal, WRONG_KEY } from './snapshots.js';
 
 /** What a data folder holds. Of several survivors the one with the highest (lastTerm, lastIndex) has the most. */
 export interface FolderFacts {
@@ -39,14 +47,19 @@ interface Folder {
   readonly identity: Identity;
   readonly log: LevelLog;
   readonly store: LevelState;
-  readonly machine: Machine;
 }
 
-const APPLY_BYTES = 2 ** 20;
+/** What `recoverFolder` found, and how many commands of the log what is left of the state did not let it apply. */
+export interface RecoveredFacts extends FolderFacts {
+  readonly notApplied: number;
+}
+
+/** Why a state is not served whose recovery was cut short. */
+export const UNFINISHED = 'its recovery was begun and did not end';
 
 /** Reads a stopped server's folder, changing nothing of what it says. Rejects when a server has it open. */
-export function inspectFolder(dataDir: string, handlers: Handlers): Promise<FolderFacts> {
-  return withFolder(dataDir, handlers, async (folder) => factsOf(folder));
+export function inspectFolder(dataDir: string): Promise<FolderFacts> {
+  return withFolder(dataDir, async (folder) => factsOf(folder));
 }
 
 /**
@@ -62,33 +75,85 @@ export function recoverFolder(
     /** Go on although something is damaged: what is lost then is lost. */
     readonly acceptLoss?: boolean;
   },
-): Promise<FolderFacts> {
+): Promise<RecoveredFacts> {
   const { name, members, handlers, acceptLoss = false } = options;
   if (!members.some((member) => member.name === name)) {
     throw new Error(`the members do not name this server (${name})`);
   }
-  return withFolder(dataDir, handlers, async (folder) => {
-    const { identity, log, store, machine } = folder;
-    const { damage } = factsOf(folder);
+  return withFolder(dataDir, async (folder) => {
+    const { identity, log, store } = folder;
+    const damage = damageOf(log, store).filter((each) => each !== UNFINISHED);
     if (damage.length > 0 && !acceptLoss) throw new Error(damage.join('; '));
     if (log.damaged !== undefined) await new Promise<void>((done) => log.repair(done));
-    applyAll(log, machine);
+    if (store.damaged !== undefined) await replaceDamaged(log, store, handlers);
+    mustReachLog(store, log);
+    // From here on the state holds what may never have been committed: until the end nobody may serve it.
+    store.commit([[WRONG_KEY, UNFINISHED]]);
     await store.flush();
-    const epoch = [identity.clusterId, machine.checksum()];
+    const skipping = new Skipping(handlers);
+    const machine = new Machine(store, acceptLoss ? skipping.handlers : handlers);
+    await applyUpTo(log.lastIndex(), log, machine);
+    machine.recount();
+    const epoch = [identity.clusterId, machine.appliedTerm(), machine.checksum()];
     const configuration = configurationOf(epoch, members);
     const index = machine.appliedIndex();
     const term = machine.appliedTerm();
     const hardState = { term: Math.max(term, log.hardState().term), votedFor: null };
     await new Promise<void>((done) => log.reset({ index, term, configuration }, hardState, done));
     if (log.bar() !== undefined) await new Promise<void>((done) => log.liftBar(done));
+    store.commit([[WRONG_KEY, undefined]]);
+    await store.flush();
     const own = configuration.members.find((member) => member.name === name)!;
     const recovered: Identity = {
-      ...{ v: 1, nodeId: own.id, incarnation: randomUUID(), begun: true, seen: {} },
+      ...{ v: 2, nodeId: own.id, incarnation: randomUUID(), begun: true },
+      ...{ starts: 0, startId: '', seen: {} },
       clusterId: derived(['recovered', ...epoch], members),
     };
     await writeIdentity(dataDir, recovered);
-    return factsOf({ ...folder, identity: recovered });
+    return { ...factsOf({ ...folder, identity: recovered }), notApplied: skipping.count };
   });
+}
+
+/** Makes a damaged state again from the log, or puts in its place what can still be read of it. */
+async function replaceDamaged(log: LevelLog, store: LevelState, handlers: Handlers): Promise<void> {
+  const upTo = rebuildableTo(log, store);
+  if (upTo !== undefined) {
+    await rebuildState(log, store, { upTo, handlers });
+    return;
+  }
+  const remains = store.remains!;
+  mustReachLog(remains, log);
+  await installRecords(store, accepted(remains));
+}
+
+function* accepted(remains: View): Iterable<StateRecord> {
+  for (const record of recordsOf(remains)) if (!isLocal(record[0])) yield record;
+  yield [WRONG_KEY, UNFINISHED];
+}
+
+/** Handlers that refuse what they cannot decide for want of the records that were lost. */
+class Skipping {
+  readonly handlers: Handlers;
+  /** Commands refused so. */
+  count = 0;
+
+  constructor(handlers: Handlers) {
+    const entries = Object.entries(handlers);
+    this.handlers = Object.fromEntries(entries.map(([type, each]) => [type, this.#wrap(each)]));
+  }
+
+  #wrap(handler: Handler<Command>): Handler<Command> {
+    return (context, command) => {
+      try {
+        return handler(context, command);
+      } catch (error) {
+        if (error instanceof FatalError || error instanceof StorageError) throw error;
+        this.count += 1;
+        const why = 'The state had lost what this needs when it was recovered';
+        return { ok: false, refusal: refusal('not_found', why) };
+      }
+    };
+  }
 }
 
 function configurationOf(
@@ -102,19 +167,13 @@ function configurationOf(
   };
 }
 
-/** Takes the whole log as decided. */
-function applyAll(log: LevelLog, machine: Machine): void {
-  if (machine.appliedIndex() < log.firstIndex() - 1) {
-    throw new Error(
-      'the state ends before the log begins: this folder alone cannot make a cluster',
-    );
-  }
-  while (machine.appliedIndex() < log.lastIndex()) {
-    machine.apply(log.entries(machine.appliedIndex() + 1, log.lastIndex(), APPLY_BYTES));
-  }
+function mustReachLog(state: View, log: LevelLog): void {
+  if ((recordOf(state)?.index ?? 0) >= log.firstIndex() - 1) return;
+  throw new Error('the state ends before the log begins: this folder alone cannot make a cluster');
 }
 
-function factsOf({ identity, log, store, machine }: Folder): FolderFacts {
+function factsOf({ identity, log, store }: Folder): FolderFacts {
+  const record = recordOf(store.remains ?? store);
   const lastIndex = Math.max(log.lastIndex(), log.firstIndex() - 1);
   return {
     nodeId: identity.nodeId,
@@ -122,9 +181,9 @@ function factsOf({ identity, log, store, machine }: Folder): FolderFacts {
     term: log.hardState().term,
     lastIndex,
     lastTerm: log.term(lastIndex) ?? 0,
-    appliedIndex: machine.appliedIndex(),
-    checksums: machine.checksum().sums,
-    configuration: new Positions(log, lastIndex).configurationAt(lastIndex),
+    appliedIndex: record?.index ?? 0,
+    checksums: record?.sums ?? {},
+    configuration: newestConfiguration(log),
     damage: damageOf(log, store),
   };
 }
@@ -139,15 +198,12 @@ function damageOf(log: LevelLog, store: LevelState): string[] {
   if (log.bar() !== undefined) {
     damage.push(`entries up to ${log.bar()!.index} were lost and not yet fetched from the peers`);
   }
-  if (store.damaged !== undefined) damage.push(store.damaged);
+  const wrong = store.damaged ?? store.get(WRONG_KEY);
+  if (wrong !== undefined) damage.push(wrong);
   return damage;
 }
 
-async function withFolder<T>(
-  dataDir: string,
-  handlers: Handlers,
-  run: (folder: Folder) => Promise<T>,
-): Promise<T> {
+async function withFolder<T>(dataDir: string, run: (folder: Folder) => Promise<T>): Promise<T> {
   const identity = await readIdentity(dataDir);
   if (identity === undefined) throw new Error(`there is no server's data in ${dataDir}`);
   let failure: Error | undefined;
@@ -156,9 +212,9 @@ async function withFolder<T>(
   };
   const log = await openLog(join(dataDir, 'log'), { onFatal });
   try {
-    const store = await openState(join(dataDir, 'state'), { onFatal });
+    const store = await openState(join(dataDir, 'state'), { onFatal, checkValues: true });
     try {
-      const result = await run({ identity, log, store, machine: new Machine(store, handlers) });
+      const result = await run({ identity, log, store });
       if (failure !== undefined) throw failure;
       return result;
     } finally {

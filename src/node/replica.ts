@@ -12,6 +12,7 @@ import type {
   RoleChange,
   SnapshotMeta,
 } from '../raft/types.js';
+import { LEVELS, type LevelTable } from '../state/levels.js';
 import type { Command, View } from '../state/types.js';
 import { Agreement, type ChecksumPort } from './agreement.js';
 import { AppliedWaiters } from './applied.js';
@@ -21,7 +22,9 @@ import { Compaction } from './compaction.js';
 import { Deadlines } from './deadlines.js';
 import { Driver, type DriverLimits } from './driver.js';
 import { Forward, noLeader, type WriteDone } from './forward.js';
+import { Handover } from './handover.js';
 import { Lead } from './lead.js';
+import { Levels } from './levels.js';
 import { LostEntries } from './lost-entries.js';
 import { Membership } from './membership.js';
 import type { ClockPort, LogPort, MachinePort, Reply, WirePort } from './ports.js';
@@ -58,8 +61,12 @@ export interface ReplicaParts {
   readonly gate: Gate;
   readonly newId: () => string;
   readonly limits: ReplicaLimits;
-  /** Why this node takes no such command at present, besides its own faults (disk at its reserve). */
+  /** Why this node as a leader takes no such command at present, besides its own faults (disk at its reserve). */
   readonly closedFor?: (command: Command) => Refusal | undefined;
+  /** What this release supports; by default what the product does. */
+  readonly levels?: LevelTable;
+  /** False while the disk of this node is at its reserve. */
+  readonly hasRoom?: () => boolean;
   /** The state is wrong, and will be after a restart. */
   readonly onDiffers?: (why: string) => void;
   /** States differ, but not by whose fault. */
@@ -69,6 +76,8 @@ export interface ReplicaParts {
   readonly onMembers?: (what: string) => void;
   /** This node stopped serving, and why; undefined: it serves again. */
   readonly onFault?: (why: string | undefined) => void;
+  /** A disk hangs (see DiskWatch), so that another member should lead; undefined: it makes progress again. */
+  readonly onHang?: (why: string | undefined) => void;
   /** The entries that its disk had lost are here again. */
   readonly onWhole?: () => void;
   /** See DriverParts. */
@@ -83,8 +92,8 @@ const READ_MODE = { default: 'lease', consistent: 'quorum' } as const;
 /** Questions that do not depend on who asks. */
 export type LeaderAsk = Exclude<Ask, { type: 'state' }>;
 
-/** How long one heir gets to catch up, before another one is tried. */
-const HANDING_TICKS = 32;
+/** Election timeouts without progress after which a disk counts as hanging. */
+const HANG_TIMEOUTS = 5;
 
 /** The fault of a server that knows of its removal. */
 export const REMOVED = 'it was removed from the cluster';
@@ -97,6 +106,7 @@ export class Replica {
   readonly agreement: Agreement | undefined;
   readonly forward: Forward;
   readonly membership: Membership;
+  readonly levels: Levels;
   readonly #parts: ReplicaParts;
   readonly #applied: AppliedWaiters;
   readonly #barriers: Barriers;
@@ -104,13 +114,13 @@ export class Replica {
   readonly #lostEntries: LostEntries;
   readonly #compaction: Compaction;
   readonly #roster: Roster;
+  readonly #handover: Handover;
   #fault: string | undefined;
   #unready: string | undefined;
-  /** The last that `onFault` heard. */
+  /** The last that `onFault` and `onHang` heard. */
   #toldFault: string | undefined;
+  #toldHang: string | undefined;
   #ticks = 0;
-  /** To whom leadership is being handed: since which tick, in which term, and the how manieth attempt it is. */
-  #handing = { term: 0, since: 0, turn: 0 };
   /** Where the state was last replaced as a whole: a verdict on the one before does not count. */
   #replacedIndex: Index = 0;
   #cancelRetry: (() => void) | undefined;
@@ -125,7 +135,10 @@ export class Replica {
     this.#applied = applied;
     const { isBehind } = parts;
     const events = this.#events();
-    const driver = new Driver({ core, log, wire, machine, clock, limits, events, isBehind });
+    const hangTicks = Math.ceil((limits.electionMs * HANG_TIMEOUTS) / limits.tickMs);
+    const driver = new Driver({
+      ...{ core, log, wire, machine, clock, limits, events, isBehind, hangTicks },
+    });
     this.driver = driver;
     const askMs = limits.askMs;
     const { positions } = this;
@@ -148,11 +161,24 @@ export class Replica {
       removed: () => this.#closed(),
       changed: (what) => parts.onMembers?.(what),
     });
+    this.levels = new Levels({
+      ...{ id, driver, wire, clock, applied, askMs, view: parts.view, newId: parts.newId },
+      table: parts.levels ?? LEVELS,
+      isChanging: () => this.membership.isChanging,
+    });
+    const hasRoom = parts.hasRoom ?? (() => true);
+    const { promoteLagMax, electionMs } = limits;
+    this.#handover = new Handover({
+      ...{ id, driver, wire, hasRoom, askMs, lagMax: promoteLagMax },
+    });
     this.#lead = new Lead({
       ...parts,
+      gate: (view, tokenKey, command) =>
+        this.levels.refusal(command) ?? parts.gate(view, tokenKey, command),
       ...{ driver, applied, pendingMax: limits.pendingMax },
-      isFaulty: () => this.fault !== undefined,
+      isUnfit: () => this.#isUnfit,
       closedFor: (command) => parts.closedFor?.(command),
+      isFullEverywhere: () => this.#handover.isFullEverywhere,
     });
     const retryLater = (): void => this.#retryLater();
     this.forward = new Forward({
@@ -160,18 +186,19 @@ export class Replica {
       appliedIndex: () => machine.appliedIndex(),
       role: () => driver.role,
       newId: parts.newId,
-      heldMax: limits.heldMax,
+      remembered: (request) => machine.remembered(request),
+      ...{ heldMax: limits.heldMax, lateMs: electionMs },
     });
     this.#barriers = new Barriers({
       ...{ applied, deadlines: this.deadlines, retryLater, wake: () => driver.wake() },
       ask: (mode, done) => this.#askIndex(mode, done),
     });
-    const { promoteLagMax, electionMs } = limits;
     this.membership = new Membership({
       ...{ id, driver, clock, promoteLagMax, contactMsMax: askMs, electionMs },
     });
     this.agreement = this.#agreement();
     machine.onChanged((keys) => this.watches.changed(keys));
+    machine.onReplaced?.(() => this.watches.wakeAll());
   }
 
   start(): void {
@@ -195,12 +222,22 @@ export class Replica {
     return this.#fault ?? this.#unready ?? (this.#roster.isRemoved ? REMOVED : undefined);
   }
 
+  /** Why another member should lead although this one serves. */
+  get hang(): string | undefined {
+    return this.driver.disks.hang;
+  }
+
+  /** Another member should lead. */
+  get #isUnfit(): boolean {
+    return this.fault !== undefined || this.hang !== undefined;
+  }
+
   /** Why this node does not serve yet; undefined once it does. */
   set unready(why: string | undefined) {
     this.#unready = why;
     if (why === undefined) return;
     this.#tellFault();
-    this.#abdicate();
+    this.#handover.abdicate();
   }
 
   /** This node stops serving; it goes on following, and hands leadership over. */
@@ -213,22 +250,7 @@ export class Replica {
   #closed(): void {
     this.#tellFault();
     this.watches.wakeAll();
-    this.#abdicate();
-  }
-
-  /**
-   * A leader that does not serve hands over: each time to the next one in turn, and to another one if that takes long. Two
-   * that do not serve would else hand leadership to each other for ever, since they know nothing of each other's fault.
-   */
-  #abdicate(): void {
-    const { role, term } = this.driver.role;
-    if (role !== 'leader') return;
-    const { members } = this.driver.status().configuration;
-    const heirs = members.filter(({ id, voter }) => voter && id !== this.#parts.id);
-    const last = this.#handing;
-    if (term !== last.term || this.#ticks - last.since >= HANDING_TICKS)
-      this.#handing = { term, since: this.#ticks, turn: last.turn + 1 };
-    this.driver.transfer(heirs[this.#handing.turn % heirs.length]?.id);
+    this.#handover.abdicate();
   }
 
   #tellFault(): void {
@@ -236,6 +258,21 @@ export class Replica {
     if (fault === this.#toldFault) return;
     this.#toldFault = fault;
     this.#parts.onFault?.(fault);
+  }
+
+  #tellHang(): void {
+    const { hang } = this;
+    if (hang === this.#toldHang) return;
+    this.#toldHang = hang;
+    this.#parts.onHang?.(hang);
+  }
+
+  /** Why a read did not pass here that may pass elsewhere. */
+  #hangs(): Refusal | undefined {
+    const { hang } = this;
+    return hang === undefined
+      ? undefined
+      : refusal('unavailable', `This server cannot follow the leader: ${hang}`);
   }
 
   /** The refusal of a node that does not serve. */
@@ -247,7 +284,7 @@ export class Replica {
   }
 
   write(request: WriteRequest, done: WriteDone): void {
-    const closed = this.closed() ?? this.#parts.closedFor?.(request.command);
+    const closed = this.closed() ?? this.levels.refusal(request.command);
     if (closed === undefined) this.forward.write(request, done);
     else done({ refusal: closed });
   }
@@ -261,7 +298,7 @@ export class Replica {
     }
     const deadlineMs = this.#parts.clock.now() + timeoutMs;
     this.#barriers.wait(mode, deadlineMs, (passed) =>
-      passed ? done() : done(this.closed() ?? noLeader()),
+      passed ? done() : done(this.closed() ?? this.#hangs() ?? noLeader()),
     );
   }
 
@@ -354,6 +391,7 @@ export class Replica {
 
   #tick(now: number): void {
     this.membership.tick(now);
+    this.levels.tick(now);
     this.#ticks += 1;
     const { compareTicks } = this.#parts.limits;
     if (
@@ -364,8 +402,9 @@ export class Replica {
       this.agreement?.compare(this.driver.role.term);
     }
     this.#tellFault();
-    // Again and again: at first there may be nobody who can take over.
-    if (this.fault !== undefined) this.#abdicate();
+    this.#tellHang();
+    this.#handover.tick(this.#isUnfit);
+    this.forward.tick(now);
     this.#lostEntries.tick();
     this.#compaction.tick();
   }
@@ -402,7 +441,10 @@ export class Replica {
         );
         break;
       case 'add':
-        this.membership.add(ask.server, done);
+        this.levels.admit(ask.server, () => this.membership.add(ask.server, done), done);
+        break;
+      case 'level':
+        done({ type: 'level', level: this.levels.supported });
         break;
       case 'remove':
         this.membership.remove(ask.id, done);
@@ -414,6 +456,12 @@ export class Replica {
         this.#roster.told(ask.index);
         done({ type: 'done' });
         break;
+      case 'room': {
+        const { hasRoom } = this.#parts;
+        const isHeir = !this.#isUnfit && !this.driver.barred && hasRoom?.() !== false;
+        done({ type: isHeir ? 'done' : 'retry' });
+        break;
+      }
       case 'status': {
         const text = this.driver.role.role === 'leader' ? this.#parts.statusText?.() : undefined;
         done(text === undefined ? { type: 'retry' } : { type: 'status', text });

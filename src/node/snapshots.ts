@@ -15,6 +15,8 @@ import type { ChunkSink, ChunkSource } from '../transport/types.js';
 const CHUNK_BYTES = 256 * 1024;
 /** Records of this node alone, which do not travel. */
 const LOCAL = keyOf('local', '');
+/** Whether a record is of this node alone. */
+export const isLocal = (key: string): boolean => key.startsWith(LOCAL);
 /** Where the log stands with an installed state: lets a crash between the two switches be completed on start. */
 export const POSITION_KEY = keyOf('local', 'position');
 /** Why the state is known to be wrong; goes with the state itself when another one takes its place. */
@@ -47,7 +49,7 @@ export class StateSource implements ChunkSource {
     let bytes = 0;
     let last = true;
     for (const key of this.#view.keys('', this.#after[number])) {
-      if (key.startsWith(LOCAL)) continue;
+      if (isLocal(key)) continue;
       if (bytes >= CHUNK_BYTES) {
         last = false;
         break;
@@ -72,16 +74,20 @@ export class StateSource implements ChunkSource {
 
 export interface InstallParts {
   readonly store: DurableState;
-  /** Asked when a transfer begins, and before the switch. */
+  /** Asked before the switch. */
   readonly wants: (meta: SnapshotMeta) => boolean;
   /** Applying rests from here on, until `switched` or `failed`. */
   readonly begin: () => void;
   /** The store holds the new state: take it up; resolves when the log agrees. */
   readonly switched: (meta: SnapshotMeta, from: NodeId) => Promise<void>;
   readonly failed: () => void;
+  /** It takes no more chunks, for whatever reason. Called once. */
+  readonly ended: () => void;
+  /** See ChunkSink. */
+  readonly disconnected: () => void;
 }
 
-/** The state that is arriving, at most one. */
+/** Takes one state, chunk by chunk. */
 export class StateSink implements ChunkSink {
   next = 0;
   readonly id: string;
@@ -89,6 +95,10 @@ export class StateSink implements ChunkSink {
   readonly #from: NodeId;
   readonly #parts: InstallParts;
   readonly #installation: Installation;
+  #state: 'filling' | 'finishing' | 'switched' | 'aborted' = 'filling';
+  /** Chunks on their way to the disk, one after the other. */
+  #writes: Promise<void> = Promise.resolve();
+  #writing = 0;
 
   constructor(id: string, from: NodeId, meta: SnapshotMeta, parts: InstallParts) {
     this.id = id;
@@ -98,17 +108,57 @@ export class StateSink implements ChunkSink {
     this.#installation = parts.store.install();
   }
 
-  async write(number: number, data: Uint8Array, last: boolean): Promise<void> {
-    if (number !== this.next) throw new Error(`chunk ${number} where ${this.next} was expected`);
-    const { records, tally } = decodeChunk(data);
-    if ((tally !== undefined) !== last) throw new Error('the last chunk must hold the tally');
-    await this.#installation.add(records);
-    if (tally !== undefined) await this.#finish(tally);
-    this.next += 1;
+  get isWriting(): boolean {
+    return this.#writing > 0;
+  }
+
+  /** All chunks are here: they are read back and switched in. */
+  get isFinishing(): boolean {
+    return this.#state === 'finishing';
+  }
+
+  /** Resolves when no chunk is on its way to the disk, so that `next` tells what is missing. */
+  async settled(): Promise<void> {
+    await this.#writes;
+  }
+
+  /** A chunk that was taken already is not taken again: a sender repeats the last one after a broken connection. */
+  write(number: number, data: Uint8Array, last: boolean): Promise<void> {
+    this.#writing += 1;
+    const written = this.#writes
+      .then(() => this.#take(number, data, last))
+      .finally(() => {
+        this.#writing -= 1;
+      });
+    this.#writes = written.catch(() => {});
+    return written;
+  }
+
+  disconnected(): void {
+    this.#parts.disconnected();
   }
 
   abort(): void {
+    if (this.#state === 'switched' || this.#state === 'aborted') return;
+    this.#state = 'aborted';
     this.#installation.abort();
+    this.#parts.ended();
+  }
+
+  async #take(number: number, data: Uint8Array, last: boolean): Promise<void> {
+    if (this.#state === 'aborted') throw new Error('the state that was arriving was given up');
+    if (number < this.next) return;
+    try {
+      if (number > this.next) throw new Error(`chunk ${number} where ${this.next} was expected`);
+      const { records, tally } = decodeChunk(data);
+      if ((tally !== undefined) !== last) throw new Error('the last chunk must hold the tally');
+      await this.#installation.add(records);
+      if (tally !== undefined) await this.#finish(tally);
+    } catch (error) {
+      this.abort();
+      throw error;
+    }
+    this.next += 1;
   }
 
   async #finish({ count, sum }: StateTally): Promise<void> {
@@ -119,6 +169,7 @@ export class StateSink implements ChunkSink {
     const position: StateRecord = [POSITION_KEY, JSON.stringify(this.#meta)];
     await this.#installation.add([position]);
     const own = recordSum(...position);
+    this.#state = 'finishing';
     this.#parts.begin();
     try {
       await this.#installation.finish({ count: count + 1, sum: (sum + own) % 2 ** 48 });
@@ -127,6 +178,8 @@ export class StateSink implements ChunkSink {
       throw error;
     }
     await this.#parts.switched(this.#meta, this.#from);
+    this.#state = 'switched';
+    this.#parts.ended();
   }
 }
 

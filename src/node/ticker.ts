@@ -24,6 +24,8 @@ export class Ticker {
   readonly #events: TickerEvents;
   #cancel: () => void = () => {};
   #running = false;
+  /** What the next tick to be armed is longer by. */
+  #extraMs = 0;
 
   constructor(clock: ClockPort, limits: TickerLimits, events: TickerEvents) {
     this.#clock = clock;
@@ -41,10 +43,17 @@ export class Ticker {
     this.#cancel();
   }
 
+  /** Puts one tick off by `ms`, the next that is not armed yet; the others follow it. */
+  lengthen(ms: number): void {
+    this.#extraMs = ms;
+  }
+
   /** Two ticks are never closer than `tickMs`: the lease relies on followers not being faster than the clock. */
   #arm(): void {
-    const dueMs = this.#clock.now() + this.#limits.tickMs;
-    this.#cancel = this.#clock.after(this.#limits.tickMs, () => {
+    const ms = this.#limits.tickMs + this.#extraMs;
+    this.#extraMs = 0;
+    const dueMs = this.#clock.now() + ms;
+    this.#cancel = this.#clock.after(ms, () => {
       const lateMs = this.#clock.now() - dueMs;
       const stalled = lateMs >= this.#limits.stallMs;
       if (stalled) this.#events.stall(lateMs);

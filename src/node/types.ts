@@ -54,6 +54,17 @@ export interface NodeStatus {
   readonly fault?: string;
 }
 
+/** The level in force, what the answering server's release supports, and what each member's does. */
+export interface LevelStatus {
+  readonly level: number;
+  readonly supported: number;
+  readonly members: readonly {
+    readonly id: string;
+    readonly name: string;
+    readonly supported: number;
+  }[];
+}
+
 export interface ClusterNode {
   readonly id: string;
   readonly name: string;
@@ -82,6 +93,6 @@ export interface ClusterNode {
   transfer(to?: string): Promise<void>;
   /** Removes a server by id. Throws ApiError (not_found, conflict for the last voter, no_leader). */
   removeServer(id: string): Promise<void>;
-  /** Adds a server as a learner, promoted to voter once it has caught up. */
-  addServer(server: { id: string; name: string; address: string }): Promise<void>;
+  /** Asks every member what it supports; one that does not answer in time counts as level 1. */
+  levels(): Promise<LevelStatus>;
 }

@@ -4,7 +4,14 @@ import { followProgress } from './membership.js';
 import { appendOwn } from './propose.js';
 import { tally, type Verdict } from './quorum.js';
 import { beginRound, newReads } from './reads.js';
-import { becomeFollower, isSticky, resetElectionTimer } from './roles.js';
+import {
+  becomeFollower,
+  hastenElection,
+  isSticky,
+  RETRY,
+  resetElectionTimer,
+  SOON,
+} from './roles.js';
 import {
   type CandidateState,
   type LeaderState,
@@ -26,9 +33,10 @@ export function tickElection(raft: Raft): void {
   else startPreVote(raft);
 }
 
-/** Asks whether an election could be won. Neither term nor vote is touched (§9.6). */
+/** Asks whether an election could be won, and soon again if not. Neither term nor vote is touched (§9.6). */
 function startPreVote(raft: Raft): void {
   resetElectionTimer(raft);
+  hastenElection(raft, RETRY);
   raft.leader = null;
   raft.state = { role: 'preCandidate', granted: new Set([raft.id]), rejected: new Set() };
   requestVotes(raft, 'preVote', raft.term + 1, false);
@@ -52,8 +60,10 @@ export function onPreVote(raft: Raft, message: MessageOf<'preVote'>): void {
   const fits = message.term > raft.term || (message.term === raft.term && free);
   // Silence towards a candidate with an older term would keep it there.
   if (message.term > raft.term && isSticky(raft)) return;
-  const granted =
-    fits && !isSticky(raft) && raft.log.isUpToDate(message.lastTerm, message.lastIndex);
+  const isBehind = !raft.log.isUpToDate(message.lastTerm, message.lastIndex);
+  const granted = fits && !isSticky(raft) && !isBehind;
+  // Two servers miss the leader, and of these this one can win.
+  if (isBehind && raft.state.role === 'follower' && !isSticky(raft)) hastenElection(raft, SOON);
   raft.out.sendNow.push({
     type: 'preVoteResponse',
     from: raft.id,
@@ -63,11 +73,15 @@ export function onPreVote(raft: Raft, message: MessageOf<'preVote'>): void {
   });
 }
 
-/** One vote per term, first come first served, for a log at least as up to date (§3.4, §3.6.1). */
+/**
+ * One vote per term, first come first served, for a log at least as up to date (§3.4, §3.6.1). The sticky period holds
+ * here too: this server may have answered the leader of an earlier term after it was asked for a pre-vote, and have
+ * learned of this term from somebody else since.
+ */
 export function onVote(raft: Raft, message: MessageOf<'vote'>): void {
   const free = raft.votedFor === null || raft.votedFor === message.from;
-  const granted =
-    free && raft.leader === null && raft.log.isUpToDate(message.lastTerm, message.lastIndex);
+  const willing = raft.leader === null && (message.transfer === true || !isSticky(raft));
+  const granted = free && willing && raft.log.isUpToDate(message.lastTerm, message.lastIndex);
   if (granted) {
     // Who votes for another does not go on with a campaign of its own.
     if (raft.state.role === 'preCandidate') becomeFollower(raft, raft.term, null);
@@ -90,13 +104,20 @@ export function onPreVoteResponse(raft: Raft, message: MessageOf<'preVoteRespons
   if (message.granted && message.term !== raft.term + 1) return;
   const verdict = count(raft, raft.state as CandidateState, message);
   if (verdict === 'won') startElection(raft, false);
-  else if (verdict === 'lost') becomeFollower(raft, raft.term, null);
+  else if (verdict === 'lost') giveUp(raft);
 }
 
 export function onVoteResponse(raft: Raft, message: MessageOf<'voteResponse'>): void {
   const verdict = count(raft, raft.state as CandidateState, message);
   if (verdict === 'won') becomeLeader(raft);
-  else if (verdict === 'lost') becomeFollower(raft, raft.term, null);
+  else if (verdict === 'lost') giveUp(raft);
+  // Whoever refuses may have voted for another candidate, and the vote be split.
+  else if (!message.granted) hastenElection(raft, RETRY);
+}
+
+function giveUp(raft: Raft): void {
+  becomeFollower(raft, raft.term, null);
+  hastenElection(raft, RETRY);
 }
 
 /** The leader hands over: campaign at once, without asking first (§3.10). */

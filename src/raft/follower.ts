@@ -2,6 +2,7 @@
 import { invariant } from './assert.js';
 import { commitTo } from './commit.js';
 import { applyConfiguration } from './membership.js';
+import { silenceMsOf } from './options.js';
 import { becomeFollower } from './roles.js';
 import type { FollowerState, MessageOf, Raft } from './state.js';
 import type { Entry, Index, Input, NodeId, SnapshotMeta } from './types.js';
@@ -180,5 +181,6 @@ function respond(
     index,
     hintTerm,
     round,
+    silenceMs: silenceMsOf(raft.options),
   });
 }

@@ -1,11 +1,26 @@
 import type { RaftOptions } from './types.js';
 
-/** Part of the sticky period that a lease may fill: the rest is for clocks that run at different speeds. */
+type Timing = Pick<RaftOptions, 'electionTicks' | 'tickMs'>;
+
+/** Part of the followers' silence that a lease may fill: the rest is for clocks that run at different speeds. */
 const LEASE_SHARE = 0.9;
 
-/** The longest lease that followers' silence covers (§6.4.1), in milliseconds; see `RaftOptions.leaseMs`. */
-export function leaseMsMax(options: Pick<RaftOptions, 'electionTicks' | 'tickMs'>): number {
-  return Math.max(0, (options.electionTicks - 2) * options.tickMs * LEASE_SHARE);
+/**
+ * How long a follower refuses votes after it heard its leader (§4.2.3), at least, in whole milliseconds. It counts
+ * electionTicks; the first may come at once, and one more may have been late before it.
+ */
+export function silenceMsOf({ electionTicks, tickMs }: Timing): number {
+  return Math.max(0, Math.floor((electionTicks - 2) * tickMs));
+}
+
+/** How long a lease may rest on the silence of a follower, in milliseconds from when its round was sent (§6.4.1). */
+export function leaseMsOver(silenceMs: number): number {
+  return silenceMs * LEASE_SHARE;
+}
+
+/** The longest lease that followers with the same timing cover, in milliseconds. */
+export function leaseMsMax(timing: Timing): number {
+  return leaseMsOver(silenceMsOf(timing));
 }
 
 /** Says what is wrong with the options, with the figures; undefined when they fit together. */

@@ -56,6 +56,8 @@ export class Progress {
   commitSent: Index = 0;
   /** Highest round echoed. */
   round = 0;
+  /** A lease may count on its silence until then, by the leader's clock. */
+  silentUntil = Number.NEGATIVE_INFINITY;
   /** The leader's tick at the last response, or when the follower became one: for check-quorum. */
   contactTick: number;
   /** The `now` of the last response. */

@@ -25,7 +25,7 @@ import { Log } from './log.js';
 import { onChangeConfiguration } from './membership.js';
 import { checkOptions } from './options.js';
 import { onPropose } from './propose.js';
-import { bindReads, onRead } from './reads.js';
+import { bindReads, forgetLease, onRead } from './reads.js';
 import { onAppendResponse, onSnapshotSent, onUnreachable, replicate } from './replication.js';
 import { becomeFollower, isSticky, resetElectionTimer } from './roles.js';
 import { type MessageOf, newOutbox, type Raft, statusOf, takeOutput } from './state.js';
@@ -167,6 +167,9 @@ function take(raft: Raft, input: Input): void {
     case 'unreachable':
       onUnreachable(raft, input);
       return;
+    case 'clockSuspect':
+      if (raft.state.role === 'leader') forgetLease(raft.state);
+      return;
     case 'transfer':
       onTransfer(raft, input);
       return;
@@ -253,7 +256,7 @@ function refuseStale(raft: Raft, message: Message): void {
   const to = message.from;
   if (message.type === 'append' || message.type === 'snapshot') {
     const answer = { from, to, term, success: false, index: 0, hintTerm: 0, round: 0 };
-    out.sendAfterStore.push({ type: 'appendResponse', ...answer });
+    out.sendAfterStore.push({ type: 'appendResponse', ...answer, silenceMs: 0 });
   } else if (message.type === 'vote') {
     out.sendAfterStore.push({ type: 'voteResponse', from, to, term, granted: false });
   }

@@ -1,8 +1,11 @@
 /** Linearizable reads without log entries: ReadIndex rounds and the lease (§6.4). */
+import { leaseMsOver } from './options.js';
 import type { Progress } from './progress.js';
 import { quorumValue } from './quorum.js';
-import type { LeaderState, Raft, Reads } from './state.js';
+import type { LeaderState, MessageOf, Raft, Reads } from './state.js';
 import type { Input, ReadId } from './types.js';
+
+const FOR_EVER = Number.POSITIVE_INFINITY;
 
 export function newReads(): Reads {
   return {
@@ -10,7 +13,6 @@ export function newReads(): Reads {
     waiting: [],
     bound: [],
     begun: [],
-    leaseStart: Number.NEGATIVE_INFINITY,
     leaseRefused: false,
   };
 }
@@ -50,7 +52,7 @@ export function beginRound(raft: Raft, leader: LeaderState): void {
   if (leaseMs > 0) reads.begun.push({ round: reads.round, at: raft.now });
 }
 
-/** Releases what a quorum has echoed, and extends the lease from when that round was begun. */
+/** Releases what a quorum has echoed. */
 export function settleReads(raft: Raft, leader: LeaderState): void {
   const { reads } = leader;
   const round = quorumValue(voterValues(raft, leader, reads.round, (peer) => peer.round));
@@ -58,15 +60,30 @@ export function settleReads(raft: Raft, leader: LeaderState): void {
     const { ids, index } = reads.bound.shift()!;
     release(raft, ids, index);
   }
-  while (reads.begun.length > 0 && reads.begun[0]!.round <= round) {
-    reads.leaseStart = Math.max(reads.leaseStart, reads.begun.shift()!.at);
-  }
 }
 
-/** Another quorum decides from now on: what the old one promised is not counted. */
+/**
+ * A peer echoes a round. It heard that round no earlier than the round was begun, so from there its silence counts: not from
+ * the answer, which says nothing about when it was heard. What it promised before holds on.
+ */
+export function extendLease(
+  raft: Raft,
+  { reads }: LeaderState,
+  peer: Progress,
+  { round, silenceMs }: Pick<MessageOf<'appendResponse'>, 'round' | 'silenceMs'>,
+): void {
+  const oldest = reads.begun[0];
+  if (oldest === undefined || round < oldest.round) return;
+  // Rounds are numbered without a gap.
+  const { at } = reads.begun[round - oldest.round]!;
+  const leaseMs = Math.min(raft.options.leaseMs, leaseMsOver(silenceMs));
+  peer.silentUntil = Math.max(peer.silentUntil, at + leaseMs);
+}
+
+/** What was promised so far is not counted: another quorum decides from now on, or the clock has not told the truth. */
 export function forgetLease(leader: LeaderState): void {
-  leader.reads.leaseStart = Number.NEGATIVE_INFINITY;
   leader.reads.begun = [];
+  for (const peer of leader.progress.values()) peer.silentUntil = Number.NEGATIVE_INFINITY;
 }
 
 /** Leadership is lost: whether reads may still be served here is unknown. */
@@ -91,14 +108,19 @@ export function voterValues(
 }
 
 /**
- * Whether no other server can lead yet. Not during a transfer nor after one in this term, as a TimeoutNow may arrive at
+ * Whether no other server can lead yet: a majority of the voters is silent. Every majority that could elect another shares a
+ * voter with it, and that voter refuses. Each follower counts for as long as it said itself, for members may have different
+ * timing: the lease ends when so many silences have run out that the rest is no majority. The leader votes for nobody else
+ * while it leads, so it counts for ever. (Of an even number of voters, one silent voter less would do.)
+ *
+ * Not during a transfer nor after one in this term, as a TimeoutNow may arrive at
  * any time and overrides the followers' silence; not when the leader itself is no voter, as a voter need not be silent
  * towards itself.
  */
 function holdsLease(raft: Raft, leader: LeaderState): boolean {
   const { reads } = leader;
   return (
-    raft.now < reads.leaseStart + raft.options.leaseMs &&
+    raft.now < quorumValue(voterValues(raft, leader, FOR_EVER, (peer) => peer.silentUntil)) &&
     raft.commit >= leader.termStart &&
     leader.transfer === undefined &&
     !reads.leaseRefused &&

@@ -2,7 +2,7 @@
 import { invariant } from './assert.js';
 import { maybeCommit } from './commit.js';
 import type { Progress } from './progress.js';
-import { settleReads } from './reads.js';
+import { extendLease, settleReads } from './reads.js';
 import type { LeaderState, MessageOf, Raft } from './state.js';
 import type { Index, Input } from './types.js';
 
@@ -18,6 +18,7 @@ export function onAppendResponse(raft: Raft, message: MessageOf<'appendResponse'
   peer.responsive = true;
   if (message.success) advance(raft, leader, peer, message.index);
   else backtrack(raft, peer, message);
+  extendLease(raft, leader, peer, message);
   if (message.round > peer.round) {
     peer.round = message.round;
     settleReads(raft, leader);

@@ -34,8 +34,29 @@ export function becomeFollower(raft: Raft, term: Term, leader: NodeId | null): v
 /** Starts the election timer anew, with a new random length in [electionTicks, 2 * electionTicks) (§3.4). */
 export function resetElectionTimer(raft: Raft): void {
   const { electionTicks, random } = raft.options;
+  const length = electionTicks * (1 + random());
   raft.electionElapsed = 0;
-  raft.electionTimeout = electionTicks + Math.floor(random() * electionTicks);
+  raft.electionTimeout = Math.floor(length);
+  raft.out.lengthenTick = length - raft.electionTimeout;
+}
+
+/** Parts of electionTicks from which the wait for the next election is drawn when there is reason not to wait longer. */
+type Wait = readonly [from: number, to: number];
+/** After an election that came to nothing: long enough that rivals come one after the other. */
+export const RETRY: Wait = [1 / 3, 1];
+/** For the better candidate, when another one has given up hope of the leader too. */
+export const SOON: Wait = [0, 1 / 3];
+
+/**
+ * Lets the election timer run out after `wait`, if it would run longer. Only where no leader is known and the sticky period is
+ * over; nobody is disturbed by it, as an election begins with a pre-vote, which moves no term (§9.6).
+ */
+export function hastenElection(raft: Raft, [from, to]: Wait): void {
+  const { electionTicks, random } = raft.options;
+  const length = Math.max(1, electionTicks * (from + (to - from) * random()));
+  const ticks = Math.floor(length);
+  raft.electionTimeout = Math.min(raft.electionTimeout, raft.electionElapsed + ticks);
+  raft.out.lengthenTick = length - ticks;
 }
 
 /**

@@ -40,10 +40,8 @@ export interface Reads {
   waiting: ReadId[];
   /** Bound to a round, oldest first. */
   bound: { readonly round: number; readonly index: Index; readonly ids: readonly ReadId[] }[];
-  /** When recent rounds were begun, oldest first: the lease is counted from there. */
+  /** When recent rounds were begun, oldest first and without a gap: leases are counted from there. */
   begun: { readonly round: number; readonly at: number }[];
-  /** The lease holds from here for `leaseMs`. */
-  leaseStart: number;
   /** A TimeoutNow was sent in this term: whenever it arrives, its receiver overrides the sticky period. */
   leaseRefused: boolean;
 }

@@ -96,6 +96,11 @@ export type Message =
       /** On failure: the term of the follower's entry at `index` (0 before the first entry). */
       readonly hintTerm: Term;
       readonly round: number;
+      /**
+       * The follower refuses votes for at least this long, in milliseconds of its own clock, from when it heard `round`. 0: it
+       * promises nothing, or an older version does not say; no lease rests on such an answer.
+       */
+      readonly silenceMs: number;
     })
   | (Envelope & {
       /** Leader → follower: a snapshot is on its way outside the core (chunks are the driver's business). */
@@ -140,6 +145,11 @@ export type Input =
   | { readonly type: 'snapshotSent'; readonly to: NodeId; readonly ok: boolean }
   /** The peer cannot be reached at present (connection refused or reset): probe, do not stream. */
   | { readonly type: 'unreachable'; readonly peer: NodeId }
+  /**
+   * The clock given to `step` may have stood still since the last step: no lease rests on a round begun before. To be put
+   * before all inputs of its step.
+   */
+  | { readonly type: 'clockSuspect' }
   /** Hand leadership over (§3.10); without `to`, to the most advanced voter. */
   | { readonly type: 'transfer'; readonly to?: NodeId }
   /** The driver has applied up to `index`: after a restart this tells how far the log is known to be committed. */
@@ -173,6 +183,11 @@ export interface Output {
   readonly readsDropped: readonly ReadId[];
   /** Followers that need a snapshot now (their next entry is compacted away). */
   readonly sendSnapshots: readonly { readonly to: NodeId; readonly message: Message }[];
+  /**
+   * Present when an election timer was started, from 0 to 1: the fraction of a tick in its random length. The driver makes one
+   * of the next ticks longer by it. Servers whose ticks coincide drift apart by that, and do not campaign at the same moment.
+   */
+  readonly lengthenTick?: number;
   /** Present when role, term or known leader changed. */
   readonly role?: RoleChange;
   /** Present when the configuration in force changed (effective when appended, §4.1). */
@@ -193,12 +208,11 @@ export interface RaftOptions {
   readonly electionTicks: number;
   /** Ticks between heartbeats; well below electionTicks. */
   readonly heartbeatTicks: number;
-  /** Milliseconds between two ticks, as the driver gives them; only for checking `leaseMs`. */
+  /** Milliseconds between two ticks, as the driver gives them: never less. Only for the silence that leases rest on. */
   readonly tickMs: number;
   /**
-   * Milliseconds (of the `now` given to `step`) that a lease holds after its quorum round was *sent*; 0: no leases. A
-   * follower refuses votes for electionTicks after it heard the leader, which lasts at least (electionTicks - 2) * tickMs
-   * (one tick may come at once, one may have been late); a tenth of that is kept for clocks of different speed.
+   * The longest that a lease holds, in milliseconds (of the `now` given to `step`) after its quorum round was *sent*; 0: no
+   * leases. It is shorter where followers keep a shorter silence; see `silenceMsOf` and `leaseMsOver`.
    */
   readonly leaseMs: number;
   /** Bytes of entries in one append message, and in flight to one follower. */

@@ -58,17 +58,14 @@ export const object =
 export const text: Decoder<string> = (value, place) =>
   typeof value === 'string' ? value : fail(place, 'a string', value);
 
-/** A text of at most so many bytes in UTF-8. */
-export const textUpTo =
-  (bytesMax: number): Decoder<string> =>
-  (value, place) => {
-    const given = text(value, place);
-    atMost(bytesMax, Buffer.byteLength(given), 'bytes', place);
-    return given;
-  };
+const DESCRIPTION_BYTES_MAX = 8192;
 
 /** A text for people. The longest that the server makes itself, at login, fits. */
-export const description: Decoder<string> = textUpTo(8192);
+export const description: Decoder<string> = (value, place) => {
+  const given = text(value, place);
+  atMost(DESCRIPTION_BYTES_MAX, Buffer.byteLength(given), 'bytes', place);
+  return given;
+};
 
 export const flag: Decoder<boolean> = (value, place) =>
   typeof value === 'boolean' ? value : fail(place, 'true or false', value);

@@ -1,18 +1,22 @@
 /**
- * What the cluster does by itself: it begins, removes tokens that have expired, and goes on with deletions that were too
- * large for one command. Only the leader proposes, in small commands, so that none of it delays anybody's write.
+ * What the cluster does by itself: it begins, removes tokens that have expired and parts of restores that died, and goes on
+ * with deletions that were too large for one command. Only the leader proposes, in small commands, so that none of it delays anybody's write.
  */
 import { randomUUID } from 'node:crypto';
+import { ApiError } from '../errors.js';
 import type { ClockPort } from '../node/ports.js';
 import type { ClusterNode } from '../node/types.js';
 import { take } from '../state/links.js';
 import { keysBelow, lastPart } from '../state/lists.js';
 import type { MethodReap } from '../state/methods.js';
 import type { NamespaceReap } from '../state/namespaces.js';
+import type { RestoreAbort } from '../state/restore.js';
 import { INIT_FACT, type SystemInit } from '../state/system.js';
 import type { TokenReap } from '../state/token-commands.js';
 import type { Command } from '../state/types.js';
+import { ExpiryClock } from './expiry-clock.js';
 import { INTERNAL_KEY } from './gate.js';
+import { IdleRestores } from './idle-restores.js';
 import { timeOf } from './times.js';
 
 export interface HousekeeperOptions {
@@ -22,24 +26,37 @@ export interface HousekeeperOptions {
   readonly nowMs: () => number;
   /** Secret of the management token that a new cluster begins with, if configured. */
   readonly managementSecret?: string;
-  /** Told of what failed; it is tried again. */
-  readonly report: (error: unknown) => void;
+  /** Milliseconds without a new part after which a restore is dead; longer than an upload can take. */
+  readonly restoreIdleMs: number;
+  /** Told when a condition changes, not at each attempt. `error`: what was thrown, if it is not a refusal. */
+  readonly log: (level: 'info' | 'warn', message: string, error?: unknown) => void;
 }
 
 /** Blocking reads of an expired token end within about this. */
 const EVERY_MS = 1000;
 /** A new cluster cannot be used before it has begun. */
 const BEGIN_EVERY_MS = 50;
+/** The longest pause after failures. */
+const FAILED_EVERY_MS = 10_000;
 const WRITE_MS = 10_000;
 const TOKENS_PER_COMMAND = 500;
 
 export class Housekeeper {
   readonly #options: HousekeeperOptions;
+  readonly #expiry: ExpiryClock;
+  readonly #restores: IdleRestores;
   #cancel: (() => void) | undefined;
   #stopped = false;
+  /** Rounds that failed one after the other, and what the last one said. */
+  #failures = 0;
+  #failure: string | undefined;
+  #hasJumped = false;
 
   constructor(options: HousekeeperOptions) {
     this.#options = options;
+    const { clock, nowMs, node, restoreIdleMs } = options;
+    this.#expiry = new ExpiryClock(clock, nowMs);
+    this.#restores = new IdleRestores(node.view, clock, restoreIdleMs);
   }
 
   start(): void {
@@ -55,34 +72,76 @@ export class Housekeeper {
   /** Does all there is to do now. */
   async round(): Promise<void> {
     const { node } = this.#options;
+    this.#compareClocks();
     for (;;) {
-      if (this.#stopped || node.status().role !== 'leader') return;
+      if (this.#stopped) return;
+      if (node.status().role !== 'leader') {
+        this.#restores.forget();
+        return;
+      }
       const command = this.#next();
       if (command === undefined) return;
       const result = await node.write({ tokenKey: INTERNAL_KEY, command, timeoutMs: WRITE_MS });
-      if (!result.ok) throw new Error(`${command.type}: ${result.refusal.message}`);
+      if (!result.ok) throw new ApiError(result.refusal);
     }
   }
 
   #again(): void {
     if (this.#stopped) return;
-    const { node, clock, report } = this.#options;
+    const { node, clock } = this.#options;
     const everyMs = node.view.get(INIT_FACT) === undefined ? BEGIN_EVERY_MS : EVERY_MS;
-    this.#cancel = clock.after(everyMs, () => {
+    const pauseMs = Math.min(everyMs * 2 ** this.#failures, FAILED_EVERY_MS);
+    this.#cancel = clock.after(pauseMs, () => {
       this.round()
-        .catch(report)
+        .then(
+          () => this.#succeeded(),
+          (error) => this.#failed(error),
+        )
         .finally(() => this.#again());
     });
   }
 
+  #succeeded(): void {
+    if (this.#failures > 0) this.#options.log('info', 'housekeeping goes on');
+    this.#failures = 0;
+    this.#failure = undefined;
+  }
+
+  #failed(error: unknown): void {
+    this.#failures += 1;
+    const why = error instanceof Error ? error.message : String(error);
+    if (why === this.#failure) return;
+    this.#failure = why;
+    const thrown = error instanceof ApiError ? [] : [error];
+    this.#options.log('warn', `housekeeping waits: ${why}`, ...thrown);
+  }
+
+  #compareClocks(): void {
+    this.#expiry.compare();
+    const seconds = this.#expiry.jumpedSeconds();
+    if ((seconds !== undefined) === this.#hasJumped) return;
+    this.#hasJumped = seconds !== undefined;
+    const { log } = this.#options;
+    if (seconds === undefined) {
+      log('info', 'the clock agrees with the time that has passed again');
+      return;
+    }
+    const what = `the clock has jumped ${seconds} s ahead of the time that has passed`;
+    log(
+      'warn',
+      `${what}: this server deletes expired tokens that much later until it is restarted`,
+    );
+  }
+
   /** The next command that is due; undefined: all is done. */
   #next(): Command | undefined {
-    const { node, nowMs } = this.#options;
-    const first = (table: string): string | undefined => take(keysBelow(node.view, table), 1)[0];
-    if (node.view.get(INIT_FACT) === undefined) return this.#init();
+    const { view } = this.#options.node;
+    const first = (table: string): string | undefined => take(keysBelow(view, table), 1)[0];
+    if (view.get(INIT_FACT) === undefined) return this.#init();
     const expiring = first('token-by-expiry');
-    if (expiring !== undefined && Number(expiring.split('\u0000')[1]) <= nowMs()) {
-      const reap: TokenReap = { type: 'token.reap', v: 1, nowMs: nowMs(), max: TOKENS_PER_COMMAND };
+    const nowMs = this.#expiry.now();
+    if (nowMs !== undefined && Number(expiring?.split('\u0000')[1]) <= nowMs) {
+      const reap: TokenReap = { type: 'token.reap', v: 1, nowMs, max: TOKENS_PER_COMMAND };
       return reap;
     }
     const method = first('method-remains');
@@ -96,7 +155,10 @@ export class Housekeeper {
       const reap: NamespaceReap = { type: 'namespace.reap', v: 1, name: lastPart(namespace) };
       return reap;
     }
-    return undefined;
+    const restore = this.#restores.next();
+    if (restore === undefined) return undefined;
+    const abort: RestoreAbort = { type: 'restore.abort', v: 1, id: restore };
+    return abort;
   }
 
   #init(): SystemInit {

@@ -6,7 +6,7 @@ import { keys } from '../state/keys.js';
 import { deletedIndex, keysBelow, lastPart, stored } from '../state/lists.js';
 import type { Role, RoleDelete, RoleSet } from '../state/roles.js';
 import { type Answer, keyOf, type View } from '../state/types.js';
-import { type Decoded, ignored, index, list, object, text, textUpTo } from './decode.js';
+import { type Decoded, ignored, index, list, object, text } from './decode.js';
 import type { FilterOf } from './filters.js';
 import { GRANT_FIELDS, LINK_FIELDS, normaliseGrants } from './grants.js';
 import type { ListPlan } from './lists.js';
@@ -21,13 +21,11 @@ import {
 import type { ReadUseCase, Service } from './types.js';
 import { mayWrite, mustMatchPath, propose, type Write } from './writing.js';
 
-/** Clients of this API have been seen to write some 600 kB; other objects keep to far less. */
-const DESCRIPTION_BYTES_MAX = 640 * 1024;
-
 export const ROLE_FIELDS = {
   ID: text,
   Name: text,
-  Description: textUpTo(DESCRIPTION_BYTES_MAX),
+  // as long as a body may be: clients of this API have been seen to write some 600 kB
+  Description: text,
   Policies: list(object(LINK_FIELDS)),
   ...GRANT_FIELDS,
   Namespace: text,

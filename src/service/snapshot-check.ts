@@ -37,6 +37,9 @@ const DERIVED: ReadonlySet<string> = new Set([
   ...['token-by-expiry', 'rule-by-method', 'namespace-dying', 'config-ref'],
 ]);
 
+/** Records compared between two turns of the event loop. */
+const SLICE_RECORDS = 5000;
+
 /** Checks records as they come, and what is missing at the end. Both throw ApiError `invalid`. */
 export class SnapshotCheck {
   readonly #derived = new Map<string, string>();
@@ -54,19 +57,26 @@ export class SnapshotCheck {
     else fail(table, 'this version does not know that table');
   }
 
-  end(): void {
+  /** Yields where the event loop may have a turn: a large state takes many. */
+  *end(): Generator<void> {
+    let compared = 0;
+    const isTurn = (): boolean => ++compared % SLICE_RECORDS === 0;
     if (!this.#hasDefault) fail('namespace', `the namespace ${DEFAULT_NAMESPACE} is missing`);
     for (const [key, value] of this.#derived) {
+      if (isTurn()) yield;
       if (this.#found.get(key) !== value) fail(tableOf(key), 'a record is missing or wrong');
     }
     for (const key of this.#found.keys()) {
+      if (isTurn()) yield;
       if (!this.#derived.has(key) && !this.#isLeft(key))
         fail(tableOf(key), 'a record is of nothing');
     }
     for (const [key, name] of this.#names) {
+      if (isTurn()) yield;
       if (this.#facts.get(key) !== name) fail(tableOf(key), 'a name is missing or wrong');
     }
     for (const [key, name] of this.#facts) {
+      if (isTurn()) yield;
       if (name !== undefined && !this.#names.has(key)) fail(tableOf(key), 'a name is of nothing');
     }
   }

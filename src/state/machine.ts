@@ -2,19 +2,43 @@
  * The replicated state machine: a fold of log entries over a StateStore. Each entry is one atomic commit that holds its
  * changes, the remembered result of its request and the machine's own record, so a restart replays from there.
  */
+import type { Refusal } from '../errors.js';
 import type { Entry, Index, Term } from '../raft/types.js';
 import { Checksums } from './checksum.js';
 import { Overlay } from './draft.js';
 import { FatalError } from './fatal.js';
 import { keys } from './keys.js';
+import { LEVEL_KEY, levelOf, raiseLevel, SUPPORTED_LEVEL } from './levels.js';
 import { decodeProposal } from './proposal.js';
 import { RequestMemory } from './requests.js';
-import type { Change, Command, Handler, Proposal, Result, StateStore } from './types.js';
+import { keptRecords } from './restore.js';
+import type {
+  Change,
+  Command,
+  Handler,
+  NewState,
+  Proposal,
+  Result,
+  StateRecord,
+  StateStore,
+  View,
+} from './types.js';
 
 /** Handlers by command type. Every command of version 1. */
 // A handler narrows the command by its type; the table cannot say so for each.
 // biome-ignore lint/suspicious/noExplicitAny: the command's shape is the handler's own business
 export type Handlers = Readonly<Record<string, Handler<any>>>;
+
+/** Called with the result of an entry that took many turns; undefined: it is not applied. */
+export type Resume = (result: Result | undefined) => void;
+
+/** A command that replaces the state. */
+interface Replacing {
+  /** Of the request. */
+  readonly id: string;
+  readonly result: Result;
+  readonly state: NewState;
+}
 
 /** The checksums of a member at an index that every member passes through. */
 export interface Checkpoint {
@@ -25,10 +49,13 @@ export interface Checkpoint {
 /** Checkpoints lie at multiples of this, so that members can compare them; the newest ones are remembered. */
 export const CHECKPOINT_EVERY = 256;
 const CHECKPOINTS_KEPT = 64;
-const RECORD_VERSION = 1;
+/**
+ * Releases that know no levels read version 1 alone: from level 2 on they refuse the folder, or a snapshot, by the version.
+ */
+const recordVersion = (level: number): number => (level >= 2 ? 2 : 1);
 
-/** Value of `keys.machine`. `floor`: see RequestMemory. */
-interface MachineRecord {
+/** Value of `keys.machine`: where the state stands. `floor`: see RequestMemory. */
+export interface MachineRecord {
   readonly v: number;
   readonly index: Index;
   readonly term: Term;
@@ -36,20 +63,31 @@ interface MachineRecord {
   readonly sums: Readonly<Record<string, string>>;
 }
 
+/** What a state says of itself; undefined for an empty one. */
+export function recordOf(view: View): MachineRecord | undefined {
+  const text = view.get(keys.machine);
+  return text === undefined ? undefined : (JSON.parse(text) as MachineRecord);
+}
+
 export class Machine {
   readonly #store: StateStore;
   readonly #handlers: ReadonlyMap<string, Handler<Command>>;
+  readonly #supportedLevel: number;
   readonly #changeListeners: ((keys: readonly string[]) => void)[] = [];
   readonly #resetListeners: (() => void)[] = [];
+  readonly #replacedListeners: (() => void)[] = [];
   #index: Index = 0;
   #term: Term = 0;
+  #level = 1;
   #sums = new Checksums();
   #requests = new RequestMemory();
   #checkpoints: Checkpoint[] = [];
 
-  constructor(store: StateStore, handlers: Handlers) {
+  constructor(store: StateStore, handlers: Handlers, supportedLevel = SUPPORTED_LEVEL) {
     this.#store = store;
-    this.#handlers = new Map(Object.entries(handlers));
+    const all: Handlers = { ...handlers, 'system.level': raiseLevel };
+    this.#handlers = new Map(Object.entries(all));
+    this.#supportedLevel = supportedLevel;
     this.#load();
   }
 
@@ -64,19 +102,25 @@ export class Machine {
   }
 
   /**
-   * Applies entries in order. Results are for command entries, by position. Throws FatalError for an entry out of
-   * order, of an unknown type or version: the node must stop, what was applied before it stays.
+   * Applies entries in order. Results are for command entries, by position. Fewer than entries: the next one replaces the
+   * whole state, which takes many turns of the event loop. `resume` is called when it is applied, with its result, or
+   * with undefined when another state arrives just then: apply it again later, if it is still the next. Until then this
+   * may not be called again. Throws FatalError for an entry out of order, of an unknown type or version: the node must
+   * stop, what was applied before it stays.
    */
-  apply(entries: readonly Entry[]): readonly (Result | undefined)[] {
+  apply(entries: readonly Entry[], resume: Resume = () => {}): readonly (Result | undefined)[] {
     const touched = new Set<string>();
+    const results: (Result | undefined)[] = [];
     try {
-      return entries.map((entry) => this.#applyEntry(entry, touched));
-    } finally {
-      if (touched.size > 0) {
-        const changed = [...touched];
-        for (const listener of this.#changeListeners) listener(changed);
+      for (const entry of entries) {
+        const made = this.#applyEntry(entry, touched, resume);
+        if (made === undefined) break;
+        results.push(made.result);
       }
+    } finally {
+      if (touched.size > 0) this.#tellChanged([...touched]);
     }
+    return results;
   }
 
   /** Calls `done` with the position reached now, once the state is durable up to it. */
@@ -100,10 +144,21 @@ export class Machine {
     this.#resetListeners.push(listener);
   }
 
+  /** Calls `listener` when an entry has replaced the whole state; those of `onReset` are called before. */
+  onReplaced(listener: () => void): void {
+    this.#replacedListeners.push(listener);
+  }
+
   /** Takes up a state that was put under the store as a whole (an installed snapshot). */
   reload(): void {
     this.#load();
     for (const listener of this.#resetListeners) listener();
+  }
+
+  /** Counts the checksums anew from all records: those of a state that has lost some tell of what it held before. */
+  recount(): void {
+    this.#sums = Checksums.of(this.#store);
+    this.#store.commit([this.#recordAt({ index: this.#index, term: this.#term }, this.#sums)]);
   }
 
   /** The present checksums by table. */
@@ -118,9 +173,9 @@ export class Machine {
   }
 
   #load(): void {
-    const text = this.#store.get(keys.machine);
-    const record = text === undefined ? undefined : (JSON.parse(text) as MachineRecord);
-    if (record !== undefined && record.v !== RECORD_VERSION) {
+    this.#atLevel(levelOf(this.#store));
+    const record = recordOf(this.#store);
+    if (record !== undefined && record.v !== recordVersion(this.#level)) {
       throw new FatalError(`the state was written by another version (record ${record.v})`);
     }
     this.#index = record?.index ?? 0;
@@ -130,44 +185,141 @@ export class Machine {
     this.#checkpoints = [];
   }
 
-  #applyEntry(entry: Entry, touched: Set<string>): Result | undefined {
+  /** From here on the state is at `level`. Throws FatalError if this release does not support it. */
+  #atLevel(level: number): void {
+    if (level > this.#supportedLevel) {
+      throw new FatalError(
+        `the state was written by another version: the cluster is at level ${level}, this release supports up to level ` +
+          `${this.#supportedLevel}. A level is never lowered: start a release that supports it`,
+      );
+    }
+    this.#level = level;
+  }
+
+  /** Applies one entry; undefined: it takes many turns. */
+  #applyEntry(
+    entry: Entry,
+    touched: Set<string>,
+    resume: Resume,
+  ): { readonly result: Result | undefined } | undefined {
     if (entry.index !== this.#index + 1) {
       throw new FatalError(`entry ${entry.index} cannot be applied after ${this.#index}`);
     }
-    const changes: Change[] = [];
-    const result = entry.kind === 'command' ? this.#run(entry, changes, touched) : undefined;
-    this.#index = entry.index;
-    this.#term = entry.term;
-    const sums = this.#sums.toJSON();
-    const record: MachineRecord = {
-      v: RECORD_VERSION,
-      index: entry.index,
-      term: entry.term,
-      floor: this.#requests.floor,
-      sums,
-    };
-    changes.push([keys.machine, JSON.stringify(record)]);
-    this.#store.commit(changes);
-    if (entry.index % CHECKPOINT_EVERY === 0) this.#remember({ index: entry.index, sums });
+    if (entry.kind !== 'command') {
+      this.#commit(entry, []);
+      return { result: undefined };
+    }
+    const proposal = decodeProposal(entry.data);
+    const known = this.#requests.recall(this.#store, proposal, entry.index);
+    if (known !== undefined) {
+      this.#commit(entry, []);
+      return { result: known };
+    }
+    const overlay = new Overlay(this.#store);
+    const handler = this.#handlerOf(proposal);
+    const outcome = handler({ draft: overlay, index: entry.index }, proposal.command);
+    if (outcome.ok && outcome.state !== undefined) {
+      const { value } = outcome;
+      const result = {
+        ok: true,
+        ...(value !== undefined && { value }),
+        index: entry.index,
+      } as const;
+      this.#replace(entry, { id: proposal.id, result, state: outcome.state }, resume);
+      return undefined;
+    }
+    const made = outcome.ok ? overlay.changes() : [];
+    if (made.some(([key]) => key === LEVEL_KEY)) this.#atLevel(levelOf(overlay));
+    this.#sums.changeAll(made, (key) => overlay.before(key));
+    for (const [key] of made) touched.add(key);
+    return { result: this.#settle(entry, proposal.id, { ...outcome, index: entry.index }, made) };
+  }
+
+  /** Commits a command's changes with its result. */
+  #settle(entry: Entry, id: string, result: Result, made: readonly Change[]): Result {
+    const remembered = this.#requests.remember(id, entry.index, result);
+    this.#sums.changeAll(remembered, (key) => this.#store.get(key));
+    this.#commit(entry, [...made, ...remembered]);
     return result;
   }
 
-  #run(entry: Entry & { kind: 'command' }, changes: Change[], touched: Set<string>): Result {
+  #commit(entry: Entry, changes: Change[]): void {
+    this.#store.commit([...changes, this.#recordAt(entry, this.#sums)]);
+    this.#moveTo(entry);
+  }
+
+  #recordAt({ index, term }: Pick<Entry, 'index' | 'term'>, sums: Checksums): StateRecord {
+    const { floor } = this.#requests;
+    const v = recordVersion(this.#level);
+    const record: MachineRecord = { v, index, term, floor, sums: sums.toJSON() };
+    return [keys.machine, JSON.stringify(record)];
+  }
+
+  #moveTo({ index, term }: Entry): void {
+    this.#index = index;
+    this.#term = term;
+    if (index % CHECKPOINT_EVERY === 0) this.#remember({ index, sums: this.#sums.toJSON() });
+  }
+
+  /** Applies an entry that replaces the state: atomic as every other, but drawn in slices. */
+  #replace(entry: Entry, work: Replacing, resume: Resume): void {
     const store = this.#store;
-    const proposal = decodeProposal(entry.data);
-    const known = this.#requests.recall(store, proposal, entry.index);
-    if (known !== undefined) return known;
-    const overlay = new Overlay(store);
-    const handler = this.#handlerOf(proposal);
-    const outcome = handler({ draft: overlay, index: entry.index }, proposal.command);
-    const result: Result = { ...outcome, index: entry.index };
-    const made = outcome.ok ? overlay.changes() : [];
-    this.#sums.changeAll(made, (key) => overlay.before(key));
-    for (const [key] of made) touched.add(key);
-    const remembered = this.#requests.remember(proposal.id, entry.index, result);
-    this.#sums.changeAll(remembered, (key) => store.get(key));
-    changes.push(...made, ...remembered);
-    return result;
+    const { floor } = this.#requests;
+    const sums = new Checksums();
+    let refused: Refusal | undefined;
+    const slices = this.#slices(entry, work, sums, (why) => {
+      refused = why;
+    });
+    store.rewrite(slices, (replaced) => {
+      if (replaced) {
+        this.#sums = sums;
+        this.#moveTo(entry);
+        for (const listener of this.#resetListeners) listener();
+        for (const listener of this.#replacedListeners) listener();
+        this.#tellChanged(work.state.changed);
+        resume(work.result);
+      } else if (refused === undefined) {
+        // what was remembered for the new state did not come true
+        this.#requests = RequestMemory.load(store, floor);
+        resume(undefined);
+      } else {
+        const result = { ok: false, refusal: refused, index: entry.index } as const;
+        resume(this.#settle(entry, work.id, result, []));
+      }
+    });
+  }
+
+  /** The records of the new state, each counted: those given, what the machine keeps, and its own record last. */
+  *#slices(
+    entry: Entry,
+    { id, result, state }: Replacing,
+    sums: Checksums,
+    refuse: (why: Refusal) => void,
+  ): Generator<readonly StateRecord[], boolean> {
+    const counted = (records: readonly StateRecord[]): readonly StateRecord[] => {
+      for (const [key, value] of records) sums.change(key, undefined, value);
+      return records;
+    };
+    const given = state.slices(this.#store);
+    let next = given.next();
+    for (; next.done !== true; next = given.next()) yield counted(next.value);
+    if (next.value !== undefined) {
+      refuse(next.value);
+      return false;
+    }
+    const remembered = new Map(this.#requests.remember(id, entry.index, result));
+    for (const slice of keptRecords(this.#store)) {
+      yield counted(slice.filter(([key]) => !remembered.has(key)));
+    }
+    const added = [...remembered].filter((change): change is [string, string] => {
+      return change[1] !== undefined;
+    });
+    yield [...counted(added), this.#recordAt(entry, sums)];
+    return true;
+  }
+
+  #tellChanged(changed: readonly string[]): void {
+    for (const listener of this.#changeListeners) listener(changed);
   }
 
   #handlerOf({ command }: Proposal): Handler<Command> {

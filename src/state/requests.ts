@@ -8,6 +8,7 @@ import { keys } from './keys.js';
 import { keysBelow, stored } from './lists.js';
 import type { Change, Proposal, Result, View } from './types.js';
 
+/** Replicated: what is forgotten decides results. A change of either needs a level (see levels.ts). */
 const REQUESTS_MAX = 65_536;
 const BYTES_MAX = 64 * 1024 * 1024;
 

@@ -1,19 +1,28 @@
 /**
  * A snapshot put in the place of the whole state. The records come through the log in parts, which wait aside; the last
- * command replaces everything by them at once, so every member does it at the same index or not at all. What belongs to
- * this cluster's own log (the machine's record, remembered requests) stays.
+ * command replaces everything by them at once, so every member does it at the same index or not at all. That is drawn in
+ * slices, because a state of any size in one turn of the event loop would hold up heartbeats. What belongs to this
+ * cluster's own log (the machine's record, remembered requests) stays.
  */
-import { refusal } from '../errors.js';
+import { type Refusal, refusal } from '../errors.js';
 import { keys } from './keys.js';
+import { LEVEL_KEY } from './levels.js';
 import { keysBelow, refused, stored } from './lists.js';
-import { type Command, type Draft, type Handler, keyOf, type View } from './types.js';
+import {
+  type Command,
+  type Draft,
+  type Handler,
+  keyOf,
+  type StateRecord,
+  type View,
+} from './types.js';
 
 /** One part of a snapshot; `part` counts from 0, and part 0 drops what another restore left behind. */
 export interface RestoreAdd extends Command {
   readonly type: 'restore.add';
   readonly id: string;
   readonly part: number;
-  readonly records: readonly (readonly [key: string, value: string])[];
+  readonly records: readonly StateRecord[];
 }
 
 /** Replaces the state by the parts, of which there must be so many. */
@@ -30,8 +39,13 @@ export interface RestoreAbort extends Command {
 }
 
 const PARTS = 'restore';
+/** Records worked on in one turn of the event loop: a few milliseconds. */
+export const SLICE_RECORDS = 500;
+/** Characters of records after which a slice ends: some records are large. */
+const SLICE_CHARS = 2 ** 18;
 /** Tables that a snapshot neither holds nor replaces. */
-const OWN_TABLES = new Set([keys.machine, 'request', 'local', PARTS]);
+const KEPT_TABLES = ['request', 'local'];
+const OWN_TABLES = new Set([keys.machine, LEVEL_KEY, ...KEPT_TABLES, PARTS]);
 /** Tables whose values are JSON objects. */
 const OBJECT_TABLES = new Set([
   ...['policy', 'policy-link', 'role', 'role-link', 'token', 'method', 'rule', 'namespace'],
@@ -49,6 +63,17 @@ export const restoredAt = (view: View): number =>
 
 const partKey = (id: string, part: number): string =>
   keyOf(PARTS, id, String(part).padStart(9, '0'));
+
+/** The ids of the restores under way, with the number of their parts. */
+export function restoreParts(view: View): Map<string, number> {
+  const parts = new Map<string, number>();
+  for (const key of keysBelow(view, PARTS)) {
+    const id = key.split('\u0000', 2)[1]!;
+    parts.set(id, (parts.get(id) ?? 0) + 1);
+  }
+  return parts;
+}
+
 const tableOf = (key: string): string => key.split('\u0000', 1)[0]!;
 
 /** Whether a record of a snapshot is part of what is restored. */
@@ -66,28 +91,63 @@ export const abortRestore: Handler<RestoreAbort> = ({ draft }, { id }) => {
 };
 
 export const commitRestore: Handler<RestoreCommit> = ({ draft, index }, { id, parts }) => {
-  const texts: string[] = [];
-  for (const key of keysBelow(draft, PARTS, id)) texts.push(draft.get(key)!);
-  if (texts.length !== parts) {
-    const why = `The restore holds ${texts.length} of its ${parts} parts: another one took its place`;
+  const found = [...keysBelow(draft, PARTS, id)];
+  if (found.length !== parts) {
+    const why = `The restore holds ${found.length} of its ${parts} parts: another one took its place`;
     return refused(refusal('conflict', why));
   }
-  for (const key of draft.keys('')) if (isRestored(key)) draft.del(key);
-  for (const text of texts) {
-    for (const [key, value] of JSON.parse(text) as RestoreAdd['records']) {
-      if (!isRestored(key)) continue;
-      const own = withinLog(key, value, index);
-      if (own === undefined) {
-        const why = `The snapshot holds a record of the table ${JSON.stringify(tableOf(key))} that cannot be read`;
-        return refused(refusal('invalid', why));
+  const slices = (view: View) => restoredRecords(view, found, index);
+  return { ok: true, value: 'true', state: { slices, changed: [RESTORE_FACT] } };
+};
+
+/** The records that stay when the rest of the state is replaced, some at a time. */
+export function* keptRecords(view: View): Generator<readonly StateRecord[]> {
+  const level = view.get(LEVEL_KEY);
+  if (level !== undefined) yield [[LEVEL_KEY, level]];
+  for (const table of KEPT_TABLES) {
+    let after: string | undefined;
+    for (;;) {
+      const slice: StateRecord[] = [];
+      let size = 0;
+      for (const key of view.keys(keyOf(table, ''), after)) {
+        const value = view.get(key)!;
+        slice.push([key, value]);
+        size += key.length + value.length;
+        if (slice.length >= SLICE_RECORDS || size >= SLICE_CHARS) break;
       }
-      draft.put(key, own);
+      if (slice.length === 0) break;
+      yield slice;
+      after = slice.at(-1)![0];
     }
   }
-  dropParts(draft);
-  draft.put(RESTORE_FACT, JSON.stringify({ Index: index }));
-  return { ok: true, value: 'true' };
-};
+}
+
+/** The records of the parts as they are stored at `index`, some at a time. Ends with a refusal if one is no record. */
+function* restoredRecords(
+  view: View,
+  parts: readonly string[],
+  index: number,
+): Generator<readonly StateRecord[], Refusal | undefined> {
+  for (const part of parts) {
+    const records = JSON.parse(view.get(part)!) as RestoreAdd['records'];
+    for (let at = 0; at < records.length; at += SLICE_RECORDS) {
+      const slice: StateRecord[] = [];
+      for (const [key, value] of records.slice(at, at + SLICE_RECORDS)) {
+        if (!isRestored(key) || key === RESTORE_FACT) continue;
+        const own = withinLog(key, value, index);
+        if (own === undefined) {
+          const table = JSON.stringify(tableOf(key));
+          const why = `The snapshot holds a record of the table ${table} that cannot be read`;
+          return refusal('invalid', why);
+        }
+        slice.push([key, own]);
+      }
+      yield slice;
+    }
+  }
+  yield [[RESTORE_FACT, JSON.stringify({ Index: index })]];
+  return undefined;
+}
 
 function dropParts(draft: Draft): void {
   for (const key of keysBelow(draft, PARTS)) draft.del(key);

@@ -20,6 +20,9 @@ export interface Draft extends View {
   del(key: string): void;
 }
 
+/** A key and its value. */
+export type StateRecord = readonly [key: string, value: string];
+
 export type Change = readonly [key: string, value: string | undefined];
 
 /**
@@ -33,6 +36,17 @@ export interface StateStore extends View {
   flush(): Promise<void>;
   /** A frozen view that outlives later commits; must be closed. */
   pin(): PinnedView;
+  /**
+   * Puts other records in the place of all. They are drawn in slices, with turns of the event loop in between, and written
+   * aside; nobody sees them. When `slices` returns true they become the state as a whole, durably; a crash leaves the
+   * old state or the new one. When it returns false, or when another state is installed, nothing changes. Commits made
+   * meanwhile are gone with the old state. `done` is called once, with whether the state was replaced, never before this
+   * call has returned. Errors of the slices go where errors of the disk go.
+   */
+  rewrite(
+    slices: Iterator<readonly StateRecord[], boolean>,
+    done: (replaced: boolean) => void,
+  ): void;
   close(): Promise<void>;
 }
 export interface PinnedView extends View {
@@ -50,15 +64,27 @@ export interface ApplyContext {
   readonly index: number;
 }
 
+/** A state that takes the place of the whole present one, but for what the machine keeps for itself. */
+export interface NewState {
+  /**
+   * Its records, drawn from the present state in slices of bounded work. A refusal at the end: the command is refused, and
+   * nothing changes.
+   */
+  readonly slices: (view: View) => Iterator<readonly StateRecord[], Refusal | undefined>;
+  /** What is named to those who are told of changes; they cannot be told every key. */
+  readonly changed: readonly string[];
+}
+
 /**
  * A handler decides one command. It never throws for bad input and returns either the value to answer (undefined: none)
- * or a refusal, in which case nothing of its draft is kept.
+ * or a refusal, in which case nothing of its draft is kept. With `state` its draft is not kept either: the whole state
+ * is replaced, in many turns of the event loop.
  */
 export type Handler<C> = (
   context: ApplyContext,
   command: C,
 ) =>
-  | { readonly ok: true; readonly value?: string }
+  | { readonly ok: true; readonly value?: string; readonly state?: NewState }
   | { readonly ok: false; readonly refusal: Refusal };
 
 /** Every command has a type and a version of its own; anything unknown stops the node. */

@@ -11,6 +11,7 @@ import { createGunzip, createGzip } from 'node:zlib';
 import tar from 'tar-stream';
 import { ApiError, reject } from '../errors.js';
 import type { SnapshotMeta } from '../raft/types.js';
+import { levelOf } from '../state/levels.js';
 import type { View } from '../state/types.js';
 import { recordSum, Tally } from './directory.js';
 import { StorageError } from './errors.js';
@@ -42,11 +43,15 @@ export interface ArchiveMeta {
   /** Records of state.bin and the sum of their checksums. */
   readonly Records: number;
   readonly Sum: number;
+  /** Of the cluster when it was saved; absent: 1. */
+  readonly Level?: number;
 }
 
 export interface ArchiveLimits {
   /** Bytes of state.bin once decompressed: what a small archive may unfold to. */
   readonly stateBytes: number;
+  /** The level in force: an archive of a higher one may hold what some members do not know. Absent: any will do. */
+  readonly level?: number;
 }
 
 /**
@@ -84,6 +89,7 @@ async function fill(pack: tar.Pack, view: View, at: SnapshotMeta, nowMs: number)
     Size: size,
     Records: tally.count,
     Sum: tally.sum,
+    Level: levelOf(view),
   };
   const mtime = new Date(nowMs);
   const header = (name: string) => ({ name, mode: 0o600, mtime });
@@ -158,6 +164,7 @@ export async function readArchive(
         name === 'state.bin'
           ? await readState(content, hash, limits, tally, onRecords)
           : await readText(content, hash, name === 'meta.json' ? META_BYTES_MAX : SUMS_BYTES_MAX);
+      if (name === 'meta.json') checkLevel(text, limits.level);
       found.set(name, { hash: hash.digest('hex'), text });
     }
     const broken = await flow;
@@ -190,6 +197,18 @@ function explain(error: Error, bytesSeen: number): never {
   }
   if (/tar|Unexpected end of data/i.test(error.message)) unreadable(error.message);
   throw error;
+}
+
+/** meta.json comes first: an archive of a higher level is named as one, before a table of it is met. */
+function checkLevel(text: string, level = Number.POSITIVE_INFINITY): void {
+  let saved = 1;
+  try {
+    saved = (JSON.parse(text) as Partial<ArchiveMeta> | null)?.Level ?? 1;
+  } catch {
+    // Said when all of the archive is there.
+  }
+  if (saved > level)
+    unreadable(`it was saved at level ${saved}, this cluster is at level ${level}`);
 }
 
 async function readText(entry: AsyncIterable<Buffer>, hash: Hash, limit: number): Promise<string> {

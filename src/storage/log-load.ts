@@ -1,4 +1,4 @@
-/** Opens the log's database and reads all of it: what is whole, what is torn, what is damaged. */
+/** Opens the log's database and reads all of it: what is whole, and what is damaged. */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ClassicLevel } from 'classic-level';
@@ -97,23 +97,19 @@ async function readAll(
   });
 
   let damaged: LogDamage | undefined;
-  let cut: { from: Index; records: number } | undefined;
   if (meta === 'damaged') damaged = lost('the position of the last snapshot is damaged');
-  else if (scan.bad > 0 && (scan.goodAfterBad || promised > lastGood)) damaged = lost(scan.reason);
+  else if (scan.bad > 0) damaged = lost(scan.reason);
   else if (promised > lastGood) damaged = lost(`entries up to ${promised} were on disk before`);
   else if (hard.behind) damaged = lost('the last batches written before are gone');
-  if (damaged === undefined && scan.bad > 0) {
-    cut = { from: lastGood + 1, records: scan.bad };
-    await db.clear({ gt: entryKey(lastGood), lte: entryKey(Number.MAX_SAFE_INTEGER) });
-  }
   const { hardState, version } = hard;
   let told: Marks = marks ?? { version, hardState, lastIndex: 0 };
   // While the log is damaged both copies stay as they are: together they are the evidence, until it
-  // is repaired.
-  if (hard.rewrite && damaged === undefined) {
-    await db.put(KEYS.hard, encodeSealed(KEYS.hard, { version, hardState }), { sync: true });
-    const lastIndex = Math.max(promised, lastGood);
-    told = { version, hardState, lastIndex };
+  // is repaired. What was read is on disk: LevelDB writes a table of its log when it opens.
+  if (damaged === undefined && (hard.rewrite || promised < lastGood)) {
+    if (hard.rewrite) {
+      await db.put(KEYS.hard, encodeSealed(KEYS.hard, { version, hardState }), { sync: true });
+    }
+    told = { version, hardState, lastIndex: lastGood };
     await witness.write(told, true);
   }
   return {
@@ -125,7 +121,6 @@ async function readAll(
     hardVersion: version,
     marks: told,
     damaged,
-    cut,
   };
 }
 
@@ -164,7 +159,6 @@ async function scanEntries(db: LogDatabase, meta: SnapshotMeta | undefined, wind
   let bad = 0;
   let seen = 0;
   let reason = '';
-  let goodAfterBad = false;
   const base = meta?.index ?? 0;
   const records = db.iterator({ gt: entryKey(base), lt: KEYS.bar, ...IN_SLICES });
   for await (const some of slices(records)) {
@@ -182,11 +176,9 @@ async function scanEntries(db: LogDatabase, meta: SnapshotMeta | undefined, wind
         if (index !== next) reason = `entry ${next} is missing`;
         else if (decoded === undefined) reason = `entry ${next} does not match its checksum`;
         else reason = `entry ${next - 1} is not the one that entry ${next} was written after`;
-        // An entry that is whole but does not follow means that something before it is gone.
-        goodAfterBad = decoded !== undefined;
-      } else if (decoded !== undefined) goodAfterBad = true;
+      }
       bad += 1;
     }
   }
-  return { window, bad, seen, reason, goodAfterBad };
+  return { window, bad, seen, reason };
 }

@@ -5,10 +5,10 @@
  * once and is never tried again: after a failed fsync nobody knows what is on disk. (It has the
  * shape of the node's LogPort.)
  *
- * On opening every record is read. A torn tail (records at the very end that were never reported
- * done) is cut and reported. Any other damage is not cut, because it may be an acknowledged entry:
- * the log shows what stands before it, takes no appends, and `damaged` says where it begins.
- * `repair` makes it usable again: it drops everything from there and sets a bar, which is durable.
+ * On opening every record is read. A crash takes whole batches off the end, as LevelDB's are
+ * atomic, so a record that is not as it was written is damage wherever it stands, and may be an
+ * acknowledged entry. So may be what is missing below the witness's marks. Damage is not cut: the
+ * log shows what stands before it, takes no appends, and `damaged` says where it begins. `repair` makes it usable again: it drops everything from there and sets a bar, which is durable.
  * While `bar()` is set the node must neither vote nor campaign, since it has forgotten entries it
  * once acknowledged; it may follow. The bar can be lifted once the node holds a committed entry of
  * a term above `bar().term`, or has matched its leader up to `bar().index`: then it has everything
@@ -20,13 +20,14 @@ import type { Entry, HardState, Index, SnapshotMeta, Term } from '../raft/types.
 import { type Operation, writeSynced } from './batch.js';
 import { type EntryWindow, takeEntries } from './entry-window.js';
 import { rootMessage, StorageError } from './errors.js';
+import { type Change, merge, sealedPut } from './log-change.js';
 import { type Bar, KEYS, type LogDamage, loadLog } from './log-load.js';
-import { decodeEntry, encodeEntry, encodeSealed, entryKey } from './record.js';
+import { decodeEntry, encodeEntry, entryKey } from './record.js';
 import type { Marks, Witness } from './witness.js';
 
 /**
- * How often the witness is told how far the log is synced. It only narrows what rot could go
- * unnoticed.
+ * How often the witness is told how far the log is synced while entries come in, and how soon after
+ * the last one. It only narrows what rot could go unnoticed.
  */
 const WITNESS_EVERY_MS = 1000;
 /** Operations that may be written as one batch: bounds the wait of the first of them. */
@@ -44,26 +45,6 @@ export interface LogOptions {
   readonly windowBytes?: number;
 }
 
-interface Job {
-  /** First entry this job writes; Infinity when it writes none. */
-  readonly from: Index;
-  readonly upTo: Index;
-  readonly change: Change;
-  readonly done: () => void;
-}
-
-/** Changes that follow each other as one: LevelDB does the operations of a batch in order. */
-function merge(changes: readonly Change[]): Change {
-  if (changes.length === 1) return changes[0]!;
-  const lowest = changes.reduce((low, change) => Math.min(low, change.lowerTo ?? low), Infinity);
-  return {
-    operations: changes.flatMap((change) => change.operations),
-    lowerTo: lowest,
-    marks: changes.at(-1)!.marks,
-    urgent: changes.some((change) => change.urgent),
-  };
-}
-
 /**
  * Opens (or makes) the log in `dir`. Throws StorageError: locked, failed, or damaged (the hard
  * state, in both copies).
@@ -72,33 +53,19 @@ export async function openLog(dir: string, options: LogOptions): Promise<LevelLo
   return new LevelLog(await loadLog(dir, options.windowBytes ?? 16 * 2 ** 20), options);
 }
 
-type Loaded = Awaited<ReturnType<typeof loadLog>>;
-
-const sealedPut = (key: Buffer, content: unknown): Operation<Buffer> => ({
-  type: 'put',
-  key,
-  value: encodeSealed(key, content),
-});
-
-/** One synced batch and what the witness is told around it. */
-interface Change {
-  readonly operations: Operation<Buffer>[];
-  /** Every entry above is dropped in the same batch. */
-  readonly dropAbove?: Index;
-  /**
-   * The log becomes shorter: the witness must not claim more than this before the batch is written.
-   */
-  readonly lowerTo?: Index;
-  readonly marks: Marks;
-  /** The marks must be on disk before the change counts as done. */
-  readonly urgent?: boolean;
+interface Job {
+  /** First entry this job writes; Infinity when it writes none. */
+  readonly from: Index;
+  readonly upTo: Index;
+  readonly change: Change;
+  readonly done: () => void;
 }
+
+type Loaded = Awaited<ReturnType<typeof loadLog>>;
 
 export class LevelLog {
   /** Set when entries from `index` on are not to be trusted; see the head of this file. */
   damaged: LogDamage | undefined;
-  /** What was cut from a torn tail on opening. */
-  readonly cut: { readonly from: Index; readonly records: number } | undefined;
 
   private readonly db: ClassicLevel<Buffer, Buffer>;
   private readonly witness: Witness;
@@ -116,6 +83,8 @@ export class LevelLog {
   /** What the witness file says. */
   private witnessed: Marks;
   private witnessedAt = 0;
+  private idle: NodeJS.Timeout | undefined;
+  private beforeReport: (() => Promise<void>) | undefined;
   private state: 'open' | 'failed' | 'closed' = 'open';
 
   constructor(loaded: Loaded, options: LogOptions) {
@@ -127,7 +96,6 @@ export class LevelLog {
     this.hardVersion = loaded.hardVersion;
     this.barred = loaded.bar;
     this.damaged = loaded.damaged;
-    this.cut = loaded.cut;
     this.witnessed = loaded.marks;
     this.written = this.window.lastIndex();
     this.onFatal = options.onFatal;
@@ -201,6 +169,11 @@ export class LevelLog {
     });
   }
 
+  /** Runs `run` once, when the next batch is on disk and before anybody is told so. */
+  onceStored(run: () => Promise<void>): void {
+    this.beforeReport = run;
+  }
+
   compact(meta: SnapshotMeta, done: () => void): void {
     this.mustBeWhole();
     this.meta = meta;
@@ -240,14 +213,14 @@ export class LevelLog {
     });
   }
 
-  /** Drops the damaged entries and all after them, and bars this node from voting. */
+  /** Drops the damaged entries and all after them, writes the other records anew, and bars this node from voting. */
   repair(done: () => void): void {
     const damaged = this.damaged;
     if (damaged === undefined) throw new Error('repair of a log that is not damaged');
     this.damaged = undefined;
     this.raiseBar(damaged.last);
     this.enqueue(Infinity, 0, done, {
-      operations: [this.barOperation(), this.setHardState(this.hard)],
+      operations: [this.barOperation(), this.metaOperation(), this.setHardState(this.hard)],
       dropAbove: damaged.index - 1,
       marks: this.marks(),
       urgent: true,
@@ -264,6 +237,7 @@ export class LevelLog {
   async close(): Promise<void> {
     if (this.state === 'closed') return;
     while (this.running !== undefined) await this.running;
+    clearTimeout(this.idle);
     if (this.state === 'open' && this.damaged === undefined) {
       await this.tellWitness(this.marks(), true);
     }
@@ -291,6 +265,11 @@ export class LevelLog {
     return sealedPut(KEYS.bar, this.barred);
   }
 
+  private metaOperation(): Operation<Buffer> {
+    if (this.meta === undefined) return { type: 'del', key: KEYS.meta };
+    return sealedPut(KEYS.meta, this.meta);
+  }
+
   private marks(): Marks {
     return { version: this.hardVersion, hardState: this.hard, lastIndex: this.lastIndex() };
   }
@@ -311,7 +290,7 @@ export class LevelLog {
       const range = { gt: entryKey(dropAbove), lte: entryKey(Number.MAX_SAFE_INTEGER) };
       for (const key of await this.db.keys(range).all()) operations.push({ type: 'del', key });
     }
-    await writeSynced(this.db, operations);
+    if (operations.length > 0) await writeSynced(this.db, operations);
     const due = performance.now() - this.witnessedAt >= WITNESS_EVERY_MS;
     if (change.urgent || due) await this.tellWitness(change.marks, change.urgent ?? false);
   }
@@ -333,6 +312,8 @@ export class LevelLog {
       const group = this.takeGroup();
       try {
         await this.write(merge(group.map((job) => job.change)));
+        if (this.beforeReport !== undefined) await this.beforeReport();
+        this.beforeReport = undefined;
       } catch (error) {
         this.fail(error);
         break;
@@ -341,6 +322,17 @@ export class LevelLog {
       for (const job of group) job.done();
     }
     this.running = undefined;
+    if (this.state === 'open') this.rest();
+  }
+
+  /** When nothing was written for a while, the witness is told of the last that was. */
+  private rest(): void {
+    this.idle ??= setTimeout(() => {
+      if (this.witnessed.lastIndex >= this.lastIndex() || this.damaged !== undefined) return;
+      const change = { operations: [], marks: this.marks(), urgent: true };
+      this.enqueue(Infinity, 0, () => {}, change);
+    }, WITNESS_EVERY_MS).unref();
+    this.idle.refresh();
   }
 
   /** What has gathered while the last batch was synced, as far as it may stand in one batch. */

@@ -16,14 +16,17 @@
  * Bytes that go bad in LevelDB's own log make it skip a batch without a word. So each batch also
  * writes its number into a ring of slots, and with it the count and sum of all keys. A gap in the
  * numbers, or other keys than were counted, mean on opening that the state cannot be trusted
- * (`damaged`): the node must get another one from its peers. Values are checked when they are read.
+ * (`damaged`). Nothing of it is shown then, but all of it stays on disk until another one was
+ * installed; from that one on the numbers count anew. Values are checked when they are read.
  */
-import type { Change, PinnedView } from '../state/types.js';
+import { tableOf } from '../state/checksum.js';
+import type { Change, PinnedView, StateRecord, View } from '../state/types.js';
 import { type Operation, writeSynced } from './batch.js';
 import { type Directory, keySum, keysWith, type Tally, wellFormed } from './directory.js';
 import { rootMessage, StorageError } from './errors.js';
 import { LevelInstallation } from './install.js';
 import { RecentValues } from './recent-values.js';
+import { rewriteBy } from './rewrite.js';
 import {
   contentOf,
   KEY_COUNT,
@@ -32,8 +35,10 @@ import {
   prefixOf,
   rangeOf,
   ringKey,
+  type Snapshot,
   type StateDatabase,
   sealed,
+  storedAt,
   storedValue,
 } from './state-load.js';
 import type { DurableState, Installation } from './types.js';
@@ -54,26 +59,30 @@ export interface StateOptions {
   readonly onFatal: (error: StorageError) => void;
   /** Bytes of LevelDB's cache of blocks, default 32 MiB. */
   readonly cacheBytes?: number;
+  /** Reads every value on opening too: a value that went bad counts as damage then. */
+  readonly checkValues?: boolean;
 }
 
 /** Changes not on disk yet; null is a deleted key. */
 type Layer = ReadonlyMap<string, string | null>;
-type Snapshot = ReturnType<StateDatabase['snapshot']>;
 
 /**
  * Opens (or makes) the state in `dir`. Throws StorageError: locked, failed, damaged (nothing can be
  * told from it).
  */
 export async function openState(dir: string, options: StateOptions): Promise<LevelState> {
-  return new LevelState(await loadState(dir, options.cacheBytes ?? 32 * 2 ** 20), options);
+  const { cacheBytes = 32 * 2 ** 20, checkValues = false } = options;
+  return new LevelState(await loadState(dir, { cacheBytes, checkValues }), options);
 }
 
 export class LevelState implements DurableState {
   /**
-   * Why the state is not to be trusted: it must be replaced (`install`) before the node serves or
-   * applies.
+   * Why the state is not to be trusted: nothing of it is shown, and it takes no commits until it is
+   * replaced (`install`).
    */
   damaged: string | undefined;
+  /** What can still be read of a damaged state, for who makes another one of it. */
+  remains: View | undefined;
 
   private readonly db: StateDatabase;
   private readonly onFatal: (error: StorageError) => void;
@@ -94,6 +103,10 @@ export class LevelState implements DurableState {
   /** All writes, one after the other. */
   private chain: Promise<void> = Promise.resolve();
   private batchNumber: number;
+  /** The first batch of which the number must be there. */
+  private since: number;
+  /** Generations to be removed once a damaged state is replaced. */
+  private kept: readonly number[];
   private nextGeneration: number;
   private installation: LevelInstallation | undefined;
   private switching = false;
@@ -109,8 +122,11 @@ export class LevelState implements DurableState {
     this.directory = loaded.directory;
     this.keyTally = loaded.keyTally;
     this.batchNumber = loaded.batchNumber;
+    this.since = loaded.since;
     this.damaged = loaded.damaged;
     this.onFatal = options.onFatal;
+    this.remains = loaded.wreck?.remains;
+    this.kept = loaded.wreck?.generations ?? [];
     for (const generation of loaded.others) this.remove(generation);
   }
 
@@ -147,6 +163,7 @@ export class LevelState implements DurableState {
   }
 
   commit(changes: readonly Change[]): void {
+    if (this.damaged !== undefined) throw new Error(`commit to a damaged state: ${this.damaged}`);
     for (const [rawKey, rawValue] of changes) {
       const key = wellFormed(rawKey);
       this.recent.delete(key);
@@ -215,6 +232,20 @@ export class LevelState implements DurableState {
     return installation;
   }
 
+  rewrite(
+    slices: Iterator<readonly StateRecord[], boolean>,
+    done: (replaced: boolean) => void,
+  ): void {
+    // A state that arrives is newer than one that is made here.
+    if (this.installation !== undefined) {
+      setImmediate(done, false);
+      return;
+    }
+    rewriteBy(this.install(), slices)
+      .then(done)
+      .catch((error) => this.fail(error));
+  }
+
   async close(): Promise<void> {
     if (this.closed) return;
     this.installation?.abort();
@@ -267,7 +298,7 @@ export class LevelState implements DurableState {
       try {
         if (this.writing.size > 0) {
           const operations = operationsOf(this.prefix, this.writing);
-          await this.write([...operations, keyCount(this.generation, this.keyTally)]);
+          await this.write([...operations, this.keyCount()]);
         }
       } catch (error) {
         const failure = this.fail(error);
@@ -296,14 +327,22 @@ export class LevelState implements DurableState {
     this.switching = true;
     try {
       await this.loop;
-      const value = sealed({ v: 1, generation });
-      await this.write([{ type: 'put', key: POINTER, value }, keyCount(generation, keyTally)]);
+      const since = this.batchNumber + 1;
+      const value = sealed({ v: 1, generation, since });
+      const { count, sum } = keyTally;
+      await this.write([
+        { type: 'put', key: POINTER, value },
+        { type: 'put', key: KEY_COUNT, value: sealed({ generation, since, count, sum }) },
+      ]);
+      this.since = since;
     } catch (error) {
       throw this.fail(error);
     } finally {
       this.switching = false;
     }
-    const old = this.generation;
+    const old = [this.generation, ...this.kept];
+    this.kept = [];
+    this.remains = undefined;
     this.generation = generation;
     this.prefix = prefixOf(generation);
     this.directory = directory;
@@ -314,23 +353,19 @@ export class LevelState implements DurableState {
     this.damaged = undefined;
     this.installation = undefined;
     for (const { resolve } of this.waiting.splice(0)) resolve();
-    this.remove(old);
+    for (const each of old) this.remove(each);
   }
 
-  /**
-   * classic-level writes text keys into a buffer that it keeps, and enlarges it when one fills it
-   * to the last byte. A key cut off before a character of several bytes does not, and another key
-   * is looked up: such keys go as bytes.
-   */
-  private storedAt(key: string, options: { snapshot?: Snapshot }): string | undefined {
-    if (Buffer.byteLength(key) === key.length) return this.db.getSync(key, options);
-    return this.db.getSync<Buffer, string>(Buffer.from(key), { ...options, keyEncoding: 'buffer' });
+  private keyCount(): Operation<string> {
+    const { generation, since, keyTally } = this;
+    const { count, sum } = keyTally;
+    return { type: 'put', key: KEY_COUNT, value: sealed({ generation, since, count, sum }) };
   }
 
   private read(prefix: string, key: string, snapshot?: Snapshot): string | undefined {
     let stored: string | undefined;
     try {
-      stored = this.storedAt(prefix + key, snapshot === undefined ? {} : { snapshot });
+      stored = storedAt(this.db, prefix + key, snapshot === undefined ? {} : { snapshot });
     } catch (error) {
       throw this.fail(error);
     }
@@ -341,12 +376,11 @@ export class LevelState implements DurableState {
   }
 
   private unreadable(key: string): StorageError {
-    const table = key.split('\u0000', 1)[0];
     return this.fail(
       new StorageError(
         'damaged',
-        `a record of the state (table ${table}) cannot be read as it was written; empty this node's state folder and ` +
-          'start it again, so that it gets the state from its peers',
+        `a record of the state (table ${tableOf(key)}) cannot be read as it was written; move this server's state ` +
+          'folder away and start it again, so that it gets the state from its log or its peers',
       ),
     );
   }
@@ -362,12 +396,6 @@ export class LevelState implements DurableState {
     return this.failure;
   }
 }
-
-const keyCount = (generation: number, { count, sum }: Tally): Operation<string> => ({
-  type: 'put',
-  key: KEY_COUNT,
-  value: sealed({ generation, count, sum }),
-});
 
 function operationsOf(prefix: string, layer: Layer): Operation<string>[] {
   const operations: Operation<string>[] = [];

@@ -1,8 +1,7 @@
 /** What this room gives to the node beyond the StateStore of the state room. */
-import type { StateStore } from '../state/types.js';
+import type { StateRecord, StateStore } from '../state/types.js';
 
-/** A key and its value. */
-export type StateRecord = readonly [key: string, value: string];
+export type { StateRecord } from '../state/types.js';
 
 /** What a whole state must be when it has arrived: see `recordSum`. */
 export interface StateTally {
@@ -23,10 +22,11 @@ export interface Installation {
   add(records: readonly StateRecord[]): Promise<void>;
   /**
    * Reads back what was added, compares it with the tally, and switches. Throws StorageError
-   * `invalid` (and leaves the present state as it was) when they differ. Commits made before the
-   * switch are gone with the state they belong to.
+   * `invalid` (and leaves the present state as it was) when they differ. Without a tally, for
+   * records made by this node itself, it only switches. Commits made before the switch are gone
+   * with the state they belong to.
    */
-  finish(tally: StateTally): Promise<void>;
+  finish(tally?: StateTally): Promise<void>;
   /** Gives up; what was added is removed in the background. */
   abort(): void;
 }

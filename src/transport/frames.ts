@@ -3,27 +3,38 @@
  * array whose first item is the frame's number; the blob is raw bytes, so that payloads are neither
  * copied nor encoded again.
  *
- * Decoding is strict: each frame has exactly the items listed here, each of its type. Anything else
- * is a WireError.
+ * Decoding is strict: each frame has the items listed here, each of its type; anything else is a
+ * WireError. Only what follows them is ignored: a newer release may append items.
  */
 import type { Message } from '../raft/types.js';
 import { pack, unpack } from './codec.js';
 import { decodeMessage, encodeEntries, encodeMessage } from './messages.js';
-import { bool, id, int, list, text } from './shapes.js';
+import { bool, fields, id, int, list, text } from './shapes.js';
 import { WireError } from './types.js';
 
+/**
+ * The newest and the oldest version of the members' protocol that this release speaks. A new item at
+ * the end of a frame needs no new version. A new type of frame or message does, or a level: an older
+ * release closes the connection on it.
+ */
 export const PROTOCOL_VERSION = 1;
+export const OLDEST_PROTOCOL_VERSION = 1;
 
 /** What a connection is for. `join`: questions of a node that is in no cluster. */
 export const PURPOSES = ['messages', 'snapshot', 'join'] as const;
 export type Purpose = (typeof PURPOSES)[number];
 
 export interface Hello {
+  /** The newest version that the sender speaks, and the oldest. */
   readonly version: number;
+  readonly oldestVersion: number;
   /** '' when the sender is in no cluster. */
   readonly clusterId: string;
   readonly nodeId: string;
   readonly incarnation: string;
+  /** See WireIdentity. */
+  readonly starts: number;
+  readonly startId: string;
   readonly address: string;
   readonly purpose: Purpose;
   /** The node the sender means to reach; '' when it knows only an address. */
@@ -72,9 +83,12 @@ export function encodeFrame(frame: Frame): Buffer[] {
   const number = NUMBERS[frame.type];
   switch (frame.type) {
     case 'hello': {
-      const { version, clusterId, nodeId, incarnation, address, purpose, target } = frame.hello;
-      const use = PURPOSES.indexOf(purpose);
-      return assemble([number, version, clusterId, nodeId, incarnation, address, use, target]);
+      const { version, clusterId, nodeId, incarnation, address, target } = frame.hello;
+      const { purpose, starts, startId, oldestVersion } = frame.hello;
+      return assemble([
+        ...[number, version, clusterId, nodeId, incarnation, address, PURPOSES.indexOf(purpose)],
+        ...[target, starts, startId, oldestVersion],
+      ]);
     }
     case 'refused':
       return assemble([number, frame.code, frame.message]);
@@ -124,30 +138,29 @@ export function decodeFrame(bytes: Buffer): Frame {
 function decodeBody(type: Frame['type'], items: readonly unknown[], blob: Buffer): Frame {
   switch (type) {
     case 'hello':
-      return { type, hello: decodeHello(exactly(items, 7)) };
+      return { type, hello: decodeHello(fields(items, 10)) };
     case 'refused':
-      exactly(items, 2);
+      fields(items, 2);
       return { type, code: text(items[0]), message: text(items[1]) };
     case 'ping':
     case 'pong':
-      exactly(items, 0);
       return { type };
     case 'message':
       return { type, message: decodeMessage(items, blob) };
     case 'request':
     case 'reply':
-      exactly(items, 1);
+      fields(items, 1);
       return { type, id: int(items[0]), payload: blob };
     case 'snapshotBegin':
       return { type, id: id(items[0]), message: decodeMessage(items.slice(1), NOTHING) };
     case 'snapshotChunk':
-      exactly(items, 2);
+      fields(items, 2);
       return { type, number: int(items[0]), last: bool(items[1]), data: blob };
     case 'snapshotNext':
-      exactly(items, 1);
+      fields(items, 1);
       return { type, number: int(items[0]) };
     case 'snapshotEnd':
-      exactly(items, 1);
+      fields(items, 1);
       return { type, ok: bool(items[0]) };
   }
 }
@@ -163,10 +176,8 @@ function decodeHello(items: readonly unknown[]): Hello {
     address: text(items[4]),
     purpose,
     target: text(items[6]),
+    starts: int(items[7]),
+    startId: id(items[8]),
+    oldestVersion: int(items[9]),
   };
-}
-
-function exactly(items: readonly unknown[], count: number): readonly unknown[] {
-  if (items.length !== count) throw new WireError('protocol', `a frame with ${items.length} items`);
-  return items;
 }

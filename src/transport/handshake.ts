@@ -1,15 +1,16 @@
 /**
  * The first frames of a connection. Each side says who it is; the one that listens answers with its
- * own hello or with a refusal. What is refused: another protocol version, another cluster, a node
- * that is not the one meant, a node under our own id, and a node whose incarnation is not the one
- * known for its id: its disk was wiped, it has forgotten its votes, and its old name must not be
- * believed again.
+ * own hello or with a refusal. What is refused: a release without a protocol version in common,
+ * another cluster, a node that is not the one meant, a node under our own id, and a node whose data
+ * folder has forgotten something: its incarnation is not the one known for its id (the disk was
+ * wiped), or it was started from an older copy of itself.
  */
 import { Connection } from './connection.js';
-import { type Hello, PROTOCOL_VERSION, type Purpose } from './frames.js';
+import { type Hello, OLDEST_PROTOCOL_VERSION, PROTOCOL_VERSION, type Purpose } from './frames.js';
 import { parseAddress, type SocketMaker } from './security.js';
 import {
-  type IncarnationRecord,
+  type PeerRecord,
+  type PeerRecords,
   WireError,
   type WireHandlers,
   type WireIdentity,
@@ -39,10 +40,21 @@ export interface WireLimits {
   readonly pingMs: number;
   /** Pings without an answer after which a connection is given up. */
   readonly silentTurns: number;
+  /** Pings after which a chunk of a state must have been stored, or the transfer is given up. */
+  readonly stalledTurns: number;
 }
 
+/** Bytes of a frame. */
+const FRAME_BYTES_MAX = 16 * 2 ** 20;
+
+/**
+ * Bytes of an encoded command. It travels whole, in a forwarded write and in an append message, so it must fit into a
+ * frame with what is around it: a follower hangs up on a larger frame, and the leader would send it again for ever.
+ */
+export const COMMAND_BYTES_MAX = FRAME_BYTES_MAX - 2 ** 16;
+
 export const DEFAULT_LIMITS: WireLimits = {
-  frameBytes: 16 * 2 ** 20,
+  frameBytes: FRAME_BYTES_MAX,
   queueBytes: 32 * 2 ** 20,
   requests: 10_000,
   connections: 256,
@@ -51,12 +63,13 @@ export const DEFAULT_LIMITS: WireLimits = {
   reconnectMaxMs: 200,
   pingMs: 500,
   silentTurns: 4,
+  stalledTurns: 60,
 };
 
 /** What all parts of the wire share. */
 export interface WireContext {
   readonly identity: () => WireIdentity;
-  readonly incarnations: IncarnationRecord;
+  readonly records: PeerRecords;
   readonly handlers: WireHandlers;
   readonly log: WireLog;
   /** Says in the log why someone who connected was refused; not again and again. */
@@ -67,24 +80,29 @@ export interface WireContext {
 }
 
 function helloFor(context: WireContext, purpose: Purpose, target: string): Hello {
-  const { clusterId, nodeId, incarnation, address } = context.identity();
-  const version = PROTOCOL_VERSION;
-  return { version, clusterId: clusterId ?? '', nodeId, incarnation, address, purpose, target };
+  const { clusterId, nodeId, incarnation, starts, startId, address } = context.identity();
+  return {
+    ...{ version: PROTOCOL_VERSION, oldestVersion: OLDEST_PROTOCOL_VERSION },
+    ...{ clusterId: clusterId ?? '', nodeId, incarnation, starts, startId, address },
+    ...{ purpose, target },
+  };
 }
 
 /**
- * Why a node that says hello is not believed; undefined when it is. Remembers the incarnation of
- * one that is.
+ * Why a node that says hello is not believed; undefined when it is. Remembers the data folder of one
+ * that is.
  */
 export function checkHello(
-  context: Pick<WireContext, 'identity' | 'incarnations'>,
+  context: Pick<WireContext, 'identity' | 'records'>,
   hello: Hello,
 ): WireError | undefined {
   const own = context.identity();
   const who = `node ${hello.nodeId}`;
-  if (hello.version !== PROTOCOL_VERSION) {
-    const versions = `${hello.version}, this node speaks ${PROTOCOL_VERSION}`;
-    return new WireError('version', `${who} speaks version ${versions} of the members' protocol`);
+  if (hello.version < OLDEST_PROTOCOL_VERSION || hello.oldestVersion > PROTOCOL_VERSION) {
+    const its = `${hello.oldestVersion} to ${hello.version}`;
+    const ours = `${OLDEST_PROTOCOL_VERSION} to ${PROTOCOL_VERSION}`;
+    const why = `${who} speaks versions ${its} of the members' protocol, this node ${ours}`;
+    return new WireError('version', why);
   }
   if (hello.target !== '' && hello.target !== own.nodeId) {
     return new WireError('target', `${who} looks for node ${hello.target}; this is ${own.nodeId}`);
@@ -101,15 +119,32 @@ export function checkHello(
     );
   }
   if (joining) return undefined;
-  const known = context.incarnations.get(hello.nodeId);
-  if (known !== undefined && known !== hello.incarnation) {
+  return checkFolder(context.records, hello);
+}
+
+/** Compares the sender's data folder with what is known of it. */
+function checkFolder(records: PeerRecords, hello: Hello): WireError | undefined {
+  const { nodeId, incarnation, starts, startId } = hello;
+  const known = records.get(nodeId);
+  if (known !== undefined && known.incarnation !== incarnation) {
     return new WireError(
       'incarnation',
-      `${who} comes with another data folder than before (${hello.incarnation}, known is ${known}): a node whose disk was ` +
-        'wiped or replaced has forgotten its votes. Remove it from the cluster, then add it as a new server',
+      `node ${nodeId} comes with another data folder than before (${incarnation}, known is ${known.incarnation}): a node ` +
+        'whose disk was wiped or replaced has forgotten its votes. Remove it from the cluster, then add it as a new server',
     );
   }
-  if (known === undefined) context.incarnations.set(hello.nodeId, hello.incarnation);
+  // One process connects many times.
+  if (known?.startId === startId && known.starts === starts) return undefined;
+  if (known !== undefined && starts <= known.starts) {
+    return new WireError(
+      'reverted',
+      `node ${nodeId} was started from an older copy of its data folder (its start ${starts}, start ${known.starts} was ` +
+        'seen before): a node whose disk went back in time has forgotten votes and entries that it had acknowledged. ' +
+        'Remove it from the cluster, empty its data folder, then add it as a new server',
+    );
+  }
+  const record: PeerRecord = { incarnation, starts, startId };
+  records.set(nodeId, record);
   return undefined;
 }
 

@@ -1,11 +1,11 @@
 /**
  * Raft messages as arrays: number of the type, from, to, term, then the fields of the type in the
- * order below. Entries travel in the blob, as [kind, term, content] each; their indexes follow from
- * `prevIndex`.
+ * order below. A newer release may append fields to a message; an older one ignores them. Entries
+ * travel in the blob, as [kind, term, content] each; their indexes follow from `prevIndex`.
  */
 import type { Configuration, Entry, Message, SnapshotMeta } from '../raft/types.js';
 import { pack, unpack } from './codec.js';
-import { bool, bytes, id, int, list, text, tuple } from './shapes.js';
+import { bool, bytes, fields, id, int, list, optional, text, tuple } from './shapes.js';
 import { WireError } from './types.js';
 
 /** Position is the number on the wire: only ever append. */
@@ -22,6 +22,8 @@ const TYPES = [
 const NUMBERS = new Map<string, number>(TYPES.map((type, number) => [type, number]));
 const KINDS = ['command', 'noop', 'configuration'] as const satisfies readonly Entry['kind'][];
 const NOTHING = Buffer.alloc(0);
+/** A version before 0.2 does not say how long it is silent. */
+const NO_SILENCE = 0;
 
 /** The head of a message. */
 export function encodeMessage(message: Message): unknown[] {
@@ -40,7 +42,7 @@ function fieldsOf(message: Message): unknown[] {
     case 'append':
       return [message.prevIndex, message.prevTerm, message.commit, message.round];
     case 'appendResponse':
-      return [message.success, message.index, message.hintTerm, message.round];
+      return [message.success, message.index, message.hintTerm, message.round, message.silenceMs];
     case 'snapshot':
       return [packMeta(message.meta), message.round];
     case 'timeoutNow':
@@ -52,7 +54,7 @@ function fieldsOf(message: Message): unknown[] {
 export function decodeMessage(items: readonly unknown[], blob: Buffer): Message {
   const type = TYPES[int(items[0])];
   const envelope = { from: id(items[1]), to: id(items[2]), term: int(items[3]) };
-  const fields = items.slice(4);
+  const rest = items.slice(4);
   if (type === undefined) throw new WireError('protocol', `unknown message ${String(items[0])}`);
   if (blob.length > 0 && type !== 'append') {
     throw new WireError('protocol', `a message of type ${type} with extra bytes`);
@@ -60,33 +62,34 @@ export function decodeMessage(items: readonly unknown[], blob: Buffer): Message 
   switch (type) {
     case 'preVote':
     case 'vote': {
-      const [lastIndex, lastTerm, transfer] = tuple(fields, 3);
+      const [lastIndex, lastTerm, transfer] = fields(rest, 3);
       const position = { lastIndex: int(lastIndex), lastTerm: int(lastTerm) };
       return { type, ...envelope, ...position, ...(bool(transfer) ? { transfer: true } : {}) };
     }
     case 'preVoteResponse':
     case 'voteResponse':
-      return { type, ...envelope, granted: bool(tuple(fields, 1)[0]) };
+      return { type, ...envelope, granted: bool(fields(rest, 1)[0]) };
     case 'append': {
-      const [prevIndex, prevTerm, commit, round] = tuple(fields, 4).map(int) as Four;
+      const [prevIndex, prevTerm, commit, round] = fields(rest, 4).slice(0, 4).map(int) as Four;
       const entries = decodeEntries(blob, prevIndex, prevTerm, envelope.term);
       return { type, ...envelope, prevIndex, prevTerm, entries, commit, round };
     }
     case 'appendResponse': {
-      const [success, ...numbers] = tuple(fields, 4);
-      const [index, hintTerm, round] = numbers.map(int) as Three;
-      return { type, ...envelope, success: bool(success), index, hintTerm, round };
+      const [success, index, hintTerm, round, silenceMs] = fields(rest, 4);
+      return {
+        ...{ type, ...envelope, success: bool(success), index: int(index) },
+        ...{ hintTerm: int(hintTerm), round: int(round) },
+        silenceMs: optional(silenceMs, int) ?? NO_SILENCE,
+      };
     }
     case 'snapshot': {
-      const [meta, round] = tuple(fields, 2);
+      const [meta, round] = fields(rest, 2);
       return { type, ...envelope, meta: unpackMeta(meta), round: int(round) };
     }
     case 'timeoutNow':
-      tuple(fields, 0);
       return { type, ...envelope };
   }
 }
-type Three = [number, number, number];
 type Four = [number, number, number, number];
 
 /** Entries encoded last: all followers that stand at the same place get the same bytes. */

@@ -88,10 +88,19 @@ export class Peer {
     } else this.connection.send({ type: 'ping' });
   }
 
+  /** The peer has dialled this node, so it is up: does not wait out the pause before the next attempt. */
+  hasDialled(): void {
+    if (this.retry === undefined) return;
+    clearTimeout(this.retry);
+    this.pauseMs = this.context.limits.reconnectMinMs;
+    this.connect();
+  }
+
   close(): void {
     if (this.closed) return;
     this.closed = true;
     clearTimeout(this.retry);
+    this.retry = undefined;
     this.giveUp?.();
     this.connection?.end();
     this.failPending();

@@ -29,6 +29,8 @@ export type WireSecurity =
     };
 
 const KEY_CHARACTERS_MIN = 16;
+/** Said on both sides: Node takes its default from NODE_TLS_REJECT_UNAUTHORIZED, which would let anyone in. */
+const VERIFIED = { rejectUnauthorized: true };
 /** A stranger who connects and says nothing is not held for long. */
 const HANDSHAKE_MS = 3000;
 
@@ -113,6 +115,7 @@ export function socketMaker(security: WireSecurity): SocketMaker {
     listen: (onSocket, onError) => {
       const options: tls.TlsOptions = {
         ...current.both,
+        ...VERIFIED,
         requestCert: security.mode === 'tls',
         handshakeTimeout: HANDSHAKE_MS,
         ...(security.mode === 'key'
@@ -134,7 +137,7 @@ export function socketMaker(security: WireSecurity): SocketMaker {
       });
     },
     dial: (address, onReady) =>
-      tls.connect({ ...address, ...current.both, ...current.client }, onReady),
+      tls.connect({ ...address, ...current.both, ...current.client, ...VERIFIED }, onReady),
     update: (next, server) => {
       current = protect(next as Protected);
       (server as tls.Server | undefined)?.setSecureContext(current.both);

@@ -1,7 +1,8 @@
 /** Checks of single decoded values: each returns the value as its type or throws WireError. */
 import { WireError } from './types.js';
 
-const TEXT_MAX = 1024;
+/** Characters of a text in a frame. Names and addresses of members travel as such texts. */
+export const TEXT_MAX = 1024;
 
 function wrong(expected: string, value: unknown): never {
   throw new WireError('protocol', `a frame holds ${typeof value} where ${expected} belongs`);
@@ -36,7 +37,24 @@ export function bytes(value: unknown): Uint8Array {
   return value instanceof Uint8Array ? value : wrong('bytes', value);
 }
 
-/** A list of exactly so many items. */
+/**
+ * A list of at least so many items. A newer release may append fields; they are ignored. This is
+ * the check for frames, messages and questions, which only concern two members.
+ */
+export function fields(value: unknown, count: number): readonly unknown[] {
+  const items = list(value);
+  return items.length >= count ? items : wrong(`a list of at least ${count}`, value);
+}
+
+/** A field that older releases do not send: undefined where it is missing or null. */
+export function optional<T>(value: unknown, check: (value: unknown) => T): T | undefined {
+  return value === undefined || value === null ? undefined : check(value);
+}
+
+/**
+ * A list of exactly so many items: for what is replicated (entries, configurations). To drop a
+ * field there would make members differ, so a change of it needs a new level.
+ */
 export function tuple(value: unknown, length: number): readonly unknown[] {
   const items = list(value);
   return items.length === length ? items : wrong(`a list of ${length}`, value);

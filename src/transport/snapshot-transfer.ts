@@ -11,6 +11,8 @@ import { dial, type WireContext } from './handshake.js';
 import { type ChunkSink, type ChunkSource, WireError } from './types.js';
 
 const ATTEMPTS_WITHOUT_PROGRESS = 5;
+/** The last chunk may take so many times as long as another: the receiver reads everything back before it answers. */
+const VERIFY_FACTOR = 20;
 
 /** Sends a state. `done` is called once; the returned object can stop it. */
 export class SnapshotSender {
@@ -24,6 +26,9 @@ export class SnapshotSender {
   private retry: NodeJS.Timeout | undefined;
   private attempts = 0;
   private furthest = -1;
+  /** Turns of the wire's timer since the receiver asked for a chunk that it had not asked for before. */
+  private stalledTurns = 0;
+  private sentLast = false;
   private ended = false;
 
   constructor(
@@ -39,8 +44,17 @@ export class SnapshotSender {
     this.connect();
   }
 
-  /** A turn of the wire's timer. */
+  /**
+   * A turn of the wire's timer. A receiver whose disk hangs answers pings for ever; meanwhile the
+   * log here could not be cut.
+   */
   tick(): void {
+    this.stalledTurns += 1;
+    const turnsMax = this.context.limits.stalledTurns * (this.sentLast ? VERIFY_FACTOR : 1);
+    if (this.stalledTurns > turnsMax) {
+      this.fail('the receiver makes no progress');
+      return;
+    }
     if (this.connection === undefined) return;
     if (this.connection.countSilence() > this.context.limits.silentTurns) {
       this.connection.destroy(new Error('the peer does not answer'));
@@ -77,13 +91,14 @@ export class SnapshotSender {
       if (number > this.furthest) {
         this.furthest = number;
         this.attempts = 0;
+        this.stalledTurns = 0;
       }
       this.source.chunk(number).then(
-        (chunk) => connection.send({ type: 'snapshotChunk', number, ...chunk }),
-        (error: Error) => {
-          this.context.log('warn', `the state for node ${this.to.id} failed: ${error.message}`);
-          this.end(false);
+        (chunk) => {
+          this.sentLast = chunk.last;
+          connection.send({ type: 'snapshotChunk', number, ...chunk });
         },
+        (error: Error) => this.fail(error.message),
       );
     }
   }
@@ -93,12 +108,16 @@ export class SnapshotSender {
     if (this.ended) return;
     this.attempts += 1;
     if (this.attempts >= ATTEMPTS_WITHOUT_PROGRESS || error instanceof WireError) {
-      const why = error?.message ?? 'the connection was closed';
-      this.context.log('warn', `the state for node ${this.to.id} was not sent: ${why}`);
-      this.end(false);
+      this.fail(error?.message ?? 'the connection was closed');
       return;
     }
     this.retry = setTimeout(() => this.connect(), this.context.limits.reconnectMaxMs);
+  }
+
+  private fail(why: string): void {
+    if (this.ended) return;
+    this.context.log('warn', `the state for node ${this.to.id} was not sent: ${why}`);
+    this.end(false);
   }
 
   private end(ok: boolean): void {
@@ -117,6 +136,7 @@ export function receiveSnapshot(context: WireContext, connection: Connection, fr
   let sink: ChunkSink | undefined;
   let begun = false;
   let busy = false;
+  let closed = false;
   const after = (work: Promise<Frame>) => {
     busy = true;
     work
@@ -132,6 +152,7 @@ export function receiveSnapshot(context: WireContext, connection: Connection, fr
   const begin = async (message: Message, id: string): Promise<Frame> => {
     sink = await context.handlers.snapshotSink(message, id);
     if (sink === undefined) return { type: 'snapshotEnd', ok: false };
+    if (closed) sink.disconnected?.();
     return { type: 'snapshotNext', number: sink.next };
   };
   const store = async (to: ChunkSink, number: number, data: Uint8Array, last: boolean) => {
@@ -142,7 +163,10 @@ export function receiveSnapshot(context: WireContext, connection: Connection, fr
     return answer;
   };
   connection.events = {
-    onClose: () => {},
+    onClose: () => {
+      closed = true;
+      sink?.disconnected?.();
+    },
     onFrame: (frame) => {
       if (frame.type === 'snapshotBegin' && !begun && frame.message.from === from) {
         begun = true;

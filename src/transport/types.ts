@@ -9,15 +9,22 @@ export interface WireIdentity {
    * one.
    */
   readonly incarnation: string;
+  /** How often the data folder was started; raised and synced before a start sends anything. */
+  readonly starts: number;
+  /** Random, drawn at each start: two starts with one number come from two copies of the folder. */
+  readonly startId: string;
   readonly clusterId: string | null;
   /** `host:port` where the others reach this node. */
   readonly address: string;
 }
 
-/** The incarnation last seen of each node, kept by the node across restarts. */
-export interface IncarnationRecord {
-  get(id: NodeId): string | undefined;
-  set(id: NodeId, incarnation: string): void;
+/** What was last seen of another node's data folder. */
+export type PeerRecord = Pick<WireIdentity, 'incarnation' | 'starts' | 'startId'>;
+
+/** The records of the nodes that were met, kept across restarts. */
+export interface PeerRecords {
+  get(id: NodeId): PeerRecord | undefined;
+  set(id: NodeId, record: PeerRecord): void;
 }
 
 /** Numbered pieces of a state, for a follower; the same number always gives the same bytes. */
@@ -37,6 +44,8 @@ export interface ChunkSink {
    * it is not valid.
    */
   write(number: number, data: Uint8Array, last: boolean): Promise<void>;
+  /** The connection is gone that brought the pieces. The sender may come back on another one. */
+  disconnected?(): void;
 }
 
 export interface WireHandlers {
@@ -60,7 +69,14 @@ export interface WireHandlers {
 export type WireLog = (level: 'info' | 'warn', message: string) => void;
 
 /** Why a peer was refused. Codes are stable; the text is for people. */
-export type RefusalCode = 'version' | 'cluster' | 'target' | 'incarnation' | 'same_id' | 'protocol';
+export type RefusalCode =
+  | 'version'
+  | 'cluster'
+  | 'target'
+  | 'incarnation'
+  | 'reverted'
+  | 'same_id'
+  | 'protocol';
 
 /** A peer broke the protocol or was refused: the connection is closed. */
 export class WireError extends Error {

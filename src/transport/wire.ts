@@ -24,7 +24,7 @@ import {
 import { receiveSnapshot, SnapshotSender } from './snapshot-transfer.js';
 import { Strangers } from './strangers.js';
 import {
-  type IncarnationRecord,
+  type PeerRecords,
   WireError,
   type WireHandlers,
   type WireIdentity,
@@ -40,7 +40,7 @@ const LEARNT_MAX = 100;
 export interface WireOptions {
   /** Asked at each connection: the cluster id is learnt by joining. */
   readonly identity: () => WireIdentity;
-  readonly incarnations: IncarnationRecord;
+  readonly records: PeerRecords;
   readonly security: WireSecurity;
   readonly handlers: WireHandlers;
   readonly log: WireLog;
@@ -76,7 +76,7 @@ export class Wire {
     this.sockets = socketMaker(this.security);
     this.context = {
       identity: options.identity,
-      incarnations: options.incarnations,
+      records: options.records,
       handlers: options.handlers,
       log: options.log,
       logRefusal: (remote, problem) => this.logRefusal(remote, problem),
@@ -285,6 +285,7 @@ export class Wire {
     if (!this.members.has(hello.nodeId) && this.learnt.size < LEARNT_MAX) {
       this.learnt.set(hello.nodeId, hello.address);
     }
+    this.peers.get(hello.nodeId)?.hasDialled();
     let open = 0;
     connection.events = {
       onClose: () => {},

@@ -1,8 +1,18 @@
+import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import { Connection } from '../../cluster/chaos/client.js';
+import { CONTROL_VARIABLE, ControlFile } from '../../cluster/chaos/control.js';
 import { type Setting, setUp } from '../../cluster/chaos/setting.js';
+import type { Operation, Value } from '../../cluster/checker/history.js';
+import { checkHistory } from '../../cluster/checker/linearizability.js';
 import { ask, until } from './operator.js';
+
+const PRELOAD = new URL('../../cluster/chaos/preload.js', import.meta.url).href;
 
 const DAY_MS = 86_400_000;
 const SYNC_MS = 400;
@@ -54,5 +64,94 @@ describe('faults made inside a real node', function () {
       ({ status, ms }) => status === 200 && ms >= SYNC_MS - 1,
     );
     setting.control('n1').set({ syncMs: 0 });
+  });
+
+  it('let its disk hang: nothing is acknowledged until it answers', async () => {
+    setting.control('n1').set({ hangs: true });
+    await until(write, ({ status }) => status >= 500);
+    setting.control('n1').set({ hangs: false });
+    await until(write, ({ status }) => status === 200);
+  });
+
+  it('stop its monotonic clock, from the first look after the freeze on, and not its wall clock', async () => {
+    const control = new ControlFile(join(dir, 'clocks.json'));
+    const script =
+      "process.stdin.on('data', () => console.log(performance.now(), performance.timeOrigin, Date.now()))";
+    const child = spawn(process.execPath, ['--import', PRELOAD, '-e', script], {
+      env: { ...process.env, [CONTROL_VARIABLE]: control.path },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+    /** How far the wall clock is ahead of the monotonic one since the process began. */
+    const lead = async (): Promise<number> => {
+      child.stdin.write('?');
+      const [monotonic, origin, wall] = String((await lines.next()).value)
+        .split(' ')
+        .map(Number);
+      return wall! - origin! - monotonic!;
+    };
+    try {
+      const before = await lead();
+      child.kill('SIGSTOP');
+      await sleep(300);
+      control.freeze(60_000);
+      child.kill('SIGCONT');
+      expect(await lead()).to.be.closeTo(before + 60_000, 100);
+    } finally {
+      child.kill('SIGKILL');
+    }
+  });
+});
+
+describe('the check of what clients saw', function () {
+  this.timeout(60_000);
+
+  it('finds a stale answer of a node that was cut off, if it is given for a fresh one', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'conclave-stale-'));
+    const setting = await setUp(3, dir);
+    try {
+      const { cluster, network } = setting;
+      const leader = (await setting.leader())!;
+      const cutOff = cluster.nodes.find((node) => node !== leader)!;
+      const history: Operation[] = [];
+      const connect = ({ url }: { url: string }): Connection =>
+        new Connection(url, cluster.token, 10_000);
+      const [at, away] = [connect(leader), connect(cutOff)];
+      const note = (call: number, action: Operation['action'], seen?: Value): void => {
+        const rest = { key: 'k', outcome: 'ok', return: performance.now() } as const;
+        history.push({ client: 'c', action, call, ...rest, ...(seen !== undefined && { seen }) });
+      };
+      const write = async (value: string): Promise<void> => {
+        const call = performance.now();
+        await until(
+          () => at.write('k', value),
+          ({ outcome }) => outcome === 'ok',
+        );
+        note(call, { type: 'write', value });
+      };
+      const read = async (connection: Connection): Promise<Value> => {
+        const call = performance.now();
+        const answer = await connection.read('k', 'stale');
+        if (answer.outcome !== 'ok') throw new Error(answer.why);
+        note(call, { type: 'read' }, answer.value.value);
+        return answer.value.value;
+      };
+      await write('old');
+      await until(
+        () => read(away),
+        (value) => value === 'old',
+      );
+      history.splice(1, history.length - 2);
+      expect(checkHistory(history).result).to.equal('linearizable');
+      network.cutWhere((from, to) => from === cutOff.name || to === cutOff.name);
+      await write('new');
+      expect(await read(away)).to.equal('old');
+      expect(checkHistory(history).result).to.equal('violation');
+      at.close();
+      away.close();
+    } finally {
+      await setting.close();
+      rmSync(dir, { recursive: true, force: true });
+    }
   });
 });

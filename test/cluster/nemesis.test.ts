@@ -46,7 +46,7 @@ describe('the maker of faults', () => {
       nodes: [node],
       network: { heal: () => {} },
       random: new Random(1),
-      control: () => ({ set: () => {} }),
+      control: () => ({ heal: () => {} }),
       leader: async () => undefined,
       note: (text: string) => notes.push(text),
     } as unknown as NemesisParts;

@@ -82,6 +82,11 @@ describe('config', () => {
     for (const { key, why } of SETTINGS) expect(why, key).to.have.length.greaterThan(10);
   });
 
+  it('takes a lease of 0: no leases', () => {
+    const config = loadConfig({ file: file({ raft: { leaseMs: 0 } }) });
+    expect(config.raft.leaseMs).to.equal(0);
+  });
+
   describe('refuses', () => {
     const refused: readonly [string, unknown, RegExp][] = [
       [
@@ -102,14 +107,24 @@ describe('config', () => {
         /^cluster\.initial\.0: must be name=host:port \(members of/,
       ],
       [
+        'an address longer than the members take',
+        { raft: { advertise: `${'a'.repeat(1100)}:8300` } },
+        /^raft\.advertise: ".*" is longer than 1024 characters/,
+      ],
+      [
+        'a body whose command would not fit into a message between members',
+        { limits: { bodyBytes: 12_000_000 } },
+        /^limits\.bodyBytes: must be <= 41\d{5}/,
+      ],
+      [
         'a heartbeat as long as the election timeout',
         { raft: { heartbeatMs: 300 } },
         /^raft\.electionMs: must be at least twice raft\.heartbeatMs \(300\)/,
       ],
       [
         'a lease longer than followers keep still',
-        { raft: { leaseMs: 226 } },
-        /^raft\.leaseMs: must be at most 225,/,
+        { raft: { leaseMs: 181 } },
+        /^raft\.leaseMs: must be at most 180,/,
       ],
       [
         'a lease that fits the election timeout, but not its whole ticks',
@@ -123,7 +138,7 @@ describe('config', () => {
       ],
       [
         'a deadline within an election',
-        { limits: { requestMs: 1000 } },
+        { limits: { requestMs: 1000 }, raft: { electionMs: 300 } },
         /^limits\.requestMs: must be at least four times raft\.electionMs/,
       ],
       [

@@ -88,7 +88,13 @@ const reads = [
   ...['acl/templated-policies', 'acl/templated-policy/name/*', 'namespaces', 'namespace/*'],
   ...['config/*', 'config/service-defaults/*', 'config/*/*', 'status/leader', 'status/peers'],
   ...['operator/raft/configuration', 'operator/autopilot/configuration', 'agent/members'],
-  ...['operator/autopilot/health', 'operator/autopilot/state', 'agent/self', 'agent/metrics'],
+  ...[
+    'operator/level',
+    'operator/autopilot/health',
+    'operator/autopilot/state',
+    'agent/self',
+    'agent/metrics',
+  ],
   ...['health/live', 'health/ready', 'acl/bootstrap', 'nothing', '*', 'acl/*'],
 ];
 const deletes = [

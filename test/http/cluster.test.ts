@@ -80,6 +80,14 @@ describe('http: the cluster’s own endpoints', () => {
     leaderStatus: async () => status,
     removeServer: async (id: string) => void calls.push(['remove', id]),
     transfer: async (to?: string) => void calls.push(['transfer', to]),
+    levels: async () => ({
+      level: 1,
+      supported: 2,
+      members: [
+        { id: 'id-n1', name: 'n1', supported: 2 },
+        { id: 'id-n3', name: 'n3', supported: 1 },
+      ],
+    }),
   } as unknown as ClusterNode;
   const parts: ClusterParts = {
     ...{ service, node, datacenter: 'dc1', version: '1.2.3' },
@@ -124,6 +132,21 @@ describe('http: the cluster’s own endpoints', () => {
     expect((await get('/v1/status/leader')).text).to.equal('""');
     expect((await get('/v1/status/peers')).text).to.equal('[]');
     expect((await get('/v1/status/leader?index=x')).code).to.equal(400);
+  });
+
+  it('tells the level in force and whom the next one waits for, with operator:read', async () => {
+    expect((await get('/v1/operator/level')).json).to.deep.equal({
+      Level: 1,
+      Supported: 2,
+      Members: [
+        { ID: 'id-n1', Name: 'n1', Supported: 2 },
+        { ID: 'id-n3', Name: 'n3', Supported: 1 },
+      ],
+      Waiting: ['n3'],
+    });
+    rights.clear();
+    expect((await get('/v1/operator/level')).code).to.equal(403);
+    expect((await send('PUT', '/v1/operator/level'))[0]).to.equal(405);
   });
 
   it('is live while it answers, ready while it would serve', async () => {

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { Packr } from 'msgpackr';
 import {
   type Answer,
   type Ask,
@@ -20,7 +21,10 @@ const asks: fc.Arbitrary<Ask> = fc.oneof(
   fc.record({ type: fc.constant('read' as const), mode: fc.constantFrom('default', 'consistent') }),
   fc.record({
     type: fc.constant('add' as const),
-    server: fc.record({ id: fc.string(), name: fc.string(), address: fc.string() }),
+    server: fc.record(
+      { id: fc.string(), name: fc.string(), address: fc.string(), level: count },
+      { requiredKeys: ['id', 'name', 'address'] },
+    ),
   }),
   fc.record({ type: fc.constantFrom('removed', 'sums'), index: count }),
   fc.record({ type: fc.constant('remove' as const), id: fc.string() }),
@@ -29,7 +33,7 @@ const asks: fc.Arbitrary<Ask> = fc.oneof(
     to: fc.option(fc.string(), { nil: null }),
   }),
   fc.record({ type: fc.constant('differs' as const), index: count, table: fc.string() }),
-  fc.constant({ type: 'state' as const }),
+  fc.record({ type: fc.constantFrom('state', 'room', 'level', 'status') }),
 ) as fc.Arbitrary<Ask>;
 
 const refusals = fc.record(
@@ -54,6 +58,7 @@ const answers: fc.Arbitrary<Answer> = fc.oneof(
   }),
   fc.record({ type: fc.constant('refused' as const), refusal: refusals }),
   fc.record({ type: fc.constant('index' as const), index: count }),
+  fc.record({ type: fc.constant('level' as const), level: count }),
   fc.record({
     type: fc.constant('sums' as const),
     index: count,
@@ -61,7 +66,11 @@ const answers: fc.Arbitrary<Answer> = fc.oneof(
   }),
   fc.record({
     ...{ type: fc.constant('joined' as const), clusterId: fc.string() },
-    seen: fc.dictionary(fc.uuid(), fc.uuid(), { noNullPrototype: true }),
+    seen: fc.dictionary(
+      fc.uuid(),
+      fc.record({ incarnation: fc.uuid(), starts: count, startId: fc.uuid() }),
+      { noNullPrototype: true },
+    ),
   }),
   fc.record({ type: fc.constantFrom('retry', 'unknown', 'done') }),
 ) as fc.Arbitrary<Answer>;
@@ -99,5 +108,24 @@ describe('node/asks', () => {
     const other = encodeAnswer({ type: 'index', index: 4 });
     expect(decodeAsk(other)).to.equal(undefined);
     expect(decodeAnswer(ask)).to.equal(undefined);
+  });
+
+  it('items that a newer release appends are ignored', () => {
+    const packr = new Packr({ useRecords: false });
+    const longer = (bytes: Uint8Array): Uint8Array =>
+      packr.pack([...(packr.unpack(bytes) as unknown[]), ['of a newer release', 1]]);
+    fc.assert(
+      fc.property(asks, (ask) => {
+        // The level of a server is the newest item of a question.
+        const whole = ask.type === 'add' ? { ...ask, server: { level: 1, ...ask.server } } : ask;
+        const bytes = encodeAsk(whole);
+        expect(decodeAsk(longer(bytes))).to.deep.equal(decodeAsk(bytes));
+      }),
+    );
+    fc.assert(
+      fc.property(answers, (answer) => {
+        expect(decodeAnswer(longer(encodeAnswer(answer)))).to.deep.equal(answer);
+      }),
+    );
   });
 });

@@ -1,8 +1,10 @@
 import { expect } from 'chai';
 import { Driver, type DriverEvents } from '../../src/node/driver.js';
+import type { MachinePort } from '../../src/node/ports.js';
 import type { Outcome } from '../../src/node/proposals.js';
 import type { Entry, Message, Output } from '../../src/raft/types.js';
 import { encodeProposal } from '../../src/state/proposal.js';
+import type { Result } from '../../src/state/types.js';
 import { FakeClock, FakeLog, FakeMachine, FakeWire, heartbeat, ScriptedCore } from './fakes.js';
 
 const LIMITS = { tickMs: 20, stallMs: 100, applyEntriesMax: 2, applyBytesMax: 1000 };
@@ -15,7 +17,10 @@ const vote = (to: string): Message => ({
   ...{ type: 'voteResponse', from: 'a', to, term: 1, granted: true },
 });
 
-function build(events: Partial<DriverEvents> = {}) {
+/** Ticks without progress after which a disk counts as hanging. */
+const HANG_TICKS = 10;
+
+function build(events: Partial<DriverEvents> = {}, isBehind = () => false) {
   const clock = new FakeClock();
   const log = new FakeLog();
   const wire = new FakeWire();
@@ -29,8 +34,8 @@ function build(events: Partial<DriverEvents> = {}) {
     sendSnapshot: () => {},
     tick: () => {},
   };
-  const parts = { core, log, wire, machine, clock, limits: LIMITS };
-  const driver = new Driver({ ...parts, events: { ...quiet, ...events } });
+  const parts = { core, log, wire, machine, clock, isBehind, limits: LIMITS };
+  const driver = new Driver({ ...parts, hangTicks: HANG_TICKS, events: { ...quiet, ...events } });
   driver.start();
   clock.settle();
   return { ...parts, driver };
@@ -51,6 +56,66 @@ function onPropose(core: ScriptedCore, output: (id: number) => Partial<Output>):
     return propose === undefined ? {} : output(propose.commands[0]!.id);
   };
 }
+
+describe('node/driver: an entry that takes many turns', () => {
+  const long = () => {
+    const applied: number[] = [];
+    const built = build({ applied: (index) => applied.push(index) });
+    const { machine, core, driver, clock, log } = built;
+    const apply = machine.apply.bind(machine);
+    const resumes: ((result: Result | undefined) => void)[] = [];
+    (machine as MachinePort).apply = (entries, resume) => {
+      const at = entries.findIndex(({ index }) => index === 2);
+      if (at < 0 || machine.index >= 2) return apply(entries);
+      const results = apply(entries.slice(0, at));
+      resumes.push((result) => {
+        if (result !== undefined) apply([entries[at]!]);
+        resume(result);
+      });
+      return results;
+    };
+    once(core, { entries: [command(1), command(2), command(3)], commit: 3 });
+    driver.receive(heartbeat('b', 'a', 1));
+    clock.settle();
+    log.synced();
+    clock.settle();
+    return { ...built, applied, resumes };
+  };
+  const ok = (index: number): Result => ({ ok: true, index });
+
+  it('rests with applying and goes on with all else until it is applied', () => {
+    const { applied, resumes, clock, driver, core, machine } = long();
+    expect(applied).to.deep.equal([1]);
+    const steps = core.steps.length;
+    driver.receive(heartbeat('b', 'a', 1));
+    clock.advance(100);
+    expect(core.steps.length).to.be.greaterThan(steps);
+    expect(resumes).to.have.length(1);
+    expect(machine.index).to.equal(1);
+    resumes[0]!(ok(2));
+    clock.settle();
+    expect(applied).to.deep.equal([1, 2, 3]);
+    expect(core.types.filter((type) => type === 'applied')).to.have.length(3);
+  });
+
+  it('gives it to the machine again when another state came in its way', () => {
+    const { applied, resumes, clock } = long();
+    resumes[0]!(undefined);
+    clock.advance(LIMITS.tickMs);
+    expect(resumes).to.have.length(2);
+    resumes[1]!(ok(2));
+    clock.settle();
+    expect(applied).to.deep.equal([1, 2, 3]);
+  });
+
+  it('does nothing more with it once it is stopped', () => {
+    const { applied, resumes, driver, clock } = long();
+    driver.stop();
+    resumes[0]!(ok(2));
+    clock.advance(100);
+    expect(applied).to.deep.equal([1]);
+  });
+});
 
 describe('node/driver: order of effects', () => {
   it('sends appends at once, votes and acks only when what they promise is durable', () => {
@@ -119,6 +184,49 @@ describe('node/driver: order of effects', () => {
   });
 });
 
+describe('node/driver: clocks', () => {
+  for (const [direction, jumpMs] of [
+    ['ahead', 5000],
+    ['back', -5000],
+  ] as const)
+    it(`tells the core when the wall clock has jumped ${direction}, before what has arrived, and once`, () => {
+      const { driver, core, clock } = build();
+      clock.wallAheadMs += jumpMs;
+      driver.receive(heartbeat('b', 'a', 1));
+      driver.read('lease', () => {});
+      clock.turn();
+      expect(core.types).to.deep.equal(['clockSuspect', 'message', 'read']);
+      driver.read('lease', () => {});
+      clock.turn();
+      expect(core.steps.at(-1)!.inputs.map(({ type }) => type)).to.deep.equal(['read']);
+    });
+
+  it('puts a tick off by the part of it that the core asks for', () => {
+    const { core, clock } = build();
+    const ticks = (): number => core.types.filter((type) => type === 'tick').length;
+    clock.advance(19);
+    once(core, { lengthenTick: 0.5 });
+    clock.advance(1);
+    expect(ticks()).to.equal(1);
+    clock.advance(20);
+    expect(ticks()).to.equal(2);
+    clock.advance(29);
+    expect(ticks()).to.equal(2);
+    clock.advance(1);
+    expect(ticks()).to.equal(3);
+  });
+
+  it('notices that the clocks drift apart slowly', () => {
+    const { driver, core, clock } = build();
+    for (let i = 0; i < 4; i++) {
+      clock.wallAheadMs += 4;
+      driver.read('lease', () => {});
+      clock.turn();
+    }
+    expect(core.types.filter((type) => type === 'clockSuspect')).to.have.length(1);
+  });
+});
+
 describe('node/driver: one step for all that arrived', () => {
   it('gives the core messages, proposals and reads of one turn together, in that order', () => {
     const { driver, core, clock } = build();
@@ -162,6 +270,17 @@ describe('node/driver: one step for all that arrived', () => {
     clock.settle();
     expect(machine.index).to.equal(5);
     expect(core.steps.at(-1)!.inputs).to.deep.include({ type: 'applied', index: 5 });
+  });
+
+  it('fails when the log does not hold what comes next, instead of asking for it without end', () => {
+    const { driver, core, clock, log } = build();
+    log.meta = { index: 5, term: 1, configuration: { members: [] } };
+    once(core, { entries: [command(6)] });
+    driver.receive(heartbeat('b', 'a', 1));
+    clock.settle();
+    once(core, { commit: 6 });
+    log.synced();
+    expect(() => clock.settle()).to.throw('the log does not hold entry 1, which is to be applied');
   });
 
   it('applies nothing while the state is exchanged, and handles messages', () => {
@@ -238,6 +357,17 @@ describe('node/driver: an installed snapshot', () => {
     durable();
     clock.settle();
     expect(core.types).to.deep.equal(['snapshotStored', 'message', 'applied']);
+  });
+
+  it('is not wanted, even by a node that lost its state, when it ends before the log begins', () => {
+    const { driver, log } = build();
+    log.meta = { index: 5000, term: 3, configuration: { members: [] } };
+    log.list = [command(5001, 3)];
+    driver.pauseApply();
+    expect(driver.wants({ ...meta, index: 4000 })).to.equal(false);
+    expect(driver.wants({ ...meta, index: 4999 })).to.equal(false);
+    expect(driver.wants({ ...meta, index: 5000 })).to.equal(true);
+    expect(driver.wants({ ...meta, index: 5001 })).to.equal(true);
   });
 
   it('leaves a log alone that goes beyond it already', () => {
@@ -320,5 +450,104 @@ describe('node/driver: a node that forgot what it acknowledged', () => {
     driver.barred = false;
     clock.advance(20);
     expect(core.types).to.include('tick');
+  });
+});
+
+describe('node/driver: a disk that hangs', () => {
+  const HANG_MS = HANG_TICKS * LIMITS.tickMs;
+  /** Begins to store an entry; the batch stays under way until the test says `log.synced()`. */
+  const storing = (role?: Output['role']) => {
+    const parts = build();
+    once(parts.core, { entries: [command(1)], ...(role !== undefined && { role }) });
+    parts.driver.receive(heartbeat('b', 'a', 1));
+    parts.clock.settle();
+    return parts;
+  };
+  const ticks = (core: ScriptedCore): number => core.types.filter((type) => type === 'tick').length;
+
+  it('is told by the time that one batch takes, in words and in milliseconds', () => {
+    const { driver, clock, log } = storing();
+    clock.advance(HANG_MS - 1);
+    expect(driver.disks.hang).to.equal(undefined);
+    clock.advance(1);
+    expect(driver.disks.hang).to.match(/disk of the log has not finished a write/);
+    expect(driver.disks.logWaitMs).to.equal(HANG_MS);
+    log.synced();
+    expect([driver.disks.hang, driver.disks.logWaitMs]).to.deep.equal([undefined, 0]);
+    clock.advance(HANG_MS * 2);
+    expect(driver.disks.hang).to.equal(undefined);
+  });
+
+  it('is not one that is slow, nor a process that was paused', () => {
+    const { driver, core, clock, log } = storing();
+    once(core, { entries: [command(2)] });
+    driver.receive(heartbeat('b', 'a', 1));
+    clock.advance(HANG_MS - 20);
+    log.synced();
+    clock.advance(HANG_MS - 20);
+    expect(driver.disks.hang).to.equal(undefined);
+    clock.nowMs += 10 * HANG_MS;
+    clock.fireTimers();
+    clock.turn();
+    log.synced();
+    clock.settle();
+    expect(driver.disks.hang).to.equal(undefined);
+  });
+
+  it('keeps a node from voting and from campaigning, not from following, until it answers', () => {
+    const { driver, core, clock, log } = storing();
+    clock.advance(HANG_MS);
+    const before = core.types.length;
+    const candidate = { from: 'b', to: 'a', term: 2, lastIndex: 0, lastTerm: 0 };
+    driver.receive({ type: 'vote', ...candidate });
+    driver.receive({ type: 'preVote', ...candidate });
+    driver.receive({ type: 'timeoutNow', from: 'b', to: 'a', term: 2 });
+    for (const type of ['preVoteResponse', 'voteResponse'] as const)
+      driver.receive({ type, from: 'b', to: 'a', term: 2, granted: true });
+    clock.advance(HANG_MS);
+    expect(core.types).to.have.length(before);
+    driver.receive(heartbeat('b', 'a', 2));
+    clock.settle();
+    expect(core.types).to.have.length(before + 1);
+    log.synced();
+    clock.advance(20);
+    driver.receive({ type: 'preVote', ...candidate });
+    clock.settle();
+    expect(core.types.slice(before + 1)).to.deep.equal(['stored', 'tick', 'message']);
+  });
+
+  it('leaves a leader its ticks: it has to hear that it leads no more', () => {
+    const { core, clock } = storing({ role: 'leader', term: 1, leader: 'a' });
+    clock.advance(HANG_MS);
+    const before = ticks(core);
+    clock.advance(HANG_MS);
+    expect(ticks(core)).to.equal(before + HANG_TICKS);
+  });
+
+  it('is told of the state’s disk too, when it keeps applying from going on', () => {
+    let isBehind = true;
+    const { driver, core, clock, log, machine } = build({}, () => isBehind);
+    once(core, { entries: [command(1)], commit: 1 });
+    driver.receive(heartbeat('b', 'a', 1));
+    clock.settle();
+    log.synced();
+    clock.advance(HANG_MS + 20);
+    expect(driver.disks.hang).to.match(/disk of the state has not caught up/);
+    expect(driver.disks.stateWaitMs).to.be.within(HANG_MS, HANG_MS + 20);
+    // Its vote depends on the disk of the log alone, and others may need it.
+    driver.receive({ type: 'timeoutNow', from: 'b', to: 'a', term: 1 });
+    driver.receive({ type: 'vote', from: 'b', to: 'a', term: 2, lastIndex: 1, lastTerm: 1 });
+    clock.settle();
+    const heard = core.steps
+      .at(-1)!
+      .inputs.map((input) => input.type === 'message' && input.message.type);
+    expect(heard).to.deep.equal(['vote']);
+    isBehind = false;
+    clock.advance(20);
+    expect([machine.index, driver.disks.hang, driver.disks.stateWaitMs]).to.deep.equal([
+      1,
+      undefined,
+      0,
+    ]);
   });
 });

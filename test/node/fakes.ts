@@ -20,11 +20,16 @@ import type { Command, Result } from '../../src/state/types.js';
 /** Time that stands still until it is moved; `soon` is a queue of turns. */
 export class FakeClock implements ClockPort {
   nowMs = 1000;
+  /** How far the wall clock is ahead. */
+  wallAheadMs = 0;
   #soon: (() => void)[] = [];
   #timers: { atMs: number; run: () => void }[] = [];
 
   now(): number {
     return this.nowMs;
+  }
+  wall(): number {
+    return this.nowMs + this.wallAheadMs;
   }
   after(ms: number, run: () => void): () => void {
     const timer = { atMs: this.nowMs + ms, run };

@@ -2,11 +2,13 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { expect } from 'chai';
 import { freePorts } from '../../cluster/ports.js';
 import { openNode, type RunningNode } from '../../src/node/node.js';
 import type { NodeOptions } from '../../src/node/options.js';
 import type { Handlers } from '../../src/state/machine.js';
 import { type Command, keyOf } from '../../src/state/types.js';
+import type { LevelState } from '../../src/storage/state.js';
 
 /** `put` sets a key; `append` adds to it, so that a command which took effect twice can be seen. */
 export interface Put extends Command {
@@ -27,6 +29,10 @@ export const HANDLERS: Handlers = {
 const at = (key: string): string => keyOf('test', key);
 export const valueAt = (node: RunningNode, key: string): string | undefined =>
   node.view.get(at(key));
+const contentOf = (node: RunningNode): unknown[] =>
+  [...node.view.keys(keyOf('test', ''))].map((key) => [key, node.view.get(key)]);
+/** What a node says of a disk that has lost something. */
+const DAMAGE = /damage|lost|lacks|fetched|does not serve|again/;
 export const watchAt = (node: RunningNode, key: string, wake: () => void): (() => void) =>
   node.watch([at(key)], wake);
 export const put = (key: string, value: string): Put => ({ type: 'put', v: 1, key, value });
@@ -98,6 +104,34 @@ export class Cluster {
     this.nodes.delete(name);
     void node.stop();
     await node.stop();
+  }
+
+  /**
+   * Starts these nodes once more, nothing having gone wrong since: they complain of no damage, fetch nothing and hold the
+   * same.
+   */
+  async restartUnchanged(...names: readonly string[]): Promise<RunningNode[]> {
+    await Promise.all(names.map((name) => this.nodes.get(name)!.barrier('default', 8000)));
+    const before = names.map((name) => contentOf(this.nodes.get(name)!));
+    for (const name of names) await this.stop(name);
+    this.lines.length = 0;
+    const nodes = await Promise.all(names.map((name) => this.start(name)));
+    for (const [i, node] of nodes.entries()) {
+      expect(node.status().fault).to.equal(undefined);
+      expect(node.replica.driver.barred).to.equal(false);
+      expect(contentOf(node)).to.deep.equal(before[i]);
+    }
+    await Promise.all(nodes.map((node) => node.barrier('default', 8000)));
+    for (const [i, node] of nodes.entries()) expect(contentOf(node)).to.deep.equal(before[i]);
+    expect(this.lines.filter((line) => DAMAGE.test(line))).to.deep.equal([]);
+    expect(this.fatal).to.deep.equal([]);
+    return nodes;
+  }
+
+  /** Waits until all that a node has applied is on its disk. */
+  async flushed(name: string): Promise<void> {
+    // a node shows its store as a view
+    await (this.nodes.get(name)!.view as LevelState).flush();
   }
 
   async leader(): Promise<{ name: string; node: RunningNode }> {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import type { RunningNode } from '../../src/node/node.js';
 import { inspectFolder, recoverFolder } from '../../src/node/recover.js';
+import { done, Folders } from '../storage/helpers.js';
 import { append, Cluster, HANDLERS, put, valueAt } from './processes.js';
 
 const write = (node: RunningNode, key: string, value: string): Promise<unknown> =>
@@ -27,7 +28,7 @@ describe('node: a data folder', function () {
     const [a] = await cluster.startAll('a', 'b', 'c');
     await write(a!, 'k', 'v');
     for (const name of ['a', 'b', 'c']) await cluster.stop(name);
-    const before = await inspectFolder(cluster.folder('a'), HANDLERS);
+    const before = await inspectFolder(cluster.folder('a'));
     expect(before.configuration.members.map(({ name }) => name)).to.deep.equal(['a', 'b', 'c']);
     expect(before.damage).to.deep.equal([]);
     expect(before.lastIndex).to.be.at.least(before.appliedIndex);
@@ -46,6 +47,8 @@ describe('node: a data folder', function () {
     await cluster.start('b', { initial: cluster.initial('a', 'b', 'c') });
     await cluster.until(() => cluster.lines.some((line) => /was refused/.test(line)));
     expect(node.status().peers.map(({ name }) => name)).to.deep.equal(['a']);
+    await cluster.stop('b');
+    await cluster.restartUnchanged('a');
   });
 
   it('copied and recovered with the same members gives the servers of one cluster', async () => {
@@ -62,16 +65,43 @@ describe('node: a data folder', function () {
     }
     const nodes = await Promise.all(members.map(({ name }) => cluster.start(name)));
     await write(nodes[1]!, 'k', 'w');
-    await nodes[2]!.barrier('consistent', 5000);
+    for (const node of nodes) await node.barrier('consistent', 5000);
     expect(valueAt(nodes[2]!, 'k')).to.equal('vw');
+    await cluster.restartUnchanged('a', 'b', 'c');
+  });
+
+  it('of equal state whose last entry is of another term gives another cluster', async () => {
+    cluster = await Cluster.create(['a', 'b']);
+    await write(await cluster.start('a'), 'k', 'v');
+    await cluster.stop('a');
+    await cp(cluster.folder('a'), cluster.folder('b'), { recursive: true });
+    const ids: (string | null)[] = [];
+    const sums: unknown[] = [];
+    for (const [name, term] of [
+      ['a', 7],
+      ['b', 8],
+    ] as const) {
+      const folders = new Folders();
+      const log = await folders.log(join(cluster.folder(name), 'log'));
+      const noop = { kind: 'noop', index: log.lastIndex() + 1, term } as const;
+      const hardState = { term, votedFor: null };
+      await done((resolve) => log.append({ hardState, entries: [noop] }, resolve));
+      await folders.clean();
+      const members = cluster.initial('a', 'b');
+      const facts = await recoverFolder(cluster.folder(name), {
+        ...{ name, members, handlers: HANDLERS },
+      });
+      ids.push(facts.clusterId);
+      sums.push([facts.appliedIndex, facts.checksums]);
+    }
+    expect(sums[0]).to.deep.equal(sums[1]);
+    expect(ids[0]).to.not.equal(ids[1]);
   });
 
   it('is not touched while a server has it open, nor recovered for a server it does not name', async () => {
     cluster = await Cluster.create(['a']);
     await cluster.start('a');
-    expect(await failure(inspectFolder(cluster.folder('a'), HANDLERS))).to.match(
-      /open|lock|another/,
-    );
+    expect(await failure(inspectFolder(cluster.folder('a')))).to.match(/open|lock|another/);
     await cluster.stop('a');
     const options = { name: 'a', members: cluster.initial(), handlers: HANDLERS };
     expect(() => recoverFolder(cluster.folder('a'), options)).to.throw(/do not name/);
@@ -96,6 +126,7 @@ describe('node: a data folder', function () {
     const node = await cluster.start('a');
     await node.barrier('default', 5000);
     expect(valueAt(node, 'k')).to.equal('v');
+    await cluster.restartUnchanged('a');
   });
 
   it('without its state and with a log that was cut gets it from the leader, and serves nothing before', async () => {
@@ -117,6 +148,7 @@ describe('node: a data folder', function () {
     expect(valueAt(again, 'k')).to.equal('v');
     await write(again, 'k', 'w');
     expect(valueAt(again, 'k')).to.equal('vw');
+    await cluster.restartUnchanged('a', 'b', 'c');
   });
 
   it('whose log has lost acknowledged entries follows without a vote until it has them again', async () => {
@@ -143,6 +175,7 @@ describe('node: a data folder', function () {
     await cluster.until(() => node.status().role === 'leader');
     await write(node, 'k', 'y');
     expect(valueAt(node, 'k')).to.match(/^0,1,2,.*,29,xy$/);
+    await cluster.restartUnchanged('a', 'b', 'c');
   });
 
   it('whose identity cannot be read is refused', async () => {

@@ -1,6 +1,10 @@
 import { expect } from 'chai';
 import { type Refusal, refusal } from '../../src/errors.js';
+import { decodeAnswer, encodeAsk } from '../../src/node/asks.js';
 import type { WriteOutcome } from '../../src/node/forward.js';
+import { encodeProposal } from '../../src/state/proposal.js';
+import { COMMAND_BYTES_MAX } from '../../src/transport/handshake.js';
+import { TEXT_MAX } from '../../src/transport/shapes.js';
 import { LIMITS, type Node, World } from './world.js';
 
 /** Writes a command named `name` on a node; the outcome is put into the returned holder. */
@@ -23,6 +27,23 @@ const times = (node: Node, name: string): number =>
   node.machine.applied.filter(({ type }) => type === name).length;
 
 describe('node/replica: writes', () => {
+  it('a leader refuses a forwarded command that no message can carry to a follower', () => {
+    const world = new World();
+    const leader = world.elect();
+    const before = leader.log.lastIndex();
+    const command = { type: 'x'.repeat(COMMAND_BYTES_MAX), v: 1 } as const;
+    const data = encodeProposal({ id: 'one', since: 0, command });
+    const ask = encodeAsk({ type: 'write', tokenKey: null, data, timeoutMs: 1000 });
+    const codes: (string | undefined)[] = [];
+    leader.replica.asked('b', ask, (bytes) => {
+      const answer = decodeAnswer(bytes);
+      codes.push(answer?.type === 'refused' ? answer.refusal.code : answer?.type);
+    });
+    world.advance(200);
+    expect(codes).to.deep.equal(['too_large']);
+    expect(leader.log.lastIndex()).to.equal(before);
+  });
+
   it('a write on any node is applied there and on the leader when it is answered', () => {
     const world = new World();
     const leader = world.elect();
@@ -84,7 +105,9 @@ describe('node/replica: writes', () => {
     const world = new World();
     const leader = world.elect();
     const [node] = world.others(leader.id);
-    world.swallow = (_from, _to, what) => what === 'answer';
+    // Nor does this node hear that it is committed.
+    world.swallow = (_from, to, what) =>
+      what === 'answer' || (to === node!.id && typeof what === 'object');
     const done = write(node!, 'maybe', 1000);
     world.until(() => done.outcome !== undefined, 1100);
     expect(codeOf(done)).to.equal('outcome_unknown');
@@ -193,6 +216,153 @@ describe('node/replica: the gate', () => {
   });
 });
 
+describe('node/replica: a disk that hangs', () => {
+  it('of a leader: another one leads, and takes writes; it follows again when the disk answers', () => {
+    const world = new World();
+    const old = world.elect();
+    const [node] = world.others(old.id);
+    world.hang(old.id);
+    // It notices only when it has something to store.
+    const first = write(node!, 'first', 5000);
+    world.until(() => world.leader !== old, 3000);
+    expect(old.replica.hang).to.match(/disk of the log/);
+    expect(old.hangs).to.deep.equal([old.replica.hang]);
+    const second = write(node!, 'second', 5000);
+    world.until(() => first.outcome !== undefined && second.outcome !== undefined, 1000);
+    expect([answered(first), answered(second)]).to.deep.equal(['first', 'second']);
+
+    // Without its disk it takes no office, be there a leader or none.
+    world.kill(world.leader!.id);
+    world.advance(5000);
+    expect(world.leader).to.equal(undefined);
+    world.unhang(old.id);
+    const third = write(old, 'third', 5000);
+    world.until(() => third.outcome !== undefined, 5000);
+    expect(answered(third)).to.equal('third');
+    expect(old.replica.hang).to.equal(undefined);
+    expect(old.hangs.at(-1)).to.equal(null);
+    expect(times(old, 'first') + times(old, 'second')).to.equal(2);
+  });
+
+  it('of a follower takes no office from the leader, and does not cost it its own', () => {
+    const world = new World();
+    const leader = world.elect();
+    const [hung, well] = world.others(leader.id);
+    const { term } = leader.replica.driver.role;
+    world.hang(hung!.id);
+    for (let i = 0; i < 5; i++) {
+      const done = write(well!, `w${i}`);
+      world.until(() => done.outcome !== undefined, 500);
+      expect(answered(done)).to.equal(`w${i}`);
+      world.advance(1000);
+    }
+    expect(hung!.replica.hang).to.match(/disk of the log/);
+    world.unhang(hung!.id);
+    world.until(() => times(hung!, 'w4') === 1, 1000);
+    expect(world.leader).to.equal(leader);
+    expect(leader.replica.driver.role.term).to.equal(term);
+  });
+
+  it('of a lone server: it leads on, and answers what it was asked when the disk answers', () => {
+    const world = new World({ ids: ['a'] });
+    const leader = world.elect();
+    world.hang('a');
+    const done = write(leader, 'late', 20_000);
+    world.advance(10_000);
+    expect(done.outcome).to.equal(undefined);
+    world.unhang('a');
+    world.until(() => done.outcome !== undefined, 500);
+    expect(answered(done)).to.equal('late');
+    const next = write(leader, 'next');
+    world.until(() => next.outcome !== undefined, 500);
+    expect(answered(next)).to.equal('next');
+  });
+
+  it('a write that is applied here is answered, though the leader never answers', () => {
+    const world = new World();
+    const leader = world.elect();
+    const [node] = world.others(leader.id);
+    world.swallow = (from, _to, what) => from === leader.id && what === 'answer';
+    const done = write(node!, 'applied', 60_000);
+    world.until(() => done.outcome !== undefined, 2000);
+    expect(answered(done)).to.equal('applied');
+    expect(world.leader).to.equal(leader);
+    // Nor is it forgotten at the deadline, should that come first.
+    const late = write(node!, 'late', 60);
+    world.until(() => late.outcome !== undefined, 500);
+    expect(answered(late)).to.equal('late');
+  });
+});
+
+describe('node/replica: a disk at its reserve', () => {
+  const term = (world: World): number => world.leader!.replica.driver.role.term;
+
+  it('of the leader: a member with room leads, and takes writes from all', () => {
+    const world = new World();
+    const old = world.elect();
+    const [alsoFull, node] = world.others(old.id);
+    world.full.add(old.id).add(alsoFull!.id);
+    for (const [i, at] of [node!, alsoFull!, old].entries()) {
+      const done = write(at, `w${i}`, 5000);
+      world.until(() => done.outcome !== undefined, 5000);
+      expect(answered(done)).to.equal(`w${i}`);
+    }
+    expect(world.leader).to.equal(node);
+  });
+
+  it('of a follower is no reason to refuse anything, nor to change the leader', () => {
+    const world = new World();
+    const leader = world.elect();
+    const [node] = world.others(leader.id);
+    const before = term(world);
+    world.full.add(node!.id);
+    const done = write(node!, 'taken', 500);
+    world.until(() => done.outcome !== undefined, 500);
+    world.advance(10_000);
+    expect([answered(done), term(world)]).to.deep.equal(['taken', before]);
+  });
+
+  it('of all: writes are refused, deletes are taken, and nobody hands over', () => {
+    const world = new World();
+    const leader = world.elect();
+    const before = term(world);
+    for (const id of world.nodes.keys()) world.full.add(id);
+    for (const node of world.nodes.values()) {
+      const put = write(node, 'put', 2000);
+      world.until(() => put.outcome !== undefined, 1900);
+      expect(codeOf(put)).to.equal('no_space');
+      const del = write(node, 'delete', 500);
+      world.until(() => del.outcome !== undefined, 400);
+      expect(answered(del)).to.equal('delete');
+    }
+    world.advance(10_000);
+    expect(term(world)).to.equal(before);
+    // The first that has room again takes over.
+    const [node] = world.others(leader.id);
+    world.full.delete(node!.id);
+    world.until(() => world.leader === node, 3000);
+    const put = write(leader, 'put', 1000);
+    world.until(() => put.outcome !== undefined, 1000);
+    expect(answered(put)).to.equal('put');
+  });
+
+  it('of the leader: who has room but cannot lead is not asked to, and deletes go on', () => {
+    const world = new World();
+    const leader = world.elect();
+    const [faulty, away] = world.others(leader.id);
+    const before = term(world);
+    faulty!.replica.fail('its state differs');
+    world.kill(away!.id);
+    world.full.add(leader.id);
+    const put = write(leader, 'put', 5000);
+    world.until(() => put.outcome !== undefined, 5000);
+    expect(codeOf(put)).to.equal('no_space');
+    const del = write(leader, 'delete', 500);
+    world.until(() => del.outcome !== undefined, 400);
+    expect([answered(del), term(world)]).to.deep.equal(['delete', before]);
+  });
+});
+
 describe('node/replica: reads', () => {
   const barrier = (node: Node, mode: 'default' | 'consistent', timeoutMs = 1000) => {
     const holder: { ended?: boolean; why?: Refusal | undefined } = {};
@@ -294,6 +464,18 @@ describe('node/replica: membership', () => {
     world.until(() => voters(leader).includes('d'), 2000);
     world.until(() => times(world.node('d'), 'before-19') === 1, 500);
     expect(voters(leader)).to.deep.equal(['a', 'b', 'c', 'd']);
+  });
+
+  it('refuses a name or an address that no member could read in the configuration', () => {
+    const world = new World();
+    const leader = world.elect();
+    const { configurationIndex } = leader.replica.driver.status();
+    const long = 'x'.repeat(TEXT_MAX + 1);
+    for (const wrong of [{ id: long }, { id: '' }, { name: long }, { address: `${long}:1` }]) {
+      const server = { id: 'd', name: 'd', address: 'd:1', ...wrong };
+      expect(administer(leader, { type: 'add', server })).to.deep.equal(['invalid']);
+    }
+    expect(leader.replica.driver.status().configurationIndex).to.equal(configurationIndex);
   });
 
   it('removes a follower; it says that it was removed', () => {

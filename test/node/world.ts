@@ -1,5 +1,6 @@
 /** Three (or so) real replicas with the real core in one process: time and network belong to the test. */
 
+import { refusal } from '../../src/errors.js';
 import type { WirePort } from '../../src/node/ports.js';
 import { Replica, type ReplicaLimits } from '../../src/node/replica.js';
 import type { Gate } from '../../src/node/types.js';
@@ -22,6 +23,8 @@ export interface Node {
   readonly replica: Replica;
   /** Why it stopped serving, as told; `null`: it serves again. */
   readonly faults: (string | null)[];
+  /** The same of its disks: why another member should lead, and `null` when they answer again. */
+  readonly hangs: (string | null)[];
   alive: boolean;
 }
 
@@ -37,6 +40,9 @@ export class World {
   readonly clock = new FakeClock();
   readonly nodes = new Map<NodeId, Node>();
   readonly #cut = new Set<string>();
+  readonly #hanging = new Set<NodeId>();
+  /** Nodes whose disk is at its reserve: they take commands of type `delete` alone. */
+  readonly full = new Set<NodeId>();
   readonly #options: WorldOptions;
   /** Messages and questions that the test wants to see or swallow: return true to swallow. */
   swallow: (from: NodeId, to: NodeId, what: Message | 'question' | 'answer') => boolean = () =>
@@ -95,6 +101,14 @@ export class World {
   heal(): void {
     this.#cut.clear();
   }
+  /** From now on no write of this node's log becomes durable, and none fails, until `unhang`. */
+  hang(id: NodeId): void {
+    this.#hanging.add(id);
+  }
+  unhang(id: NodeId): void {
+    this.#hanging.delete(id);
+    this.node(id).log.sync();
+  }
   kill(id: NodeId): void {
     this.node(id).alive = false;
     this.node(id).replica.driver.stop();
@@ -102,7 +116,12 @@ export class World {
 
   #add(id: NodeId, configuration: Configuration): void {
     const { clock } = this;
-    const log: MemoryLog = new MemoryLog({ onPending: () => clock.soon(() => log.sync()) });
+    const log: MemoryLog = new MemoryLog({
+      onPending: () =>
+        clock.soon(() => {
+          if (!this.#hanging.has(id)) log.sync();
+        }),
+    });
     const entries = [{ kind: 'configuration', index: 1, term: 1, configuration }] as const;
     const isInitial = configuration.members.some((member) => member.id === id);
     if (isInitial) log.append({ hardState: { term: 1, votedFor: null }, entries }, () => {});
@@ -119,15 +138,20 @@ export class World {
       clock.now(),
     );
     const faults: (string | null)[] = [];
+    const hangs: (string | null)[] = [];
     const replica = new Replica({
       ...{ id, core, log, machine, clock, wire: this.#wire(id) },
       ...{ view: { get: () => undefined, keys: () => [] } },
       gate: this.#options.gate ?? (() => undefined),
       newId: () => `request-${++this.#ids}`,
       limits: { ...LIMITS, ...this.#options.limits },
+      closedFor: (command) =>
+        this.full.has(id) && command.type !== 'delete' ? refusal('no_space', 'full') : undefined,
+      hasRoom: () => !this.full.has(id),
       onFault: (why) => faults.push(why ?? null),
+      onHang: (why) => hangs.push(why ?? null),
     });
-    this.nodes.set(id, { id, log, machine, replica, faults, alive: true });
+    this.nodes.set(id, { id, log, machine, replica, faults, hangs, alive: true });
     replica.start();
   }
 

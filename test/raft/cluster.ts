@@ -76,12 +76,16 @@ export class Server {
   outputs: Output[] = [];
   /** Called for every message when it leaves. */
   onLeave: (message: Message) => void = () => {};
+  /** Called for every step before anything comes of its output. */
+  onStep: (inputs: readonly Input[], output: Output, before: RaftStatus) => void = () => {};
   /** The disk does not sync by itself. */
   holdsDisk = false;
+  /** As in the driver: what may be sent after storing waits for everything that is on its way to the disk. */
+  sendsInOrder = false;
   commit: Index = 0;
   readonly released: { id: ReadId; index: Index }[] = [];
   readonly readsDropped: ReadId[] = [];
-  #storing: { first: Index; last: Index; send: readonly Message[] }[] = [];
+  #storing: { first: Index; last: Index; hard: boolean; send: Message[] }[] = [];
 
   constructor(opts: RaftOptions, log = new MemoryLog(), now = 0) {
     this.id = opts.id;
@@ -101,7 +105,9 @@ export class Server {
 
   /** One step. What is to be stored is shown by the log at once, and durable unless the disk is held. */
   step(now: number, ...inputs: Input[]): Output {
+    const before = this.core.status();
     const output = this.core.step(inputs, now);
+    this.onStep(inputs, output, before);
     this.outputs.push(output);
     this.#leave(output.sendNow);
     this.#leave(output.sendSnapshots.map(({ message }) => message));
@@ -110,8 +116,13 @@ export class Server {
       this.log.append(hardState === undefined ? { entries } : { hardState, entries });
       const last = this.log.lastIndex();
       const first = entries[0]?.index ?? last + 1;
-      this.#storing.push({ first, last, send: sendAfterStore });
-    } else this.#leave(sendAfterStore);
+      const hard = hardState !== undefined;
+      this.#storing.push({ first, last, hard, send: [...sendAfterStore] });
+    } else {
+      const pending = this.sendsInOrder ? this.#storing.at(-1) : undefined;
+      if (pending === undefined) this.#leave(sendAfterStore);
+      else pending.send.push(...sendAfterStore);
+    }
     this.commit = Math.max(this.commit, output.commit ?? 0);
     this.released.push(...output.reads);
     this.readsDropped.push(...output.readsDropped);
@@ -122,6 +133,11 @@ export class Server {
   /** Batches on their way to the disk. */
   get storing(): number {
     return this.#storing.length;
+  }
+
+  /** The oldest of these holds a term or a vote. */
+  get storesVote(): boolean {
+    return this.#storing[0]?.hard === true;
   }
 
   /** The disk has synced the oldest `count` batches. */

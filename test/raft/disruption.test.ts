@@ -131,6 +131,28 @@ describe('raft: disruptive servers (thesis §4.2.3) and quorum contact (§6.2)',
     expect(server.status).to.include({ term: 2, votedFor: null });
   });
 
+  it('§4.2.3 the silence holds in the very term that the term has moved on to', () => {
+    const server = solo('a b c', { more: { random: () => 0.99 } });
+    server.hear(append(1, 1, 1));
+    server.hear({ type: 'preVoteResponse', from: 'c', term: 2, granted: false });
+    server.take();
+    server.hear({ ...vote, from: 'c' });
+    expect(server.sent('voteResponse')[0]).to.include({ granted: false, term: 2 });
+    expect(server.status).to.include({ term: 2, votedFor: null });
+    server.ticks(10);
+    server.hear({ ...vote, from: 'c' });
+    expect(server.sent('voteResponse')[0]).to.include({ granted: true, term: 2 });
+  });
+
+  it('§4.2.3 unless that vote is asked for by a transfer', () => {
+    const server = solo();
+    server.hear(append(1, 1, 1));
+    server.hear({ type: 'preVoteResponse', from: 'c', term: 2, granted: false });
+    server.take();
+    server.hear({ ...vote, from: 'c', transfer: true });
+    expect(server.sent('voteResponse')[0]).to.include({ granted: true, term: 2 });
+  });
+
   it('§4.2.3 the silence holds over a restart', () => {
     const server = patient();
     server.hear(append(1, 1, 1));

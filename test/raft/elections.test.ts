@@ -216,6 +216,86 @@ describe('raft: leader election (thesis §3.4)', () => {
     expect(server.role).to.equal('preCandidate');
   });
 
+  it('§9.6 who gets no answer to its pre-vote asks again before a full timeout', () => {
+    const server = solo();
+    server.ticks(10);
+    server.take();
+    server.ticks(4);
+    expect(server.sent('preVote').map(({ to, term }) => [to, term])).to.deep.equal([
+      ['b', 2],
+      ['c', 2],
+    ]);
+  });
+
+  it('§9.6 a lost pre-vote is tried again before a full timeout', () => {
+    const server = solo();
+    server.ticks(10);
+    for (const from of ['b', 'c'])
+      server.hear({ type: 'preVoteResponse', from, term: 1, granted: false });
+    expect(server.role).to.equal('follower');
+    server.ticks(4);
+    expect(server.role).to.equal('preCandidate');
+  });
+
+  it('§3.4 a candidate that is refused a vote tries again before a full timeout', () => {
+    const server = campaigning('a b c');
+    server.hear({ type: 'voteResponse', from: 'b', term: 2, granted: false });
+    expect(server.role).to.equal('candidate');
+    server.ticks(4);
+    expect(server.status).to.include({ role: 'preCandidate', term: 2 });
+  });
+
+  it('§3.4 a candidate that is refused by a majority tries again before a full timeout', () => {
+    const server = campaigning('a b c');
+    for (const from of ['b', 'c'])
+      server.hear({ type: 'voteResponse', from, term: 2, granted: false });
+    expect(server.role).to.equal('follower');
+    server.ticks(4);
+    expect(server.status).to.include({ role: 'preCandidate', term: 2 });
+  });
+
+  it('§3.4 a candidate whose votes are slow to come waits a full timeout for them', () => {
+    const server = campaigning('a b c');
+    server.ticks(9);
+    expect(server.role).to.equal('candidate');
+  });
+
+  it('§9.6 who refuses a pre-vote because its own log is ahead asks soon itself', () => {
+    const server = patient({ entries: logOf('a b c', 1) });
+    server.hear({ ...vote, type: 'preVote' });
+    expect(server.sent('preVoteResponse')[0]).to.include({ granted: false });
+    server.ticks(4);
+    expect(server.role).to.equal('preCandidate');
+  });
+
+  it('§4.2.3 but not while it hears a leader', () => {
+    const server = solo('a b c', {
+      entries: logOf('a b c', 1),
+      more: { random: () => 0.99 },
+    });
+    server.hear(append(1, 2, 1));
+    server.hear({ ...vote, type: 'preVote' });
+    server.ticks(18);
+    expect(server.role).to.equal('follower');
+  });
+
+  it('§3.4 the fraction of a tick in the random timeout goes to the driver', () => {
+    const server = solo('a b c', { more: { random: () => 0.575 } });
+    expect(server.input().lengthenTick).to.equal(0.75);
+    expect(server.input().lengthenTick).to.equal(undefined);
+  });
+
+  it('§3.4 two survivors elect one of them within three timeouts, however their timers fall', () => {
+    for (let seed = 1; seed <= 300; seed++) {
+      const cluster = new Cluster(['a', 'b', 'c'], logOf('a b c'), { random: randomFrom(seed) });
+      cluster.elect('a');
+      cluster.tick(3);
+      cluster.crash('a');
+      cluster.tick(30);
+      expect(cluster.leader?.id, `seed ${seed}`).to.be.oneOf(['b', 'c']);
+    }
+  });
+
   it('§3.4 timeouts are drawn anew from [electionTicks, 2 * electionTicks)', () => {
     for (const [spread, ticks] of [
       [0, 10],

@@ -21,6 +21,7 @@ describe('raft: the follower appends (thesis §3.5)', () => {
         index: 4,
         hintTerm: 0,
         round: 1,
+        silenceMs: 800,
       },
     ]);
   });

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { checkOptions, leaseMsMax } from '../../src/raft/options.js';
-import { Cluster, logOf, options } from './cluster.js';
+import type { Message } from '../../src/raft/types.js';
+import { Cluster, logOf, options, type Server } from './cluster.js';
 import { ack, append, lead, type Solo, solo } from './script.js';
 
 function settled(words = 'a b c', more: Parameters<typeof solo>[1] = {}): Solo {
@@ -183,6 +184,61 @@ describe('raft: reads by lease (thesis §6.4.1)', () => {
     }
   });
 
+  it('§6.4.1 no lease outlasts the silence of those it rests on', () => {
+    const server = settled('a b c d e');
+    server.ticks(2);
+    const at = server.now;
+    const own = round(server);
+    ack(server, 'b', 2, own, 500);
+    ack(server, 'c', 2, own, 200);
+    server.now = at + 179;
+    expect(read(server, 'lease', 1)).to.deep.equal([1]);
+    server.now = at + 180;
+    expect(read(server, 'lease', 2)).to.deep.equal([]);
+    // One more that is silent for longer takes the place of c.
+    server.now = at + 300;
+    ack(server, 'd', 2, own, 800);
+    expect(read(server, 'lease', 3)).to.deep.equal([3]);
+    server.now = at + 450;
+    expect(read(server, 'lease', 4)).to.deep.equal([]);
+  });
+
+  it('§6.4.1 no lease rests on a follower that does not say how long it is silent', () => {
+    const server = settled();
+    server.ticks(2);
+    const own = round(server);
+    ack(server, 'b', 2, own, 0);
+    expect(read(server, 'lease', 1)).to.deep.equal([]);
+    ack(server, 'c', 2, own);
+    expect(read(server, 'lease', 2)).to.deep.equal([2]);
+  });
+
+  it('§6.4.1 a follower says for how long it refuses votes', () => {
+    const server = solo('a b c', { more: { electionTicks: 5, tickMs: 30, leaseMs: 0 } });
+    server.hear(append(1, 1, 1));
+    expect(server.sent('appendResponse')[0]).to.include({ silenceMs: 90 });
+  });
+
+  it('§6.4.1 members with different timing: the leader reads by no lease after another is elected', () => {
+    const cluster = new Cluster(['a', 'b', 'c'], logOf('a b c'));
+    for (const id of ['b', 'c']) {
+      Object.assign(cluster.get(id).options, { electionTicks: 4, leaseMs: 100 });
+      cluster.restart(id);
+    }
+    cluster.elect('a');
+    cluster.tick(3);
+    cluster.isolate('a');
+    for (let i = 0; i < 7 && cluster.leader?.id === 'a'; i++) cluster.tick(1);
+    const leader = cluster.leader!;
+    expect(leader.id).to.be.oneOf(['b', 'c']);
+    expect(cluster.get('a').role).to.equal('leader');
+    cluster.propose(leader.id, 'w1');
+    cluster.deliver();
+    expect(leader.commit).to.be.above(cluster.get('a').commit);
+    cluster.step('a', { type: 'read', ids: [1], mode: 'lease' });
+    expect(cluster.get('a').released).to.deep.equal([]);
+  });
+
   it('§6.4.1 a learner extends no lease', () => {
     const server = settled('a b c d? e?');
     server.ticks(2);
@@ -211,6 +267,20 @@ describe('raft: reads by lease (thesis §6.4.1)', () => {
     expect(read(server, 'lease', 1)).to.deep.equal([]);
   });
 
+  it('§6.4.1 a suspect clock ends the lease, and answers to earlier rounds renew it no more', () => {
+    const { server } = leased();
+    server.ticks(2);
+    const earlier = round(server);
+    server.released.length = 0;
+    server.input({ type: 'clockSuspect' }, { type: 'read', ids: [1], mode: 'lease' });
+    expect(server.released).to.deep.equal([]);
+    ack(server, 'c', 2, earlier);
+    expect(read(server, 'lease', 2)).to.deep.equal([]);
+    ack(server, 'c', 2, round(server));
+    expect(server.released.map(({ id }) => id)).to.deep.equal([1, 2]);
+    expect(read(server, 'lease', 3)).to.deep.equal([3]);
+  });
+
   it('§6.4.1 leases can be switched off', () => {
     const server = settled('a b c', { more: { leaseMs: 0 } });
     server.ticks(2);
@@ -227,6 +297,60 @@ describe('raft: reads by lease (thesis §6.4.1)', () => {
     for (let i = 0; i < 50 && others.every(({ role }) => role !== 'leader'); i++) cluster.tick(1);
     expect(cluster.now - cutAt).to.be.at.least(cluster.get('a').options.leaseMs);
     expect(cluster.leader?.id).to.be.oneOf(['b', 'c']);
+  });
+});
+
+describe('raft: a lease while a vote is under way (thesis §6.4.1)', () => {
+  it('§6.4.1 a follower that hears its leader again does not vote in the term of a refusal', () => {
+    const cluster = new Cluster(['a', 'b', 'c'], logOf('a b c'), { random: () => 0 });
+    cluster.elect('a');
+    cluster.tick(1);
+    const [a, b, c] = ['a', 'b', 'c'].map((id) => cluster.get(id)) as [Server, Server, Server];
+    const everyone = [a, b, c];
+    const tickAll = (): void => {
+      cluster.now += a.options.tickMs;
+      for (const server of everyone) server.step(cluster.now, { type: 'tick' });
+    };
+    const pass = (messages: readonly Message[], type: Message['type'], to: Server): void => {
+      for (const message of messages)
+        if (message.type === type && message.to === to.id) cluster.pass(message);
+    };
+    // Both followers hear a heartbeat; one answer comes late, which keeps `a` in office.
+    tickAll();
+    for (const message of a.take()) cluster.pass(message);
+    b.take();
+    const late = c.take();
+    const slow: Message[] = [];
+    for (let i = 0; i < 10; i++) {
+      tickAll();
+      slow.push(...a.take());
+      if (i === 1) pass(late, 'appendResponse', a);
+    }
+    expect(everyone.map(({ role }) => role)).to.deep.equal([
+      'leader',
+      'preCandidate',
+      'preCandidate',
+    ]);
+    // b campaigns; its request waits for its disk, the refusal of c's pre-vote does not.
+    const asksOfC = c.take();
+    pass(b.take(), 'preVote', c);
+    b.holdsDisk = true;
+    pass(c.take(), 'preVoteResponse', b);
+    pass(asksOfC, 'preVote', b);
+    const refusal = b.take();
+    expect(b.role).to.equal('candidate');
+    // Meanwhile c hears its leader again and answers.
+    pass(slow, 'append', c);
+    pass(c.take(), 'appendResponse', a);
+    pass(refusal, 'preVoteResponse', c);
+    b.sync(cluster.now);
+    pass(b.take(), 'vote', c);
+    pass(c.take(), 'voteResponse', b);
+    expect(c.status).to.include({ term: 3, leader: null, votedFor: null });
+    expect(b.role).to.equal('candidate');
+    cluster.now += 1;
+    cluster.step('a', { type: 'read', ids: [1], mode: 'lease' });
+    expect(a.released).to.deep.equal([{ id: 1, index: 2 }]);
   });
 });
 

@@ -3,7 +3,12 @@ import type { Entry, Input, Message, Output, RaftOptions } from '../../src/raft/
 import { logOf, options, Server } from './cluster.js';
 import { MemoryLog } from './memory.js';
 
-type Plain<T> = T extends unknown ? Omit<T, 'to' | 'from'> & { from?: string } : never;
+type Plain<T> = T extends unknown
+  ? Omit<T, 'to' | 'from' | 'silenceMs'> & { from?: string; silenceMs?: number }
+  : never;
+
+/** What a follower with the timing of `options` says. */
+const SILENCE_MS = 800;
 
 /** A message to the server under test, from `b` unless it says otherwise. */
 export type Incoming = Plain<Message>;
@@ -18,7 +23,8 @@ export class Solo extends Server {
   hear(...messages: Incoming[]): Output {
     return this.input(
       ...messages.map((message): Input => {
-        const full = { from: 'b', ...message, to: this.id } as Message;
+        const silence = message.type === 'appendResponse' ? { silenceMs: SILENCE_MS } : {};
+        const full = { from: 'b', ...silence, ...message, to: this.id } as Message;
         return { type: 'message', message: full };
       }),
     );
@@ -89,6 +95,7 @@ export function ack(
   from: string,
   index = server.status.lastIndex,
   round = 0,
+  silenceMs = SILENCE_MS,
 ): Output {
   const { term } = server.status;
   return server.hear({
@@ -99,6 +106,7 @@ export function ack(
     index,
     hintTerm: 0,
     round,
+    silenceMs,
   });
 }
 

@@ -151,6 +151,7 @@ describe('raft: receiving a snapshot (thesis §5.3)', () => {
       index: 9,
       hintTerm: 0,
       round: 1,
+      silenceMs: 800,
     });
   });
 

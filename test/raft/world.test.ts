@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { type Counts, World } from './world.js';
+import { type Counts, idsOf, KINDS, type Kind, World } from './world.js';
 
 const SEEDS = fc.integer({ min: 0, max: 0x7fffffff });
 const RUNS = Number(process.env['RAFT_WORLDS'] ?? 25);
@@ -23,6 +23,19 @@ function runWorlds(ids: readonly string[], acts: number): Counts {
 
 describe('raft in random orders', function () {
   this.timeout(60_000);
+
+  const kept: readonly [number, Kind, string][] = [
+    [460, 'flicker', 'a vote of the own term asked for in the promised silence'],
+    [1, 'skew', 'a lease longer than the silence of the followers it rests on'],
+    [9, 'suspend', 'a lease read by a clock that stood still'],
+  ];
+  for (const [seed, kind, what] of kept)
+    it(`${seed}: ${what}`, () => new World(seed, idsOf(seed), [kind]).run(4000));
+
+  for (const kind of KINDS)
+    it(`promises to leaders are kept in worlds with ${kind}`, () => {
+      for (let seed = 1; seed <= 2 * RUNS; seed++) new World(seed, idsOf(seed), [kind]).run(4000);
+    });
 
   it('keeps one history on three servers', () => {
     const counts = runWorlds(['a', 'b', 'c'], 1500);

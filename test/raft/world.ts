@@ -1,8 +1,10 @@
 /**
  * Random orders on a few cores: every message may be lost, repeated or overtaken, every disk may lag and every server
- * may crash. What must never happen is checked after each act.
+ * may crash. What must never happen is checked at each step.
  */
-import type { Entry, Index, Message, NodeId, Term } from '../../src/raft/types.js';
+import { leaseMsMax } from '../../src/raft/options.js';
+import type { Index, Input, Message, NodeId, Output, RaftOptions } from '../../src/raft/types.js';
+import { MachineClock } from './clock.js';
 import {
   configuration,
   logOf,
@@ -11,7 +13,10 @@ import {
   type Server,
   TICK_MS,
 } from './cluster.js';
+import { RaftInvariants } from './invariants.js';
 import { MemoryLog } from './memory.js';
+import { diskOf, sightOf } from './sights.js';
+import { Violation } from './violation.js';
 
 /** A seeded stream of numbers in [0, 1). */
 export function randomFrom(seed: number): () => number {
@@ -24,13 +29,30 @@ export function randomFrom(seed: number): () => number {
   };
 }
 
-function shown(entry: Entry): string {
-  if (entry.kind === 'command') return `${entry.term} ${new TextDecoder().decode(entry.data)}`;
-  return `${entry.term} ${entry.kind}`;
+/**
+ * What some worlds have besides what can happen in all. flicker: a leader falls silent for about an election timeout, in an
+ * otherwise calm world whose votes take long to store. skew: every server has a timing of its own. suspend: the clock of a
+ * server that stands still does so too.
+ */
+export const KINDS = ['flicker', 'skew', 'suspend'] as const;
+export type Kind = (typeof KINDS)[number];
+
+/** Drawn from a stream of their own, so that the seed of a plain world stays that world. */
+function kindsOf(seed: number): Kind[] {
+  const random = randomFrom(seed ^ 0x5bd1e995);
+  return KINDS.filter(() => random() < 0.4);
 }
 
-function fail(what: string, facts: object): never {
-  throw new Error(`${what} ${JSON.stringify(facts)}`);
+const CLUSTERS = [
+  ['a', 'b', 'c'],
+  ['a', 'b', 'c'],
+  ['a', 'b', 'c', 'd', 'e'],
+  ['a', 'b'],
+] as const;
+
+/** The servers of the world that `npm run worlds` plays from a seed; those beyond three begin as learners. */
+export function idsOf(seed: number): readonly NodeId[] {
+  return CLUSTERS[seed % CLUSTERS.length]!;
 }
 
 /** What happened, for tests that want to be sure that something did. */
@@ -54,92 +76,163 @@ export class World {
     truncations: 0,
     changes: 0,
   };
+  readonly kinds: readonly Kind[];
   readonly servers: Server[];
+  readonly #invariants = new RaftInvariants();
   readonly #random: () => number;
   /** From 0, a calm world, to 1. */
   readonly #wildness: number;
   #now = 0;
+  #ticks = 0;
   readonly #cuts = new Set<string>();
   readonly #paused = new Set<NodeId>();
+  readonly #clocks = new Map<NodeId, MachineClock>();
   #pool: Message[] = [];
   #nextId = 1;
-  readonly #leaders = new Map<Term, NodeId>();
-  /** The one history: what any server was told to be committed. */
-  readonly #history: string[] = [];
-  /** Reads under way: what was committed anywhere when they were asked for. */
-  readonly #asked = new Map<number, { floor: Index; lease: boolean }>();
+  readonly #leaseReads = new Set<number>();
+  /** Ways on which messages wait, and until when. */
+  readonly #slow = new Map<string, number>();
+  /** When a leader falls silent next. */
+  #silentAt = Number.POSITIVE_INFINITY;
 
-  constructor(seed: number, ids: readonly NodeId[] = ['a', 'b', 'c']) {
+  constructor(
+    seed: number,
+    ids: readonly NodeId[] = ['a', 'b', 'c'],
+    kinds: readonly Kind[] = kindsOf(seed),
+  ) {
     this.#random = randomFrom(seed);
+    this.kinds = kinds;
     this.#wildness = this.#random();
+    if (this.#has('flicker')) {
+      this.#wildness *= 0.3;
+      this.#silentAt = 0;
+    }
     const words = ids.map((id, at) => (at < 3 ? id : `${id}?`)).join(' ');
     this.servers = ids.map((id) => {
       const log = new MemoryLog({ entries: logOf(words), hardState: { term: 1, votedFor: null } });
-      const limits = { maxAppendBytes: 200, maxInflightBytes: 400, leaseMs: 700 };
-      const server = new RaftServer(options(id, 0, { random: this.#random, ...limits }), log);
+      const server = new RaftServer(options(id, 0, this.#options()), log);
       server.holdsDisk = true;
-      server.onLeave = (message) => this.#checkPromise(server, message);
+      server.sendsInOrder = true;
+      this.#watch(server);
+      this.#clocks.set(id, new MachineClock(() => this.#now));
       return server;
     });
   }
 
-  /** `count` random acts, then everything heals and a write must get through to all. */
+  /** `count` random acts, then everything heals and a write must get through to all. Throws a Violation. */
   run(count: number): void {
     for (let i = 0; i < count; i++) {
       this.#act();
-      this.#check();
+      this.#collect();
     }
     this.#recover();
   }
 
+  #has(kind: Kind): boolean {
+    return this.kinds.includes(kind);
+  }
+
+  #options(): Partial<RaftOptions> {
+    const limits = { maxAppendBytes: 200, maxInflightBytes: 400, random: this.#random };
+    if (!this.#has('skew')) return { ...limits, leaseMs: 700 };
+    const electionTicks = this.#pick([4, 6, 10, 20]);
+    const tickMs = this.#pick([1, 1, 2]) * TICK_MS;
+    const leaseMs = leaseMsMax({ electionTicks, tickMs }) * this.#pick([0, 0.5, 1, 1]);
+    return { ...limits, electionTicks, tickMs, leaseMs };
+  }
+
+  #watch(server: Server): void {
+    const { id } = server;
+    const invariants = this.#invariants;
+    const { counts } = this;
+    invariants.addServer(id, diskOf(server));
+    server.onLeave = (message) => invariants.sent(message);
+    server.onStep = (inputs, output, before) => {
+      const { log, status: after, options: timing } = server;
+      const { entries, hardState, reads, role } = output;
+      const view = sightOf(log.all(), log.snapshot(), log.hardState);
+      const step = { inputs, output, before, after, log: view, options: timing, now: this.#now };
+      invariants.stepped(id, step);
+      invariants.appending(id, view, entries, hardState?.term ?? log.hardState.term);
+      if (entries.length > 0 && entries[0]!.index <= log.lastIndex()) counts.truncations++;
+      if (role?.role === 'leader' && before.role !== 'leader') counts.elections++;
+      counts.reads += reads.length;
+      for (const read of reads) if (this.#leaseReads.delete(read.id)) counts.leaseReads++;
+      counts.committed = invariants.committedIndex;
+    };
+  }
+
+  #step(server: Server, ...inputs: Input[]): Output {
+    return server.step(this.#wake(server), ...inputs);
+  }
+
+  /** The server's time. As its driver would, tells it first if its clock stood still. */
+  #wake(server: Server): number {
+    const clock = this.#clocks.get(server.id)!;
+    if (clock.watch.hasDrifted()) server.step(clock.now(), { type: 'clockSuspect' });
+    return clock.now();
+  }
+
   #act(): void {
+    if (this.#now >= this.#silentAt) this.#silence();
     const dice = this.#random();
     const server = this.#pick(this.servers.filter(({ id }) => !this.#paused.has(id)));
     if (dice < 0.5) this.#passOne();
-    else if (dice < 0.7) server.sync(this.#now, 1 + Math.floor(this.#random() * 2));
+    else if (dice < 0.7) this.#sync(server);
     else if (dice < 0.78 + 0.02 * this.#wildness) this.#tick();
     else if (dice < 0.88) this.#propose(this.#leading() ?? server);
     else if (dice < 0.95) this.#read(this.#leading() ?? server);
     else if (dice < 0.96) this.#now += Math.floor(this.#random() * TICK_MS);
     else if (dice < 0.96 + 0.01 * this.#wildness) this.#crash(server);
     else if (dice < 0.975) this.#compact(server);
-    else if (dice < 0.98) server.step(this.#now, { type: 'transfer' });
+    else if (dice < 0.98) this.#step(server, { type: 'transfer' });
     else if (dice < 0.985) {
-      server.step(this.#now, { type: 'unreachable', peer: this.#pick(this.servers).id });
+      this.#step(server, { type: 'unreachable', peer: this.#pick(this.servers).id });
     } else if (dice < 0.99) this.#change(server);
     else if (dice < 0.995) this.#partition();
     else this.#pause(server);
-  }
-
-  #crash(server: Server): void {
-    server.crash(this.#now);
-    this.#seen.set(server.id, server.log.lastIndex());
   }
 
   #pick<T>(from: readonly T[]): T {
     return from[Math.floor(this.#random() * from.length)]!;
   }
 
+  #crash(server: Server): void {
+    server.crash(this.#wake(server));
+    this.#invariants.restarted(server.id);
+  }
+
+  #sync(server: Server): void {
+    if (this.#has('flicker') && server.storesVote && this.#random() < 0.8) return;
+    server.sync(this.#wake(server), 1 + Math.floor(this.#random() * 2));
+  }
+
   /** Time passes for all, but a stalled server misses its tick. */
   #tick(): void {
     this.#now += TICK_MS;
+    this.#ticks++;
     for (const server of this.servers) {
       if (this.#paused.has(server.id) || this.#random() < 0.05) continue;
-      server.step(this.#now, { type: 'tick' });
+      this.#tickOf(server);
     }
+  }
+
+  #tickOf(server: Server): void {
+    if ((this.#ticks * TICK_MS) % server.options.tickMs !== 0) return;
+    this.#step(server, { type: 'tick' });
   }
 
   #propose(server: Server): void {
     const id = this.#nextId++;
     const data = new TextEncoder().encode(`w${id}`);
-    server.step(this.#now, { type: 'propose', commands: [{ id, data }] });
+    this.#step(server, { type: 'propose', commands: [{ id, data }] });
   }
 
   #read(server: Server): void {
     const id = this.#nextId++;
     const lease = this.#random() < 0.7;
-    this.#asked.set(id, { floor: this.#history.length, lease });
-    server.step(this.#now, { type: 'read', ids: [id], mode: lease ? 'lease' : 'quorum' });
+    if (lease) this.#leaseReads.add(id);
+    this.#step(server, { type: 'read', ids: [id], mode: lease ? 'lease' : 'quorum' });
   }
 
   #compact(server: Server): void {
@@ -164,7 +257,7 @@ export class World {
     if (has === undefined) words.push(`${id}?`);
     else if (this.#random() < 0.8) words.push(has.voter ? `${id}?` : id);
     const change = configuration(...words);
-    const output = server.step(this.#now, {
+    const output = this.#step(server, {
       type: 'changeConfiguration',
       id: this.#nextId++,
       configuration: change,
@@ -172,9 +265,13 @@ export class World {
     this.counts.changes += output.appended.length;
   }
 
+  #isMovable({ from, to }: Message): boolean {
+    return !this.#paused.has(to) && (this.#slow.get(`${from}>${to}`) ?? 0) <= this.#now;
+  }
+
   /** One message moves; it may be lost, or stay to be delivered again, and it need not be the oldest. */
   #passOne(): void {
-    const movable = this.#pool.filter(({ to }) => !this.#paused.has(to));
+    const movable = this.#pool.filter((message) => this.#isMovable(message));
     if (movable.length === 0) return;
     const message = this.#random() < 1 - 0.6 * this.#wildness ? movable[0]! : this.#pick(movable);
     const at = this.#pool.indexOf(message);
@@ -184,15 +281,42 @@ export class World {
     else if (message.type === 'snapshot') this.#snapshotSent(message, false);
   }
 
+  /**
+   * What a leader sends waits until its followers campaign, or nearly; some answers to what it sent before come late, so that
+   * it keeps its office longer than they can know.
+   */
+  #silence(): void {
+    const leader = this.#leading();
+    if (leader === undefined) return;
+    const ticksFrom = (low: number, high: number): number =>
+      (low + Math.floor(this.#random() * (high - low + 1))) * TICK_MS;
+    let longest = 0;
+    for (const { id, options: timing } of this.servers) {
+      const { electionTicks, tickMs } = timing;
+      const until = this.#now + electionTicks * tickMs + ticksFrom(-2, electionTicks + 2);
+      this.#slow.set(`${leader.id}>${id}`, until);
+      this.#slow.set(`${id}>${leader.id}`, this.#now + ticksFrom(0, 4));
+      longest = Math.max(longest, until);
+    }
+    this.#silentAt = longest + ticksFrom(3, 12);
+  }
+
   /** A process stands still: it gets nothing. The first thing after that is a read, by the lease if it still holds. */
   #pause(server: Server): void {
     const [id] = this.#paused;
     if (id === undefined) {
-      if (this.servers.length > 1) this.#paused.add(server.id);
+      if (this.servers.length === 1) return;
+      this.#paused.add(server.id);
+      if (this.#has('suspend') && this.#random() < 0.7) this.#clocks.get(server.id)!.stop();
       return;
     }
-    this.#paused.clear();
+    this.#resume();
     this.#read(this.servers.find((each) => each.id === id)!);
+  }
+
+  #resume(): void {
+    this.#paused.clear();
+    for (const clock of this.#clocks.values()) clock.resume();
   }
 
   /** One of those that think they lead. */
@@ -223,23 +347,32 @@ export class World {
       return;
     }
     const target = this.servers.find((server) => server.id === message.to)!;
-    target.step(this.#now, { type: 'message', message });
+    this.#step(target, { type: 'message', message });
     if (message.type !== 'snapshot') return;
-    if (target.install(message.meta, message.from, this.#now)) this.counts.snapshots++;
+    if (this.#install(target, message)) this.counts.snapshots++;
     this.#snapshotSent(message, true);
+  }
+
+  #install(target: Server, { meta, from }: Message & { type: 'snapshot' }): boolean {
+    if (!target.core.accepts(meta)) return false;
+    const { log } = target;
+    this.#invariants.resetting(target.id, sightOf(log.all(), log.snapshot(), log.hardState), meta);
+    this.#invariants.installed(target.id, meta);
+    return target.install(meta, from, this.#wake(target));
   }
 
   #snapshotSent({ from, to }: Message, ok: boolean): void {
     const sender = this.servers.find((server) => server.id === from)!;
-    sender.step(this.#now, { type: 'snapshotSent', to, ok });
+    this.#step(sender, { type: 'snapshotSent', to, ok });
   }
 
-  #check(): void {
+  /** Takes what the servers sent, and forgets the oldest when too much is on its way. */
+  #collect(): void {
     for (const server of this.servers) {
       this.#pool.push(...server.take());
-      this.#checkHistory(server);
-      this.#checkReads(server);
-      this.#checkLeader(server);
+      server.outputs.length = 0;
+      server.released.length = 0;
+      server.readsDropped.length = 0;
     }
     if (this.#pool.length <= 400) return;
     for (const message of this.#pool.splice(0, 200)) {
@@ -247,92 +380,20 @@ export class World {
     }
   }
 
-  /** §3.8: nothing is promised before it is durable. */
-  #checkPromise(server: Server, message: Message): void {
-    const { durable } = server.log;
-    if (message.type === 'voteResponse' && message.granted) {
-      const { term, votedFor } = durable.hardState;
-      const kept = term > message.term || (term === message.term && votedFor === message.to);
-      if (!kept) fail('a vote was promised before it was durable', { message, term, votedFor });
-    }
-    if (message.type === 'vote' && durable.hardState.term < message.term) {
-      fail('a campaign was begun before its term was durable', { message });
-    }
-    if (message.type === 'appendResponse' && message.success) {
-      const last = durable.entries.at(-1)?.index ?? durable.meta?.index ?? 0;
-      if (message.index > last) fail('an entry was acknowledged too early', { message, last });
-    }
-    if (message.type === 'append') {
-      if (durable.hardState.term < message.term) fail('led before the vote was durable', message);
-    }
-  }
-
-  /** §3.6.3 State Machine Safety: one history for all, and every commit index within the log. */
-  #checkHistory(server: Server): void {
-    const { log, commit } = server;
-    for (let index = log.firstIndex(); index <= commit; index++) {
-      const entry = log.entries(index, index, 1)[0];
-      if (entry === undefined) fail('commit beyond the log', { id: server.id, index, commit });
-      const text = shown(entry);
-      const known = this.#history[index - 1];
-      if (known === undefined && index === this.#history.length + 1) this.#history.push(text);
-      else if (known !== text) fail('two histories', { id: server.id, index, known, text });
-    }
-    this.counts.committed = this.#history.length;
-  }
-
-  /** §6.4: a read shows at least what was committed anywhere when it was asked for. */
-  #checkReads(server: Server): void {
-    for (const { id, index } of server.released.splice(0)) {
-      const { floor, lease } = this.#asked.get(id)!;
-      if (index < floor) fail('a stale read', { id, server: server.id, index, floor, lease });
-      this.counts.reads++;
-      if (lease) this.counts.leaseReads++;
-    }
-    for (const { entries } of server.outputs.splice(0)) {
-      if (entries.length > 0 && entries[0]!.index <= this.#lastSeen(server.id)) {
-        this.counts.truncations++;
-      }
-      this.#seen.set(server.id, server.log.lastIndex());
-    }
-  }
-
-  readonly #seen = new Map<NodeId, Index>();
-  #lastSeen(id: NodeId): Index {
-    return this.#seen.get(id) ?? 1;
-  }
-
-  /** Election Safety and Leader Completeness. */
-  #checkLeader(server: Server): void {
-    const { role, term } = server.status;
-    if (role !== 'leader') return;
-    const known = this.#leaders.get(term);
-    if (known === server.id) return;
-    if (known !== undefined) fail('two leaders', { term, known, id: server.id });
-    this.#leaders.set(term, server.id);
-    this.counts.elections++;
-    // Only a leader of a later term must have what was committed: votes for an older one may arrive late.
-    if (Math.max(...this.#leaders.keys()) > term) return;
-    for (let index = server.log.firstIndex(); index <= this.#history.length; index++) {
-      const entry = server.log.entries(index, index, 1)[0];
-      if (entry !== undefined && shown(entry) === this.#history[index - 1]) continue;
-      fail('a leader lacks a committed entry', { id: server.id, index });
-    }
-  }
-
   /** The faults end: a leader is found, and a write reaches every member. */
   #recover(): void {
     let proposed: Index | undefined;
     this.#cuts.clear();
-    this.#paused.clear();
+    this.#resume();
     for (let round = 0; round < 300; round++) {
       this.#now += TICK_MS;
-      for (const server of this.servers) server.step(this.#now, { type: 'tick' });
+      this.#ticks++;
+      for (const server of this.servers) this.#tickOf(server);
       for (let turn = 0; turn < 12; turn++) {
-        for (const server of this.servers) server.sync(this.#now);
-        this.#check();
+        for (const server of this.servers) server.sync(this.#wake(server));
+        this.#collect();
         for (const message of this.#pool.splice(0)) this.#hand(message);
-        this.#check();
+        this.#collect();
       }
       const leader = this.servers
         .filter((server) => server.role === 'leader')
@@ -346,12 +407,10 @@ export class World {
       if (proposed !== undefined && leader.commit >= proposed) continue;
       const data = new TextEncoder().encode(`w${this.#nextId}`);
       const commands = [{ id: this.#nextId++, data }];
-      const output = leader.step(this.#now, { type: 'propose', commands });
+      const output = this.#step(leader, { type: 'propose', commands });
       proposed = output.appended[0]?.index ?? proposed;
     }
-    fail(
-      'no progress after the faults ended',
-      this.servers.map((server) => ({ ...server.status, configuration: undefined })),
-    );
+    const facts = this.servers.map((server) => ({ ...server.status, configuration: undefined }));
+    throw new Violation('liveness', `no progress after the faults ended: ${JSON.stringify(facts)}`);
   }
 }

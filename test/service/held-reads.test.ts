@@ -146,7 +146,7 @@ describe('a restore', () => {
     const paths = [`/acl/role/${role.ID}`, '/acl/roles', '/config/mesh', '/config/mesh/mesh'];
     const before = await Promise.all(paths.map((path) => client.ask(`GET ${path}`)));
     client.solo.must({ type: 'restore.add', v: 1, id: 'a', part: 0, records } as Command);
-    client.solo.must({ type: 'restore.commit', v: 1, id: 'a', parts: 1 } as Command);
+    await client.solo.finish({ type: 'restore.commit', v: 1, id: 'a', parts: 1 } as Command);
     for (const [at, path] of paths.entries()) {
       const after = await client.ask(`GET ${path}?index=${before[at]?.index}&wait=60s`);
       expect(after.index, path).to.be.greaterThan(before[at]?.index as number);

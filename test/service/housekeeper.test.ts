@@ -1,39 +1,92 @@
 import { expect } from 'chai';
+import { ApiError, refusal } from '../../src/errors.js';
+import { freesSpace } from '../../src/node/options.js';
 import type { NodeStatus } from '../../src/node/types.js';
+import { SETTLE_MS } from '../../src/service/expiry-clock.js';
 import { INTERNAL_KEY } from '../../src/service/gate.js';
 import { Housekeeper } from '../../src/service/housekeeper.js';
 import { INIT_FACT } from '../../src/state/system.js';
 import { secretKeyOf } from '../../src/state/tokens.js';
 import type { Command } from '../../src/state/types.js';
-import { clock, MANAGEMENT_SECRET, Solo } from './solo.js';
+import { FakeClock } from '../node/fakes.js';
+import { MANAGEMENT_SECRET, Solo } from './solo.js';
 
-function keeperOf(solo: Solo, role: NodeStatus['role'] = 'leader') {
-  const status = solo.node.status();
-  solo.node.status = () => ({ ...status, role });
-  const written: string[] = [];
-  const { write } = solo.node;
-  solo.node.write = (request) => {
-    expect(request.tokenKey).to.equal(INTERNAL_KEY);
-    written.push(request.command.type);
-    return write(request);
-  };
-  const keeper = new Housekeeper({
-    node: solo.node,
-    clock,
-    nowMs: () => solo.nowMs,
-    managementSecret: MANAGEMENT_SECRET,
-    report: (error) => {
-      throw error;
-    },
-  });
-  return { keeper, written };
+const HOUR_MS = 3_600_000;
+const RESTORE_IDLE_MS = 100_000;
+
+class Kept {
+  readonly solo: Solo;
+  readonly clock = new FakeClock();
+  readonly written: string[] = [];
+  readonly lines: string[] = [];
+  readonly keeper: Housekeeper;
+  role: NodeStatus['role'] = 'leader';
+  /** Why writes fail, if they do. */
+  failure: Error | undefined;
+  attempts = 0;
+
+  constructor(solo = new Solo()) {
+    this.solo = solo;
+    const status = solo.node.status();
+    solo.node.status = () => ({ ...status, role: this.role });
+    const { write } = solo.node;
+    solo.node.write = async (request) => {
+      expect(request.tokenKey).to.equal(INTERNAL_KEY);
+      this.attempts += 1;
+      if (this.failure !== undefined) throw this.failure;
+      this.written.push(request.command.type);
+      return write(request);
+    };
+    this.keeper = new Housekeeper({
+      node: solo.node,
+      clock: this.clock,
+      nowMs: () => solo.nowMs,
+      managementSecret: MANAGEMENT_SECRET,
+      restoreIdleMs: RESTORE_IDLE_MS,
+      log: (level, message) => this.lines.push(`${level} ${message}`),
+    });
+  }
+
+  /** Lets both clocks go on together, with a round at every step. */
+  async pass(ms: number, stepMs = 10_000): Promise<void> {
+    for (let passed = 0; passed < ms; passed += stepMs) {
+      this.clock.nowMs += stepMs;
+      this.solo.nowMs += stepMs;
+      await this.keeper.round();
+    }
+  }
+
+  /** Lets the timers of a started housekeeper run. */
+  async run(ms: number): Promise<void> {
+    for (let passed = 0; passed < ms; passed += 10) {
+      this.clock.nowMs += 10;
+      this.solo.nowMs += 10;
+      this.clock.fireTimers();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
 }
+
+/** Makes a token that expires `inMs` from now on the wall clock; gives its secret. */
+function expiring(solo: Solo, inMs: number, n = 0): string {
+  const last = String(n).padStart(12, '0');
+  const secret = `44444444-aaaa-4aaa-8aaa-${last}`;
+  solo.must({
+    ...{ type: 'token.create', v: 1, ns: 'default', secret },
+    createTime: new Date(solo.nowMs).toISOString(),
+    accessor: `33333333-aaaa-4aaa-8aaa-${last}`,
+    token: { Description: '', Policies: [], Roles: [], Local: false },
+    expirationTime: new Date(solo.nowMs + inMs).toISOString(),
+  } as Command);
+  return secret;
+}
+const tokensWithExpiry = ({ store }: Solo): number => [...store.keys('token-by-expiry')].length;
 
 describe('housekeeper', () => {
   it('begins a new cluster once, with the configured management token', async () => {
     const solo = new Solo('deny', false);
     expect(solo.authorizers.of(secretKeyOf(MANAGEMENT_SECRET))).to.equal(undefined);
-    const { keeper, written } = keeperOf(solo);
+    const { keeper, written } = new Kept(solo);
     await keeper.round();
     await keeper.round();
     expect(written).to.deep.equal(['system.init']);
@@ -43,39 +96,134 @@ describe('housekeeper', () => {
   });
 
   it('leaves all to the leader', async () => {
-    const { keeper, written } = keeperOf(new Solo('deny', false), 'follower');
-    await keeper.round();
-    expect(written).to.deep.equal([]);
+    const kept = new Kept(new Solo('deny', false));
+    kept.role = 'follower';
+    await kept.keeper.round();
+    expect(kept.written).to.deep.equal([]);
   });
 
   it('removes what has expired, and goes on with what was too much for one command', async () => {
-    const solo = new Solo();
-    for (let n = 0; n < 600; n++) {
-      const last = String(n).padStart(12, '0');
-      solo.must({
-        ...{ type: 'token.create', v: 1, ns: 'default', createTime: '2030-01-01T00:00:00Z' },
-        accessor: `33333333-aaaa-4aaa-8aaa-${last}`,
-        secret: `44444444-aaaa-4aaa-8aaa-${last}`,
-        token: { Description: '', Policies: [], Roles: [], Local: false },
-        expirationTime: '2030-01-01T00:01:00Z',
-      } as Command);
-    }
+    const kept = new Kept();
+    const { solo, written } = kept;
+    for (let n = 0; n < 600; n++) expiring(solo, HOUR_MS, n);
     const namespace = { Name: 'red', PolicyDefaults: [], RoleDefaults: [] };
     solo.must({ type: 'namespace.set', v: 1, policyId: 'm', namespace } as Command);
-    solo.must({
-      type: 'namespace.delete',
-      v: 1,
-      name: 'red',
-      at: '2030-01-01T00:00:00Z',
-    } as Command);
-    const { keeper, written } = keeperOf(solo);
-    solo.nowMs = Date.parse('2030-01-01T00:00:59Z');
-    await keeper.round();
+    const at = '2030-01-01T00:00:00Z';
+    solo.must({ type: 'namespace.delete', v: 1, name: 'red', at } as Command);
+    await kept.pass(HOUR_MS - 10_000);
     expect(written).to.deep.equal(['namespace.reap']);
-    solo.nowMs = Date.parse('2030-01-01T00:01:00Z');
-    await keeper.round();
+    await kept.pass(10_000);
     expect(written.slice(1)).to.deep.equal(['token.reap', 'token.reap']);
-    expect([...solo.store.keys('token-by-expiry')]).to.deep.equal([]);
+    expect(tokensWithExpiry(solo)).to.equal(0);
     expect([...solo.store.keys('namespace-dying')]).to.deep.equal([]);
+  });
+});
+
+describe('housekeeper: clocks', () => {
+  it('deletes no token before its time when the wall clock jumps ahead, in office or before', async () => {
+    for (const role of ['leader', 'follower'] as const) {
+      const kept = new Kept();
+      const { solo } = kept;
+      kept.role = role;
+      const secret = expiring(solo, 20 * HOUR_MS);
+      await kept.pass(SETTLE_MS + 10_000);
+      solo.nowMs += 48 * HOUR_MS;
+      await kept.pass(10_000);
+      kept.role = 'leader';
+      await kept.pass(2 * HOUR_MS);
+      expect(kept.written).to.deep.equal([]);
+      expect(solo.authorizers.of(secretKeyOf(secret))).to.equal(undefined);
+      expect(kept.lines.filter((line) => line.includes('clock'))).to.have.length(1);
+      solo.nowMs -= 48 * HOUR_MS;
+      await kept.pass(10_000);
+      expect(solo.authorizers.of(secretKeyOf(secret))).not.to.equal(undefined);
+      await kept.pass(18 * HOUR_MS);
+      expect(kept.written).to.deep.equal(['token.reap']);
+    }
+  });
+
+  it('deletes nothing by a clock that is wrong at the start and is set right soon', async () => {
+    const kept = new Kept();
+    const { solo } = kept;
+    expiring(solo, 20 * HOUR_MS);
+    solo.nowMs += 48 * HOUR_MS;
+    await kept.pass(SETTLE_MS / 2);
+    solo.nowMs -= 48 * HOUR_MS;
+    await kept.pass(HOUR_MS);
+    expect(kept.written).to.deep.equal([]);
+    solo.nowMs += 48 * HOUR_MS;
+    await kept.pass(HOUR_MS);
+    expect(kept.written).to.deep.equal([]);
+    expect(tokensWithExpiry(solo)).to.equal(1);
+  });
+});
+
+describe('housekeeper: restores', () => {
+  const part = (id: string, n: number): Command =>
+    ({ type: 'restore.add', v: 1, id, part: n, records: [['x', '1']] }) as unknown as Command;
+  const parts = ({ store }: Solo): number => [...store.keys('restore\u0000')].length;
+
+  it('removes the parts of a restore to which nothing is added any more', async () => {
+    const kept = new Kept();
+    for (let n = 0; n < 5; n++) {
+      kept.solo.must(part('dead', n));
+      await kept.pass(RESTORE_IDLE_MS - 10_000);
+    }
+    expect(kept.written).to.deep.equal([]);
+    expect(parts(kept.solo)).to.equal(5);
+    await kept.pass(20_000);
+    expect(kept.written).to.deep.equal(['restore.abort']);
+    expect(parts(kept.solo)).to.equal(0);
+  });
+
+  it('removes a part that comes after its restore was given up, not the restore beside it', async () => {
+    const kept = new Kept();
+    kept.solo.must(part('alive', 0));
+    kept.solo.must(part('dead', 7));
+    for (let n = 1; n < 4; n++) {
+      await kept.pass(RESTORE_IDLE_MS / 2);
+      kept.solo.must(part('alive', n));
+    }
+    expect(kept.written).to.deep.equal(['restore.abort']);
+    expect(parts(kept.solo)).to.equal(4);
+  });
+
+  it('counts from when it leads: a leader of before may have seen other things', async () => {
+    const kept = new Kept();
+    kept.solo.must(part('one', 0));
+    await kept.pass(RESTORE_IDLE_MS - 10_000);
+    kept.role = 'follower';
+    await kept.pass(RESTORE_IDLE_MS);
+    kept.role = 'leader';
+    await kept.pass(RESTORE_IDLE_MS - 10_000);
+    expect(kept.written).to.deep.equal([]);
+    await kept.pass(30_000);
+    expect(kept.written).to.deep.equal(['restore.abort']);
+  });
+
+  it('gives up a restore on a full disk', () => {
+    expect(freesSpace({ type: 'restore.abort', v: 1 })).to.equal(true);
+    expect(freesSpace({ type: 'restore.add', v: 1 })).to.equal(false);
+    expect(freesSpace({ type: 'restore.commit', v: 1 })).to.equal(false);
+  });
+});
+
+describe('housekeeper: failures', () => {
+  it('says once why it cannot work and once that it can, and pauses longer and longer', async () => {
+    const kept = new Kept(new Solo('deny', false));
+    const closed = (why: string) => new ApiError(refusal('unavailable', why));
+    kept.failure = closed('does not serve: one');
+    kept.keeper.start();
+    await kept.run(60_000);
+    expect(kept.lines).to.deep.equal(['warn housekeeping waits: does not serve: one']);
+    expect(kept.attempts).to.be.within(8, 20);
+    kept.failure = closed('does not serve: two');
+    await kept.run(30_000);
+    expect(kept.lines.slice(1)).to.deep.equal(['warn housekeeping waits: does not serve: two']);
+    kept.failure = undefined;
+    await kept.run(30_000);
+    expect(kept.lines.slice(2)).to.deep.equal(['info housekeeping goes on']);
+    expect(kept.written).to.deep.equal(['system.init']);
+    kept.keeper.stop();
   });
 });

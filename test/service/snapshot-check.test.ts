@@ -71,7 +71,7 @@ describe('a snapshot', function () {
     const check = new SnapshotCheck();
     try {
       for (const record of some) check.add(record);
-      if (isWhole) check.end();
+      if (isWhole) for (const _ of check.end());
       return undefined;
     } catch (error) {
       expect(error).to.have.nested.property('refusal.code', 'invalid');
@@ -137,15 +137,18 @@ describe('a snapshot', function () {
 
   it('of hostile content is refused before anything of it counts', async () => {
     const commands: string[] = [];
-    // a restore asks the rights only for a denial, and the node for nothing
+    const timeouts: number[] = [];
+    // a restore asks the rights only for a denial, and the node for the level
     const service = fakeService({
       permit: async () => ({}) as never,
-      write: async (_caller, command: Command) => {
+      write: async (_caller, command: Command, timeoutMs) => {
         commands.push(command.type);
+        timeouts.push(timeoutMs);
         return 'true';
       },
     });
-    const parts = { service, node: {} as never, stateBytesMax: 1_000_000 };
+    const node = { view: new MemoryState() } as never;
+    const parts = { service, node, stateBytesMax: 1_000_000 };
     const front = await startFront(snapshotRoutes(parts), { service });
     const put = async (content: Records) => {
       const state = new MemoryState();
@@ -157,6 +160,8 @@ describe('a snapshot', function () {
     };
     expect((await put(records)).status).to.equal(200);
     expect(commands.splice(0).at(-1)).to.equal('restore.commit');
+    // to apply it all takes longer than to take a part
+    expect(timeouts.at(-1)).to.be.greaterThan(timeouts[0]!);
     const token = records.findIndex(([key]) => key.startsWith('token\u0000'));
     const hostile = await put(replaced(token, [records[token]![0], '{}']));
     const missing = await put(records.filter(([key]) => !key.startsWith('token-secret')));

@@ -24,6 +24,7 @@ export const MANAGER = callerOf(MANAGEMENT_SECRET);
 
 export const clock: ClockPort = {
   now: () => performance.now(),
+  wall: () => Date.now(),
   after: (ms, run) => {
     const timer = setTimeout(run, ms);
     return () => clearTimeout(timer);
@@ -50,7 +51,10 @@ export class Solo {
       defaultPolicy,
       nowMs: () => this.nowMs,
     });
-    this.gate = makeGate(this.authorizers, { config: configCheck });
+    this.gate = makeGate(this.authorizers, {
+      config: configCheck,
+      restore: (authorizer) => authorizer.denial('acl', 'write'),
+    });
     this.machine.onChanged((keys) => {
       this.authorizers.changed(keys);
       this.watches.changed(keys);
@@ -70,11 +74,22 @@ export class Solo {
 
   /** Applies a command without asking the gate. */
   apply(command: Command): Result {
-    const index = this.machine.appliedIndex() + 1;
-    const data = encodeProposal({ id: randomUUID(), since: index - 1, command });
-    const [result] = this.machine.apply([{ kind: 'command', index, term: 1, data }]);
+    const [result] = this.machine.apply([this.#entryOf(command)]);
     this.store.sync();
     return result!;
+  }
+
+  /** Applies a command that takes many turns, without asking the gate. */
+  finish(command: Command): Promise<Result> {
+    return new Promise((resolve) => {
+      this.machine.apply([this.#entryOf(command)], (result) => resolve(result!));
+    });
+  }
+
+  #entryOf(command: Command) {
+    const index = this.machine.appliedIndex() + 1;
+    const data = encodeProposal({ id: randomUUID(), since: index - 1, command });
+    return { kind: 'command', index, term: 1, data } as const;
   }
 
   /** Applies a command that must succeed; gives the object that it answers. */
@@ -107,7 +122,7 @@ export class Solo {
       watch: (keys, wake) => watches.watch(keys, wake),
       transfer: () => Promise.reject(new Error('no peers')),
       removeServer: () => Promise.reject(new Error('no peers')),
-      addServer: () => Promise.reject(new Error('no peers')),
+      levels: async () => ({ level: 1, supported: 1, members: [] }),
     };
   }
 }

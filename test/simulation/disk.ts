@@ -105,7 +105,7 @@ export class SimDisk {
   readonly temper: DiskTemper = { syncMs: 1, longMs: 60, longProbability: 0.02 };
   /** No room: what is written fails, and the process that wrote it must end. */
   full = false;
-  /** The state cannot be trusted any more, which shows at the next start. */
+  /** The state cannot be trusted any more, which shows at every start until it is replaced. */
   stateDamaged = false;
   /** What is on the platter. */
   durable = new LogContent();

@@ -40,6 +40,10 @@ export class SimLoop implements ClockPort {
     return (this.#options.scheduler.now - this.#bornAt) * this.#options.rate;
   }
 
+  wall(): number {
+    return this.now();
+  }
+
   after(ms: number, run: () => void): () => void {
     // node: a timer has whole milliseconds, and never fires early
     const due = this.#options.scheduler.now + Math.max(1, Math.ceil(ms)) / this.#options.rate;

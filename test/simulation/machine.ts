@@ -3,8 +3,8 @@
 import { refusal } from '../../src/errors.js';
 import type { MachinePort } from '../../src/node/ports.js';
 import type { Entry, Index } from '../../src/raft/types.js';
-import { type Checkpoint, Machine } from '../../src/state/machine.js';
-import type { Command, Handler, Result } from '../../src/state/types.js';
+import { type Checkpoint, Machine, type Resume } from '../../src/state/machine.js';
+import type { Command, Handler, Result, StateRecord, View } from '../../src/state/types.js';
 import type { MemoryState } from './store.js';
 
 export interface Put extends Command {
@@ -24,10 +24,28 @@ export const registerKey = (key: string): string => `register\u0000${key}`;
 /** Told about each change that a command makes, on whichever node. */
 export type OnEffect = (key: string, value: string, index: Index) => void;
 
+/** Every so many entries a put writes the whole state anew, in several turns: as a restore does, to the same effect. */
+const REWRITE_EVERY = 101;
+const SLICE_RECORDS = 2;
+
 function handlers({ onEffect, stored }: MachineWatcher): { put: Handler<Put>; cas: Handler<Cas> } {
   return {
     put: ({ draft, index }, { key, value }) => {
-      draft.put(registerKey(key), stored(value));
+      const register = registerKey(key);
+      const storedAs = stored(value);
+      if (index % REWRITE_EVERY === 0) {
+        function* slices(view: View): Generator<readonly StateRecord[], undefined> {
+          const records = new Map<string, string>();
+          for (const other of view.keys(registerKey(''))) records.set(other, view.get(other)!);
+          const all = [...records.set(register, storedAs)];
+          for (let at = 0; at < all.length; at += SLICE_RECORDS) {
+            yield all.slice(at, at + SLICE_RECORDS);
+          }
+          onEffect(key, value, index);
+        }
+        return { ok: true, state: { slices, changed: [register] } };
+      }
+      draft.put(register, storedAs);
       onEffect(key, value, index);
       return { ok: true };
     },
@@ -64,11 +82,18 @@ export class SimMachine implements MachinePort {
     return this.machine.appliedIndex();
   }
 
-  apply(entries: readonly Entry[]): readonly (Result | undefined)[] {
-    const results = this.machine.apply(entries);
+  apply(entries: readonly Entry[], resume: Resume): readonly (Result | undefined)[] {
+    const results = this.machine.apply(entries, (result) => {
+      if (result !== undefined) this.#applied(entries.slice(results.length, results.length + 1));
+      resume(result);
+    });
+    if (results.length > 0) this.#applied(entries.slice(0, results.length));
+    return results;
+  }
+
+  #applied(entries: readonly Entry[]): void {
     const { index, sums } = this.machine.checksum();
     this.#watcher.applied(entries, index, Object.values(sums).join());
-    return results;
   }
 
   flush(done: (index: Index, term: number) => void): void {
@@ -83,6 +108,10 @@ export class SimMachine implements MachinePort {
 
   onChanged(listener: (keys: readonly string[]) => void): void {
     this.machine.onChanged(listener);
+  }
+
+  onReplaced(listener: () => void): void {
+    this.machine.onReplaced(listener);
   }
 
   checkpoint(index?: Index): Checkpoint | undefined {

@@ -23,13 +23,13 @@ const elections: readonly Mutation[] = [
     changes: [
       {
         file: 'raft/election.js',
-        find: 'raft.leader === null && raft.log.isUpToDate(message.lastTerm, message.lastIndex)',
-        replace: 'raft.leader === null',
+        find: 'free && willing && raft.log.isUpToDate(message.lastTerm, message.lastIndex)',
+        replace: 'free && willing',
       },
       {
         file: 'raft/election.js',
-        find: '!isSticky(raft) && raft.log.isUpToDate(message.lastTerm, message.lastIndex)',
-        replace: '!isSticky(raft)',
+        find: 'fits && !isSticky(raft) && !isBehind',
+        replace: 'fits && !isSticky(raft)',
       },
     ],
   },
@@ -42,8 +42,8 @@ const elections: readonly Mutation[] = [
   one(
     'two votes in a term',
     'raft/election.js',
-    'const free = raft.votedFor === null || raft.votedFor === message.from;\n    const granted',
-    'const free = true;\n    const granted',
+    'const free = raft.votedFor === null || raft.votedFor === message.from;\n    const willing',
+    'const free = true;\n    const willing',
   ),
   one(
     'a pre-vote counted as a vote',
@@ -138,14 +138,14 @@ const reads: readonly Mutation[] = [
   one(
     'a lease counted from the answer',
     'raft/reads.js',
-    'reads.leaseStart = Math.max(reads.leaseStart, reads.begun.shift().at);',
-    'reads.begun.shift(); reads.leaseStart = raft.now;',
+    'peer.silentUntil = Math.max(peer.silentUntil, at + leaseMs);',
+    'peer.silentUntil = raft.now + leaseMs;',
   ),
   one(
     'a lease that outlives its leader',
     'raft/reads.js',
-    'raft.now < reads.leaseStart + raft.options.leaseMs &&',
-    'raft.now < reads.leaseStart + 3 * raft.options.leaseMs &&',
+    'raft.now < quorumValue(',
+    'raft.now - 2 * raft.options.leaseMs < quorumValue(',
   ),
   one(
     'a lease before the own term has committed',
@@ -239,8 +239,14 @@ const machine: readonly Mutation[] = [
   one(
     'the applied index stored apart from the data',
     'state/machine.js',
-    'changes.push([keys.machine, JSON.stringify(record)]);',
-    'this.#store.commit([[keys.machine, JSON.stringify(record)]]);',
+    'this.#store.commit([...changes, this.#recordAt(entry, this.#sums)]);',
+    'this.#store.commit([this.#recordAt(entry, this.#sums)]); this.#store.commit(changes);',
+  ),
+  one(
+    'a replaced state counted by the sums of the one before',
+    'state/machine.js',
+    'this.#sums = sums;',
+    '',
   ),
   one(
     'the log cut before the state is durable',
@@ -330,8 +336,8 @@ const disks: readonly Mutation[] = [
   one(
     'a wrong state replaced only by a newer one',
     'node/driver.js',
-    'return applied <= meta.index;',
-    'return applied < meta.index;',
+    'return applied <= meta.index &&',
+    'return applied < meta.index &&',
   ),
 ];
 

@@ -6,9 +6,9 @@
 import type { Random } from '../../cluster/checker/random.js';
 import type { WirePort } from '../../src/node/ports.js';
 import type { Message, NodeId } from '../../src/raft/types.js';
-import { PROTOCOL_VERSION } from '../../src/transport/frames.js';
+import { OLDEST_PROTOCOL_VERSION, PROTOCOL_VERSION } from '../../src/transport/frames.js';
 import { checkHello } from '../../src/transport/handshake.js';
-import type { WireIdentity } from '../../src/transport/types.js';
+import type { PeerRecord, WireIdentity } from '../../src/transport/types.js';
 import type { SimLoop } from './loop.js';
 import type { Scheduler } from './scheduler.js';
 import type { StateImage } from './store.js';
@@ -19,7 +19,7 @@ export interface Endpoint {
   /** What it says when a connection is made. */
   readonly identity: WireIdentity;
   /** Whom it has met, over all lives of its disk. */
-  readonly incarnations: Map<NodeId, string>;
+  readonly records: Map<NodeId, PeerRecord>;
   receive(message: Message): void;
   request(from: NodeId, payload: Uint8Array, reply: (answer: Uint8Array) => void): void;
   unreachable(peer: NodeId): void;
@@ -92,7 +92,7 @@ export class SimNetwork {
 
   /** Whether all of these servers have met a server, so that they would not believe another one under its id. */
   haveMet(servers: readonly NodeId[], id: NodeId): boolean {
-    return servers.every((each) => this.#endpoints.get(each)?.incarnations.has(id));
+    return servers.every((each) => this.#endpoints.get(each)?.records.has(id));
   }
 
   /** The product's own greeting, both ways, once for each pair of processes. */
@@ -223,13 +223,13 @@ export class SimNetwork {
 
 /** Whether `server` does not believe `peer`. */
 function refuses(server: Endpoint, peer: Endpoint): boolean {
-  const { incarnations } = server;
-  const context = { identity: () => server.identity, incarnations };
-  const { clusterId, nodeId, incarnation, address } = peer.identity;
+  const { identity, records } = server;
   const hello = {
-    ...{ version: PROTOCOL_VERSION, clusterId: clusterId ?? '', nodeId, incarnation, address },
-    ...{ purpose: 'messages' as const, target: server.identity.nodeId },
+    ...{ ...peer.identity, clusterId: peer.identity.clusterId ?? '' },
+    ...{ version: PROTOCOL_VERSION, oldestVersion: OLDEST_PROTOCOL_VERSION },
+    ...{ purpose: 'messages' as const, target: identity.nodeId },
   };
+  const context = { identity: () => identity, records };
   return checkHello(context, hello) !== undefined;
 }
 

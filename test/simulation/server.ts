@@ -18,10 +18,11 @@ import type {
   Output,
   RaftCore,
   RaftOptions,
-  RaftStatus,
   SnapshotMeta,
 } from '../../src/raft/types.js';
 import { Machine } from '../../src/state/machine.js';
+import type { PeerRecord } from '../../src/transport/types.js';
+import type { Step } from '../raft/invariants.js';
 import { LogContent, SimDisk, type SimLog } from './disk.js';
 import type { Victim } from './faults.js';
 import { type Invariants, Violation } from './invariants.js';
@@ -75,7 +76,9 @@ export class SimServer implements Victim, Server {
   #requests = 0;
   /** Changes when the disk is another one. */
   #incarnation = 0;
-  #met = new Map<NodeId, string>();
+  /** Starts of this disk, counted on it. */
+  #starts = 0;
+  #met = new Map<NodeId, PeerRecord>();
   #wiped = false;
   #retired = false;
   /** It takes no writes, having seen that the disk is almost full. */
@@ -114,6 +117,7 @@ export class SimServer implements Victim, Server {
     if (this.#loop || this.#retired) return;
     const { scheduler, random, invariants, trace } = this.#parts;
     this.#lives++;
+    this.#starts++;
     this.halfInstall = false;
     trace(`${this.id} starts, life ${this.#lives}`);
     const loop = new SimLoop({
@@ -163,6 +167,7 @@ export class SimServer implements Victim, Server {
       newId: () => `${this.id}.${this.#lives}.${++this.#requests}`,
       closedFor: () =>
         this.#atReserve ? refusal('no_space', 'the disk is almost full') : undefined,
+      hasRoom: () => !this.#atReserve,
       onDiffers: (why) => this.#differs(store, why),
       onUndecided: (why) => {
         trace(`${this.id}: ${why}`);
@@ -177,7 +182,7 @@ export class SimServer implements Victim, Server {
     network.attach(this.id, {
       loop,
       identity: { ...this.#identity, address: `${this.id}:1` },
-      incarnations: this.#met,
+      records: this.#met,
       receive: (message) => replica.receive(message),
       request: (from, payload, reply) => replica.asked(from, payload, reply),
       unreachable: (peer) => replica.driver.unreachable(peer),
@@ -256,7 +261,7 @@ export class SimServer implements Victim, Server {
       accepts: (message) => core.accepts(message),
       step: (inputs: readonly Input[], now: number): Output => {
         const output = core.step(inputs, now);
-        this.#check(core, log, output, before);
+        this.#check(core, log, { inputs, output, before });
         // what the checks look at changes only with these
         const { role, commit, configuration } = output;
         if (role || commit !== undefined || configuration) before = core.status();
@@ -265,27 +270,18 @@ export class SimServer implements Victim, Server {
     };
   }
 
-  #check(core: RaftCore, log: SimLog, output: Output, before: RaftStatus): void {
-    const { invariants, trace } = this.#parts;
-    const { role, commit, entries } = output;
-    for (const entry of before.role === 'leader' ? entries : [])
-      if (entry.kind === 'configuration' && entry.term === before.term) {
-        const reached = commit ?? before.commit;
-        invariants.reconfigures(this.id, entry.configuration, before, reached, log.content);
-      }
-    if (!role && commit === undefined) return;
-    const after = withTail(log.content, output.entries);
-    if (role) {
-      trace(`${this.id} ${role.role} in term ${role.term}, leader ${role.leader}`);
-      const { members } = core.status().configuration;
-      invariants.role(this.id, role, after, members.filter((member) => member.voter).length);
+  #check(core: RaftCore, log: SimLog, step: Pick<Step, 'inputs' | 'output' | 'before'>): void {
+    const { invariants, trace, scheduler, raft: options } = this.#parts;
+    const { role, commit, entries, configuration } = step.output;
+    if (role) trace(`${this.id} ${role.role} in term ${role.term}, leader ${role.leader}`);
+    if (commit !== undefined) {
+      const last = entries.at(-1) ?? { index: log.lastIndex(), term: log.term(log.lastIndex()) };
+      trace(`${this.id} commits ${commit}, log ends at ${last.index} in term ${last.term}`);
     }
-    if (commit !== undefined)
-      trace(
-        `${this.id} commits ${commit}, log ends at ${after.last()} in term ${after.term(after.last())}`,
-      );
-    if (commit !== undefined)
-      invariants.commit(this.id, commit, after, core.status(), before.configuration);
+    const changed = role || commit !== undefined || configuration;
+    const after = changed ? core.status() : step.before;
+    const { content } = log;
+    invariants.stepped(this.id, { ...step, after, log: content, options, now: scheduler.now });
   }
 
   #sent(message: Message): void {
@@ -317,6 +313,7 @@ export class SimServer implements Victim, Server {
       return;
     }
     life.installing = true;
+    store.giveUp();
     replica.driver.pauseApply();
     const whenVerified = (run: () => void): void => {
       scheduler.after(random.delay(40, 1500, 0.3), () => loop.deliver(run));
@@ -342,10 +339,12 @@ export class SimServer implements Victim, Server {
 
   /** Log and state are brought to agree by the product's own start; `done` gets why the state must be fetched. */
   #agree(log: SimLog, store: MemoryState, done: (why: string | undefined) => void): void {
-    if (this.disk.stateDamaged) store.replace(new Map());
-    const isDamaged = this.disk.stateDamaged;
-    this.disk.stateDamaged = false;
-    if (isDamaged) this.#stateLost = true;
+    if (this.disk.stateDamaged) {
+      // nothing of it is shown; it stays damaged until the log or the leader has given another one
+      store.replace(new Map());
+      this.#stateLost = true;
+      if (log.firstIndex() === 1) this.disk.stateDamaged = false;
+    }
     agree(log, store, new Machine(store, {}), (gap) => {
       if (gap !== undefined && !this.#stateLost)
         this.#parts.violated(new Violation('log and state agree', `${this.id}: ${gap}`));
@@ -369,6 +368,7 @@ export class SimServer implements Victim, Server {
     invariants.applied(this.id, [], index, sum);
     this.#judge(index, sum);
     this.#stateLost = false;
+    this.disk.stateDamaged = false;
     this.#told = false;
   }
 
@@ -459,21 +459,23 @@ export class SimServer implements Victim, Server {
   /** Is told by a member, when it joins, as whom that one knows the others. */
   meets(by: SimServer): void {
     const seen = introduced(this.#identity, introductions(by.#identity));
-    for (const [id, incarnation] of Object.entries(seen)) this.#met.set(id, incarnation);
+    for (const [id, record] of Object.entries(seen)) this.#met.set(id, record);
   }
   wipe(): void {
     this.#end(true);
     this.disk.wipe();
     this.#wiped = true;
     this.#incarnation++;
+    this.#starts = 0;
     this.#met = new Map();
     const { founding } = this;
     if (founding) this.found(founding);
   }
   get #identity(): Identity {
     return {
-      ...{ v: 1, nodeId: this.id, begun: true, clusterId: 'simulated' },
-      ...{ incarnation: String(this.#incarnation), seen: Object.fromEntries(this.#met) },
+      ...{ v: 2, nodeId: this.id, begun: true, clusterId: 'simulated' },
+      ...{ incarnation: String(this.#incarnation), starts: this.#starts },
+      ...{ startId: `${this.id}.${this.#lives}`, seen: Object.fromEntries(this.#met) },
     };
   }
   /** Switched off for good. */
@@ -564,19 +566,4 @@ export class SimServer implements Victim, Server {
     const { index, sums } = life.machine.machine.checksum();
     return { applied: index, commit, configuration, sum: Object.values(sums).join() };
   }
-}
-
-/** A log as it will be when the entries of an output are stored. */
-function withTail(content: LogContent, entries: readonly Entry[]): LogContent {
-  if (entries.length === 0) return content;
-  const first = entries[0]!.index;
-  const tail = new LogContent();
-  tail.hard = content.hard;
-  tail.meta = content.meta;
-  const at = (index: number): Entry | undefined =>
-    index < first ? content.at(index) : entries[index - first];
-  tail.last = () => entries.at(-1)!.index;
-  tail.at = at;
-  tail.term = (index) => (index < first ? content.term(index) : at(index)?.term);
-  return tail;
 }

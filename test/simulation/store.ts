@@ -1,7 +1,7 @@
 /** The state store in memory: commits show at once, are atomic, and become durable in order when flushed. */
 
 import type { Random } from '../../cluster/checker/random.js';
-import type { Change, PinnedView, StateStore } from '../../src/state/types.js';
+import type { Change, PinnedView, StateRecord, StateStore } from '../../src/state/types.js';
 import type { SimLoop } from './loop.js';
 
 export type StateImage = Map<string, string>;
@@ -13,6 +13,8 @@ export interface MemoryState extends StateStore {
   survive(random: Random | undefined): StateImage;
   /** A copy of everything, for a snapshot. */
   image(): StateImage;
+  /** Ends a rewrite that is under way: another state arrives. */
+  giveUp(): void;
   /** Puts another state in the place of this one, durably. */
   replace(image: StateImage): void;
 }
@@ -38,6 +40,30 @@ export function memoryState(
   const image = new Map(survived);
   let unflushed: (readonly Change[])[] = [];
   let dropped = 0;
+  let rewriting: { readonly done: (replaced: boolean) => void } | undefined;
+  const replace = (other: StateImage): void => {
+    image.clear();
+    for (const [key, value] of other) image.set(key, value);
+    durable = new Map(other);
+    dropped += unflushed.length;
+    unflushed = [];
+  };
+  const draw = (slices: Iterator<readonly StateRecord[], boolean>, aside: StateImage): void => {
+    const job = rewriting;
+    sync(() => {
+      if (job === undefined || rewriting !== job) return;
+      const { done, value } = slices.next();
+      if (done !== true) {
+        for (const [key, record] of value) aside.set(key, record);
+        draw(slices, aside);
+        return;
+      }
+      loop.port();
+      rewriting = undefined;
+      if (value) replace(aside);
+      job.done(value);
+    });
+  };
   return {
     get: (key) => image.get(key),
     keys: (prefix, after) => keysOf(image, prefix, after),
@@ -64,12 +90,15 @@ export function memoryState(
       return durable;
     },
     image: () => new Map(image),
-    replace(other) {
-      image.clear();
-      for (const [key, value] of other) image.set(key, value);
-      durable = new Map(other);
-      dropped += unflushed.length;
-      unflushed = [];
+    replace,
+    rewrite(slices, done) {
+      rewriting = { done };
+      draw(slices, new Map());
+    },
+    giveUp() {
+      const job = rewriting;
+      rewriting = undefined;
+      if (job !== undefined) loop.soon(() => job.done(false));
     },
     pin(): PinnedView {
       const frozen = new Map(image);

@@ -5,6 +5,7 @@ import type { Entry } from '../../src/raft/types.js';
 import { Checksums } from '../../src/state/checksum.js';
 import { FatalError } from '../../src/state/fatal.js';
 import { keys } from '../../src/state/keys.js';
+import { levelOf } from '../../src/state/levels.js';
 import { type Handlers, Machine } from '../../src/state/machine.js';
 import { encodeProposal } from '../../src/state/proposal.js';
 import { RequestMemory } from '../../src/state/requests.js';
@@ -111,6 +112,31 @@ describe('state machine', () => {
     );
     const later = new MapStore([['machine', '{"v":2,"index":1,"term":3,"floor":0,"sums":{}}']]);
     expect(() => new Machine(later, handlers)).to.throw(FatalError, 'another version');
+  });
+
+  it('is at level 1, and raised by a command; then older programs refuse its record', () => {
+    const raise = (index: number, level: number) =>
+      entry(index, { type: 'system.level', level } as never);
+    const store = new MapStore();
+    const machine = new Machine(store, handlers, 3);
+    expect(levelOf(store)).to.equal(1);
+    const [first, lower] = machine.apply([raise(1, 2), raise(2, 1)]);
+    expect([first, lower]).to.deep.equal([
+      { ok: true, value: 'true', index: 1 },
+      { ok: true, value: 'false', index: 2 },
+    ]);
+    expect(store.get('level')).to.equal('{"Level":2,"Index":1}');
+    expect(store.get('machine')).to.match(/^\{"v":2,/);
+    expect(machine.checksum().sums).to.have.property('level');
+    expect(new Machine(store, handlers, 2).appliedIndex()).to.equal(2);
+    expect(() => new Machine(store, handlers, 1)).to.throw(FatalError, 'another version');
+    // It is not applied, so that the folder can still be opened by a release that knows it.
+    const old = new MapStore();
+    expect(() => new Machine(old, handlers, 1).apply([raise(1, 2)])).to.throw(
+      FatalError,
+      'another version: the cluster is at level 2, this release supports up to level 1',
+    );
+    expect(levelOf(old)).to.equal(1);
   });
 
   it('tells its position when all before it is durable', async () => {

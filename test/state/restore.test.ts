@@ -1,10 +1,11 @@
 import { expect } from 'chai';
+import { Checksums } from '../../src/state/checksum.js';
 import { HANDLERS } from '../../src/state/handlers.js';
 import { keys } from '../../src/state/keys.js';
 import { Machine } from '../../src/state/machine.js';
 import { encodeProposal } from '../../src/state/proposal.js';
-import { RESTORE_FACT } from '../../src/state/restore.js';
-import { type Command, keyOf } from '../../src/state/types.js';
+import { RESTORE_FACT, SLICE_RECORDS } from '../../src/state/restore.js';
+import { type Command, keyOf, type Result } from '../../src/state/types.js';
 import { MapStore } from './store.js';
 
 describe('state: restore', () => {
@@ -14,7 +15,12 @@ describe('state: restore', () => {
     const index = machine.appliedIndex() + 1;
     const proposal = { id: `id-${index}`, since: 0, command: { v: 1, ...command } as Command };
     const entry = { kind: 'command', index, term: 1, data: encodeProposal(proposal) } as const;
-    return machine.apply([entry])[0]!;
+    let result: Result | undefined;
+    [result] = machine.apply([entry], (late) => {
+      result = late;
+    });
+    while (store.isRewriting) store.turn();
+    return result!;
   };
   const add = (part: number, records: object, id = 'a') =>
     run({ type: 'restore.add', id, part, records });
@@ -43,6 +49,14 @@ describe('state: restore', () => {
       [role]: '{"ID":"r1","Name":"n","CreateIndex":1,"ModifyIndex":2}',
       [RESTORE_FACT]: '{"Index":3}',
     });
+  });
+
+  it('keeps the level of the cluster, whatever the snapshot holds', () => {
+    machine = new Machine(store, HANDLERS, 3);
+    run({ type: 'system.level', level: 2 });
+    add(0, [['level', '{"Level":3,"Index":7}']]);
+    commit(1);
+    expect(store.get('level')).to.equal('{"Level":2,"Index":1}');
   });
 
   it('keeps checksums that count right', () => {
@@ -97,6 +111,91 @@ describe('state: restore', () => {
     add(0, [['new', '1']]);
     expect(commit(2)).to.nested.include({ ok: false, 'refusal.code': 'conflict' });
     expect(store.get('old')).to.equal('x');
+  });
+
+  /** Begins to apply a commit of all parts; the test gives it its turns. */
+  const begin = (parts: number) => {
+    const index = machine.appliedIndex() + 1;
+    const command = { type: 'restore.commit', v: 1, id: 'a', parts } as Command;
+    const data = encodeProposal({ id: 'late', since: 0, command });
+    const entry = { kind: 'command', index, term: 1, data } as const;
+    const late: (Result | undefined)[] = [];
+    const next = { kind: 'noop', index: index + 1, term: 1 } as const;
+    expect(machine.apply([entry, next], (result) => late.push(result))).to.deep.equal([]);
+    return { entry, late };
+  };
+  const manyRecords = (count: number, value = '1') =>
+    Array.from({ length: count }, (_, n) => [`new\u0000${String(n).padStart(6, '0')}`, value]);
+
+  it('does a bounded piece of work in each turn, however many records and requests there are', () => {
+    for (let n = 0; n < 3 * SLICE_RECORDS; n++) run({ type: 'restore.abort', id: `none-${n}` });
+    add(0, manyRecords(5 * SLICE_RECORDS));
+    const { late } = begin(1);
+    let reads = 0;
+    const { get } = store;
+    store.get = (key) => {
+      reads += 1;
+      return get.call(store, key);
+    };
+    let turns = 0;
+    while (store.isRewriting) {
+      reads = 0;
+      expect(store.turn()).to.be.at.most(SLICE_RECORDS);
+      expect(reads).to.be.at.most(SLICE_RECORDS + 1);
+      turns += 1;
+    }
+    expect(late).to.have.length(1);
+    expect(turns).to.be.at.least(8);
+  });
+
+  it('shows the state of before until the last turn, to readers and in a restart', () => {
+    add(0, manyRecords(2 * SLICE_RECORDS));
+    const before = new Map(store.map);
+    const { late } = begin(1);
+    while (late.length === 0) {
+      expect(store.map).to.deep.equal(before);
+      expect(machine.appliedIndex()).to.equal(1);
+      expect(new Machine(store, HANDLERS).appliedIndex()).to.equal(1);
+      store.turn();
+    }
+    expect(late).to.deep.equal([{ ok: true, value: 'true', index: 2 }]);
+    expect(machine.appliedIndex()).to.equal(2);
+    expect(store.map.size).to.equal(2 * SLICE_RECORDS + 4);
+  });
+
+  it('is the same after a crash or another state in the middle, and remembers its request', () => {
+    add(0, manyRecords(2 * SLICE_RECORDS));
+    const first = begin(1);
+    store.turn();
+    store.turn();
+    store.giveUp();
+    expect(first.late).to.deep.equal([undefined]);
+    expect(machine.remembered('late')).to.equal(undefined);
+    const other = new MapStore(store.map);
+    begin(1);
+    while (store.isRewriting) store.turn();
+    const uninterrupted = machine.checksum();
+    store = other;
+    machine = new Machine(store, HANDLERS);
+    begin(1);
+    while (store.isRewriting) store.turn();
+    expect(machine.checksum()).to.deep.equal(uninterrupted);
+    expect(machine.checksum().sums).to.deep.equal(Checksums.of(store).toJSON());
+    expect(machine.remembered('late')).to.deep.equal({ ok: true, value: 'true', index: 2 });
+    expect(new Machine(store, HANDLERS).remembered('late')).to.include({ index: 2 });
+  });
+
+  it('tells that everything may have changed, once, when it has', () => {
+    const told: string[] = [];
+    machine.onReset(() => told.push(`reset ${store.get('old')}`));
+    machine.onChanged((changed) => told.push(...changed));
+    add(0, manyRecords(1));
+    told.length = 0;
+    begin(1);
+    store.turn();
+    expect(told).to.deep.equal([]);
+    while (store.isRewriting) store.turn();
+    expect(told).to.deep.equal(['reset undefined', RESTORE_FACT]);
   });
 
   it('drops a restore that another one overtakes, or that was given up', () => {

@@ -1,9 +1,16 @@
 /** The simplest StateStore there is: a map. What it says is right by inspection. */
-import type { Change, PinnedView, StateStore } from '../../src/state/types.js';
+import type { Change, PinnedView, StateRecord, StateStore } from '../../src/state/types.js';
 
 export class MapStore implements StateStore {
   readonly map: Map<string, string>;
   commits = 0;
+  #rewriting:
+    | {
+        readonly slices: Iterator<readonly StateRecord[], boolean>;
+        readonly done: (replaced: boolean) => void;
+        readonly records: Map<string, string>;
+      }
+    | undefined;
 
   constructor(entries: Iterable<readonly [string, string]> = []) {
     this.map = new Map(entries);
@@ -20,6 +27,37 @@ export class MapStore implements StateStore {
       if (value === undefined) this.map.delete(key);
       else this.map.set(key, value);
     }
+  }
+  rewrite(
+    slices: Iterator<readonly StateRecord[], boolean>,
+    done: (replaced: boolean) => void,
+  ): void {
+    this.#rewriting = { slices, done, records: new Map() };
+  }
+  get isRewriting(): boolean {
+    return this.#rewriting !== undefined;
+  }
+  /** One turn of a rewrite; gives how many records it took. */
+  turn(): number {
+    const { slices, done, records } = this.#rewriting!;
+    const next = slices.next();
+    if (next.done !== true) {
+      for (const [key, value] of next.value) records.set(key, value);
+      return next.value.length;
+    }
+    this.#rewriting = undefined;
+    if (next.value) {
+      this.map.clear();
+      for (const [key, value] of records) this.map.set(key, value);
+    }
+    done(next.value);
+    return 0;
+  }
+  /** Another state arrives: the rewrite is given up. */
+  giveUp(): void {
+    const { done } = this.#rewriting!;
+    this.#rewriting = undefined;
+    done(false);
   }
   flush(): Promise<void> {
     return Promise.resolve();

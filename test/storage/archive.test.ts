@@ -21,7 +21,7 @@ describe('snapshot archive', function () {
       members: [{ id: 'a', name: 'A', address: '127.0.0.1:8300', voter: true }],
     },
   };
-  const limits = { stateBytes: 10 ** 6 };
+  const limits = { stateBytes: 10 ** 6, level: 1 };
   const archive = (records: readonly StateRecord[] = some) =>
     buffer(writeArchive(stateOf(records).pin(), at, 1_700_000_000_000));
   const read = async (bytes: Buffer, over = limits) => {
@@ -34,6 +34,7 @@ describe('snapshot archive', function () {
     });
     return { ...result, records };
   };
+  const atLevel2 = stateOf([...some, ['level', '{"Level":2,"Index":9}']]);
   const refused = async (bytes: Buffer, over = limits) => {
     const error = await failure(read(bytes, over));
     if (!(error instanceof ApiError)) throw error ?? new Error('was not refused');
@@ -53,6 +54,23 @@ describe('snapshot archive', function () {
     return gzipSync(await buffer(pack));
   };
   const sha = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
+
+  it('names its level, and is refused by a cluster at a lower one', async () => {
+    const bytes = await buffer(writeArchive(atLevel2.pin(), at, 0));
+    expect((await read(bytes, { ...limits, level: 2 })).meta).to.have.property('Level', 2);
+    expect(await refused(bytes)).to.deep.equal({
+      code: 'invalid',
+      message: 'failed to read snapshot file: it was saved at level 2, this cluster is at level 1',
+    });
+    const { Level, ...older } = (await read(await archive())).meta;
+    expect(Level).to.equal(1);
+    const files = await filesOf(await archive());
+    const meta = Buffer.from(JSON.stringify(older));
+    files.set('meta.json', meta);
+    const sums = `${sha(meta)}  meta.json\n${sha(files.get('state.bin')!)}  state.bin\n`;
+    files.set('SHA256SUMS', Buffer.from(sums));
+    expect((await read(await packed(files))).records).to.have.length(some.length);
+  });
 
   it('is taken in while its records are waited for: how long that takes is not the client’s fault', async () => {
     const noise = Array.from({ length: 40 }, (_, n) =>

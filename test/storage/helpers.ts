@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
 import { ClassicLevel } from 'classic-level';
 import type { Entry, LogView } from '../../src/raft/types.js';
 import type { View } from '../../src/state/types.js';
@@ -59,6 +60,28 @@ export class Folders {
     return state;
   }
 
+  /**
+   * Closes the log and opens it once more, nothing having gone wrong since: it must complain of nothing and hold the same.
+   */
+  async reopenLog(log: LevelLog, dir: string): Promise<LevelLog> {
+    const before = logFacts(log);
+    await log.close();
+    const again = await this.log(dir);
+    expect(again.damaged).equal(undefined);
+    expect(logFacts(again)).eql(before);
+    return again;
+  }
+
+  /** The same of a state. */
+  async reopenState(state: LevelState, dir: string): Promise<LevelState> {
+    const before = contents(state);
+    await state.close();
+    const again = await this.state(dir);
+    expect(again.damaged).equal(undefined);
+    expect(contents(again)).eql(before);
+    return again;
+  }
+
   async clean(): Promise<void> {
     for (const one of this.open.splice(0)) await one.close();
     for (const dir of this.dirs.splice(0)) await rm(dir, { recursive: true, force: true });
@@ -82,6 +105,14 @@ export async function raw<T>(
     await db.close();
   }
 }
+
+/** Takes batch `number` of the writes out of a state, as LevelDB does when it skips one: its number, and these records. */
+export const loseBatch = (dir: string, number: number, lost: readonly string[] = []) =>
+  raw(dir, (db) =>
+    db.batch(
+      [`#${number}`, ...lost].map((key) => ({ type: 'del' as const, key: Buffer.from(key) })),
+    ),
+  );
 
 /** Changes one bit of the value under a key. */
 export const flip = (dir: string, key: Buffer, bit = 0): Promise<void> =>
@@ -144,6 +175,10 @@ export const plain = (entries: readonly Entry[]) =>
   );
 export const entriesOf = (log: LogView) =>
   plain(log.entries(log.firstIndex(), log.lastIndex(), Infinity));
+const logFacts = (log: LevelLog) => ({
+  ...{ entries: entriesOf(log), first: log.firstIndex(), snapshot: log.snapshot() },
+  ...{ hardState: log.hardState(), bar: log.bar() },
+});
 export const contents = (view: View) => [...view.keys('')].map((key) => [key, view.get(key)]);
 /** Records of many sizes, with letters of several bytes. */
 export const some: readonly StateRecord[] = Array.from({ length: 100 }, (_, i) => [
@@ -157,6 +192,10 @@ export function stateOf(records: readonly StateRecord[]): MemoryState {
 }
 export const done = (call: (done: () => void) => void) =>
   new Promise<void>((resolve) => call(resolve));
+/** Resolves once it is so: for what the disk shows of its own accord. */
+export async function until(condition: () => Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 20));
+}
 export const failure = (promise: Promise<unknown>): Promise<unknown> =>
   promise.then(
     () => undefined,

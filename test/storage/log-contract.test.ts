@@ -48,7 +48,6 @@ const levelBench = (windowBytes?: number): Bench => {
       ...(windowBytes === undefined ? {} : { windowBytes }),
     });
     expect(log.damaged).equal(undefined);
-    expect(log.cut).equal(undefined);
     dirs.set(log, dir);
     return log;
   };

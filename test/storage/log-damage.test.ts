@@ -9,6 +9,7 @@ import type { HardState, Index } from '../../src/raft/types.js';
 import { StorageError } from '../../src/storage/errors.js';
 import type { LevelLog } from '../../src/storage/log.js';
 import { entryKey } from '../../src/storage/record.js';
+import { Witness } from '../../src/storage/witness.js';
 import {
   command,
   configuration,
@@ -21,6 +22,7 @@ import {
   plain,
   raw,
   spoiled,
+  until,
   verify,
 } from './helpers.js';
 
@@ -57,9 +59,16 @@ describe('log on a disk that goes bad', function () {
   const expectDamage = (log: LevelLog, index: Index) => {
     expect(log.damaged).include({ index, last: 8 });
     expect(entriesOf(log)).eql(expected.slice(0, index - 1));
-    expect(log.cut).equal(undefined);
     expect(log.hardState()).eql({ term: 2, votedFor: 'b' });
     expect(() => log.append({ entries: [] }, () => {})).throw('damaged');
+  };
+  /** Repairs a damaged log, puts back what is lost, as a leader does, and opens it once more. */
+  const heal = async (log: LevelLog, dir: string, whole = expected.length) => {
+    await done((resolve) => log.repair(resolve));
+    const lost = Array.from({ length: whole }, (_, i) => command(i + 1, 3)).slice(log.lastIndex());
+    await append(log, lost);
+    await done((resolve) => log.liftBar(resolve));
+    await (await folders.reopenLog(log, dir)).close();
   };
 
   it('finds a changed bit in any record, and does not cut', async () => {
@@ -71,7 +80,7 @@ describe('log on a disk that goes bad', function () {
         await flip(copy, entryKey(index), bit);
         const log = await folders.log(copy);
         expectDamage(log, index);
-        await log.close();
+        await heal(log, copy);
       }
     }
   });
@@ -83,7 +92,7 @@ describe('log on a disk that goes bad', function () {
       await raw(copy, (db) => db.batch(gone.map((i) => ({ type: 'del', key: entryKey(i) }))));
       const log = await folders.log(copy);
       expectDamage(log, gone[0]!);
-      await log.close();
+      await heal(log, copy);
     }
   });
 
@@ -141,8 +150,11 @@ describe('log on a disk that goes bad', function () {
           // Only what was written after the witness was last told may be missed, at the very end.
           if (isTail) expect(log.lastIndex(), where).greaterThan(5);
           expect(entriesOf(log), where).eql(expected.slice(0, log.lastIndex()));
-        } else found += 1;
-        await log.close();
+          await (await folders.reopenLog(log, copy)).close();
+        } else {
+          found += 1;
+          await heal(log, copy);
+        }
       }
     }
     expect(found).greaterThan(30);
@@ -161,12 +173,11 @@ describe('log on a disk that goes bad', function () {
       changed[at]! ^= 0x10;
       await writeFile(join(copy, name), changed);
       const opened = await folders.log(copy);
-      expect(opened.cut).equal(undefined);
       expect(opened.damaged).property('last').equal(12);
       expect(opened.damaged)
         .property('index')
         .equal(1 + Math.floor(at / 12_060));
-      await opened.close();
+      await heal(opened, copy, 12);
     }
   });
 
@@ -189,7 +200,6 @@ describe('log on a disk that goes bad', function () {
     for (const found of await verify('log', copies)) {
       if ('refused' in found) continue;
       expect(found.hardState).eql({ term: 2, votedFor: 'b' });
-      expect(found.cut).equal(false);
       if (found.damaged) damaged += 1;
       const whole = found.damaged ? found.entries!.length : entries.length;
       expect(found.entries).eql(plain(entries.slice(0, whole)));
@@ -197,27 +207,87 @@ describe('log on a disk that goes bad', function () {
     expect(damaged).greaterThan(10);
   });
 
-  it('cuts a torn tail that was never reported durable, says so, and goes on', async () => {
+  it('goes on after a torn tail that was never reported durable', async () => {
     const dir = await folders.make();
     const live = await folders.log(dir);
-    await append(live, [command(1, 1)]);
-    await append(live, [command(2, 1)]);
-    await append(live, [command(3, 1)]);
-    for (const torn of [[3], [2, 3]]) {
-      const copy = await folders.copy(dir);
-      for (const index of torn) await flip(copy, entryKey(index));
-      let log = await folders.log(copy);
-      expect(log.damaged).equal(undefined);
-      expect(log.cut).eql({ from: torn[0], records: torn.length });
-      await append(log, [command(torn[0]!, 5)]);
-      await log.close();
-      log = await folders.log(copy);
-      expect(log.cut).equal(undefined);
-      expect(log.lastIndex()).equal(torn[0]);
+    const ends: number[] = [];
+    const name = (await readdir(dir)).find((file) => file.endsWith('.log'))!;
+    for (let index = 1; index <= 3; index++) {
+      await append(live, [command(index, 1)]);
+      ends.push((await readFile(join(dir, name))).length);
     }
-    const middle = await folders.copy(dir);
-    await flip(middle, entryKey(2));
-    expect((await folders.log(middle)).damaged).include({ index: 2, last: 3 });
+    const bytes = await readFile(join(dir, name));
+    for (const [end, last] of [
+      [ends[2]! - 1, 2],
+      [ends[1]! + 1, 2],
+      [ends[1]!, 2],
+      [ends[1]! - 5, 1],
+    ] as const) {
+      const copy = await folders.copy(dir);
+      await writeFile(join(copy, name), bytes.subarray(0, end));
+      const log = await folders.log(copy);
+      expect([log.damaged, log.bar(), log.lastIndex()]).eql([undefined, undefined, last]);
+      await append(log, [command(last + 1, 5)]);
+      await folders.reopenLog(log, copy);
+    }
+  });
+
+  it('takes a record at the very end that is not as it was written for damage: a crash leaves none', async () => {
+    const dir = await folders.make();
+    const live = await folders.log(dir);
+    for (let index = 1; index <= 3; index++) await append(live, [command(index, 1)]);
+    for (const [rotten, from] of [
+      [[3], 3],
+      [[2, 3], 2],
+      [[2], 2],
+    ] as const) {
+      const copy = await folders.copy(dir);
+      for (const index of rotten) await flip(copy, entryKey(index));
+      const log = await folders.log(copy);
+      expect(log.damaged).include({ index: from, last: 3 });
+      await heal(log, copy, 3);
+    }
+  });
+
+  it('remembers what it found on opening, and what was written before it came to rest', async () => {
+    const dir = await folders.make();
+    const live = await folders.log(dir);
+    for (let index = 1; index <= 5; index++) await append(live, [command(index, 1)]);
+    // the power fails, the machine starts again and fails again; then the last entries go bad
+    const opened = await folders.copy(dir);
+    await folders.log(opened);
+    const later = await folders.copy(opened);
+    await raw(later, (db) => db.batch([4, 5].map((i) => ({ type: 'del', key: entryKey(i) }))));
+    expect((await folders.log(later)).damaged).include({ index: 4, last: 5 });
+
+    await until(async () => {
+      const { witness, marks } = await Witness.open(join(dir, 'witness'));
+      await witness.close();
+      return marks?.lastIndex === 5;
+    });
+    const rested = await folders.copy(dir);
+    await raw(rested, (db) => db.del(entryKey(5)));
+    expect((await folders.log(rested)).damaged).include({ index: 5, last: 5 });
+  });
+
+  it('lets the first batch be noted elsewhere before anybody is told that it is stored', async () => {
+    const log = await folders.log(await folders.make());
+    const order: string[] = [];
+    let noted: () => void = () => {};
+    log.onceStored(() => {
+      order.push('noting');
+      return new Promise((resolve) => {
+        noted = resolve;
+      });
+    });
+    const first = append(log, [command(1, 1)]).then(() => order.push('first'));
+    const second = append(log, [command(2, 1)]).then(() => order.push('second'));
+    await until(async () => order.length > 0);
+    order.push('noted');
+    noted();
+    await Promise.all([first, second]);
+    await append(log, [command(3, 1)]);
+    expect(order).eql(['noting', 'noted', 'first', 'second']);
   });
 
   it('does not take for lost what was replaced by less, after a crash', async () => {
@@ -231,8 +301,10 @@ describe('log on a disk that goes bad', function () {
     await done((resolve) =>
       log.reset({ index: 3, term: 3, configuration }, log.hardState(), resolve),
     );
-    const again = await folders.log(await folders.copy(dir));
+    const last = await folders.copy(dir);
+    const again = await folders.log(last);
     expect([again.damaged, again.lastIndex()]).eql([undefined, 3]);
+    await folders.reopenLog(again, last);
   });
 
   it('takes the hard state from either copy, and refuses to start without one', async () => {
@@ -289,8 +361,7 @@ describe('log on a disk that goes bad', function () {
     }
     await append(log, [command(4, 3)]);
     await done((resolve) => log.liftBar(resolve));
-    await log.close();
-    log = await folders.log(dir);
+    log = await folders.reopenLog(log, dir);
     expect(log.bar()).equal(undefined);
     expect(log.lastIndex()).equal(4);
   });
@@ -316,7 +387,7 @@ describe('log on a disk that goes bad', function () {
     }
   });
 
-  it('notices a damaged snapshot position', async () => {
+  it('notices a damaged snapshot position, and repairs it with the rest', async () => {
     const dir = await filled();
     const log = await folders.log(dir);
     await done((resolve) => log.compact({ index: 5, term: 1, configuration }, resolve));
@@ -325,6 +396,7 @@ describe('log on a disk that goes bad', function () {
     const opened = await folders.log(dir);
     expect(opened.damaged?.reason).include('snapshot');
     expect(opened.lastIndex()).equal(0);
+    await heal(opened, dir);
   });
 
   it('reports the first failed write once, never says done, and does not try again', async () => {

@@ -254,6 +254,98 @@ for (const [name, bench] of benches) {
       expect(contents(state)).eql([['c', '1']]);
     });
 
+    describe('rewrites itself from slices', () => {
+      type Slices = Generator<readonly StateRecord[], boolean>;
+      const rewritten = (state: DurableState, slices: Slices): Promise<boolean> =>
+        new Promise((resolve) => state.rewrite(slices, resolve));
+
+      it('shows the old state until all is there, then the new one, which a crash does not undo', async () => {
+        let state = await bench.open();
+        state.commit([['old', '1']]);
+        const seen: unknown[] = [];
+        const pinned = state.pin();
+        function* slices(): Slices {
+          yield [['a', '1']];
+          seen.push(contents(state));
+          yield [];
+          yield [['b', '2']];
+          seen.push(contents(state));
+          return true;
+        }
+        expect(await rewritten(state, slices())).equal(true);
+        expect(seen).eql([[['old', '1']], [['old', '1']]]);
+        expect(contents(pinned)).eql([['old', '1']]);
+        pinned.close();
+        state.commit([['c', '3']]);
+        const all = [
+          ['a', '1'],
+          ['b', '2'],
+          ['c', '3'],
+        ];
+        expect(contents(state)).eql(all);
+        state = await bench.reopen(state);
+        expect(contents(state)).eql(all);
+      });
+
+      it('changes nothing when the slices end so', async () => {
+        let state = await bench.open();
+        state.commit([['old', '1']]);
+        function* slices(): Slices {
+          yield [['a', '1']];
+          return false;
+        }
+        expect(await rewritten(state, slices())).equal(false);
+        state.commit([['new', '2']]);
+        state = await bench.reopen(state);
+        expect(contents(state)).eql([
+          ['new', '2'],
+          ['old', '1'],
+        ]);
+      });
+
+      it('does not begin while a state arrives', async () => {
+        const state = await bench.open();
+        const installation = state.install();
+        await installation.add([['a', '1']]);
+        function* slices(): Slices {
+          yield [['b', '1']];
+          return true;
+        }
+        expect(await rewritten(state, slices())).equal(false);
+        await installation.finish(tallyOf([['a', '1']]));
+        expect(contents(state)).eql([['a', '1']]);
+        expect(await rewritten(state, slices())).equal(true);
+        expect(contents(state)).eql([['b', '1']]);
+      });
+
+      it('gives way to a state that arrives, and leaves nothing behind when it is stopped', async () => {
+        let state = await bench.open();
+        let drawn = 0;
+        function* slices(): Slices {
+          for (;;) {
+            drawn += 1;
+            if (drawn === 3) void state.install();
+            yield [[`a${drawn}`, '1']];
+          }
+        }
+        expect(await rewritten(state, slices())).equal(false);
+        expect(drawn).equal(3);
+        state.commit([['old', '1']]);
+        let stopped: Promise<unknown> | undefined;
+        function* more(): Slices {
+          yield [['b', '1']];
+          stopped = state.close();
+          yield [['c', '1']];
+          return true;
+        }
+        state = await bench.reopen(state);
+        expect(await rewritten(state, more())).equal(false);
+        await stopped;
+        state = await bench.reopen(state);
+        expect(contents(state)).eql([['old', '1']]);
+      });
+    });
+
     it('agrees with a Map under any sequence of calls', async () => {
       const key = fc.constantFrom('a', 'b', 'p\u0000a', 'p\u0000b', 'p\u0000c', 'é');
       const changes = fc.array(fc.tuple(key, fc.option(fc.string(), { nil: undefined })), {

@@ -8,14 +8,31 @@ import { expect } from 'chai';
 import { recordSum, Tally } from '../../src/storage/directory.js';
 import { StorageError } from '../../src/storage/errors.js';
 import type { LevelState } from '../../src/storage/state.js';
+import { sealed } from '../../src/storage/state-load.js';
 import type { StateRecord } from '../../src/storage/types.js';
-import { contents, Folders, failBatches, failure, flip, raw, spoiled, verify } from './helpers.js';
+import {
+  contents,
+  Folders,
+  failBatches,
+  failure,
+  flip,
+  loseBatch,
+  raw,
+  spoiled,
+  verify,
+} from './helpers.js';
 
 const tallyOf = (records: readonly StateRecord[]) => {
   const tally = new Tally();
   for (const [key, value] of records) tally.add(recordSum(key, value));
   return tally;
 };
+/** Puts `next` in the place of a state. */
+async function replace(state: LevelState): Promise<void> {
+  const installation = state.install();
+  await installation.add(next);
+  await installation.finish(tallyOf(next));
+}
 const old: StateRecord[] = [
   ['a', 'old a'],
   ['b', 'old b'],
@@ -84,14 +101,81 @@ describe('state on a disk that goes bad', function () {
       await state.flush();
     }
     await state.close();
-    await raw(dir, (db) => db.del(Buffer.from('#2')));
+    await loseBatch(dir, 2);
     state = await folders.state(dir);
     expect(state.damaged).include('lost batch 2');
-    const installation = state.install();
-    await installation.add(next);
-    await installation.finish(tallyOf(next));
+    await replace(state);
     expect(state.damaged).equal(undefined);
     expect(contents(state)).eql(next);
+    for (let again = 0; again < 3; again++) {
+      state = await folders.reopenState(state, dir);
+      state.commit([['later', String(again)]]);
+      await state.flush();
+    }
+  });
+
+  it('shows nothing of a damaged state and takes no commits, but keeps it until another one is installed', async () => {
+    const dir = await folders.make();
+    let state = await folders.state(dir);
+    for (const key of ['a', 'b', 'c']) {
+      state.commit([[key, `value ${key}`]]);
+      await state.flush();
+    }
+    await state.close();
+    await loseBatch(dir, 2, ['00000001/b']);
+    for (let again = 0; again < 2; again++) {
+      state = await folders.state(dir);
+      expect(state.damaged).include('lost batch 2');
+      expect([contents(state), state.get('a'), state.size]).eql([[], undefined, 0]);
+      const pinned = state.pin();
+      expect([contents(pinned), pinned.get('a')]).eql([[], undefined]);
+      pinned.close();
+      expect(() => state.commit([['d', 'd']])).throw('damaged');
+      expect(contents(state.remains!)).eql([
+        ['a', 'value a'],
+        ['c', 'value c'],
+      ]);
+      const installation = state.install();
+      await installation.add(next);
+      const crashed = await folders.copy(dir);
+      const reopened = await folders.state(crashed);
+      await settled(reopened);
+      await reopened.close();
+      expect(await prefixes(crashed)).eql(['00000001']);
+      expect(await failure(installation.finish({ count: 1, sum: 1 }))).instanceOf(StorageError);
+      await settled(state);
+      await state.close();
+      expect(await prefixes(dir)).eql(['00000001']);
+    }
+    state = await folders.state(dir);
+    await replace(state);
+    expect([state.damaged, state.remains]).eql([undefined, undefined]);
+    await settled(state);
+    await state.close();
+    expect(await prefixes(dir))
+      .lengthOf(1)
+      .not.include('00000001');
+    state = await folders.state(dir);
+    expect(contents(state)).eql(next);
+    await folders.reopenState(state, dir);
+  });
+
+  it('takes no older state for the present one when the batch that switched is lost', async () => {
+    const dir = await filled();
+    let state = await folders.state(dir);
+    await replace(state);
+    state.commit([['e', 'new e']]);
+    await settled(state);
+    await state.close();
+    // LevelDB has lost the batch of the switch; the count of a later one survives
+    const older = Buffer.from(sealed({ v: 1, generation: 1, since: 1 }));
+    await raw(dir, (db) => db.put(Buffer.from('!state'), older));
+    state = await folders.state(dir);
+    expect(state.damaged).include('which state is the present one');
+    expect(contents(state)).eql([]);
+    expect(contents(state.remains!)).eql([...next, ['e', 'new e']]);
+    await replace(state);
+    await folders.reopenState(state, dir);
   });
 
   it('knows twice which state is the present one, and shows nothing when it knows neither', async () => {
@@ -105,13 +189,9 @@ describe('state on a disk that goes bad', function () {
     const state = await folders.state(dir);
     expect(state.damaged).include('which state is the present one');
     expect(contents(state)).eql([]);
-    const installation = state.install();
-    await installation.add(next);
-    await installation.finish(tallyOf(next));
+    await replace(state);
     await settled(state);
-    await state.close();
-    const again = await folders.state(dir);
-    expect(again.damaged).equal(undefined);
+    const again = await folders.reopenState(state, dir);
     expect(contents(again)).eql(next);
     await again.close();
     expect(await prefixes(dir)).lengthOf(1);
@@ -141,12 +221,15 @@ describe('state on a disk that goes bad', function () {
       changed[at]! ^= 0x20;
       await writeFile(join(copy, name), changed);
       const state = await folders.state(copy);
-      if (state.damaged !== undefined) damaged += 1;
-      else {
+      if (state.damaged !== undefined) {
+        damaged += 1;
+        await replace(state);
+        state.commit([['later', 'x']]);
+      } else {
         const applied = Number(state.get('applied') ?? 0);
         expect(contents(state), `byte ${at}`).eql(after[applied]);
       }
-      await state.close();
+      await (await folders.reopenState(state, copy)).close();
     }
     expect(damaged).greaterThan(5);
   });
@@ -223,7 +306,7 @@ describe('state on a disk that goes bad', function () {
       expect(await prefixes(copy), step).lengthOf(1);
       const again = await folders.state(copy);
       expect(contents(again), step).eql([...expected, ['later', '1']]);
-      await again.close();
+      await (await folders.reopenState(again, copy)).close();
     }
   });
 
@@ -236,6 +319,7 @@ describe('state on a disk that goes bad', function () {
     await db.put('00000002/c', '00000000new c');
     expect(await failure(installation.finish(tallyOf(next)))).instanceOf(StorageError);
     expect(contents(state)).eql(old);
+    await folders.reopenState(state, dir);
   });
 
   it('reports the first failed write once, and fails those who wait', async () => {

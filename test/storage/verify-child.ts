@@ -14,7 +14,6 @@ export type Found =
   | {
       readonly dir: string;
       readonly damaged: boolean;
-      readonly cut?: boolean;
       readonly hardState?: unknown;
       readonly entries?: unknown[];
       /** Keys with their values; null for one that could not be read. */
@@ -25,11 +24,11 @@ const onFatal = (): void => {};
 
 async function verifyLog(dir: string): Promise<Found> {
   const log = await openLog(dir, { onFatal });
-  const { damaged, cut } = log;
+  const { damaged } = log;
   const entries = entriesOf(log);
   const hardState = log.hardState();
   await log.close();
-  return { dir, damaged: damaged !== undefined, cut: cut !== undefined, hardState, entries };
+  return { dir, damaged: damaged !== undefined, hardState, entries };
 }
 
 async function verifyState(dir: string): Promise<Found> {

@@ -5,7 +5,12 @@ import type { WirePort } from '../../src/node/ports.js';
 import type { Message } from '../../src/raft/types.js';
 import type { WireLimits } from '../../src/transport/handshake.js';
 import type { WireSecurity } from '../../src/transport/security.js';
-import type { ChunkSink, ChunkSource, WireHandlers } from '../../src/transport/types.js';
+import type {
+  ChunkSink,
+  ChunkSource,
+  PeerRecord,
+  WireHandlers,
+} from '../../src/transport/types.js';
 import { Wire } from '../../src/transport/wire.js';
 
 type Reply = (payload: Uint8Array) => void;
@@ -39,9 +44,11 @@ export class TestNode {
   readonly reached = new Heard<string>();
   readonly lost = new Heard<string>();
   readonly log = new Heard<string>();
-  readonly incarnations = new Map<string, string>();
+  readonly records = new Map<string, PeerRecord>();
   clusterId: string | null = 'cluster-1';
   incarnation: string;
+  starts = 1;
+  startId = 'first';
   address = '';
   onRequest: (from: string, payload: Uint8Array, reply: Reply) => void = () => {};
   onJoin: (payload: Uint8Array, reply: Reply) => void = () => {};
@@ -66,11 +73,14 @@ export class TestNode {
       identity: () => ({
         nodeId: this.id,
         incarnation: this.incarnation,
+        starts: this.starts,
+        startId: this.startId,
         clusterId: this.clusterId,
         address: this.address,
       }),
-      incarnations: this.incarnations as Pick<Map<string, string>, 'get'> & {
-        set(id: string, incarnation: string): void;
+      records: {
+        get: (peer) => this.records.get(peer),
+        set: (peer, record) => void this.records.set(peer, record),
       },
       security: options.security ?? { mode: 'plain' },
       handlers,
@@ -103,6 +113,8 @@ export function introduce(...nodes: TestNode[]): void {
 export class Relay {
   readonly toServer: Buffer[] = [];
   held = false;
+  /** Called whenever bytes for the server came. */
+  onToServer: () => void = () => {};
   private readonly sockets = new Set<net.Socket>();
   private readonly server: net.Server;
   private constructor(target: () => string) {
@@ -115,7 +127,10 @@ export class Relay {
       ] as const) {
         this.sockets.add(from);
         from.on('data', (bytes: Buffer) => {
-          if (from === inner) this.toServer.push(bytes);
+          if (from === inner) {
+            this.toServer.push(bytes);
+            this.onToServer();
+          }
           if (!this.held) to.write(bytes);
         });
         from.on('error', () => to.destroy());

@@ -6,6 +6,7 @@ import type { Configuration, Entry, Message } from '../../src/raft/types.js';
 import { pack, unpack } from '../../src/transport/codec.js';
 import { FrameReader } from '../../src/transport/frame-reader.js';
 import { decodeFrame, encodeFrame, type Frame } from '../../src/transport/frames.js';
+import { decodeMessage, encodeMessage } from '../../src/transport/messages.js';
 import { WireError } from '../../src/transport/types.js';
 
 const bytesOf = (frame: Frame): Buffer => Buffer.concat(encodeFrame(frame));
@@ -72,6 +73,7 @@ const message: fc.Arbitrary<Message> = fc
           index: number,
           hintTerm: number,
           round: number,
+          silenceMs: number,
         })
         .map((rest) => ({ ...head, ...rest })),
       fc
@@ -122,9 +124,12 @@ describe('frames', function () {
           address: 'h:1',
           purpose: 'snapshot',
           target: 't',
+          starts: 3,
+          startId: 's',
+          oldestVersion: 1,
         },
       }),
-    ).equal('00000014000000109801' + '01' + 'a163' + 'a16e' + 'a169' + 'a3683a31' + '01' + 'a174');
+    ).equal('00000018000000149b01' + '01a163a16ea169a3683a31' + '01a174' + '03a17301');
     expect(hex({ type: 'request', id: 300, payload: Buffer.from('xy') })).equal(
       '0000000b000000059206cd012c' + '7879',
     );
@@ -218,7 +223,14 @@ describe('frames', function () {
     );
   });
 
-  it('are refused with a wrong type, a missing, an extra or a hidden item', () => {
+  it('promise no silence in an answer of a release that does not say', () => {
+    const answer = { ...envelope, type: 'appendResponse', success: true, index: 9 } as const;
+    const head = encodeMessage({ ...answer, hintTerm: 0, round: 3, silenceMs: 250 });
+    const decoded = decodeMessage(head.slice(0, -1), Buffer.alloc(0));
+    expect(decoded).deep.equal({ ...answer, hintTerm: 0, round: 3, silenceMs: 0 });
+  });
+
+  it('are refused with a wrong type, a missing or a hidden item', () => {
     const refuse = (
       head: unknown,
       blob: Buffer = Buffer.alloc(0),
@@ -243,7 +255,6 @@ describe('frames', function () {
       }
       refuse(vote.filter((_, at) => at !== i));
     }
-    refuse([...vote, 0]);
     refuse(vote, Buffer.from([0x90]));
     refuse({ __proto__: null, type: 5 });
     refuse(JSON.parse('{"__proto__": {"x": 1}, "length": 8}'));
@@ -254,6 +265,37 @@ describe('frames', function () {
     refuse([99]);
     refuse([]);
     refuse(7);
+  });
+
+  it('are read as before when a newer release has appended items', () => {
+    fc.assert(
+      fc.property(frame, (one) => {
+        const bytes = bytesOf(one).subarray(4);
+        const end = 4 + bytes.readUInt32BE(0);
+        const items = unpack(bytes.subarray(4, end)) as unknown[];
+        const head = pack([...items, 'an item of a newer release', [1, null]]);
+        const length = Buffer.alloc(4);
+        length.writeUInt32BE(head.length);
+        expect(decodeFrame(Buffer.concat([length, head, bytes.subarray(end)]))).eql(one);
+      }),
+    );
+  });
+
+  it('are refused when an item is appended to what is replicated', () => {
+    const append = (entry: unknown): Buffer => {
+      const head = pack([5, 4, 'a', 'b', 5, 10, 3, 9, 1]);
+      const length = Buffer.alloc(4);
+      length.writeUInt32BE(head.length);
+      return Buffer.concat([length, head, pack([entry])]);
+    };
+    const member = ['a', 'n1', '127.0.0.1:1', true];
+    expect(decodeFrame(append([2, 4, [member]])).type).equal('message');
+    for (const entry of [
+      [1, 4, null, 0],
+      [2, 4, [[...member, 0]]],
+    ]) {
+      expect(() => decodeFrame(append(entry)), JSON.stringify(entry)).throw(WireError);
+    }
   });
 
   it('are refused with entries of falling terms, or of a term above the message’s', () => {

@@ -1,9 +1,11 @@
 /** Between members: who may listen, who gets in, and that nothing recorded is of use. */
+import { fork } from 'node:child_process';
 import { createHash, hkdfSync } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import net from 'node:net';
 import tls from 'node:tls';
+import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import {
   checkSecurity,
@@ -212,6 +214,44 @@ describe('wire security', function () {
       await a.lost.count(2);
       expect(a.reached.all).eql([]);
       server.close();
+    });
+  });
+
+  describe('with NODE_TLS_REJECT_UNAUTHORIZED=0', () => {
+    /** What becomes of the connection in a process with that variable: `believed`, or why it is refused. */
+    const dialled = async (security: WireSecurity, port: number): Promise<string> => {
+      const child = fork(fileURLToPath(new URL('./dial.js', import.meta.url)), {
+        env: { ...process.env, NODE_TLS_REJECT_UNAUTHORIZED: '0' },
+        silent: true,
+      });
+      child.send({ security, port });
+      const [outcome] = (await once(child, 'message')) as [string];
+      return outcome;
+    };
+    const impostor = async (who: string): Promise<{ port: number; server: tls.Server }> => {
+      const server = tls.createServer({ cert: file(`${who}.pem`), key: file(`${who}.key`) });
+      server.on('tlsClientError', () => {});
+      server.on('secureConnection', (socket) => socket.on('error', () => {}));
+      server.listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      return { port: (server.address() as net.AddressInfo).port, server };
+    };
+
+    it('believes no server that shows a certificate instead of the key', async () => {
+      const { port, server } = await impostor('forged');
+      expect(await dialled(keyed(KEY), port)).match(/certificate/);
+      server.close();
+    });
+
+    it('believes no server with the certificate of another authority', async () => {
+      const { port, server } = await impostor('forged');
+      expect(await dialled(certified('member'), port)).match(/certificate/);
+      server.close();
+    });
+
+    it('believes a member', async () => {
+      const a = await start('a', keyed(KEY));
+      expect(await dialled(keyed(KEY), Number(a.address.split(':')[1]))).equal('believed');
     });
   });
 

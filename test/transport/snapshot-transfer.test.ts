@@ -11,7 +11,7 @@ describe('a state sent over the wire', function () {
   let b: TestNode;
   let relay: Relay;
   beforeEach(async () => {
-    a = await new TestNode('a').listen();
+    a = await new TestNode('a', { limits: { stalledTurns: 5 } }).listen();
     b = await new TestNode('b').listen();
     relay = await Relay.start(() => b.address);
     a.wire.setMembers([{ id: 'b', address: relay.address }]);
@@ -47,6 +47,10 @@ describe('a state sent over the wire', function () {
       this.got[number] = Buffer.from(data).toString();
       this.next = number + 1;
     }
+    disconnections = 0;
+    disconnected(): void {
+      this.disconnections += 1;
+    }
   }
   const message: Message = { type: 'snapshot', from: 'a', to: 'b', term: 2, meta, round: 1 };
   const send = () => new Promise<boolean>((resolve) => a.wire.sendSnapshot('b', message, resolve));
@@ -75,6 +79,7 @@ describe('a state sent over the wire', function () {
     };
     expect(await send()).equal(true);
     expect(sinks.get('stream-1')?.got).eql(chunks);
+    expect(sinks.get('stream-1')?.disconnections).greaterThan(0);
     expect(written.filter((number) => number < 2)).eql([0, 1]);
   });
 
@@ -104,6 +109,34 @@ describe('a state sent over the wire', function () {
     relay.close();
     expect(await send()).equal(false);
     expect(closed).equal(1);
+  });
+
+  it('fails when the receiver lives but makes no progress, at any chunk', async () => {
+    for (let stuck = -1; stuck < chunks.length; stuck++) {
+      const sink = new Sink();
+      sink.onWrite = (number) => (number === stuck ? new Promise(() => {}) : Promise.resolve());
+      a.source = source;
+      b.sink = () => (stuck < 0 ? new Promise(() => {}) : Promise.resolve(sink));
+      expect(await send()).equal(false);
+      expect([sink.next, closed]).eql([Math.max(stuck, 0), 1]);
+    }
+    await a.log.one((line) => line.includes('the receiver makes no progress'));
+  });
+
+  it('waits longer for the receiver to verify the whole', async () => {
+    const sink = new Sink();
+    a.source = source;
+    b.sink = async () => sink;
+    sink.onWrite = async (number) => {
+      if (number < chunks.length - 1) return;
+      // Each turn brings a ping on this connection and one on that of the messages: some ten turns, twice the limit.
+      for (let pings = 0; pings < 20; pings++) {
+        await new Promise<void>((resolve) => {
+          relay.onToServer = resolve;
+        });
+      }
+    };
+    expect(await send()).equal(true);
   });
 
   it('is stopped by a newer one, and by closing', async () => {

@@ -128,6 +128,20 @@ describe('wire', function () {
       .equal(9);
   });
 
+  it('connects at once to a member that dials in, however long its pause', async () => {
+    const hour = 3_600_000;
+    const limits = { reconnectMinMs: hour, reconnectMaxMs: hour };
+    const [a, b] = [await start('a', { limits }), await start('b')];
+    let isUp = false;
+    const relay = await Relay.start(() => (isUp ? b.address : '127.0.0.1:1'));
+    relays.push(relay);
+    a.wire.setMembers([{ id: 'b', address: relay.address }]);
+    await a.lost.one();
+    isUp = true;
+    b.wire.setMembers([{ id: 'a', address: a.address }]);
+    expect(await a.reached.one()).to.equal('b');
+  });
+
   it('gives up a connection that takes bytes but shows no life, and makes another', async () => {
     const [a, b] = [await start('a'), await start('b')];
     const relay = await relayTo(b);
@@ -188,11 +202,51 @@ describe('wire', function () {
 
   it('does not believe a wiped node that it dials itself', async () => {
     const [a, b] = [await start('a'), await start('b')];
-    a.incarnations.set('b', 'b-before');
+    a.records.set('b', { incarnation: 'b-before', starts: 1, startId: 'first' });
     a.wire.setMembers([{ id: 'b', address: b.address }]);
     expect(await a.log.one((line) => line.includes('wiped'))).include('b-first');
     expect(a.reached.all).eql([]);
   });
+
+  it('believes a node on each start of its folder, and every connection of one start', async () => {
+    const [a, b] = [await start('a'), await start('b')];
+    introduce(a, b);
+    await b.reached.one();
+    await a.wire.close();
+    const again = new TestNode('a');
+    nodes.push(again);
+    Object.assign(again, { starts: 2, startId: 'second', address: a.address });
+    const relay = await relayTo(b);
+    again.wire.setMembers([{ id: 'b', address: relay.address }]);
+    await again.reached.one();
+    expect(b.records.get('a')).eql({ incarnation: 'a-first', starts: 2, startId: 'second' });
+    relay.cut();
+    await again.reached.count(2);
+    again.wire.send(again.heartbeat(b, 9));
+    expect(await b.messages.one())
+      .property('round')
+      .equal(9);
+  });
+
+  for (const [what, starts] of [
+    ['an older start', 2],
+    ['another start of the same number', 3],
+  ] as const) {
+    it(`refuses a node whose folder went back in time: ${what}, and says what to do`, async () => {
+      const [a, b] = [await start('a'), await start('b')];
+      b.records.set('a', { incarnation: 'a-first', starts: 3, startId: 'seen' });
+      Object.assign(a, { starts, startId: 'of the copy' });
+      introduce(a, b);
+      const line = await b.log.one((each) => each.includes('refused'));
+      expect(line).include('node a was started from an older copy of its data folder');
+      expect(line).include('Remove it from the cluster, empty its data folder');
+      expect(await a.log.one((each) => each.includes('older copy'))).include('cannot be reached');
+      a.wire.send(a.heartbeat(b));
+      await Promise.all([a.lost.count(2), b.lost.count(2)]);
+      expect([a.reached.all, b.reached.all, b.messages.all]).eql([[], [], []]);
+      expect(b.records.get('a')).property('startId').equal('seen');
+    });
+  }
 
   it('refuses to talk to a node that is not the one at the address, and to one with its own id', async () => {
     const [a, b, c] = [await start('a'), await start('b'), await start('c')];
@@ -280,6 +334,9 @@ describe('wire', function () {
             address: '127.0.0.1:1',
             purpose: 'messages',
             target: 'a',
+            starts: 1,
+            startId: 'first',
+            oldestVersion: 1,
             ...over,
           },
         }),
@@ -311,7 +368,8 @@ describe('wire', function () {
       await offend(a, Buffer.from('GET / HTTP/1.1\r\n\r\n'));
       await offend(a, giant);
       await offend(a, message());
-      await offend(a, hello({ version: 99 }));
+      await offend(a, hello({ version: 0 }));
+      await offend(a, hello({ version: 99, oldestVersion: 2 }));
       await offend(a, hello({ clusterId: 'other' }));
       await offend(a, hello({ nodeId: 'a' }));
       await offend(a, hello(), giant);
@@ -320,6 +378,17 @@ describe('wire', function () {
       await offend(a, hello({ purpose: 'join', clusterId: '' }), message());
       await offend(a, hello({ purpose: 'snapshot' }), message());
       expect(a.messages.all).eql([]);
+    });
+
+    it('takes the hello of a newer release that still speaks our version', async () => {
+      const a = await start('a');
+      const [host, port] = a.address.split(':');
+      const socket = net.connect(Number(port), host);
+      socket.write(Buffer.concat([hello({ version: 2, oldestVersion: 1 }), message()]));
+      expect(await a.messages.one())
+        .property('from')
+        .equal('x');
+      socket.destroy();
     });
 
     it('closes on a hello that does not come, or comes by half', async () => {

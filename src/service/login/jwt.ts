@@ -2,7 +2,8 @@
  * Auth methods of type jwt: whose signature, which times, for whom, and what it says
  * (tokens-auth-login 17, 18).
  */
-import { compactVerify, errors } from 'jose';
+import * as errors from 'jose/errors';
+import { compactVerify } from 'jose/jws/compact/verify';
 import type { IdentityShape } from '../../acl/binding.js';
 import type { Refusal } from '../../errors.js';
 import { parseStrictJson } from '../../languages/json.js';

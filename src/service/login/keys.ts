@@ -2,7 +2,8 @@
  * Keys of issuers: fetched over HTTP, kept for a while, fetched again for a key id that is not
  * among them.
  */
-import { createRemoteJWKSet, customFetch, type RemoteJWKSet } from 'jose';
+import type { RemoteJWKSet } from 'jose';
+import { createRemoteJWKSet, customFetch } from 'jose/jwks/remote';
 import {
   type Exchange,
   FetchFault,

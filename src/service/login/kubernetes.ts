@@ -2,7 +2,8 @@
  * Auth methods of type kubernetes: the cluster itself reviews the token of a service account
  * (tokens-auth-login 15).
  */
-import { decodeJwt, decodeProtectedHeader } from 'jose';
+import { decodeProtectedHeader } from 'jose/decode/protected_header';
+import { decodeJwt } from 'jose/jwt/decode';
 import type { IdentityShape } from '../../acl/binding.js';
 import type { Refusal } from '../../errors.js';
 import { ConfigFault, ConfigReader, checkCertificate, refusing } from './config.js';

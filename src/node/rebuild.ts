@@ -1,0 +1,58 @@
+/** Makes a damaged state again from the log, beside what is left of it. */
+import type { Index } from '../raft/types.js';
+import { type Handlers, Machine, recordOf } from '../state/machine.js';
+import { installRecords, recordsOf } from '../storage/install.js';
+import type { LevelLog } from '../storage/log.js';
+import { MemoryState } from '../storage/memory-state.js';
+import type { LevelState } from '../storage/state.js';
+
+const APPLY_BYTES = 2 ** 20;
+
+/**
+ * Up to where the log can make a damaged state again: what the state had applied, and so was committed, if the log holds
+ * all of it from the beginning. 0 when that cannot be read any more: then all of the log is applied once it is known to be
+ * committed. Undefined when the log lacks something.
+ */
+export function rebuildableTo(log: LevelLog, { remains }: LevelState): Index | undefined {
+  if (log.firstIndex() > 1) return undefined;
+  const record = remains && recordOf(remains);
+  if (record === undefined) return log.bar() === undefined ? 0 : undefined;
+  return log.term(record.index) === record.term ? record.index : undefined;
+}
+
+export interface RebuildOptions {
+  readonly upTo: Index;
+  readonly handlers: Handlers;
+  readonly levels?: { readonly supported: number } | undefined;
+}
+
+/**
+ * Applies the log up to `upTo` to an empty state, and puts that in the place of the damaged one. It is made in memory: a
+ * log that was never cut is small.
+ */
+export async function rebuildState(
+  log: LevelLog,
+  store: LevelState,
+  { upTo, handlers, levels }: RebuildOptions,
+): Promise<void> {
+  const state = new MemoryState();
+  await applyUpTo(upTo, log, new Machine(state, handlers, levels?.supported), () => state.sync());
+  await installRecords(store, recordsOf(state));
+}
+
+/** Applies entries up to `upTo`; calls `applied` after each slice of them. */
+export async function applyUpTo(
+  upTo: Index,
+  log: LevelLog,
+  machine: Machine,
+  applied: () => void = () => {},
+): Promise<void> {
+  while (machine.appliedIndex() < upTo) {
+    const entries = log.entries(machine.appliedIndex() + 1, upTo, APPLY_BYTES);
+    await new Promise<void>((resolve) => {
+      const results = machine.apply(entries, () => resolve());
+      if (results.length === entries.length) resolve();
+    });
+    applied();
+  }
+}

@@ -1,0 +1,357 @@
+/** Servers whose disk has lost something: what can be had again is, and what cannot is never taken for the whole. */
+import { cp, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import type { RunningNode } from '../../src/node/node.js';
+import { inspectFolder, recoverFolder, UNFINISHED } from '../../src/node/recover.js';
+import { WRONG_KEY } from '../../src/node/snapshots.js';
+import { Checksums } from '../../src/state/checksum.js';
+import type { Handlers } from '../../src/state/machine.js';
+import { keyOf } from '../../src/state/types.js';
+import { entryKey } from '../../src/storage/record.js';
+import { Folders, flip, loseBatch, raw } from '../storage/helpers.js';
+import { append, Cluster, HANDLERS, put, valueAt } from './processes.js';
+
+/** A log that is cut soon. */
+const limits = { cutEntries: 100, keepEntries: 50 };
+
+const write = (node: RunningNode, key: string, value: string): Promise<unknown> =>
+  node.write({ tokenKey: null, command: put(key, value), timeoutMs: 8000 });
+const fill = (node: RunningNode): Promise<unknown> =>
+  Promise.all(Array.from({ length: 1300 }, (_, i) => write(node, `f${i % 9}`, 'x')));
+
+async function failure(promise: Promise<unknown>): Promise<string> {
+  try {
+    await promise;
+    return '';
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+/** The folder of a server's state, the keys in it, the number of its newest batch, and its records of a key. */
+const stateOf = (cluster: Cluster, name: string): string => join(cluster.folder(name), 'state');
+const keysIn = (dir: string): Promise<string[]> =>
+  raw(dir, async (db) => (await db.keys().all()).map(String));
+async function newestBatch(dir: string): Promise<number> {
+  const numbers = (await keysIn(dir)).filter((key) => key.startsWith('#'));
+  return Math.max(...numbers.map((key) => Number(key.slice(1))));
+}
+const recordsOf = (keys: readonly string[], suffix: string): string[] =>
+  keys.filter((key) => /^\d/.test(key) && key.endsWith(suffix));
+
+/** Some batches of the state, each of its own. */
+async function writeSlowly(cluster: Cluster, node: RunningNode, name: string): Promise<void> {
+  for (let i = 0; i < 4; i++) {
+    await write(node, `slow${i}`, `${i}`);
+    await cluster.flushed(name);
+  }
+}
+
+describe('node: a server whose state is damaged', function () {
+  this.timeout(30_000);
+  let cluster: Cluster;
+  afterEach(() => cluster.remove());
+
+  /** Batch and record `slow1` are lost. */
+  async function hurt(name: string): Promise<string> {
+    const dir = stateOf(cluster, name);
+    const keys = await keysIn(dir);
+    await loseBatch(dir, (await newestBatch(dir)) - 2, recordsOf(keys, '\u0000slow1'));
+    return dir;
+  }
+
+  it('makes it again from its log before it serves, and finds it whole ever after', async () => {
+    cluster = await Cluster.create(['a'], { limits });
+    let a = await cluster.start('a');
+    await write(a, 'precious', 'data');
+    await writeSlowly(cluster, a, 'a');
+    await cluster.stop('a');
+    await hurt('a');
+    a = await cluster.start('a');
+    expect(a.status().fault).to.equal(undefined);
+    expect([valueAt(a, 'precious'), valueAt(a, 'slow1')]).to.deep.equal(['data', '1']);
+    expect(cluster.said('a', 'error the state has lost')).to.equal(1);
+    await fill(a);
+    await cluster.until(() => a.replica.positions.first > 1000);
+    a = (await cluster.restartUnchanged('a'))[0]!;
+    expect(valueAt(a, 'precious')).to.equal('data');
+  });
+
+  it('alone, with a log that was cut, does not start, says why, and leaves the state as it is', async () => {
+    cluster = await Cluster.create(['a'], { limits });
+    let a = await cluster.start('a');
+    await write(a, 'precious', 'data');
+    await fill(a);
+    await cluster.until(() => a.replica.positions.first > 1000);
+    await writeSlowly(cluster, a, 'a');
+    await cluster.stop('a');
+    const dir = await hurt('a');
+    const before = await keysIn(dir);
+    for (let again = 0; again < 2; again++) {
+      const why = await failure(cluster.start('a'));
+      expect(why).to.match(/lost batch/);
+      expect(why).to.match(/no other server/);
+      expect(why).to.match(/conclave recover --accept-loss/);
+      expect(why).to.match(/snapshot/);
+      expect(await keysIn(dir)).to.deep.equal(before);
+    }
+    const { damage, appliedIndex, lastIndex } = await inspectFolder(cluster.folder('a'));
+    expect(damage).to.have.lengthOf(1);
+    expect(appliedIndex).to.equal(lastIndex);
+    expect(await keysIn(dir)).to.deep.equal(before);
+
+    const options = { name: 'a', members: cluster.initial('a'), handlers: HANDLERS };
+    const folder = cluster.folder('a');
+    expect(await failure(recoverFolder(folder, options))).to.match(/lost batch/);
+    expect(await keysIn(dir)).to.deep.equal(before);
+    const after = await recoverFolder(folder, { ...options, acceptLoss: true });
+    expect(after.damage).to.deep.equal([]);
+    expect((await inspectFolder(folder)).damage).to.deep.equal([]);
+    a = await cluster.start('a');
+    expect(a.status().fault).to.equal(undefined);
+    expect(valueAt(a, 'precious')).to.equal('data');
+    expect([valueAt(a, 'slow0'), valueAt(a, 'slow1')]).to.deep.equal(['0', undefined]);
+    await write(a, 'later', 'x');
+    await cluster.restartUnchanged('a');
+  });
+
+  it('makes it again from its log although nothing tells any more which state is the present one', async () => {
+    cluster = await Cluster.create(['a']);
+    await write(await cluster.start('a'), 'precious', 'data');
+    await cluster.stop('a');
+    const dir = stateOf(cluster, 'a');
+    await flip(dir, Buffer.from('!state'), 70);
+    await flip(dir, Buffer.from('!keys'), 70);
+    const a = await cluster.start('a');
+    await a.barrier('default', 8000);
+    expect(valueAt(a, 'precious')).to.equal('data');
+    await cluster.restartUnchanged('a');
+  });
+
+  it('alone, with a log whose last entry went bad, says that nobody can send it, and is recovered', async () => {
+    cluster = await Cluster.create(['a']);
+    let a = await cluster.start('a');
+    await write(a, 'precious', 'data');
+    const { lastLogIndex } = a.status();
+    await cluster.stop('a');
+    await flip(join(cluster.folder('a'), 'log'), entryKey(lastLogIndex), 200);
+    for (let again = 0; again < 2; again++) {
+      cluster.lines.length = 0;
+      a = await cluster.start('a');
+      expect(a.replica.driver.barred).to.equal(true);
+      expect(cluster.said('a', 'error no other voting server is known')).to.equal(1);
+      await cluster.stop('a');
+    }
+    const options = { name: 'a', members: cluster.initial('a'), handlers: HANDLERS };
+    await recoverFolder(cluster.folder('a'), { ...options, acceptLoss: true });
+    a = await cluster.start('a');
+    await a.barrier('default', 8000);
+    expect(valueAt(a, 'precious')).to.equal('data');
+    await cluster.restartUnchanged('a');
+  });
+
+  it('alone, without its state and with a log that was cut, does not start empty', async () => {
+    cluster = await Cluster.create(['a'], { limits });
+    const a = await cluster.start('a');
+    await write(a, 'precious', 'data');
+    await fill(a);
+    await cluster.until(() => a.replica.positions.first > 1000);
+    await cluster.stop('a');
+    const dir = stateOf(cluster, 'a');
+    await cp(dir, `${dir}.aside`, { recursive: true });
+    await rm(dir, { recursive: true });
+    const why = await failure(cluster.start('a'));
+    expect(why).to.match(/ends before its log begins/);
+    expect(why).to.match(/no other server/);
+    await rm(dir, { recursive: true });
+    await cp(`${dir}.aside`, dir, { recursive: true });
+    expect(valueAt(await cluster.start('a'), 'precious')).to.equal('data');
+  });
+
+  it('with peers keeps the damaged state on disk until theirs has arrived whole, and serves neither before', async () => {
+    cluster = await Cluster.create(['a', 'b', 'c'], { limits });
+    const [a] = await cluster.startAll('a', 'b', 'c');
+    const c = cluster.nodes.get('c')!;
+    await write(a!, 'precious', 'data');
+    await fill(a!);
+    await cluster.until(() => c.replica.positions.first > 1000);
+    await writeSlowly(cluster, c, 'c');
+    for (const name of ['a', 'b', 'c']) await cluster.stop(name);
+    const dir = await hurt('c');
+    const damaged = recordsOf(await keysIn(dir), '\u0000precious');
+    for (let again = 0; again < 2; again++) {
+      const alone = await cluster.start('c');
+      expect(alone.status().fault).to.match(/lost batch .* being fetched from the leader/);
+      expect(valueAt(alone, 'precious')).to.equal(undefined);
+      expect(await failure(alone.barrier('default', 100))).to.match(/does not serve/);
+      await cluster.stop('c');
+      expect(recordsOf(await keysIn(dir), '\u0000precious')).to.deep.equal(damaged);
+    }
+    const hurtNode = await cluster.start('c');
+    await Promise.all(['a', 'b'].map((name) => cluster.start(name)));
+    await cluster.until(() => hurtNode.status().fault === undefined);
+    await hurtNode.barrier('default', 8000);
+    expect([valueAt(hurtNode, 'precious'), valueAt(hurtNode, 'slow1')]).to.deep.equal([
+      'data',
+      '1',
+    ]);
+    await cluster.restartUnchanged('a', 'b', 'c');
+    await cluster.stop('c');
+    const left = recordsOf(await keysIn(dir), '\u0000precious');
+    expect(left).to.have.lengthOf(1);
+    expect(left).to.not.deep.equal(damaged);
+  });
+
+  it('and whose log has lost where it begins gets both from its peers', async () => {
+    cluster = await Cluster.create(['a', 'b', 'c'], { limits });
+    const [a] = await cluster.startAll('a', 'b', 'c');
+    const c = cluster.nodes.get('c')!;
+    await write(a!, 'precious', 'data');
+    await fill(a!);
+    await cluster.until(() => c.replica.positions.first > 1000);
+    await writeSlowly(cluster, c, 'c');
+    await cluster.stop('c');
+    await hurt('c');
+    await flip(join(cluster.folder('c'), 'log'), Buffer.from('meta'), 90);
+    const again = await cluster.start('c');
+    expect(again.status().fault).to.match(/being fetched/);
+    await cluster.until(() => again.status().fault === undefined && !again.replica.driver.barred);
+    await again.barrier('default', 8000);
+    expect([valueAt(again, 'precious'), valueAt(again, 'slow1')]).to.deep.equal(['data', '1']);
+    await cluster.restartUnchanged('a', 'b', 'c');
+  });
+
+  it('of a lost majority is recovered with what it still holds, although commands of its log need what is lost', async () => {
+    cluster = await Cluster.create(['a', 'b', 'c'], { limits });
+    const [a] = await cluster.startAll('a', 'b', 'c');
+    await write(a!, 'precious', 'data');
+    await fill(a!);
+    await cluster.until(() => a!.replica.positions.first > 1000);
+    await writeSlowly(cluster, a!, 'a');
+    for (const name of ['a', 'b', 'c']) await cluster.stop(name);
+    const dir = stateOf(cluster, 'a');
+    // the state ends before the last commands of the log, which were applied to what is lost
+    const behind = `${dir}.behind`;
+    await cp(dir, behind, { recursive: true });
+    const again = await Promise.all(['a', 'b', 'c'].map((name) => cluster.start(name)));
+    for (const text of ['x', 'y']) {
+      const command = append('slow1', text);
+      await again[0]!.write({ tokenKey: null, command, timeoutMs: 8000 });
+    }
+    await write(again[0]!, 'last', 'z');
+    for (const name of ['a', 'b', 'c']) await cluster.stop(name);
+    await rm(dir, { recursive: true });
+    await cp(behind, dir, { recursive: true });
+    await hurt('a');
+    const strict: Handlers = {
+      ...HANDLERS,
+      append: (context, command) => {
+        const before = context.draft.get(keyOf('test', command.key))!;
+        context.draft.put(keyOf('test', command.key), before.concat(command.value));
+        return { ok: true };
+      },
+    };
+    const options = { name: 'a', members: cluster.initial('a'), handlers: strict };
+    const folder = cluster.folder('a');
+    expect((await inspectFolder(folder)).damage).to.have.lengthOf(1);
+    const after = await recoverFolder(folder, { ...options, acceptLoss: true });
+    expect(after.appliedIndex).to.equal(after.lastIndex);
+    expect(after.notApplied).to.equal(2);
+    const folders = new Folders();
+    const held = await folders.state(dir);
+    expect(after.checksums).to.deep.equal(Checksums.of(held).toJSON());
+    await folders.clean();
+    const node = await cluster.start('a');
+    await node.barrier('default', 8000);
+    expect([valueAt(node, 'precious'), valueAt(node, 'last')]).to.deep.equal(['data', 'z']);
+    expect(valueAt(node, 'slow1')).to.equal(undefined);
+    await write(node, 'slow1', 'new');
+    await cluster.restartUnchanged('a');
+  });
+
+  it('joined as a member and then without log and state is refused: the votes are forgotten', async () => {
+    cluster = await Cluster.create(['a', 'b']);
+    const a = await cluster.start('a');
+    await write(a, 'k', 'v');
+    const joins = { join: [cluster.address('a')] };
+    const b = await cluster.start('b', joins);
+    await cluster.until(() => a.status().peers.filter(({ voter }) => voter).length === 2);
+    await b.barrier('default', 8000);
+    const identity: unknown = JSON.parse(
+      await readFile(join(cluster.folder('b'), 'node.json'), 'utf8'),
+    );
+    expect(identity).to.have.property('begun', true);
+    await cluster.stop('b');
+    for (const part of ['log', 'state']) {
+      await rm(join(cluster.folder('b'), part), { recursive: true });
+    }
+    expect(await failure(cluster.start('b', joins))).to.match(/log .* is gone/);
+  });
+
+  it('with a record that cannot be read is recovered without that record', async () => {
+    cluster = await Cluster.create(['a'], { limits });
+    const a = await cluster.start('a');
+    await write(a, 'precious', 'data');
+    await write(a, 'rotten', 'data');
+    await fill(a);
+    await cluster.until(() => a.replica.positions.first > 1000);
+    await cluster.stop('a');
+    const dir = stateOf(cluster, 'a');
+    const [rotten] = recordsOf(await keysIn(dir), '\u0000rotten');
+    await raw(dir, (db) => db.put(Buffer.from(rotten!), Buffer.from('00000000data')));
+    const folder = cluster.folder('a');
+    const { damage } = await inspectFolder(folder);
+    expect(damage).to.have.lengthOf(1);
+    expect(damage[0]).to.match(/records that cannot be read \(1, in table test\)/);
+    const options = { name: 'a', members: cluster.initial('a'), handlers: HANDLERS };
+    await recoverFolder(folder, { ...options, acceptLoss: true });
+    const again = await cluster.start('a');
+    expect([valueAt(again, 'precious'), valueAt(again, 'rotten')]).to.deep.equal([
+      'data',
+      undefined,
+    ]);
+    await cluster.restartUnchanged('a');
+  });
+
+  it('whose recovery was cut short does not start before it was recovered to the end', async () => {
+    cluster = await Cluster.create(['a']);
+    await write(await cluster.start('a'), 'precious', 'data');
+    await cluster.stop('a');
+    const dir = stateOf(cluster, 'a');
+    await cp(dir, `${dir}.behind`, { recursive: true });
+    const command = append('precious', '!');
+    await (await cluster.start('a')).write({ tokenKey: null, command, timeoutMs: 8000 });
+    await cluster.stop('a');
+    await rm(dir, { recursive: true });
+    await cp(`${dir}.behind`, dir, { recursive: true });
+
+    const folder = cluster.folder('a');
+    const options = { name: 'a', members: cluster.initial('a') };
+    // an older version of the program, which does not know a command of the log
+    const { append: _, ...handlers } = HANDLERS;
+    expect(await failure(recoverFolder(folder, { ...options, handlers }))).to.match(/not known/);
+    expect((await inspectFolder(folder)).damage).to.deep.equal([UNFINISHED]);
+    expect(await failure(cluster.start('a'))).to.match(/conclave recover/);
+    const after = await recoverFolder(folder, { ...options, handlers: HANDLERS });
+    expect([after.damage, after.notApplied]).to.deep.equal([[], 0]);
+    expect(valueAt(await cluster.start('a'), 'precious')).to.equal('data!');
+    await cluster.restartUnchanged('a');
+  });
+
+  it('that is wrong, and alone, does not start, and is recovered only if that is accepted', async () => {
+    cluster = await Cluster.create(['a']);
+    await write(await cluster.start('a'), 'k', 'v');
+    await cluster.stop('a');
+    const folders = new Folders();
+    const state = await folders.state(stateOf(cluster, 'a'));
+    state.commit([[WRONG_KEY, 'its state differs']]);
+    await folders.clean();
+    expect(await failure(cluster.start('a'))).to.match(/its state differs.*no other server/);
+    const options = { name: 'a', members: cluster.initial('a'), handlers: HANDLERS };
+    expect(await failure(recoverFolder(cluster.folder('a'), options))).to.match(/differs/);
+    await recoverFolder(cluster.folder('a'), { ...options, acceptLoss: true });
+    expect(valueAt(await cluster.start('a'), 'k')).to.equal('v');
+    await cluster.restartUnchanged('a');
+  });
+});

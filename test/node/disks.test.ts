@@ -1,0 +1,108 @@
+import { expect } from 'chai';
+import type { RunningNode } from '../../src/node/node.js';
+import type { Command } from '../../src/state/types.js';
+import { LevelLog } from '../../src/storage/log.js';
+import { LevelState } from '../../src/storage/state.js';
+import { append, Cluster, put, valueAt } from './processes.js';
+
+/** The databases write through this method of their own, each batch until it is synced. */
+interface Writer {
+  write(...batch: unknown[]): Promise<void>;
+  readonly db: { readonly location: string };
+}
+
+/** Makes the writes of one kind of database in one folder take until the returned function is called. */
+function hang(kind: typeof LevelLog | typeof LevelState, folder: string): () => void {
+  // `write` is private: there is no port between these classes and their disk.
+  const prototype = kind.prototype as unknown as Writer;
+  const { write } = prototype;
+  let release = (): void => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  prototype.write = async function (this: Writer, ...batch) {
+    if (this.db.location.startsWith(folder)) await held;
+    return write.apply(this, batch);
+  };
+  return () => {
+    prototype.write = write;
+    release();
+  };
+}
+
+describe('node: disks of a leader that hang or are full', function () {
+  this.timeout(60_000);
+  const names = ['a', 'b', 'c'];
+  let cluster: Cluster;
+  let release = (): void => {};
+  afterEach(async () => {
+    release();
+    await cluster.remove();
+    expect(cluster.fatal).to.deep.equal([]);
+  });
+  const write = (node: RunningNode, command: Command) =>
+    node.write({ tokenKey: null, command, timeoutMs: 20_000 });
+  const other = (name: string): RunningNode => cluster.nodes.get(names.find((n) => n !== name)!)!;
+
+  it('when the disk of its log hangs another one leads; writes and reads go on', async () => {
+    cluster = await Cluster.create(names);
+    await cluster.startAll(...names);
+    const { name, node: old } = await cluster.leader();
+    const node = other(name);
+    await write(node, append('k', '0'));
+    release = hang(LevelLog, cluster.folder(name));
+    for (const value of ['1', '2', '3']) {
+      const result = await write(node, append('k', value));
+      expect(result.ok).to.equal(true);
+    }
+    await cluster.until(() => node.status().leaderId !== old.id);
+    expect(old.status().fault).to.match(/the disk of the log has not finished a write/);
+    expect(cluster.said(name, 'error the disk of the log')).to.equal(1);
+    await write(node, append('k', '4'));
+    await node.barrier('default', 5000);
+    expect(valueAt(node, 'k')).to.equal('01234');
+
+    release();
+    await cluster.until(() => valueAt(old, 'k') === '01234' && old.status().fault === undefined);
+    await cluster.until(() => cluster.said(name, 'info the disks make progress again') === 1);
+    await write(old, append('k', '5'));
+    expect(valueAt(old, 'k')).to.equal('012345');
+  });
+
+  it('when the disk of its state hangs another one leads', async () => {
+    cluster = await Cluster.create(names, { limits: { stateBacklogBytes: 10_000 } });
+    await cluster.startAll(...names);
+    const { name, node: old } = await cluster.leader();
+    const node = other(name);
+    await write(node, put('k', '0'));
+    release = hang(LevelState, cluster.folder(name));
+    for (let i = 0; i < 20; i++) await write(node, put(`k${i}`, 'x'.repeat(5000)));
+    await cluster.until(() => node.status().leaderId !== old.id);
+    expect(old.status().fault).to.match(/the disk of the state has not caught up/);
+    release();
+    await cluster.until(() => old.status().fault === undefined);
+    await write(old, put('after', 'x'));
+    expect(valueAt(old, 'k19')).to.have.length(5000);
+  });
+
+  it('when its disk is at its reserve one that has room leads, and the full one takes writes too', async () => {
+    cluster = await Cluster.create(names);
+    const initial = cluster.initial(...names);
+    const limits = { diskReserveBytes: Number.MAX_SAFE_INTEGER, diskCheckMs: 50 };
+    const full = await cluster.start('a', { initial, limits });
+    const b = await cluster.start('b', { initial });
+    await cluster.start('c', { initial });
+    await cluster.leader();
+    await write(b, put('k', '0'));
+    // Whoever leads now: leadership that is given to the full one does not stay there.
+    await b.transfer(full.id);
+    await write(b, put('k', '1'));
+    await write(full, put('k', '2'));
+    expect(valueAt(full, 'k')).to.equal('2');
+    await cluster.until(() => full.status().role !== 'leader');
+    const { term } = b.status();
+    for (let i = 0; i < 20; i++) await write(full, put('k', String(i)));
+    expect(full.status().fault).to.match(/at its reserve/);
+    expect(b.status().term).to.equal(term);
+  });
+});

@@ -1,0 +1,57 @@
+import { expect } from 'chai';
+import { ApiError } from '../../src/errors.js';
+import type { RunningNode } from '../../src/node/node.js';
+import { SETTINGS } from '../../src/settings.js';
+import { COMMAND_BYTES_MAX, DEFAULT_LIMITS } from '../../src/transport/handshake.js';
+import { Cluster, put, valueAt } from './processes.js';
+
+const write = async (node: RunningNode, key: string, value: string): Promise<string> => {
+  try {
+    await node.write({ tokenKey: null, command: put(key, value), timeoutMs: 8000 });
+    return 'ok';
+  } catch (error) {
+    if (error instanceof ApiError) return error.refusal.code;
+    throw error;
+  }
+};
+
+describe('node: large commands', function () {
+  this.timeout(60_000);
+  let cluster: Cluster;
+  afterEach(async () => {
+    await cluster.remove();
+    expect(cluster.fatal).to.deep.equal([]);
+  });
+
+  it('refuses what no frame can carry, at the leader and at a follower, and goes on', async () => {
+    cluster = await Cluster.create(['a', 'b', 'c']);
+    const nodes = await cluster.startAll('a', 'b', 'c');
+    const { node: leader } = await cluster.leader();
+    const { term } = leader.status();
+    const follower = nodes.find((node) => node !== leader)!;
+    const tooLarge = 'x'.repeat(COMMAND_BYTES_MAX);
+    expect(await write(leader, 'big', tooLarge)).to.equal('too_large');
+    expect(await write(follower, 'big', tooLarge)).to.equal('too_large');
+    for (const node of nodes) expect(await write(node, 'small', node.name)).to.equal('ok');
+    expect(leader.status()).to.include({ role: 'leader', term });
+    expect(valueAt(leader, 'big')).to.equal(undefined);
+  });
+
+  it('replicates the largest command that it takes, forwarded too', async () => {
+    cluster = await Cluster.create(['a', 'b', 'c']);
+    const nodes = await cluster.startAll('a', 'b', 'c');
+    const { node: leader } = await cluster.leader();
+    const follower = nodes.find((node) => node !== leader)!;
+    const command = JSON.stringify(put('big', ''));
+    // room for the envelope: its version, the id of the request and its index
+    const value = 'x'.repeat(COMMAND_BYTES_MAX - command.length - 100);
+    expect(await write(follower, 'big', value)).to.equal('ok');
+    await cluster.until(() => nodes.every((node) => valueAt(node, 'big') === value));
+  });
+
+  it('takes no body whose command, stored object or answer could be too large', () => {
+    const { max } = SETTINGS.find(({ key }) => key === 'limits.bodyBytes')!;
+    expect(max! * 4).to.be.at.most(COMMAND_BYTES_MAX);
+    expect(COMMAND_BYTES_MAX).to.be.lessThan(DEFAULT_LIMITS.frameBytes);
+  });
+});

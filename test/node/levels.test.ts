@@ -1,0 +1,157 @@
+/** Rolling upgrades: what only a later release knows waits until every member runs it. */
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import type { ApiError } from '../../src/errors.js';
+import type { RunningNode } from '../../src/node/node.js';
+import type { NodeOptions } from '../../src/node/options.js';
+import { levelOf } from '../../src/state/levels.js';
+import { type Command, keyOf } from '../../src/state/types.js';
+import { Cluster, HANDLERS, put } from './processes.js';
+
+/** A release that has one command more, which needs level 2. */
+const NEXT: Partial<NodeOptions> = {
+  handlers: {
+    ...HANDLERS,
+    'thing.set': ({ draft }, { value }: Command & { value: string }) => {
+      draft.put(keyOf('thing'), value);
+      return { ok: true };
+    },
+  },
+  levels: { supported: 2, commands: { 'thing.set': 2 } },
+};
+const thing = { type: 'thing.set', v: 1, value: 'x' } as Command;
+const FAR = 30_000;
+
+describe('node/levels', function () {
+  this.timeout(60_000);
+  let cluster: Cluster;
+  const make = async (options: Partial<NodeOptions> = {}): Promise<void> => {
+    cluster = await Cluster.create(['a', 'b', 'c', 'd'], options);
+  };
+  afterEach(() => cluster.remove());
+
+  const write = (node: RunningNode, command: Command, timeoutMs = FAR) =>
+    node.write({ tokenKey: null, command, timeoutMs });
+  const refusalOf = (node: RunningNode, command: Command) =>
+    write(node, command).then(
+      () => undefined,
+      ({ refusal }: ApiError) => refusal,
+    );
+  const nodes = (): RunningNode[] => [...cluster.nodes.values()];
+  const areAt = (level: number): Promise<void> =>
+    cluster.until(() => nodes().every((node) => levelOf(node.view) === level), FAR);
+  const isRefused = (node: RunningNode, why: string): Promise<void> => {
+    const again = async (): Promise<void> => {
+      const refused = await refusalOf(node, thing);
+      expect(refused?.code).to.equal('unavailable');
+      const text = `This needs level 2, the cluster is at level 1: ${why}`;
+      // Members are asked once a second; until then the last answer is shown.
+      if (refused?.message !== text) {
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        return again();
+      }
+    };
+    return again();
+  };
+  const upgrade = async (name: string): Promise<RunningNode> => {
+    await cluster.stop(name);
+    return cluster.start(name, { ...NEXT, initial: cluster.initial('a', 'b', 'c') });
+  };
+
+  it('rise to the highest one in a new cluster', async () => {
+    await make(NEXT);
+    await cluster.startAll('a', 'b', 'c');
+    await areAt(2);
+    for (const node of nodes()) await write(node, thing);
+    await cluster.until(() => cluster.said('a', 'info the cluster is at level 2 now') === 1);
+  });
+
+  it('rise when the last member runs the new release, and not before; nobody stops', async () => {
+    await make();
+    await cluster.startAll('a', 'b', 'c');
+    await cluster.leader();
+    const c = await upgrade('c');
+    await write(c, put('k', '1'));
+    await isRefused(c, 'a and b run a release without it');
+    // A new leader would be able to apply it; the others not.
+    await (await cluster.leader()).node.transfer(c.id);
+    await cluster.until(() => c.status().role === 'leader');
+    await isRefused(c, 'a and b run a release without it');
+    await upgrade('b');
+    await isRefused(c, 'a runs a release without it');
+    await cluster.stop('a');
+    await isRefused(c, 'a does not answer');
+    expect((await c.levels()).members).to.deep.include({
+      ...{ id: c.status().peers.find(({ name }) => name === 'a')!.id, name: 'a', supported: 1 },
+    });
+    await cluster.start('a', { ...NEXT, initial: cluster.initial('a', 'b', 'c') });
+    await areAt(2);
+    for (const node of nodes()) await write(node, thing);
+    expect(cluster.fatal).to.deep.equal([]);
+  });
+
+  it('keep a program out that does not support them: it refuses the folder', async () => {
+    await make(NEXT);
+    await cluster.startAll('a', 'b', 'c');
+    await areAt(2);
+    await cluster.stop('c');
+    const old = { handlers: HANDLERS, levels: { supported: 1, commands: {} } };
+    const failure = await cluster.start('c', old).catch((error: Error) => error.message);
+    expect(failure).to.equal(
+      'the state was written by another version: the cluster is at level 2, this release supports up to level 1. ' +
+        'A level is never lowered: start a release that supports it',
+    );
+    await cluster.start('c');
+    await write((await cluster.leader()).node, thing);
+  });
+
+  it('keep a program out that gets its state from a member', async () => {
+    const limits = { cutEntries: 20, keepEntries: 5 };
+    await make({ ...NEXT, limits });
+    await cluster.startAll('a', 'b', 'c');
+    await areAt(2);
+    const { node } = await cluster.leader();
+    const name = node.name === 'c' ? 'b' : 'c';
+    await cluster.stop(name);
+    for (let i = 0; i < 60; i++) await write(node, put('k', String(i)));
+    await rm(join(cluster.folder(name), 'state'), { recursive: true });
+    const old = { handlers: HANDLERS, levels: { supported: 1, commands: {} } };
+    await cluster.start(name, old);
+    await cluster.until(() => cluster.fatal.length > 0, FAR);
+    expect(cluster.fatal[0]!.message).to.include('another version: the cluster is at level 2');
+  });
+
+  it('keep a server out that does not support them, until it runs the release of the members', async () => {
+    await make(NEXT);
+    await cluster.startAll('a', 'b', 'c');
+    await areAt(2);
+    const join = [cluster.address('a'), cluster.address('b')];
+    const d = await cluster.start('d', { join, levels: { supported: 1, commands: {} } });
+    const why = 'The cluster is at level 2, and d runs a release that supports up to level 1';
+    await cluster.until(() => cluster.lines.some((line) => line.includes(why)), FAR);
+    await cluster.stop('d');
+    await cluster.start('d', { join });
+    await cluster.until(
+      () =>
+        nodes()[0]!
+          .status()
+          .peers.some(({ id }) => id === d.id),
+      FAR,
+    );
+    await areAt(2);
+  });
+
+  it('do not rise while a server that joins does not support them', async () => {
+    await make();
+    await cluster.startAll('a', 'b', 'c');
+    await cluster.leader();
+    await cluster.start('d', { join: [cluster.address('a')] });
+    await cluster.until(() => nodes().every((node) => node.status().peers.length === 4), FAR);
+    for (const name of ['a', 'b', 'c']) await upgrade(name);
+    await isRefused(cluster.nodes.get('a')!, 'd runs a release without it');
+    await upgrade('d');
+    await areAt(2);
+    expect(cluster.fatal).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,108 @@
+/** A data folder that is put back to an older copy of itself: its server must not be believed any more. */
+import { cp, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
+import { expect } from 'chai';
+import { readIdentity } from '../../src/node/identity.js';
+import type { RunningNode } from '../../src/node/node.js';
+import { Cluster, put, valueAt } from './processes.js';
+
+describe('node/a disk that goes back in time', function () {
+  this.timeout(60_000);
+  let cluster: Cluster;
+  beforeEach(async () => {
+    cluster = await Cluster.create(['a', 'b', 'c', 'd']);
+  });
+  afterEach(() => cluster.remove());
+
+  const write = (node: RunningNode, key: string, value: string) =>
+    node.write({ tokenKey: null, command: put(key, value), timeoutMs: 10_000 });
+  const hasSeen = async (name: string, node: RunningNode, starts: number): Promise<boolean> =>
+    (await readIdentity(cluster.folder(name)))?.seen[node.id]?.starts === starts;
+  const saw = async (name: string, node: RunningNode, starts: number): Promise<void> => {
+    while (!(await hasSeen(name, node, starts))) {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  };
+
+  it('is refused, so that no acknowledged write is lost', async () => {
+    const [, , c] = (await cluster.startAll('a', 'b', 'c')) as [
+      RunningNode,
+      RunningNode,
+      RunningNode,
+    ];
+    const initial = cluster.initial('a', 'b', 'c');
+    await write((await cluster.leader()).node, 'k', '1');
+    await cluster.stop('c');
+    const copy = `${cluster.folder('c')}.copy`;
+    await cp(cluster.folder('c'), copy, { recursive: true });
+    await cluster.start('c', { initial });
+    await Promise.all([saw('a', c, 2), saw('b', c, 2)]);
+    await cluster.stop('b');
+    // Only a and c hold this one.
+    await write((await cluster.leader()).node, 'k', '2');
+    await cluster.stop('a');
+    await cluster.stop('c');
+    await rm(cluster.folder('c'), { recursive: true });
+    await cp(copy, cluster.folder('c'), { recursive: true });
+    const b = await cluster.start('b', { initial });
+    await cluster.start('c', { initial });
+    await cluster.until(() => cluster.said('c', 'warn node') > 0 && said('b', 'older copy'));
+    expect(said('c', 'Remove it from the cluster, empty its data folder')).to.equal(true);
+    expect(b.status().leaderId).to.equal(null);
+    const a = await cluster.start('a', { initial });
+    await cluster.until(() => valueAt(b, 'k') === '2');
+    expect(valueAt(a, 'k')).to.equal('2');
+    await write(a, 'k', '3');
+    expect(cluster.fatal).to.deep.equal([]);
+  });
+
+  const said = (name: string, what: string): boolean =>
+    cluster.lines.some((line) => line.startsWith(`${name} `) && line.includes(what));
+
+  it('is refused by a server that joined after the copy was made, too', async () => {
+    const [, , c] = (await cluster.startAll('a', 'b', 'c')) as [
+      RunningNode,
+      RunningNode,
+      RunningNode,
+    ];
+    const initial = cluster.initial('a', 'b', 'c');
+    await cluster.leader();
+    await cluster.stop('c');
+    const copy = `${cluster.folder('c')}.copy`;
+    await cp(cluster.folder('c'), copy, { recursive: true });
+    await cluster.start('c', { initial });
+    await Promise.all([saw('a', c, 2), saw('b', c, 2)]);
+    await cluster.stop('c');
+    await cluster.start('d', { join: [cluster.address('a')] });
+    await saw('d', c, 2);
+    await rm(cluster.folder('c'), { recursive: true });
+    await cp(copy, cluster.folder('c'), { recursive: true });
+    await cluster.start('c', { initial });
+    await cluster.until(() => ['a', 'b', 'd'].every((name) => said(name, 'older copy')));
+  });
+
+  it('counts each start of its folder; one of a release that did not count is taken over', async () => {
+    const [a] = (await cluster.startAll('a', 'b', 'c')) as [RunningNode];
+    const initial = cluster.initial('a', 'b', 'c');
+    await Promise.all([saw('b', a, 1), saw('c', a, 1)]);
+    for (const name of ['a', 'b', 'c']) await cluster.stop(name);
+    for (const name of ['a', 'b', 'c']) {
+      const file = join(cluster.folder(name), 'node.json');
+      const { crc32: _, starts, startId, seen, ...rest } = JSON.parse(await readFile(file, 'utf8'));
+      expect([starts, typeof startId]).to.deep.equal([1, 'string']);
+      const incarnations = Object.entries(seen as Record<string, { incarnation: string }>).map(
+        ([id, { incarnation }]) => [id, incarnation],
+      );
+      const first = { ...rest, v: 1, seen: Object.fromEntries(incarnations) };
+      const sealed = { ...first, crc32: crc32(JSON.stringify(first)) };
+      await writeFile(file, JSON.stringify(sealed));
+    }
+    await cluster.startAll('a', 'b', 'c');
+    await write((await cluster.leader()).node, 'k', '1');
+    await Promise.all([saw('b', a, 1), saw('c', a, 1)]);
+    await cluster.stop('a');
+    await cluster.start('a', { initial });
+    await Promise.all([saw('b', a, 2), saw('c', a, 2)]);
+  });
+});

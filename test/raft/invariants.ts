@@ -1,0 +1,436 @@
+/**
+ * What must hold at every moment of a Raft cluster, whatever fails (thesis figure 3.2, §4, §6.4). The checks look at everything
+ * from outside: the logs on disk, the messages sent, the inputs and outputs of the cores. Each check is incremental, so that
+ * it can run at every step. The random worlds of cores and the simulation of whole servers share them.
+ */
+import type {
+  Configuration,
+  Entry,
+  HardState,
+  Index,
+  Message,
+  NodeId,
+  RaftStatus,
+  RoleChange,
+  SnapshotMeta,
+  Term,
+} from '../../src/raft/types.js';
+import { LeaseInvariants, type LeaseStep } from './lease-invariants.js';
+import { Violation } from './violation.js';
+
+/** A log: as the process sees it, or as a power cut would leave it. */
+export interface LogSight {
+  readonly hard: HardState;
+  /** Set while the server may have lost entries up to `index` that it acknowledged. */
+  readonly bar?: { readonly index: Index } | undefined;
+  first(): Index;
+  last(): Index;
+  at(index: Index): Entry | undefined;
+  term(index: Index): Term | undefined;
+}
+
+export interface DiskSight {
+  readonly durable: LogSight;
+  /** What the disk held before it was wiped. */
+  readonly before?: LogSight | undefined;
+  /** The votes that were ever durable, by term. */
+  readonly votes: { get(term: Term): NodeId | undefined };
+}
+
+/** One step of a core; nobody has acted on its output yet. */
+export interface Step extends LeaseStep {
+  readonly before: RaftStatus;
+  /** The log as it was before the entries of the output. */
+  readonly log: LogSight;
+}
+
+/** What is known of one server, over all its lives. */
+interface Server {
+  readonly disk: DiskSight;
+  /** The newest promise made to a leader: everything up to `index` matches that leader's log and is durable. */
+  promised: { term: Term; index: Index };
+  /** The commit index in this life. */
+  commit: Index;
+  /** Places in the chain that nobody but this server has seen, in this life. */
+  readonly unsent: Set<number>;
+}
+
+interface Committed {
+  readonly entry: Entry;
+  /** Term of the server that first knew it committed: leaders of later terms must have it. */
+  readonly knownIn: Term;
+}
+
+/** Terms stay far below this, so (index, term) fits one safe integer. */
+const TERM_SPAN = 1_000_000;
+const place = (index: Index, term: Term): number => index * TERM_SPAN + term;
+
+export class RaftInvariants {
+  readonly #servers = new Map<NodeId, Server>();
+  readonly #leaders = new Map<Term, NodeId>();
+  readonly #votes = new Map<string, NodeId>();
+  /** Every (index, term) ever in a log: its entry and the term before it. By induction this is log matching. */
+  readonly #chain = new Map<number, { entry: Entry; prevTerm: Term }>();
+  /** Position i holds the committed entry of index i + 1. */
+  readonly #committed: Committed[] = [];
+  readonly #leases = new LeaseInvariants();
+
+  addServer(id: NodeId, disk: DiskSight): void {
+    this.#servers.set(id, {
+      ...{ disk, promised: { term: 0, index: 0 }, commit: 0, unsent: new Set() },
+    });
+  }
+
+  /** A new life: promises and what is on disk stay, memory is gone. */
+  restarted(id: NodeId): void {
+    const server = this.#server(id);
+    server.commit = 0;
+    // A lone voter that crashes before its vote is durable may lead that term again, with other entries.
+    const { durable } = server.disk;
+    for (const key of server.unsent) {
+      const { entry } = this.#chain.get(key)!;
+      if (durable.term(entry.index) !== entry.term) this.#chain.delete(key);
+    }
+    server.unsent.clear();
+    this.#leases.restarted(id);
+  }
+
+  get committedIndex(): Index {
+    return this.#committed.length;
+  }
+  committedAt(index: Index): Entry | undefined {
+    return this.#committed[index - 1]?.entry;
+  }
+  get terms(): number {
+    return this.#leaders.size;
+  }
+
+  // --- steps ---
+
+  stepped(id: NodeId, step: Step): void {
+    const { output, before, after, log } = step;
+    const { role, commit } = output;
+    this.#leases.stepped(id, step, this.committedIndex);
+    for (const entry of before.role === 'leader' ? output.entries : [])
+      if (entry.kind === 'configuration' && entry.term === before.term)
+        this.#reconfigures(id, entry.configuration, before, commit ?? before.commit, log);
+    const tail = withTail(log, output.entries);
+    if (role) {
+      const { members } = after.configuration;
+      this.#role(id, role, tail, members.filter((member) => member.voter).length);
+    }
+    if (commit !== undefined) this.#commit(id, commit, tail, after, before.configuration);
+  }
+
+  // --- logs ---
+
+  /** Entries are about to replace everything from their first index on. */
+  appending(id: NodeId, log: LogSight, entries: readonly Entry[], term: Term): void {
+    const first = entries[0]?.index;
+    if (first === undefined) return;
+    this.#checkTruncation(id, log, entries, term);
+    const server = this.#server(id);
+    let prevTerm = log.term(first - 1) ?? -1;
+    for (const entry of entries) {
+      const key = place(entry.index, entry.term);
+      const known = this.#chain.get(key);
+      if (!known) {
+        this.#chain.set(key, { entry, prevTerm });
+        server.unsent.add(key);
+      } else if (!sameEntry(known.entry, entry) || known.prevTerm !== prevTerm)
+        throw new Violation(
+          'log matching',
+          `${id} stores another entry at index ${entry.index} of term ${entry.term} than a log held before`,
+        );
+      const fixed = this.#committed[entry.index - 1];
+      // what it proposed or took from an earlier leader, in the very turn in which it also heard of a later term
+      const isTakenBefore =
+        entry.term < term && fixed !== undefined && log.hard.term < fixed.knownIn;
+      if (fixed && fixed.entry.term !== entry.term && term >= fixed.knownIn && !isTakenBefore)
+        throw new Violation(
+          'leader completeness',
+          `${id} in term ${term} stores term ${entry.term} at index ${entry.index}, where term ${fixed.entry.term} is committed`,
+        );
+      prevTerm = entry.term;
+    }
+  }
+
+  #checkTruncation(id: NodeId, log: LogSight, entries: readonly Entry[], term: Term): void {
+    const server = this.#server(id);
+    const first = entries[0]!.index;
+    const last = entries.at(-1)!.index;
+    if (first > log.last()) return;
+    const lost = (index: Index): boolean =>
+      index <= log.last() && (index > last || entries[index - first]?.term !== log.term(index));
+    const { promised } = server;
+    for (let index = first; index <= Math.max(server.commit, promised.index); index++) {
+      if (!lost(index)) continue;
+      // the commit index may have risen in the same step, over entries that this very write brings
+      const isCommitted = log.term(index) === this.#committed[index - 1]?.entry.term;
+      if (index <= server.commit && isCommitted)
+        throw new Violation(
+          'committed is final',
+          `${id} cuts its log (${log.first()}..${log.last()}) at committed index ${index} for entries ${first}..${last} in term ${term}`,
+        );
+      if (index <= promised.index && term <= promised.term)
+        throw new Violation(
+          'promises are kept',
+          `${id} cuts index ${index} in term ${term}, having acknowledged up to ${promised.index} in term ${promised.term}`,
+        );
+    }
+  }
+
+  // --- messages ---
+
+  sent(message: Message): void {
+    const server = this.#servers.get(message.from);
+    if (!server) return;
+    const { durable } = server.disk;
+    this.#checkLeads(message, message.term);
+    this.#leases.sent(message);
+    if (message.type === 'append')
+      for (const { index, term } of message.entries) server.unsent.delete(place(index, term));
+    if (message.type === 'voteResponse' && message.granted) {
+      // or a later term is on disk: then this one sees no other vote either
+      if (server.disk.votes.get(message.term) !== message.to && durable.hard.term <= message.term)
+        throw new Violation(
+          'votes are durable',
+          `${message.from} grants ${message.to} its vote in term ${message.term}, but on disk is ${JSON.stringify(durable.hard)}`,
+        );
+      this.#vote(message.from, message.term, message.to);
+    }
+    if (message.type === 'appendResponse' && message.success) {
+      const covered = message.index <= durable.last() || message.index < durable.first();
+      // an answer of an earlier term may be late, and what it spoke of be replaced
+      if (durable.hard.term !== message.term ? durable.hard.term < message.term : !covered)
+        throw new Violation(
+          'acknowledged is durable',
+          `${message.from} acknowledges index ${message.index} in term ${message.term}; on disk is ${durable.last()} in term ${durable.hard.term}`,
+        );
+      const { promised } = server;
+      if (message.term > promised.term || message.index > promised.index)
+        server.promised = { term: message.term, index: message.index };
+    }
+  }
+
+  #vote(voter: NodeId, term: Term, candidate: NodeId): void {
+    const key = `${voter} ${term}`;
+    const known = this.#votes.get(key);
+    if (known !== undefined && known !== candidate)
+      throw new Violation(
+        'one vote per term',
+        `${voter} votes for ${candidate} in term ${term}, having voted for ${known}`,
+      );
+    this.#votes.set(key, candidate);
+  }
+
+  // --- roles and commit ---
+
+  #role(id: NodeId, change: RoleChange, log: LogSight, voters: number): void {
+    if (change.role !== 'leader') return;
+    const { term } = change;
+    const known = this.#leaders.get(term);
+    if (known !== undefined && known !== id)
+      throw new Violation('one leader per term', `${id} and ${known} both lead term ${term}`);
+    if (known === id) return;
+    this.#leaders.set(term, id);
+    const { hard } = this.#server(id).disk.durable;
+    // a lone voter needs nobody's vote; what it promises before its own is durable is checked where it promises
+    if (voters > 1 && (hard.term !== term || hard.votedFor !== id))
+      throw new Violation(
+        'votes are durable',
+        `${id} leads term ${term}, but its own vote is not on disk: ${JSON.stringify(hard)}`,
+      );
+    this.#vote(id, term, id);
+    for (let at = this.#committed.length - 1; at >= 0; at--) {
+      const { entry, knownIn } = this.#committed[at]!;
+      if (knownIn >= term) continue;
+      if (entry.index >= log.first() - 1 && log.term(entry.index) !== entry.term)
+        throw new Violation(
+          'leader completeness',
+          `${id} leads term ${term} without the entry of index ${entry.index} and term ${entry.term}, committed in term ${knownIn}`,
+        );
+      break;
+    }
+  }
+
+  #checkLeads(message: Message, term: Term): void {
+    if (message.type !== 'append' && message.type !== 'snapshot') return;
+    if (this.#leaders.get(term) !== message.from)
+      throw new Violation(
+        'one leader per term',
+        `${message.from} sends ${message.type} in ${term}`,
+      );
+    if (this.#servers.get(message.from)!.disk.durable.hard.term < term)
+      throw new Violation(
+        'votes are durable',
+        `${message.from} leads ${term} before its disk knows`,
+      );
+  }
+
+  /**
+   * A leader appends a configuration: one server differs, the one before is committed, and so is an entry of the leader's
+   * own term (§4.1, and its correction of 2015).
+   */
+  #reconfigures(
+    id: NodeId,
+    next: Configuration,
+    before: RaftStatus,
+    commit: Index,
+    log: LogSight,
+  ): void {
+    const wrong = (why: string): never => {
+      throw new Violation('one change at a time', `${id} in term ${before.term}: ${why}`);
+    };
+    if (before.configurationIndex > commit)
+      wrong(`the configuration of ${before.configurationIndex} is not committed, only ${commit}`);
+    if ((log.term(commit) ?? 0) < before.term) wrong(`nothing of its own term is committed`);
+    const votersOf = ({ members }: Configuration): NodeId[] =>
+      members.filter((member) => member.voter).map((member) => member.id);
+    const [old, now] = [votersOf(before.configuration), votersOf(next)];
+    const changes = [
+      ...old.filter((voter) => !now.includes(voter)),
+      ...now.filter((voter) => !old.includes(voter)),
+    ];
+    if (changes.length > 1) wrong(`${changes} change at once`);
+  }
+
+  /** A server's commit index moved, in a step that began with the configuration `before`. */
+  #commit(
+    id: NodeId,
+    index: Index,
+    log: LogSight,
+    status: RaftStatus,
+    before: Configuration,
+  ): void {
+    const server = this.#server(id);
+    if (index < server.commit)
+      throw new Violation(
+        'committed is final',
+        `${id} moves its commit index back from ${server.commit} to ${index}`,
+      );
+    if (index > log.last())
+      throw new Violation('committed is final', `${id} commits ${index} beyond its log's end`);
+    for (
+      let at = Math.max(server.commit + 1, log.first());
+      at <= Math.min(index, this.committedIndex);
+      at++
+    )
+      this.#agrees(id, at, log.term(at));
+    if (index > this.committedIndex) this.#extend(id, index, log, status, before);
+    server.commit = index;
+  }
+
+  #agrees(id: NodeId, index: Index, term: Term | undefined): void {
+    const { entry } = this.#committed[index - 1]!;
+    if (term !== undefined && entry.term !== term)
+      throw new Violation(
+        'committed is final',
+        `${id} commits term ${term} at index ${index}; elsewhere term ${entry.term} was committed there`,
+      );
+  }
+
+  #extend(
+    id: NodeId,
+    index: Index,
+    log: LogSight,
+    status: RaftStatus,
+    before: Configuration,
+  ): void {
+    const term = log.term(index)!;
+    if (status.role === 'leader' && term !== status.term)
+      throw new Violation(
+        'own term only',
+        `${id} leads term ${status.term} and commits index ${index} of term ${term} by counting`,
+      );
+    // one step may commit by the old configuration and then append a new one
+    const isHeld = [status.configuration, before].some((each) => this.#isHeld(each, index, term));
+    if (!isHeld)
+      throw new Violation(
+        'quorum is durable',
+        `${id} commits index ${index} of term ${term}, which no majority of ${JSON.stringify(status.configuration.members.map((member) => member.id))} has on disk`,
+      );
+    for (let at = this.committedIndex + 1; at <= index; at++) {
+      const entry = log.at(at);
+      if (!entry) throw new Violation('committed is final', `${id} has no entry at ${at}`);
+      this.#committed.push({ entry, knownIn: status.term });
+    }
+  }
+
+  #isHeld({ members }: Configuration, index: Index, term: Term): boolean {
+    const voters = members.filter((member) => member.voter);
+    const holders = voters.filter(({ id }) => {
+      const disk = this.#servers.get(id)?.disk;
+      // one that was wiped had what it acknowledged, and is never counted again
+      const durable = disk?.before ?? disk?.durable;
+      if (!durable) return false;
+      // what a damaged server has lost it had, and it does not vote until it has it again
+      const wasHeld = durable.bar !== undefined && index <= durable.bar.index;
+      return wasHeld || index < durable.first() - 1 || durable.term(index) === term;
+    });
+    return holders.length * 2 > voters.length;
+  }
+
+  /** A server's log and state were exchanged for a snapshot. */
+  installed(id: NodeId, meta: SnapshotMeta): void {
+    const server = this.#server(id);
+    const committed = this.#committed[meta.index - 1];
+    if (!committed || committed.entry.term !== meta.term)
+      throw new Violation('applied is committed', `${id} installs uncommitted ${meta.index}`);
+    const expected = this.#configurationAt(meta.index);
+    if (expected && JSON.stringify(expected) !== JSON.stringify(meta.configuration))
+      throw new Violation(
+        'snapshot has its configuration',
+        `${id} installs ${JSON.stringify(meta.configuration)} at ${meta.index}, in force is ${JSON.stringify(expected)}`,
+      );
+    server.commit = Math.max(server.commit, meta.index);
+  }
+
+  /** A server's log is about to be replaced by the position of a snapshot. */
+  resetting(id: NodeId, log: LogSight, meta: SnapshotMeta): void {
+    const { commit } = this.#server(id);
+    if (commit > meta.index && log.last() > meta.index)
+      throw new Violation(
+        'committed is final',
+        `${id} resets its log to ${meta.index}, having committed ${commit}`,
+      );
+  }
+
+  #configurationAt(index: Index): Configuration | undefined {
+    for (let at = index - 1; at >= 0; at--) {
+      const { entry } = this.#committed[at]!;
+      if (entry.kind === 'configuration') return entry.configuration;
+    }
+    return undefined;
+  }
+
+  #server(id: NodeId): Server {
+    const server = this.#servers.get(id);
+    if (!server) throw new Error(`no server ${id}`);
+    return server;
+  }
+}
+
+/** A log as it will be when the entries of an output are stored. */
+function withTail(log: LogSight, entries: readonly Entry[]): LogSight {
+  const first = entries[0]?.index;
+  if (first === undefined) return log;
+  const last = entries.at(-1)!.index;
+  return {
+    hard: log.hard,
+    first: () => log.first(),
+    last: () => last,
+    at: (index) => (index < first ? log.at(index) : entries[index - first]),
+    term: (index) => (index < first ? log.term(index) : entries[index - first]?.term),
+  };
+}
+
+/** Whether two entries are the same, content included. */
+export function sameEntry(a: Entry, b: Entry): boolean {
+  if (a === b) return true;
+  if (a.index !== b.index || a.term !== b.term || a.kind !== b.kind) return false;
+  if (a.kind === 'command' && b.kind === 'command') return Buffer.compare(a.data, b.data) === 0;
+  if (a.kind === 'configuration' && b.kind === 'configuration')
+    return JSON.stringify(a.configuration) === JSON.stringify(b.configuration);
+  return true;
+}

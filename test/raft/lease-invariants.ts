@@ -1,0 +1,128 @@
+/** Reads and what they rest on: leases, and the silence that followers promise for them (thesis §6.4). */
+import { silenceMsOf } from '../../src/raft/options.js';
+import { quorumSize } from '../../src/raft/quorum.js';
+import type {
+  Index,
+  Input,
+  Message,
+  NodeId,
+  Output,
+  RaftOptions,
+  RaftStatus,
+  ReadId,
+  Term,
+} from '../../src/raft/types.js';
+import { Violation } from './violation.js';
+
+export interface LeaseStep {
+  readonly inputs: readonly Input[];
+  readonly output: Output;
+  readonly after: RaftStatus;
+  readonly options: Pick<RaftOptions, 'electionTicks' | 'tickMs'>;
+  /** Milliseconds of true time. */
+  readonly now: number;
+}
+
+/** The part of a silence that is checked: more than a lease may fill, less than the whole, as clocks may be 3 % off. */
+const CHECKED_SHARE = 0.95;
+
+interface Silence {
+  readonly leader: NodeId;
+  readonly term: Term;
+  readonly until: number;
+}
+
+export class LeaseInvariants {
+  /** What each server promised to the leader that it answered last; it outlasts the process. */
+  readonly #silences = new Map<NodeId, Silence>();
+  /** Reads asked for in this life of a server: what was committed anywhere at that moment. */
+  readonly #reads = new Map<NodeId, Map<ReadId, Index>>();
+  /** Campaigns that a leader asked for, as `candidate term`. */
+  readonly #transfers = new Set<string>();
+
+  restarted(id: NodeId): void {
+    this.#reads.delete(id);
+  }
+
+  sent(message: Message): void {
+    if (message.type !== 'vote' || message.transfer !== true) return;
+    this.#transfers.add(`${message.from} ${message.term}`);
+  }
+
+  /** `committed`: the highest index known to be committed anywhere before this step. */
+  stepped(id: NodeId, step: LeaseStep, committed: Index): void {
+    this.#checkSilence(id, step);
+    this.#checkLease(id, step);
+    this.#checkReads(id, step, committed);
+  }
+
+  /**
+   * The lease promise (§6.4.1): who answered a leader's append grants no vote to another in a higher term for as long as a
+   * lease may rest on the answer, unless a leader asked for that campaign.
+   */
+  #checkSilence(id: NodeId, { inputs, output, options, now }: LeaseStep): void {
+    for (const input of inputs) {
+      if (input.type !== 'message') continue;
+      const { type, from: leader, term } = input.message;
+      if (type !== 'append' && type !== 'snapshot') continue;
+      const isAnswered = output.sendAfterStore.some(
+        (answer) =>
+          answer.type === 'appendResponse' && answer.to === leader && answer.term === term,
+      );
+      const until = now + CHECKED_SHARE * silenceMsOf(options);
+      if (isAnswered) this.#silences.set(id, { leader, term, until });
+    }
+    const silence = this.#silences.get(id);
+    if (silence === undefined || now >= silence.until) return;
+    for (const answer of output.sendAfterStore) {
+      if (answer.type !== 'voteResponse' || !answer.granted) continue;
+      const { to, term } = answer;
+      if (to === silence.leader || term <= silence.term) continue;
+      if (this.#transfers.has(`${to} ${term}`)) continue;
+      throw new Violation(
+        'lease promise',
+        `${id} votes for ${to} in term ${term} at ${now}, having promised ${silence.leader} of term ${silence.term} silence until ${silence.until}`,
+      );
+    }
+  }
+
+  /** A read released without a round: so many voters are silent for its leader that no other can be elected now. */
+  #checkLease(id: NodeId, { inputs, output, after, now }: LeaseStep): void {
+    const released = new Set(output.reads.map((read) => read.id));
+    const isByLease = inputs.some(
+      (input) =>
+        input.type === 'read' &&
+        input.mode === 'lease' &&
+        input.ids.some((read) => released.has(read)),
+    );
+    if (!isByLease) return;
+    const voters = after.configuration.members.filter(({ voter }) => voter);
+    const silent = voters.filter((voter) => {
+      const silence = this.#silences.get(voter.id);
+      return voter.id === id || (silence?.leader === id && now < silence.until);
+    });
+    if (silent.length >= quorumSize(voters.length)) return;
+    throw new Violation(
+      'lease is promised',
+      `${id} in term ${after.term} reads by its lease at ${now}, with ${silent.length} of ${voters.length} voters silent`,
+    );
+  }
+
+  /** §6.4: a read shows at least what was committed anywhere when it was asked for. */
+  #checkReads(id: NodeId, { inputs, output }: LeaseStep, committed: Index): void {
+    const reads = this.#reads.get(id) ?? new Map<ReadId, Index>();
+    this.#reads.set(id, reads);
+    for (const input of inputs)
+      if (input.type === 'read') for (const read of input.ids) reads.set(read, committed);
+    for (const read of output.readsDropped) reads.delete(read);
+    for (const { id: read, index } of output.reads) {
+      const floor = reads.get(read);
+      reads.delete(read);
+      if (floor !== undefined && index < floor)
+        throw new Violation(
+          'no stale read',
+          `${id} releases read ${read} at index ${index}, but ${floor} was committed before it was asked for`,
+        );
+    }
+  }
+}

@@ -1,0 +1,13 @@
+/** A process of its own that dials a member, and tells its parent whether the other side was believed. */
+import { once } from 'node:events';
+import { socketMaker, type WireSecurity } from '../../src/transport/security.js';
+
+const [{ security, port }] = (await once(process, 'message')) as [
+  { security: WireSecurity; port: number },
+];
+const tell = (outcome: string): void => {
+  process.send!(outcome, () => process.exit());
+};
+socketMaker(security)
+  .dial({ host: '127.0.0.1', port }, () => tell('believed'))
+  .on('error', (error) => tell(error.message));
