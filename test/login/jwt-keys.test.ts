@@ -4,7 +4,7 @@ import { authMethodTypes } from '../../src/service/login/index.js';
 import type { AuthMethodType } from '../../src/service/login/types.js';
 import { CA } from './certificates.js';
 import { TestServer } from './server.js';
-import { ACCEPTED, NOW, options, type Signer, signer, times, verdict } from './signers.js';
+import { ACCEPTED, AT, NOW, options, type Signer, signer, times, verdict } from './signers.js';
 
 describe('login by JWT: keys of a URL', () => {
   let server: TestServer;
@@ -28,6 +28,13 @@ describe('login by JWT: keys of a URL', () => {
     server.answers.set('/keys', { keys: [first.jwk, second.jwk] });
     expect(await verdict(jwks(), await second.sign(times), types)).to.deep.equal(ACCEPTED);
     expect(server.seen).to.have.length(2);
+  });
+  it('that one namespace may fetch are not lent to another, which may not', async () => {
+    const method = authMethodTypes(options).get('jwt')!;
+    const jwt = await first.sign(times);
+    expect((await method.validate(jwks(), jwt, AT)).ok).to.equal(true);
+    const elsewhere = await method.validate(jwks(), jwt, { ...AT, namespace: 'alpha' });
+    expect(elsewhere).to.include({ ok: false, cause: 'unreachable' });
   });
   it('an unknown kid cannot make them be fetched at every login', async () => {
     const types = authMethodTypes({ ...options, keysRefetchMsMin: 60_000 });

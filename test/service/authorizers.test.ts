@@ -131,6 +131,25 @@ describe('authorizers', () => {
     expect([may(first), may(second)]).to.deep.equal([false, true]);
   });
 
+  it('the same identity in two namespaces gives different rights', () => {
+    const solo = new Solo();
+    solo.must(namespaceSet('red'));
+    const token = {
+      ...{ Description: '', Policies: [], Roles: [], Local: false },
+      ServiceIdentities: [{ ServiceName: 'web' }],
+    };
+    const may = ['default', 'red'].map((ns, n) => {
+      const secret = SECRETS[n]!;
+      solo.must({ ...tokenCreate(secret), ns, token } as Command);
+      const authorizer = solo.authorizers.of(secretKeyOf(secret))!;
+      return ['default', 'red'].map((at) => authorizer.allowed('service', 'write', 'web', at));
+    });
+    expect(may).to.deep.equal([
+      [true, false],
+      [false, true],
+    ]);
+  });
+
   it('keep compiled rights up to a weight, the newest however heavy', () => {
     const solo = new Solo();
     const rules = (n: number) =>
