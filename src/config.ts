@@ -46,6 +46,11 @@ export interface Config {
     readonly join: readonly string[];
   };
   readonly acl: { readonly defaultPolicy: 'allow' | 'deny'; readonly initialManagement?: string };
+  readonly login: {
+    readonly allowedHosts: readonly string[];
+    readonly privateAddresses: boolean;
+    readonly plainHttp: boolean;
+  };
   readonly limits: {
     readonly bodyBytes: number;
     readonly headerBytes: number;
@@ -62,6 +67,8 @@ export interface Config {
     readonly snapshotBytes: number;
     readonly pendingWrites: number;
     readonly waitingWrites: number;
+    readonly issuerRequests: number;
+    readonly rightsBytes: number;
     readonly logBytes: number;
     readonly diskReserveBytes: number;
   };
@@ -281,8 +288,10 @@ const addressOf = ({ host, port }: { host: string; port: number }): string =>
 
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
 
+const HOST = /^(\*\.)?([a-z0-9._-]+|\[[0-9a-f:.]+\])(:\d+)?$|^[0-9a-f:.]+$/i;
+
 /** Rules between settings. */
-function crossFaults({ nodeName, http, raft, cluster, acl, limits }: Config): string[] {
+function crossFaults({ nodeName, http, raft, cluster, acl, login, limits }: Config): string[] {
   const times = inTicks(raft);
   const leaseMax = Math.floor(leaseMsMax(times));
   const rules: readonly (readonly [broken: boolean, fault: string])[] = [
@@ -330,6 +339,10 @@ function crossFaults({ nodeName, http, raft, cluster, acl, limits }: Config): st
       'raft.sharedKeyFile: members use either raft.tls or a shared key, not both',
     ],
     ...addressFaults(raft.advertise, cluster),
+    ...login.allowedHosts.map((host) => {
+      const fault = `login.allowedHosts: "${host}" is not a host: expected idp.example.com, *.example.com or idp.example.com:8443`;
+      return [!HOST.test(host), fault] as const;
+    }),
     [
       cluster.join.length > 0 && cluster.join.every((address) => address === raft.advertise),
       'cluster.join: names this node alone; give the addresses of members',

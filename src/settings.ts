@@ -167,6 +167,25 @@ export const SETTINGS: readonly Setting[] = [
   },
 
   {
+    key: 'login.allowedHosts',
+    type: 'list',
+    default: [],
+    why: 'hosts that auth methods may name for keys, discovery and token reviews, as idp.example.com, *.example.com or idp.example.com:8443; any by default, as nobody else knows them',
+  },
+  {
+    key: 'login.privateAddresses',
+    type: 'boolean',
+    default: false,
+    why: 'let auth methods of all namespaces reach loopback, link-local and private addresses; off, as who manages one namespace is no operator of the network. Those of the namespace default may always',
+  },
+  {
+    key: 'login.plainHttp',
+    type: 'boolean',
+    default: false,
+    why: 'fetch the keys of issuers over http too; off, as keys can be swapped on the way. Loopback may be asked so always, for methods of the namespace default',
+  },
+
+  {
     key: 'limits.bodyBytes',
     type: 'integer',
     min: 1024,
@@ -262,6 +281,20 @@ export const SETTINGS: readonly Setting[] = [
     ...COUNT,
     default: 20_000,
     why: 'writes that wait on this node for a leader or for their outcome; more are refused with 429',
+  },
+  {
+    key: 'limits.issuerRequests',
+    ...COUNT,
+    default: 32,
+    why: 'requests to issuers and Kubernetes clusters under way at a time, half of them for one namespace; logins that need one more are refused with 429: servers that do not answer hold each for 5 s',
+  },
+  {
+    key: 'limits.rightsBytes',
+    type: 'integer',
+    min: 1_048_576,
+    max: 17_179_869_184,
+    default: 67_108_864,
+    why: 'memory for compiled rights and parsed policies, about; the oldest go first and are compiled again when they are needed',
   },
   {
     key: 'limits.logBytes',

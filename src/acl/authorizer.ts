@@ -24,12 +24,45 @@ export interface CompileOptions {
 }
 
 /** Compiles what a token is granted. Parsed rules are shared between tokens and never changed. */
-export function compile(grants: readonly Grant[], options: CompileOptions): Authorizer {
+export const compile = (grants: readonly Grant[], options: CompileOptions): Authorizer =>
+  authorizerOf(compileRights(grants, options), options);
+
+/** Compiled grants. They name no token, so all tokens that are granted the same share them. */
+export interface Rights {
+  readonly layers: readonly Layer[];
+  readonly allowByDefault: boolean;
+  /** About how many bytes of memory they take. */
+  readonly weight: number;
+}
+
+/** Compiles grants, and the defaults that count below them. */
+export function compileRights(
+  grants: readonly Grant[],
+  { defaultPolicy, defaults = [] }: Pick<CompileOptions, 'defaultPolicy' | 'defaults'>,
+): Rights {
   const layers = [new Layer(grants)];
-  if (options.defaults !== undefined && options.defaults.length > 0) {
-    layers.push(new Layer(options.defaults));
-  }
-  return new CompiledAuthorizer(layers, options);
+  if (defaults.length > 0) layers.push(new Layer(defaults));
+  let weight = 0;
+  for (const { rules } of [...grants, ...defaults]) weight += weightOf(rules);
+  return { layers, allowByDefault: defaultPolicy === 'allow', weight };
+}
+
+/** What one token may do by rights that it may share with others. */
+export const authorizerOf = (
+  rights: Rights,
+  token: Pick<CompileOptions, 'accessor' | 'anonymous'>,
+): Authorizer => new CompiledAuthorizer(rights, token);
+
+/** Bytes that a set of rules takes compiled, and one named rule in it: measured, rounded up. */
+const SET_BYTES = 1_000;
+const RULE_BYTES = 100;
+
+/** About how many bytes of memory rules take, parsed or compiled. */
+export function weightOf(rules: Rules): number {
+  let weight = SET_BYTES;
+  for (const { name } of rules.named) weight += RULE_BYTES + name.length;
+  for (const block of rules.namespaces) weight += weightOf(block.rules);
+  return weight;
 }
 
 /**
@@ -153,7 +186,7 @@ class RuleSet {
 }
 
 /** Grants that count alike: the token's own, or those of its namespace. */
-class Layer {
+export class Layer {
   private readonly exact = new Map<string, RuleSet>();
   /** Longest first. */
   private readonly prefixes: readonly (readonly [prefix: string, rules: RuleSet])[];
@@ -254,11 +287,14 @@ class CompiledAuthorizer implements Authorizer {
   private readonly layers: readonly Layer[];
   private readonly allowByDefault: boolean;
 
-  constructor(layers: readonly Layer[], options: CompileOptions) {
+  constructor(
+    { layers, allowByDefault }: Rights,
+    { accessor, anonymous = false }: Pick<CompileOptions, 'accessor' | 'anonymous'>,
+  ) {
     this.layers = layers;
-    this.accessor = options.accessor;
-    this.anonymous = options.anonymous ?? false;
-    this.allowByDefault = options.defaultPolicy === 'allow';
+    this.accessor = accessor;
+    this.anonymous = anonymous;
+    this.allowByDefault = allowByDefault;
   }
 
   allowed(resource: Resource, access: Access, segment = '', namespace = 'default'): boolean {

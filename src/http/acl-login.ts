@@ -25,11 +25,12 @@ const METHOD_FAILURE = 'AuthMethod decoding failed';
 const RULE_FAILURE = 'BindingRule decoding failed';
 const LOGIN_FAILURE = 'Failed to decode request body';
 
-export function methodRoutes({ service, methodTypes }: AclParts): readonly Route[] {
+export function methodRoutes(parts: AclParts): readonly Route[] {
+  const { service } = parts;
   const put = async (request: ApiRequest, name: string | undefined): Promise<void> => {
     const body = decodeBody(METHOD_FAILURE, await request.body(METHOD_FAILURE), METHOD_FIELDS);
     const write = writeOf(request, body.Namespace);
-    request.answerJson(await writeMethod(service, write, methodTypes, name, body));
+    request.answerJson(await writeMethod(parts, write, name, body));
   };
   return [
     { path: '/v1/acl/auth-method', PUT: (request) => put(request, undefined) },

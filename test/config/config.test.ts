@@ -182,6 +182,11 @@ describe('config', () => {
         /^raft\.advertise: "h:99999" is not an address/,
       ],
       [
+        'a host of issuers that is a URL',
+        { login: { allowedHosts: ['*.example.com', '[::1]:8200', 'https://idp.example.com/'] } },
+        /^login\.allowedHosts: "https:\/\/idp\.example\.com\/" is not a host: expected /,
+      ],
+      [
         'two ways to protect the members’ traffic',
         { raft: { sharedKeyFile: 'k', tls: { cert: 'c', key: 'k', ca: 'a', name: 'n' } } },
         /^raft\.sharedKeyFile: .* not both$/,

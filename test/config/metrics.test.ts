@@ -27,6 +27,8 @@ describe('metrics', () => {
       driver: () => ({ appends: 1, entriesAppended: 2, stalls: 0, stallMsMax: 250 }),
       disks: () => ({ logWaitMs: 1500, stateWaitMs: 20 }),
       agreement: () => ({ rounds: 9, incomparable: 2, differing: 0 }),
+      rights: () => ({ tokens: 8, rights: 2, bytes: 5000 }),
+      refusedLogins: () => new Map([['token', 3]]),
     });
   });
   afterEach(() => metrics.close());
@@ -44,8 +46,10 @@ describe('metrics', () => {
       'conclave_state_wait_seconds 0.02',
       'conclave_state_comparisons_total 9',
       'conclave_state_not_compared_total 2',
+      'conclave_acl_rights_cached 2',
+      'conclave_login_refused_total{cause="token"} 3',
     ])
-      expect(await lines(line.split(' ')[0]!)).to.deep.equal([line]);
+      expect(await lines(line.split(/[ {]/)[0]!)).to.deep.equal([line]);
     expect(await lines('conclave_event_loop_delay_p99_seconds')).to.have.length(1);
   });
 

@@ -8,9 +8,11 @@ import { listen } from '../../src/http/listener.js';
 import { namespaceRoutes } from '../../src/http/namespaces.js';
 import type { Route } from '../../src/http/types.js';
 import { authMethodTypes } from '../../src/service/login/index.js';
+import { Refusals } from '../../src/service/login/refusals.js';
 import type { Solo } from './solo.js';
 
 const methodTypes = authMethodTypes();
+const logger = { warn: () => {} };
 
 export const partsOf = (solo: Solo): AclParts => ({
   service: solo.engine,
@@ -19,7 +21,8 @@ export const partsOf = (solo: Solo): AclParts => ({
   defaultPolicy: 'deny',
   nowMs: () => solo.nowMs,
   methodTypes,
-  logger: { warn: () => {} },
+  logger,
+  refusals: new Refusals(logger, () => solo.nowMs),
 });
 
 export async function serve(solo: Solo, more: readonly Route[] = []) {
