@@ -15,7 +15,7 @@ import {
   newIdentity,
   writeIdentity,
 } from './identity.js';
-import type { NodeOptions } from './options.js';
+import { type NodeOptions, silenceMsIn } from './options.js';
 import { newestConfiguration } from './positions.js';
 import { rebuildableTo, rebuildState } from './rebuild.js';
 import { UNFINISHED } from './recover.js';
@@ -26,13 +26,15 @@ export interface Opened {
   readonly log: LevelLog;
   readonly store: LevelState;
   readonly machine: Machine;
+  /** The silence that this or an earlier run may have promised to a leader, in milliseconds. */
+  readonly silenceMs: number;
   /** Why the state must come from a peer before this node applies or serves. */
   readonly needsState: string | undefined;
 }
 
 type OpenOptions = Pick<
   NodeOptions,
-  'name' | 'dataDir' | 'initial' | 'join' | 'handlers' | 'levels' | 'log' | 'onFatal'
+  'name' | 'dataDir' | 'initial' | 'join' | 'handlers' | 'levels' | 'timing' | 'log' | 'onFatal'
 > & { readonly address: string };
 
 export async function openFolder(options: OpenOptions): Promise<Opened> {
@@ -50,8 +52,9 @@ export async function openFolder(options: OpenOptions): Promise<Opened> {
       const needsState = store.get(WRONG_KEY) ?? store.damaged ?? gap;
       if (needsState !== undefined) mustBeSent(needsState, log, identity, dataDir);
       const begun = identity.begun || !isEmpty(log);
-      const started = await countStart(dataDir, { ...identity, begun });
-      return { identity: started, log, store, machine, needsState };
+      const silenceMs = Math.max(identity.silenceMs ?? 0, silenceMsIn(options.timing));
+      const started = await countStart(dataDir, { ...identity, begun, silenceMs });
+      return { identity: started, log, store, machine, silenceMs, needsState };
     } catch (error) {
       await store.close();
       throw error;
