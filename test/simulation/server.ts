@@ -209,6 +209,7 @@ export class SimServer implements Victim, Server {
     });
     const bounds = new Bounds(this.id, queueLimits(limits), machine.appliedIndex());
     const readers = this.#readers(loop, machine, replica);
+    machine.machine.onReset(() => readers.excuse());
     const parts = { loop, log, store, machine, replica, lostState, bounds, readers };
     this.#life = { ...parts, installing: false };
     this.#startedLacking = lost;
@@ -385,7 +386,7 @@ export class SimServer implements Victim, Server {
     const { scheduler, random, trace } = this.#parts;
     const life = this.#life;
     if (!life || message.type !== 'snapshot') return;
-    const { loop, machine, replica, store, lostState, readers } = life;
+    const { loop, machine, replica, store, lostState } = life;
     const { meta } = message;
     // one at a time, as in the transport; what is not wanted is taken and thrown away
     if (life.installing || !replica.driver.wants(meta)) {
@@ -409,7 +410,6 @@ export class SimServer implements Victim, Server {
       trace(`${this.id} installs a snapshot at ${meta.index}`);
       store.replace(new Map(image).set(POSITION_KEY, JSON.stringify(meta)));
       machine.machine.reload();
-      readers.excuse();
       lostState.found();
       this.#checkExchanged(meta, machine);
       if (this.halfInstall) loop.lightFuse(0);
