@@ -20,6 +20,7 @@ import type {
   RaftOptions,
   SnapshotMeta,
 } from '../../src/raft/types.js';
+import { levelOf } from '../../src/state/levels.js';
 import { Machine, type MachineLimits } from '../../src/state/machine.js';
 import type { PeerRecord } from '../../src/transport/types.js';
 import type { Step } from '../raft/invariants.js';
@@ -29,8 +30,15 @@ import type { Victim } from './faults.js';
 import { HeldReaders } from './held-readers.js';
 import { type Invariants, Violation } from './invariants.js';
 import { Crash, SimLoop } from './loop.js';
-import { type Cas, type MachineWatcher, type NewPut, type Put, SimMachine } from './machine.js';
-import type { Timing } from './machine-faults.js';
+import {
+  type Cas,
+  type MachineWatcher,
+  NEW_PUT_LEVEL,
+  type NewPut,
+  type Put,
+  SimMachine,
+} from './machine.js';
+import { LONG, type Timing } from './machine-faults.js';
 import type { SimNetwork } from './network.js';
 import type { Scheduler } from './scheduler.js';
 import type { MemoryState, StateImage } from './store.js';
@@ -73,6 +81,8 @@ const LOOK_MS = 1000;
 const TURNS_PER_LOOK = 16;
 /** Batches that may wait for the disk: one for each message that may be on its way, and some for the votes. */
 const STORING_MAX = 300;
+/** More than the longest silence that a server promises, by a clock that runs fast. */
+const LONG_SILENCE_MS = 1.05 * 50 * LONG.electionTicks;
 
 export class SimServer implements Victim, Server {
   readonly id: NodeId;
@@ -109,8 +119,12 @@ export class SimServer implements Victim, Server {
   undecidedAt = -Infinity;
   /** As its configuration has it, from the next start on. */
   #timing: Timing | undefined;
+  /** It does not start before: it may have promised a longer silence than its new timing has it keep. */
+  #startNotBefore = 0;
   /** Of its program. */
   #release = 1;
+  /** Until then its own lease may hold too long, for a cause that it cannot see. */
+  #leaseDoubtUntil = Number.NEGATIVE_INFINITY;
   #image:
     | {
         readonly disk: DiskImage;
@@ -143,6 +157,10 @@ export class SimServer implements Victim, Server {
   restart(): void {
     if (this.#loop || this.#retired) return;
     const { scheduler, random, invariants, trace } = this.#parts;
+    if (scheduler.now < this.#startNotBefore) {
+      scheduler.at(this.#startNotBefore, () => this.restart());
+      return;
+    }
     this.#lives++;
     this.#starts++;
     this.halfInstall = false;
@@ -180,18 +198,23 @@ export class SimServer implements Victim, Server {
     const { random, scheduler, network, raft, trace } = this.#parts;
     const limits = this.#limits();
     const machine = this.#machine(store);
-    const options = { ...raft, ...this.#timing, id: this.id, random: random.next };
+    const timing = { ...raft, ...this.#timing };
+    const options = { ...timing, id: this.id, random: random.next };
     const core = createRaft(options, log, log.hardState(), loop.now());
     const replica = new Replica({
       id: this.id,
-      core: this.#watched(core, log),
+      core: this.#watched(core, log, timing),
       log,
       machine,
       clock: loop,
       limits,
       wire: network.wire(this.id, loop, (message) => this.#sent(message)),
       view: store,
-      gate: () => undefined,
+      gate: (_view, _token, command) =>
+        command.type === 'newPut' && this.#release < NEW_PUT_LEVEL
+          ? refusal('invalid', 'unknown command')
+          : undefined,
+      levels: { supported: this.#release, commands: { newPut: NEW_PUT_LEVEL } },
       newId: () => `${this.id}.${this.#lives}.${++this.#requests}`,
       closedFor: () =>
         this.#atReserve ? refusal('no_space', 'the disk is almost full') : undefined,
@@ -334,14 +357,14 @@ export class SimServer implements Victim, Server {
   }
 
   /** The core with every output looked at before anybody acts on it. */
-  #watched(core: RaftCore, log: SimLog): RaftCore {
+  #watched(core: RaftCore, log: SimLog, options: ServerParts['raft']): RaftCore {
     let before = core.status();
     return {
       status: () => core.status(),
       accepts: (message) => core.accepts(message),
       step: (inputs: readonly Input[], now: number): Output => {
         const output = core.step(inputs, now);
-        this.#check(core, log, { inputs, output, before });
+        this.#check(core, log, { inputs, output, before, options });
         // what the checks look at changes only with these
         const { role, commit, configuration } = output;
         if (role || commit !== undefined || configuration) before = core.status();
@@ -350,8 +373,12 @@ export class SimServer implements Victim, Server {
     };
   }
 
-  #check(core: RaftCore, log: SimLog, step: Pick<Step, 'inputs' | 'output' | 'before'>): void {
-    const { invariants, trace, scheduler, raft: options } = this.#parts;
+  #check(
+    core: RaftCore,
+    log: SimLog,
+    step: Pick<Step, 'inputs' | 'output' | 'before' | 'options'>,
+  ): void {
+    const { invariants, trace, scheduler } = this.#parts;
     const { role, commit, entries, configuration } = step.output;
     if (role) trace(`${this.id} ${role.role} in term ${role.term}, leader ${role.leader}`);
     if (commit !== undefined) {
@@ -361,7 +388,9 @@ export class SimServer implements Victim, Server {
     const changed = role || commit !== undefined || configuration;
     const after = changed ? core.status() : step.before;
     const { content } = log;
-    invariants.stepped(this.id, { ...step, after, log: content, options, now: scheduler.now });
+    const { now } = scheduler;
+    const isLeaseInDoubt = now <= this.#leaseDoubtUntil;
+    invariants.stepped(this.id, { ...step, after, log: content, now, isLeaseInDoubt });
   }
 
   #sent(message: Message): void {
@@ -591,11 +620,15 @@ export class SimServer implements Victim, Server {
   }
   freeze(ms: number, withWall: boolean): void {
     this.#life?.loop.freeze(ms, withWall);
+    if (!withWall) return;
     // a paused machine that is not told the time has no means to find its lease over
-    if (withWall) this.#parts.doubtLeases(ms + 2 * this.#parts.raft.leaseMs);
+    const forMs = ms + 2 * LONG.leaseMs;
+    this.#leaseDoubtUntil = Math.max(this.#leaseDoubtUntil, this.#parts.scheduler.now + forMs);
+    this.#parts.doubtLeases(forMs);
   }
   retime(timing: Timing): void {
     this.#timing = timing;
+    this.#startNotBefore = this.#parts.scheduler.now + LONG_SILENCE_MS;
   }
   upgrade(): void {
     this.#release = 2;
@@ -619,6 +652,14 @@ export class SimServer implements Victim, Server {
   /** The newest release whose commands it takes. */
   get release(): number {
     return this.#release;
+  }
+  /** The level in force, as this server has applied it; 0 while it is down. */
+  get level(): number {
+    return this.#life ? levelOf(this.#life.store) : 0;
+  }
+  /** How often its disk was started from. */
+  get starts(): number {
+    return this.#starts;
   }
   /** Requests that have no outcome yet. */
   get unanswered(): number {
