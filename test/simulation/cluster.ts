@@ -109,7 +109,8 @@ export class SimCluster {
   upgradeAll(): void {
     if (this.servers.every(({ release }) => release === 1)) return;
     this.release = 2;
-    this.servers.forEach((server, at) => {
+    const old = this.servers.filter(({ release }) => release === 1);
+    old.forEach((server, at) => {
       this.scheduler.after(at * UPGRADE_MS, () => {
         server.upgrade();
         server.crash(false);

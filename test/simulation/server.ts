@@ -4,7 +4,13 @@ import type { Random } from '../../cluster/checker/random.js';
 import { refusal } from '../../src/errors.js';
 import { agree } from '../../src/node/agree.js';
 import type { Answer } from '../../src/node/asks.js';
-import { type Identity, introduced, introductions } from '../../src/node/identity.js';
+import {
+  type Identity,
+  introduced,
+  introductions,
+  nextStart,
+  type Starts,
+} from '../../src/node/identity.js';
 import { LostState } from '../../src/node/lost-state.js';
 import { Replica, type ReplicaLimits } from '../../src/node/replica.js';
 import { POSITION_KEY, WRONG_KEY } from '../../src/node/snapshots.js';
@@ -84,6 +90,8 @@ const STORING_MAX = 300;
 /** More than the longest silence that a server promises, by a clock that runs fast. */
 const LONG_SILENCE_MS = 1.05 * 50 * LONG.electionTicks;
 
+const NO_START: Starts = { starts: 0, startId: '', earlier: [] };
+
 export class SimServer implements Victim, Server {
   readonly id: NodeId;
   readonly disk: SimDisk;
@@ -100,8 +108,8 @@ export class SimServer implements Victim, Server {
   #requests = 0;
   /** Changes when the disk is another one. */
   #incarnation = 0;
-  /** Starts of this disk, counted on it. */
-  #starts = 0;
+  /** The starts of this disk, kept on it. */
+  #starts: Starts = NO_START;
   #met = new Map<NodeId, PeerRecord>();
   #wiped = false;
   #retired = false;
@@ -129,7 +137,7 @@ export class SimServer implements Victim, Server {
     | {
         readonly disk: DiskImage;
         readonly met: ReadonlyMap<NodeId, PeerRecord>;
-        readonly starts: number;
+        readonly starts: Starts;
       }
     | undefined;
   /** What this start found missing or wrong. */
@@ -162,7 +170,7 @@ export class SimServer implements Victim, Server {
       return;
     }
     this.#lives++;
-    this.#starts++;
+    this.#starts = nextStart(this.#starts, `${this.id}.${this.#lives}`);
     this.halfInstall = false;
     trace(`${this.id} starts, life ${this.#lives}`);
     const loop: SimLoop = new SimLoop({
@@ -580,7 +588,7 @@ export class SimServer implements Victim, Server {
     this.disk.wipe();
     this.#wiped = true;
     this.#incarnation++;
-    this.#starts = 0;
+    this.#starts = NO_START;
     this.#met = new Map();
     const { founding } = this;
     if (founding) this.found(founding);
@@ -588,8 +596,8 @@ export class SimServer implements Victim, Server {
   get #identity(): Identity {
     return {
       ...{ v: 2, nodeId: this.id, begun: true, clusterId: 'simulated' },
-      ...{ incarnation: String(this.#incarnation), starts: this.#starts },
-      ...{ startId: `${this.id}.${this.#lives}`, seen: Object.fromEntries(this.#met) },
+      ...{ ...this.#starts, incarnation: String(this.#incarnation) },
+      seen: Object.fromEntries(this.#met),
     };
   }
   /** Switched off for good. */
@@ -659,7 +667,7 @@ export class SimServer implements Victim, Server {
   }
   /** How often its disk was started from. */
   get starts(): number {
-    return this.#starts;
+    return this.#starts.starts;
   }
   /** Requests that have no outcome yet. */
   get unanswered(): number {
