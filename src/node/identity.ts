@@ -26,6 +26,8 @@ export interface Identity {
   readonly starts: number;
   /** Drawn at each start: the same number with another id is another start. */
   readonly startId: string;
+  /** Of the last starts before it, the newest first: an older copy of the folder does not know the starts after it. */
+  readonly earlier: readonly string[];
   /**
    * The longest silence, in milliseconds, that a run on this folder may have promised to a leader and still owe (thesis
    * §6.4.1). Absent: as long as the present timing says.
@@ -63,29 +65,35 @@ export interface InitialMember {
 }
 
 const FILE = 'node.json';
+/** Starts that a folder remembers; a member that has seen none of them goes by the number alone. */
+const EARLIER_MAX = 32;
 
 /** The identity in a data folder; undefined when there is none. Throws StorageError when it cannot be read. */
 export async function readIdentity(dir: string): Promise<Identity | undefined> {
   const content = await readSealed(join(dir, FILE));
   if (content === undefined) return undefined;
-  if (content['v'] === 2) return content as unknown as Identity;
+  // A folder of an earlier build does not name its starts.
+  if (content['v'] === 2) {
+    return { earlier: [], ...(content as unknown as Omit<Identity, 'earlier'>) };
+  }
   if (content['v'] === 1) return withoutStarts(content as unknown as FirstIdentity);
   throw new StorageError('foreign', `${join(dir, FILE)} was written by another version`);
 }
 
 /** What the first release wrote. */
-interface FirstIdentity extends Omit<Identity, 'v' | 'starts' | 'startId' | 'seen'> {
+interface FirstIdentity extends Omit<Identity, 'v' | 'starts' | 'startId' | 'earlier' | 'seen'> {
   readonly seen: Readonly<Record<NodeId, string>>;
 }
 
 /** Nothing was counted yet: every start that peers show is news. */
 function withoutStarts(first: FirstIdentity): Identity {
   const nothing = { starts: 0, startId: '' };
+  const earlier: string[] = [];
   const seen = Object.entries(first.seen).map(([id, incarnation]) => [
     id,
     { incarnation, ...nothing },
   ]);
-  return { ...first, v: 2, ...nothing, seen: Object.fromEntries(seen) };
+  return { ...first, v: 2, ...nothing, earlier, seen: Object.fromEntries(seen) };
 }
 
 /** The same of a folder that this server may use: its own, or an empty one, which is made. */
@@ -99,11 +107,21 @@ export function writeIdentity(dir: string, identity: Identity): Promise<void> {
   return writeSealed(join(dir, FILE), identity);
 }
 
+/** What a folder remembers of its starts. */
+export type Starts = Pick<Identity, 'starts' | 'startId' | 'earlier'>;
+
+/** The identity of the start after this one. */
+export function nextStart<T extends Starts>(identity: T, startId: string): T {
+  const { starts } = identity;
+  const earlier = [identity.startId, ...identity.earlier].slice(0, Math.min(starts, EARLIER_MAX));
+  return { ...identity, starts: starts + 1, startId, earlier };
+}
+
 /**
  * Counts a start, durably: before the server says anything. Only the one who holds the folder's databases open may count.
  */
 export async function countStart(dir: string, identity: Identity): Promise<Identity> {
-  const counted = { ...identity, starts: identity.starts + 1, startId: randomUUID() };
+  const counted = nextStart(identity, randomUUID());
   await writeIdentity(dir, counted);
   return counted;
 }
@@ -116,7 +134,7 @@ export function newIdentity(name: string, initial: readonly InitialMember[]): Id
     nodeId: member?.id ?? randomUUID(),
     incarnation: randomUUID(),
     begun: false,
-    ...{ starts: 0, startId: '' },
+    ...{ starts: 0, startId: '', earlier: [] },
     clusterId: member === undefined ? null : initialClusterId(initial),
     seen: {},
   };

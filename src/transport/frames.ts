@@ -9,7 +9,7 @@
 import type { Message } from '../raft/types.js';
 import { pack, unpack } from './codec.js';
 import { decodeMessage, encodeEntries, encodeMessage } from './messages.js';
-import { bool, fields, id, int, list, text } from './shapes.js';
+import { bool, fields, id, int, list, optional, text } from './shapes.js';
 import { WireError } from './types.js';
 
 /**
@@ -35,6 +35,7 @@ export interface Hello {
   /** See WireIdentity. */
   readonly starts: number;
   readonly startId: string;
+  readonly earlier: readonly string[];
   readonly address: string;
   readonly purpose: Purpose;
   /** The node the sender means to reach; '' when it knows only an address. */
@@ -84,10 +85,10 @@ export function encodeFrame(frame: Frame): Buffer[] {
   switch (frame.type) {
     case 'hello': {
       const { version, clusterId, nodeId, incarnation, address, target } = frame.hello;
-      const { purpose, starts, startId, oldestVersion } = frame.hello;
+      const { purpose, starts, startId, earlier, oldestVersion } = frame.hello;
       return assemble([
         ...[number, version, clusterId, nodeId, incarnation, address, PURPOSES.indexOf(purpose)],
-        ...[target, starts, startId, oldestVersion],
+        ...[target, starts, startId, oldestVersion, earlier],
       ]);
     }
     case 'refused':
@@ -179,5 +180,6 @@ function decodeHello(items: readonly unknown[]): Hello {
     starts: int(items[7]),
     startId: id(items[8]),
     oldestVersion: int(items[9]),
+    earlier: (optional(items[10], list) ?? []).map(id),
   };
 }

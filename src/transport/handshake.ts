@@ -80,10 +80,10 @@ export interface WireContext {
 }
 
 function helloFor(context: WireContext, purpose: Purpose, target: string): Hello {
-  const { clusterId, nodeId, incarnation, starts, startId, address } = context.identity();
+  const { clusterId, nodeId, incarnation, starts, startId, earlier, address } = context.identity();
   return {
     ...{ version: PROTOCOL_VERSION, oldestVersion: OLDEST_PROTOCOL_VERSION },
-    ...{ clusterId: clusterId ?? '', nodeId, incarnation, starts, startId, address },
+    ...{ clusterId: clusterId ?? '', nodeId, incarnation, starts, startId, earlier, address },
     ...{ purpose, target },
   };
 }
@@ -124,7 +124,7 @@ export function checkHello(
 
 /** Compares the sender's data folder with what is known of it. */
 function checkFolder(records: PeerRecords, hello: Hello): WireError | undefined {
-  const { nodeId, incarnation, starts, startId } = hello;
+  const { nodeId, incarnation, starts, startId, earlier } = hello;
   const known = records.get(nodeId);
   if (known !== undefined && known.incarnation !== incarnation) {
     return new WireError(
@@ -135,7 +135,10 @@ function checkFolder(records: PeerRecords, hello: Hello): WireError | undefined 
   }
   // One process connects many times.
   if (known?.startId === startId && known.starts === starts) return undefined;
-  if (known !== undefined && starts <= known.starts) {
+  // A copy that was started often enough has a new number, but does not know the start that was seen.
+  const before = known && earlier[starts - known.starts - 1];
+  const isCopy = before !== undefined && before !== known?.startId;
+  if (known !== undefined && (starts <= known.starts || isCopy)) {
     return new WireError(
       'reverted',
       `node ${nodeId} was started from an older copy of its data folder (its start ${starts}, start ${known.starts} was ` +

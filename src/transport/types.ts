@@ -13,6 +13,8 @@ export interface WireIdentity {
   readonly starts: number;
   /** Random, drawn at each start: two starts with one number come from two copies of the folder. */
   readonly startId: string;
+  /** Of the starts before this one, the newest first; only the last of them are kept. */
+  readonly earlier: readonly string[];
   readonly clusterId: string | null;
   /** `host:port` where the others reach this node. */
   readonly address: string;

@@ -18,7 +18,10 @@ export interface LeaseStep {
   readonly inputs: readonly Input[];
   readonly output: Output;
   readonly after: RaftStatus;
+  /** The server's own, as it was started. */
   readonly options: Pick<RaftOptions, 'electionTicks' | 'tickMs'>;
+  /** Its clocks stood still without a trace: what it reads by its lease may be stale. */
+  readonly isLeaseInDoubt?: boolean;
   /** Milliseconds of true time. */
   readonly now: number;
 }
@@ -52,7 +55,7 @@ export class LeaseInvariants {
   /** `committed`: the highest index known to be committed anywhere before this step. */
   stepped(id: NodeId, step: LeaseStep, committed: Index): void {
     this.#checkSilence(id, step);
-    this.#checkLease(id, step);
+    if (step.isLeaseInDoubt !== true) this.#checkLease(id, step);
     this.#checkReads(id, step, committed);
   }
 
@@ -126,11 +129,13 @@ export class LeaseInvariants {
   }
 
   /** §6.4: a read shows at least what was committed anywhere when it was asked for. */
-  #checkReads(id: NodeId, { inputs, output }: LeaseStep, committed: Index): void {
+  #checkReads(id: NodeId, { inputs, output, isLeaseInDoubt }: LeaseStep, committed: Index): void {
     const reads = this.#reads.get(id) ?? new Map<ReadId, Index>();
     this.#reads.set(id, reads);
-    for (const input of inputs)
-      if (input.type === 'read') for (const read of input.ids) reads.set(read, committed);
+    for (const input of inputs) {
+      if (input.type !== 'read' || (input.mode === 'lease' && isLeaseInDoubt)) continue;
+      for (const read of input.ids) reads.set(read, committed);
+    }
     for (const read of output.readsDropped) reads.delete(read);
     for (const { id: read, index } of output.reads) {
       const floor = reads.get(read);

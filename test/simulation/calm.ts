@@ -6,7 +6,7 @@
  */
 import { Random } from '../../cluster/checker/random.js';
 import { SimCluster } from './cluster.js';
-import { type Fault, LEADER_FAULTS, type LeaderFault, WAITING } from './fault-kinds.js';
+import { type Fault, LEADER_FAULTS, type LeaderFault } from './fault-kinds.js';
 import { Violation } from './invariants.js';
 import { LONG, SHORT } from './machine-faults.js';
 import type { SimServer } from './server.js';
@@ -73,8 +73,7 @@ function leaderFault(options: {
   const { seed, fault: certain } = options;
   if (certain !== undefined) return LEADER_FAULTS.find((kind) => kind === certain);
   const random = new Random(seed * 1000 + LEADER_STREAM);
-  const kind = random.chance(0.4) ? random.pick(LEADER_FAULTS) : undefined;
-  return kind === undefined || WAITING.has(kind) ? undefined : kind;
+  return random.chance(0.4) ? random.pick(LEADER_FAULTS) : undefined;
 }
 
 /** The leader alone has a fault, and all others are well: they must take over, and it must do no harm. */

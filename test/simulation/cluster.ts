@@ -23,6 +23,9 @@ export const RAFT: Omit<RaftOptions, 'id' | 'random'> = {
 /** Which worlds have small memories, and which have held readers. */
 const SIZE_STREAM = 17;
 
+/** From the upgrade of one server to that of the next. */
+const UPGRADE_MS = 1_000;
+
 export interface ClusterOptions {
   readonly seed: number;
   /** Without small memories and held readers, which later releases of the simulation have added. */
@@ -37,6 +40,8 @@ export class SimCluster {
   readonly invariants = new Invariants();
   readonly network: SimNetwork;
   readonly servers: SimServer[] = [];
+  /** That new servers start with. */
+  release = 1;
   /** The first thing that went wrong. */
   violation: unknown;
   readonly #trace: ((line: string) => void) | undefined;
@@ -90,6 +95,7 @@ export class SimCluster {
       trace: this.trace,
     };
     const server = new SimServer(id, parts, rate);
+    if (this.release > 1) server.upgrade();
     this.servers.push(server);
     return server;
   }
@@ -97,6 +103,20 @@ export class SimCluster {
   /** Whether some lease may have held too long at `since` or after: no server can know that both its clocks stood still. */
   leaseInDoubt(since: number): boolean {
     return since <= this.#leaseDoubtUntil;
+  }
+
+  /** Once some server has the next release, all others get it too, one after the other. */
+  upgradeAll(): void {
+    if (this.servers.every(({ release }) => release === 1)) return;
+    this.release = 2;
+    const old = this.servers.filter(({ release }) => release === 1);
+    old.forEach((server, at) => {
+      this.scheduler.after(at * UPGRADE_MS, () => {
+        server.upgrade();
+        server.crash(false);
+        server.restart();
+      });
+    });
   }
 
   /** From now on the servers compare their states often. */

@@ -1,4 +1,4 @@
-/** The kinds of faults that worlds draw from, and which of them still wait. */
+/** The kinds of faults that worlds draw from. */
 
 export const FAULTS = [
   'crash',
@@ -37,9 +37,11 @@ export const MACHINE_FAULTS = [
   'pauseMachine',
   /** A server is started with other Raft timing than the rest, valid by itself. */
   'skewTiming',
-  /** A disk goes back to what it held before the server was last started, or a while ago in the same life. */
+  /**
+   * A disk goes back to what it held before the server was last started. An older copy of the disk taken in the same life
+   * is none of the faults: its next start has a number that nobody has seen, so no server can tell it from a usual one.
+   */
   'rollback',
-  'rollbackInLife',
   /** A server is started with a release that knows a command which the others do not. */
   'newRelease',
 ] as const;
@@ -62,19 +64,6 @@ export type Fault =
   | (typeof DISK_FAULTS)[number]
   | MachineFault
   | LeaderFault;
-
-/** Kinds that the product does not stand yet: no world draws them, but `npm run simulate -- --fault KIND` plays them. */
-export const WAITING: ReadonlySet<Fault> = new Set<Fault>([
-  'suspend',
-  'skewTiming',
-  'rollback',
-  'rollbackInLife',
-  'newRelease',
-  'hangLeader',
-  'reserveLeader',
-  'suspendLeader',
-  'skewLeader',
-]);
 
 export const ALL_FAULTS: readonly Fault[] = [
   ...new Set<Fault>([...FAULTS, ...DISK_FAULTS, ...MACHINE_FAULTS, ...LEADER_FAULTS]),

@@ -11,7 +11,6 @@ import {
   type Fault,
   MACHINE_FAULTS,
   type MachineFault,
-  WAITING,
 } from './fault-kinds.js';
 import { type MachineVictim, strikeMachine } from './machine-faults.js';
 import type { SimNetwork } from './network.js';
@@ -57,6 +56,8 @@ export interface Operator {
   canLose(id: NodeId): boolean;
   /** Whether everyone would know that it is another one that comes back under this server's name. */
   isKnown(id: NodeId): boolean;
+  /** Whether everyone has met it as it was started last, and so knows each older copy of its disk for one. */
+  isStartKnown(id: NodeId): boolean;
 }
 
 export interface FaultParts {
@@ -94,9 +95,7 @@ export class Faults {
     const more = DISK_FAULTS.filter(() => parts.diskRandom.chance(share));
     const { machineRandom, certain, plain } = parts;
     const rare = plain ? 0 : machineRandom.pick([0, 0, 0.3, 0.6]);
-    const machine = MACHINE_FAULTS.filter(
-      (kind) => machineRandom.chance(rare) && !WAITING.has(kind),
-    );
+    const machine = MACHINE_FAULTS.filter(() => machineRandom.chance(rare));
     this.kinds = [...new Set([...first, ...more, ...machine, ...(certain ? [certain] : [])])];
     this.#everyMs = random.pick([300, 1000, 3000]);
   }
@@ -185,7 +184,6 @@ export class Faults {
       case 'pauseMachine':
       case 'skewTiming':
       case 'rollback':
-      case 'rollbackInLife':
       case 'newRelease':
         this.#strikeMachine(fault);
     }
@@ -212,7 +210,8 @@ export class Faults {
 
   #strikeMachine(fault: MachineFault): void {
     const { scheduler, operator, machineRandom } = this.#parts;
-    const canGoBack = ({ id }: Victim): boolean => operator.canLose(id) && operator.isKnown(id);
+    const canGoBack = ({ id }: Victim): boolean =>
+      operator.canLose(id) && operator.isStartKnown(id);
     const parts = {
       ...{ random: machineRandom, canGoBack },
       after: (ms: number, run: () => void) =>
@@ -222,8 +221,7 @@ export class Faults {
       restartLater: (victim: Victim) => this.#restartLater(victim),
       replace: ({ id }: Victim) => operator.replace(id),
     };
-    const isLoss = fault === 'rollback' || fault === 'rollbackInLife';
-    const victims = this.#victims().filter((each) => !isLoss || !each.lacking);
+    const victims = this.#victims().filter((each) => fault !== 'rollback' || !each.lacking);
     if (victims.length === 0) return;
     const victim = machineRandom.pick(victims);
     this.#strikeOne(fault, victim, () => strikeMachine(fault, victim, parts));

@@ -61,12 +61,9 @@ export function strikeMachine(
       restartLater(victim);
       break;
     case 'rollback':
-    case 'rollbackInLife':
       victim.keepImage();
-      if (fault === 'rollback') {
-        victim.crash(false);
-        victim.restart();
-      }
+      victim.crash(false);
+      victim.restart();
       after(random.between(500, 6_000), () => {
         if (!victim.up || !canGoBack(victim)) return;
         victim.rollBack();

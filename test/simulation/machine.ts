@@ -17,6 +17,8 @@ export interface Put extends Command {
   readonly key: string;
   readonly value: string;
 }
+/** The level that `newPut` needs: it comes with the second release. */
+export const NEW_PUT_LEVEL = 2;
 /** As `put`, but known to the next release only. */
 export interface NewPut extends Omit<Put, 'type'> {
   readonly type: 'newPut';
@@ -63,7 +65,7 @@ function handlers(
   };
   return {
     put,
-    ...(release > 1 && { newPut: put }),
+    ...(release >= NEW_PUT_LEVEL && { newPut: put }),
     cas: ({ draft, index }, { key, expected, value }) => {
       if ((draft.get(registerKey(key)) ?? null) !== expected)
         return { ok: false, refusal: refusal('conflict', 'the register holds something else') };

@@ -90,9 +90,15 @@ export class SimNetwork {
       for (const link of links.values()) Object.assign(link, QUIET);
   }
 
-  /** Whether all of these servers have met a server, so that they would not believe another one under its id. */
-  haveMet(servers: readonly NodeId[], id: NodeId): boolean {
-    return servers.every((each) => this.#endpoints.get(each)?.records.has(id));
+  /**
+   * Whether all of these servers have met a server, so that they would not believe another one under its id; and in this
+   * start of its disk or a later one.
+   */
+  haveMet(servers: readonly NodeId[], id: NodeId, start = 0): boolean {
+    return servers.every((each) => {
+      const record = this.#endpoints.get(each)?.records.get(id);
+      return record !== undefined && record.starts >= start;
+    });
   }
 
   /** The product's own greeting, both ways, once for each pair of processes. */

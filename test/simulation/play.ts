@@ -5,7 +5,7 @@ import { type Report, runWorld } from './world.js';
 
 export interface PlayOptions {
   readonly trace?: ((line: string) => void) | undefined;
-  /** A kind that the world has in any case, though no world draws it yet. */
+  /** A kind that the world has in any case. */
   readonly fault?: Fault | undefined;
   /** See WorldOptions. */
   readonly plain?: boolean | undefined;

@@ -4,7 +4,13 @@ import type { Random } from '../../cluster/checker/random.js';
 import { refusal } from '../../src/errors.js';
 import { agree } from '../../src/node/agree.js';
 import type { Answer } from '../../src/node/asks.js';
-import { type Identity, introduced, introductions } from '../../src/node/identity.js';
+import {
+  type Identity,
+  introduced,
+  introductions,
+  nextStart,
+  type Starts,
+} from '../../src/node/identity.js';
 import { LostState } from '../../src/node/lost-state.js';
 import { Replica, type ReplicaLimits } from '../../src/node/replica.js';
 import { POSITION_KEY, WRONG_KEY } from '../../src/node/snapshots.js';
@@ -20,6 +26,7 @@ import type {
   RaftOptions,
   SnapshotMeta,
 } from '../../src/raft/types.js';
+import { levelOf } from '../../src/state/levels.js';
 import { Machine, type MachineLimits } from '../../src/state/machine.js';
 import type { PeerRecord } from '../../src/transport/types.js';
 import type { Step } from '../raft/invariants.js';
@@ -29,8 +36,15 @@ import type { Victim } from './faults.js';
 import { HeldReaders } from './held-readers.js';
 import { type Invariants, Violation } from './invariants.js';
 import { Crash, SimLoop } from './loop.js';
-import { type Cas, type MachineWatcher, type NewPut, type Put, SimMachine } from './machine.js';
-import type { Timing } from './machine-faults.js';
+import {
+  type Cas,
+  type MachineWatcher,
+  NEW_PUT_LEVEL,
+  type NewPut,
+  type Put,
+  SimMachine,
+} from './machine.js';
+import { LONG, type Timing } from './machine-faults.js';
 import type { SimNetwork } from './network.js';
 import type { Scheduler } from './scheduler.js';
 import type { MemoryState, StateImage } from './store.js';
@@ -73,6 +87,10 @@ const LOOK_MS = 1000;
 const TURNS_PER_LOOK = 16;
 /** Batches that may wait for the disk: one for each message that may be on its way, and some for the votes. */
 const STORING_MAX = 300;
+/** More than the longest silence that a server promises, by a clock that runs fast. */
+const LONG_SILENCE_MS = 1.05 * 50 * LONG.electionTicks;
+
+const NO_START: Starts = { starts: 0, startId: '', earlier: [] };
 
 export class SimServer implements Victim, Server {
   readonly id: NodeId;
@@ -90,8 +108,8 @@ export class SimServer implements Victim, Server {
   #requests = 0;
   /** Changes when the disk is another one. */
   #incarnation = 0;
-  /** Starts of this disk, counted on it. */
-  #starts = 0;
+  /** The starts of this disk, kept on it. */
+  #starts: Starts = NO_START;
   #met = new Map<NodeId, PeerRecord>();
   #wiped = false;
   #retired = false;
@@ -109,13 +127,17 @@ export class SimServer implements Victim, Server {
   undecidedAt = -Infinity;
   /** As its configuration has it, from the next start on. */
   #timing: Timing | undefined;
+  /** It does not start before: it may have promised a longer silence than its new timing has it keep. */
+  #startNotBefore = 0;
   /** Of its program. */
   #release = 1;
+  /** Until then its own lease may hold too long, for a cause that it cannot see. */
+  #leaseDoubtUntil = Number.NEGATIVE_INFINITY;
   #image:
     | {
         readonly disk: DiskImage;
         readonly met: ReadonlyMap<NodeId, PeerRecord>;
-        readonly starts: number;
+        readonly starts: Starts;
       }
     | undefined;
   /** What this start found missing or wrong. */
@@ -143,8 +165,12 @@ export class SimServer implements Victim, Server {
   restart(): void {
     if (this.#loop || this.#retired) return;
     const { scheduler, random, invariants, trace } = this.#parts;
+    if (scheduler.now < this.#startNotBefore) {
+      scheduler.at(this.#startNotBefore, () => this.restart());
+      return;
+    }
     this.#lives++;
-    this.#starts++;
+    this.#starts = nextStart(this.#starts, `${this.id}.${this.#lives}`);
     this.halfInstall = false;
     trace(`${this.id} starts, life ${this.#lives}`);
     const loop: SimLoop = new SimLoop({
@@ -180,18 +206,23 @@ export class SimServer implements Victim, Server {
     const { random, scheduler, network, raft, trace } = this.#parts;
     const limits = this.#limits();
     const machine = this.#machine(store);
-    const options = { ...raft, ...this.#timing, id: this.id, random: random.next };
+    const timing = { ...raft, ...this.#timing };
+    const options = { ...timing, id: this.id, random: random.next };
     const core = createRaft(options, log, log.hardState(), loop.now());
     const replica = new Replica({
       id: this.id,
-      core: this.#watched(core, log),
+      core: this.#watched(core, log, timing),
       log,
       machine,
       clock: loop,
       limits,
       wire: network.wire(this.id, loop, (message) => this.#sent(message)),
       view: store,
-      gate: () => undefined,
+      gate: (_view, _token, command) =>
+        command.type === 'newPut' && this.#release < NEW_PUT_LEVEL
+          ? refusal('invalid', 'unknown command')
+          : undefined,
+      levels: { supported: this.#release, commands: { newPut: NEW_PUT_LEVEL } },
       newId: () => `${this.id}.${this.#lives}.${++this.#requests}`,
       closedFor: () =>
         this.#atReserve ? refusal('no_space', 'the disk is almost full') : undefined,
@@ -209,6 +240,7 @@ export class SimServer implements Victim, Server {
     });
     const bounds = new Bounds(this.id, queueLimits(limits), machine.appliedIndex());
     const readers = this.#readers(loop, machine, replica);
+    machine.machine.onReset(() => readers.excuse());
     const parts = { loop, log, store, machine, replica, lostState, bounds, readers };
     this.#life = { ...parts, installing: false };
     this.#startedLacking = lost;
@@ -333,14 +365,14 @@ export class SimServer implements Victim, Server {
   }
 
   /** The core with every output looked at before anybody acts on it. */
-  #watched(core: RaftCore, log: SimLog): RaftCore {
+  #watched(core: RaftCore, log: SimLog, options: ServerParts['raft']): RaftCore {
     let before = core.status();
     return {
       status: () => core.status(),
       accepts: (message) => core.accepts(message),
       step: (inputs: readonly Input[], now: number): Output => {
         const output = core.step(inputs, now);
-        this.#check(core, log, { inputs, output, before });
+        this.#check(core, log, { inputs, output, before, options });
         // what the checks look at changes only with these
         const { role, commit, configuration } = output;
         if (role || commit !== undefined || configuration) before = core.status();
@@ -349,8 +381,12 @@ export class SimServer implements Victim, Server {
     };
   }
 
-  #check(core: RaftCore, log: SimLog, step: Pick<Step, 'inputs' | 'output' | 'before'>): void {
-    const { invariants, trace, scheduler, raft: options } = this.#parts;
+  #check(
+    core: RaftCore,
+    log: SimLog,
+    step: Pick<Step, 'inputs' | 'output' | 'before' | 'options'>,
+  ): void {
+    const { invariants, trace, scheduler } = this.#parts;
     const { role, commit, entries, configuration } = step.output;
     if (role) trace(`${this.id} ${role.role} in term ${role.term}, leader ${role.leader}`);
     if (commit !== undefined) {
@@ -360,7 +396,9 @@ export class SimServer implements Victim, Server {
     const changed = role || commit !== undefined || configuration;
     const after = changed ? core.status() : step.before;
     const { content } = log;
-    invariants.stepped(this.id, { ...step, after, log: content, options, now: scheduler.now });
+    const { now } = scheduler;
+    const isLeaseInDoubt = now <= this.#leaseDoubtUntil;
+    invariants.stepped(this.id, { ...step, after, log: content, now, isLeaseInDoubt });
   }
 
   #sent(message: Message): void {
@@ -385,7 +423,7 @@ export class SimServer implements Victim, Server {
     const { scheduler, random, trace } = this.#parts;
     const life = this.#life;
     if (!life || message.type !== 'snapshot') return;
-    const { loop, machine, replica, store, lostState, readers } = life;
+    const { loop, machine, replica, store, lostState } = life;
     const { meta } = message;
     // one at a time, as in the transport; what is not wanted is taken and thrown away
     if (life.installing || !replica.driver.wants(meta)) {
@@ -409,7 +447,6 @@ export class SimServer implements Victim, Server {
       trace(`${this.id} installs a snapshot at ${meta.index}`);
       store.replace(new Map(image).set(POSITION_KEY, JSON.stringify(meta)));
       machine.machine.reload();
-      readers.excuse();
       lostState.found();
       this.#checkExchanged(meta, machine);
       if (this.halfInstall) loop.lightFuse(0);
@@ -551,7 +588,7 @@ export class SimServer implements Victim, Server {
     this.disk.wipe();
     this.#wiped = true;
     this.#incarnation++;
-    this.#starts = 0;
+    this.#starts = NO_START;
     this.#met = new Map();
     const { founding } = this;
     if (founding) this.found(founding);
@@ -559,8 +596,8 @@ export class SimServer implements Victim, Server {
   get #identity(): Identity {
     return {
       ...{ v: 2, nodeId: this.id, begun: true, clusterId: 'simulated' },
-      ...{ incarnation: String(this.#incarnation), starts: this.#starts },
-      ...{ startId: `${this.id}.${this.#lives}`, seen: Object.fromEntries(this.#met) },
+      ...{ ...this.#starts, incarnation: String(this.#incarnation) },
+      seen: Object.fromEntries(this.#met),
     };
   }
   /** Switched off for good. */
@@ -591,11 +628,15 @@ export class SimServer implements Victim, Server {
   }
   freeze(ms: number, withWall: boolean): void {
     this.#life?.loop.freeze(ms, withWall);
+    if (!withWall) return;
     // a paused machine that is not told the time has no means to find its lease over
-    if (withWall) this.#parts.doubtLeases(ms + 2 * this.#parts.raft.leaseMs);
+    const forMs = ms + 2 * LONG.leaseMs;
+    this.#leaseDoubtUntil = Math.max(this.#leaseDoubtUntil, this.#parts.scheduler.now + forMs);
+    this.#parts.doubtLeases(forMs);
   }
   retime(timing: Timing): void {
     this.#timing = timing;
+    this.#startNotBefore = this.#parts.scheduler.now + LONG_SILENCE_MS;
   }
   upgrade(): void {
     this.#release = 2;
@@ -619,6 +660,14 @@ export class SimServer implements Victim, Server {
   /** The newest release whose commands it takes. */
   get release(): number {
     return this.#release;
+  }
+  /** The level in force, as this server has applied it; 0 while it is down. */
+  get level(): number {
+    return this.#life ? levelOf(this.#life.store) : 0;
+  }
+  /** How often its disk was started from. */
+  get starts(): number {
+    return this.#starts.starts;
   }
   /** Requests that have no outcome yet. */
   get unanswered(): number {

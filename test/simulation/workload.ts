@@ -13,8 +13,9 @@ export type WriteOutcome = { readonly result: Result } | { readonly refusal: Ref
 /** What a client can ask of a server that is up. */
 export interface Server {
   readonly id: NodeId;
-  /** The newest release whose commands it takes. */
+  /** Of its program, and the level in force there: from level 2 on it takes `newPut`. */
   readonly release: number;
+  readonly level: number;
   write(
     command: Put | Cas | NewPut,
     timeoutMs: number,
@@ -157,10 +158,12 @@ export class Workload {
     const { scheduler, random, invariants, trace } = this.#parts;
     const value = this.newValue();
     const expected = client.seen.get(key);
+    // below its level it is refused
+    const isNew = server.release > 1 && (server.level > 1 || random.chance(0.2));
     const command: Put | Cas | NewPut =
       expected !== undefined && random.chance(0.4)
         ? { type: 'cas', v: 1, key, expected, value }
-        : { type: server.release > 1 ? 'newPut' : 'put', v: 1, key, value };
+        : { type: isNew ? 'newPut' : 'put', v: 1, key, value };
     const call = scheduler.now;
     const floor = invariants.acknowledged;
     const note = (outcome: Operation['outcome'], matched = true): void => {

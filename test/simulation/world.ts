@@ -17,7 +17,7 @@ export interface WorldOptions {
   readonly seed: number;
   /** Virtual milliseconds of the first phase; drawn from the seed when absent. */
   readonly faultsMs?: number;
-  /** A kind that this world has in any case, though no world draws it yet. */
+  /** A kind that this world has in any case. */
   readonly fault?: Fault | undefined;
   /** Without what was added later: faults of machines, small memories, held readers. */
   readonly plain?: boolean | undefined;
@@ -86,18 +86,22 @@ export class World {
         writes: random.pick([0.2, 0.5, 0.8]),
       },
     );
+    // who alone was the cluster at first would found it again
+    const isMet = (id: NodeId, start: number): boolean =>
+      founders > 1 &&
+      network.haveMet(
+        cluster.servers.map((server) => server.id).filter((each) => each !== id),
+        id,
+        start,
+      );
     const operator = {
       transfer: () => this.#transfer(),
       changeMembership: () => this.#changeMembership(),
       replace: (id: NodeId) => this.#replace(id),
       canLose: (id: NodeId) => cluster.canLose(id),
-      // who alone was the cluster at first would found it again
-      isKnown: (id: NodeId) =>
-        founders > 1 &&
-        network.haveMet(
-          cluster.servers.map((server) => server.id).filter((each) => each !== id),
-          id,
-        ),
+      isKnown: (id: NodeId) => isMet(id, 0),
+      isStartKnown: (id: NodeId) =>
+        isMet(id, cluster.servers.find((server) => server.id === id)!.starts),
     };
     const diskRandom = new Random(options.seed * 1000 + DISK_STREAM);
     const victims = () => cluster.servers;
@@ -112,19 +116,21 @@ export class World {
 
   /** Runs both phases. */
   run(): Report {
-    const faultsMs = this.#options.faultsMs ?? this.#cluster.random.pick([5_000, 10_000, 20_000]);
+    const cluster = this.#cluster;
+    const faultsMs = this.#options.faultsMs ?? cluster.random.pick([5_000, 10_000, 20_000]);
     try {
-      for (const server of this.#cluster.servers) server.restart();
+      for (const server of cluster.servers) server.restart();
       this.#workload.start();
       this.#faults.start();
-      this.#cluster.advance(faultsMs);
-      this.#cluster.trace('healed');
+      cluster.advance(faultsMs);
+      cluster.trace('healed');
       this.#faults.heal();
-      this.#cluster.advance(2_000);
+      cluster.upgradeAll();
+      cluster.advance(2_000);
       this.#workload.stop();
       this.#settle();
     } catch (violation) {
-      this.#cluster.violation = violation;
+      cluster.violation = violation;
     }
     return this.#report();
   }
@@ -152,6 +158,9 @@ export class World {
         .members()
         .every((server) => server.up && !server.isStateBad && server.fault === undefined);
     });
+    wait('the level is not raised', () =>
+      this.#cluster.members().every((server) => server.level === this.#cluster.release),
+    );
     const asked = this.#lastQuestions();
     wait('a write and a read through every server do not succeed', () => asked.done === asked.of);
     wait('the servers do not come to the same state', () => this.#isEqual());
@@ -227,7 +236,8 @@ export class World {
     };
     const write = (server: SimServer): void => {
       const value = this.#workload.newValue();
-      server.write({ type: 'put', v: 1, key: 'last', value }, 20_000, (outcome) => {
+      const type = server.level > 1 ? 'newPut' : 'put';
+      server.write({ type, v: 1, key: 'last', value }, 20_000, (outcome) => {
         if ('result' in outcome && outcome.result.ok) asked.done++;
         else if (isPutOff(outcome)) scheduler.after(100, () => write(server));
         else failed(server, `${server.id} answers ${JSON.stringify(outcome)}`, () => write(server));
@@ -312,7 +322,8 @@ export class World {
     this.#cluster.trace(`operator: add ${id}`);
     // one that is no member itself admits nobody
     if (asked?.wiped === false) server.meets(asked);
-    asked?.administer({ type: 'add', server: memberOf(id, false) }, 5_000, () => {});
+    const facts = { ...memberOf(id, false), level: server.release };
+    asked?.administer({ type: 'add', server: facts }, 5_000, () => {});
   }
 
   /** Asks again and again until a wiped server is no member; then a new one is added once. */

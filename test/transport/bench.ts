@@ -49,6 +49,7 @@ export class TestNode {
   incarnation: string;
   starts = 1;
   startId = 'first';
+  earlier: readonly string[] = [];
   address = '';
   onRequest: (from: string, payload: Uint8Array, reply: Reply) => void = () => {};
   onJoin: (payload: Uint8Array, reply: Reply) => void = () => {};
@@ -75,6 +76,7 @@ export class TestNode {
         incarnation: this.incarnation,
         starts: this.starts,
         startId: this.startId,
+        earlier: this.earlier,
         clusterId: this.clusterId,
         address: this.address,
       }),

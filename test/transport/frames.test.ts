@@ -127,9 +127,12 @@ describe('frames', function () {
           starts: 3,
           startId: 's',
           oldestVersion: 1,
+          earlier: ['r', 'q'],
         },
       }),
-    ).equal('00000018000000149b01' + '01a163a16ea169a3683a31' + '01a174' + '03a17301');
+    ).equal(
+      '0000001d000000199c01' + '01a163a16ea169a3683a31' + '01a174' + '03a17301' + '92a172a171',
+    );
     expect(hex({ type: 'request', id: 300, payload: Buffer.from('xy') })).equal(
       '0000000b000000059206cd012c' + '7879',
     );

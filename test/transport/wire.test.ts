@@ -215,7 +215,7 @@ describe('wire', function () {
     await a.wire.close();
     const again = new TestNode('a');
     nodes.push(again);
-    Object.assign(again, { starts: 2, startId: 'second', address: a.address });
+    Object.assign(again, { starts: 2, startId: 'second', earlier: ['first'], address: a.address });
     const relay = await relayTo(b);
     again.wire.setMembers([{ id: 'b', address: relay.address }]);
     await again.reached.one();
@@ -228,14 +228,15 @@ describe('wire', function () {
       .equal(9);
   });
 
-  for (const [what, starts] of [
-    ['an older start', 2],
-    ['another start of the same number', 3],
+  for (const [what, starts, earlier] of [
+    ['an older start', 2, ['first']],
+    ['another start of the same number', 3, ['second', 'first']],
+    ['so many starts that its number is new', 5, ['again', 'other', 'second', 'first']],
   ] as const) {
     it(`refuses a node whose folder went back in time: ${what}, and says what to do`, async () => {
       const [a, b] = [await start('a'), await start('b')];
       b.records.set('a', { incarnation: 'a-first', starts: 3, startId: 'seen' });
-      Object.assign(a, { starts, startId: 'of the copy' });
+      Object.assign(a, { starts, startId: 'of the copy', earlier });
       introduce(a, b);
       const line = await b.log.one((each) => each.includes('refused'));
       expect(line).include('node a was started from an older copy of its data folder');
@@ -336,6 +337,7 @@ describe('wire', function () {
             target: 'a',
             starts: 1,
             startId: 'first',
+            earlier: [],
             oldestVersion: 1,
             ...over,
           },
