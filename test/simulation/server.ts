@@ -398,7 +398,9 @@ export class SimServer implements Victim, Server {
     const { content } = log;
     const { now } = scheduler;
     const isLeaseInDoubt = now <= this.#leaseDoubtUntil;
-    invariants.stepped(this.id, { ...step, after, log: content, now, isLeaseInDoubt });
+    const { inputs, output, before, options } = step;
+    const all: Step = { inputs, output, before, options, after, log: content, now, isLeaseInDoubt };
+    invariants.stepped(this.id, all);
   }
 
   #sent(message: Message): void {
