@@ -47,6 +47,7 @@ export interface Config {
   readonly acl: { readonly defaultPolicy: 'allow' | 'deny'; readonly initialManagement?: string };
   readonly limits: {
     readonly bodyBytes: number;
+    readonly anonymousBodyBytes: number;
     readonly headerBytes: number;
     readonly connections: number;
     readonly held: number;

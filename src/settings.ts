@@ -166,6 +166,14 @@ export const SETTINGS: readonly Setting[] = [
     why: 'largest request body: an entry is replicated whole, and one that large already delays heartbeats',
   },
   {
+    key: 'limits.anonymousBodyBytes',
+    type: 'integer',
+    min: 1024,
+    max: 16_777_216,
+    default: 65_536,
+    why: 'largest body of a request without a valid token, of a login and of a bootstrap: a strange body is not worth more work, and no bearer token is longer',
+  },
+  {
     key: 'limits.headerBytes',
     type: 'integer',
     min: 4096,

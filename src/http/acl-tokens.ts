@@ -11,7 +11,9 @@ import {
   TOKEN_FIELDS,
   updateToken,
 } from '../service/tokens.js';
+import { mayWriteSomewhere } from '../service/writing.js';
 import { type AclParts, answerList, mustHave, writeOf } from './acl-common.js';
+import { admit } from './admit.js';
 import type { ApiRequest, Route } from './types.js';
 
 const FAILURE = 'Token decoding failed';
@@ -19,8 +21,10 @@ const BOOTSTRAP_FAILURE = 'Request decoding failed';
 
 export function tokenRoutes(parts: AclParts): readonly Route[] {
   const { service, nowMs } = parts;
-  const bodyOf = async (request: ApiRequest) =>
-    decodeBody(FAILURE, await request.body(FAILURE), TOKEN_FIELDS);
+  const bodyOf = async (request: ApiRequest) => {
+    await admit(request, FAILURE, mayWriteSomewhere(service, request));
+    return decodeBody(FAILURE, await request.body(FAILURE), TOKEN_FIELDS);
+  };
 
   const create = async (request: ApiRequest): Promise<void> => {
     const body = await bodyOf(request);
@@ -88,7 +92,7 @@ export function tokenRoutes(parts: AclParts): readonly Route[] {
 }
 
 async function putBootstrap(parts: AclParts, request: ApiRequest): Promise<void> {
-  const sent = await request.bodyValue(BOOTSTRAP_FAILURE, true);
+  const sent = await request.bodyValue(BOOTSTRAP_FAILURE, { optional: true, small: true });
   const body = decodeBody(BOOTSTRAP_FAILURE, sent, BOOTSTRAP_FIELDS);
   const { service, nowMs, bootstrapReset: reset } = parts;
   request.answerJson(await bootstrap(service, request, body, { nowMs: nowMs(), reset }));

@@ -53,7 +53,11 @@ export function createApp(options: HttpOptions): HttpApp {
       partition: under('partition'),
     },
     held: new HeldCalls(options.limits.heldPerClient, options.limits.held),
-    readBody: bodyReader(options.limits.bodyBytes),
+    readBody: bodyReader({ bytes: options.limits.bodyBytes, setting: 'limits.bodyBytes' }),
+    readSmallBody: bodyReader({
+      bytes: Math.min(options.limits.anonymousBodyBytes, options.limits.bodyBytes),
+      setting: 'limits.anonymousBodyBytes',
+    }),
   };
   const koa = new FrontEnd();
   // the router asks for both with each request and uses neither here (paths come decoded, hosts are not told apart)

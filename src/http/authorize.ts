@@ -13,7 +13,7 @@ export function authorizeRoutes(service: Service): readonly Route[] {
     {
       path: '/v1/internal/acl/authorize',
       POST: async (request) => {
-        const body = (await request.bodyValue(FAILURE)) ?? [];
+        const body = (await request.bodyValue(FAILURE, { small: true })) ?? [];
         if (!Array.isArray(body)) reject('invalid', `${FAILURE}: expected a list of questions`);
         const questions = questionsOf(body, { failure: FAILURE, pointer: '' });
         const ns = request.namespace();

@@ -5,14 +5,17 @@ import {
   type ConfigWrite,
   deleteConfig,
   kindOf,
+  mayApplySomething,
   readConfig,
 } from '../service/config.js';
 import { ConfigLists, listPieces } from '../service/config-list.js';
 import type { Service } from '../service/types.js';
+import { admit } from './admit.js';
 import { escapeHtml } from './json.js';
 import { parseIndex } from './parameters.js';
 import type { ApiRequest, Route } from './types.js';
 
+const FAILURE = 'Request decoding failed';
 /** Lists of more entries are written in pieces: nobody needs them as one text. */
 const STREAMED_FROM = 1_000;
 
@@ -34,7 +37,8 @@ export function configRoutes({ service, datacenter }: ConfigRouteOptions): reado
     {
       path: '/v1/config',
       PUT: async (request) => {
-        const body = await request.bodyValue('Request decoding failed');
+        await admit(request, FAILURE, mayApplySomething(service, request));
+        const body = await request.bodyValue(FAILURE);
         request.answerJson(await applyConfig(service, writeOf(request), body));
       },
     },

@@ -6,6 +6,8 @@ import type { Method, Route } from './types.js';
 export interface HttpLimits {
   /** Largest request body in bytes. */
   readonly bodyBytes: number;
+  /** The same of callers without a valid token, of logins and of bootstrap. */
+  readonly anonymousBodyBytes: number;
   /** Milliseconds a write or a barrier may take before it is answered with 503 or 504. */
   readonly requestMs: number;
   /** Held blocking queries of one client address, and of all. */

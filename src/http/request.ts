@@ -32,6 +32,8 @@ const JITTER = 1 / 16;
 export const HELD_MS_MAX = WAIT_MAX_MS * (1 + JITTER);
 /** Characters of an answer that may outgrow what the system holds of it for the client. */
 const LONG_LENGTH = 64 * 1024;
+/** A body of this size is read and parsed within some 20 µs. */
+const TINY_BODY_BYTES = 1024;
 const NEVER = new AbortController().signal;
 /** Why a signal is aborted: one for all, since to build an error costs more than to answer. */
 const ENDED = new Error('the call has ended');
@@ -48,6 +50,8 @@ export interface Shared {
   readonly incoming: Readonly<Record<'token' | 'namespace' | 'partition', readonly string[]>>;
   readonly held: HeldCalls;
   readonly readBody: BodyReader;
+  /** For callers who are not known. */
+  readonly readSmallBody: BodyReader;
 }
 
 /** The blocking queries that are held: counted by client and in all, and let go when the server stops. */
@@ -277,14 +281,37 @@ export class HttpRequest implements ApiRequest {
 
   // ---- body ----
 
+  get hasTinyBody(): boolean {
+    const { headers } = this.incoming;
+    const length = headers['content-length'];
+    return length !== undefined && Number(length) <= TINY_BODY_BYTES;
+  }
+
   async body(failure: string): Promise<JsonObject> {
     return mustBeObject(await this.bodyValue(failure), failure);
   }
 
-  async bodyValue(failure: string, optional = false): Promise<unknown> {
-    const text = await this.shared.readBody(this.incoming, failure);
+  async bodyValue(
+    failure: string,
+    { optional = false, small = false }: { optional?: boolean; small?: boolean } = {},
+  ): Promise<unknown> {
+    const isSmall = small || !(await this.isKnown());
+    const { readBody, readSmallBody } = this.shared;
+    const text = await (isSmall ? readSmallBody : readBody)(this.incoming, failure);
     if (optional && text.trim() === '') return null;
     return parseJson(text, failure);
+  }
+
+  /** Whether the request carries a token; throws 403 for one that does not exist. */
+  private async isKnown(): Promise<boolean> {
+    const { tokenKey } = this.caller;
+    if (tokenKey === null) return false;
+    const { service } = this.shared.options;
+    if (service.namespaceOf(tokenKey) === undefined) {
+      await service.catchUp(this.timeoutMs);
+      if (service.namespaceOf(tokenKey) === undefined) reject('acl_not_found', 'ACL not found');
+    }
+    return true;
   }
 
   // ---- answers ----
@@ -343,9 +370,18 @@ export class HttpRequest implements ApiRequest {
     if (outcome) addQueryHeaders(headers, this.shared.names, outcome);
     if (RETRY.has(why.code)) headers.push('Retry-After', '1');
     // an unread body would have to be read to the end before the connection could be used again
-    if (why.code === 'too_large' && !headers.includes('Connection'))
+    if ((why.code === 'too_large' || this.hasMuchUnread()) && !headers.includes('Connection'))
       headers.push('Connection', 'close');
     this.finish(ERROR_STATUS[why.code], headers, body);
+  }
+
+  /** Whether more of the body is still to come than it takes to keep the connection. */
+  private hasMuchUnread(): boolean {
+    const { complete, headers } = this.incoming;
+    if (complete) return false;
+    const length = headers['content-length'];
+    if (length === undefined) return headers['transfer-encoding'] !== undefined;
+    return Number(length) > this.shared.options.limits.anonymousBodyBytes;
   }
 
   get answered(): boolean {

@@ -50,13 +50,18 @@ export interface ApiRequest {
   namespaceOrAll(): string;
   /** Consistency mode and blocking parameters; throws 400. Without `blocking` index and wait are checked, then ignored. */
   readOptions(blocking?: boolean): ReadOptions;
+  /** Whether the whole body is so small that it costs less than the rest of the request. */
+  readonly hasTinyBody: boolean;
   /**
    * The body as a JSON object. Throws 400 `<failure>: …` (`failure` like `Role decoding failed`) with line, column and
    * what was expected, or 413.
    */
   body(failure: string): Promise<JsonObject>;
-  /** The body as any JSON value; null when it is empty and `optional` is set. */
-  bodyValue(failure: string, optional?: boolean): Promise<unknown>;
+  /**
+   * The body as any JSON value; null when it is empty and `optional` is set. `small`: as of a caller without a token,
+   * whoever asks. Without it, throws 403 for a token that does not exist, before the body is read.
+   */
+  bodyValue(failure: string, options?: { optional?: boolean; small?: boolean }): Promise<unknown>;
 
   /**
    * Answers a query with its index headers. The value is JSON text, written as it is; undefined is a 404 with the

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { connect as tlsConnect } from 'node:tls';
 import { expect } from 'chai';
 import type { ApiRequest, Route } from '../../src/http/types.js';
-import { fakeService, startFront } from './harness.js';
+import { fakeService, LIMITS, startFront } from './harness.js';
 
 /** An answer that never ends, a megabyte at a time. */
 function* endless(): Iterable<string> {
@@ -100,13 +100,7 @@ describe('http: the listener', () => {
   });
 
   it('answers 429 with Retry-After to one client’s blocking queries beyond its limit', async () => {
-    const limits = {
-      bodyBytes: 1000,
-      requestMs: 1000,
-      heldPerClient: 2,
-      held: 100,
-      stalledMs: 1000,
-    };
+    const limits = { ...LIMITS, heldPerClient: 2, held: 100, stalledMs: 1000 };
     const front = await startFront(routes, { limits });
     const asks = [front.ask('/v1/held?index=1'), front.ask('/v1/held?index=1')];
     await until(() => front.app.held.count === 2);
@@ -154,7 +148,7 @@ describe('http: the listener', () => {
   });
 
   it('cuts a client off that stops reading a long answer', async () => {
-    const limits = { bodyBytes: 1000, requestMs: 1000, heldPerClient: 2, held: 2, stalledMs: 50 };
+    const limits = { ...LIMITS, heldPerClient: 2, held: 2, stalledMs: 50 };
     let over = false;
     const front = await startFront(
       [
@@ -192,7 +186,7 @@ describe('http: the listener', () => {
   });
 
   it('cuts a client off that does not take a long answer which is made at once', async () => {
-    const limits = { bodyBytes: 1000, requestMs: 1000, heldPerClient: 2, held: 2, stalledMs: 50 };
+    const limits = { ...LIMITS, heldPerClient: 2, held: 2, stalledMs: 50 };
     const text: Route = { path: '/v1/text', GET: (r) => r.answerValue('x'.repeat(20_000_000)) };
     const front = await startFront([text], { limits });
     const client = connect(front.listener.port, '127.0.0.1');

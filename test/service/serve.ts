@@ -6,6 +6,7 @@ import { createApp } from '../../src/http/app.js';
 import { configRoutes } from '../../src/http/config.js';
 import { listen } from '../../src/http/listener.js';
 import { namespaceRoutes } from '../../src/http/namespaces.js';
+import type { HttpOptions } from '../../src/http/options.js';
 import type { Route } from '../../src/http/types.js';
 import { authMethodTypes } from '../../src/service/login/index.js';
 import type { Solo } from './solo.js';
@@ -22,7 +23,11 @@ export const partsOf = (solo: Solo): AclParts => ({
   logger: { warn: () => {} },
 });
 
-export async function serve(solo: Solo, more: readonly Route[] = []) {
+export async function serve(
+  solo: Solo,
+  more: readonly Route[] = [],
+  given: Partial<HttpOptions> = {},
+) {
   const app = createApp({
     service: solo.engine,
     routes: [
@@ -39,6 +44,7 @@ export async function serve(solo: Solo, more: readonly Route[] = []) {
     blockedPaths: [],
     limits: {
       bodyBytes: 1 << 20,
+      anonymousBodyBytes: 64 * 1024,
       requestMs: 5000,
       heldPerClient: 100,
       held: 1000,
@@ -47,6 +53,7 @@ export async function serve(solo: Solo, more: readonly Route[] = []) {
     report: (event) => {
       if (event.error !== undefined) console.error(event.path, event.error);
     },
+    ...given,
   });
   return listen(app, {
     host: '127.0.0.1',
