@@ -14,7 +14,7 @@ export interface Setting {
   readonly pattern?: string;
   /** One line: what it is, its unit, and why the default is what it is. */
   readonly why: string;
-  /** Never printed. */
+  /** Never printed, and not taken as a flag: others on the machine see those. */
   readonly secret?: boolean;
 }
 
@@ -68,7 +68,17 @@ export const SETTINGS: readonly Setting[] = [
     default: false,
     why: 'take ?token=; off, because URLs end up in logs',
   },
-  { key: 'http.responseHeaders', type: 'map', default: {}, why: 'headers set on every answer' },
+  {
+    key: 'http.allowedHosts',
+    type: 'list',
+    why: 'host names and addresses this node answers to, without port, * for any; by default those of loopback where it listens there (a page in a browser could make another name point to it), else any',
+  },
+  {
+    key: 'http.responseHeaders',
+    type: 'map',
+    default: {},
+    why: 'headers set on every answer; Cache-Control: no-store (on answers with an index Expires: 0) and X-Content-Type-Options: nosniff are there unless they are set here',
+  },
   {
     key: 'http.blockedPaths',
     type: 'list',
@@ -155,6 +165,13 @@ export const SETTINGS: readonly Setting[] = [
     ...TEXT,
     secret: true,
     why: 'SecretID (a UUID) of a token with every right, made when the cluster is new',
+  },
+  {
+    key: 'acl.bootstrapSecret',
+    ...TEXT,
+    pattern: '^[!-+\\--~]{16,256}$',
+    secret: true,
+    why: 'what a bootstrap must carry as its token, at least 16 printable characters without comma; without it, the first who asks gets the first token',
   },
 
   {

@@ -17,7 +17,7 @@ import {
 export interface CompileOptions {
   readonly accessor: string;
   readonly anonymous?: boolean;
-  /** What holds where no rule says anything. Even `allow` grants nothing on `acl`. */
+  /** What holds where no rule says anything. Even `allow` grants nothing on `acl`, nor `operator` to the anonymous. */
   readonly defaultPolicy?: 'deny' | 'allow';
   /** Grants of the token's namespace: they count only where the token's own grants have no rule. */
   readonly defaults?: readonly Grant[];
@@ -281,12 +281,15 @@ class CompiledAuthorizer implements Authorizer {
   }
 
   allowed(resource: Resource, access: Access, segment = '', namespace = 'default'): boolean {
+    // who cannot be told from anybody else runs no cluster
+    if (this.anonymous && resource === 'operator' && access === 'write') return false;
     const where = CLUSTER_WIDE.has(resource) ? 'default' : namespace;
     for (const layer of this.layers) {
       const decision = decide(layer, resource, access, segment, where);
       if (decision !== undefined) return decision;
     }
     if (resource === 'namespace') return this.namespaceByOtherRights(access, segment);
+    if (this.anonymous && resource === 'operator') return false;
     return this.allowByDefault && resource !== 'acl';
   }
 

@@ -18,6 +18,8 @@ import type { ApiRequest } from './types.js';
 export interface AclParts extends LoginParts {
   readonly nodeName: string;
   readonly defaultPolicy: 'deny' | 'allow';
+  /** What a bootstrap must carry as its token, if anything. */
+  readonly bootstrapSecret?: string | undefined;
   /** Where an operator allows another bootstrap. */
   readonly bootstrapReset?: BootstrapReset;
 }

@@ -1,4 +1,6 @@
 /** Routes of tokens and of bootstrap. */
+import { hash, timingSafeEqual } from 'node:crypto';
+import { reject } from '../errors.js';
 import { BOOTSTRAP_FIELDS, bootstrap } from '../service/bootstrap.js';
 import { decodeBody } from '../service/decode.js';
 import { readTokenExpanded } from '../service/expanded.js';
@@ -92,8 +94,21 @@ export function tokenRoutes(parts: AclParts): readonly Route[] {
 }
 
 async function putBootstrap(parts: AclParts, request: ApiRequest): Promise<void> {
+  mustKnowSecret(parts, request);
   const sent = await request.bodyValue(BOOTSTRAP_FAILURE, { optional: true, small: true });
   const body = decodeBody(BOOTSTRAP_FAILURE, sent, BOOTSTRAP_FIELDS);
   const { service, nowMs, bootstrapReset: reset } = parts;
   request.answerJson(await bootstrap(service, request, body, { nowMs: nowMs(), reset }));
+}
+
+/** Where the configuration has a bootstrap secret, only who knows it makes the first token. Throws 403. */
+function mustKnowSecret({ bootstrapSecret }: AclParts, { caller }: ApiRequest): void {
+  if (bootstrapSecret === undefined) return;
+  // hashes of one length, so that the time taken tells nothing
+  const wanted = Buffer.from(hash('sha256', bootstrapSecret));
+  const given = Buffer.from(caller.tokenKey ?? hash('sha256', ''));
+  if (timingSafeEqual(wanted, given)) return;
+  reject('permission_denied', 'Permission denied: this bootstrap needs a secret', {
+    hint: 'send acl.bootstrapSecret of the node as the token of the request',
+  });
 }

@@ -20,11 +20,22 @@ const TEXT_TYPE = 'text/plain; charset=utf-8';
 export interface HeaderNames {
   /** On every answer; grows when the server stops. */
   readonly base: string[];
+  /** Any answer may hold what is for its caller alone: no cache is to keep it. */
+  readonly unkept: readonly string[];
+  /** The same of answers with an index, on which clients of this API know no Cache-Control. */
+  readonly expired: readonly string[];
   readonly index: readonly string[];
   readonly knownLeader: readonly string[];
   readonly lastContact: readonly string[];
   readonly filtered: readonly string[];
 }
+
+/** A header by its name in any letter case. */
+export const headerOf = (
+  headers: Readonly<Record<string, string>>,
+  name: string,
+): string | undefined =>
+  Object.entries(headers).find(([each]) => each.toLowerCase() === name.toLowerCase())?.[1];
 
 /** Prepares header names; `base` is a flat list name, value, name, value. */
 export function headerNames(options: {
@@ -34,11 +45,16 @@ export function headerNames(options: {
 }): HeaderNames {
   const prefixes = [...new Set([options.headerPrefix, 'X-Consul'])];
   const under = (name: string): string[] => prefixes.map((prefix) => `${prefix}-${name}`);
+  const isSet = (name: string): boolean => headerOf(options.responseHeaders, name) !== undefined;
+  const controlsCaches = isSet('Cache-Control');
   return {
+    unkept: controlsCaches ? [] : ['Cache-Control', 'no-store'],
+    expired: controlsCaches || isSet('Expires') ? [] : ['Expires', '0'],
     base: [
       'Vary',
       'Accept-Encoding',
       ...under('Default-ACL-Policy').flatMap((name) => [name, options.defaultPolicy]),
+      ...(isSet('X-Content-Type-Options') ? [] : ['X-Content-Type-Options', 'nosniff']),
       ...Object.entries(options.responseHeaders).flat(),
     ],
     index: under('Index'),
@@ -57,6 +73,7 @@ export function addQueryHeaders(
   const index = String(Math.max(1, outcome.index));
   const contact = String(Math.max(0, Math.round(outcome.lastContactMs)));
   const known = outcome.knownLeader ? 'true' : 'false';
+  headers.push(...names.expired);
   for (const name of names.index) headers.push(name, index);
   for (const name of names.knownLeader) headers.push(name, known);
   for (const name of names.lastContact) headers.push(name, contact);

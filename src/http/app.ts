@@ -5,8 +5,9 @@ import { METHODS } from 'node:http';
 import Router from '@koa/router';
 import Koa from 'koa';
 import { ApiError, type Refusal, refusal } from '../errors.js';
-import { headerNames, refusalBody, send } from './answers.js';
+import { headerNames, headerOf, refusalBody, send } from './answers.js';
 import { bodyReader } from './body.js';
+import { BrowserCheck } from './browsers.js';
 import type { HttpOptions } from './options.js';
 import { decode, NO_QUERY, parseQuery } from './parameters.js';
 import { HeldCalls, HttpRequest, type Shared } from './request.js';
@@ -64,8 +65,14 @@ export function createApp(options: HttpOptions): HttpApp {
   Object.defineProperty(koa.context, 'host', { value: '' });
   Object.defineProperty(koa.context, 'path', { value: '' });
   const groups = groupRoutes(shared);
+  const browsers = new BrowserCheck({
+    allowedHosts: options.allowedHosts,
+    allowedOrigin: headerOf(options.responseHeaders, 'access-control-allow-origin'),
+  });
   koa.use((context, next) => {
     const { req, res } = context;
+    const why = browsers.problem(req);
+    if (why !== undefined) return refuseEarly(shared, req, res, why);
     const path = pathOf(req.url ?? '/');
     if (path === undefined) return refusePath(shared, req, res);
     const group = groupOf(groups, path);
@@ -84,15 +91,20 @@ export function createApp(options: HttpOptions): HttpApp {
 
 /** The decoded path; undefined when it cannot be one. */
 function pathOf(url: string): string | undefined {
-  const end = url.indexOf('?');
-  let path = end < 0 ? url : url.slice(0, end);
-  if (!path.startsWith('/')) path = /^https?:\/\/[^/]*(\/.*)$/i.exec(path)?.[1] ?? '/';
+  const path = rawPath(url);
   if (path.includes('%')) {
     const decoded = decode(path);
     if (decoded === undefined || /[\u0000-\u001f\u007f]/.test(decoded)) return undefined;
     return decoded;
   }
   return /[^\u0021-\u007e]/.test(path) ? undefined : path;
+}
+
+/** The path as it was sent. */
+function rawPath(url: string): string {
+  const end = url.indexOf('?');
+  const path = end < 0 ? url : url.slice(0, end);
+  return path.startsWith('/') ? path : (/^https?:\/\/[^/]*(\/.*)$/i.exec(path)?.[1] ?? '/');
 }
 
 /** Routes share a router where they share the static one or two segments after /v1. */
@@ -137,6 +149,21 @@ function pattern(path: string): RegExp {
   return new RegExp(`^${parts.join('')}$`);
 }
 
+/**
+ * Whether the parts of the path that are the route's own stand in the URL as they are, and no encoded slash parts two of
+ * its segments: what a proxy sees in a path before it is decoded must be what is done.
+ */
+function isSpelledOut(route: Route, url: string, path: string): boolean {
+  if (!url.includes('%')) return true;
+  const [raw, decoded] = [rawPath(url).split('/'), path.split('/')];
+  const parts = route.path.split('/');
+  const last = parts.length - 1;
+  return parts.every((part, at) => {
+    if (!part.startsWith(':')) return raw[at] === part;
+    return at === last || decode(raw[at] ?? '') === decoded[at];
+  });
+}
+
 /** What Koa calls for a route, whatever the method. */
 function endpointOf(shared: Shared, route: Route): Koa.Middleware {
   const methods = (['GET', 'PUT', 'POST', 'DELETE'] as const).filter((method) => route[method]);
@@ -148,7 +175,8 @@ function endpointOf(shared: Shared, route: Route): Koa.Middleware {
     const { req, res } = context;
     const captures = (context as unknown as { captures: readonly string[] }).captures;
     const path = (context as unknown as { newRouterPath: string }).newRouterPath;
-    if (/\/\/|\/\.\.?(?:\/|$)/.test(path)) return unknownPath(shared, req, res, path);
+    const isClean = !/\/\/|\/\.\.?(?:\/|$)/.test(path) && isSpelledOut(route, req.url!, path);
+    if (!isClean) return unknownPath(shared, req, res, path);
     if (isBlocked(path))
       return refuseEarly(shared, req, res, {
         code: 'permission_denied',
@@ -222,7 +250,13 @@ function refuseEarly(
 ): void {
   const { type, body } = refusalBody(req, why);
   const status = new ApiError(why).status;
-  send(req, res, status, ['Content-Type', type, ...shared.names.base, ...extra], body);
+  send(
+    req,
+    res,
+    status,
+    ['Content-Type', type, ...shared.names.base, ...shared.names.unkept, ...extra],
+    body,
+  );
 }
 
 function refusePath(shared: Shared, req: IncomingMessage, res: ServerResponse): void {

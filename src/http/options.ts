@@ -35,6 +35,8 @@ export interface HttpOptions {
   readonly headerPrefix: string;
   /** Accept the token as `?token=`, which ends up in logs. */
   readonly tokenInQuery: boolean;
+  /** Names this server answers to; undefined: those of loopback, `*` among them: any. */
+  readonly allowedHosts?: readonly string[] | undefined;
   /** Set on every answer. */
   readonly responseHeaders: Readonly<Record<string, string>>;
   /** Paths that begin with one of these are answered with 403. */

@@ -264,19 +264,25 @@ export class HttpRequest implements ApiRequest {
     return undefined;
   }
 
+  /** The one token of the request; throws 400 when it carries several: a proxy may have set, or judged, another. */
   private findSecret(): string | null {
+    const { options, incoming } = this.shared;
+    const { headers } = this.incoming;
     const inQuery = this.query('token');
-    if (inQuery !== undefined) {
-      if (this.shared.options.tokenInQuery) return inQuery;
+    if (inQuery !== undefined && !options.tokenInQuery)
       reject(
         'invalid',
-        `A token in the URL ends up in logs and is not taken: send it in the header ${this.shared.options.headerPrefix}-Token`,
+        `A token in the URL ends up in logs and is not taken: send it in the header ${options.headerPrefix}-Token`,
       );
+    let secret = inQuery ?? null;
+    for (const key of incoming.token) {
+      const value = headers[key];
+      if (typeof value === 'string' && value !== '') secret = same(secret, single(value));
     }
-    const own = this.header('token');
-    if (own !== undefined) return own;
-    const bearer = /^bearer +([^ ]+)/i.exec(this.incoming.headers.authorization ?? '');
-    return bearer === null ? null : bearer[1]!;
+    const { authorization } = headers;
+    if (authorization === undefined) return secret;
+    const bearer = /^bearer +([^ ]+)/i.exec(authorization);
+    return bearer === null ? secret : same(secret, bearer[1]!);
   }
 
   // ---- body ----
@@ -321,14 +327,12 @@ export class HttpRequest implements ApiRequest {
       this.refuse({ code: 'not_found', message: missing }, outcome);
       return;
     }
-    const headers = this.headersOf(contentTypes.json);
-    addQueryHeaders(headers, this.shared.names, outcome);
+    const headers = this.headersOf(contentTypes.json, outcome);
     this.finish(200, headers, this.rendered(outcome.value));
   }
 
   answerList(outcome: ReadOutcome<readonly string[]>): void {
-    const headers = this.headersOf(contentTypes.json);
-    addQueryHeaders(headers, this.shared.names, outcome);
+    const headers = this.headersOf(contentTypes.json, outcome);
     this.finish(200, headers, this.rendered(`[${outcome.value.join(',')}]`));
   }
 
@@ -353,9 +357,8 @@ export class HttpRequest implements ApiRequest {
       outcome?: Omit<ReadOutcome<unknown>, 'value'>;
     } = {},
   ): Promise<void> {
-    const headers = this.headersOf(options.contentType ?? contentTypes.json);
+    const headers = this.headersOf(options.contentType ?? contentTypes.json, options.outcome);
     for (const [name, value] of Object.entries(options.headers ?? {})) headers.push(name, value);
-    if (options.outcome) addQueryHeaders(headers, this.shared.names, options.outcome);
     const compress = options.contentType === undefined;
     // a client that stops reading would keep the view that the pieces come from for ever
     this.cutStalled();
@@ -366,8 +369,7 @@ export class HttpRequest implements ApiRequest {
   /** Answers with an error; `outcome` adds the index headers. */
   refuse(why: Refusal, outcome?: Omit<ReadOutcome<unknown>, 'value'>): void {
     const { type, body } = refusalBody(this.incoming, why);
-    const headers = this.headersOf(type);
-    if (outcome) addQueryHeaders(headers, this.shared.names, outcome);
+    const headers = this.headersOf(type, outcome);
     if (RETRY.has(why.code)) headers.push('Retry-After', '1');
     // an unread body would have to be read to the end before the connection could be used again
     if ((why.code === 'too_large' || this.hasMuchUnread()) && !headers.includes('Connection'))
@@ -388,8 +390,12 @@ export class HttpRequest implements ApiRequest {
     return this.res.headersSent || this.res.destroyed;
   }
 
-  private headersOf(contentType: string): string[] {
-    return ['Content-Type', contentType, ...this.shared.names.base];
+  private headersOf(contentType: string, outcome?: Omit<ReadOutcome<unknown>, 'value'>): string[] {
+    const { names } = this.shared;
+    const headers = ['Content-Type', contentType, ...names.base];
+    if (outcome === undefined) headers.push(...names.unkept);
+    else addQueryHeaders(headers, names, outcome);
+    return headers;
   }
 
   private rendered(text: string): string {
@@ -417,6 +423,23 @@ export class HttpRequest implements ApiRequest {
       ms: performance.now() - this.startedMs,
     });
   }
+}
+
+function same(before: string | null, secret: string): string {
+  if (before === null || before === secret) return secret;
+  reject(
+    'invalid',
+    'The request carries more than one token, and they differ: send one, in one header',
+  );
+}
+
+/** The value of a token header; repeated headers come joined by ", ". */
+function single(value: string): string {
+  if (!value.includes(',')) return value;
+  return value
+    .split(',')
+    .map((part) => part.trim())
+    .reduce<string | null>((before, part) => (part === '' ? before : same(before, part)), null)!;
 }
 
 const quoted = (text: string): string => JSON.stringify(text.slice(0, 60));

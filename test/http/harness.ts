@@ -64,6 +64,7 @@ export async function startFront(
     defaultPolicy: 'deny',
     headerPrefix: 'X-Service',
     tokenInQuery: false,
+    allowedHosts: ['*'],
     responseHeaders: {},
     blockedPaths: [],
     limits: LIMITS,

@@ -40,6 +40,7 @@ export async function serve(
     defaultPolicy: 'deny',
     headerPrefix: 'X-Service',
     tokenInQuery: true,
+    allowedHosts: ['*'],
     responseHeaders: {},
     blockedPaths: [],
     limits: {
