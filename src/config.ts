@@ -57,6 +57,16 @@ export interface Config {
     readonly connections: number;
     readonly held: number;
     readonly heldPerClient: number;
+    readonly heldPerToken: number;
+    readonly heldAnonymous: number;
+    readonly streamsPerToken: number;
+    readonly streamBytesPerSecond: number;
+    readonly requestsPerAddress: number;
+    readonly requestsPerToken: number;
+    readonly writesPerAddress: number;
+    readonly writesPerToken: number;
+    readonly loginsPerAddress: number;
+    readonly loginsPerMethod: number;
     readonly requestMs: number;
     readonly headersMs: number;
     readonly receiveMs: number;

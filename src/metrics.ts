@@ -31,6 +31,8 @@ export interface Sources {
   readonly status: () => NodeStatus;
   readonly held: () => number;
   readonly connections: () => number;
+  /** Requests and connections refused for being too many, by the name of the limit. */
+  readonly refused: () => Readonly<Record<string, number>>;
   /** Figures of the Raft driver; all but the maximum only grow. */
   readonly driver: () => {
     readonly appends: number;
@@ -148,6 +150,19 @@ function register(registry: Registry, [name, help, read]: Figure): void {
     });
 }
 
+function registerRefused(registry: Registry, read: Sources['refused']): void {
+  new Counter({
+    name: 'conclave_http_refused_total',
+    help: 'requests and connections refused with 429, by limit',
+    labelNames: ['limit'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [limit, count] of Object.entries(read())) this.inc({ limit }, count);
+    },
+  });
+}
+
 const CLASSES = ['1xx', '2xx', '3xx', '4xx', '5xx'];
 const REQUESTS = 'conclave_http_request_seconds';
 
@@ -166,6 +181,7 @@ export class Metrics {
     this.delay.enable();
     const figures = [...PROCESS, ...loopFigures(this.delay), ...nodeFigures(sources)];
     for (const figure of figures) register(this.registry, figure);
+    registerRefused(this.registry, sources.refused);
   }
 
   /** Counts an answered request. */
@@ -189,11 +205,9 @@ export class Metrics {
     this.delay.reset();
     return {
       Timestamp: `${new Date().toISOString().replace('T', ' ').slice(0, 19)} +0000 UTC`,
-      Gauges: values.map(({ name, values: [first] }) => ({
-        Name: name,
-        Value: (first as { value: number } | undefined)?.value ?? 0,
-        Labels: {},
-      })),
+      Gauges: values.flatMap(({ name, values: all }) =>
+        all.map(({ value, labels }) => ({ Name: name, Value: value, Labels: labels })),
+      ),
       Points: [],
       Counters: [],
       Samples: [...this.samples()].map(({ latencies: { count, sum, min, max }, labels }) => ({

@@ -58,6 +58,7 @@ export async function startServer(
   const metrics = new Metrics({
     status: () => node.status(),
     held: () => app.held.count,
+    refused: () => app.refused.counts,
     connections: () => listener?.connections() ?? 0,
     driver: () => node.replica.driver.stats,
     agreement: () => node.replica.agreement!.stats,

@@ -21,6 +21,7 @@ export interface Setting {
 const PORT = { type: 'integer', min: 0, max: 65_535 } as const;
 const MS = { type: 'integer', min: 1, max: 3_600_000 } as const;
 const COUNT = { type: 'integer', min: 1, max: 1_000_000 } as const;
+const RATE = { type: 'integer', min: 0, max: 10_000_000 } as const;
 const TEXT = { type: 'text' } as const;
 const NAME = '^[a-zA-Z0-9][a-zA-Z0-9._-]{0,127}$';
 
@@ -215,6 +216,68 @@ export const SETTINGS: readonly Setting[] = [
     ...COUNT,
     default: 16_384,
     why: 'of these, from one address: room for a gateway, not for one runaway',
+  },
+  {
+    key: 'limits.heldPerToken',
+    ...COUNT,
+    default: 16_384,
+    why: 'of these, with one token: agents of many hosts share one at times',
+  },
+  {
+    key: 'limits.heldAnonymous',
+    ...COUNT,
+    default: 1_024,
+    why: 'of these, without a token from one address: strangers wait for little',
+  },
+  {
+    key: 'limits.streamsPerToken',
+    ...COUNT,
+    default: 32,
+    why: 'long lists and snapshots that are being read at one time with one token (without one: from one address): each keeps a view of the state',
+  },
+  {
+    key: 'limits.streamBytesPerSecond',
+    type: 'integer',
+    min: 1,
+    max: 1_073_741_824,
+    default: 32_768,
+    why: 'how fast such an answer must be read on average, after limits.stalledMs: slower than any network that could carry the API',
+  },
+  {
+    key: 'limits.requestsPerAddress',
+    ...RATE,
+    default: 50_000,
+    why: 'requests per second from one address (of IPv6 one /64), in bursts of five seconds’ worth; 0 for any number. More than a node answers on common hardware, since a proxy is one address: set it lower where clients have their own',
+  },
+  {
+    key: 'limits.requestsPerToken',
+    ...RATE,
+    default: 50_000,
+    why: 'the same with one token',
+  },
+  {
+    key: 'limits.writesPerAddress',
+    ...RATE,
+    default: 10_000,
+    why: 'of the requests from one address, writes: more than a cluster commits',
+  },
+  {
+    key: 'limits.writesPerToken',
+    ...RATE,
+    default: 10_000,
+    why: 'the same with one token',
+  },
+  {
+    key: 'limits.loginsPerAddress',
+    ...RATE,
+    default: 50,
+    why: 'logins per second from one address, each of which is a write: room for a host that starts hundreds of services',
+  },
+  {
+    key: 'limits.loginsPerMethod',
+    ...RATE,
+    default: 500,
+    why: 'logins per second with one auth method on this node',
   },
   {
     key: 'limits.requestMs',

@@ -99,12 +99,14 @@ export function loginRoutes(parts: AclParts): readonly Route[] {
   return [
     {
       path: '/v1/acl/login',
+      counts: 'login',
       POST: async (request) => {
         const sent = await request.bodyValue(LOGIN_FAILURE, { small: true });
         if (sent === null) reject('invalid', 'Invalid Login request: Missing auth parameters');
         const body = decodeBody(LOGIN_FAILURE, sent, LOGIN_FIELDS);
         const { timeoutMs } = request;
         const ns = request.namespace(body.Namespace);
+        request.spendLogin(`${ns}/${(body.AuthMethod ?? '').toLowerCase()}`);
         request.answerJson(await login(parts, { ns, timeoutMs }, body));
       },
     },

@@ -136,13 +136,23 @@ function endOnceRead(req: IncomingMessage, res: ServerResponse, body: string): v
   req.once('end', end).once('close', end).resume();
 }
 
-/** Writes an answer in pieces; waits while the client reads slower than we produce. Resolves when all is handed over. */
+/** How slowly an answer in pieces may be read. */
+export interface Pace {
+  /** Milliseconds before the rate counts. */
+  readonly graceMs: number;
+  readonly bytesPerSecond: number;
+}
+
+/**
+ * Writes an answer in pieces; waits while the client reads slower than we produce, and cuts it off when it reads slower
+ * than the pace. Resolves when all is handed over.
+ */
 export async function sendPieces(
   req: IncomingMessage,
   res: ServerResponse,
   headers: string[],
   pieces: Pieces,
-  compress: boolean,
+  { compress, pace }: { readonly compress: boolean; readonly pace: Pace },
 ): Promise<void> {
   const packed = compress && acceptsGzip(req) ? createGzip({ level: 1 }) : undefined;
   if (packed) headers.push('Content-Encoding', 'gzip');
@@ -153,10 +163,16 @@ export async function sendPieces(
   packed?.pipe(res);
   // a client on the same machine may read as fast as we write: nothing else would have its turn
   const slice = new Slice();
+  let dueMs = performance.now() + pace.graceMs;
   for await (const piece of pieces) {
     if (slice.isOver) await slice.renew();
     if (gone.signal.aborted) break;
-    if (!out.write(piece)) await once(out, 'drain', { signal: gone.signal }).catch(() => undefined);
+    dueMs += (piece.length / pace.bytesPerSecond) * 1000;
+    if (out.write(piece)) continue;
+    // bytes taken one now and then would keep what the pieces are made from as well
+    const cut = setTimeout(() => res.destroy(), Math.max(0, dueMs - performance.now()));
+    await once(out, 'drain', { signal: gone.signal }).catch(() => undefined);
+    clearTimeout(cut);
   }
   out.end();
 }

@@ -8,9 +8,11 @@ import { ApiError, type Refusal, refusal } from '../errors.js';
 import { headerNames, headerOf, refusalBody, send } from './answers.js';
 import { bodyReader } from './body.js';
 import { BrowserCheck } from './browsers.js';
+import { HeldCalls, Streams } from './held.js';
 import type { HttpOptions } from './options.js';
 import { decode, NO_QUERY, parseQuery } from './parameters.js';
-import { HeldCalls, HttpRequest, type Shared } from './request.js';
+import { Rates, Refused } from './rates.js';
+import { HttpRequest, type Shared } from './request.js';
 import type { Endpoint, Method, Route } from './types.js';
 
 const NOT_AN_ENDPOINT = 'Invalid URL path: not a recognized HTTP API endpoint\n';
@@ -27,6 +29,8 @@ interface Groups {
 export interface HttpApp {
   readonly handler: (req: IncomingMessage, res: ServerResponse) => void;
   readonly held: HeldCalls;
+  /** What was refused for being too much. */
+  readonly refused: Refused;
   /** From here on every answer ends its connection. */
   drain(): void;
 }
@@ -45,6 +49,7 @@ class FrontEnd extends Koa {
 export function createApp(options: HttpOptions): HttpApp {
   const prefixes = [...new Set([options.headerPrefix.toLowerCase(), 'x-consul'])];
   const under = (name: string): string[] => prefixes.map((prefix) => `${prefix}-${name}`);
+  const refused = new Refused();
   const shared: Shared = {
     options,
     names: headerNames(options),
@@ -53,7 +58,9 @@ export function createApp(options: HttpOptions): HttpApp {
       namespace: under('namespace'),
       partition: under('partition'),
     },
-    held: new HeldCalls(options.limits.heldPerClient, options.limits.held),
+    held: new HeldCalls(options.limits, refused),
+    streams: new Streams(options.limits.streamsPerToken, refused),
+    rates: new Rates(options.limits, refused),
     readBody: bodyReader({ bytes: options.limits.bodyBytes, setting: 'limits.bodyBytes' }),
     readSmallBody: bodyReader({
       bytes: Math.min(options.limits.anonymousBodyBytes, options.limits.bodyBytes),
@@ -85,6 +92,7 @@ export function createApp(options: HttpOptions): HttpApp {
   return {
     handler: koa.callback() as HttpApp['handler'],
     held: shared.held,
+    refused,
     drain: () => shared.names.base.push('Connection', 'close'),
   };
 }
@@ -202,6 +210,7 @@ async function answer(
     const at = req.url!.indexOf('?');
     const query = at < 0 ? NO_QUERY : parseQuery(req.url!.slice(at + 1));
     request = new HttpRequest(shared, message, { route, method, values: message.captures, query });
+    request.spend();
     const ready = request.prepare();
     if (ready !== undefined) await ready;
     await endpoint(request);

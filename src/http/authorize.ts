@@ -12,6 +12,7 @@ export function authorizeRoutes(service: Service): readonly Route[] {
   return [
     {
       path: '/v1/internal/acl/authorize',
+      counts: 'read',
       POST: async (request) => {
         const body = (await request.bodyValue(FAILURE, { small: true })) ?? [];
         if (!Array.isArray(body)) reject('invalid', `${FAILURE}: expected a list of questions`);

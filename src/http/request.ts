@@ -4,6 +4,7 @@ import { hash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ERROR_STATUS, type Refusal, reject } from '../errors.js';
 import type { Caller, ReadOptions, ReadOutcome } from '../service/types.js';
+import { clientOf } from './addresses.js';
 import {
   addQueryHeaders,
   contentTypes,
@@ -13,6 +14,7 @@ import {
   sendPieces,
 } from './answers.js';
 import type { BodyReader } from './body.js';
+import type { Client, HeldCalls, Streams } from './held.js';
 import { escapeHtml, mustBeObject, parseJson, prettyJson } from './json.js';
 import type { HttpOptions } from './options.js';
 import {
@@ -22,6 +24,7 @@ import {
   parseWait,
   type Query,
 } from './parameters.js';
+import type { Rates } from './rates.js';
 import type { ApiRequest, JsonObject, Method, Pieces, Route } from './types.js';
 
 const WAIT_DEFAULT_MS = 300_000;
@@ -49,52 +52,11 @@ export interface Shared {
   /** Lower-case header names by what they carry, the own prefix first. */
   readonly incoming: Readonly<Record<'token' | 'namespace' | 'partition', readonly string[]>>;
   readonly held: HeldCalls;
+  readonly streams: Streams;
+  readonly rates: Rates;
   readonly readBody: BodyReader;
   /** For callers who are not known. */
   readonly readSmallBody: BodyReader;
-}
-
-/** The blocking queries that are held: counted by client and in all, and let go when the server stops. */
-export class HeldCalls {
-  private readonly byClient = new Map<string, number>();
-  private readonly held = new Set<AbortController>();
-  private released = false;
-  private readonly perClientMax: number;
-  private readonly totalMax: number;
-  constructor(perClientMax: number, totalMax: number) {
-    this.perClientMax = perClientMax;
-    this.totalMax = totalMax;
-  }
-  get count(): number {
-    return this.held.size;
-  }
-  /** Counts one more; throws 429. Each must be left again. */
-  enter(client: string, abort: AbortController): void {
-    const own = this.byClient.get(client) ?? 0;
-    if (own >= this.perClientMax || this.held.size >= this.totalMax)
-      reject(
-        'too_many',
-        `Too many blocking queries are held ${own >= this.perClientMax ? 'for this client' : 'by this server'}; try again in a second`,
-      );
-    this.byClient.set(client, own + 1);
-    this.held.add(abort);
-    if (this.released) abort.abort();
-  }
-  leave(client: string, abort: AbortController): void {
-    const own = this.byClient.get(client)!;
-    if (own === 1) this.byClient.delete(client);
-    else this.byClient.set(client, own - 1);
-    this.held.delete(abort);
-  }
-  /** Answers all held calls with what they would show now. */
-  release(): void {
-    for (const abort of [...this.held]) abort.abort();
-  }
-  /** The same, and from here on none is held. */
-  releaseForGood(): void {
-    this.released = true;
-    this.release();
-  }
 }
 
 export class HttpRequest implements ApiRequest {
@@ -129,6 +91,29 @@ export class HttpRequest implements ApiRequest {
 
   get timeoutMs(): number {
     return this.shared.options.limits.requestMs;
+  }
+
+  private get client(): Client {
+    return { address: clientOf(this.incoming.socket), tokenKey: this.caller.tokenKey };
+  }
+
+  /** Counts the request against the rates of its client; throws 429. */
+  spend(): void {
+    const { rates } = this.shared;
+    const address = clientOf(this.incoming.socket);
+    const { tokenKey } = this.caller;
+    const { startedMs, route, method } = this;
+    if (route.counts === 'probe') return;
+    rates.spend('requestsPerAddress', address, startedMs);
+    if (tokenKey !== null) rates.spend('requestsPerToken', tokenKey, startedMs);
+    if (route.counts === 'login') rates.spend('loginsPerAddress', address, startedMs);
+    if (method === 'GET' || route.counts !== undefined) return;
+    rates.spend('writesPerAddress', address, startedMs);
+    if (tokenKey !== null) rates.spend('writesPerToken', tokenKey, startedMs);
+  }
+
+  spendLogin(method: string): void {
+    this.shared.rates.spend('loginsPerMethod', method, this.startedMs);
   }
 
   get signal(): AbortSignal {
@@ -246,7 +231,7 @@ export class HttpRequest implements ApiRequest {
 
   private hold(): void {
     const { held } = this.shared;
-    const client = this.incoming.socket.remoteAddress ?? '';
+    const { client } = this;
     const abort = this.aborter();
     // who went away while we looked the token up has closed already, and would never leave
     if (this.res.destroyed) return;
@@ -361,8 +346,15 @@ export class HttpRequest implements ApiRequest {
     for (const [name, value] of Object.entries(options.headers ?? {})) headers.push(name, value);
     const compress = options.contentType === undefined;
     // a client that stops reading would keep the view that the pieces come from for ever
-    this.cutStalled();
-    await sendPieces(this.incoming, this.res, headers, pieces, compress);
+    const { stalledMs, streamBytesPerSecond } = this.shared.options.limits;
+    const leave = this.shared.streams.enter(this.client);
+    try {
+      this.cutStalled();
+      const pace = { graceMs: stalledMs, bytesPerSecond: streamBytesPerSecond };
+      await sendPieces(this.incoming, this.res, headers, pieces, { compress, pace });
+    } finally {
+      leave();
+    }
     this.observe(200);
   }
 

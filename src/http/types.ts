@@ -14,6 +14,11 @@ export type Endpoint = (request: ApiRequest) => Promise<void> | void;
  */
 export interface Route extends Partial<Readonly<Record<Method, Endpoint>>> {
   readonly path: string;
+  /**
+   * What its requests count as, other than their methods say: those of a `probe` are not counted, a `login` has limits of
+   * its own, a `read` may come as POST.
+   */
+  readonly counts?: 'probe' | 'login' | 'read';
 }
 
 /** A JSON object as it was sent: no duplicate keys, no `__proto__`, well-formed text, finite numbers. */
@@ -34,6 +39,9 @@ export interface ApiRequest {
   readonly signal: AbortSignal;
   /** The request itself, for bodies that are not JSON. */
   readonly incoming: IncomingMessage;
+
+  /** Counts a login against the rate of its auth method; throws 429. */
+  spendLogin(method: string): void;
 
   /** A parameter of the path, decoded once; '' when empty. */
   param(name: string): string;

@@ -9,6 +9,7 @@ import { namespaceRoutes } from '../../src/http/namespaces.js';
 import type { HttpOptions } from '../../src/http/options.js';
 import type { Route } from '../../src/http/types.js';
 import { authMethodTypes } from '../../src/service/login/index.js';
+import { LIMITS } from '../http/harness.js';
 import type { Solo } from './solo.js';
 
 const methodTypes = authMethodTypes();
@@ -43,14 +44,7 @@ export async function serve(
     allowedHosts: ['*'],
     responseHeaders: {},
     blockedPaths: [],
-    limits: {
-      bodyBytes: 1 << 20,
-      anonymousBodyBytes: 64 * 1024,
-      requestMs: 5000,
-      heldPerClient: 100,
-      held: 1000,
-      stalledMs: 60_000,
-    },
+    limits: { ...LIMITS, bodyBytes: 1 << 20, requestMs: 5000, held: 1000 },
     report: (event) => {
       if (event.error !== undefined) console.error(event.path, event.error);
     },
