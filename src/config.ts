@@ -55,6 +55,8 @@ export interface Config {
     readonly anonymousBodyBytes: number;
     readonly headerBytes: number;
     readonly connections: number;
+    readonly connectionsPerAddress: number;
+    readonly probeConnections: number;
     readonly held: number;
     readonly heldPerClient: number;
     readonly heldPerToken: number;

@@ -157,6 +157,8 @@ function listenerOptions({ http, limits }: Config): ListenerOptions {
     ...http,
     headerBytes: limits.headerBytes,
     connections: limits.connections,
+    connectionsPerAddress: limits.connectionsPerAddress,
+    probeConnections: limits.probeConnections,
     headersMs: limits.headersMs,
     requestMs: limits.receiveMs,
     keepAliveMs: limits.keepAliveMs,

@@ -206,6 +206,20 @@ export const SETTINGS: readonly Setting[] = [
     why: 'open HTTP connections, some 10 kB each; needs a file limit above it',
   },
   {
+    key: 'limits.connectionsPerAddress',
+    ...COUNT,
+    default: 24_576,
+    why: 'of these, from one address (of IPv6 one /64): room for a proxy, which is one address, and for others beside it',
+  },
+  {
+    key: 'limits.probeConnections',
+    type: 'integer',
+    min: 0,
+    max: 1024,
+    default: 16,
+    why: 'connections beyond limits.connections, each for one request of /v1/health/: a full node is not a dead one',
+  },
+  {
     key: 'limits.held',
     ...COUNT,
     default: 30_000,

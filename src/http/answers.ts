@@ -136,6 +136,9 @@ function endOnceRead(req: IncomingMessage, res: ServerResponse, body: string): v
   req.once('end', end).once('close', end).resume();
 }
 
+/** The longest that Node's timers can wait. */
+const TIMER_MAX_MS = 2 ** 31 - 1;
+
 /** How slowly an answer in pieces may be read. */
 export interface Pace {
   /** Milliseconds before the rate counts. */
@@ -170,7 +173,8 @@ export async function sendPieces(
     dueMs += (piece.length / pace.bytesPerSecond) * 1000;
     if (out.write(piece)) continue;
     // bytes taken one now and then would keep what the pieces are made from as well
-    const cut = setTimeout(() => res.destroy(), Math.max(0, dueMs - performance.now()));
+    const leftMs = Math.min(Math.max(0, dueMs - performance.now()), TIMER_MAX_MS);
+    const cut = setTimeout(() => res.destroy(), leftMs);
     await once(out, 'drain', { signal: gone.signal }).catch(() => undefined);
     clearTimeout(cut);
   }

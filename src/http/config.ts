@@ -10,6 +10,7 @@ import {
 } from '../service/config.js';
 import { ConfigLists, listPieces } from '../service/config-list.js';
 import type { Service } from '../service/types.js';
+import { answerPlan } from './acl-common.js';
 import { admit } from './admit.js';
 import { escapeHtml } from './json.js';
 import { parseIndex } from './parameters.js';
@@ -60,7 +61,7 @@ export function configRoutes({ service, datacenter }: ConfigRouteOptions): reado
     },
     {
       path: '/v1/config/:kind',
-      GET: (request) => answerList(lists, request),
+      GET: (request) => answerList(service, lists, request),
       DELETE: () => reject('not_found', 'Must provide both a kind and name to delete'),
     },
   ];
@@ -80,7 +81,11 @@ function casOf(request: ApiRequest): number | null {
   );
 }
 
-async function answerList(lists: ConfigLists, request: ApiRequest): Promise<void> {
+async function answerList(
+  service: Service,
+  lists: ConfigLists,
+  request: ApiRequest,
+): Promise<void> {
   const named = request.param('kind');
   const query = {
     ns: request.namespace(),
@@ -89,6 +94,7 @@ async function answerList(lists: ConfigLists, request: ApiRequest): Promise<void
   };
   const outcome = await lists.list(request.caller, request.readOptions(), query);
   const { value } = outcome;
+  if ('plan' in value) return answerPlan(service, request, value.plan, outcome);
   if ('whole' in value) return request.answerRead({ ...outcome, value: value.whole });
   if (value.texts.length < STREAMED_FROM || request.flag('pretty')) {
     return request.answerList({ ...outcome, value: value.texts });

@@ -10,7 +10,7 @@ export interface Client {
 }
 
 /** Counts by name, without those that are zero. */
-class Tally {
+export class Tally {
   readonly #counts = new Map<string, number>();
   of(name: string): number {
     return this.#counts.get(name) ?? 0;

@@ -87,6 +87,8 @@ export async function startFront(
     port: 0,
     headerBytes: 16_384,
     connections: 100,
+    connectionsPerAddress: 100,
+    probeConnections: 0,
     headersMs: 10_000,
     requestMs: 30_000,
     keepAliveMs: 5000,

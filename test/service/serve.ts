@@ -55,6 +55,8 @@ export async function serve(
     port: 0,
     headerBytes: 65536,
     connections: 100,
+    connectionsPerAddress: 100,
+    probeConnections: 0,
     headersMs: 5000,
     requestMs: 5000,
     keepAliveMs: 1000,
