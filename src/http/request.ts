@@ -25,6 +25,7 @@ import {
   type Query,
 } from './parameters.js';
 import type { Rates } from './rates.js';
+import { secretOf } from './token.js';
 import type { ApiRequest, JsonObject, Method, Pieces, Route } from './types.js';
 
 const WAIT_DEFAULT_MS = 300_000;
@@ -85,7 +86,7 @@ export class HttpRequest implements ApiRequest {
     this.method = target.method;
     this.values = target.values;
     this.queries = target.query;
-    this.secret = this.findSecret();
+    this.secret = secretOf(message.req, target.query, shared);
     this.caller = { tokenKey: this.secret === null ? null : hash('sha256', this.secret) };
   }
 
@@ -249,27 +250,6 @@ export class HttpRequest implements ApiRequest {
     return undefined;
   }
 
-  /** The one token of the request; throws 400 when it carries several: a proxy may have set, or judged, another. */
-  private findSecret(): string | null {
-    const { options, incoming } = this.shared;
-    const { headers } = this.incoming;
-    const inQuery = this.query('token');
-    if (inQuery !== undefined && !options.tokenInQuery)
-      reject(
-        'invalid',
-        `A token in the URL ends up in logs and is not taken: send it in the header ${options.headerPrefix}-Token`,
-      );
-    let secret = inQuery ?? null;
-    for (const key of incoming.token) {
-      const value = headers[key];
-      if (typeof value === 'string' && value !== '') secret = same(secret, single(value));
-    }
-    const { authorization } = headers;
-    if (authorization === undefined) return secret;
-    const bearer = /^bearer +([^ ]+)/i.exec(authorization);
-    return bearer === null ? secret : same(secret, bearer[1]!);
-  }
-
   // ---- body ----
 
   get hasTinyBody(): boolean {
@@ -415,23 +395,6 @@ export class HttpRequest implements ApiRequest {
       ms: performance.now() - this.startedMs,
     });
   }
-}
-
-function same(before: string | null, secret: string): string {
-  if (before === null || before === secret) return secret;
-  reject(
-    'invalid',
-    'The request carries more than one token, and they differ: send one, in one header',
-  );
-}
-
-/** The value of a token header; repeated headers come joined by ", ". */
-function single(value: string): string {
-  if (!value.includes(',')) return value;
-  return value
-    .split(',')
-    .map((part) => part.trim())
-    .reduce<string | null>((before, part) => (part === '' ? before : same(before, part)), null)!;
 }
 
 const quoted = (text: string): string => JSON.stringify(text.slice(0, 60));
