@@ -90,6 +90,24 @@ export function acceptsGzip(req: IncomingMessage): boolean {
   });
 }
 
+/** Characters written at a time: what is written and not read is in memory once more. */
+const PART_LENGTH = 64 * 1024;
+
+/** A piece in parts, none of which ends between the halves of a character. */
+function* partsOf(piece: string | Uint8Array): Iterable<string | Uint8Array> {
+  if (typeof piece !== 'string' || piece.length <= PART_LENGTH) {
+    yield piece;
+    return;
+  }
+  for (let at = 0; at < piece.length; ) {
+    let end = at + PART_LENGTH;
+    const isHigh = (piece.charCodeAt(end - 1) & 0xfc00) === 0xd800;
+    if (isHigh) end -= 1;
+    yield piece.slice(at, end);
+    at = end;
+  }
+}
+
 /** Writes a whole answer. `headers` is a flat list that this call takes over. */
 export function send(
   req: IncomingMessage,
@@ -168,15 +186,18 @@ export async function sendPieces(
   const slice = new Slice();
   let dueMs = performance.now() + pace.graceMs;
   for await (const piece of pieces) {
-    if (slice.isOver) await slice.renew();
+    for (const part of partsOf(piece)) {
+      if (slice.isOver) await slice.renew();
+      if (gone.signal.aborted) break;
+      dueMs += (part.length / pace.bytesPerSecond) * 1000;
+      if (out.write(part)) continue;
+      // bytes taken one now and then would keep what the pieces are made from as well
+      const leftMs = Math.min(Math.max(0, dueMs - performance.now()), TIMER_MAX_MS);
+      const cut = setTimeout(() => res.destroy(), leftMs);
+      await once(out, 'drain', { signal: gone.signal }).catch(() => undefined);
+      clearTimeout(cut);
+    }
     if (gone.signal.aborted) break;
-    dueMs += (piece.length / pace.bytesPerSecond) * 1000;
-    if (out.write(piece)) continue;
-    // bytes taken one now and then would keep what the pieces are made from as well
-    const leftMs = Math.min(Math.max(0, dueMs - performance.now()), TIMER_MAX_MS);
-    const cut = setTimeout(() => res.destroy(), leftMs);
-    await once(out, 'drain', { signal: gone.signal }).catch(() => undefined);
-    clearTimeout(cut);
   }
   out.end();
 }

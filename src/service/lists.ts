@@ -73,14 +73,22 @@ export async function* listPieces(
   pretty = false,
 ): AsyncIterable<string> {
   const between = pretty ? ',\n' : ',';
-  let isFirst = true;
+  let before = pretty ? '[\n' : '[';
+  let isEmpty = true;
   for await (const items of listChunks(view, plan)) {
-    yield (isFirst ? (pretty ? '[\n' : '[') : between) +
-      (pretty ? items.map(indented) : items).join(between);
-    isFirst = false;
+    const texts = pretty ? items.map(indented) : [...items];
+    // a long one, which ends its turn, leaves as it is: joined it would be in memory twice
+    const long = texts.at(-1)!.length < LENGTH_PER_TURN ? undefined : texts.pop();
+    yield before + texts.join(between);
+    if (long !== undefined) {
+      if (texts.length > 0) yield between;
+      yield long;
+    }
+    before = between;
+    isEmpty = false;
   }
-  if (isFirst) yield '[';
-  yield pretty ? (isFirst ? ']\n' : '\n]\n') : ']';
+  if (isEmpty) yield '[';
+  yield pretty ? (isEmpty ? ']\n' : '\n]\n') : ']';
 }
 
 /** An item as it stands in an indented list. No JSON text holds a line break inside a string. */
