@@ -33,6 +33,8 @@ export interface Sources {
   readonly connections: () => number;
   /** The level in force. */
   readonly level: () => number;
+  /** Requests and connections refused for being too many, by the name of the limit. */
+  readonly refused: () => Readonly<Record<string, number>>;
   /** Figures of the Raft driver; all but the maximum only grow. */
   readonly driver: () => {
     readonly appends: number;
@@ -204,6 +206,11 @@ const LOGINS_REFUSED = {
   help: 'logins refused',
   label: 'cause',
 };
+const REQUESTS_REFUSED = {
+  name: 'conclave_http_refused_total',
+  help: 'requests and connections refused with 429',
+  label: 'limit',
+};
 
 const CLASSES = ['1xx', '2xx', '3xx', '4xx', '5xx'];
 const REQUESTS = 'conclave_http_request_seconds';
@@ -216,6 +223,7 @@ interface Sample {
 /** The figures of one node. */
 export class Metrics {
   private readonly figures: readonly Figure[];
+  private readonly refused: Sources['refused'];
   private readonly refusedLogins: Sources['refusedLogins'];
   private loaded: Promise<Registry> | undefined;
   private readonly delay = monitorEventLoopDelay({ resolution: LOOP_LOOK_MS });
@@ -224,6 +232,7 @@ export class Metrics {
   constructor(sources: Sources) {
     this.delay.enable();
     this.figures = [...PROCESS, ...loopFigures(this.delay), ...nodeFigures(sources)];
+    this.refused = sources.refused;
     this.refusedLogins = sources.refusedLogins;
   }
 
@@ -269,6 +278,8 @@ export class Metrics {
     this.loaded ??= import('prom-client').then((library) => {
       const registry = new library.Registry();
       for (const figure of this.figures) register(library, registry, figure);
+      const refused = () => new Map(Object.entries(this.refused()));
+      registerByLabel(library, registry, REQUESTS_REFUSED, refused);
       registerByLabel(library, registry, LOGINS_REFUSED, this.refusedLogins);
       return registry;
     });

@@ -64,6 +64,7 @@ export async function startServer(
   const metrics = new Metrics({
     status: () => node.status(),
     held: () => app.held.count,
+    refused: () => app.refused.counts,
     connections: () => listener?.connections() ?? 0,
     level: () => levelOf(node.view),
     driver: () => node.replica.driver.stats,
@@ -164,6 +165,7 @@ function frontEnd(
     defaultPolicy: acl.defaultPolicy,
     headerPrefix: http.headerPrefix,
     tokenInQuery: http.tokenInQuery,
+    allowedHosts: http.allowedHosts ?? (isLoopback(http.host) ? undefined : ['*']),
     responseHeaders: http.responseHeaders,
     blockedPaths: http.blockedPaths,
     observe: (observation) => metrics.observe(observation),
@@ -176,6 +178,8 @@ function listenerOptions({ http, limits }: Config): ListenerOptions {
     ...http,
     headerBytes: limits.headerBytes,
     connections: limits.connections,
+    connectionsPerAddress: limits.connectionsPerAddress,
+    probeConnections: limits.probeConnections,
     headersMs: limits.headersMs,
     requestMs: limits.receiveMs,
     keepAliveMs: limits.keepAliveMs,
@@ -248,6 +252,7 @@ function allRoutes(
     nodeName: config.nodeName,
     defaultPolicy: config.acl.defaultPolicy,
     nowMs: Date.now,
+    bootstrapSecret: config.acl.bootstrapSecret,
     bootstrapReset: bootstrapReset(config.dataDir),
     methodTypes: authMethodTypes({
       ...LOGIN_DEFAULTS,

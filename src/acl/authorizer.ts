@@ -17,7 +17,7 @@ import {
 export interface CompileOptions {
   readonly accessor: string;
   readonly anonymous?: boolean;
-  /** What holds where no rule says anything. Even `allow` grants nothing on `acl`. */
+  /** What holds where no rule says anything. Even `allow` grants nothing on `acl`, nor `operator` to the anonymous. */
   readonly defaultPolicy?: 'deny' | 'allow';
   /** Grants of the token's namespace: they count only where the token's own grants have no rule. */
   readonly defaults?: readonly Grant[];
@@ -175,6 +175,17 @@ class RuleSet {
     }
   }
 
+  /** Whether a rule grants the access to something of the resource. */
+  grants(resource: Parameters<Authorizer['anywhere']>[0], access: Access): boolean {
+    const single =
+      resource === 'namespace' ? this.management : this.scalars.get(resource as Scalar);
+    if (single !== undefined && grantsAccess(single, access)) return true;
+    for (const level of this.named.get(resource as Named)?.levels() ?? []) {
+      if (grantsAccess(level, access)) return true;
+    }
+    return false;
+  }
+
   get grantsAnything(): boolean {
     if (this.management !== undefined && this.management !== 'deny') return true;
     for (const level of this.scalars.values()) if (level !== 'deny') return true;
@@ -273,6 +284,12 @@ export class Layer {
     return root === undefined ? undefined : true;
   }
 
+  /** Whether any rule, of whatever namespace, grants the access to something of the resource. */
+  grantsAnywhere(resource: Parameters<Authorizer['anywhere']>[0], access: Access): boolean {
+    const sets = [...this.exact.values(), ...this.prefixes.map(([, rules]) => rules)];
+    return sets.some((rules) => rules.grants(resource, access));
+  }
+
   management(namespace: string): Level | undefined {
     for (const rules of this.about(namespace)) {
       if (rules.management !== undefined) return rules.management;
@@ -286,6 +303,8 @@ class CompiledAuthorizer implements Authorizer {
   readonly anonymous: boolean;
   private readonly layers: readonly Layer[];
   private readonly allowByDefault: boolean;
+  /** Answers of `anywhere`: each looks at every rule, and is asked for with each write. */
+  private readonly somewhere = new Map<string, boolean>();
 
   constructor(
     { layers, allowByDefault }: Rights,
@@ -298,12 +317,15 @@ class CompiledAuthorizer implements Authorizer {
   }
 
   allowed(resource: Resource, access: Access, segment = '', namespace = 'default'): boolean {
+    // who cannot be told from anybody else runs no cluster
+    if (this.anonymous && resource === 'operator' && access === 'write') return false;
     const where = CLUSTER_WIDE.has(resource) ? 'default' : namespace;
     for (const layer of this.layers) {
       const decision = decide(layer, resource, access, segment, where);
       if (decision !== undefined) return decision;
     }
     if (resource === 'namespace') return this.namespaceByOtherRights(access, segment);
+    if (this.anonymous && resource === 'operator') return false;
     return this.allowByDefault && resource !== 'acl';
   }
 
@@ -313,6 +335,19 @@ class CompiledAuthorizer implements Authorizer {
    */
   private namespaceByOtherRights(access: Access, name: string): boolean {
     return this.allowed('operator', access) || (access === 'read' && this.anyIn(name));
+  }
+
+  anywhere(resource: Parameters<Authorizer['anywhere']>[0], access: Access): boolean {
+    const key = `${resource}:${access}`;
+    const known = this.somewhere.get(key);
+    if (known !== undefined) return known;
+    const fallback = resource === 'mesh' || resource === 'peering' || resource === 'namespace';
+    const answer =
+      this.allowed(resource, access) ||
+      (fallback && this.allowed('operator', access)) ||
+      this.layers.some((layer) => layer.grantsAnywhere(resource, access));
+    this.somewhere.set(key, answer);
+    return answer;
   }
 
   anyIn(namespace: string): boolean {

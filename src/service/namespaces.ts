@@ -83,6 +83,23 @@ export async function deleteNamespace(
 const mayManage = (service: Service, { caller, timeoutMs }: Omit<Write, 'ns'>, name: string) =>
   service.permit(caller, timeoutMs, (authorizer) => authorizer.denial('namespace', 'write', name));
 
+/**
+ * Lets a caller pass who may manage the namespace of the path or, where there is none, some namespace: before the body is
+ * read. Throws ApiError 403.
+ */
+export const mayManageSome = (
+  service: Service,
+  write: Omit<Write, 'ns'>,
+  name: string | undefined,
+) =>
+  name === undefined
+    ? service.permit(write.caller, write.timeoutMs, (authorizer) =>
+        authorizer.anywhere('namespace', 'write')
+          ? undefined
+          : authorizer.denial('namespace', 'write', ''),
+      )
+    : mayManage(service, write, name);
+
 /** A namespace with the present names of its links. */
 function shown(namespace: Namespace, names: Links): object {
   const { Name, Description, ACLs, ...rest } = namespace;

@@ -205,6 +205,7 @@ async function metricsText(): Promise<string> {
   const metrics = new Metrics({
     status: () => ({ peers: [] }) as never,
     held: () => 0,
+    refused: () => ({}),
     connections: () => 0,
     level: () => 1,
     driver: () => ({}) as never,

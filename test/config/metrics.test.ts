@@ -22,6 +22,7 @@ describe('metrics', () => {
     metrics = new Metrics({
       status: () => status,
       held: () => 3,
+      refused: () => ({ loginsPerAddress: 2, connections: 5 }),
       connections: () => 4,
       level: () => 2,
       driver: () => ({ appends: 1, entriesAppended: 2, stalls: 0, stallMsMax: 250 }),
@@ -51,6 +52,18 @@ describe('metrics', () => {
     ])
       expect(await lines(line.split(/[ {]/)[0]!)).to.deep.equal([line]);
     expect(await lines('conclave_event_loop_delay_p99_seconds')).to.have.length(1);
+  });
+
+  it('counts what was refused for being too much by the name of the limit', async () => {
+    expect(await lines('conclave_http_refused_total')).to.have.members([
+      'conclave_http_refused_total{limit="loginsPerAddress"} 2',
+      'conclave_http_refused_total{limit="connections"} 5',
+    ]);
+    const { Gauges } = (await metrics.json()) as { Gauges: { Name: string }[] };
+    const refused = Gauges.filter(({ Name }) => Name === 'conclave_http_refused_total');
+    expect(refused).to.deep.include({
+      ...{ Name: 'conclave_http_refused_total', Value: 2, Labels: { limit: 'loginsPerAddress' } },
+    });
   });
 
   it('counts requests by route, method and class of status, into cumulative buckets', async () => {

@@ -2,7 +2,6 @@ import { expect } from 'chai';
 import { ApiError } from '../../src/errors.js';
 import { listMethods, writeMethod } from '../../src/service/auth-methods.js';
 import { writeRule } from '../../src/service/binding-rules.js';
-import { listItems } from '../../src/service/lists.js';
 import { Refusals } from '../../src/service/login/refusals.js';
 import type { AuthMethodType } from '../../src/service/login/types.js';
 import { type LoginParts, login, logout } from '../../src/service/login.js';
@@ -11,6 +10,7 @@ import { readOwnToken } from '../../src/service/token-reads.js';
 import { cloneToken } from '../../src/service/tokens.js';
 import type { Write } from '../../src/service/writing.js';
 import type { Command } from '../../src/state/types.js';
+import { listItems } from './list-items.js';
 import { callerOf, MANAGER, NOBODY, Solo } from './solo.js';
 
 /** Verifies whoever says a name: the bearer token is the value of `value.name`. */
