@@ -75,6 +75,7 @@ export interface Config {
     readonly writesPerToken: number;
     readonly loginsPerAddress: number;
     readonly loginsPerMethod: number;
+    readonly loginsPerIdentity: number;
     readonly requestMs: number;
     readonly headersMs: number;
     readonly receiveMs: number;

@@ -323,6 +323,12 @@ export const SETTINGS: readonly Setting[] = [
     why: 'logins per second with one auth method on this node',
   },
   {
+    key: 'limits.loginsPerIdentity',
+    ...RATE,
+    default: 10,
+    why: 'logins per second of one subject of an auth method: one bearer token must not fill the disks with tokens',
+  },
+  {
     key: 'limits.requestMs',
     ...MS,
     default: 7_000,

@@ -107,8 +107,11 @@ export function loginRoutes(parts: AclParts): readonly Route[] {
         const body = decodeBody(LOGIN_FAILURE, sent, LOGIN_FIELDS);
         const { timeoutMs } = request;
         const ns = request.namespace(body.Namespace);
-        request.spendLogin(`${ns}/${(body.AuthMethod ?? '').toLowerCase()}`);
-        request.answerJson(await login(parts, { ns, timeoutMs }, body));
+        const method = `${ns}/${(body.AuthMethod ?? '').toLowerCase()}`;
+        request.spendLogin('loginsPerMethod', method);
+        const admit = (subject: string): void =>
+          request.spendLogin('loginsPerIdentity', `${method}/${subject}`);
+        request.answerJson(await login(parts, { ns, timeoutMs, admit }, body));
       },
     },
     {

@@ -9,6 +9,7 @@ export interface RateLimits {
   readonly writesPerToken: number;
   readonly loginsPerAddress: number;
   readonly loginsPerMethod: number;
+  readonly loginsPerIdentity: number;
 }
 export type RateName = keyof RateLimits;
 
@@ -19,6 +20,7 @@ const NAMES: Readonly<Record<RateName, string>> = {
   writesPerToken: 'writes with this token',
   loginsPerAddress: 'logins from this address',
   loginsPerMethod: 'logins with this auth method',
+  loginsPerIdentity: 'logins of this identity',
 };
 
 /** Seconds of its rate that a client may spend at once: clients come in bursts, after a restart above all. */
@@ -129,6 +131,7 @@ export class Rates {
       writesPerToken: new Buckets(limits.writesPerToken),
       loginsPerAddress: new Buckets(limits.loginsPerAddress),
       loginsPerMethod: new Buckets(limits.loginsPerMethod),
+      loginsPerIdentity: new Buckets(limits.loginsPerIdentity),
     };
   }
 

@@ -113,8 +113,8 @@ export class HttpRequest implements ApiRequest {
     if (tokenKey !== null) rates.spend('writesPerToken', tokenKey, startedMs);
   }
 
-  spendLogin(method: string): void {
-    this.shared.rates.spend('loginsPerMethod', method, this.startedMs);
+  spendLogin(limit: 'loginsPerMethod' | 'loginsPerIdentity', who: string): void {
+    this.shared.rates.spend(limit, who, this.startedMs);
   }
 
   get signal(): AbortSignal {

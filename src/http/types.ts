@@ -41,7 +41,7 @@ export interface ApiRequest {
   readonly incoming: IncomingMessage;
 
   /** Counts a login against the rate of its auth method; throws 429. */
-  spendLogin(method: string): void;
+  spendLogin(limit: 'loginsPerMethod' | 'loginsPerIdentity', who: string): void;
 
   /** A parameter of the path, decoded once; '' when empty. */
   param(name: string): string;

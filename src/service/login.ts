@@ -33,10 +33,17 @@ export interface LoginParts {
   readonly refusals: Refusals;
 }
 
+export interface LoginRequest {
+  readonly ns: string;
+  readonly timeoutMs: number;
+  /** Told who logs in, once that is verified; throws ApiError `too_many`. */
+  readonly admit?: (subject: string) => void;
+}
+
 /** Verifies a bearer token and makes a token of all that the method's rules bind; gives it as answered. */
 export async function login(
   parts: LoginParts,
-  { ns, timeoutMs }: { readonly ns: string; readonly timeoutMs: number },
+  { ns, timeoutMs, admit }: LoginRequest,
   body: LoginBody,
 ): Promise<string> {
   const { service, methodTypes, nowMs } = parts;
@@ -54,6 +61,7 @@ export async function login(
   const judged = { namespace: method.Namespace, nowMs: nowMs() };
   const verdict = await type.validate(method.Config, bearer, judged);
   if (!verdict.ok) return refuse(parts, method, verdict.cause, verdict.reason);
+  admit?.(verdict.subject);
   const shape = type.shapeOf(method.Config);
   const tokenNs = namespaceOfToken(method, verdict.identity, shape);
   if (tokenNs === undefined) {

@@ -56,6 +56,7 @@ export const LIMITS: HttpLimits = {
   writesPerToken: 0,
   loginsPerAddress: 0,
   loginsPerMethod: 0,
+  loginsPerIdentity: 0,
   held: 200,
   stalledMs: 60_000,
 };

@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import { clientAt } from '../../src/http/addresses.js';
 import { Buckets } from '../../src/http/rates.js';
 import type { Route } from '../../src/http/types.js';
+import { signer } from '../login/signers.js';
 import { Client } from '../service/client.js';
 import { type Front, fakeService, LIMITS, startFront } from './harness.js';
 
@@ -125,6 +126,31 @@ describe('http: rate limits of logins', () => {
       await client.must('GET /acl/policies');
       await client.close();
     });
+});
+
+describe('http: rate limits of one identity', () => {
+  it('limits.loginsPerIdentity counts by who a bearer token names, whichever token it is', async () => {
+    const limits = { ...LIMITS, loginsPerIdentity: 1 };
+    const client = await Client.open([], undefined, { limits });
+    const issuer = await signer('ES256');
+    const Config = { JWTValidationPubKeys: [issuer.pem], ClaimMappings: { sub: 'name' } };
+    await client.must('PUT /acl/auth-method', { Name: 'm', Type: 'jwt', Config });
+    const rule = { AuthMethod: 'm', BindType: 'service', BindName: 'web' };
+    await client.must('PUT /acl/binding-rule', rule);
+    const iat = Math.floor(client.solo.nowMs / 1000);
+    const login = async (sub: string, jti: string) => {
+      const BearerToken = await issuer.sign({ sub, jti, iat, exp: iat + 600 });
+      return client.ask('POST /acl/login', { AuthMethod: 'm', BearerToken }, '');
+    };
+    for (let i = 0; i < 5; i += 1) expect((await login('a', `${i}`)).status).to.equal(200);
+    const tokens = (await client.must('GET /acl/tokens')).length;
+    const refused = await login('a', 'last');
+    expect(refused.status).to.equal(429);
+    expect(refused.text).to.include('limits.loginsPerIdentity');
+    expect((await client.must('GET /acl/tokens')).length).to.equal(tokens);
+    expect((await login('b', '0')).status).to.equal(200);
+    await client.close();
+  });
 });
 
 describe('http: fair shares', () => {

@@ -27,6 +27,7 @@ const trusting: AuthMethodType = {
             selectable: { value: { name: bearer } },
             variables: new Map([['value.name', bearer]]),
           },
+          subject: bearer,
         },
   shapeOf: () => ({
     selectable: {

@@ -4,7 +4,7 @@
  */
 import * as errors from 'jose/errors';
 import { compactVerify } from 'jose/jws/compact/verify';
-import type { IdentityShape } from '../../acl/binding.js';
+import type { Identity, IdentityShape } from '../../acl/binding.js';
 import type { Refusal } from '../../errors.js';
 import { parseStrictJson } from '../../languages/json.js';
 import { type Claims, mapClaims, shapeOfMappings } from './claims.js';
@@ -95,7 +95,8 @@ export class JwtMethod implements AuthMethodType {
       const claims = await this.verified(read, bearerToken, at);
       checkAudience(claims, read.boundAudiences);
       const mapped = mapClaims(claims, read.mappings);
-      return mapped.ok ? mapped : refused('token', mapped.reason);
+      if (!mapped.ok) return refused('token', mapped.reason);
+      return { ...mapped, subject: subjectOf(claims, mapped.identity) };
     } catch (error) {
       if (error instanceof Unacceptable) return refused(error.refused, error.message);
       if (error instanceof ConfigFault) {
@@ -204,6 +205,10 @@ async function byKeySet(
 const isOfKey = (error: unknown): error is Error =>
   error instanceof errors.JOSEError || error instanceof TypeError || error instanceof DOMException;
 /** A fault of the server that was asked, not of ours. */
+/** The `sub` claim; without one, all that is known of who it is. */
+const subjectOf = ({ sub }: Claims, { variables }: Identity): string =>
+  typeof sub === 'string' ? sub : JSON.stringify([...variables]);
+
 const isForeign = (error: unknown): error is Error =>
   error instanceof FetchFault || error instanceof errors.JOSEError;
 const codeOf = (error: Error): string => ('code' in error ? String(error.code) : error.name);

@@ -76,7 +76,8 @@ export class KubernetesMethod implements AuthMethodType {
       const variables = new Map(
         Object.entries(serviceaccount).map(([key, value]) => [`serviceaccount.${key}`, value]),
       );
-      return { ok: true, identity: { selectable: { serviceaccount }, variables } };
+      const subject = `${namespace}/${name}/${uid}`;
+      return { ok: true, identity: { selectable: { serviceaccount }, variables }, subject };
     } catch (error) {
       if (!(error instanceof FetchFault || error instanceof ConfigFault)) throw error;
       const cause: RefusalCause = error instanceof FetchFault ? 'unreachable' : 'config';

@@ -24,7 +24,12 @@ export type RefusalCause = (typeof REFUSAL_CAUSES)[number];
  * secret.
  */
 export type Verdict =
-  | { readonly ok: true; readonly identity: Identity }
+  | {
+      readonly ok: true;
+      readonly identity: Identity;
+      /** Who it is, among all that this auth method verifies. */
+      readonly subject: string;
+    }
   | { readonly ok: false; readonly cause: RefusalCause; readonly reason: string };
 
 /** Why an issuer is of no use: the key of the Config that names it, and the reason, for the log only. */
