@@ -2,7 +2,14 @@
 /** The command line: arguments, environment, signals and exit codes are dealt with here and nowhere else. */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Command, Option } from 'commander';
-import { CommandError, leave, restoreSnapshot, saveSnapshot, type Target } from './commands.js';
+import {
+  CommandError,
+  joinToken,
+  leave,
+  restoreSnapshot,
+  saveSnapshot,
+  type Target,
+} from './commands.js';
 import { type Config, ConfigError, envName, flagName, loadConfig, memberOf } from './config.js';
 import { checkKeyFiles } from './key-files.js';
 import { createLog } from './log.js';
@@ -221,5 +228,17 @@ toNode(snapshot.command('restore <file>')).action(
 );
 toNode(program.command('leave').description('take the node at --url out of its cluster')).action(
   asking(async (target) => `${await leave(target)} is no member any more; stop it`),
+);
+toNode(
+  program
+    .command('join-token')
+    .description('make a token with which one server may join the cluster of the node at --url')
+    .option('--ttl <duration>', 'how long it may be used, up to 24h (default: 15m)'),
+).action(
+  asking(async (target, { ttl }: { ttl?: string }) => {
+    const { token, expires } = await joinToken(target, ttl);
+    console.error(`conclave: for one server, until ${expires}`);
+    return token;
+  }),
 );
 await program.parseAsync();

@@ -30,6 +30,16 @@ export interface Identity {
   readonly clusterId: string | null;
   /** What was last seen of the other members' folders. */
   readonly seen: Readonly<Record<NodeId, PeerRecord>>;
+  /** Servers that were removed from the cluster, the newest last: they are refused for good. */
+  readonly removed: readonly NodeId[];
+}
+
+/** Removed servers that are remembered; the oldest are forgotten. */
+const REMOVED_MAX = 1000;
+
+/** The list of removed servers with some more. */
+export function withRemoved(removed: readonly NodeId[], more: readonly NodeId[]): NodeId[] {
+  return [...removed.filter((id) => !more.includes(id)), ...more].slice(-REMOVED_MAX);
 }
 
 /** By what a node knows the members, itself included. */
@@ -63,13 +73,14 @@ const FILE = 'node.json';
 export async function readIdentity(dir: string): Promise<Identity | undefined> {
   const content = await readSealed(join(dir, FILE));
   if (content === undefined) return undefined;
-  if (content['v'] === 2) return content as unknown as Identity;
+  // a folder of an earlier release holds no list of removed servers
+  if (content['v'] === 2) return { removed: [], ...content } as unknown as Identity;
   if (content['v'] === 1) return withoutStarts(content as unknown as FirstIdentity);
   throw new StorageError('foreign', `${join(dir, FILE)} was written by another version`);
 }
 
 /** What the first release wrote. */
-interface FirstIdentity extends Omit<Identity, 'v' | 'starts' | 'startId' | 'seen'> {
+interface FirstIdentity extends Omit<Identity, 'v' | 'starts' | 'startId' | 'seen' | 'removed'> {
   readonly seen: Readonly<Record<NodeId, string>>;
 }
 
@@ -80,7 +91,7 @@ function withoutStarts(first: FirstIdentity): Identity {
     id,
     { incarnation, ...nothing },
   ]);
-  return { ...first, v: 2, ...nothing, seen: Object.fromEntries(seen) };
+  return { ...first, v: 2, ...nothing, seen: Object.fromEntries(seen), removed: [] };
 }
 
 /** The same of a folder that this server may use: its own, or an empty one, which is made. */
@@ -114,6 +125,7 @@ export function newIdentity(name: string, initial: readonly InitialMember[]): Id
     ...{ starts: 0, startId: '' },
     clusterId: member === undefined ? null : initialClusterId(initial),
     seen: {},
+    removed: [],
   };
 }
 

@@ -561,6 +561,7 @@ export class SimServer implements Victim, Server {
       ...{ v: 2, nodeId: this.id, begun: true, clusterId: 'simulated' },
       ...{ incarnation: String(this.#incarnation), starts: this.#starts },
       ...{ startId: `${this.id}.${this.#lives}`, seen: Object.fromEntries(this.#met) },
+      removed: [],
     };
   }
   /** Switched off for good. */

@@ -312,7 +312,7 @@ export class World {
     this.#cluster.trace(`operator: add ${id}`);
     // one that is no member itself admits nobody
     if (asked?.wiped === false) server.meets(asked);
-    asked?.administer({ type: 'add', server: memberOf(id, false) }, 5_000, () => {});
+    asked?.administer({ type: 'admit', server: memberOf(id, false) }, 5_000, () => {});
   }
 
   /** Asks again and again until a wiped server is no member; then a new one is added once. */
