@@ -218,8 +218,7 @@ function securityOf({ raft }: Config): WireSecurity {
       ...{ cert: text(tls.cert), key: text(tls.key), ca: text(tls.ca) },
       ...(tls.crl !== undefined && { crl: text(tls.crl) }),
     };
-  if (sharedKeyFile !== undefined)
-    return { mode: 'key', keys: sharedKeys(text(sharedKeyFile)) };
+  if (sharedKeyFile !== undefined) return { mode: 'key', keys: sharedKeys(text(sharedKeyFile)) };
   return { mode: insecure ? 'plain' : 'closed' };
 }
 

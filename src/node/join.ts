@@ -82,11 +82,13 @@ export class Join {
     if (open === 0) return;
     this.#asked.add(id);
     for (const member of others) {
-      this.#parts.wire().request(member.id, encodeAsk({ type: 'member', id }), AGAIN_MS, (bytes) => {
-        open -= 1;
-        if (open === 0) this.#asked.delete(id);
-        if (bytes !== undefined && decodeAnswer(bytes)?.type === 'done') this.#vouched.add(id);
-      });
+      this.#parts
+        .wire()
+        .request(member.id, encodeAsk({ type: 'member', id }), AGAIN_MS, (bytes) => {
+          open -= 1;
+          if (open === 0) this.#asked.delete(id);
+          if (bytes !== undefined && decodeAnswer(bytes)?.type === 'done') this.#vouched.add(id);
+        });
     }
   }
 

@@ -29,10 +29,10 @@ import {
   type NodeTiming,
 } from './options.js';
 import type { ClockPort } from './ports.js';
+import { newestConfiguration } from './positions.js';
 import { type LeaderAsk, Replica } from './replica.js';
 import { StateSource, WRONG_KEY } from './snapshots.js';
 import { Stability, statusOf } from './status.js';
-import { newestConfiguration } from './positions.js';
 import type { ClusterNode, JoiningServer, LevelStatus, NodeStatus, WriteRequest } from './types.js';
 
 /** A node as its process sees it. */

@@ -6,10 +6,11 @@
  * data folder has forgotten something: its incarnation is not the one known for its id (the disk was
  * wiped), or it was started from an older copy of itself.
  */
+
+import type { NodeId } from '../raft/types.js';
 import { Connection } from './connection.js';
 import { type Hello, OLDEST_PROTOCOL_VERSION, PROTOCOL_VERSION, type Purpose } from './frames.js';
 import { parseAddress, type SocketMaker } from './security.js';
-import type { NodeId } from '../raft/types.js';
 import {
   type PeerRecord,
   type PeerRecords,
@@ -126,10 +127,7 @@ export function checkHello(
 }
 
 /** Whether this is the protocol, the cluster and the node that the other side means. */
-function checkClaims(
-  context: Pick<WireContext, 'identity'>,
-  hello: Hello,
-): WireError | undefined {
+function checkClaims(context: Pick<WireContext, 'identity'>, hello: Hello): WireError | undefined {
   const own = context.identity();
   const who = `node ${hello.nodeId}`;
   if (hello.version < OLDEST_PROTOCOL_VERSION || hello.oldestVersion > PROTOCOL_VERSION) {

@@ -144,7 +144,8 @@ export class Wire {
     this.members = next;
     for (const id of next.keys()) this.peer(id);
     for (const [connection, id] of this.accepted) {
-      if (id === undefined || next.has(id) || this.context.records.isRemoved?.(id) !== true) continue;
+      if (id === undefined || next.has(id) || this.context.records.isRemoved?.(id) !== true)
+        continue;
       connection.destroy(new Error('the server was removed from the cluster'));
     }
   }

@@ -24,7 +24,12 @@ const asks: fc.Arbitrary<Ask> = fc.oneof(
   }),
   fc.record({ type: fc.constant('read' as const), mode: fc.constantFrom('default', 'consistent') }),
   fc.record(
-    { type: fc.constant('add' as const), server: servers, token: fc.string(), subject: fc.string() },
+    {
+      type: fc.constant('add' as const),
+      server: servers,
+      token: fc.string(),
+      subject: fc.string(),
+    },
     { requiredKeys: ['type', 'server'] },
   ),
   fc.record({ type: fc.constant('admit' as const), server: servers }),

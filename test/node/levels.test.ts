@@ -146,7 +146,7 @@ describe('node/levels', function () {
     await make();
     await cluster.startAll('a', 'b', 'c');
     await cluster.leader();
-    await cluster.start('d', { join: [cluster.address('a')] });
+    await cluster.join('d', 'a');
     await cluster.until(() => nodes().every((node) => node.status().peers.length === 4), FAR);
     for (const name of ['a', 'b', 'c']) await upgrade(name);
     await isRefused(cluster.nodes.get('a')!, 'd runs a release without it');
