@@ -218,6 +218,8 @@ describe('node: joining', function () {
     await cluster.stop('c');
     await cluster.join('d', 'a');
     await cluster.until(() => cluster.said('d', 'info joined the cluster') === 1);
+    // it has written all that it knows once it has stopped
+    await cluster.stop('d');
     const identity = JSON.parse(await readFile(join(cluster.folder('d'), 'node.json'), 'utf8'));
     expect(identity.removed).to.deep.equal([c.id]);
   });

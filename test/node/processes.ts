@@ -104,10 +104,19 @@ export class Cluster {
   /** Resolves once a node waits for an operator, as another one shows. */
   async waits(name: string, at: string): Promise<void> {
     const { id } = this.nodes.get(name)!;
-    for (let isWaiting = false; !isWaiting; ) {
-      await this.until(() => this.said(name, 'warn') > 0);
-      isWaiting = (await this.nodes.get(at)!.joining(5000)).some((server) => server.id === id);
-    }
+    let shown: readonly { readonly id: string }[] = [];
+    await this.until(() => {
+      void this.nodes
+        .get(at)!
+        .joining(5000)
+        .then(
+          (servers) => {
+            shown = servers;
+          },
+          () => {},
+        );
+      return shown.some((server) => server.id === id);
+    });
   }
 
   async startAll(...names: readonly string[]): Promise<RunningNode[]> {
