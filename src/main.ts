@@ -193,7 +193,7 @@ function toNode(command: Command): Command {
     .option('--token-file <file>', 'file with the token; without it CONCLAVE_TOKEN is used');
 }
 
-/** Runs such a command; a refusal is one line. */
+/** Runs such a command with its arguments and, last, its options; a refusal is one line. */
 function asking<A extends unknown[]>(run: (target: Target, ...rest: A) => Promise<string>) {
   return async (...parameters: unknown[]): Promise<void> => {
     const command = parameters.at(-1) as Command;
@@ -203,7 +203,7 @@ function asking<A extends unknown[]>(run: (target: Target, ...rest: A) => Promis
         tokenFile === undefined
           ? process.env['CONCLAVE_TOKEN']
           : readFileSync(tokenFile, 'utf8').trim();
-      console.log(await run({ url, token }, ...(parameters.slice(0, -2) as A)));
+      console.log(await run({ url, token }, ...(parameters.slice(0, -1) as A)));
     } catch (error) {
       const known = error instanceof CommandError || (error as NodeJS.ErrnoException).code;
       if (!known) throw error;

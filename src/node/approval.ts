@@ -72,8 +72,11 @@ export class Approval {
       done({ type: 'done' });
     } else if (present !== undefined) {
       done(refused('conflict', `The server ${server.id} is a member already, ${here(present)}`));
-    } else if (token === undefined) this.#wait(request, done);
-    else this.#redeem(request, token, done);
+    } else {
+      const decide = (): void =>
+        token === undefined ? this.#wait(request, done) : this.#redeem(request, token, done);
+      this.#parts.levels.admit(server, decide, done);
+    }
   }
 
   #wait({ server, subject }: JoinRequest, done: Done): void {
@@ -97,7 +100,7 @@ export class Approval {
 
   /** Binds the token to the server, durably, before the server is added. */
   #redeem(request: JoinRequest, token: string, done: Done): void {
-    const { clock, driver, levels, log, newId, view } = this.#parts;
+    const { clock, driver, log, newId, view } = this.#parts;
     const { server } = request;
     const { tokens, cas } = joinTokens(view, clock.wall());
     const hash = secretKeyOf(token);
@@ -116,15 +119,12 @@ export class Approval {
     }
     const bound = tokens.map((each) => (each === found ? { ...each, Server: server.id } : each));
     const command = setJoinTokens(bound, cas);
-    const bind = (): void => {
-      const since = driver.status().lastIndex;
-      driver.propose(encodeProposal({ id: newId(), since, command }), (outcome) => {
-        const result = outcome.kind === 'applied' ? outcome.result : undefined;
-        if (result?.ok === true && result.value === 'true') this.admit(server, done);
-        else done({ type: 'retry' });
-      });
-    };
-    levels.admit(server, bind, done);
+    const since = driver.status().lastIndex;
+    driver.propose(encodeProposal({ id: newId(), since, command }), (outcome) => {
+      const result = outcome.kind === 'applied' ? outcome.result : undefined;
+      if (result?.ok === true && result.value === 'true') this.admit(server, done);
+      else done({ type: 'retry' });
+    });
   }
 }
 

@@ -93,23 +93,26 @@ function helloFor(context: WireContext, purpose: Purpose, target: string): Hello
   };
 }
 
+/** Whether a node is a member, or may be one although the configuration here is too old to hold it. */
+export const isKnown = ({ records, isMember }: WireContext, id: NodeId): boolean =>
+  isMember(id) || records.isKnown?.(id) !== false;
+
+export const stranger = ({ nodeId }: Hello): WireError =>
+  new WireError('stranger', `node ${nodeId} is no member that this node knows`);
+
 /**
- * Why a node that connects may not speak: it was removed, or it is no member as far as this node
- * knows, which then asks the others whether it is one.
+ * Why a node that connects is turned away: it was removed, or it brings a state and is not known. A
+ * stranger that brings messages is answered, so that it can judge this node; see `Wire`.
  */
 function checkSpeaker(context: WireContext, hello: Hello): WireError | undefined {
-  const { records, handlers } = context;
   const { nodeId, purpose } = hello;
-  if (context.isMember(nodeId)) return undefined;
-  if (records.isRemoved?.(nodeId) === true) {
+  if (!context.isMember(nodeId) && context.records.isRemoved?.(nodeId) === true) {
     return new WireError(
       'removed',
       `node ${nodeId} was removed from the cluster. Stop it, empty its data folder, and let it join as a new server`,
     );
   }
-  if (purpose === 'join' || records.isKnown?.(nodeId) !== false) return undefined;
-  handlers.onStranger?.(nodeId);
-  return new WireError('stranger', `node ${nodeId} is no member that this node knows`);
+  return purpose === 'snapshot' && !isKnown(context, nodeId) ? stranger(hello) : undefined;
 }
 
 /**
@@ -293,10 +296,13 @@ export function accept(
         connection.destroy(new WireError('protocol', `${frame.type} instead of hello`));
         return;
       }
+      const { nodeId, purpose } = frame.hello;
       const problem =
         checkClaims(context, frame.hello) ??
         checkSpeaker(context, frame.hello) ??
-        checkHello(context, frame.hello, connection.subject);
+        (purpose === 'join' || !isKnown(context, nodeId)
+          ? undefined
+          : checkRecord(context.records, frame.hello, connection.subject));
       if (problem !== undefined) {
         context.logRefusal(connection.remote, problem.message);
         connection.send({ type: 'refused', code: problem.code, message: problem.message });
@@ -304,8 +310,8 @@ export function accept(
         connection.end();
         return;
       }
-      connection.send({ type: 'hello', hello: helloFor(context, frame.hello.purpose, '') });
-      connection.trust(context.limits);
+      connection.send({ type: 'hello', hello: helloFor(context, purpose, '') });
+      if (purpose === 'join' || isKnown(context, nodeId)) connection.trust(context.limits);
       onOpen(frame.hello);
     },
   };

@@ -69,7 +69,7 @@ export interface WireHandlers {
   onRequest(from: NodeId, payload: Uint8Array, reply: (payload: Uint8Array) => void): void;
   /** A question of a node that is in no cluster yet. */
   onJoinRequest(joiner: Joiner, payload: Uint8Array, reply: (payload: Uint8Array) => void): void;
-  /** A node was refused because this node does not know it. It tries again. */
+  /** What a node sends is dropped because this node does not know it. */
   onStranger?(id: NodeId): void;
   onReachable(peer: NodeId): void;
   onUnreachable(peer: NodeId): void;

@@ -5,14 +5,24 @@
  *
  * Who may connect is decided by the security mode (`security.ts`) and the first frames
  * (`handshake.ts`). A server must take entries from a leader that its own configuration does not
- * know yet (Raft thesis §4.1); so a node may speak that is a member, that was met before, or that
- * another member has vouched for. The core ignores who should not matter.
+ * know yet (Raft thesis §4.1); so a node is heard that is a member, that was met before, or that
+ * another member has vouched for. What any other sends is dropped. The core ignores who should not
+ * matter.
  */
 import type { AddressInfo, Server } from 'node:net';
 import type { Message, NodeId } from '../raft/types.js';
 import { Connection } from './connection.js';
 import type { Hello } from './frames.js';
-import { accept, DEFAULT_LIMITS, dial, type WireContext, type WireLimits } from './handshake.js';
+import {
+  accept,
+  checkRecord,
+  DEFAULT_LIMITS,
+  dial,
+  isKnown,
+  stranger,
+  type WireContext,
+  type WireLimits,
+} from './handshake.js';
 import { Peer, type RequestDone } from './peer.js';
 import {
   checkSecurity,
@@ -303,9 +313,12 @@ export class Wire {
     }
     this.peers.get(hello.nodeId)?.hasDialled();
     let open = 0;
+    let isHeard = isKnown(this.context, hello.nodeId);
     connection.events = {
       onClose: () => {},
       onFrame: (frame) => {
+        isHeard ||= this.hears(connection, hello);
+        if (!isHeard) return;
         if (frame.type === 'message') {
           const { from, to } = frame.message;
           if (from === hello.nodeId && to === own) handlers.onMessage(frame.message);
@@ -325,6 +338,20 @@ export class Wire {
         }
       },
     };
+  }
+
+  /** Whether a stranger has become known meanwhile. */
+  private hears(connection: Connection, hello: Hello): boolean {
+    const { context } = this;
+    if (!isKnown(context, hello.nodeId)) {
+      context.logRefusal(connection.remote, stranger(hello).message);
+      context.handlers.onStranger?.(hello.nodeId);
+      return false;
+    }
+    const problem = checkRecord(context.records, hello, connection.subject);
+    if (problem === undefined) connection.trust(context.limits);
+    else connection.destroy(problem);
+    return problem === undefined;
   }
 
   private serveJoin(connection: Connection, hello: Hello): void {

@@ -60,6 +60,7 @@ describe('config', () => {
       env: {
         CONCLAVE_NODE_NAME: 'n1',
         CONCLAVE_CLUSTER_INITIAL: 'n1=127.0.0.1:8300,n2=127.0.0.1:8301',
+        CONCLAVE_RAFT_INSECURE: '1',
         CONCLAVE_HTTP_BLOCKED_PATHS: '/v1/snapshot',
         CONCLAVE_HTTP_RESPONSE_HEADERS: '{"X-Frame-Options":"DENY"}',
         CONCLAVE_HTTP_TOKEN_IN_QUERY: 'true',
