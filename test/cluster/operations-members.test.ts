@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
@@ -15,6 +15,7 @@ import {
   type Peer,
   peersOf,
   readiness,
+  settingsOf,
   until,
 } from './operator.js';
 
@@ -128,6 +129,39 @@ describe('members', function () {
       () => logOf(n4),
       (text) => text.includes('comes with another data folder'),
     );
+  });
+
+  it('are none without the key, which nobody else can read, and hear nothing', async () => {
+    const cluster = await field.start(3);
+    const [n1] = cluster.nodes as [LocalNode];
+    expect((await write(cluster, n1, 'secret')).status).to.equal(200);
+    const key = join(cluster.dir, 'shared.key');
+    expect(statSync(key).mode & 0o777).to.equal(0o600);
+    const evil = await field.joiner(cluster, 'evil');
+    const { sharedKeyFile: _, ...raft } = settingsOf(evil)['raft'] as Record<string, unknown>;
+    configure(evil, { raft: { ...raft, insecure: true } });
+    evil.start();
+    await until(
+      () => logOf(evil),
+      (text) => text.includes('cannot be asked to join'),
+    );
+    expect(await logOf(evil)).to.include('raft.insecure: every user of this machine can join');
+    const refused = await Promise.all(cluster.nodes.map(logOf));
+    expect(refused.some((text) => text.includes('a connection from a stranger'))).to.equal(true);
+    const waiting = await ask(n1.url, 'GET', '/v1/operator/raft/joining', { token: cluster.token });
+    expect([waiting.status, waiting.body]).to.deep.equal([200, '[]']);
+    expect(await peersOf(cluster, n1.url)).to.have.lengthOf(3);
+    // with another key than the cluster's
+    await evil.kill('SIGKILL');
+    const other = join(field.dir(), 'other.key');
+    writeFileSync(other, 'another key of sufficient length\n');
+    configure(evil, { raft: { ...raft, sharedKeyFile: other } });
+    evil.start();
+    await until(
+      () => logOf(evil),
+      (text) => text.split('cannot be asked to join').length > 4,
+    );
+    expect(await peersOf(cluster, n1.url)).to.have.lengthOf(3);
   });
 
   it('are not taken out while the rest would be too few; the dead one is, and then the others', async () => {

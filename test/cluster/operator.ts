@@ -165,10 +165,12 @@ export const configOf = ({ name, entry }: LocalNode): string =>
 
 /** Changes settings in a node's configuration file, for its next start. */
 export function configure(node: LocalNode, change: Record<string, unknown>): void {
-  const file = configOf(node);
-  const settings = JSON.parse(readFileSync(file, 'utf8'));
-  writeFileSync(file, JSON.stringify({ ...settings, ...change }));
+  writeFileSync(configOf(node), JSON.stringify({ ...settingsOf(node), ...change }));
 }
+
+/** The settings in a node's configuration file. */
+export const settingsOf = (node: LocalNode): Record<string, unknown> =>
+  JSON.parse(readFileSync(configOf(node), 'utf8'));
 
 /** What a node's readiness probe is told. */
 export const readiness = ({ url }: LocalNode): Promise<Reply> =>

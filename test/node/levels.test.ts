@@ -132,6 +132,8 @@ describe('node/levels', function () {
     await cluster.until(() => cluster.lines.some((line) => line.includes(why)), FAR);
     await cluster.stop('d');
     await cluster.start('d', { join });
+    await cluster.waits('d', 'a');
+    await cluster.nodes.get('a')!.admit(d.id);
     await cluster.until(
       () =>
         nodes()[0]!
