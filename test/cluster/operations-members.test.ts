@@ -154,7 +154,7 @@ describe('members', function () {
     // with another key than the cluster's
     await evil.kill('SIGKILL');
     const other = join(field.dir(), 'other.key');
-    writeFileSync(other, 'another key of sufficient length\n');
+    writeFileSync(other, 'x'.repeat(32));
     configure(evil, { raft: { ...raft, sharedKeyFile: other } });
     evil.start();
     await until(
