@@ -259,6 +259,22 @@ describe('node: joining', function () {
     expect(leader.status()).to.include({ role: 'leader', term });
   });
 
+  it('a member that was away hears a leader that joined meanwhile, once another member vouches', async () => {
+    cluster = await Cluster.create(['a', 'b', 'c', 'd']);
+    const [a] = (await cluster.startAll('a', 'b', 'c')) as [RunningNode];
+    await write(a, 'k', 'v');
+    await cluster.stop('c');
+    const d = await cluster.join('d', 'a');
+    await cluster.until(() => a.status().peers.filter(({ voter }) => voter).length === 4);
+    const { node: leader } = await cluster.leader();
+    if (leader !== d) await leader.transfer(d.id);
+    await cluster.until(() => d.status().role === 'leader');
+    await write(a, 'k', 'by-d');
+    const c = await cluster.start('c');
+    await cluster.until(() => valueAt(c, 'k') === 'by-d');
+    expect(c.status().leaderId).to.equal(d.id);
+  });
+
   it('a server without key, TLS and peers listens for nobody', async () => {
     cluster = await Cluster.create(['a', 'b']);
     const a = await cluster.start('a', { security: { mode: 'closed' } });
