@@ -35,8 +35,9 @@ export interface Config {
     readonly host: string;
     readonly port: number;
     readonly advertise: string;
-    readonly tls?: Required<TlsFiles> & { readonly name: string };
+    readonly tls?: Required<TlsFiles> & { readonly name: string; readonly crl?: string };
     readonly sharedKeyFile?: string;
+    readonly insecure: boolean;
     readonly tickMs: number;
     readonly heartbeatMs: number;
     readonly electionMs: number;
@@ -45,6 +46,7 @@ export interface Config {
   readonly cluster: {
     readonly initial: readonly { readonly name: string; readonly address: string }[];
     readonly join: readonly string[];
+    readonly joinTokenFile?: string;
   };
   readonly acl: {
     readonly defaultPolicy: 'allow' | 'deny';
@@ -342,6 +344,8 @@ const HOST = /^(\*\.)?([a-z0-9._-]+|\[[0-9a-f:.]+\])(:\d+)?$|^[0-9a-f:.]+$/i;
 function crossFaults({ nodeName, http, raft, cluster, acl, login, limits }: Config): string[] {
   const times = inTicks(raft);
   const leaseMax = Math.floor(leaseMsMax(times));
+  const isProtected = raft.tls !== undefined || raft.sharedKeyFile !== undefined;
+  const hasPeers = cluster.initial.length > 1 || cluster.join.length > 0;
   const rules: readonly (readonly [broken: boolean, fault: string])[] = [
     [
       raft.tickMs > raft.heartbeatMs,
@@ -375,8 +379,16 @@ function crossFaults({ nodeName, http, raft, cluster, acl, login, limits }: Conf
       `raft.port: is the same as http.port (${http.port})`,
     ],
     [
-      !isLoopback(raft.host) && raft.tls === undefined && raft.sharedKeyFile === undefined,
+      !isLoopback(raft.host) && !isProtected,
       `raft.host: members on ${raft.host} can be reached by others; set raft.sharedKeyFile, or raft.tls.cert, raft.tls.key, raft.tls.ca and raft.tls.name`,
+    ],
+    [
+      isLoopback(raft.host) && hasPeers && !isProtected && !raft.insecure,
+      'raft.sharedKeyFile: members talk with a shared key (openssl rand -base64 32) or with TLS (raft.tls). Only where every user of the machine may read every secret, set raft.insecure',
+    ],
+    [
+      raft.insecure && isProtected,
+      'raft.insecure: must be false where raft.tls or raft.sharedKeyFile is set',
     ],
     [
       /^(?:0\.0\.0\.0|\[::\]):/.test(raft.advertise),

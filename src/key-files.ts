@@ -1,6 +1,7 @@
 /** The files of certificates and keys that a configuration names, looked at before anything uses them. */
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { createSecureContext } from 'node:tls';
 import type { Config, TlsFiles } from './config.js';
 import { checkSecurity } from './transport/security.js';
 
@@ -21,6 +22,9 @@ export function checkKeyFiles({ http, raft }: Pick<Config, 'http' | 'raft'>): Ke
       report.faults.push(
         `raft.tls.cert: the certificate does not carry the name ${raft.tls.name} (raft.tls.name), so it makes no member`,
       );
+    const { crl } = raft.tls;
+    if (crl !== undefined)
+      attempt('raft.tls.crl', report.faults, () => createSecureContext({ crl: readFileSync(crl) }));
   }
   const { sharedKeyFile } = raft;
   if (sharedKeyFile !== undefined)

@@ -2,7 +2,14 @@
 /** The command line: arguments, environment, signals and exit codes are dealt with here and nowhere else. */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Command, Option } from 'commander';
-import { CommandError, leave, restoreSnapshot, saveSnapshot, type Target } from './commands.js';
+import {
+  CommandError,
+  joinToken,
+  leave,
+  restoreSnapshot,
+  saveSnapshot,
+  type Target,
+} from './commands.js';
 import { type Config, ConfigError, envName, flagName, loadConfig, memberOf } from './config.js';
 import { checkKeyFiles } from './key-files.js';
 import { createLog, withoutSecrets } from './log.js';
@@ -188,7 +195,7 @@ function toNode(command: Command): Command {
     .option('--token-file <file>', 'file with the token; without it CONCLAVE_TOKEN is used');
 }
 
-/** Runs such a command; a refusal is one line. */
+/** Runs such a command with its arguments and, last, its options; a refusal is one line. */
 function asking<A extends unknown[]>(run: (target: Target, ...rest: A) => Promise<string>) {
   return async (...parameters: unknown[]): Promise<void> => {
     const command = parameters.at(-1) as Command;
@@ -198,7 +205,7 @@ function asking<A extends unknown[]>(run: (target: Target, ...rest: A) => Promis
         tokenFile === undefined
           ? process.env['CONCLAVE_TOKEN']
           : readFileSync(tokenFile, 'utf8').trim();
-      console.log(await run({ url, token }, ...(parameters.slice(0, -2) as A)));
+      console.log(await run({ url, token }, ...(parameters.slice(0, -1) as A)));
     } catch (error) {
       const known = error instanceof CommandError || (error as NodeJS.ErrnoException).code;
       if (!known) throw error;
@@ -223,5 +230,17 @@ toNode(snapshot.command('restore <file>')).action(
 );
 toNode(program.command('leave').description('take the node at --url out of its cluster')).action(
   asking(async (target) => `${await leave(target)} is no member any more; stop it`),
+);
+toNode(
+  program
+    .command('join-token')
+    .description('make a token with which one server may join the cluster of the node at --url')
+    .option('--ttl <duration>', 'how long it may be used, up to 24h (default: 15m)'),
+).action(
+  asking(async (target, { ttl }: { ttl?: string }) => {
+    const { token, expires } = await joinToken(target, ttl);
+    console.error(`conclave: for one server, until ${expires}`);
+    return token;
+  }),
 );
 await program.parseAsync();

@@ -98,6 +98,8 @@ export async function startServer(
   const url = `${scheme}://${config.http.host}:${listener.port}`;
   log.info({ url, raft: config.raft.advertise }, 'serving');
   for (const warning of checkKeyFiles(config).warnings) log.warn({}, warning);
+  if (config.raft.insecure)
+    log.warn({}, 'raft.insecure: every user of this machine can join and read every secret');
   if (config.http.tls === undefined && !isLoopback(config.http.host))
     log.warn({}, 'the API is open to other machines without TLS: tokens travel in the clear');
   return {
@@ -203,6 +205,7 @@ function nodeOptions(
     security: securityOf(config),
     initial: config.cluster.initial,
     join: config.cluster.join,
+    joinToken: () => joinToken(config.cluster.joinTokenFile, log),
     gate,
     handlers: HANDLERS,
     timing: raft,
@@ -219,15 +222,27 @@ function nodeOptions(
 
 /** How members' traffic is protected; reads the files. */
 function securityOf({ raft }: Config): WireSecurity {
-  const { tls, sharedKeyFile } = raft;
+  const { tls, sharedKeyFile, insecure } = raft;
   const text = (path: string): string => readFileSync(path, 'utf8');
   if (tls !== undefined)
     return {
       ...{ mode: 'tls', name: tls.name },
       ...{ cert: text(tls.cert), key: text(tls.key), ca: text(tls.ca) },
+      ...(tls.crl !== undefined && { crl: text(tls.crl) }),
     };
-  if (sharedKeyFile === undefined) return { mode: 'plain' };
-  return { mode: 'key', keys: sharedKeys(text(sharedKeyFile)) };
+  if (sharedKeyFile !== undefined) return { mode: 'key', keys: sharedKeys(text(sharedKeyFile)) };
+  return { mode: insecure ? 'plain' : 'closed' };
+}
+
+/** The join token, if there is one now: it may be brought later, and is gone once it was used. */
+function joinToken(path: string | undefined, log: Log): string | undefined {
+  if (path === undefined) return undefined;
+  try {
+    return readFileSync(path, 'utf8').trim() || undefined;
+  } catch (error) {
+    log.warn({}, `cluster.joinTokenFile: ${(error as Error).message}`);
+    return undefined;
+  }
 }
 
 /** Everything this server answers. */

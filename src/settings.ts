@@ -120,6 +120,17 @@ export const SETTINGS: readonly Setting[] = [
     why: 'DNS name that the certificate of every member carries, so that no other certificate of the authority makes a member',
   },
   {
+    key: 'raft.tls.crl',
+    ...TEXT,
+    why: 'PEM file of the authority’s list of revoked certificates, read again on SIGHUP; one that is past its next update lets nobody connect',
+  },
+  {
+    key: 'raft.insecure',
+    type: 'boolean',
+    default: false,
+    why: 'members talk without TLS or a shared key, on loopback only: every user of this machine can then join and read every secret',
+  },
+  {
     key: 'raft.sharedKeyFile',
     ...TEXT,
     why: 'file with a secret (openssl rand -base64 32) that all members share, where TLS is not used; while it is exchanged, old and new one on two lines',
@@ -161,6 +172,11 @@ export const SETTINGS: readonly Setting[] = [
     type: 'list',
     default: [],
     why: 'host:port of members to ask to take this node in; used only while the data folder is empty',
+  },
+  {
+    key: 'cluster.joinTokenFile',
+    ...TEXT,
+    why: 'file with the join token (conclave join-token) that this node shows to the members; without it an operator must admit the node',
   },
 
   {

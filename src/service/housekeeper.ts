@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { ApiError } from '../errors.js';
 import type { ClockPort } from '../node/ports.js';
-import type { ClusterNode } from '../node/types.js';
+import { type ClusterNode, INTERNAL_KEY } from '../node/types.js';
 import { take } from '../state/links.js';
 import { keysBelow, lastPart } from '../state/lists.js';
 import type { MethodReap } from '../state/methods.js';
@@ -15,7 +15,6 @@ import { INIT_FACT, type SystemInit } from '../state/system.js';
 import type { TokenReap } from '../state/token-commands.js';
 import type { Command } from '../state/types.js';
 import { ExpiryClock } from './expiry-clock.js';
-import { INTERNAL_KEY } from './gate.js';
 import { IdleRestores } from './idle-restores.js';
 import { timeOf } from './times.js';
 
@@ -108,6 +107,8 @@ export class Housekeeper {
   }
 
   #failed(error: unknown): void {
+    // the next leader takes from nobody what a server does by itself, and does it
+    if (this.#options.node.status().role !== 'leader') return;
     this.#failures += 1;
     const why = error instanceof Error ? error.message : String(error);
     if (why === this.#failure) return;

@@ -60,6 +60,7 @@ describe('config', () => {
       env: {
         CONCLAVE_NODE_NAME: 'n1',
         CONCLAVE_CLUSTER_INITIAL: 'n1=127.0.0.1:8300,n2=127.0.0.1:8301',
+        CONCLAVE_RAFT_INSECURE: '1',
         CONCLAVE_HTTP_BLOCKED_PATHS: '/v1/snapshot',
         CONCLAVE_HTTP_RESPONSE_HEADERS: '{"X-Frame-Options":"DENY"}',
         CONCLAVE_HTTP_TOKEN_IN_QUERY: 'true',
@@ -103,6 +104,26 @@ describe('config', () => {
       ],
       ['a wrong type', { http: { port: '8500' } }, /^http\.port: must be integer \(port the API/],
       ['a port out of range', { http: { port: 70_000 } }, /^http\.port: must be <= 65535/],
+      [
+        'members without protection, on loopback too',
+        { nodeName: 'a', cluster: { initial: ['a=127.0.0.1:8300', 'b=127.0.0.1:8301'] } },
+        /^raft\.sharedKeyFile: members talk with a shared key .*raft\.insecure/,
+      ],
+      [
+        'to join members without protection',
+        { cluster: { join: ['127.0.0.1:8301'] } },
+        /^raft\.sharedKeyFile: members talk with a shared key/,
+      ],
+      [
+        'raft.insecure beside a key',
+        { raft: { insecure: true, sharedKeyFile: 'key' } },
+        /^raft\.insecure: must be false/,
+      ],
+      [
+        'raft.insecure where others reach the members',
+        { raft: { host: '0.0.0.0', advertise: '10.0.0.1:8300', insecure: true } },
+        /^raft\.host: members on 0\.0\.0\.0 can be reached by others/,
+      ],
       [
         'an unknown choice',
         { acl: { defaultPolicy: 'maybe' } },

@@ -132,6 +132,8 @@ describe('node/levels', function () {
     await cluster.until(() => cluster.lines.some((line) => line.includes(why)), FAR);
     await cluster.stop('d');
     await cluster.start('d', { join });
+    await cluster.waits('d', 'a');
+    await cluster.nodes.get('a')!.admit(d.id);
     await cluster.until(
       () =>
         nodes()[0]!
@@ -146,7 +148,7 @@ describe('node/levels', function () {
     await make();
     await cluster.startAll('a', 'b', 'c');
     await cluster.leader();
-    await cluster.start('d', { join: [cluster.address('a')] });
+    await cluster.join('d', 'a');
     await cluster.until(() => nodes().every((node) => node.status().peers.length === 4), FAR);
     for (const name of ['a', 'b', 'c']) await upgrade(name);
     await isRefused(cluster.nodes.get('a')!, 'd runs a release without it');

@@ -1,9 +1,8 @@
 import { expect } from 'chai';
 import { ApiError, refusal } from '../../src/errors.js';
 import { freesSpace } from '../../src/node/options.js';
-import type { NodeStatus } from '../../src/node/types.js';
+import { INTERNAL_KEY, type NodeStatus } from '../../src/node/types.js';
 import { SETTLE_MS } from '../../src/service/expiry-clock.js';
-import { INTERNAL_KEY } from '../../src/service/gate.js';
 import { Housekeeper } from '../../src/service/housekeeper.js';
 import { INIT_FACT } from '../../src/state/system.js';
 import { secretKeyOf } from '../../src/state/tokens.js';

@@ -599,7 +599,7 @@ export class SimServer implements Victim, Server {
     return {
       ...{ v: 2, nodeId: this.id, begun: true, clusterId: 'simulated' },
       ...{ ...this.#starts, incarnation: String(this.#incarnation) },
-      seen: Object.fromEntries(this.#met),
+      ...{ seen: Object.fromEntries(this.#met), removed: [] },
     };
   }
   /** Switched off for good. */
