@@ -45,7 +45,11 @@ export interface Config {
     readonly initial: readonly { readonly name: string; readonly address: string }[];
     readonly join: readonly string[];
   };
-  readonly acl: { readonly defaultPolicy: 'allow' | 'deny'; readonly initialManagement?: string };
+  readonly acl: {
+    readonly defaultPolicy: 'allow' | 'deny';
+    readonly initialManagement?: string;
+    readonly initialManagementFile?: string;
+  };
   readonly limits: {
     readonly bodyBytes: number;
     readonly headerBytes: number;
@@ -101,6 +105,10 @@ export function loadConfig(sources: Sources): Config {
     const flag = sources.flags?.[setting.key];
     const text = flag ?? (variable === '' ? undefined : variable);
     if (text === undefined) continue;
+    if (flag !== undefined && setting.secret === true) {
+      faults.push(secretAsFlag(setting));
+      continue;
+    }
     const value = fromText(setting, text);
     if (value === undefined)
       faults.push(
@@ -115,6 +123,10 @@ export function loadConfig(sources: Sources): Config {
   if (crossed.length > 0) throw new ConfigError(crossed);
   return config;
 }
+
+const secretAsFlag = ({ key }: Setting): string =>
+  `${key}: is a secret, and every user of this machine can read the flags of a process; set ${envName(key)}, ` +
+  `or ${key} in the configuration file, or name a file that holds it (${key}File)`;
 
 /** Letters by which the name of a variable may differ from a setting's and still mean it. */
 const MISTYPED_MAX = 3;
@@ -279,7 +291,8 @@ function withDefaults(tree: Tree): Config {
 const addressOf = ({ host, port }: { host: string; port: number }): string =>
   host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 
-const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
+/** A SecretID as it may be configured. */
+export const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
 
 /** Rules between settings. */
 function crossFaults({ nodeName, http, raft, cluster, acl, limits }: Config): string[] {
@@ -349,6 +362,10 @@ function crossFaults({ nodeName, http, raft, cluster, acl, limits }: Config): st
     [
       new Set(cluster.initial.map((member) => member.address)).size < cluster.initial.length,
       'cluster.initial: gives two members the same address',
+    ],
+    [
+      acl.initialManagement !== undefined && acl.initialManagementFile !== undefined,
+      'acl.initialManagementFile: acl.initialManagement is set too; give one of them',
     ],
     [
       acl.initialManagement !== undefined && !UUID.test(acl.initialManagement),

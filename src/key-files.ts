@@ -1,7 +1,9 @@
 /** The files of certificates and keys that a configuration names, looked at before anything uses them. */
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import type { Config, TlsFiles } from './config.js';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Config, type TlsFiles, UUID } from './config.js';
+import { IDENTITY_FILE } from './node/identity.js';
 import { checkSecurity } from './transport/security.js';
 
 export interface KeyFileReport {
@@ -12,7 +14,8 @@ export interface KeyFileReport {
 }
 
 /** Reads all of them. Never throws. */
-export function checkKeyFiles({ http, raft }: Pick<Config, 'http' | 'raft'>): KeyFileReport {
+export function checkKeyFiles(config: Omit<Config, 'log'>): KeyFileReport {
+  const { http, raft } = config;
   const report = { faults: [] as string[], warnings: [] as string[] };
   if (http.tls !== undefined) checkTls('http.tls', http.tls, report);
   if (raft.tls !== undefined) {
@@ -27,7 +30,24 @@ export function checkKeyFiles({ http, raft }: Pick<Config, 'http' | 'raft'>): Ke
     attempt('raft.sharedKeyFile', report.faults, () =>
       checkSecurity({ mode: 'key', keys: sharedKeys(readFileSync(sharedKeyFile, 'utf8')) }, []),
     );
+  attempt('acl.initialManagementFile', report.faults, () => initialManagement(config));
   return report;
+}
+
+/**
+ * The configured SecretID of the first management token, if there is one. A folder in use needs none, so the file may be
+ * gone then. Throws when the file cannot be read or holds something else.
+ */
+export function initialManagement({
+  acl,
+  dataDir,
+}: Pick<Config, 'acl' | 'dataDir'>): string | undefined {
+  const { initialManagementFile: file } = acl;
+  if (file === undefined) return acl.initialManagement;
+  if (!existsSync(file) && existsSync(join(dataDir, IDENTITY_FILE))) return undefined;
+  const secret = readFileSync(file, 'utf8').trim();
+  if (!UUID.test(secret)) throw new Error(`${file} does not hold a UUID in lower case`);
+  return secret;
 }
 
 /** The keys of a shared key file: one a line. */

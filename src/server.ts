@@ -17,7 +17,7 @@ import { HELD_MS_MAX } from './http/request.js';
 import { snapshotRoutes } from './http/snapshot.js';
 import { statusRoutes } from './http/status.js';
 import type { Route } from './http/types.js';
-import { checkKeyFiles, sharedKeys } from './key-files.js';
+import { checkKeyFiles, initialManagement, sharedKeys } from './key-files.js';
 import { type Log, withoutSecrets } from './log.js';
 import { Metrics } from './metrics.js';
 import { realClock } from './node/clock.js';
@@ -126,7 +126,8 @@ async function openRooms(
   const clock = realClock(onFatal);
   const nowMs = Date.now;
   const { datacenter, acl, limits } = config;
-  const { defaultPolicy, initialManagement } = acl;
+  const { defaultPolicy } = acl;
+  const managementSecret = initialManagement(config);
   const authorizers = new Authorizers({ view: node.view, datacenter, defaultPolicy, nowMs });
   const gate = makeGate(authorizers, {
     config: configCheck,
@@ -136,7 +137,7 @@ async function openRooms(
   node.onReset(() => authorizers.reset());
   const housekeeper = new Housekeeper({
     ...{ node, clock, nowMs },
-    ...(initialManagement !== undefined && { managementSecret: initialManagement }),
+    ...(managementSecret !== undefined && { managementSecret }),
     // an upload ends with its request, and its last part with that part's own
     restoreIdleMs: 2 * (limits.receiveMs + limits.requestMs),
     log: (level, message, error) => log[level](error === undefined ? {} : { err: error }, message),

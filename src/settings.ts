@@ -17,7 +17,7 @@ export interface Setting {
   readonly pattern?: string;
   /** One line: what it is, its unit, and why the default is what it is. */
   readonly why: string;
-  /** Never printed. */
+  /** Never printed, and not taken as a flag. A setting with `File` after its key names a file that holds it. */
   readonly secret?: boolean;
 }
 
@@ -163,7 +163,12 @@ export const SETTINGS: readonly Setting[] = [
     key: 'acl.initialManagement',
     ...TEXT,
     secret: true,
-    why: 'SecretID (a UUID) of a token with every right, made when the cluster is new',
+    why: 'SecretID (a UUID) of a token with every right, made when the cluster is new; not taken as a flag, which others on the machine can read',
+  },
+  {
+    key: 'acl.initialManagementFile',
+    ...TEXT,
+    why: 'file that holds acl.initialManagement; read while the data folder is empty, so that the file can be removed afterwards',
   },
 
   {
