@@ -250,7 +250,10 @@ function allRoutes(
     ...operatorRoutes(cluster),
     ...agentRoutes(cluster),
     ...authorizeRoutes(service),
-    ...snapshotRoutes({ service, node, stateBytesMax: config.limits.snapshotBytes }),
+    ...snapshotRoutes({
+      ...{ service, node, dataDir: config.dataDir },
+      stateBytesMax: config.limits.snapshotBytes,
+    }),
   ];
 }
 
