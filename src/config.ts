@@ -68,6 +68,7 @@ export interface Config {
     readonly waitingWrites: number;
     readonly logBytes: number;
     readonly diskReserveBytes: number;
+    readonly secretsGoneMs: number;
   };
   readonly log: { readonly level: 'debug' | 'info' | 'warn' | 'error' | 'silent' };
 }
@@ -314,6 +315,10 @@ function crossFaults({ nodeName, http, raft, cluster, acl, limits }: Config): st
     [
       raft.electionMs * 4 > limits.requestMs,
       `limits.requestMs: must be at least four times raft.electionMs (${raft.electionMs}), or requests fail while a leader is elected`,
+    ],
+    [
+      limits.requestMs * 4 > limits.secretsGoneMs,
+      `limits.secretsGoneMs: must be at least four times limits.requestMs (${limits.requestMs}), or outcomes are forgotten while somebody waits for them`,
     ],
     [limits.headersMs > limits.receiveMs, 'limits.receiveMs: must be at least limits.headersMs'],
     [limits.heldPerClient > limits.held, 'limits.heldPerClient: must not be above limits.held'],

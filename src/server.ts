@@ -140,6 +140,7 @@ async function openRooms(
     ...(managementSecret !== undefined && { managementSecret }),
     // an upload ends with its request, and its last part with that part's own
     restoreIdleMs: 2 * (limits.receiveMs + limits.requestMs),
+    secrets: { goneMs: limits.secretsGoneMs, leftAt: () => node.secretLeftAt() },
     log: (level, message, error) => log[level](error === undefined ? {} : { err: error }, message),
   });
   return { node, service: new Engine({ node, authorizers, clock }), housekeeper };

@@ -284,6 +284,14 @@ export const SETTINGS: readonly Setting[] = [
     default: 134_217_728,
     why: 'free bytes on the disk below which writes are refused: the databases need room to tidy up',
   },
+  {
+    key: 'limits.secretsGoneMs',
+    type: 'integer',
+    min: 1000,
+    max: 604_800_000,
+    default: 600_000,
+    why: 'how long after its deletion a secret may stay in the files of the members: then the log is cut up to there, so a member that is away for half as long gets the whole state when it comes back',
+  },
 
   {
     key: 'log.level',

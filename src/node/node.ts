@@ -56,6 +56,8 @@ export interface RunningNode extends ClusterNode {
   onReset(listener: () => void): void;
   /** Uses other certificates or keys for the members' connections from now on. Throws if they are no good. */
   reload(security: WireSecurity): void;
+  /** See Machine. */
+  secretLeftAt(): number;
   /** For metrics. */
   readonly replica: Replica;
 }
@@ -185,6 +187,10 @@ class Node implements RunningNode {
     this.#wire.reload(security);
   }
 
+  secretLeftAt(): number {
+    return this.#opened.machine.secretLeftAt();
+  }
+
   onReset(listener: () => void): void {
     this.#opened.machine.onReset(listener);
   }
@@ -308,6 +314,7 @@ class Node implements RunningNode {
       onWhole: () => this.#options.log('info', 'has all its entries again and votes'),
       onRole: (change) => this.#roleChanged(change),
       onMembers: (what) => this.#options.log('info', what),
+      erase: (done) => log.erase(() => store.erase(done)),
       statusText: () => JSON.stringify(this.status()),
     });
   }

@@ -19,10 +19,10 @@
 import { type Command, type Handler, keyOf, type View } from './types.js';
 
 /** The highest level this release supports. */
-export const SUPPORTED_LEVEL = 1;
+export const SUPPORTED_LEVEL = 2;
 
 /** The level a command needs, by its type; 1 for those that are not named. */
-export const COMMAND_LEVELS: Readonly<Record<string, number>> = {};
+export const COMMAND_LEVELS: Readonly<Record<string, number>> = { 'request.forget': 2 };
 
 /** What a release supports; tests put another one in its place. */
 export interface LevelTable {

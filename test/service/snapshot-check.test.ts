@@ -197,8 +197,7 @@ describe('a snapshot', function () {
       snapshotRoutes({ service, node, dataDir, stateBytesMax: 10_000 }),
       { service },
     );
-    const put = (to: typeof front, body: Buffer) =>
-      to.ask('/v1/snapshot', { method: 'PUT', body });
+    const put = (to: typeof front, body: Buffer) => to.ask('/v1/snapshot', { method: 'PUT', body });
     const state = new MemoryState();
     const value = JSON.stringify({ Index: 5, text: 'x'.repeat(84_000) });
     const many = Array.from(
