@@ -192,6 +192,8 @@ export class SimServer implements Victim, Server {
       wire: network.wire(this.id, loop, (message) => this.#sent(message)),
       view: store,
       gate: () => undefined,
+      // releases differ here by the commands they know, without a level
+      levels: { supported: 1, commands: {} },
       newId: () => `${this.id}.${this.#lives}.${++this.#requests}`,
       closedFor: () =>
         this.#atReserve ? refusal('no_space', 'the disk is almost full') : undefined,
