@@ -35,17 +35,20 @@ export function checkKeyFiles(config: Omit<Config, 'log'>): KeyFileReport {
 }
 
 /**
- * The configured SecretID of the first management token, if there is one. A folder in use needs none, so the file may be
- * gone then. Throws when the file cannot be read or holds something else.
+ * The configured SecretID of the first management token, if there is one. Its file may be gone, or empty, where no cluster begins: the
+ * folder is in use, or the node joins others. Throws when the file cannot be read or holds something else.
  */
 export function initialManagement({
   acl,
+  cluster,
   dataDir,
-}: Pick<Config, 'acl' | 'dataDir'>): string | undefined {
+}: Pick<Config, 'acl' | 'cluster' | 'dataDir'>): string | undefined {
   const { initialManagementFile: file } = acl;
   if (file === undefined) return acl.initialManagement;
-  if (!existsSync(file) && existsSync(join(dataDir, IDENTITY_FILE))) return undefined;
+  const begins = cluster.join.length === 0 && !existsSync(join(dataDir, IDENTITY_FILE));
+  if (!begins && !existsSync(file)) return undefined;
   const secret = readFileSync(file, 'utf8').trim();
+  if (!begins && secret === '') return undefined;
   if (!UUID.test(secret)) throw new Error(`${file} does not hold a UUID in lower case`);
   return secret;
 }

@@ -168,7 +168,7 @@ export const SETTINGS: readonly Setting[] = [
   {
     key: 'acl.initialManagementFile',
     ...TEXT,
-    why: 'file that holds acl.initialManagement; read while the data folder is empty, so that the file can be removed afterwards',
+    why: 'file that holds acl.initialManagement; needed where a cluster begins only, so that the file can be removed afterwards',
   },
 
   {
