@@ -17,6 +17,7 @@ const SECRET =
 /** Names that match but hold no secret. */
 const HARMLESS = new Set([
   ...['tokenInQuery', 'sharedKeyFile', 'joinTokenFile', 'tokens'],
+  ...['initialManagementFile', 'bootstrapSecretFile', 'secretsGoneMs'],
   ...['heldPerToken', 'streamsPerToken', 'requestsPerToken', 'writesPerToken'],
 ]);
 const DEPTH_MAX = 6;

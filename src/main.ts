@@ -16,21 +16,22 @@ import { createLog, withoutSecrets } from './log.js';
 import type { Server } from './server.js';
 import { SETTINGS } from './settings.js';
 
+// Before any file is made: what a node writes holds secrets.
+process.umask(0o077);
+
 const EXIT = { ok: 0, fault: 1, usage: 2, killed: 130 } as const;
 
 /** Adds a flag for every setting. */
 function withSettings(command: Command): Command {
   command.option('-c, --config <file>', 'configuration file (JSON)');
-  for (const setting of SETTINGS)
-    command.addOption(
-      new Option(`${flagName(setting.key)} <${setting.type}>`, setting.why)
-        .env(
-          // named for --help only: loadConfig reads the environment, so that it can say where a value came from
-          envName(setting.key),
-        )
-        // known only to be refused in words
-        .hideHelp(setting.secret === true),
+  for (const setting of SETTINGS) {
+    const option = new Option(`${flagName(setting.key)} <${setting.type}>`, setting.why).env(
+      // named for --help only: loadConfig reads the environment, so that it can say where a value came from
+      envName(setting.key),
     );
+    // a secret is taken as a flag only to say what to use instead
+    command.addOption(setting.secret ? option.hideHelp() : option);
+  }
   return command;
 }
 

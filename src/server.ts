@@ -17,7 +17,7 @@ import { HELD_MS_MAX } from './http/request.js';
 import { snapshotRoutes } from './http/snapshot.js';
 import { statusRoutes } from './http/status.js';
 import type { Route } from './http/types.js';
-import { checkKeyFiles, sharedKeys } from './key-files.js';
+import { bootstrapSecret, checkKeyFiles, initialManagement, sharedKeys } from './key-files.js';
 import { type Log, withoutSecrets } from './log.js';
 import { Metrics } from './metrics.js';
 import { realClock } from './node/clock.js';
@@ -134,7 +134,8 @@ async function openRooms(
   const clock = realClock(onFatal);
   const nowMs = Date.now;
   const { datacenter, acl, limits } = config;
-  const { defaultPolicy, initialManagement } = acl;
+  const { defaultPolicy } = acl;
+  const managementSecret = initialManagement(config);
   const authorizers = new Authorizers({
     ...{ view: node.view, datacenter, defaultPolicy, nowMs },
     weightMax: limits.rightsBytes,
@@ -147,9 +148,10 @@ async function openRooms(
   node.onReset(() => authorizers.reset());
   const housekeeper = new Housekeeper({
     ...{ node, clock, nowMs },
-    ...(initialManagement !== undefined && { managementSecret: initialManagement }),
+    ...(managementSecret !== undefined && { managementSecret }),
     // an upload ends with its request, and its last part with that part's own
     restoreIdleMs: 2 * (limits.receiveMs + limits.requestMs),
+    secrets: { goneMs: limits.secretsGoneMs, leftAt: () => node.secretLeftAt() },
     log: (level, message, error) => log[level](error === undefined ? {} : { err: error }, message),
   });
   return { node, service: new Engine({ node, authorizers, clock }), authorizers, housekeeper };
@@ -267,7 +269,7 @@ function allRoutes(
     nodeName: config.nodeName,
     defaultPolicy: config.acl.defaultPolicy,
     nowMs: Date.now,
-    bootstrapSecret: config.acl.bootstrapSecret,
+    bootstrapSecret: bootstrapSecret(config),
     bootstrapReset: bootstrapReset(config.dataDir),
     methodTypes: authMethodTypes({
       ...LOGIN_DEFAULTS,
@@ -290,7 +292,10 @@ function allRoutes(
     ...operatorRoutes(cluster),
     ...agentRoutes(cluster),
     ...authorizeRoutes(service),
-    ...snapshotRoutes({ service, node, stateBytesMax: config.limits.snapshotBytes }),
+    ...snapshotRoutes({
+      ...{ service, node, dataDir: config.dataDir },
+      stateBytesMax: config.limits.snapshotBytes,
+    }),
   ];
 }
 

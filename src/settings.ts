@@ -17,7 +17,7 @@ export interface Setting {
   readonly pattern?: string;
   /** One line: what it is, its unit, and why the default is what it is. */
   readonly why: string;
-  /** Never printed, and not taken as a flag: others on the machine see those. */
+  /** Never printed, and not taken as a flag. A setting with `File` after its key names a file that holds it. */
   readonly secret?: boolean;
 }
 
@@ -190,7 +190,12 @@ export const SETTINGS: readonly Setting[] = [
     key: 'acl.initialManagement',
     ...TEXT,
     secret: true,
-    why: 'SecretID (a UUID) of a token with every right, made when the cluster is new',
+    why: 'SecretID (a UUID) of a token with every right, made when the cluster is new; not taken as a flag, which others on the machine can read',
+  },
+  {
+    key: 'acl.initialManagementFile',
+    ...TEXT,
+    why: 'file that holds acl.initialManagement; needed where a cluster begins only, so that the file can be removed afterwards',
   },
   {
     key: 'acl.bootstrapSecret',
@@ -198,6 +203,11 @@ export const SETTINGS: readonly Setting[] = [
     pattern: '^[!-+\\--~]{16,256}$',
     secret: true,
     why: 'what a bootstrap must carry as its token, at least 16 printable characters without comma; without it, the first who asks gets the first token',
+  },
+  {
+    key: 'acl.bootstrapSecretFile',
+    ...TEXT,
+    why: 'file that holds acl.bootstrapSecret',
   },
 
   {
@@ -435,6 +445,14 @@ export const SETTINGS: readonly Setting[] = [
     max: 1_099_511_627_776,
     default: 134_217_728,
     why: 'free bytes on the disk below which writes are refused: the databases need room to tidy up',
+  },
+  {
+    key: 'limits.secretsGoneMs',
+    type: 'integer',
+    min: 1000,
+    max: 604_800_000,
+    default: 600_000,
+    why: 'how long after its deletion a secret may stay in the files of the members: then the log is cut up to there, so a member that is away for half as long gets the whole state when it comes back',
   },
 
   {

@@ -74,13 +74,14 @@ export interface InitialMember {
   readonly address: string;
 }
 
-const FILE = 'node.json';
+/** In the data folder from its first use on. */
+export const IDENTITY_FILE = 'node.json';
 /** Starts that a folder remembers; a member that has seen none of them goes by the number alone. */
 const EARLIER_MAX = 32;
 
 /** The identity in a data folder; undefined when there is none. Throws StorageError when it cannot be read. */
 export async function readIdentity(dir: string): Promise<Identity | undefined> {
-  const content = await readSealed(join(dir, FILE));
+  const content = await readSealed(join(dir, IDENTITY_FILE));
   if (content === undefined) return undefined;
   // A folder of an earlier build names neither its starts nor removed servers.
   if (content['v'] === 2) {
@@ -88,7 +89,7 @@ export async function readIdentity(dir: string): Promise<Identity | undefined> {
     return { earlier: [], removed: [], ...present };
   }
   if (content['v'] === 1) return withoutStarts(content as unknown as FirstIdentity);
-  throw new StorageError('foreign', `${join(dir, FILE)} was written by another version`);
+  throw new StorageError('foreign', `${join(dir, IDENTITY_FILE)} was written by another version`);
 }
 
 /** What the first release wrote. */
@@ -110,13 +111,13 @@ function withoutStarts(first: FirstIdentity): Identity {
 
 /** The same of a folder that this server may use: its own, or an empty one, which is made. */
 export async function claimIdentity(dir: string): Promise<Identity | undefined> {
-  await claimFolder(dir, FILE);
+  await claimFolder(dir, IDENTITY_FILE);
   return readIdentity(dir);
 }
 
 /** Writes it whole or not at all, synced. */
 export function writeIdentity(dir: string, identity: Identity): Promise<void> {
-  return writeSealed(join(dir, FILE), identity);
+  return writeSealed(join(dir, IDENTITY_FILE), identity);
 }
 
 /** What a folder remembers of its starts. */

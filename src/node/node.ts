@@ -54,6 +54,8 @@ export interface RunningNode extends ClusterNode {
   onReset(listener: () => void): void;
   /** Uses other certificates or keys for the members' connections from now on. Throws if they are no good. */
   reload(security: WireSecurity): void;
+  /** See Machine. */
+  secretLeftAt(): number;
   /** For metrics. */
   readonly replica: Replica;
 }
@@ -203,6 +205,10 @@ class Node implements RunningNode {
     this.#wire.reload(security);
   }
 
+  secretLeftAt(): number {
+    return this.#opened.machine.secretLeftAt();
+  }
+
   onReset(listener: () => void): void {
     this.#opened.machine.onReset(listener);
   }
@@ -344,6 +350,7 @@ class Node implements RunningNode {
       onMembers: (what) => this.#options.log('info', what),
       onGone: (ids) => this.#join.gone(ids),
       onJoining: (level, what) => this.#options.log(level, what),
+      erase: (done) => log.erase(() => store.erase(done)),
       statusText: () => JSON.stringify(this.status()),
     });
   }

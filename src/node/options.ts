@@ -110,4 +110,4 @@ export const DEFAULT_LIMITS: NodeLimits = {
 
 /** Deletes, log-outs, and the removal of what has expired or was given up. */
 export const freesSpace = ({ type }: Command): boolean =>
-  /\.(?:delete|logout|reap|abort)$/.test(type);
+  /\.(?:delete|logout|reap|abort|forget)$/.test(type);

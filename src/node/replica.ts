@@ -30,6 +30,7 @@ import { type BarrierMode, Barriers } from './barriers.js';
 import { Compaction } from './compaction.js';
 import { Deadlines } from './deadlines.js';
 import { Driver, type DriverLimits } from './driver.js';
+import { Erasure } from './erasure.js';
 import { Forward, noLeader, type WriteDone } from './forward.js';
 import { Handover } from './handover.js';
 import { Lead } from './lead.js';
@@ -95,6 +96,8 @@ export interface ReplicaParts {
   readonly onWhole?: () => void;
   /** See DriverParts. */
   readonly isBehind?: () => boolean;
+  /** See ErasureParts; without it nothing is erased. */
+  readonly erase?: (done: () => void) => void;
   /** NodeStatus of this node as JSON, for members that ask their leader. */
   readonly statusText?: () => string;
 }
@@ -127,6 +130,7 @@ export class Replica {
   readonly #lead: Lead;
   readonly #lostEntries: LostEntries;
   readonly #compaction: Compaction;
+  readonly #erasure: Erasure | undefined;
   readonly #roster: Roster;
   readonly #handover: Handover;
   #fault: string | undefined;
@@ -170,6 +174,9 @@ export class Replica {
         this.fault === undefined &&
         (limits.compareTicks === 0 || (this.agreement?.mayCopy(driver.role.term) ?? true)),
     });
+    const { view, erase } = parts;
+    const compaction = this.#compaction;
+    this.#erasure = erase && new Erasure({ view, log, compaction, erase });
     this.#roster = new Roster({
       ...{ id, driver, wire, clock, positions, askMs },
       removed: () => this.#closed(),
@@ -438,6 +445,7 @@ export class Replica {
     this.#handover.tick(this.#isUnfit);
     this.forward.tick(now);
     this.#lostEntries.tick();
+    this.#erasure?.tick();
     this.#compaction.tick();
   }
 

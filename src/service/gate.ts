@@ -62,6 +62,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   'token.reap': 'internal',
   'method.reap': 'internal',
   'namespace.reap': 'internal',
+  'request.forget': 'internal',
 };
 
 /** Builds the gate over the leader's authorizers. */

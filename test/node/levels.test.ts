@@ -9,6 +9,8 @@ import { levelOf } from '../../src/state/levels.js';
 import { type Command, keyOf } from '../../src/state/types.js';
 import { Cluster, HANDLERS, put } from './processes.js';
 
+/** A release that knows no levels beyond the first. */
+const FIRST: Partial<NodeOptions> = { levels: { supported: 1, commands: {} } };
 /** A release that has one command more, which needs level 2. */
 const NEXT: Partial<NodeOptions> = {
   handlers: {
@@ -26,7 +28,7 @@ const FAR = 30_000;
 describe('node/levels', function () {
   this.timeout(60_000);
   let cluster: Cluster;
-  const make = async (options: Partial<NodeOptions> = {}): Promise<void> => {
+  const make = async (options: Partial<NodeOptions> = FIRST): Promise<void> => {
     cluster = await Cluster.create(['a', 'b', 'c', 'd'], options);
   };
   afterEach(() => cluster.remove());
