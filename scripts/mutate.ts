@@ -46,8 +46,8 @@ function mutant(mutation: Mutation): string {
 }
 
 /** Plays worlds with the fault until one fails. */
-function hunt(folder: string): Promise<Caught | undefined> {
-  const args = ['dist/scripts/simulate.js', '--first', '--seeds', String(SEEDS_MAX)];
+function hunt(folder: string, { by = 'simulate' }: Mutation): Promise<Caught | undefined> {
+  const args = [`dist/scripts/${by}.js`, '--first', '--seeds', String(SEEDS_MAX)];
   const child = spawn(process.execPath, args, {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -91,7 +91,7 @@ const survivors: string[] = [];
 async function work(): Promise<void> {
   for (let next = waiting.shift(); next; next = waiting.shift()) {
     const { mutation, folder } = next;
-    const caught = await hunt(folder);
+    const caught = await hunt(folder, mutation);
     rmSync(folder, { recursive: true, force: true });
     // a search that was given up proves nothing
     const isReal = caught !== undefined && caught.seed > 0 && caught.invariant !== 'checker';

@@ -9,6 +9,8 @@ export interface Change {
 }
 export interface Mutation {
   readonly name: string;
+  /** What plays the worlds: whole clusters, or the random orders of Raft cores, where elections are far more frequent. */
+  readonly by?: 'simulate' | 'worlds';
   readonly changes: readonly Change[];
 }
 
@@ -45,6 +47,17 @@ const elections: readonly Mutation[] = [
     'const free = raft.votedFor === null || raft.votedFor === message.from;\n    const willing',
     'const free = true;\n    const willing',
   ),
+  {
+    name: 'a vote of the own term within the promised silence',
+    by: 'worlds',
+    changes: [
+      {
+        file: 'raft/election.js',
+        find: 'raft.leader === null && (message.transfer === true || !isSticky(raft));',
+        replace: 'raft.leader === null;',
+      },
+    ],
+  },
   one(
     'a pre-vote counted as a vote',
     'raft/raft.js',
@@ -420,6 +433,65 @@ const outcomes: readonly Mutation[] = [
   ),
 ];
 
+const machines: readonly Mutation[] = [
+  one(
+    'a lease that takes all followers for as silent as oneself',
+    'raft/reads.js',
+    'Math.min(raft.options.leaseMs, leaseMsOver(silenceMs))',
+    'raft.options.leaseMs',
+  ),
+  one(
+    'a lease that outlasts the sleep of its machine',
+    'node/driver.js',
+    'if (this.#clockWatch.hasDrifted())',
+    'if (this.#clockWatch === undefined)',
+  ),
+  one(
+    'a leader that keeps its office while its disk hangs',
+    'node/replica.js',
+    'const HANG_TIMEOUTS = 5;',
+    'const HANG_TIMEOUTS = Infinity;',
+  ),
+  one(
+    'a leader that keeps its office while its disk alone is at its reserve',
+    'node/handover.js',
+    'else\n            this.#lookForRoom();',
+    '',
+  ),
+  one(
+    'an older copy of a disk believed',
+    'transport/handshake.js',
+    '(starts <= known.starts || isCopy)',
+    'false',
+  ),
+  one(
+    'an older copy of a disk believed once it was started often enough',
+    'transport/handshake.js',
+    '(starts <= known.starts || isCopy)',
+    'starts <= known.starts',
+  ),
+  one('a command below its level', 'node/levels.js', 'if (needed === 1)', 'if (needed > 0)'),
+  one(
+    'a level raised before all members support it',
+    'node/levels.js',
+    'const next = Math.min(all, this.supported);',
+    'const next = this.supported;',
+  ),
+  one('a level that is never raised', 'node/levels.js', 'if (next <= level)', 'if (next > 0)'),
+  one(
+    'an old release taken into a cluster beyond its level',
+    'node/levels.js',
+    'if (its >= level) {',
+    'if (its > 0) {',
+  ),
+  one(
+    'a state taken in that ends before the log begins',
+    'node/driver.js',
+    ' && meta.index >= this.#log.firstIndex() - 1',
+    '',
+  ),
+];
+
 export const mutations: readonly Mutation[] = [
   ...elections,
   ...logs,
@@ -428,4 +500,5 @@ export const mutations: readonly Mutation[] = [
   ...machine,
   ...disks,
   ...outcomes,
+  ...machines,
 ];
