@@ -29,7 +29,6 @@ import type {
 import { levelOf } from '../../src/state/levels.js';
 import { Machine, type MachineLimits } from '../../src/state/machine.js';
 import type { PeerRecord } from '../../src/transport/types.js';
-import type { Step } from '../raft/invariants.js';
 import { Bounds } from './bounds.js';
 import { type DiskImage, LogContent, SimDisk, type SimLog } from './disk.js';
 import type { Victim } from './faults.js';
@@ -366,39 +365,43 @@ export class SimServer implements Victim, Server {
 
   /** The core with every output looked at before anybody acts on it. */
   #watched(core: RaftCore, log: SimLog, options: ServerParts['raft']): RaftCore {
+    const { scheduler, invariants } = this.#parts;
     let before = core.status();
     return {
       status: () => core.status(),
       accepts: (message) => core.accepts(message),
-      step: (inputs: readonly Input[], now: number): Output => {
-        const output = core.step(inputs, now);
-        this.#check(core, log, { inputs, output, before, options });
-        // what the checks look at changes only with these
+      step: (inputs: readonly Input[], at: number): Output => {
+        const output = core.step(inputs, at);
         const { role, commit, configuration } = output;
-        if (role || commit !== undefined || configuration) before = core.status();
+        if (role || commit !== undefined) this.#tell(output, log);
+        // what the checks look at changes only with these
+        const changed = role || commit !== undefined || configuration;
+        const after = changed ? core.status() : before;
+        const { now } = scheduler;
+        const isLeaseInDoubt = now <= this.#leaseDoubtUntil;
+        const { content } = log;
+        invariants.stepped(this.id, {
+          inputs,
+          output,
+          before,
+          after,
+          log: content,
+          options,
+          now,
+          isLeaseInDoubt,
+        });
+        before = after;
         return output;
       },
     };
   }
 
-  #check(
-    core: RaftCore,
-    log: SimLog,
-    step: Pick<Step, 'inputs' | 'output' | 'before' | 'options'>,
-  ): void {
-    const { invariants, trace, scheduler } = this.#parts;
-    const { role, commit, entries, configuration } = step.output;
+  #tell({ role, commit, entries }: Output, log: SimLog): void {
+    const { trace } = this.#parts;
     if (role) trace(`${this.id} ${role.role} in term ${role.term}, leader ${role.leader}`);
-    if (commit !== undefined) {
-      const last = entries.at(-1) ?? { index: log.lastIndex(), term: log.term(log.lastIndex()) };
-      trace(`${this.id} commits ${commit}, log ends at ${last.index} in term ${last.term}`);
-    }
-    const changed = role || commit !== undefined || configuration;
-    const after = changed ? core.status() : step.before;
-    const { content } = log;
-    const { now } = scheduler;
-    const isLeaseInDoubt = now <= this.#leaseDoubtUntil;
-    invariants.stepped(this.id, { ...step, after, log: content, now, isLeaseInDoubt });
+    if (commit === undefined) return;
+    const last = entries.at(-1) ?? { index: log.lastIndex(), term: log.term(log.lastIndex()) };
+    trace(`${this.id} commits ${commit}, log ends at ${last.index} in term ${last.term}`);
   }
 
   #sent(message: Message): void {
