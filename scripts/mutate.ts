@@ -46,12 +46,13 @@ function mutant(mutation: Mutation): string {
 }
 
 /** Plays worlds with the fault until one fails. */
-function hunt(folder: string, { by = 'simulate' }: Mutation): Promise<Caught | undefined> {
+function hunt(folder: string, { by = 'simulate', fault }: Mutation): Promise<Caught | undefined> {
   const args = [`dist/scripts/${by}.js`, '--first', '--seeds', String(SEEDS_MAX)];
+  if (fault !== undefined) args.push('--fault', fault);
   const child = spawn(process.execPath, args, {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'inherit'],
-    timeout: 240_000,
+    timeout: 600_000,
   });
   let output = '';
   child.stdout.on('data', (text: Buffer) => {

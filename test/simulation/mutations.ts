@@ -1,4 +1,5 @@
 /** Deliberate faults, each a change of the compiled text, that the simulation must find. See `scripts/mutate.ts`. */
+import type { Fault } from './fault-kinds.js';
 
 export interface Change {
   /** Below `src/` of the build. */
@@ -11,6 +12,8 @@ export interface Mutation {
   readonly name: string;
   /** What plays the worlds: whole clusters, or the random orders of Raft cores, where elections are far more frequent. */
   readonly by?: 'simulate' | 'worlds';
+  /** A kind that each world is to have: else it would be found too, but late. */
+  readonly fault?: Fault;
   readonly changes: readonly Change[];
 }
 
@@ -446,12 +449,15 @@ const machines: readonly Mutation[] = [
     'if (this.#clockWatch.hasDrifted())',
     'if (this.#clockWatch === undefined)',
   ),
-  one(
-    'a leader that keeps its office while its disk hangs',
-    'node/replica.js',
-    'const HANG_TIMEOUTS = 5;',
-    'const HANG_TIMEOUTS = Infinity;',
-  ),
+  {
+    ...one(
+      'a leader that keeps its office while its disk hangs',
+      'node/replica.js',
+      'const HANG_TIMEOUTS = 5;',
+      'const HANG_TIMEOUTS = Infinity;',
+    ),
+    fault: 'hangLeader',
+  },
   one(
     'a leader that keeps its office while its disk alone is at its reserve',
     'node/handover.js',
@@ -464,12 +470,15 @@ const machines: readonly Mutation[] = [
     '(starts <= known.starts || isCopy)',
     'false',
   ),
-  one(
-    'an older copy of a disk believed once it was started often enough',
-    'transport/handshake.js',
-    '(starts <= known.starts || isCopy)',
-    'starts <= known.starts',
-  ),
+  {
+    ...one(
+      'an older copy of a disk believed once it was started often enough',
+      'transport/handshake.js',
+      '(starts <= known.starts || isCopy)',
+      'starts <= known.starts',
+    ),
+    fault: 'rollback',
+  },
   one('a command below its level', 'node/levels.js', 'if (needed === 1)', 'if (needed > 0)'),
   one(
     'a level raised before all members support it',
@@ -478,18 +487,15 @@ const machines: readonly Mutation[] = [
     'const next = this.supported;',
   ),
   one('a level that is never raised', 'node/levels.js', 'if (next <= level)', 'if (next > 0)'),
-  one(
-    'an old release taken into a cluster beyond its level',
-    'node/levels.js',
-    'if (its >= level) {',
-    'if (its > 0) {',
-  ),
-  one(
-    'a state taken in that ends before the log begins',
-    'node/driver.js',
-    ' && meta.index >= this.#log.firstIndex() - 1',
-    '',
-  ),
+  {
+    ...one(
+      'an old release taken into a cluster beyond its level',
+      'node/levels.js',
+      'if (its >= level) {',
+      'if (its > 0) {',
+    ),
+    fault: 'newRelease',
+  },
 ];
 
 export const mutations: readonly Mutation[] = [
