@@ -264,6 +264,10 @@ export class SimServer implements Victim, Server {
   get isWrong(): boolean {
     return this.#life?.isWrong ?? this.#host.wrong;
   }
+  /** Its machine stands still. */
+  get frozen(): boolean {
+    return this.#loop?.frozen === true;
+  }
   /** Its state is lost or wrong, or will be. */
   get isStateBad(): boolean {
     const { stateLost, goesWrong, told } = this.#host;
