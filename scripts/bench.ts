@@ -4,6 +4,7 @@
  */
 import { cpus, loadavg } from 'node:os';
 import { Command } from 'commander';
+import { measureAttack, measureReaders } from './bench/attack.js';
 import { measureDisk } from './bench/disk.js';
 import { measureEntries } from './bench/entries.js';
 import { measureFailover, measureRolling, measureTransfers } from './bench/failover.js';
@@ -19,7 +20,7 @@ const program = new Command('bench')
   .description('measures clusters of this build on loopback')
   .argument(
     '[parts...]',
-    'rates, tokens, logins, entries, watch, failover, transfer, rolling, restart, rejoin, snapshot, restore, disk; all by default',
+    'rates, tokens, logins, entries, watch, failover, transfer, rolling, restart, rejoin, snapshot, restore, disk, attack, readers; all by default',
   )
   .option('--seconds <number>', 'seconds for each row of load', '3')
   .option('--entries <number>', 'config entries of parts entries, rejoin, snapshot', '100000')
@@ -61,6 +62,8 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   snapshot: () => measureSnapshot(number('entries')),
   restore: () => measureRestore(options['restored']!.split(',').map(Number)),
   disk: () => measureDisk(number('updates')),
+  attack: measureAttack,
+  readers: measureReaders,
 };
 
 const parts = program.args.length > 0 ? program.args : Object.keys(PARTS);

@@ -27,6 +27,7 @@ export interface Config {
     readonly tls?: TlsFiles;
     readonly headerPrefix: string;
     readonly tokenInQuery: boolean;
+    readonly allowedHosts?: readonly string[];
     readonly responseHeaders: Readonly<Record<string, string>>;
     readonly blockedPaths: readonly string[];
   };
@@ -45,13 +46,36 @@ export interface Config {
     readonly initial: readonly { readonly name: string; readonly address: string }[];
     readonly join: readonly string[];
   };
-  readonly acl: { readonly defaultPolicy: 'allow' | 'deny'; readonly initialManagement?: string };
+  readonly acl: {
+    readonly defaultPolicy: 'allow' | 'deny';
+    readonly initialManagement?: string;
+    readonly bootstrapSecret?: string;
+  };
+  readonly login: {
+    readonly allowedHosts: readonly string[];
+    readonly privateAddresses: boolean;
+    readonly plainHttp: boolean;
+  };
   readonly limits: {
     readonly bodyBytes: number;
+    readonly anonymousBodyBytes: number;
     readonly headerBytes: number;
     readonly connections: number;
+    readonly connectionsPerAddress: number;
+    readonly probeConnections: number;
     readonly held: number;
     readonly heldPerClient: number;
+    readonly heldPerToken: number;
+    readonly heldAnonymous: number;
+    readonly streamsPerToken: number;
+    readonly streamBytesPerSecond: number;
+    readonly requestsPerAddress: number;
+    readonly requestsPerToken: number;
+    readonly writesPerAddress: number;
+    readonly writesPerToken: number;
+    readonly loginsPerAddress: number;
+    readonly loginsPerMethod: number;
+    readonly loginsPerIdentity: number;
     readonly requestMs: number;
     readonly headersMs: number;
     readonly receiveMs: number;
@@ -62,6 +86,8 @@ export interface Config {
     readonly snapshotBytes: number;
     readonly pendingWrites: number;
     readonly waitingWrites: number;
+    readonly issuerRequests: number;
+    readonly rightsBytes: number;
     readonly logBytes: number;
     readonly diskReserveBytes: number;
   };
@@ -97,8 +123,14 @@ export function loadConfig(sources: Sources): Config {
   const tree = sources.file === undefined ? {} : readFile(sources.file);
   const faults: string[] = [];
   for (const setting of SETTINGS) {
-    const variable = sources.env?.[envName(setting.key)];
+    const variable = variableOf(setting, sources.env ?? {}, faults);
     const flag = sources.flags?.[setting.key];
+    if (setting.secret === true && flag !== undefined) {
+      faults.push(
+        `${setting.key}: ${flagName(setting.key)} is not taken, because others on this machine can read it: use ${envName(setting.key)}, ${envName(setting.key)}_FILE or the configuration file`,
+      );
+      continue;
+    }
     const text = flag ?? (variable === '' ? undefined : variable);
     if (text === undefined) continue;
     const value = fromText(setting, text);
@@ -116,6 +148,27 @@ export function loadConfig(sources: Sources): Config {
   return config;
 }
 
+/** What the environment says of a setting; of a secret, a second variable may name a file that holds it. */
+function variableOf(
+  { key, secret }: Setting,
+  env: NonNullable<Sources['env']>,
+  faults: string[],
+): string | undefined {
+  const name = envName(key);
+  const file = env[`${name}_FILE`];
+  if (secret !== true || file === undefined || file === '') return env[name];
+  if (env[name] !== undefined && env[name] !== '') {
+    faults.push(`${key}: ${name} and ${name}_FILE are both set`);
+    return undefined;
+  }
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch (error) {
+    faults.push(`${key}: ${name}_FILE: ${(error as Error).message}`);
+    return undefined;
+  }
+}
+
 /** Letters by which the name of a variable may differ from a setting's and still mean it. */
 const MISTYPED_MAX = 3;
 /** Variables that are no settings. */
@@ -123,7 +176,9 @@ const OTHER_VARIABLES = new Set(['CONCLAVE_TOKEN', 'CONCLAVE_URL']);
 
 /** Variables that nearly name a setting. Others are let be: container platforms set some of their own after a service's name. */
 function mistyped(env: NonNullable<Sources['env']>): string[] {
-  const known = SETTINGS.map(({ key }) => envName(key));
+  const known = SETTINGS.flatMap(({ key, secret }) =>
+    secret === true ? [envName(key), `${envName(key)}_FILE`] : [envName(key)],
+  );
   return Object.keys(env)
     .filter((name) => name.startsWith('CONCLAVE_') && !OTHER_VARIABLES.has(name))
     .filter((name) => !known.includes(name))
@@ -281,8 +336,10 @@ const addressOf = ({ host, port }: { host: string; port: number }): string =>
 
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
 
+const HOST = /^(\*\.)?([a-z0-9._-]+|\[[0-9a-f:.]+\])(:\d+)?$|^[0-9a-f:.]+$/i;
+
 /** Rules between settings. */
-function crossFaults({ nodeName, http, raft, cluster, acl, limits }: Config): string[] {
+function crossFaults({ nodeName, http, raft, cluster, acl, login, limits }: Config): string[] {
   const times = inTicks(raft);
   const leaseMax = Math.floor(leaseMsMax(times));
   const rules: readonly (readonly [broken: boolean, fault: string])[] = [
@@ -330,6 +387,10 @@ function crossFaults({ nodeName, http, raft, cluster, acl, limits }: Config): st
       'raft.sharedKeyFile: members use either raft.tls or a shared key, not both',
     ],
     ...addressFaults(raft.advertise, cluster),
+    ...login.allowedHosts.map((host) => {
+      const fault = `login.allowedHosts: "${host}" is not a host: expected idp.example.com, *.example.com or idp.example.com:8443`;
+      return [!HOST.test(host), fault] as const;
+    }),
     [
       cluster.join.length > 0 && cluster.join.every((address) => address === raft.advertise),
       'cluster.join: names this node alone; give the addresses of members',

@@ -15,7 +15,10 @@ export interface Log {
 const SECRET =
   /secret|token|password|authorization|bearer|private_?key|shared_?key|initialManagement|^rules$/i;
 /** Names that match but hold no secret. */
-const HARMLESS = new Set(['tokenInQuery', 'sharedKeyFile', 'tokens']);
+const HARMLESS = new Set([
+  ...['tokenInQuery', 'sharedKeyFile', 'tokens'],
+  ...['heldPerToken', 'streamsPerToken', 'requestsPerToken', 'writesPerToken'],
+]);
 const DEPTH_MAX = 6;
 
 /** A copy for logs and status pages: values under secret names are replaced by `hidden`. */

@@ -5,7 +5,7 @@ import { Command, Option } from 'commander';
 import { CommandError, leave, restoreSnapshot, saveSnapshot, type Target } from './commands.js';
 import { type Config, ConfigError, envName, flagName, loadConfig, memberOf } from './config.js';
 import { checkKeyFiles } from './key-files.js';
-import { createLog } from './log.js';
+import { createLog, withoutSecrets } from './log.js';
 import type { Server } from './server.js';
 import { SETTINGS } from './settings.js';
 
@@ -16,10 +16,13 @@ function withSettings(command: Command): Command {
   command.option('-c, --config <file>', 'configuration file (JSON)');
   for (const setting of SETTINGS)
     command.addOption(
-      new Option(`${flagName(setting.key)} <${setting.type}>`, setting.why).env(
-        // named for --help only: loadConfig reads the environment, so that it can say where a value came from
-        envName(setting.key),
-      ),
+      new Option(`${flagName(setting.key)} <${setting.type}>`, setting.why)
+        .env(
+          // named for --help only: loadConfig reads the environment, so that it can say where a value came from
+          envName(setting.key),
+        )
+        // known only to be refused in words
+        .hideHelp(setting.secret === true),
     );
   return command;
 }
@@ -128,10 +131,9 @@ withSettings(program.command('agent').description('run a node until it is stoppe
 withSettings(
   program.command('config').command('check').description('check a configuration and print it'),
 ).action((_options, command: Command) => {
-  const { acl, ...config } = runnable(command);
+  const config = runnable(command);
   for (const warning of checkKeyFiles(config).warnings) console.error(`conclave: ${warning}`);
-  const hidden = acl.initialManagement === undefined ? {} : { initialManagement: 'hidden' };
-  console.log(JSON.stringify({ ...config, acl: { ...acl, ...hidden } }, null, 2));
+  console.log(JSON.stringify(withoutSecrets(config), null, 2));
 });
 
 /** What a command on a stopped node's folder found out, or one line why not. */

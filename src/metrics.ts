@@ -33,6 +33,8 @@ export interface Sources {
   readonly connections: () => number;
   /** The level in force. */
   readonly level: () => number;
+  /** Requests and connections refused for being too many, by the name of the limit. */
+  readonly refused: () => Readonly<Record<string, number>>;
   /** Figures of the Raft driver; all but the maximum only grow. */
   readonly driver: () => {
     readonly appends: number;
@@ -48,6 +50,14 @@ export interface Sources {
     readonly incomparable: number;
     readonly differing: number;
   };
+  /** What is kept of rights compiled for tokens. */
+  readonly rights: () => {
+    readonly tokens: number;
+    readonly rights: number;
+    readonly bytes: number;
+  };
+  /** Logins refused so far, by cause. */
+  readonly refusedLogins: () => ReadonlyMap<string, number>;
 }
 
 type Figure = readonly [name: string, help: string, read: () => number];
@@ -67,7 +77,7 @@ function cpuSeconds(): number {
 
 /** The node and its front end. */
 function nodeFigures(sources: Sources): readonly Figure[] {
-  const { status, driver, disks, agreement, level, held, connections } = sources;
+  const { status, driver, disks, agreement, level, held, connections, rights } = sources;
   const raft = (
     name: string,
     help: string,
@@ -117,6 +127,13 @@ function nodeFigures(sources: Sources): readonly Figure[] {
       'conclave_state_differing_total',
       'members in them whose state differed',
       () => agreement().differing,
+    ],
+    ['conclave_acl_tokens_cached', 'tokens whose rights are at hand', () => rights().tokens],
+    ['conclave_acl_rights_cached', 'different rights of theirs', () => rights().rights],
+    [
+      'conclave_acl_rights_bytes',
+      'memory of compiled rights and parsed policies, about',
+      () => rights().bytes,
     ],
     [
       'conclave_faulted',
@@ -168,6 +185,33 @@ function register(
     });
 }
 
+/** Counters of one name, told apart by a label. */
+function registerByLabel(
+  { Counter }: typeof import('prom-client'),
+  registry: Registry,
+  { name, help, label }: { readonly name: string; readonly help: string; readonly label: string },
+  read: () => ReadonlyMap<string, number>,
+): void {
+  new Counter({
+    ...{ name, help, registers: [registry], labelNames: [label] },
+    collect() {
+      this.reset();
+      for (const [value, count] of read()) this.inc({ [label]: value }, count);
+    },
+  });
+}
+
+const LOGINS_REFUSED = {
+  name: 'conclave_login_refused_total',
+  help: 'logins refused',
+  label: 'cause',
+};
+const REQUESTS_REFUSED = {
+  name: 'conclave_http_refused_total',
+  help: 'requests and connections refused with 429',
+  label: 'limit',
+};
+
 const CLASSES = ['1xx', '2xx', '3xx', '4xx', '5xx'];
 const REQUESTS = 'conclave_http_request_seconds';
 
@@ -179,6 +223,8 @@ interface Sample {
 /** The figures of one node. */
 export class Metrics {
   private readonly figures: readonly Figure[];
+  private readonly refused: Sources['refused'];
+  private readonly refusedLogins: Sources['refusedLogins'];
   private loaded: Promise<Registry> | undefined;
   private readonly delay = monitorEventLoopDelay({ resolution: LOOP_LOOK_MS });
   private readonly byRoute = new Map<Route, Map<string, Latencies[]>>();
@@ -186,6 +232,8 @@ export class Metrics {
   constructor(sources: Sources) {
     this.delay.enable();
     this.figures = [...PROCESS, ...loopFigures(this.delay), ...nodeFigures(sources)];
+    this.refused = sources.refused;
+    this.refusedLogins = sources.refusedLogins;
   }
 
   /** Counts an answered request. */
@@ -209,11 +257,9 @@ export class Metrics {
     this.delay.reset();
     return {
       Timestamp: `${new Date().toISOString().replace('T', ' ').slice(0, 19)} +0000 UTC`,
-      Gauges: values.map(({ name, values: [first] }) => ({
-        Name: name,
-        Value: (first as { value: number } | undefined)?.value ?? 0,
-        Labels: {},
-      })),
+      Gauges: values.flatMap(({ name, values: found }) =>
+        found.map(({ value, labels }) => ({ Name: name, Value: value, Labels: labels })),
+      ),
       Points: [],
       Counters: [],
       Samples: [...this.samples()].map(({ latencies: { count, sum, min, max }, labels }) => ({
@@ -232,6 +278,9 @@ export class Metrics {
     this.loaded ??= import('prom-client').then((library) => {
       const registry = new library.Registry();
       for (const figure of this.figures) register(library, registry, figure);
+      const refused = () => new Map(Object.entries(this.refused()));
+      registerByLabel(library, registry, REQUESTS_REFUSED, refused);
+      registerByLabel(library, registry, LOGINS_REFUSED, this.refusedLogins);
       return registry;
     });
     return this.loaded;

@@ -30,7 +30,8 @@ import { configCheck } from './service/config.js';
 import { Engine } from './service/engine.js';
 import { makeGate } from './service/gate.js';
 import { Housekeeper } from './service/housekeeper.js';
-import { authMethodTypes } from './service/login/index.js';
+import { authMethodTypes, LOGIN_DEFAULTS } from './service/login/index.js';
+import { Refusals } from './service/login/refusals.js';
 import type { Service } from './service/types.js';
 import { HANDLERS } from './state/handlers.js';
 import { LEVELS, type LevelTable, levelOf } from './state/levels.js';
@@ -56,23 +57,28 @@ export async function startServer(
   levels: LevelTable = LEVELS,
 ): Promise<Server> {
   log.info({ dataDir: config.dataDir }, 'opening the data folder');
-  const { node, service, housekeeper } = await openRooms(config, log, onFatal, levels);
+  const opened = await openRooms(config, log, onFatal, levels);
+  const { node, service, authorizers, housekeeper } = opened;
+  const refusals = new Refusals(log, () => performance.now());
   let listener: Listener | undefined;
   const metrics = new Metrics({
     status: () => node.status(),
     held: () => app.held.count,
+    refused: () => app.refused.counts,
     connections: () => listener?.connections() ?? 0,
     level: () => levelOf(node.view),
     driver: () => node.replica.driver.stats,
     disks: () => node.replica.driver.disks,
     agreement: () => node.replica.agreement!.stats,
+    rights: () => authorizers.stats,
+    refusedLogins: () => refusals.counts,
   });
   const app = frontEnd(
     config,
     log,
     service,
     metrics,
-    allRoutes(config, node, service, metrics, log),
+    allRoutes(config, node, { service, metrics, log, refusals }),
   );
   node.onChanged((keys) => {
     if (!keys.includes(RESTORE_FACT)) return;
@@ -127,7 +133,10 @@ async function openRooms(
   const nowMs = Date.now;
   const { datacenter, acl, limits } = config;
   const { defaultPolicy, initialManagement } = acl;
-  const authorizers = new Authorizers({ view: node.view, datacenter, defaultPolicy, nowMs });
+  const authorizers = new Authorizers({
+    ...{ view: node.view, datacenter, defaultPolicy, nowMs },
+    weightMax: limits.rightsBytes,
+  });
   const gate = makeGate(authorizers, {
     config: configCheck,
     restore: (authorizer) => authorizer.denial('acl', 'write'),
@@ -141,7 +150,7 @@ async function openRooms(
     restoreIdleMs: 2 * (limits.receiveMs + limits.requestMs),
     log: (level, message, error) => log[level](error === undefined ? {} : { err: error }, message),
   });
-  return { node, service: new Engine({ node, authorizers, clock }), housekeeper };
+  return { node, service: new Engine({ node, authorizers, clock }), authorizers, housekeeper };
 }
 
 function frontEnd(
@@ -156,6 +165,7 @@ function frontEnd(
     defaultPolicy: acl.defaultPolicy,
     headerPrefix: http.headerPrefix,
     tokenInQuery: http.tokenInQuery,
+    allowedHosts: http.allowedHosts ?? (isLoopback(http.host) ? undefined : ['*']),
     responseHeaders: http.responseHeaders,
     blockedPaths: http.blockedPaths,
     observe: (observation) => metrics.observe(observation),
@@ -168,6 +178,8 @@ function listenerOptions({ http, limits }: Config): ListenerOptions {
     ...http,
     headerBytes: limits.headerBytes,
     connections: limits.connections,
+    connectionsPerAddress: limits.connectionsPerAddress,
+    probeConnections: limits.probeConnections,
     headersMs: limits.headersMs,
     requestMs: limits.receiveMs,
     keepAliveMs: limits.keepAliveMs,
@@ -222,9 +234,17 @@ function securityOf({ raft }: Config): WireSecurity {
 function allRoutes(
   config: Config,
   node: RunningNode,
-  service: Service,
-  metrics: Metrics,
-  log: Log,
+  {
+    service,
+    metrics,
+    log,
+    refusals,
+  }: {
+    readonly service: Service;
+    readonly metrics: Metrics;
+    readonly log: Log;
+    readonly refusals: Refusals;
+  },
 ): readonly Route[] {
   const acl: AclParts = {
     service,
@@ -232,9 +252,15 @@ function allRoutes(
     nodeName: config.nodeName,
     defaultPolicy: config.acl.defaultPolicy,
     nowMs: Date.now,
+    bootstrapSecret: config.acl.bootstrapSecret,
     bootstrapReset: bootstrapReset(config.dataDir),
-    methodTypes: authMethodTypes(),
+    methodTypes: authMethodTypes({
+      ...LOGIN_DEFAULTS,
+      limits: { ...LOGIN_DEFAULTS.limits, concurrentMax: config.limits.issuerRequests },
+      rules: config.login,
+    }),
     logger: log,
+    refusals,
   };
   const cluster: ClusterParts = {
     ...{ service, node, metrics, datacenter: config.datacenter, version: versionOf() },

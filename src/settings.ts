@@ -17,13 +17,14 @@ export interface Setting {
   readonly pattern?: string;
   /** One line: what it is, its unit, and why the default is what it is. */
   readonly why: string;
-  /** Never printed. */
+  /** Never printed, and not taken as a flag: others on the machine see those. */
   readonly secret?: boolean;
 }
 
 const PORT = { type: 'integer', min: 0, max: 65_535 } as const;
 const MS = { type: 'integer', min: 1, max: 3_600_000 } as const;
 const COUNT = { type: 'integer', min: 1, max: 1_000_000 } as const;
+const RATE = { type: 'integer', min: 0, max: 10_000_000 } as const;
 const TEXT = { type: 'text' } as const;
 const NAME = '^[a-zA-Z0-9][a-zA-Z0-9._-]{0,127}$';
 
@@ -71,7 +72,17 @@ export const SETTINGS: readonly Setting[] = [
     default: false,
     why: 'take ?token=; off, because URLs end up in logs',
   },
-  { key: 'http.responseHeaders', type: 'map', default: {}, why: 'headers set on every answer' },
+  {
+    key: 'http.allowedHosts',
+    type: 'list',
+    why: 'host names and addresses this node answers to, without port, * for any; by default those of loopback where it listens there (a page in a browser could make another name point to it), else any',
+  },
+  {
+    key: 'http.responseHeaders',
+    type: 'map',
+    default: {},
+    why: 'headers set on every answer; Cache-Control: no-store (on answers with an index Expires: 0) and X-Content-Type-Options: nosniff are there unless they are set here',
+  },
   {
     key: 'http.blockedPaths',
     type: 'list',
@@ -165,6 +176,32 @@ export const SETTINGS: readonly Setting[] = [
     secret: true,
     why: 'SecretID (a UUID) of a token with every right, made when the cluster is new',
   },
+  {
+    key: 'acl.bootstrapSecret',
+    ...TEXT,
+    pattern: '^[!-+\\--~]{16,256}$',
+    secret: true,
+    why: 'what a bootstrap must carry as its token, at least 16 printable characters without comma; without it, the first who asks gets the first token',
+  },
+
+  {
+    key: 'login.allowedHosts',
+    type: 'list',
+    default: [],
+    why: 'hosts that auth methods may name for keys, discovery and token reviews, as idp.example.com, *.example.com or idp.example.com:8443; any by default, as nobody else knows them',
+  },
+  {
+    key: 'login.privateAddresses',
+    type: 'boolean',
+    default: false,
+    why: 'let auth methods of all namespaces reach loopback, link-local and private addresses; off, as who manages one namespace is no operator of the network. Those of the namespace default may always',
+  },
+  {
+    key: 'login.plainHttp',
+    type: 'boolean',
+    default: false,
+    why: 'fetch the keys of issuers over http too; off, as keys can be swapped on the way. Loopback may be asked so always, for methods of the namespace default',
+  },
 
   {
     key: 'limits.bodyBytes',
@@ -174,6 +211,14 @@ export const SETTINGS: readonly Setting[] = [
     max: COMMAND_BYTES_MAX / 4,
     default: 1_048_576,
     why: 'largest request body: an entry is replicated whole, and one that large already delays heartbeats',
+  },
+  {
+    key: 'limits.anonymousBodyBytes',
+    type: 'integer',
+    min: 1024,
+    max: 16_777_216,
+    default: 65_536,
+    why: 'largest body of a request without a valid token, of a login and of a bootstrap: a strange body is not worth more work, and no bearer token is longer',
   },
   {
     key: 'limits.headerBytes',
@@ -190,6 +235,20 @@ export const SETTINGS: readonly Setting[] = [
     why: 'open HTTP connections, some 10 kB each; needs a file limit above it',
   },
   {
+    key: 'limits.connectionsPerAddress',
+    ...COUNT,
+    default: 24_576,
+    why: 'of these, from one address (of IPv6 one /64): room for a proxy, which is one address, and for others beside it',
+  },
+  {
+    key: 'limits.probeConnections',
+    type: 'integer',
+    min: 0,
+    max: 1024,
+    default: 16,
+    why: 'connections beyond limits.connections, each for one request of /v1/health/: a full node is not a dead one',
+  },
+  {
     key: 'limits.held',
     ...COUNT,
     default: 30_000,
@@ -200,6 +259,74 @@ export const SETTINGS: readonly Setting[] = [
     ...COUNT,
     default: 16_384,
     why: 'of these, from one address: room for a gateway, not for one runaway',
+  },
+  {
+    key: 'limits.heldPerToken',
+    ...COUNT,
+    default: 16_384,
+    why: 'of these, with one token: agents of many hosts share one at times',
+  },
+  {
+    key: 'limits.heldAnonymous',
+    ...COUNT,
+    default: 1_024,
+    why: 'of these, without a token from one address: strangers wait for little',
+  },
+  {
+    key: 'limits.streamsPerToken',
+    ...COUNT,
+    default: 32,
+    why: 'long lists and snapshots that are being read at one time with one token (without one: from one address): each keeps a view of the state',
+  },
+  {
+    key: 'limits.streamBytesPerSecond',
+    type: 'integer',
+    min: 1,
+    max: 1_073_741_824,
+    default: 32_768,
+    why: 'how fast such an answer must be read on average, after limits.stalledMs: slower than any network that could carry the API',
+  },
+  {
+    key: 'limits.requestsPerAddress',
+    ...RATE,
+    default: 50_000,
+    why: 'requests per second from one address (of IPv6 one /64), in bursts of five seconds’ worth; 0 for any number. More than a node answers on common hardware, since a proxy is one address: set it lower where clients have their own',
+  },
+  {
+    key: 'limits.requestsPerToken',
+    ...RATE,
+    default: 50_000,
+    why: 'the same with one token',
+  },
+  {
+    key: 'limits.writesPerAddress',
+    ...RATE,
+    default: 10_000,
+    why: 'of the requests from one address, writes: more than a cluster commits',
+  },
+  {
+    key: 'limits.writesPerToken',
+    ...RATE,
+    default: 10_000,
+    why: 'the same with one token',
+  },
+  {
+    key: 'limits.loginsPerAddress',
+    ...RATE,
+    default: 50,
+    why: 'logins per second from one address, each of which is a write: room for a host that starts hundreds of services',
+  },
+  {
+    key: 'limits.loginsPerMethod',
+    ...RATE,
+    default: 500,
+    why: 'logins per second with one auth method on this node',
+  },
+  {
+    key: 'limits.loginsPerIdentity',
+    ...RATE,
+    default: 10,
+    why: 'logins per second of one subject of an auth method: one bearer token must not fill the disks with tokens',
   },
   {
     key: 'limits.requestMs',
@@ -262,6 +389,20 @@ export const SETTINGS: readonly Setting[] = [
     ...COUNT,
     default: 20_000,
     why: 'writes that wait on this node for a leader or for their outcome; more are refused with 429',
+  },
+  {
+    key: 'limits.issuerRequests',
+    ...COUNT,
+    default: 32,
+    why: 'requests to issuers and Kubernetes clusters under way at a time, half of them for one namespace; logins that need one more are refused with 429: servers that do not answer hold each for 5 s',
+  },
+  {
+    key: 'limits.rightsBytes',
+    type: 'integer',
+    min: 1_048_576,
+    max: 17_179_869_184,
+    default: 67_108_864,
+    why: 'memory for compiled rights and parsed policies, about; the oldest go first and are compiled again when they are needed',
   },
   {
     key: 'limits.logBytes',

@@ -17,19 +17,52 @@ import {
 export interface CompileOptions {
   readonly accessor: string;
   readonly anonymous?: boolean;
-  /** What holds where no rule says anything. Even `allow` grants nothing on `acl`. */
+  /** What holds where no rule says anything. Even `allow` grants nothing on `acl`, nor `operator` to the anonymous. */
   readonly defaultPolicy?: 'deny' | 'allow';
   /** Grants of the token's namespace: they count only where the token's own grants have no rule. */
   readonly defaults?: readonly Grant[];
 }
 
 /** Compiles what a token is granted. Parsed rules are shared between tokens and never changed. */
-export function compile(grants: readonly Grant[], options: CompileOptions): Authorizer {
+export const compile = (grants: readonly Grant[], options: CompileOptions): Authorizer =>
+  authorizerOf(compileRights(grants, options), options);
+
+/** Compiled grants. They name no token, so all tokens that are granted the same share them. */
+export interface Rights {
+  readonly layers: readonly Layer[];
+  readonly allowByDefault: boolean;
+  /** About how many bytes of memory they take. */
+  readonly weight: number;
+}
+
+/** Compiles grants, and the defaults that count below them. */
+export function compileRights(
+  grants: readonly Grant[],
+  { defaultPolicy, defaults = [] }: Pick<CompileOptions, 'defaultPolicy' | 'defaults'>,
+): Rights {
   const layers = [new Layer(grants)];
-  if (options.defaults !== undefined && options.defaults.length > 0) {
-    layers.push(new Layer(options.defaults));
-  }
-  return new CompiledAuthorizer(layers, options);
+  if (defaults.length > 0) layers.push(new Layer(defaults));
+  let weight = 0;
+  for (const { rules } of [...grants, ...defaults]) weight += weightOf(rules);
+  return { layers, allowByDefault: defaultPolicy === 'allow', weight };
+}
+
+/** What one token may do by rights that it may share with others. */
+export const authorizerOf = (
+  rights: Rights,
+  token: Pick<CompileOptions, 'accessor' | 'anonymous'>,
+): Authorizer => new CompiledAuthorizer(rights, token);
+
+/** Bytes that a set of rules takes compiled, and one named rule in it: measured, rounded up. */
+const SET_BYTES = 1_000;
+const RULE_BYTES = 100;
+
+/** About how many bytes of memory rules take, parsed or compiled. */
+export function weightOf(rules: Rules): number {
+  let weight = SET_BYTES;
+  for (const { name } of rules.named) weight += RULE_BYTES + name.length;
+  for (const block of rules.namespaces) weight += weightOf(block.rules);
+  return weight;
 }
 
 /**
@@ -142,6 +175,17 @@ class RuleSet {
     }
   }
 
+  /** Whether a rule grants the access to something of the resource. */
+  grants(resource: Parameters<Authorizer['anywhere']>[0], access: Access): boolean {
+    const single =
+      resource === 'namespace' ? this.management : this.scalars.get(resource as Scalar);
+    if (single !== undefined && grantsAccess(single, access)) return true;
+    for (const level of this.named.get(resource as Named)?.levels() ?? []) {
+      if (grantsAccess(level, access)) return true;
+    }
+    return false;
+  }
+
   get grantsAnything(): boolean {
     if (this.management !== undefined && this.management !== 'deny') return true;
     for (const level of this.scalars.values()) if (level !== 'deny') return true;
@@ -153,7 +197,7 @@ class RuleSet {
 }
 
 /** Grants that count alike: the token's own, or those of its namespace. */
-class Layer {
+export class Layer {
   private readonly exact = new Map<string, RuleSet>();
   /** Longest first. */
   private readonly prefixes: readonly (readonly [prefix: string, rules: RuleSet])[];
@@ -240,6 +284,12 @@ class Layer {
     return root === undefined ? undefined : true;
   }
 
+  /** Whether any rule, of whatever namespace, grants the access to something of the resource. */
+  grantsAnywhere(resource: Parameters<Authorizer['anywhere']>[0], access: Access): boolean {
+    const sets = [...this.exact.values(), ...this.prefixes.map(([, rules]) => rules)];
+    return sets.some((rules) => rules.grants(resource, access));
+  }
+
   management(namespace: string): Level | undefined {
     for (const rules of this.about(namespace)) {
       if (rules.management !== undefined) return rules.management;
@@ -253,21 +303,29 @@ class CompiledAuthorizer implements Authorizer {
   readonly anonymous: boolean;
   private readonly layers: readonly Layer[];
   private readonly allowByDefault: boolean;
+  /** Answers of `anywhere`: each looks at every rule, and is asked for with each write. */
+  private readonly somewhere = new Map<string, boolean>();
 
-  constructor(layers: readonly Layer[], options: CompileOptions) {
+  constructor(
+    { layers, allowByDefault }: Rights,
+    { accessor, anonymous = false }: Pick<CompileOptions, 'accessor' | 'anonymous'>,
+  ) {
     this.layers = layers;
-    this.accessor = options.accessor;
-    this.anonymous = options.anonymous ?? false;
-    this.allowByDefault = options.defaultPolicy === 'allow';
+    this.accessor = accessor;
+    this.anonymous = anonymous;
+    this.allowByDefault = allowByDefault;
   }
 
   allowed(resource: Resource, access: Access, segment = '', namespace = 'default'): boolean {
+    // who cannot be told from anybody else runs no cluster
+    if (this.anonymous && resource === 'operator' && access === 'write') return false;
     const where = CLUSTER_WIDE.has(resource) ? 'default' : namespace;
     for (const layer of this.layers) {
       const decision = decide(layer, resource, access, segment, where);
       if (decision !== undefined) return decision;
     }
     if (resource === 'namespace') return this.namespaceByOtherRights(access, segment);
+    if (this.anonymous && resource === 'operator') return false;
     return this.allowByDefault && resource !== 'acl';
   }
 
@@ -277,6 +335,19 @@ class CompiledAuthorizer implements Authorizer {
    */
   private namespaceByOtherRights(access: Access, name: string): boolean {
     return this.allowed('operator', access) || (access === 'read' && this.anyIn(name));
+  }
+
+  anywhere(resource: Parameters<Authorizer['anywhere']>[0], access: Access): boolean {
+    const key = `${resource}:${access}`;
+    const known = this.somewhere.get(key);
+    if (known !== undefined) return known;
+    const fallback = resource === 'mesh' || resource === 'peering' || resource === 'namespace';
+    const answer =
+      this.allowed(resource, access) ||
+      (fallback && this.allowed('operator', access)) ||
+      this.layers.some((layer) => layer.grantsAnywhere(resource, access));
+    this.somewhere.set(key, answer);
+    return answer;
   }
 
   anyIn(namespace: string): boolean {

@@ -1,23 +1,19 @@
 /** What the routes of ACL objects share. */
 import { reject } from '../errors.js';
 import type { BootstrapReset } from '../service/bootstrap.js';
-import {
-  isShort,
-  type ListPlan,
-  listChunks,
-  listItems,
-  listPieces,
-  readSome,
-} from '../service/lists.js';
+import { type ListPlan, listPieces, readSome, shortList } from '../service/lists.js';
 import type { LoginParts } from '../service/login.js';
-import type { ReadUseCase, Service } from '../service/types.js';
+import type { ReadOutcome, ReadUseCase, Service } from '../service/types.js';
 import type { Write } from '../service/writing.js';
+import { escapeHtml } from './json.js';
 import type { ApiRequest } from './types.js';
 
 /** What the routes of ACL objects work on. */
 export interface AclParts extends LoginParts {
   readonly nodeName: string;
   readonly defaultPolicy: 'deny' | 'allow';
+  /** What a bootstrap must carry as its token, if anything. */
+  readonly bootstrapSecret?: string | undefined;
   /** Where an operator allows another bootstrap. */
   readonly bootstrapReset?: BootstrapReset;
 }
@@ -54,20 +50,27 @@ export async function answerList(
   const { value: plan, ...outcome } = isNarrow
     ? await readSome(service, request.caller, options, useCase)
     : await service.read(request.caller, options, useCase);
-  if (isShort(plan)) {
-    request.answerList({ ...outcome, value: listItems(service.view, plan) });
-    return;
-  }
+  const value = shortList(service.view, plan);
+  if (value !== undefined) return request.answerList({ ...outcome, value });
+  await answerPlan(service, request, plan, outcome);
+}
+
+/** Answers a list in pieces, over a view that is frozen now. */
+export async function answerPlan(
+  service: Service,
+  request: ApiRequest,
+  plan: ListPlan,
+  outcome: Omit<ReadOutcome<unknown>, 'value'>,
+): Promise<void> {
   const pinned = service.pin();
   try {
-    if (!request.flag('pretty')) {
-      await request.answerStream(listPieces(pinned, plan), { outcome });
-      return;
-    }
-    const value: string[] = [];
-    for await (const items of listChunks(pinned, plan)) value.push(...items);
-    request.answerList({ ...outcome, value });
+    const pieces = listPieces(pinned, plan, request.flag('pretty'));
+    await request.answerStream(escaped(pieces), { outcome });
   } finally {
     pinned.close();
   }
+}
+
+async function* escaped(pieces: AsyncIterable<string>): AsyncIterable<string> {
+  for await (const piece of pieces) yield escapeHtml(piece);
 }

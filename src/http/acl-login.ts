@@ -18,18 +18,22 @@ import {
 import { decodeBody } from '../service/decode.js';
 import { filterOf } from '../service/filters.js';
 import { LOGIN_FIELDS, login, logout } from '../service/login.js';
+import { mayWriteSomewhere } from '../service/writing.js';
 import { type AclParts, answerList, mustHave, writeOf } from './acl-common.js';
+import { admit } from './admit.js';
 import type { ApiRequest, Route } from './types.js';
 
 const METHOD_FAILURE = 'AuthMethod decoding failed';
 const RULE_FAILURE = 'BindingRule decoding failed';
 const LOGIN_FAILURE = 'Failed to decode request body';
 
-export function methodRoutes({ service, methodTypes }: AclParts): readonly Route[] {
+export function methodRoutes(parts: AclParts): readonly Route[] {
+  const { service } = parts;
   const put = async (request: ApiRequest, name: string | undefined): Promise<void> => {
+    await admit(request, METHOD_FAILURE, mayWriteSomewhere(service, request));
     const body = decodeBody(METHOD_FAILURE, await request.body(METHOD_FAILURE), METHOD_FIELDS);
     const write = writeOf(request, body.Namespace);
-    request.answerJson(await writeMethod(service, write, methodTypes, name, body));
+    request.answerJson(await writeMethod(parts, write, name, body));
   };
   return [
     { path: '/v1/acl/auth-method', PUT: (request) => put(request, undefined) },
@@ -59,6 +63,7 @@ export function methodRoutes({ service, methodTypes }: AclParts): readonly Route
 
 export function ruleRoutes({ service, methodTypes }: AclParts): readonly Route[] {
   const put = async (request: ApiRequest, id: string | undefined): Promise<void> => {
+    await admit(request, RULE_FAILURE, mayWriteSomewhere(service, request));
     const body = decodeBody(RULE_FAILURE, await request.body(RULE_FAILURE), RULE_FIELDS);
     const write = writeOf(request, body.Namespace);
     request.answerJson(await writeRule(service, write, methodTypes, id, body));
@@ -95,13 +100,18 @@ export function loginRoutes(parts: AclParts): readonly Route[] {
   return [
     {
       path: '/v1/acl/login',
+      counts: 'login',
       POST: async (request) => {
-        const sent = await request.bodyValue(LOGIN_FAILURE);
+        const sent = await request.bodyValue(LOGIN_FAILURE, { small: true });
         if (sent === null) reject('invalid', 'Invalid Login request: Missing auth parameters');
         const body = decodeBody(LOGIN_FAILURE, sent, LOGIN_FIELDS);
         const { timeoutMs } = request;
         const ns = request.namespace(body.Namespace);
-        request.answerJson(await login(parts, { ns, timeoutMs }, body));
+        const method = `${ns}/${(body.AuthMethod ?? '').toLowerCase()}`;
+        request.spendLogin('loginsPerMethod', method);
+        const admit = (subject: string): void =>
+          request.spendLogin('loginsPerIdentity', `${method}/${subject}`);
+        request.answerJson(await login(parts, { ns, timeoutMs, admit }, body));
       },
     },
     {

@@ -9,7 +9,9 @@ import {
   readPolicyByName,
   writePolicy,
 } from '../service/policies.js';
+import { mayWriteSomewhere } from '../service/writing.js';
 import { type AclParts, answerList, mustHave, writeOf } from './acl-common.js';
+import { admit } from './admit.js';
 import type { ApiRequest, Route } from './types.js';
 
 const FAILURE = 'Policy decoding failed';
@@ -17,6 +19,7 @@ const MISSING = 'Requested policy does not exist: ACL not found';
 
 export function policyRoutes({ service }: AclParts): readonly Route[] {
   const put = async (request: ApiRequest, id: string | undefined): Promise<void> => {
+    await admit(request, FAILURE, mayWriteSomewhere(service, request));
     const body = decodeBody(FAILURE, await request.body(FAILURE), POLICY_FIELDS);
     const write = writeOf(request, body.Namespace);
     request.answerJson(await writePolicy(service, write, id, body));

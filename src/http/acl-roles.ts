@@ -9,7 +9,9 @@ import {
   readRoleByName,
   writeRole,
 } from '../service/roles.js';
+import { mayWriteSomewhere } from '../service/writing.js';
 import { type AclParts, answerList, mustHave, writeOf } from './acl-common.js';
+import { admit } from './admit.js';
 import type { ApiRequest, Route } from './types.js';
 
 const FAILURE = 'Role decoding failed';
@@ -17,6 +19,7 @@ const MISSING = 'Requested role does not exist: ACL not found';
 
 export function roleRoutes({ service }: AclParts): readonly Route[] {
   const put = async (request: ApiRequest, id: string | undefined): Promise<void> => {
+    await admit(request, FAILURE, mayWriteSomewhere(service, request));
     const body = decodeBody(FAILURE, await request.body(FAILURE), ROLE_FIELDS);
     const write = writeOf(request, body.Namespace);
     request.answerJson(await writeRole(service, write, id, body));

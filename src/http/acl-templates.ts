@@ -27,6 +27,7 @@ export function templateRoutes({ service }: AclParts): readonly Route[] {
     },
     {
       path: '/v1/acl/templated-policy/preview/:name',
+      counts: 'read',
       POST: async (request) => {
         const name = mustHave(request, 'name', WHAT);
         await mustPreview(service, writeOf(request), name);

@@ -1,4 +1,6 @@
 /** Routes of tokens and of bootstrap. */
+import { hash, timingSafeEqual } from 'node:crypto';
+import { reject } from '../errors.js';
 import { BOOTSTRAP_FIELDS, bootstrap } from '../service/bootstrap.js';
 import { decodeBody } from '../service/decode.js';
 import { readTokenExpanded } from '../service/expanded.js';
@@ -11,7 +13,9 @@ import {
   TOKEN_FIELDS,
   updateToken,
 } from '../service/tokens.js';
+import { mayWriteSomewhere } from '../service/writing.js';
 import { type AclParts, answerList, mustHave, writeOf } from './acl-common.js';
+import { admit } from './admit.js';
 import type { ApiRequest, Route } from './types.js';
 
 const FAILURE = 'Token decoding failed';
@@ -19,8 +23,10 @@ const BOOTSTRAP_FAILURE = 'Request decoding failed';
 
 export function tokenRoutes(parts: AclParts): readonly Route[] {
   const { service, nowMs } = parts;
-  const bodyOf = async (request: ApiRequest) =>
-    decodeBody(FAILURE, await request.body(FAILURE), TOKEN_FIELDS);
+  const bodyOf = async (request: ApiRequest) => {
+    await admit(request, FAILURE, mayWriteSomewhere(service, request));
+    return decodeBody(FAILURE, await request.body(FAILURE), TOKEN_FIELDS);
+  };
 
   const create = async (request: ApiRequest): Promise<void> => {
     const body = await bodyOf(request);
@@ -88,8 +94,21 @@ export function tokenRoutes(parts: AclParts): readonly Route[] {
 }
 
 async function putBootstrap(parts: AclParts, request: ApiRequest): Promise<void> {
-  const sent = await request.bodyValue(BOOTSTRAP_FAILURE, true);
+  mustKnowSecret(parts, request);
+  const sent = await request.bodyValue(BOOTSTRAP_FAILURE, { optional: true, small: true });
   const body = decodeBody(BOOTSTRAP_FAILURE, sent, BOOTSTRAP_FIELDS);
   const { service, nowMs, bootstrapReset: reset } = parts;
   request.answerJson(await bootstrap(service, request, body, { nowMs: nowMs(), reset }));
+}
+
+/** Where the configuration has a bootstrap secret, only who knows it makes the first token. Throws 403. */
+function mustKnowSecret({ bootstrapSecret }: AclParts, { caller }: ApiRequest): void {
+  if (bootstrapSecret === undefined) return;
+  // hashes of one length, so that the time taken tells nothing
+  const wanted = Buffer.from(hash('sha256', bootstrapSecret));
+  const given = Buffer.from(caller.tokenKey ?? hash('sha256', ''));
+  if (timingSafeEqual(wanted, given)) return;
+  reject('permission_denied', 'Permission denied: this bootstrap needs a secret', {
+    hint: 'send acl.bootstrapSecret of the node as the token of the request',
+  });
 }

@@ -20,11 +20,22 @@ const TEXT_TYPE = 'text/plain; charset=utf-8';
 export interface HeaderNames {
   /** On every answer; grows when the server stops. */
   readonly base: string[];
+  /** Any answer may hold what is for its caller alone: no cache is to keep it. */
+  readonly unkept: readonly string[];
+  /** The same of answers with an index, on which clients of this API know no Cache-Control. */
+  readonly expired: readonly string[];
   readonly index: readonly string[];
   readonly knownLeader: readonly string[];
   readonly lastContact: readonly string[];
   readonly filtered: readonly string[];
 }
+
+/** A header by its name in any letter case. */
+export const headerOf = (
+  headers: Readonly<Record<string, string>>,
+  name: string,
+): string | undefined =>
+  Object.entries(headers).find(([each]) => each.toLowerCase() === name.toLowerCase())?.[1];
 
 /** Prepares header names; `base` is a flat list name, value, name, value. */
 export function headerNames(options: {
@@ -34,11 +45,16 @@ export function headerNames(options: {
 }): HeaderNames {
   const prefixes = [...new Set([options.headerPrefix, 'X-Consul'])];
   const under = (name: string): string[] => prefixes.map((prefix) => `${prefix}-${name}`);
+  const isSet = (name: string): boolean => headerOf(options.responseHeaders, name) !== undefined;
+  const controlsCaches = isSet('Cache-Control');
   return {
+    unkept: controlsCaches ? [] : ['Cache-Control', 'no-store'],
+    expired: controlsCaches || isSet('Expires') ? [] : ['Expires', '0'],
     base: [
       'Vary',
       'Accept-Encoding',
       ...under('Default-ACL-Policy').flatMap((name) => [name, options.defaultPolicy]),
+      ...(isSet('X-Content-Type-Options') ? [] : ['X-Content-Type-Options', 'nosniff']),
       ...Object.entries(options.responseHeaders).flat(),
     ],
     index: under('Index'),
@@ -57,6 +73,7 @@ export function addQueryHeaders(
   const index = String(Math.max(1, outcome.index));
   const contact = String(Math.max(0, Math.round(outcome.lastContactMs)));
   const known = outcome.knownLeader ? 'true' : 'false';
+  headers.push(...names.expired);
   for (const name of names.index) headers.push(name, index);
   for (const name of names.knownLeader) headers.push(name, known);
   for (const name of names.lastContact) headers.push(name, contact);
@@ -71,6 +88,24 @@ export function acceptsGzip(req: IncomingMessage): boolean {
     const [coding, ...parameters] = part.trim().split(';');
     return coding!.trim() === 'gzip' && !parameters.some((p) => /^\s*q=0(?:\.0*)?\s*$/.test(p));
   });
+}
+
+/** Characters written at a time: what is written and not read is in memory once more. */
+const PART_LENGTH = 64 * 1024;
+
+/** A piece in parts, none of which ends between the halves of a character. */
+function* partsOf(piece: string | Uint8Array): Iterable<string | Uint8Array> {
+  if (typeof piece !== 'string' || piece.length <= PART_LENGTH) {
+    yield piece;
+    return;
+  }
+  for (let at = 0; at < piece.length; ) {
+    let end = at + PART_LENGTH;
+    const isHigh = (piece.charCodeAt(end - 1) & 0xfc00) === 0xd800;
+    if (isHigh) end -= 1;
+    yield piece.slice(at, end);
+    at = end;
+  }
 }
 
 /** Writes a whole answer. `headers` is a flat list that this call takes over. */
@@ -119,13 +154,26 @@ function endOnceRead(req: IncomingMessage, res: ServerResponse, body: string): v
   req.once('end', end).once('close', end).resume();
 }
 
-/** Writes an answer in pieces; waits while the client reads slower than we produce. Resolves when all is handed over. */
+/** The longest that Node's timers can wait. */
+const TIMER_MAX_MS = 2 ** 31 - 1;
+
+/** How slowly an answer in pieces may be read. */
+export interface Pace {
+  /** Milliseconds before the rate counts. */
+  readonly graceMs: number;
+  readonly bytesPerSecond: number;
+}
+
+/**
+ * Writes an answer in pieces; waits while the client reads slower than we produce, and cuts it off when it reads slower
+ * than the pace. Resolves when all is handed over.
+ */
 export async function sendPieces(
   req: IncomingMessage,
   res: ServerResponse,
   headers: string[],
   pieces: Pieces,
-  compress: boolean,
+  { compress, pace }: { readonly compress: boolean; readonly pace: Pace },
 ): Promise<void> {
   const packed = compress && acceptsGzip(req) ? createGzip({ level: 1 }) : undefined;
   if (packed) headers.push('Content-Encoding', 'gzip');
@@ -136,10 +184,20 @@ export async function sendPieces(
   packed?.pipe(res);
   // a client on the same machine may read as fast as we write: nothing else would have its turn
   const slice = new Slice();
+  let dueMs = performance.now() + pace.graceMs;
   for await (const piece of pieces) {
-    if (slice.isOver) await slice.renew();
+    for (const part of partsOf(piece)) {
+      if (slice.isOver) await slice.renew();
+      if (gone.signal.aborted) break;
+      dueMs += (part.length / pace.bytesPerSecond) * 1000;
+      if (out.write(part)) continue;
+      // bytes taken one now and then would keep what the pieces are made from as well
+      const leftMs = Math.min(Math.max(0, dueMs - performance.now()), TIMER_MAX_MS);
+      const cut = setTimeout(() => res.destroy(), leftMs);
+      await once(out, 'drain', { signal: gone.signal }).catch(() => undefined);
+      clearTimeout(cut);
+    }
     if (gone.signal.aborted) break;
-    if (!out.write(piece)) await once(out, 'drain', { signal: gone.signal }).catch(() => undefined);
   }
   out.end();
 }

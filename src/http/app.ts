@@ -5,11 +5,14 @@ import { METHODS } from 'node:http';
 import Router from '@koa/router';
 import Koa from 'koa';
 import { ApiError, type Refusal, refusal } from '../errors.js';
-import { headerNames, refusalBody, send } from './answers.js';
+import { headerNames, headerOf, refusalBody, send } from './answers.js';
 import { bodyReader } from './body.js';
+import { BrowserCheck } from './browsers.js';
+import { HeldCalls, Streams } from './held.js';
 import type { HttpOptions } from './options.js';
 import { decode, NO_QUERY, parseQuery } from './parameters.js';
-import { HeldCalls, HttpRequest, type Shared } from './request.js';
+import { Rates, Refused } from './rates.js';
+import { HttpRequest, type Shared } from './request.js';
 import type { Endpoint, Method, Route } from './types.js';
 
 const NOT_AN_ENDPOINT = 'Invalid URL path: not a recognized HTTP API endpoint\n';
@@ -26,6 +29,8 @@ interface Groups {
 export interface HttpApp {
   readonly handler: (req: IncomingMessage, res: ServerResponse) => void;
   readonly held: HeldCalls;
+  /** What was refused for being too much. */
+  readonly refused: Refused;
   /** From here on every answer ends its connection. */
   drain(): void;
 }
@@ -44,6 +49,7 @@ class FrontEnd extends Koa {
 export function createApp(options: HttpOptions): HttpApp {
   const prefixes = [...new Set([options.headerPrefix.toLowerCase(), 'x-consul'])];
   const under = (name: string): string[] => prefixes.map((prefix) => `${prefix}-${name}`);
+  const refused = new Refused();
   const shared: Shared = {
     options,
     names: headerNames(options),
@@ -52,16 +58,28 @@ export function createApp(options: HttpOptions): HttpApp {
       namespace: under('namespace'),
       partition: under('partition'),
     },
-    held: new HeldCalls(options.limits.heldPerClient, options.limits.held),
-    readBody: bodyReader(options.limits.bodyBytes),
+    held: new HeldCalls(options.limits, refused),
+    streams: new Streams(options.limits.streamsPerToken, refused),
+    rates: new Rates(options.limits, refused),
+    readBody: bodyReader({ bytes: options.limits.bodyBytes, setting: 'limits.bodyBytes' }),
+    readSmallBody: bodyReader({
+      bytes: Math.min(options.limits.anonymousBodyBytes, options.limits.bodyBytes),
+      setting: 'limits.anonymousBodyBytes',
+    }),
   };
   const koa = new FrontEnd();
   // the router asks for both with each request and uses neither here (paths come decoded, hosts are not told apart)
   Object.defineProperty(koa.context, 'host', { value: '' });
   Object.defineProperty(koa.context, 'path', { value: '' });
   const groups = groupRoutes(shared);
+  const browsers = new BrowserCheck({
+    allowedHosts: options.allowedHosts,
+    allowedOrigin: headerOf(options.responseHeaders, 'access-control-allow-origin'),
+  });
   koa.use((context, next) => {
     const { req, res } = context;
+    const why = browsers.problem(req);
+    if (why !== undefined) return refuseEarly(shared, req, res, why);
     const path = pathOf(req.url ?? '/');
     if (path === undefined) return refusePath(shared, req, res);
     const group = groupOf(groups, path);
@@ -74,21 +92,27 @@ export function createApp(options: HttpOptions): HttpApp {
   return {
     handler: koa.callback() as HttpApp['handler'],
     held: shared.held,
+    refused,
     drain: () => shared.names.base.push('Connection', 'close'),
   };
 }
 
 /** The decoded path; undefined when it cannot be one. */
 function pathOf(url: string): string | undefined {
-  const end = url.indexOf('?');
-  let path = end < 0 ? url : url.slice(0, end);
-  if (!path.startsWith('/')) path = /^https?:\/\/[^/]*(\/.*)$/i.exec(path)?.[1] ?? '/';
+  const path = rawPath(url);
   if (path.includes('%')) {
     const decoded = decode(path);
     if (decoded === undefined || /[\u0000-\u001f\u007f]/.test(decoded)) return undefined;
     return decoded;
   }
   return /[^\u0021-\u007e]/.test(path) ? undefined : path;
+}
+
+/** The path as it was sent. */
+function rawPath(url: string): string {
+  const end = url.indexOf('?');
+  const path = end < 0 ? url : url.slice(0, end);
+  return path.startsWith('/') ? path : (/^https?:\/\/[^/]*(\/.*)$/i.exec(path)?.[1] ?? '/');
 }
 
 /** Routes share a router where they share the static one or two segments after /v1. */
@@ -133,6 +157,21 @@ function pattern(path: string): RegExp {
   return new RegExp(`^${parts.join('')}$`);
 }
 
+/**
+ * Whether the parts of the path that are the route's own stand in the URL as they are, and no encoded slash parts two of
+ * its segments: what a proxy sees in a path before it is decoded must be what is done.
+ */
+function isSpelledOut(route: Route, url: string, path: string): boolean {
+  if (!url.includes('%')) return true;
+  const [raw, decoded] = [rawPath(url).split('/'), path.split('/')];
+  const parts = route.path.split('/');
+  const last = parts.length - 1;
+  return parts.every((part, at) => {
+    if (!part.startsWith(':')) return raw[at] === part;
+    return at === last || decode(raw[at] ?? '') === decoded[at];
+  });
+}
+
 /** What Koa calls for a route, whatever the method. */
 function endpointOf(shared: Shared, route: Route): Koa.Middleware {
   const methods = (['GET', 'PUT', 'POST', 'DELETE'] as const).filter((method) => route[method]);
@@ -144,7 +183,8 @@ function endpointOf(shared: Shared, route: Route): Koa.Middleware {
     const { req, res } = context;
     const captures = (context as unknown as { captures: readonly string[] }).captures;
     const path = (context as unknown as { newRouterPath: string }).newRouterPath;
-    if (/\/\/|\/\.\.?(?:\/|$)/.test(path)) return unknownPath(shared, req, res, path);
+    const isClean = !/\/\/|\/\.\.?(?:\/|$)/.test(path) && isSpelledOut(route, req.url!, path);
+    if (!isClean) return unknownPath(shared, req, res, path);
     if (isBlocked(path))
       return refuseEarly(shared, req, res, {
         code: 'permission_denied',
@@ -170,6 +210,7 @@ async function answer(
     const at = req.url!.indexOf('?');
     const query = at < 0 ? NO_QUERY : parseQuery(req.url!.slice(at + 1));
     request = new HttpRequest(shared, message, { route, method, values: message.captures, query });
+    request.spend();
     const ready = request.prepare();
     if (ready !== undefined) await ready;
     await endpoint(request);
@@ -218,7 +259,13 @@ function refuseEarly(
 ): void {
   const { type, body } = refusalBody(req, why);
   const status = new ApiError(why).status;
-  send(req, res, status, ['Content-Type', type, ...shared.names.base, ...extra], body);
+  send(
+    req,
+    res,
+    status,
+    ['Content-Type', type, ...shared.names.base, ...shared.names.unkept, ...extra],
+    body,
+  );
 }
 
 function refusePath(shared: Shared, req: IncomingMessage, res: ServerResponse): void {

@@ -12,8 +12,9 @@ export function authorizeRoutes(service: Service): readonly Route[] {
   return [
     {
       path: '/v1/internal/acl/authorize',
+      counts: 'read',
       POST: async (request) => {
-        const body = (await request.bodyValue(FAILURE)) ?? [];
+        const body = (await request.bodyValue(FAILURE, { small: true })) ?? [];
         if (!Array.isArray(body)) reject('invalid', `${FAILURE}: expected a list of questions`);
         const questions = questionsOf(body, { failure: FAILURE, pointer: '' });
         const ns = request.namespace();

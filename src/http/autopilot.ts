@@ -4,6 +4,7 @@ import { formatDuration } from '../kinds/duration.js';
 import type { NodeStatus, PeerStatus } from '../node/types.js';
 import { decodeBody, duration, flag, ignored, index, text } from '../service/decode.js';
 import { keys } from '../state/keys.js';
+import { admit } from './admit.js';
 import { type ClusterParts, isAlive, mustHave, statusFor } from './cluster.js';
 import { parseIndex } from './parameters.js';
 import type { ApiRequest, Route } from './types.js';
@@ -57,8 +58,8 @@ export function autopilotRoutes(parts: ClusterParts): readonly Route[] {
         'invalid',
         `Error parsing cas value: ${JSON.stringify(casText.slice(0, 60))} is no index`,
       );
+    await admit(request, FAILURE, mustHave(parts, request, 'operator', 'write'));
     const sent = decodeBody(FAILURE, await request.body(FAILURE), FIELDS);
-    await mustHave(parts, request, 'operator', 'write');
     const { LastContactThreshold: contact, ServerStabilizationTime: stable } = sent;
     const { CreateIndex: _created, ModifyIndex: _modified, ...settings } = sent;
     const value = {

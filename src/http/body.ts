@@ -7,18 +7,24 @@ import { ApiError, type Refusal, reject } from '../errors.js';
 /** Reads a body. `failure` begins the sentence of a refusal. Throws ApiError `too_large` or `invalid`. */
 export type BodyReader = (request: IncomingMessage, failure: string) => Promise<string>;
 
-/** A reader for bodies of at most `maxBytes`, also after they were unpacked (`Content-Encoding`). */
-export function bodyReader(maxBytes: number): BodyReader {
+/** How much a reader takes, and the setting that says so. */
+export interface BodyLimit {
+  readonly bytes: number;
+  readonly setting: 'limits.bodyBytes' | 'limits.anonymousBodyBytes';
+}
+
+/** A reader for bodies of at most so many bytes, also after they were unpacked (`Content-Encoding`). */
+export function bodyReader(limit: BodyLimit): BodyReader {
   let parser: Promise<Middleware> | undefined;
   return async (request, failure) => {
     // loaded with the first body: a node starts faster without it
-    parser ??= parserOf(maxBytes);
+    parser ??= parserOf(limit.bytes);
     const parse = await parser;
     const wanted = new Wanted(request);
     try {
       await parse(wanted as unknown as Context, nothing);
     } catch (error) {
-      throw new ApiError(refusalOf(error as ReadError, maxBytes, failure));
+      throw new ApiError(refusalOf(error as ReadError, limit, failure));
     }
     const bytes = Buffer.from(wanted.request.rawBody ?? '', 'latin1');
     if (!isUtf8(bytes)) reject('invalid', `${failure}: the body is not UTF-8`, { pointer: '' });
@@ -52,12 +58,12 @@ interface ReadError extends Error {
   readonly status?: number;
 }
 
-function refusalOf({ type, status }: ReadError, maxBytes: number, failure: string): Refusal {
+function refusalOf({ type, status }: ReadError, limit: BodyLimit, failure: string): Refusal {
   if (type === 'entity.too.large')
     return {
       code: 'too_large',
-      message: `The body is larger than the ${maxBytes} bytes this server takes`,
-      hint: 'the limit is limits.bodyBytes in its configuration',
+      message: `The body is larger than the ${limit.bytes} bytes this server takes${limit.setting === 'limits.bodyBytes' ? '' : ' without a valid token'}`,
+      hint: `the limit is ${limit.setting} in its configuration`,
     };
   if (status === 415)
     return { code: 'invalid', message: `${failure}: the Content-Encoding is not known here` };

@@ -5,14 +5,18 @@ import {
   type ConfigWrite,
   deleteConfig,
   kindOf,
+  mayApplySomething,
   readConfig,
 } from '../service/config.js';
 import { ConfigLists, listPieces } from '../service/config-list.js';
 import type { Service } from '../service/types.js';
+import { answerPlan } from './acl-common.js';
+import { admit } from './admit.js';
 import { escapeHtml } from './json.js';
 import { parseIndex } from './parameters.js';
 import type { ApiRequest, Route } from './types.js';
 
+const FAILURE = 'Request decoding failed';
 /** Lists of more entries are written in pieces: nobody needs them as one text. */
 const STREAMED_FROM = 1_000;
 
@@ -34,7 +38,8 @@ export function configRoutes({ service, datacenter }: ConfigRouteOptions): reado
     {
       path: '/v1/config',
       PUT: async (request) => {
-        const body = await request.bodyValue('Request decoding failed');
+        await admit(request, FAILURE, mayApplySomething(service, request));
+        const body = await request.bodyValue(FAILURE);
         request.answerJson(await applyConfig(service, writeOf(request), body));
       },
     },
@@ -56,7 +61,7 @@ export function configRoutes({ service, datacenter }: ConfigRouteOptions): reado
     },
     {
       path: '/v1/config/:kind',
-      GET: (request) => answerList(lists, request),
+      GET: (request) => answerList(service, lists, request),
       DELETE: () => reject('not_found', 'Must provide both a kind and name to delete'),
     },
   ];
@@ -76,7 +81,11 @@ function casOf(request: ApiRequest): number | null {
   );
 }
 
-async function answerList(lists: ConfigLists, request: ApiRequest): Promise<void> {
+async function answerList(
+  service: Service,
+  lists: ConfigLists,
+  request: ApiRequest,
+): Promise<void> {
   const named = request.param('kind');
   const query = {
     ns: request.namespace(),
@@ -85,6 +94,7 @@ async function answerList(lists: ConfigLists, request: ApiRequest): Promise<void
   };
   const outcome = await lists.list(request.caller, request.readOptions(), query);
   const { value } = outcome;
+  if ('plan' in value) return answerPlan(service, request, value.plan, outcome);
   if ('whole' in value) return request.answerRead({ ...outcome, value: value.whole });
   if (value.texts.length < STREAMED_FROM || request.flag('pretty')) {
     return request.answerList({ ...outcome, value: value.texts });

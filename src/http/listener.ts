@@ -3,7 +3,9 @@ import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
+import { clientAt } from './addresses.js';
 import type { HttpApp } from './app.js';
+import { Tally } from './held.js';
 
 export interface ListenerOptions {
   readonly host: string;
@@ -12,8 +14,11 @@ export interface ListenerOptions {
   readonly tls?: { readonly cert: string; readonly key: string; readonly ca?: string };
   /** Bytes of all request headers together; more is answered with 431. */
   readonly headerBytes: number;
-  /** Connections at one time; more are answered with 429 and closed. */
+  /** Connections at one time, in all and from one address; more are answered with 429 and closed. */
   readonly connections: number;
+  readonly connectionsPerAddress: number;
+  /** Connections beyond these, each for one probe of the node's health. */
+  readonly probeConnections: number;
   /** Milliseconds for all headers, and for the whole request, to arrive: against clients that send byte by byte. */
   readonly headersMs: number;
   readonly requestMs: number;
@@ -39,8 +44,13 @@ export interface Listener {
 
 /** How long one that is beyond the limit may take to hear so. */
 const REFUSED_MS = 1000;
+/** Of the connections for probes, those that one address may have: a node is probed from few places. */
+const PROBES_PER_ADDRESS = 4;
 /** How many connections may wait to be taken in. */
 const BACKLOG = 4096;
+
+/** What probes ask for. */
+const PROBES = '/v1/health/';
 
 const plain = (status: string, message: string, extra = ''): string =>
   `HTTP/1.1 ${status}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: ${message.length}\r\n${extra}Connection: close\r\n\r\n${message}`;
@@ -68,6 +78,38 @@ const tlsFiles = (tls: NonNullable<ListenerOptions['tls']>) => ({
   }),
 });
 
+/** Connections beyond the limit that may still ask for the node's health. */
+class Reserve {
+  readonly #places = new Set<string>();
+  readonly #addresses = new Tally();
+  readonly #max: number;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** Takes a connection in; false when there is no place for it. */
+  enter(socket: Socket, address: string): boolean {
+    if (this.#places.size >= this.#max) return false;
+    if (this.#addresses.of(address) >= PROBES_PER_ADDRESS) return false;
+    const place = placeOf(socket);
+    this.#places.add(place);
+    this.#addresses.change(address, 1);
+    socket.once('close', () => {
+      this.#places.delete(place);
+      this.#addresses.change(address, -1);
+    });
+    return true;
+  }
+
+  holds(socket: Socket): boolean {
+    return this.#places.size > 0 && this.#places.has(placeOf(socket));
+  }
+}
+
+/** Where a connection comes from: the same of a TLS socket and of the one below it. */
+const placeOf = (socket: Socket): string => `${socket.remoteAddress} ${socket.remotePort}`;
+
 /** Listens. Rejects with Node's error (EADDRINUSE, EACCES) when it cannot. */
 export async function listen(app: HttpApp, options: ListenerOptions): Promise<Listener> {
   const settings = {
@@ -88,23 +130,50 @@ export async function listen(app: HttpApp, options: ListenerOptions): Promise<Li
 
   server.timeout = options.silenceMs;
   const refused = new WeakSet<Socket>();
+  const addresses = new Tally();
+  const reserve = new Reserve(options.probeConnections);
   server.on('request', (req, res) => {
     // Node reads on: what a refused connection asks must not happen
     if (refused.has(req.socket)) req.socket.destroy();
-    else app.handler(req, res);
+    else if (!reserve.holds(req.socket)) app.handler(req, res);
+    else if (req.url?.startsWith(PROBES)) {
+      // one probe, then the place is for the next
+      res.shouldKeepAlive = false;
+      app.handler(req, res);
+    } else refuse(req.socket);
   });
+  const refuse = (socket: Socket): void => {
+    refused.add(socket);
+    socket.end(TOO_MANY);
+  };
+  const cutLater = (socket: Socket, andThen: () => void): void => {
+    const cut = setTimeout(andThen, REFUSED_MS);
+    socket.once('close', () => clearTimeout(cut));
+  };
   let accepted = 0;
   server.on('connection', (socket: Socket) => {
     accepted += 1;
-    if (open.size >= options.connections) {
-      refused.add(socket);
-      socket.end(TOO_MANY);
-      const cut = setTimeout(() => socket.destroy(), REFUSED_MS);
-      socket.once('close', () => clearTimeout(cut));
+    const address = clientAt(socket.remoteAddress ?? '');
+    const own = addresses.of(address);
+    if (open.size < options.connections && own < options.connectionsPerAddress) {
+      open.add(socket);
+      addresses.change(address, 1);
+      socket.once('close', () => {
+        open.delete(socket);
+        addresses.change(address, -1);
+      });
       return;
     }
-    open.add(socket);
-    socket.once('close', () => open.delete(socket));
+    app.refused.add(open.size < options.connections ? 'connectionsPerAddress' : 'connections');
+    if (reserve.enter(socket, address)) {
+      cutLater(socket, () => {
+        refuse(socket);
+        cutLater(socket, () => socket.destroy());
+      });
+      return;
+    }
+    refuse(socket);
+    cutLater(socket, () => socket.destroy());
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (socket.writable && error.code !== 'ECONNRESET')

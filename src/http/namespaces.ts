@@ -4,11 +4,13 @@ import { filterOf } from '../service/filters.js';
 import {
   deleteNamespace,
   listNamespaces,
+  mayManageSome,
   NAMESPACE_FIELDS,
   readNamespace,
   writeNamespace,
 } from '../service/namespaces.js';
 import { type AclParts, answerList, mustHave } from './acl-common.js';
+import { admit } from './admit.js';
 import type { ApiRequest, Route } from './types.js';
 
 const FAILURE = 'Namespace decoding failed';
@@ -16,6 +18,7 @@ const MISSING = 'Requested namespace does not exist: ACL not found';
 
 export function namespaceRoutes({ service, nowMs }: AclParts): readonly Route[] {
   const put = async (request: ApiRequest, name: string | undefined): Promise<void> => {
+    await admit(request, FAILURE, mayManageSome(service, request, name));
     const body = decodeBody(FAILURE, await request.body(FAILURE), NAMESPACE_FIELDS);
     request.answerJson(await writeNamespace(service, request, name, body));
   };

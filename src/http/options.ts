@@ -1,16 +1,21 @@
 /** What the front end needs from its surroundings. */
 import type { ErrorCode } from '../errors.js';
 import type { Service } from '../service/types.js';
+import type { HeldLimits } from './held.js';
+import type { RateLimits } from './rates.js';
 import type { Method, Route } from './types.js';
 
-export interface HttpLimits {
+export interface HttpLimits extends HeldLimits, RateLimits {
   /** Largest request body in bytes. */
   readonly bodyBytes: number;
+  /** The same of callers without a valid token, of logins and of bootstrap. */
+  readonly anonymousBodyBytes: number;
   /** Milliseconds a write or a barrier may take before it is answered with 503 or 504. */
   readonly requestMs: number;
-  /** Held blocking queries of one client address, and of all. */
-  readonly heldPerClient: number;
-  readonly held: number;
+  /** Answers in pieces that are read at one time with one token. */
+  readonly streamsPerToken: number;
+  /** How fast they must be read on average, after `stalledMs`. */
+  readonly streamBytesPerSecond: number;
   /** Milliseconds a client may take no byte of a long answer. */
   readonly stalledMs: number;
 }
@@ -33,6 +38,8 @@ export interface HttpOptions {
   readonly headerPrefix: string;
   /** Accept the token as `?token=`, which ends up in logs. */
   readonly tokenInQuery: boolean;
+  /** Names this server answers to; undefined: those of loopback, `*` among them: any. */
+  readonly allowedHosts?: readonly string[] | undefined;
   /** Set on every answer. */
   readonly responseHeaders: Readonly<Record<string, string>>;
   /** Paths that begin with one of these are answered with 403. */

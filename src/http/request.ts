@@ -4,6 +4,7 @@ import { hash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ERROR_STATUS, type Refusal, reject } from '../errors.js';
 import type { Caller, ReadOptions, ReadOutcome } from '../service/types.js';
+import { clientOf } from './addresses.js';
 import {
   addQueryHeaders,
   contentTypes,
@@ -13,6 +14,7 @@ import {
   sendPieces,
 } from './answers.js';
 import type { BodyReader } from './body.js';
+import type { Client, HeldCalls, Streams } from './held.js';
 import { escapeHtml, mustBeObject, parseJson, prettyJson } from './json.js';
 import type { HttpOptions } from './options.js';
 import {
@@ -22,6 +24,8 @@ import {
   parseWait,
   type Query,
 } from './parameters.js';
+import type { Rates } from './rates.js';
+import { secretOf } from './token.js';
 import type { ApiRequest, JsonObject, Method, Pieces, Route } from './types.js';
 
 const WAIT_DEFAULT_MS = 300_000;
@@ -32,6 +36,8 @@ const JITTER = 1 / 16;
 export const HELD_MS_MAX = WAIT_MAX_MS * (1 + JITTER);
 /** Characters of an answer that may outgrow what the system holds of it for the client. */
 const LONG_LENGTH = 64 * 1024;
+/** A body of this size is read and parsed within some 20 µs. */
+const TINY_BODY_BYTES = 1024;
 const NEVER = new AbortController().signal;
 /** Why a signal is aborted: one for all, since to build an error costs more than to answer. */
 const ENDED = new Error('the call has ended');
@@ -47,50 +53,11 @@ export interface Shared {
   /** Lower-case header names by what they carry, the own prefix first. */
   readonly incoming: Readonly<Record<'token' | 'namespace' | 'partition', readonly string[]>>;
   readonly held: HeldCalls;
+  readonly streams: Streams;
+  readonly rates: Rates;
   readonly readBody: BodyReader;
-}
-
-/** The blocking queries that are held: counted by client and in all, and let go when the server stops. */
-export class HeldCalls {
-  private readonly byClient = new Map<string, number>();
-  private readonly held = new Set<AbortController>();
-  private released = false;
-  private readonly perClientMax: number;
-  private readonly totalMax: number;
-  constructor(perClientMax: number, totalMax: number) {
-    this.perClientMax = perClientMax;
-    this.totalMax = totalMax;
-  }
-  get count(): number {
-    return this.held.size;
-  }
-  /** Counts one more; throws 429. Each must be left again. */
-  enter(client: string, abort: AbortController): void {
-    const own = this.byClient.get(client) ?? 0;
-    if (own >= this.perClientMax || this.held.size >= this.totalMax)
-      reject(
-        'too_many',
-        `Too many blocking queries are held ${own >= this.perClientMax ? 'for this client' : 'by this server'}; try again in a second`,
-      );
-    this.byClient.set(client, own + 1);
-    this.held.add(abort);
-    if (this.released) abort.abort();
-  }
-  leave(client: string, abort: AbortController): void {
-    const own = this.byClient.get(client)!;
-    if (own === 1) this.byClient.delete(client);
-    else this.byClient.set(client, own - 1);
-    this.held.delete(abort);
-  }
-  /** Answers all held calls with what they would show now. */
-  release(): void {
-    for (const abort of [...this.held]) abort.abort();
-  }
-  /** The same, and from here on none is held. */
-  releaseForGood(): void {
-    this.released = true;
-    this.release();
-  }
+  /** For callers who are not known. */
+  readonly readSmallBody: BodyReader;
 }
 
 export class HttpRequest implements ApiRequest {
@@ -119,12 +86,35 @@ export class HttpRequest implements ApiRequest {
     this.method = target.method;
     this.values = target.values;
     this.queries = target.query;
-    this.secret = this.findSecret();
+    this.secret = secretOf(message.req, target.query, shared);
     this.caller = { tokenKey: this.secret === null ? null : hash('sha256', this.secret) };
   }
 
   get timeoutMs(): number {
     return this.shared.options.limits.requestMs;
+  }
+
+  private get client(): Client {
+    return { address: clientOf(this.incoming.socket), tokenKey: this.caller.tokenKey };
+  }
+
+  /** Counts the request against the rates of its client; throws 429. */
+  spend(): void {
+    const { rates } = this.shared;
+    const address = clientOf(this.incoming.socket);
+    const { tokenKey } = this.caller;
+    const { startedMs, route, method } = this;
+    if (route.counts === 'probe') return;
+    rates.spend('requestsPerAddress', address, startedMs);
+    if (tokenKey !== null) rates.spend('requestsPerToken', tokenKey, startedMs);
+    if (route.counts === 'login') rates.spend('loginsPerAddress', address, startedMs);
+    if (method === 'GET' || route.counts !== undefined) return;
+    rates.spend('writesPerAddress', address, startedMs);
+    if (tokenKey !== null) rates.spend('writesPerToken', tokenKey, startedMs);
+  }
+
+  spendLogin(limit: 'loginsPerMethod' | 'loginsPerIdentity', who: string): void {
+    this.shared.rates.spend(limit, who, this.startedMs);
   }
 
   get signal(): AbortSignal {
@@ -242,7 +232,7 @@ export class HttpRequest implements ApiRequest {
 
   private hold(): void {
     const { held } = this.shared;
-    const client = this.incoming.socket.remoteAddress ?? '';
+    const { client } = this;
     const abort = this.aborter();
     // who went away while we looked the token up has closed already, and would never leave
     if (this.res.destroyed) return;
@@ -260,31 +250,39 @@ export class HttpRequest implements ApiRequest {
     return undefined;
   }
 
-  private findSecret(): string | null {
-    const inQuery = this.query('token');
-    if (inQuery !== undefined) {
-      if (this.shared.options.tokenInQuery) return inQuery;
-      reject(
-        'invalid',
-        `A token in the URL ends up in logs and is not taken: send it in the header ${this.shared.options.headerPrefix}-Token`,
-      );
-    }
-    const own = this.header('token');
-    if (own !== undefined) return own;
-    const bearer = /^bearer +([^ ]+)/i.exec(this.incoming.headers.authorization ?? '');
-    return bearer === null ? null : bearer[1]!;
-  }
-
   // ---- body ----
+
+  get hasTinyBody(): boolean {
+    const { headers } = this.incoming;
+    const length = headers['content-length'];
+    return length !== undefined && Number(length) <= TINY_BODY_BYTES;
+  }
 
   async body(failure: string): Promise<JsonObject> {
     return mustBeObject(await this.bodyValue(failure), failure);
   }
 
-  async bodyValue(failure: string, optional = false): Promise<unknown> {
-    const text = await this.shared.readBody(this.incoming, failure);
+  async bodyValue(
+    failure: string,
+    { optional = false, small = false }: { optional?: boolean; small?: boolean } = {},
+  ): Promise<unknown> {
+    const isSmall = small || !(await this.isKnown());
+    const { readBody, readSmallBody } = this.shared;
+    const text = await (isSmall ? readSmallBody : readBody)(this.incoming, failure);
     if (optional && text.trim() === '') return null;
     return parseJson(text, failure);
+  }
+
+  /** Whether the request carries a token; throws 403 for one that does not exist. */
+  private async isKnown(): Promise<boolean> {
+    const { tokenKey } = this.caller;
+    if (tokenKey === null) return false;
+    const { service } = this.shared.options;
+    if (service.namespaceOf(tokenKey) === undefined) {
+      await service.catchUp(this.timeoutMs);
+      if (service.namespaceOf(tokenKey) === undefined) reject('acl_not_found', 'ACL not found');
+    }
+    return true;
   }
 
   // ---- answers ----
@@ -294,14 +292,12 @@ export class HttpRequest implements ApiRequest {
       this.refuse({ code: 'not_found', message: missing }, outcome);
       return;
     }
-    const headers = this.headersOf(contentTypes.json);
-    addQueryHeaders(headers, this.shared.names, outcome);
+    const headers = this.headersOf(contentTypes.json, outcome);
     this.finish(200, headers, this.rendered(outcome.value));
   }
 
   answerList(outcome: ReadOutcome<readonly string[]>): void {
-    const headers = this.headersOf(contentTypes.json);
-    addQueryHeaders(headers, this.shared.names, outcome);
+    const headers = this.headersOf(contentTypes.json, outcome);
     this.finish(200, headers, this.rendered(`[${outcome.value.join(',')}]`));
   }
 
@@ -326,34 +322,52 @@ export class HttpRequest implements ApiRequest {
       outcome?: Omit<ReadOutcome<unknown>, 'value'>;
     } = {},
   ): Promise<void> {
-    const headers = this.headersOf(options.contentType ?? contentTypes.json);
+    const headers = this.headersOf(options.contentType ?? contentTypes.json, options.outcome);
     for (const [name, value] of Object.entries(options.headers ?? {})) headers.push(name, value);
-    if (options.outcome) addQueryHeaders(headers, this.shared.names, options.outcome);
     const compress = options.contentType === undefined;
     // a client that stops reading would keep the view that the pieces come from for ever
-    this.cutStalled();
-    await sendPieces(this.incoming, this.res, headers, pieces, compress);
+    const { stalledMs, streamBytesPerSecond } = this.shared.options.limits;
+    const leave = this.shared.streams.enter(this.client);
+    try {
+      this.cutStalled();
+      const pace = { graceMs: stalledMs, bytesPerSecond: streamBytesPerSecond };
+      await sendPieces(this.incoming, this.res, headers, pieces, { compress, pace });
+    } finally {
+      leave();
+    }
     this.observe(200);
   }
 
   /** Answers with an error; `outcome` adds the index headers. */
   refuse(why: Refusal, outcome?: Omit<ReadOutcome<unknown>, 'value'>): void {
     const { type, body } = refusalBody(this.incoming, why);
-    const headers = this.headersOf(type);
-    if (outcome) addQueryHeaders(headers, this.shared.names, outcome);
+    const headers = this.headersOf(type, outcome);
     if (RETRY.has(why.code)) headers.push('Retry-After', '1');
     // an unread body would have to be read to the end before the connection could be used again
-    if (why.code === 'too_large' && !headers.includes('Connection'))
+    if ((why.code === 'too_large' || this.hasMuchUnread()) && !headers.includes('Connection'))
       headers.push('Connection', 'close');
     this.finish(ERROR_STATUS[why.code], headers, body);
+  }
+
+  /** Whether more of the body is still to come than it takes to keep the connection. */
+  private hasMuchUnread(): boolean {
+    const { complete, headers } = this.incoming;
+    if (complete) return false;
+    const length = headers['content-length'];
+    if (length === undefined) return headers['transfer-encoding'] !== undefined;
+    return Number(length) > this.shared.options.limits.anonymousBodyBytes;
   }
 
   get answered(): boolean {
     return this.res.headersSent || this.res.destroyed;
   }
 
-  private headersOf(contentType: string): string[] {
-    return ['Content-Type', contentType, ...this.shared.names.base];
+  private headersOf(contentType: string, outcome?: Omit<ReadOutcome<unknown>, 'value'>): string[] {
+    const { names } = this.shared;
+    const headers = ['Content-Type', contentType, ...names.base];
+    if (outcome === undefined) headers.push(...names.unkept);
+    else addQueryHeaders(headers, names, outcome);
+    return headers;
   }
 
   private rendered(text: string): string {

@@ -37,7 +37,11 @@ export function statusRoutes({ node, service, fault }: ClusterParts): readonly R
       },
     },
     // probes of an orchestrator: the process answers; the node would serve a request
-    { path: '/v1/health/live', GET: (request) => request.answerValue({ Status: 'live' }) },
-    { path: '/v1/health/ready', GET: ready },
+    {
+      path: '/v1/health/live',
+      counts: 'probe',
+      GET: (request) => request.answerValue({ Status: 'live' }),
+    },
+    { path: '/v1/health/ready', counts: 'probe', GET: ready },
   ];
 }

@@ -14,6 +14,11 @@ export type Endpoint = (request: ApiRequest) => Promise<void> | void;
  */
 export interface Route extends Partial<Readonly<Record<Method, Endpoint>>> {
   readonly path: string;
+  /**
+   * What its requests count as, other than their methods say: those of a `probe` are not counted, a `login` has limits of
+   * its own, a `read` may come as POST.
+   */
+  readonly counts?: 'probe' | 'login' | 'read';
 }
 
 /** A JSON object as it was sent: no duplicate keys, no `__proto__`, well-formed text, finite numbers. */
@@ -35,6 +40,9 @@ export interface ApiRequest {
   /** The request itself, for bodies that are not JSON. */
   readonly incoming: IncomingMessage;
 
+  /** Counts a login against the rate of its auth method; throws 429. */
+  spendLogin(limit: 'loginsPerMethod' | 'loginsPerIdentity', who: string): void;
+
   /** A parameter of the path, decoded once; '' when empty. */
   param(name: string): string;
   /** A parameter of the query: the first one counts; empty counts as absent. */
@@ -50,13 +58,18 @@ export interface ApiRequest {
   namespaceOrAll(): string;
   /** Consistency mode and blocking parameters; throws 400. Without `blocking` index and wait are checked, then ignored. */
   readOptions(blocking?: boolean): ReadOptions;
+  /** Whether the whole body is so small that it costs less than the rest of the request. */
+  readonly hasTinyBody: boolean;
   /**
    * The body as a JSON object. Throws 400 `<failure>: …` (`failure` like `Role decoding failed`) with line, column and
    * what was expected, or 413.
    */
   body(failure: string): Promise<JsonObject>;
-  /** The body as any JSON value; null when it is empty and `optional` is set. */
-  bodyValue(failure: string, optional?: boolean): Promise<unknown>;
+  /**
+   * The body as any JSON value; null when it is empty and `optional` is set. `small`: as of a caller without a token,
+   * whoever asks. Without it, throws 403 for a token that does not exist, before the body is read.
+   */
+  bodyValue(failure: string, options?: { optional?: boolean; small?: boolean }): Promise<unknown>;
 
   /**
    * Answers a query with its index headers. The value is JSON text, written as it is; undefined is a 404 with the

@@ -1,6 +1,6 @@
 /** What makes a kind: its fields, the last step to its normal form, its own rules. */
 import { type Fields, type Infer, keep, object, type Type, text } from './fields.js';
-import type { Problem } from './problems.js';
+import type { PAUSE, Problem } from './problems.js';
 import type { ConfigEntry, Kind } from './types.js';
 
 type Head = { Kind: ReturnType<typeof keep<string>>; Name: ReturnType<typeof keep<string>> };
@@ -16,7 +16,7 @@ export interface KindDefinition<T = ConfigEntry> {
    * Everything wrong with a normalised entry by itself, the most telling first. Rules between
    * entries are in rules.ts.
    */
-  validate(entry: T, context: EntryContext): Iterable<Problem>;
+  validate(entry: T, context: EntryContext): Iterable<Problem | typeof PAUSE>;
   /** All faults are told together, not only the first. */
   readonly gathers: boolean;
 }
@@ -32,7 +32,7 @@ interface Rules<T> {
   /** The last step to the normal form, where it depends on several fields. */
   readonly normalise?: (entry: T) => T;
   readonly gathers?: boolean;
-  readonly validate: (entry: T, context: EntryContext) => Iterable<Problem>;
+  readonly validate: (entry: T, context: EntryContext) => Iterable<Problem | typeof PAUSE>;
 }
 
 /** Defines a kind. `Kind` and `Name` come before the given fields. */

@@ -11,6 +11,7 @@
  * given, even empty; `drop`: never.
  */
 import { distance } from 'fastest-levenshtein';
+import { ITEMS_MAX } from './budget.js';
 import { formatDuration, parseDuration } from './duration.js';
 import type { Report } from './problems.js';
 
@@ -199,12 +200,20 @@ export function list<T>(of: Type<T>): Type<T[] | null> {
     isEmpty: (value) => value === null || value.length === 0,
     decode(input, report) {
       if (Array.isArray(input)) {
+        if (hasTooMany(input.length, 'items', report)) return null;
         return input.map((item, i) => report.within(i, () => of.decode(item, report)));
       }
       report.add(`'${report.place}' expected a list, got '${jsonKind(input)}'`);
       return null;
     },
   };
+}
+
+/** Refuses a list or map that would take too long to look at; none of it is. */
+function hasTooMany(count: number, what: string, report: Report): boolean {
+  if (count <= ITEMS_MAX) return false;
+  report.add(`'${report.place}' has ${count} ${what}, at most ${ITEMS_MAX} are allowed`);
+  return true;
 }
 
 /**
@@ -221,8 +230,10 @@ export function map<T>(of: Type<T>): Type<Record<string, T> | null> {
         report.add(`'${report.place}' expected a map, got '${jsonKind(input)}'`);
         return null;
       }
+      const keys = Object.keys(input);
+      if (hasTooMany(keys.length, 'entries', report)) return null;
       const out: Record<string, T> = Object.create(null);
-      for (const key of Object.keys(input).sort()) {
+      for (const key of keys.sort()) {
         out[key] = report.within({ entry: key }, () => of.decode(input[key], report));
       }
       return out;
@@ -370,7 +381,9 @@ function membersOf(
     const name = spellings.get(key);
     const before = name === undefined ? undefined : values.get(name);
     if (name === undefined && isDefaultPartition(key, input[key])) continue;
-    if (name === undefined || before !== undefined) {
+    if ((name === undefined || before !== undefined) && report.full) {
+      report.count += 1;
+    } else if (name === undefined || before !== undefined) {
       report.within(key, () => unknownKey(key, before?.key, spellings, report));
     } else if (input[key] !== null) {
       values.set(name, { key, input: input[key] });
@@ -400,8 +413,7 @@ function unknownKey(
   spellings: ReadonlyMap<string, string>,
   report: Report,
 ): void {
-  // beyond what is shown, faults are only counted
-  const near = report.full || twin !== undefined ? undefined : nearest(key, spellings);
+  const near = twin !== undefined ? undefined : nearest(key, spellings);
   const edition = EDITION_HINTS.find(([pattern]) => pattern.test(key))?.[1];
   let why = '';
   if (twin !== undefined) why = `: the field is there already as "${twin}"`;

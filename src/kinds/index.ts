@@ -10,7 +10,7 @@ import { exportedServices } from './exported-services.js';
 import { jsonKind } from './fields.js';
 import { ingressGateway } from './ingress-gateway.js';
 import { mesh } from './mesh.js';
-import { type Problem, problem, Report, refusalOf } from './problems.js';
+import { PAUSE, type Problem, problem, Report, refusalOf } from './problems.js';
 import { proxyDefaults, proxyDefaultsNameProblems } from './proxy-defaults.js';
 import { targetsOf } from './references.js';
 import { httpRoute, tcpRoute } from './routes.js';
@@ -83,6 +83,15 @@ const RESPONSE_ONLY = ['CreateIndex', 'ModifyIndex', 'Hash'];
  * kind's own rules. The first fault is told, or all of them where the kind gathers them.
  */
 export function decodeEntry(body: unknown, context: EntryContext): Decoded {
+  const steps = decodeInSteps(body, context);
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+  }
+}
+
+/** The same with a pause wherever one step may take milliseconds. */
+export function* decodeInSteps(body: unknown, context: EntryContext): Generator<void, Decoded> {
   const fail = (why: Refusal): Decoded => ({ ok: false, refusal: why });
   const found = kindOf(body);
   if (typeof found !== 'string') return fail(found);
@@ -90,6 +99,7 @@ export function decodeEntry(body: unknown, context: EntryContext): Decoded {
   const report = new Report();
   const fields = ownFields(body as Record<string, unknown>, context, report);
   const entry = definition.type.decode(fields, report);
+  yield;
   const [first, ...others] = report.problems;
   if (first !== undefined) {
     return fail(refusalOf([first, ...others], { prefix: DECODING, count: report.count }));
@@ -97,6 +107,10 @@ export function decodeEntry(body: unknown, context: EntryContext): Decoded {
   const problems: Problem[] = [...entryNameProblems(entry.Name)];
   if (problems.length === 0) {
     for (const one of definition.validate(entry, context)) {
+      if (one === PAUSE) {
+        yield;
+        continue;
+      }
       problems.push(one);
       if (!definition.gathers) break;
     }

@@ -1,4 +1,5 @@
 /** `service-resolver`: the instances that answer for a service. */
+import { FILTER_LENGTH_MAX } from './budget.js';
 import { meta, metaProblems, nameProblems, type Path, partition } from './common.js';
 import { defineKind, type EntryOf } from './definition.js';
 import {
@@ -14,7 +15,7 @@ import {
 } from './fields.js';
 import { filterFault } from './filters.js';
 import { loadBalancer, loadBalancerProblems } from './load-balancer.js';
-import { type Problem, problem } from './problems.js';
+import { PAUSE, type Problem, problem } from './problems.js';
 import { localityProblems, prioritizeByLocality } from './proxy-defaults.js';
 
 const SUBSET_LENGTH_MAX = 63;
@@ -82,7 +83,8 @@ export const serviceResolver = defineKind('service-resolver', fields, {
 export const hasSubset = (resolver: ServiceResolver | undefined, name: string): boolean =>
   Object.hasOwn(resolver?.Subsets ?? {}, name);
 
-function* subsetProblems(entry: ServiceResolver): Iterable<Problem> {
+function* subsetProblems(entry: ServiceResolver): Iterable<Problem | typeof PAUSE> {
+  let filterLength = 0;
   for (const [name, value] of Object.entries(entry.Subsets ?? {})) {
     const path: Path = ['Subsets', name];
     const quoted = JSON.stringify(name);
@@ -99,7 +101,18 @@ function* subsetProblems(entry: ServiceResolver): Iterable<Problem> {
         ...path,
       );
     }
-    const fault = value.Filter === undefined ? undefined : filterFault(value.Filter);
+    if (value.Filter === undefined) continue;
+    filterLength += value.Filter.length;
+    if (filterLength > FILTER_LENGTH_MAX) {
+      yield problem(
+        `the Filters of all Subsets together have more than the ${FILTER_LENGTH_MAX} characters that are allowed`,
+        ...path,
+        'Filter',
+      );
+      return;
+    }
+    yield PAUSE;
+    const fault = filterFault(value.Filter);
     if (fault !== undefined) {
       yield problem(
         `Filter for subset ${quoted} is not a valid expression: ${fault}`,

@@ -5,6 +5,12 @@
  */
 import { type Parsed, positionAt } from './syntax.js';
 
+/**
+ * Values that a body may hold: each costs some microseconds to read, decode and write again. The largest entry that the
+ * limits of its lists allow has fewer.
+ */
+const VALUES_MAX = 30_000;
+
 /** Deeper nesting than any object of the API needs; bounds recursion in everything that walks a body. */
 const DEPTH_MAX = 64;
 
@@ -34,6 +40,7 @@ function seen(text: string, at: number): string {
 /** Reads one JSON text from start to end; throws JsonError at the first fault. */
 class Reader {
   private at = 0;
+  private values = 0;
   private readonly text: string;
   constructor(text: string) {
     this.text = text;
@@ -66,6 +73,8 @@ class Reader {
 
   private value(depth: number, after: string): void {
     const code = this.blanks();
+    if (++this.values > VALUES_MAX)
+      throw this.fault(`there are more than the ${VALUES_MAX} values that a body may hold`);
     if (depth > DEPTH_MAX) throw this.fault(`nested deeper than ${DEPTH_MAX} levels`);
     if (code === 0x7b) this.object(depth);
     else if (code === 0x5b) this.array(depth);

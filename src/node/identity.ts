@@ -28,6 +28,11 @@ export interface Identity {
   readonly startId: string;
   /** Of the last starts before it, the newest first: an older copy of the folder does not know the starts after it. */
   readonly earlier: readonly string[];
+  /**
+   * The longest silence, in milliseconds, that a run on this folder may have promised to a leader and still owe (thesis
+   * §6.4.1). Absent: as long as the present timing says.
+   */
+  readonly silenceMs?: number;
   /** Null until the node is in a cluster. A recovered cluster gets a new one (see recover.ts). */
   readonly clusterId: string | null;
   /** What was last seen of the other members' folders. */

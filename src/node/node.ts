@@ -4,7 +4,9 @@
  */
 import { randomUUID } from 'node:crypto';
 import { ApiError, type Refusal, reject } from '../errors.js';
+import { ticksOfSilence } from '../raft/options.js';
 import { createRaft } from '../raft/raft.js';
+
 import type { Message, NodeId, RoleChange } from '../raft/types.js';
 import { LEVEL_KEY, LEVELS, levelOf } from '../state/levels.js';
 import type { PinnedView, Result, View } from '../state/types.js';
@@ -33,6 +35,7 @@ import {
   type NodeLimits,
   type NodeOptions,
   type NodeTiming,
+  silenceMsIn,
 } from './options.js';
 import type { ClockPort } from './ports.js';
 import { type LeaderAsk, Replica } from './replica.js';
@@ -161,6 +164,7 @@ class Node implements RunningNode {
     await this.#disk.start();
     const bound = await this.#wire.listen(host, port);
     this.replica.start();
+    this.#forgetOldSilence();
     this.#fetchState();
     this.#announceAddress();
     if (this.#identity.clusterId === null) void this.#join();
@@ -283,6 +287,7 @@ class Node implements RunningNode {
       {
         id: this.id,
         ...inTicks(this.#timing),
+        promisedTicks: ticksOfSilence(this.#opened.silenceMs, tickMs),
         maxAppendBytes: limits.appendBytes,
         maxInflightBytes: limits.inflightBytes,
         maxUncommittedBytes: limits.uncommittedBytes,
@@ -354,6 +359,16 @@ class Node implements RunningNode {
     const save = (): Promise<void> => writeIdentity(this.#options.dataDir, this.#identity);
     this.#savingIdentity = this.#savingIdentity.then(save).catch(this.fail);
     return this.#savingIdentity;
+  }
+
+  /** A longer silence of an earlier run stays written down until it is over: a restart before that must keep it too. */
+  #forgetOldSilence(): void {
+    const silenceMs = silenceMsIn(this.#timing);
+    const owedMs = this.#opened.silenceMs;
+    if (owedMs === silenceMs) return;
+    this.#clock.after(owedMs, () => {
+      if (!this.#stopped && !this.#fatal) void this.#saveIdentity({ silenceMs });
+    });
   }
 
   #faultChanged(why: string | undefined): void {

@@ -15,7 +15,7 @@ import {
   newIdentity,
   writeIdentity,
 } from './identity.js';
-import type { NodeOptions } from './options.js';
+import { type NodeOptions, silenceMsIn } from './options.js';
 import { newestConfiguration } from './positions.js';
 import { rebuildableTo, rebuildState } from './rebuild.js';
 import { UNFINISHED } from './recover.js';
@@ -26,40 +26,52 @@ export interface Opened {
   readonly log: LevelLog;
   readonly store: LevelState;
   readonly machine: Machine;
+  /** The silence that this or an earlier run may have promised to a leader, in milliseconds. */
+  readonly silenceMs: number;
   /** Why the state must come from a peer before this node applies or serves. */
   readonly needsState: string | undefined;
 }
 
 type OpenOptions = Pick<
   NodeOptions,
-  'name' | 'dataDir' | 'initial' | 'join' | 'handlers' | 'levels' | 'log' | 'onFatal'
+  'name' | 'dataDir' | 'initial' | 'join' | 'handlers' | 'levels' | 'timing' | 'log' | 'onFatal'
 > & { readonly address: string };
 
 export async function openFolder(options: OpenOptions): Promise<Opened> {
   const { dataDir, onFatal } = options;
   const identity = await openIdentity(options);
-  const log = await openLog(join(dataDir, 'log'), { onFatal });
+  const { log, store } = await openDatabases(dataDir, onFatal);
   try {
-    const store = await openState(join(dataDir, 'state'), { onFatal });
-    try {
-      await mendLog(log, identity, options);
-      await writeFirst(log, identity, options);
-      await mendState(log, store, options);
-      const machine = new Machine(store, options.handlers, options.levels?.supported);
-      const gap = await new Promise<string | undefined>((done) => agree(log, store, machine, done));
-      const needsState = store.get(WRONG_KEY) ?? store.damaged ?? gap;
-      if (needsState !== undefined) mustBeSent(needsState, log, identity, dataDir);
-      const begun = identity.begun || !isEmpty(log);
-      const started = await countStart(dataDir, { ...identity, begun });
-      return { identity: started, log, store, machine, needsState };
-    } catch (error) {
-      await store.close();
-      throw error;
-    }
+    await mendLog(log, identity, options);
+    await writeFirst(log, identity, options);
+    await mendState(log, store, options);
+    const machine = new Machine(store, options.handlers, options.levels?.supported);
+    const gap = await new Promise<string | undefined>((done) => agree(log, store, machine, done));
+    const needsState = store.get(WRONG_KEY) ?? store.damaged ?? gap;
+    if (needsState !== undefined) mustBeSent(needsState, log, identity, dataDir);
+    const begun = identity.begun || !isEmpty(log);
+    const silenceMs = Math.max(identity.silenceMs ?? 0, silenceMsIn(options.timing));
+    const started = await countStart(dataDir, { ...identity, begun, silenceMs });
+    return { identity: started, log, store, machine, silenceMs, needsState };
   } catch (error) {
-    await log.close();
+    await Promise.all([store.close(), log.close()]);
     throw error;
   }
+}
+
+/** Opens log and state side by side, as each waits for the disk much of the time. Both or none; the log's error goes first. */
+async function openDatabases(
+  dataDir: string,
+  onFatal: NodeOptions['onFatal'],
+): Promise<Pick<Opened, 'log' | 'store'>> {
+  const [log, store] = await Promise.allSettled([
+    openLog(join(dataDir, 'log'), { onFatal }),
+    openState(join(dataDir, 'state'), { onFatal }),
+  ]);
+  if (log.status === 'fulfilled' && store.status === 'fulfilled')
+    return { log: log.value, store: store.value };
+  for (const opened of [log, store]) if (opened.status === 'fulfilled') await opened.value.close();
+  throw log.status === 'rejected' ? log.reason : (store as PromiseRejectedResult).reason;
 }
 
 async function openIdentity(options: OpenOptions): Promise<Identity> {

@@ -1,4 +1,5 @@
 /** What a node is made from, and the limits it keeps. */
+import { silenceMsOf } from '../raft/options.js';
 import type { RaftOptions } from '../raft/types.js';
 import type { LevelTable } from '../state/levels.js';
 import type { Handlers } from '../state/machine.js';
@@ -16,6 +17,10 @@ export function inTicks(timing: NodeTiming): RaftTiming {
   const ticks = (ms: number): number => Math.max(1, Math.round(ms / tickMs));
   return { tickMs, heartbeatTicks: ticks(heartbeatMs), electionTicks: ticks(electionMs), leaseMs };
 }
+
+/** The silence that a node with this timing promises to a leader, in milliseconds. */
+export const silenceMsIn = (timing: Partial<NodeTiming> = {}): number =>
+  silenceMsOf(inTicks({ ...DEFAULT_TIMING, ...timing }));
 
 /** Milliseconds. See `RaftOptions` for how they must fit together; checked on start. */
 export interface NodeTiming {

@@ -5,6 +5,7 @@ import { appendOwn } from './propose.js';
 import { tally, type Verdict } from './quorum.js';
 import { beginRound, newReads } from './reads.js';
 import {
+  BROKEN,
   becomeFollower,
   hastenElection,
   isSticky,
@@ -19,18 +20,27 @@ import {
   type Raft,
   storeHardState,
 } from './state.js';
+import type { NodeId } from './types.js';
 
 /**
  * A tick without leadership. A learner, or a server of no configuration, waits to be told. One that campaigns without
- * being a voter in its latest configuration does not count its own vote (§4.2.2).
+ * being a voter in its latest configuration does not count its own vote (§4.2.2). A follower's own vote breaks the silence
+ * that it promised like any other (§6.4.1).
  */
 export function tickElection(raft: Raft): void {
   raft.leaderElapsed++;
   raft.electionElapsed++;
-  if (raft.state.role === 'learner' || raft.electionElapsed < raft.electionTimeout) return;
+  const { role } = raft.state;
+  if (role === 'learner' || raft.electionElapsed < raft.electionTimeout) return;
   // A lone voter has nobody to ask.
   if (raft.configurations.isLoneVoter(raft.id)) startElection(raft, false);
-  else startPreVote(raft);
+  else if (role !== 'follower' || !isSticky(raft)) startPreVote(raft);
+}
+
+/** The connection to the leader broke: it may be gone. One that is only cut off is heard by others, and they refuse. */
+export function onLeaderUnreachable(raft: Raft, peer: NodeId): void {
+  if (peer !== raft.leader || raft.state.role !== 'follower' || raft.hastened) return;
+  hastenElection(raft, BROKEN);
 }
 
 /** Asks whether an election could be won, and soon again if not. Neither term nor vote is touched (§9.6). */

@@ -3,7 +3,7 @@ import { invariant } from './assert.js';
 import { commitTo } from './commit.js';
 import { applyConfiguration } from './membership.js';
 import { silenceMsOf } from './options.js';
-import { becomeFollower } from './roles.js';
+import { becomeFollower, resetElectionTimer } from './roles.js';
 import type { FollowerState, MessageOf, Raft } from './state.js';
 import type { Entry, Index, Input, NodeId, SnapshotMeta } from './types.js';
 
@@ -83,8 +83,10 @@ function hearLeader(raft: Raft, from: NodeId, round: number): FollowerState {
     heard: from,
   });
   raft.leader = from;
-  raft.leaderElapsed = 0;
-  raft.electionElapsed = 0;
+  if (raft.hastened) resetElectionTimer(raft);
+  // A longer promise of an earlier run holds on.
+  raft.leaderElapsed = Math.min(raft.leaderElapsed, 0);
+  raft.electionElapsed = raft.leaderElapsed;
   state.round = Math.max(state.round, round);
   return state;
 }

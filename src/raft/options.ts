@@ -13,6 +13,11 @@ export function silenceMsOf({ electionTicks, tickMs }: Timing): number {
   return Math.max(0, Math.floor((electionTicks - 2) * tickMs));
 }
 
+/** How many ticks without a vote keep a silence of so many milliseconds: the inverse of `silenceMsOf`. */
+export function ticksOfSilence(silenceMs: number, tickMs: number): number {
+  return Math.ceil(silenceMs / tickMs) + 2;
+}
+
 /** How long a lease may rest on the silence of a follower, in milliseconds from when its round was sent (§6.4.1). */
 export function leaseMsOver(silenceMs: number): number {
   return silenceMs * LEASE_SHARE;

@@ -6,6 +6,7 @@ import { invariant } from './assert.js';
 import { commitTo, maybeCommit } from './commit.js';
 import { Configurations } from './configuration.js';
 import {
+  onLeaderUnreachable,
   onPreVote,
   onPreVoteResponse,
   onTimeoutNow,
@@ -89,15 +90,23 @@ function restart(options: RaftOptions, view: LogView, hardState: HardState, now:
     state: { role, matched: 0, acked: 0, round: 0 },
     electionElapsed: 0,
     electionTimeout: 0,
+    hastened: false,
     // It may have promised silence to a leader just before the restart. A new server has promised nothing.
-    leaderElapsed: term > 0 ? 0 : options.electionTicks,
+    leaderElapsed:
+      term > 0 ? options.electionTicks - ticksPromised(options) : options.electionTicks,
     out: newOutbox(),
     told: { role: { role, term, leader: null }, configuration: configurations.current },
   };
   resetElectionTimer(raft);
+  raft.electionElapsed = Math.min(0, raft.leaderElapsed);
   // Nobody else can lead, and there is nobody to disturb.
-  if (configurations.isLoneVoter(options.id)) raft.electionTimeout = 1;
+  if (configurations.isLoneVoter(options.id)) raft.electionTimeout = raft.electionElapsed + 1;
   return raft;
+}
+
+/** The silence to keep after a start: the longest that this run or an earlier one may have promised. */
+function ticksPromised({ electionTicks, promisedTicks = 0 }: RaftOptions): number {
+  return Math.max(electionTicks, promisedTicks);
 }
 
 function begin(raft: Raft, view: LogView, now: number): void {
@@ -165,7 +174,8 @@ function take(raft: Raft, input: Input): void {
       onSnapshotSent(raft, input);
       return;
     case 'unreachable':
-      onUnreachable(raft, input);
+      if (raft.state.role === 'leader') onUnreachable(raft.state, input.peer);
+      else onLeaderUnreachable(raft, input.peer);
       return;
     case 'clockSuspect':
       if (raft.state.role === 'leader') forgetLease(raft.state);

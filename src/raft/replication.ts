@@ -4,7 +4,7 @@ import { maybeCommit } from './commit.js';
 import type { Progress } from './progress.js';
 import { extendLease, settleReads } from './reads.js';
 import type { LeaderState, MessageOf, Raft } from './state.js';
-import type { Index, Input } from './types.js';
+import type { Index, Input, NodeId } from './types.js';
 
 export function onAppendResponse(raft: Raft, message: MessageOf<'appendResponse'>): void {
   const leader = raft.state as LeaderState;
@@ -46,9 +46,8 @@ export function onSnapshotSent(raft: Raft, input: Extract<Input, { type: 'snapsh
 }
 
 /** The peer cannot be reached: what is in flight is lost, streaming would lose more. */
-export function onUnreachable(raft: Raft, input: Extract<Input, { type: 'unreachable' }>): void {
-  if (raft.state.role !== 'leader') return;
-  const peer = raft.state.progress.get(input.peer);
+export function onUnreachable(leader: LeaderState, id: NodeId): void {
+  const peer = leader.progress.get(id);
   if (peer === undefined) return;
   peer.responsive = false;
   if (peer.state !== 'replicate') return;

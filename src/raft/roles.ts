@@ -37,6 +37,7 @@ export function resetElectionTimer(raft: Raft): void {
   const length = electionTicks * (1 + random());
   raft.electionElapsed = 0;
   raft.electionTimeout = Math.floor(length);
+  raft.hastened = false;
   raft.out.lengthenTick = length - raft.electionTimeout;
 }
 
@@ -46,16 +47,21 @@ type Wait = readonly [from: number, to: number];
 export const RETRY: Wait = [1 / 3, 1];
 /** For the better candidate, when another one has given up hope of the leader too. */
 export const SOON: Wait = [0, 1 / 3];
+/** When the connection to the leader broke: not so soon that another follower, a tick behind, still refuses. */
+export const BROKEN: Wait = [1 / 8, 1 / 2];
 
 /**
- * Lets the election timer run out after `wait`, if it would run longer. Only where no leader is known and the sticky period is
- * over; nobody is disturbed by it, as an election begins with a pre-vote, which moves no term (§9.6).
+ * Lets the election timer run out after `wait`, if it would run longer; of a follower, once its silence is over. A leader that
+ * others hear is not disturbed, as an election begins with a pre-vote, which moves no term (§9.6).
  */
 export function hastenElection(raft: Raft, [from, to]: Wait): void {
   const { electionTicks, random } = raft.options;
   const length = Math.max(1, electionTicks * (from + (to - from) * random()));
   const ticks = Math.floor(length);
-  raft.electionTimeout = Math.min(raft.electionTimeout, raft.electionElapsed + ticks);
+  const silence = raft.state.role === 'follower' ? electionTicks - raft.leaderElapsed : 0;
+  const runsOut = raft.electionElapsed + Math.max(0, silence) + ticks;
+  raft.electionTimeout = Math.min(raft.electionTimeout, runsOut);
+  raft.hastened = true;
   raft.out.lengthenTick = length - ticks;
 }
 

@@ -101,7 +101,12 @@ export interface Raft {
   /** Ticks since the timer was reset, and when it runs out. */
   electionElapsed: number;
   electionTimeout: number;
-  /** Ticks since a leader was heard, in whatever term: the sticky period (§4.2.3), on which leases rest. */
+  /** The timer was made to run out sooner: once a leader is heard it starts anew. */
+  hastened: boolean;
+  /**
+   * Ticks since a leader was heard, in whatever term: the sticky period (§4.2.3), on which leases rest. Below 0 while an
+   * earlier run may have promised more than electionTicks.
+   */
   leaderElapsed: number;
   out: Outbox;
   /** What the last output told. */

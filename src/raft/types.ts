@@ -215,6 +215,11 @@ export interface RaftOptions {
    * leases. It is shorter where followers keep a shorter silence; see `silenceMsOf` and `leaseMsOver`.
    */
   readonly leaseMs: number;
+  /**
+   * Ticks of silence that an earlier run may have promised to a leader (§6.4.1): kept from the start on if they are more than
+   * electionTicks. Without it, the earlier run had the same timing.
+   */
+  readonly promisedTicks?: number;
   /** Bytes of entries in one append message, and in flight to one follower. */
   readonly maxAppendBytes: number;
   readonly maxInflightBytes: number;

@@ -11,12 +11,21 @@ import { keysBelow, stored } from '../state/lists.js';
 import type { AuthMethod, MethodDelete, MethodSet } from '../state/methods.js';
 import { DEFAULT_NAMESPACE } from '../state/namespaces.js';
 import type { View } from '../state/types.js';
-import { anyObject, type Decoded, duration, index, list, object, text } from './decode.js';
+import {
+  anyObject,
+  type Decoded,
+  description,
+  duration,
+  index,
+  list,
+  object,
+  text,
+} from './decode.js';
 import type { FilterOf } from './filters.js';
 import type { ListPlan } from './lists.js';
 import type { AuthMethodTypes } from './login/index.js';
 import type { AuthMethodType } from './login/types.js';
-import { rulesOf } from './login.js';
+import { type LoginParts, rulesOf } from './login.js';
 import { listedNamespaces, listPosition, mustRead, readText } from './reading.js';
 import type { ReadUseCase, Service } from './types.js';
 import { mayWrite, propose, settled, type Write } from './writing.js';
@@ -24,8 +33,8 @@ import { mayWrite, propose, settled, type Write } from './writing.js';
 export const METHOD_FIELDS = {
   Name: text,
   Type: text,
-  DisplayName: text,
-  Description: text,
+  DisplayName: description,
+  Description: description,
   MaxTokenTTL: duration,
   TokenLocality: text,
   NamespaceRules: list(object({ Selector: text, BindNamespace: text })),
@@ -39,11 +48,16 @@ export type MethodBody = Decoded<typeof METHOD_FIELDS>;
 const TTL_MIN = 60e9;
 const TTL_MAX = 100 * 365 * 24 * 3600e9;
 
+/** What writing auth methods needs. */
+export type MethodParts = Pick<LoginParts, 'service' | 'methodTypes' | 'logger'>;
+
+/** All that whoever writes a method learns of its issuer: more would let them explore the network of the node. */
+const NO_KEYS = 'the keys of the issuer cannot be fetched';
+
 /** Creates or replaces an auth method; gives it as answered. `name`: of the path, if it has one. */
 export async function writeMethod(
-  service: Service,
+  { service, methodTypes: types, logger }: MethodParts,
   write: Write,
-  types: AuthMethodTypes,
   name: string | undefined,
   body: MethodBody,
 ): Promise<string> {
@@ -59,10 +73,20 @@ export async function writeMethod(
   const before = body.Type ? find(service.view) : await settled(service, write, find);
   const type = typeOf(types, body, before);
   const fields = commonFields(body);
-  const problem = await type.checkConfig(body.Config);
+  const problem = type.checkConfig(body.Config, write.ns);
   if (problem !== undefined) throw new ApiError(problem);
   const rules = namespaceRules(body, type, write.ns);
   if (before !== undefined) await keepsItsRules(service, before, type, body.Config);
+  const shown = { authMethod: wanted, namespace: write.ns };
+  // last, so that nobody is asked for what is refused anyway
+  const issuer = await type.checkIssuer(body.Config, write.ns);
+  if (issuer !== undefined) {
+    logger.warn({ ...shown, reason: issuer.reason }, 'the issuer of an auth method is of no use');
+    reject('invalid', `Invalid Auth Method: error checking ${issuer.key}: ${NO_KEYS}`, {
+      pointer: `/Config/${issuer.key}`,
+      hint: 'the log of the node that answered has the reason',
+    });
+  }
   const { MaxTokenTTL, ...rest } = fields;
   const command: MethodSet = {
     type: 'method.set',
@@ -77,7 +101,11 @@ export async function writeMethod(
       Config: body.Config ?? {},
     },
   };
-  return propose(service, write, command);
+  const written = await propose(service, write, command);
+  if (MaxTokenTTL === undefined) {
+    logger.warn(shown, 'an auth method without MaxTokenTTL makes tokens that never expire');
+  }
+  return written;
 }
 
 /** Rules that are checked between two turns of the loop. */

@@ -1,8 +1,10 @@
 /**
- * From a token's secret to what it may do. Compiled authorizers are kept until a key that they depend on changes: the
- * machine tells within the apply, so no request is decided by rights that are gone.
+ * From a token's secret to what it may do. Compiled rights are shared by all tokens that are granted the same, and kept
+ * until a key that they depend on changes: the machine tells within the apply, so no request is decided by rights that
+ * are gone.
  */
-import { compile } from '../acl/authorizer.js';
+import { hash } from 'node:crypto';
+import { authorizerOf, compile, compileRights, type Rights, weightOf } from '../acl/authorizer.js';
 import { ANONYMOUS_ACCESSOR } from '../acl/builtin.js';
 import { nodeGrant, policyGrant, serviceGrant, templateGrant } from '../acl/synthetic.js';
 import type { Authorizer, Grant } from '../acl/types.js';
@@ -15,6 +17,7 @@ import type { Policy } from '../state/policies.js';
 import type { Role } from '../state/roles.js';
 import { expiryOf, isAlive, lifeKeys, type Token, tokenBySecret } from '../state/tokens.js';
 import type { View } from '../state/types.js';
+import { Weighted } from './weighted.js';
 
 export interface AuthorizersOptions {
   readonly view: View;
@@ -22,30 +25,51 @@ export interface AuthorizersOptions {
   readonly defaultPolicy: 'deny' | 'allow';
   /** Milliseconds since the epoch. */
   readonly nowMs: () => number;
-  /** Compiled authorizers kept; the oldest go first. */
+  /** Tokens whose rights are at hand; the oldest go first. */
   readonly max?: number;
+  /** Bytes that policies and compiled rights kept may take, about; the oldest go first. */
+  readonly weightMax?: number;
+}
+
+/** Compiled rights, the state keys that they were read from, and the tokens that have them. */
+interface Shared {
+  readonly rights: Rights;
+  readonly dependsOn: readonly string[];
+  readonly tokens: Set<string>;
 }
 
 interface Cached {
   readonly authorizer: Authorizer;
   readonly namespace: string;
   readonly expiresMs: number;
+  /** The keys of the token itself; those of its rights stand with these. */
   readonly dependsOn: readonly string[];
+  /** What its rights are kept under; undefined: it has none. */
+  readonly sharedId?: string;
 }
 
 const MAX = 20_000;
+const WEIGHT_MAX = 64 * 2 ** 20;
+/** What it takes to watch a state key, with what every entry takes: each watches one at least. */
+const KEY_BYTES = 400;
 /** Key under which a caller without a token is cached: not a hash, so never a secret's. */
 const NO_TOKEN = 'none';
 
 export class Authorizers {
   readonly #options: AuthorizersOptions;
   readonly #cached = new Map<string, Cached>();
-  readonly #dependants = new Map<string, Set<string>>();
-  /** Grants of policies by id: many tokens share a policy, and texts are slow to parse. */
-  readonly #policies = new Map<string, { readonly text: string; readonly grant: Grant }>();
+  readonly #dependants = new Dependants();
+  /** By what the rights follow from: `idOf`. */
+  readonly #shared: Weighted<Shared>;
+  readonly #sharedDependants = new Dependants();
+  /** Grants of policies by id: many roles and tokens share a policy, and texts are slow to parse. */
+  readonly #policies: Weighted<{ readonly text: string; readonly grant: Grant }>;
 
   constructor(options: AuthorizersOptions) {
     this.#options = options;
+    const half = (options.weightMax ?? WEIGHT_MAX) / 2;
+    this.#shared = new Weighted(half, (id, shared) => this.#release(id, shared));
+    this.#policies = new Weighted(half);
   }
 
   /** What a secret's token may do now; undefined when there is no such token (any more). */
@@ -60,14 +84,21 @@ export class Authorizers {
 
   /** The state keys that a secret's rights depend on: a change of one may be a change of them. */
   keysOf(tokenKey: string | null): readonly string[] {
-    return this.#find(tokenKey)?.dependsOn ?? [];
+    const cached = this.#find(tokenKey);
+    if (cached === undefined) return [];
+    const shared = cached.sharedId === undefined ? undefined : this.#shared.get(cached.sharedId);
+    return [...cached.dependsOn, ...(shared?.dependsOn ?? [])];
   }
 
   /** These keys have changed; to be called before anything else is decided. */
   changed(changedKeys: readonly string[]): void {
     for (const key of changedKeys) {
-      const tokenKeys = this.#dependants.get(key);
-      if (tokenKeys !== undefined) for (const tokenKey of [...tokenKeys]) this.#forget(tokenKey);
+      for (const id of this.#sharedDependants.of(key)) {
+        const shared = this.#shared.get(id)!;
+        this.#shared.delete(id);
+        this.#release(id, shared);
+      }
+      for (const tokenKey of this.#dependants.of(key)) this.#forget(tokenKey);
       if (key.startsWith('policy\u0000')) this.#policies.delete(key);
     }
   }
@@ -76,12 +107,20 @@ export class Authorizers {
   reset(): void {
     this.#cached.clear();
     this.#dependants.clear();
+    this.#shared.clear();
+    this.#sharedDependants.clear();
     this.#policies.clear();
   }
 
-  /** Compiled authorizers at hand. */
+  /** Tokens whose rights are at hand. */
   get size(): number {
     return this.#cached.size;
+  }
+
+  /** What is kept: tokens, different rights compiled for them, and bytes that these and parsed policies take, about. */
+  get stats(): { readonly tokens: number; readonly rights: number; readonly bytes: number } {
+    const bytes = this.#shared.weight + this.#policies.weight;
+    return { tokens: this.#cached.size, rights: this.#shared.size, bytes };
   }
 
   #find(tokenKey: string | null): Cached | undefined {
@@ -103,24 +142,37 @@ export class Authorizers {
       tokenKey === null ? stored<Token>(view, anonymous) : tokenBySecret(view, tokenKey);
     if (token === undefined) return tokenKey === null ? this.#nobody(anonymous) : undefined;
     if (!isAlive(view, token, nowMs())) return undefined;
-    const collector = new Collector(this.#options, (key, policy) => this.#grantOf(key, policy));
-    const own = collector.token(token);
-    const defaults = collector.namespaceDefaults(token.Namespace);
-    const authorizer = compile(own, {
+    const sharedId = idOf(token);
+    const authorizer = authorizerOf(this.#rightsOf(sharedId, token), {
       accessor: token.AccessorID,
       anonymous: token.AccessorID === ANONYMOUS_ACCESSOR,
-      defaultPolicy: this.#options.defaultPolicy,
-      defaults,
     });
     const ownKey = keys.token(token.Namespace, token.AccessorID);
-    const dependsOn = new Set([ownKey, ...lifeKeys(token), ...collector.dependsOn]);
-    if (tokenKey !== null) dependsOn.add(keys.tokenSecret(tokenKey));
+    const dependsOn = [ownKey, ...lifeKeys(token)];
+    if (tokenKey !== null) dependsOn.push(keys.tokenSecret(tokenKey));
     return {
       authorizer,
       namespace: token.Namespace,
       expiresMs: expiryOf(token) ?? Number.POSITIVE_INFINITY,
-      dependsOn: [...dependsOn],
+      dependsOn,
+      sharedId,
     };
+  }
+
+  /** The rights of a token, compiled unless another token has the same. */
+  #rightsOf(id: string, token: Token): Rights {
+    const known = this.#shared.get(id);
+    if (known !== undefined) return known.rights;
+    const collector = new Collector(this.#options, (key, policy) => this.#grantOf(key, policy));
+    const own = collector.token(token);
+    const defaults = collector.namespaceDefaults(token.Namespace);
+    const { defaultPolicy } = this.#options;
+    const rights = compileRights(own, { defaultPolicy, defaults });
+    const dependsOn = [...collector.dependsOn];
+    this.#sharedDependants.add(id, dependsOn);
+    const weight = rights.weight + dependsOn.length * KEY_BYTES;
+    this.#shared.set(id, { rights, dependsOn, tokens: new Set() }, weight);
+    return rights;
   }
 
   /** Before the cluster has begun there is no anonymous token yet, and nothing to be allowed. */
@@ -138,17 +190,15 @@ export class Authorizers {
     const known = this.#policies.get(key);
     if (known?.text === policy.Rules) return known.grant;
     const grant = policyGrant(policy.Rules, policy.Namespace);
-    this.#policies.set(key, { text: policy.Rules, grant });
+    const weight = policy.Rules.length + weightOf(grant.rules);
+    this.#policies.set(key, { text: policy.Rules, grant }, weight);
     return grant;
   }
 
   #keep(cacheKey: string, cached: Cached): void {
     this.#cached.set(cacheKey, cached);
-    for (const key of cached.dependsOn) {
-      const dependants = this.#dependants.get(key);
-      if (dependants === undefined) this.#dependants.set(key, new Set([cacheKey]));
-      else dependants.add(cacheKey);
-    }
+    this.#dependants.add(cacheKey, cached.dependsOn);
+    if (cached.sharedId !== undefined) this.#shared.get(cached.sharedId)!.tokens.add(cacheKey);
     if (this.#cached.size <= (this.#options.max ?? MAX)) return;
     const [oldest] = this.#cached.keys();
     this.#forget(oldest!);
@@ -156,14 +206,62 @@ export class Authorizers {
 
   #forget(cacheKey: string): void {
     const cached = this.#cached.get(cacheKey);
+    if (cached === undefined) return;
     this.#cached.delete(cacheKey);
-    for (const key of cached?.dependsOn ?? []) {
-      const dependants = this.#dependants.get(key);
-      dependants?.delete(cacheKey);
-      if (dependants?.size === 0) this.#dependants.delete(key);
-    }
+    this.#dependants.remove(cacheKey, cached.dependsOn);
+    if (cached.sharedId !== undefined) this.#shared.get(cached.sharedId)?.tokens.delete(cacheKey);
+  }
+
+  /** Rights are kept no longer: nobody decides by them from here on. */
+  #release(id: string, { dependsOn, tokens }: Shared): void {
+    this.#sharedDependants.remove(id, dependsOn);
+    for (const cacheKey of tokens) this.#forget(cacheKey);
   }
 }
+
+/**
+ * What the rights of a token follow from, as a digest: its namespace and all that it links or holds itself. What the
+ * links lead to is read from the state, and watched there.
+ */
+function idOf({ Namespace, Policies = [], Roles = [], ...token }: Token): string {
+  const ids = (links: readonly Link[]): string[] => links.map(({ ID }) => ID).sort();
+  const { ServiceIdentities, NodeIdentities, TemplatedPolicies } = token;
+  const identities = [ServiceIdentities, NodeIdentities, TemplatedPolicies];
+  return hash('sha256', JSON.stringify([Namespace, ids(Policies), ids(Roles), ...identities]));
+}
+
+/** Who depends on which key. */
+class Dependants {
+  readonly #byKey = new Map<string, Set<string>>();
+
+  add(id: string, dependsOn: readonly string[]): void {
+    for (const key of dependsOn) {
+      const ids = this.#byKey.get(key);
+      if (ids === undefined) this.#byKey.set(key, new Set([id]));
+      else ids.add(id);
+    }
+  }
+
+  remove(id: string, dependsOn: readonly string[]): void {
+    for (const key of dependsOn) {
+      const ids = this.#byKey.get(key);
+      ids?.delete(id);
+      if (ids?.size === 0) this.#byKey.delete(key);
+    }
+  }
+
+  /** A copy: who is told of it may remove themselves. */
+  of(key: string): readonly string[] {
+    const ids = this.#byKey.get(key);
+    return ids === undefined ? NOBODY : [...ids];
+  }
+
+  clear(): void {
+    this.#byKey.clear();
+  }
+}
+
+const NOBODY: readonly string[] = [];
 
 /** Gathers what a token is granted, and the keys that this was read from. */
 class Collector {
@@ -191,7 +289,9 @@ class Collector {
   }
 
   namespaceDefaults(ns: string): Grant[] {
-    const acls = stored<Namespace>(this.#view, keys.namespace(ns))?.ACLs;
+    const key = keys.namespace(ns);
+    this.dependsOn.add(key);
+    const acls = stored<Namespace>(this.#view, key)?.ACLs;
     return [
       ...this.#policies(DEFAULT_NAMESPACE, acls?.PolicyDefaults, ns),
       ...this.#roles(DEFAULT_NAMESPACE, acls?.RoleDefaults, ns),

@@ -7,7 +7,7 @@ import { keysBelow, lastPart, stored } from '../state/lists.js';
 import type { AuthMethod } from '../state/methods.js';
 import type { BindingRule, RuleDelete, RuleSet } from '../state/rules.js';
 import { keyOf } from '../state/types.js';
-import { type Decoded, index, text } from './decode.js';
+import { type Decoded, description, index, text } from './decode.js';
 import type { FilterOf } from './filters.js';
 import { templateVariables } from './grants.js';
 import type { ListPlan } from './lists.js';
@@ -18,7 +18,7 @@ import { mayWrite, mustMatchPath, propose, settled, type Write } from './writing
 
 export const RULE_FIELDS = {
   ID: text,
-  Description: text,
+  Description: description,
   AuthMethod: text,
   Selector: text,
   BindType: text,

@@ -14,7 +14,8 @@ import { RESTORE_FACT, restoredAt } from '../state/restore.js';
 import { keyOf, type View } from '../state/types.js';
 import { homeOf, listRight, nameIn, shownTo } from './config.js';
 import { type Made, readList } from './held-lists.js';
-import { isHidden } from './reading.js';
+import type { ListPlan } from './lists.js';
+import { isHidden, modifyIndexOf } from './reading.js';
 import { Slice } from './turns.js';
 import type { Caller, ReadOptions, ReadOutcome, Service } from './types.js';
 
@@ -25,13 +26,22 @@ export interface ConfigListQuery {
   readonly filter: string | undefined;
 }
 
-/** A list as one JSON text that is kept for others to come, or as the JSON texts of its entries. */
-export type ConfigList = { readonly whole: string } | { readonly texts: readonly string[] };
+/**
+ * A list as one JSON text that is kept for others to come, as the JSON texts of its entries or, if these are long, as what
+ * is needed to make them while they are read.
+ */
+export type ConfigList =
+  | { readonly whole: string }
+  | { readonly texts: readonly string[] }
+  | { readonly plan: ListPlan };
 
 /**
  * Lists are kept up to this many characters in all: the usual ones, not those that fill the memory.
  */
 const KEPT_LENGTH_MAX = 8 * 1024 * 1024;
+
+/** Characters of a list that is held in memory while a client reads it. */
+const HELD_LENGTH_MAX = KEPT_LENGTH_MAX / 4;
 
 /** The whole list of a kind, as those see it who may read every entry. */
 interface Kept {
@@ -81,11 +91,15 @@ export class ConfigLists {
       const places = placesOf(query, authorizer);
       for (const place of places) await lister.add(place);
       const { texts, filtered } = lister;
+      const digest = filtered || matches !== undefined ? lister.digest : undefined;
       const index = Math.max(1, position(view, places).index, restoredAt(view));
+      if (texts === undefined) {
+        const plan = { candidates: lister.keys, render: renderer(authorizer, matches, index) };
+        return { outcome: { ...outcome, value: { plan }, filtered, index }, digest };
+      }
       const isWhole = !filtered && places.length > 0;
       const kept = isWhole ? this.#keep(view, authorizer, query, texts) : undefined;
       const value = kept === undefined ? { texts } : { whole: kept };
-      const digest = filtered || matches !== undefined ? lister.digest : undefined;
       return { outcome: { ...outcome, value, filtered, index }, digest };
     } finally {
       view.close();
@@ -100,8 +114,7 @@ export class ConfigLists {
   }
 
   /**
-   * Keeps the list of a reader from whom nothing was hidden; gives it as one text unless it is too
-   * long.
+   * Keeps the list of a reader from whom nothing was hidden; gives it as one text.
    */
   #keep(
     view: View,
@@ -110,8 +123,7 @@ export class ConfigLists {
     texts: readonly string[],
   ): string | undefined {
     const key = keptKey(query);
-    const length = texts.reduce((sum, text) => sum + text.length + 1, 1);
-    if (key === undefined || length > KEPT_LENGTH_MAX / 4) return undefined;
+    if (key === undefined) return undefined;
     const stamp = stampOf(view, query);
     const before = this.#kept.get(key);
     if (before?.stamp === stamp) {
@@ -201,8 +213,27 @@ function compileFilter({ kind, filter }: ConfigListQuery): Matches | undefined {
   };
 }
 
+/** Makes the entries of a long list from their keys, over a view that may be newer than the list. */
+function renderer(
+  authorizer: Authorizer,
+  matches: Matches | undefined,
+  madeAt: number,
+): ListPlan['render'] {
+  return (view, key) => {
+    const text = view.get(key);
+    if (text === undefined) return undefined;
+    const isNewer = matches !== undefined && modifyIndexOf(text) > madeAt;
+    if (isNewer && !matches(text)) return undefined;
+    const [, ns, kind] = key.split('\u0000') as [string, string, Kind];
+    return shownTo(authorizer, kind, ns)(text);
+  };
+}
+
 class Lister {
-  readonly texts: string[] = [];
+  /** The entries; undefined once they are long. */
+  texts: string[] | undefined = [];
+  readonly keys: string[] = [];
+  #length = 0;
   filtered = false;
   readonly #view: View;
   readonly #authorizer: Authorizer;
@@ -238,7 +269,7 @@ class Lister {
       last = undefined;
       for (const key of this.#view.keys(prefix, from)) {
         const text = this.#view.get(key)!;
-        if (mayRead(nameIn(text))) this.#addText(shown(text));
+        if (mayRead(nameIn(text))) this.#add(key, shown(text));
         else this.filtered = true;
         if (this.#slice.isOver) {
           last = key;
@@ -249,9 +280,12 @@ class Lister {
     } while (last !== undefined);
   }
 
-  #addText(text: string): void {
+  #add(key: string, text: string): void {
     if (this.#matches !== undefined && !this.#matches(text)) return;
-    this.texts.push(text);
+    this.#length += text.length + 1;
+    if (this.#length > HELD_LENGTH_MAX) this.texts = undefined;
+    this.texts?.push(text);
+    this.keys.push(key);
     // no JSON text holds a line break
     this.#hash?.update(text).update('\n');
   }

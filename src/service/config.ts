@@ -1,7 +1,7 @@
 /** Use cases of config entries: apply, delete, get. Lists are in config-list.ts. */
 import type { Authorizer } from '../acl/types.js';
 import { ApiError, type refusal, reject } from '../errors.js';
-import { decodeEntry, isClusterWide, isKind, nameRefusal, unknownKind } from '../kinds/index.js';
+import { decodeInSteps, isClusterWide, isKind, nameRefusal, unknownKind } from '../kinds/index.js';
 import {
   NEVER_ALLOWED,
   type Operation,
@@ -15,6 +15,7 @@ import { keys } from '../state/keys.js';
 import { deletedIndex } from '../state/lists.js';
 import type { Command, View } from '../state/types.js';
 import { modifyIndexOf } from './reading.js';
+import { inSlices } from './turns.js';
 import type { ReadUseCase, Service } from './types.js';
 import { propose, type Write } from './writing.js';
 
@@ -36,6 +37,28 @@ export function kindOf(text: string): Kind {
  */
 export const homeOf = (kind: Kind, ns: string): string => (isClusterWide(kind) ? 'default' : ns);
 
+/** The resources of which something must be writable to apply an entry of any kind. */
+const APPLIED = ['service', 'intention', 'mesh'] as const;
+
+/**
+ * Lets a caller pass who may apply some entry, before the body is read that says which. Throws
+ * ApiError 403.
+ */
+export const mayApplySomething = (
+  service: Service,
+  write: Omit<Write, 'ns'>,
+): Promise<Authorizer> =>
+  service.permit(write.caller, write.timeoutMs, (authorizer) =>
+    APPLIED.some((resource) => authorizer.anywhere(resource, 'write'))
+      ? undefined
+      : authorizer
+          .denial('mesh', 'write')
+          ?.replace(
+            "lacks permission 'mesh:write'",
+            "lacks permission 'service:write', lacks permission 'intention:write' and lacks permission 'mesh:write', of which an entry needs one",
+          ),
+  );
+
 /**
  * Creates or replaces an entry from a body (parsed JSON); `true` or `false` as text. Throws
  * ApiError.
@@ -46,7 +69,7 @@ export async function applyConfig(
   body: unknown,
 ): Promise<string> {
   const { caller, cas, datacenter, timeoutMs } = write;
-  const decoded = decodeEntry(body, { namespace: write.ns });
+  const decoded = await inSlices(decodeInSteps(body, { namespace: write.ns }));
   if (!decoded.ok) throw new ApiError(decoded.refusal);
   const { entry } = decoded;
   const { Kind: kind, Name: name } = entry;

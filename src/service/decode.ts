@@ -58,6 +58,15 @@ export const object =
 export const text: Decoder<string> = (value, place) =>
   typeof value === 'string' ? value : fail(place, 'a string', value);
 
+const DESCRIPTION_BYTES_MAX = 8192;
+
+/** A text for people. The longest that the server makes itself, at login, fits. */
+export const description: Decoder<string> = (value, place) => {
+  const given = text(value, place);
+  atMost(DESCRIPTION_BYTES_MAX, Buffer.byteLength(given), 'bytes', place);
+  return given;
+};
+
 export const flag: Decoder<boolean> = (value, place) =>
   typeof value === 'boolean' ? value : fail(place, 'true or false', value);
 
@@ -81,12 +90,18 @@ export const list =
     return value.map((item: unknown, at) => of(item, below(place, String(at))));
   };
 
-/** Free names to text. */
-export const textMap: Decoder<{ readonly [name: string]: string }> = (value, place) => {
+const META_PAIRS_MAX = 64;
+const META_BYTES_MAX = 4096;
+
+/** Free names to text: labels, not data, so their number and their JSON are bounded. */
+export const meta: Decoder<{ readonly [name: string]: string }> = (value, place) => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     fail(place, 'an object of strings', value);
   }
-  for (const [name, member] of Object.entries(value)) text(member, below(place, name));
+  const pairs = Object.entries(value);
+  atMost(META_PAIRS_MAX, pairs.length, 'pairs', place);
+  for (const [name, member] of pairs) text(member, below(place, name));
+  atMost(META_BYTES_MAX, Buffer.byteLength(JSON.stringify(value)), 'bytes', place);
   return value as { readonly [name: string]: string };
 };
 
@@ -109,6 +124,10 @@ export const duration: Decoder<number> = (value, place) => {
 
 /** What only answers carry: accepted and not looked at. */
 export const ignored: Decoder<undefined> = () => undefined;
+
+function atMost(max: number, count: number, of: 'bytes' | 'pairs', place: Place): void {
+  if (count > max) refuse(place, `the value has ${count} ${of}, at most ${max} are allowed`);
+}
 
 /** Refuses a value at a place, in a sentence that tells where. */
 export function refuse(place: Place, message: string): never {

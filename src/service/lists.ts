@@ -18,20 +18,23 @@ export interface ListPlan {
 }
 
 const ITEMS_PER_TURN = 256;
+/** Characters of the items rendered in one turn, more or less: a client that does not read keeps as much in memory. */
+const LENGTH_PER_TURN = 64 * 1024;
 
-/** Whether a list is short enough to be rendered in one turn. */
-export const isShort = ({ candidates }: ListPlan): boolean => candidates.length <= ITEMS_PER_TURN;
-
-/** All items in one turn: for short lists. */
-export const listItems = (view: View, plan: ListPlan): string[] =>
-  render(view, plan, plan.candidates, new Links(view));
+/** All items, if one turn is enough for them; undefined: they are to be made in pieces. */
+export function shortList(view: View, plan: ListPlan): readonly string[] | undefined {
+  if (plan.candidates.length > ITEMS_PER_TURN) return undefined;
+  const { items, next } = render(view, plan, 0, new Links(view));
+  return next === plan.candidates.length ? items : undefined;
+}
 
 /** The items, some at a time, with room for other work between. */
 export async function* listChunks(view: View, plan: ListPlan): AsyncIterable<readonly string[]> {
   const links = new Links(view);
-  for (let at = 0; at < plan.candidates.length; at += ITEMS_PER_TURN) {
-    const items = render(view, plan, plan.candidates.slice(at, at + ITEMS_PER_TURN), links);
+  for (let at = 0; at < plan.candidates.length; ) {
+    const { items, next } = render(view, plan, at, links);
     if (items.length > 0) yield items;
+    at = next;
     await nextTurn();
   }
 }
@@ -63,21 +66,50 @@ async function digestOf(service: Service, plan: ListPlan): Promise<string> {
   }
 }
 
-/** The JSON text of the list in pieces. */
-export async function* listPieces(view: View, plan: ListPlan): AsyncIterable<string> {
-  let separator = '[';
+/** The JSON text of the list in pieces; `pretty` as `?pretty` asks. */
+export async function* listPieces(
+  view: View,
+  plan: ListPlan,
+  pretty = false,
+): AsyncIterable<string> {
+  const between = pretty ? ',\n' : ',';
+  let before = pretty ? '[\n' : '[';
+  let isEmpty = true;
   for await (const items of listChunks(view, plan)) {
-    yield separator + items.join(',');
-    separator = ',';
+    const texts = pretty ? items.map(indented) : [...items];
+    // a long one, which ends its turn, leaves as it is: joined it would be in memory twice
+    const long = texts.at(-1)!.length < LENGTH_PER_TURN ? undefined : texts.pop();
+    yield before + texts.join(between);
+    if (long !== undefined) {
+      if (texts.length > 0) yield between;
+      yield long;
+    }
+    before = between;
+    isEmpty = false;
   }
-  yield separator === '[' ? '[]' : ']';
+  if (isEmpty) yield '[';
+  yield pretty ? (isEmpty ? ']\n' : '\n]\n') : ']';
 }
 
-function render(view: View, plan: ListPlan, candidates: readonly string[], links: Links): string[] {
+/** An item as it stands in an indented list. No JSON text holds a line break inside a string. */
+const indented = (item: string): string =>
+  JSON.stringify(JSON.parse(item), null, 4).replace(/^/gm, '    ');
+
+/** The items from a candidate on that one turn makes, and the candidate after them. */
+function render(
+  view: View,
+  { candidates, render: itemOf }: ListPlan,
+  from: number,
+  links: Links,
+): { readonly items: readonly string[]; readonly next: number } {
   const items: string[] = [];
-  for (const candidate of candidates) {
-    const item = plan.render(view, candidate, links);
-    if (item !== undefined) items.push(item);
+  const end = Math.min(candidates.length, from + ITEMS_PER_TURN);
+  let next = from;
+  for (let length = 0; next < end && length < LENGTH_PER_TURN; next += 1) {
+    const item = itemOf(view, candidates[next]!, links);
+    if (item === undefined) continue;
+    items.push(item);
+    length += item.length;
   }
-  return items;
+  return { items, next };
 }

@@ -11,15 +11,16 @@ import type { AuthMethod } from '../state/methods.js';
 import type { BindingRule } from '../state/rules.js';
 import type { TokenLogin, TokenLogout } from '../state/token-commands.js';
 import { keyOf, type View } from '../state/types.js';
-import { type Decoded, text, textMap } from './decode.js';
+import { type Decoded, meta, text } from './decode.js';
 import type { AuthMethodTypes } from './login/index.js';
-import type { LoginLogger } from './login/types.js';
+import type { Refusals } from './login/refusals.js';
+import type { LoginLogger, RefusalCause } from './login/types.js';
 import { timeOf } from './times.js';
 import { shown } from './tokens.js';
 import type { Service } from './types.js';
 import { propose, type Write } from './writing.js';
 
-export const LOGIN_FIELDS = { AuthMethod: text, BearerToken: text, Meta: textMap, Namespace: text };
+export const LOGIN_FIELDS = { AuthMethod: text, BearerToken: text, Meta: meta, Namespace: text };
 export type LoginBody = Decoded<typeof LOGIN_FIELDS>;
 
 export interface LoginParts {
@@ -29,12 +30,20 @@ export interface LoginParts {
   /** Milliseconds since the epoch: what new tokens are stamped with and old ones expire by. */
   readonly nowMs: () => number;
   readonly logger: LoginLogger;
+  readonly refusals: Refusals;
+}
+
+export interface LoginRequest {
+  readonly ns: string;
+  readonly timeoutMs: number;
+  /** Told who logs in, once that is verified; throws ApiError `too_many`. */
+  readonly admit?: (subject: string) => void;
 }
 
 /** Verifies a bearer token and makes a token of all that the method's rules bind; gives it as answered. */
 export async function login(
   parts: LoginParts,
-  { ns, timeoutMs }: { readonly ns: string; readonly timeoutMs: number },
+  { ns, timeoutMs, admit }: LoginRequest,
   body: LoginBody,
 ): Promise<string> {
   const { service, methodTypes, nowMs } = parts;
@@ -42,18 +51,24 @@ export async function login(
   const name = body.AuthMethod ?? '';
   const method = stored<AuthMethod>(service.view, keys.method(ns, name));
   if (method === undefined) {
-    reject('acl_not_found', `ACL not found: auth method ${JSON.stringify(name)} not found`);
+    const why = `auth method ${JSON.stringify(name.slice(0, NAME_SHOWN_MAX))} not found`;
+    parts.refusals.note({ cause: 'method_unknown', reason: why });
+    reject('acl_not_found', `ACL not found: ${why}`);
   }
   const type = methodTypes.get(method.Type)!;
   // a token that was read from a file ends in a newline
   const bearer = (body.BearerToken ?? '').trim();
-  const verdict = await type.validate(method.Config, bearer, nowMs());
-  if (!verdict.ok) return refuse(parts, method, verdict.reason);
+  const judged = { namespace: method.Namespace, nowMs: nowMs() };
+  const verdict = await type.validate(method.Config, bearer, judged);
+  if (!verdict.ok) return refuse(parts, method, verdict.cause, verdict.reason);
+  admit?.(verdict.subject);
   const shape = type.shapeOf(method.Config);
   const tokenNs = namespaceOfToken(method, verdict.identity, shape);
-  if (tokenNs === undefined) return refuse(parts, method, 'NamespaceRules name no namespace');
+  if (tokenNs === undefined) {
+    return refuse(parts, method, 'namespace', 'NamespaceRules name no namespace');
+  }
   const closed = namespaceProblem(service.view, tokenNs);
-  if (closed !== undefined) return refuse(parts, method, closed.message);
+  if (closed !== undefined) return refuse(parts, method, 'namespace', closed.message);
   const outcome = bind({
     rules: rulesOf(service.view, method),
     identity: verdict.identity,
@@ -61,10 +76,11 @@ export async function login(
     datacenter: parts.datacenter,
     ...lookups(service.view, tokenNs),
   });
-  if (!outcome.ok) return refuse(parts, method, outcome.reason);
+  if (!outcome.ok) return refuse(parts, method, 'binding', outcome.reason);
   const { Policies = [], Roles = [], ...grants } = outcome.bound;
   if (grants.NodeIdentities !== undefined && tokenNs !== 'default') {
-    return refuse(parts, method, `node identities are not allowed in namespace ${tokenNs}`);
+    const why = `node identities are not allowed in namespace ${tokenNs}`;
+    return refuse(parts, method, 'binding', why);
   }
   const at = nowMs();
   const life = method.MaxTokenTTL === undefined ? undefined : millisecondsOf(method.MaxTokenTTL);
@@ -88,8 +104,16 @@ export async function login(
   return shown(service, await propose(service, { caller: { tokenKey: null }, timeoutMs }, command));
 }
 
-function refuse({ logger }: LoginParts, method: AuthMethod, reason: string): never {
-  logger.warn({ authMethod: method.Name, type: method.Type, reason }, 'login refused');
+/** A name that a client has made up is not echoed whole. */
+const NAME_SHOWN_MAX = 128;
+
+function refuse(
+  { refusals }: LoginParts,
+  method: AuthMethod,
+  cause: RefusalCause,
+  reason: string,
+): never {
+  refusals.note({ cause, reason, method });
   return reject('permission_denied', 'Permission denied');
 }
 

@@ -10,7 +10,7 @@ import {
   type NamespaceDelete,
   type NamespaceSet,
 } from '../state/namespaces.js';
-import { type Decoded, index, list, object, text, textMap } from './decode.js';
+import { type Decoded, description, index, list, meta, object, text } from './decode.js';
 import type { FilterOf } from './filters.js';
 import { LINK_FIELDS } from './grants.js';
 import type { ListPlan } from './lists.js';
@@ -23,17 +23,14 @@ const links = list(object(LINK_FIELDS));
 
 export const NAMESPACE_FIELDS = {
   Name: text,
-  Description: text,
+  Description: description,
   ACLs: object({ PolicyDefaults: links, RoleDefaults: links }),
-  Meta: textMap,
+  Meta: meta,
   DeletedAt: text,
   CreateIndex: index,
   ModifyIndex: index,
 };
 export type NamespaceBody = Decoded<typeof NAMESPACE_FIELDS>;
-
-/** As for pairs of Meta elsewhere: enough for labels, not for data. */
-const META_PAIRS_MAX = 64;
 
 /** Creates or replaces a namespace; gives it as answered. `name`: of the path, if it has one. */
 export async function writeNamespace(
@@ -54,10 +51,6 @@ export async function writeNamespace(
     const why =
       'Invalid Namespace: invalid Name. It must be a DNS label: 1 to 63 lower case letters, digits and hyphens inside';
     reject('invalid', why, { pointer });
-  }
-  if (Object.keys(body.Meta ?? {}).length > META_PAIRS_MAX) {
-    const why = `Invalid Namespace: Meta holds more than ${META_PAIRS_MAX} pairs`;
-    reject('invalid', why, { pointer: '/Meta' });
   }
   const command: NamespaceSet = {
     type: 'namespace.set',
@@ -89,6 +82,23 @@ export async function deleteNamespace(
 
 const mayManage = (service: Service, { caller, timeoutMs }: Omit<Write, 'ns'>, name: string) =>
   service.permit(caller, timeoutMs, (authorizer) => authorizer.denial('namespace', 'write', name));
+
+/**
+ * Lets a caller pass who may manage the namespace of the path or, where there is none, some namespace: before the body is
+ * read. Throws ApiError 403.
+ */
+export const mayManageSome = (
+  service: Service,
+  write: Omit<Write, 'ns'>,
+  name: string | undefined,
+) =>
+  name === undefined
+    ? service.permit(write.caller, write.timeoutMs, (authorizer) =>
+        authorizer.anywhere('namespace', 'write')
+          ? undefined
+          : authorizer.denial('namespace', 'write', ''),
+      )
+    : mayManage(service, write, name);
 
 /** A namespace with the present names of its links. */
 function shown(namespace: Namespace, names: Links): object {

@@ -8,7 +8,7 @@ import { keys } from '../state/keys.js';
 import { keysBelow, stored } from '../state/lists.js';
 import type { Policy, PolicyDelete, PolicySet } from '../state/policies.js';
 import type { Answer, View } from '../state/types.js';
-import { type Decoded, ignored, index, list, text } from './decode.js';
+import { type Decoded, description, ignored, index, list, text } from './decode.js';
 import type { FilterOf } from './filters.js';
 import type { ListPlan } from './lists.js';
 import {
@@ -25,7 +25,7 @@ import { mayWrite, mustMatchPath, propose, type Write } from './writing.js';
 export const POLICY_FIELDS = {
   ID: text,
   Name: text,
-  Description: text,
+  Description: description,
   Rules: text,
   Datacenters: list(text),
   Namespace: text,

@@ -12,7 +12,17 @@ import type {
   TokenUpdate,
 } from '../state/token-commands.js';
 import { secretKeyOf, type Token } from '../state/tokens.js';
-import { type Decoded, duration, flag, ignored, index, list, object, text } from './decode.js';
+import {
+  type Decoded,
+  description,
+  duration,
+  flag,
+  ignored,
+  index,
+  list,
+  object,
+  text,
+} from './decode.js';
 import { GRANT_FIELDS, LINK_FIELDS, normaliseGrants } from './grants.js';
 import { Links } from './reading.js';
 import { time, timeOf } from './times.js';
@@ -23,7 +33,7 @@ import { mayWrite, propose, type Write } from './writing.js';
 export const TOKEN_FIELDS = {
   AccessorID: text,
   SecretID: text,
-  Description: text,
+  Description: description,
   Policies: list(object(LINK_FIELDS)),
   Roles: list(object(LINK_FIELDS)),
   ...GRANT_FIELDS,

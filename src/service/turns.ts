@@ -16,6 +16,16 @@ export function nextTurn(): Promise<void> {
   return last;
 }
 
+/** Runs work that pauses between its steps; gives its result. Other work has its turn between slices. */
+export async function inSlices<T>(work: Iterator<void, T>): Promise<T> {
+  const slice = new Slice();
+  for (;;) {
+    const step = work.next();
+    if (step.done) return step.value;
+    if (slice.isOver) await slice.renew();
+  }
+}
+
 /** Counts the time of one piece of long work. */
 export class Slice {
   #until = performance.now() + SLICE_MS;

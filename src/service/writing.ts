@@ -17,6 +17,18 @@ export const mayWrite = (service: Service, { caller, ns, timeoutMs }: Write): Pr
     authorizer.denial('acl', 'write', undefined, ns),
   );
 
+/**
+ * Lets a caller pass who may write ACL objects of some namespace, before its body is read: which namespace, the body may
+ * say. Throws ApiError 403.
+ */
+export const mayWriteSomewhere = (
+  service: Service,
+  write: Omit<Write, 'ns'>,
+): Promise<Authorizer> =>
+  service.permit(write.caller, write.timeoutMs, (authorizer) =>
+    authorizer.anywhere('acl', 'write') ? undefined : authorizer.denial('acl', 'write'),
+  );
+
 /** A body may repeat the id of its path (undefined: an object to be created), and name no other. */
 export function mustMatchPath(sent = '', id: string | undefined, what: string): void {
   if (sent === '' || sent === id) return;

@@ -205,11 +205,14 @@ async function metricsText(): Promise<string> {
   const metrics = new Metrics({
     status: () => ({ peers: [] }) as never,
     held: () => 0,
+    refused: () => ({}),
     connections: () => 0,
     level: () => 1,
     driver: () => ({}) as never,
     disks: () => ({}) as never,
     agreement: () => ({}) as never,
+    rights: () => ({ tokens: 0, rights: 0, bytes: 0 }),
+    refusedLogins: () => new Map([['token', 0]]),
   });
   metrics.observe({ route: { path: '/v1/config' }, method: 'PUT', status: 200, ms: 1 });
   const text = await metrics.prometheus();

@@ -74,6 +74,13 @@ describe('config', () => {
     expect(config.http.tokenInQuery).to.equal(true);
   });
 
+  it('reads a secret from the file that a variable names', () => {
+    const file = join(folder, 'secret');
+    writeFileSync(file, 'a-secret-of-the-operator\n');
+    const { acl } = loadConfig({ env: { CONCLAVE_ACL_BOOTSTRAP_SECRET_FILE: file } });
+    expect(acl.bootstrapSecret).to.equal('a-secret-of-the-operator');
+  });
+
   it('gives every setting a reason, an environment variable and a flag of its own', () => {
     expect(new Set(SETTINGS.map(({ key }) => envName(key))).size).to.equal(SETTINGS.length);
     expect(new Set(SETTINGS.map(({ key }) => flagName(key))).size).to.equal(SETTINGS.length);
@@ -182,6 +189,11 @@ describe('config', () => {
         /^raft\.advertise: "h:99999" is not an address/,
       ],
       [
+        'a host of issuers that is a URL',
+        { login: { allowedHosts: ['*.example.com', '[::1]:8200', 'https://idp.example.com/'] } },
+        /^login\.allowedHosts: "https:\/\/idp\.example\.com\/" is not a host: expected /,
+      ],
+      [
         'two ways to protect the members’ traffic',
         { raft: { sharedKeyFile: 'k', tls: { cert: 'c', key: 'k', ca: 'a', name: 'n' } } },
         /^raft\.sharedKeyFile: .* not both$/,
@@ -242,6 +254,25 @@ describe('config', () => {
 
     it('all faults at once', () => {
       expect(faults({ http: { port: 'x', hots: 1 }, nope: 1 })).to.have.length(3);
+    });
+
+    it('secrets as flags, which others on the machine can read', () => {
+      const flags = { 'acl.initialManagement': '11111111-2222-4333-8444-555555555555' };
+      const [fault, ...others] = faults({}, { flags });
+      expect(others).to.deep.equal([]);
+      expect(fault)
+        .to.match(/^acl\.initialManagement: --acl-initial-management is not taken/)
+        .and.to.include('CONCLAVE_ACL_INITIAL_MANAGEMENT_FILE')
+        .and.not.to.include('11111111');
+    });
+
+    it('a secret’s file that is not there, or stands beside the secret itself', () => {
+      const [name, path] = ['CONCLAVE_ACL_BOOTSTRAP_SECRET', join(folder, 'nowhere')];
+      expect(faults({}, { env: { [`${name}_FILE`]: path } }).join()).to.match(
+        /^acl\.bootstrapSecret: CONCLAVE_ACL_BOOTSTRAP_SECRET_FILE: ENOENT/,
+      );
+      const both = { [name]: 'sixteen-and-more-of-it', [`${name}_FILE`]: path };
+      expect(faults({}, { env: both }).join()).to.include('are both set');
     });
 
     it('without repeating a secret', () => {

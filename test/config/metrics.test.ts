@@ -22,11 +22,14 @@ describe('metrics', () => {
     metrics = new Metrics({
       status: () => status,
       held: () => 3,
+      refused: () => ({ loginsPerAddress: 2, connections: 5 }),
       connections: () => 4,
       level: () => 2,
       driver: () => ({ appends: 1, entriesAppended: 2, stalls: 0, stallMsMax: 250 }),
       disks: () => ({ logWaitMs: 1500, stateWaitMs: 20 }),
       agreement: () => ({ rounds: 9, incomparable: 2, differing: 0 }),
+      rights: () => ({ tokens: 8, rights: 2, bytes: 5000 }),
+      refusedLogins: () => new Map([['token', 3]]),
     });
   });
   afterEach(() => metrics.close());
@@ -44,9 +47,23 @@ describe('metrics', () => {
       'conclave_state_wait_seconds 0.02',
       'conclave_state_comparisons_total 9',
       'conclave_state_not_compared_total 2',
+      'conclave_acl_rights_cached 2',
+      'conclave_login_refused_total{cause="token"} 3',
     ])
-      expect(await lines(line.split(' ')[0]!)).to.deep.equal([line]);
+      expect(await lines(line.split(/[ {]/)[0]!)).to.deep.equal([line]);
     expect(await lines('conclave_event_loop_delay_p99_seconds')).to.have.length(1);
+  });
+
+  it('counts what was refused for being too much by the name of the limit', async () => {
+    expect(await lines('conclave_http_refused_total')).to.have.members([
+      'conclave_http_refused_total{limit="loginsPerAddress"} 2',
+      'conclave_http_refused_total{limit="connections"} 5',
+    ]);
+    const { Gauges } = (await metrics.json()) as { Gauges: { Name: string }[] };
+    const refused = Gauges.filter(({ Name }) => Name === 'conclave_http_refused_total');
+    expect(refused).to.deep.include({
+      ...{ Name: 'conclave_http_refused_total', Value: 2, Labels: { limit: 'loginsPerAddress' } },
+    });
   });
 
   it('counts requests by route, method and class of status, into cumulative buckets', async () => {

@@ -8,6 +8,9 @@ import { ENDPOINTS, WRITES } from './endpoints.js';
 
 const TWO_MIB = Buffer.from(`{"Name":"${'x'.repeat(2 ** 21)}"}`);
 
+/** Endpoints that take no more of a known caller than of a stranger. */
+const SMALL = new Set(['/v1/acl/login', '/v1/acl/bootstrap', '/v1/internal/acl/authorize']);
+
 describe('hostile connections to a node', function () {
   this.timeout(60_000);
   const dir = mkdtempSync(join(tmpdir(), 'conclave-connection-'));
@@ -34,7 +37,8 @@ describe('hostile connections to a node', function () {
         const hostile = { method, target, headers, body: TWO_MIB };
         const reply = await client.send(hostile);
         expect(reply.status, `${method} ${target} ${reply.text}`).to.equal(413);
-        expect(reply.text).to.include('limits.bodyBytes');
+        const limit = SMALL.has(path) ? 'limits.anonymousBodyBytes' : 'limits.bodyBytes';
+        expect(reply.text).to.include(`the limit is ${limit}`);
         judge(hostile, reply);
       }
     }
@@ -53,25 +57,25 @@ describe('hostile connections to a node', function () {
 
   it('half requests end, each with an answer or a closed connection', async () => {
     const token = `X-Service-Token: ${cluster.token}`;
-    const put = `PUT /v1/acl/policy HTTP/1.1\r\nHost: a\r\n${token}\r\n`;
+    const put = `PUT /v1/acl/policy HTTP/1.1\r\nHost: localhost\r\n${token}\r\n`;
     const halves = [
       '',
       'GET',
       'GET /v1/status/leader',
-      'GET /v1/status/leader HTTP/1.1\r\nHost: a\r\n',
+      'GET /v1/status/leader HTTP/1.1\r\nHost: localhost\r\n',
       `${put}Content-Length: 100\r\n\r\n{"Name":`,
       `${put}Content-Length: 100\r\n\r\n`,
       `${put}Transfer-Encoding: chunked\r\n\r\n5\r\n{"Nam`,
       `${put}Transfer-Encoding: chunked\r\n\r\nzz\r\n`,
       `${put}Expect: 100-continue\r\nContent-Length: 100\r\n\r\n`,
-      `PUT /v1/snapshot HTTP/1.1\r\nHost: a\r\n${token}\r\nContent-Length: 9\r\n\r\nabc`,
-      `GET /v1/config/mesh?index=1 HTTP/1.1\r\nHost: a\r\n${token}\r\n\r\n`,
+      `PUT /v1/snapshot HTTP/1.1\r\nHost: localhost\r\n${token}\r\nContent-Length: 9\r\n\r\nabc`,
+      `GET /v1/config/mesh?index=1 HTTP/1.1\r\nHost: localhost\r\n${token}\r\n\r\n`,
     ];
     for (const half of halves) await client.raw(half);
   });
 
   it('what is not well-formed HTTP is refused with a sentence', async () => {
-    const head = 'GET /v1/status/leader HTTP/1.1\r\nHost: a\r\n';
+    const head = 'GET /v1/status/leader HTTP/1.1\r\nHost: localhost\r\n';
     const cases: [string | Buffer, RegExp][] = [
       ['\u0000\u0001\u0002\r\n\r\n', /^HTTP\/1.1 400 .*not well-formed HTTP/s],
       ['HELLO WORLD\r\n\r\n', /^HTTP\/1.1 400 /],
@@ -87,10 +91,10 @@ describe('hostile connections to a node', function () {
       ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', /^HTTP\/1.1 400 /],
       [`${head.replace('/v1/status/leader', '*')}Connection: close\r\n\r\n`, /^HTTP\/1.1 [24]0\d /],
       [
-        `${head.replace('/v1/status/leader', 'http://b/v1/status/leader')}Connection: close\r\n\r\n`,
+        `${head.replace('/v1/status/leader', 'http://localhost/v1/status/leader')}Connection: close\r\n\r\n`,
         /^HTTP\/1.1 200 /,
       ],
-      ['CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n', /^(HTTP\/1.1 4\d\d .*)?$/s],
+      ['CONNECT a:1 HTTP/1.1\r\nHost: localhost\r\n\r\n', /^(HTTP\/1.1 4\d\d .*)?$/s],
     ];
     for (const [bytes, expected] of cases) {
       const shown = bytes.toString().slice(0, 60);

@@ -4,7 +4,7 @@ import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { connect } from 'node:net';
 import { createApp, type HttpApp } from '../../src/http/app.js';
 import { type Listener, type ListenerOptions, listen } from '../../src/http/listener.js';
-import type { HttpOptions } from '../../src/http/options.js';
+import type { HttpLimits, HttpOptions } from '../../src/http/options.js';
 import type { Route } from '../../src/http/types.js';
 import type { Service } from '../../src/service/types.js';
 
@@ -40,6 +40,27 @@ export function fakeService(given: Partial<Service> = {}): Service {
   } as Service;
 }
 
+/** Limits that no test meets by chance. */
+export const LIMITS: HttpLimits = {
+  bodyBytes: 65_536,
+  anonymousBodyBytes: 65_536,
+  requestMs: 1000,
+  heldPerClient: 100,
+  heldPerToken: 100,
+  heldAnonymous: 100,
+  streamsPerToken: 100,
+  streamBytesPerSecond: 1,
+  requestsPerAddress: 0,
+  requestsPerToken: 0,
+  writesPerAddress: 0,
+  writesPerToken: 0,
+  loginsPerAddress: 0,
+  loginsPerMethod: 0,
+  loginsPerIdentity: 0,
+  held: 200,
+  stalledMs: 60_000,
+};
+
 export async function startFront(
   routes: readonly Route[],
   given: Partial<HttpOptions> = {},
@@ -54,15 +75,10 @@ export async function startFront(
     defaultPolicy: 'deny',
     headerPrefix: 'X-Service',
     tokenInQuery: false,
+    allowedHosts: ['*'],
     responseHeaders: {},
     blockedPaths: [],
-    limits: {
-      bodyBytes: 65_536,
-      requestMs: 1000,
-      heldPerClient: 100,
-      held: 200,
-      stalledMs: 60_000,
-    },
+    limits: LIMITS,
     observe: (event) => observed.push(event),
     report: (event) => events.push(event),
     ...given,
@@ -72,6 +88,8 @@ export async function startFront(
     port: 0,
     headerBytes: 16_384,
     connections: 100,
+    connectionsPerAddress: 100,
+    probeConnections: 0,
     headersMs: 10_000,
     requestMs: 30_000,
     keepAliveMs: 5000,

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { connect as tlsConnect } from 'node:tls';
 import { expect } from 'chai';
 import type { ApiRequest, Route } from '../../src/http/types.js';
-import { fakeService, startFront } from './harness.js';
+import { fakeService, LIMITS, startFront } from './harness.js';
 
 /** An answer that never ends, a megabyte at a time. */
 function* endless(): Iterable<string> {
@@ -99,14 +99,32 @@ describe('http: the listener', () => {
     await front.close();
   });
 
+  for (const limits of [{ connections: 6 }, { connectionsPerAddress: 6 }])
+    it(`answers probes of its health when it is full: ${JSON.stringify(limits)}`, async () => {
+      const live: Route = { path: '/v1/health/live', GET: (r) => r.answerText('live') };
+      const front = await startFront([...routes, live], {}, { ...limits, probeConnections: 8 });
+      const kept = Array.from({ length: 6 }, () => connect(front.listener.port, '127.0.0.1'));
+      await until(() => front.listener.connections() === 6);
+      for (let i = 0; i < 10; i += 1) {
+        const { status, headers } = await front.ask('/v1/health/live');
+        expect([status, headers.connection]).to.deep.equal([200, 'close']);
+      }
+      const { status, headers } = await front.ask('/v1/quick');
+      expect([status, headers['retry-after']]).to.deep.equal([429, '1']);
+      const [limit] = Object.keys(limits);
+      expect(front.app.refused.counts).to.deep.equal({ [limit!]: 11 });
+      // whoever takes the places of the probes and says nothing gets four, for a second
+      const silent = Array.from({ length: 8 }, () => connect(front.listener.port, '127.0.0.1'));
+      const heard = await Promise.all(
+        silent.map(async (client) => String((await once(client, 'data'))[0])),
+      );
+      for (const text of heard) expect(text).to.match(/^HTTP\/1\.1 429 /);
+      for (const client of [...kept, ...silent]) client.destroy();
+      await front.close();
+    });
+
   it('answers 429 with Retry-After to one client’s blocking queries beyond its limit', async () => {
-    const limits = {
-      bodyBytes: 1000,
-      requestMs: 1000,
-      heldPerClient: 2,
-      held: 100,
-      stalledMs: 1000,
-    };
+    const limits = { ...LIMITS, heldPerClient: 2, held: 100, stalledMs: 1000 };
     const front = await startFront(routes, { limits });
     const asks = [front.ask('/v1/held?index=1'), front.ask('/v1/held?index=1')];
     await until(() => front.app.held.count === 2);
@@ -154,7 +172,7 @@ describe('http: the listener', () => {
   });
 
   it('cuts a client off that stops reading a long answer', async () => {
-    const limits = { bodyBytes: 1000, requestMs: 1000, heldPerClient: 2, held: 2, stalledMs: 50 };
+    const limits = { ...LIMITS, heldPerClient: 2, held: 2, stalledMs: 50 };
     let over = false;
     const front = await startFront(
       [
@@ -192,7 +210,7 @@ describe('http: the listener', () => {
   });
 
   it('cuts a client off that does not take a long answer which is made at once', async () => {
-    const limits = { bodyBytes: 1000, requestMs: 1000, heldPerClient: 2, held: 2, stalledMs: 50 };
+    const limits = { ...LIMITS, heldPerClient: 2, held: 2, stalledMs: 50 };
     const text: Route = { path: '/v1/text', GET: (r) => r.answerValue('x'.repeat(20_000_000)) };
     const front = await startFront([text], { limits });
     const client = connect(front.listener.port, '127.0.0.1');

@@ -1,9 +1,10 @@
 import { expect } from 'chai';
 import { CompactSign, UnsecuredJWT } from 'jose';
 import { authMethodTypes } from '../../src/service/login/index.js';
+import type { AuthMethodType } from '../../src/service/login/types.js';
 import { CA } from './certificates.js';
 import { TestServer } from './server.js';
-import { ACCEPTED, NOW, options, type Signer, signer, times, verdict } from './signers.js';
+import { ACCEPTED, AT, NOW, options, type Signer, signer, times, verdict } from './signers.js';
 
 describe('login by JWT: keys of a URL', () => {
   let server: TestServer;
@@ -28,6 +29,13 @@ describe('login by JWT: keys of a URL', () => {
     expect(await verdict(jwks(), await second.sign(times), types)).to.deep.equal(ACCEPTED);
     expect(server.seen).to.have.length(2);
   });
+  it('that one namespace may fetch are not lent to another, which may not', async () => {
+    const method = authMethodTypes(options).get('jwt')!;
+    const jwt = await first.sign(times);
+    expect((await method.validate(jwks(), jwt, AT)).ok).to.equal(true);
+    const elsewhere = await method.validate(jwks(), jwt, { ...AT, namespace: 'alpha' });
+    expect(elsewhere).to.include({ ok: false, cause: 'unreachable' });
+  });
   it('an unknown kid cannot make them be fetched at every login', async () => {
     const types = authMethodTypes({ ...options, keysRefetchMsMin: 60_000 });
     for (let i = 0; i < 5; i++) {
@@ -45,6 +53,15 @@ describe('login by JWT: keys of a URL', () => {
     server.answers.set('/keys', { keys: [other.jwk, (await signer('ES256', 'k4')).jwk] });
     expect(await verdict(jwks(), jwt)).to.match(/^error verifying token: no known key/);
   });
+  it('a method that lists algorithms takes no others', async () => {
+    server.answers.set('/keys', { keys: [first.jwk, second.jwk] });
+    const listed = { ...jwks(), JWTSupportedAlgs: ['RS256'] };
+    expect(await verdict(listed, await second.sign(times))).to.deep.equal(ACCEPTED);
+    for (const header of [{}, { kid: undefined }])
+      expect(await verdict(listed, await first.sign(times, header))).to.match(
+        /^error verifying token: failed to verify id token signature/,
+      );
+  });
   it('a shared secret in the set, or no signature, is of no use', async () => {
     const k = Buffer.from('secret-secret-secret-secret-secret').toString('base64url');
     server.answers.set('/keys', { keys: [{ kty: 'oct', alg: 'HS256', k }] });
@@ -56,7 +73,7 @@ describe('login by JWT: keys of a URL', () => {
   });
   it('a server that is slow, large, broken, or sends elsewhere costs a bounded wait', async () => {
     const reason = async (answer: unknown, timeoutMs = 10_000): Promise<unknown> => {
-      const limits = { timeoutMs, bodyBytesMax: 2_000 };
+      const limits = { ...options.limits, timeoutMs, bodyBytesMax: 2_000 };
       server.answers.set('/keys', answer);
       return verdict(jwks(), await first.sign(times), authMethodTypes({ ...options, limits }));
     };
@@ -193,27 +210,30 @@ describe('login by JWT: keys of a URL', () => {
   });
 
   describe('when the method is written', () => {
-    const refusal = async (Config: unknown): Promise<string> =>
-      (await authMethodTypes(options).get('jwt')?.checkConfig(Config))?.message ?? 'accepted';
+    const jwt = (): AuthMethodType => authMethodTypes(options).get('jwt')!;
+    const reason = async (Config: unknown): Promise<string> =>
+      (await jwt().checkIssuer(Config, 'default'))?.reason ?? 'accepted';
+    const refusal = (Config: unknown): string =>
+      jwt().checkConfig(Config, 'default')?.message ?? 'accepted';
 
     it('they are fetched every time', async () => {
-      expect(await refusal(jwks())).to.equal('accepted');
-      expect(await refusal(jwks())).to.equal('accepted');
+      expect(await reason(jwks())).to.equal('accepted');
+      expect(await reason(jwks())).to.equal('accepted');
       expect(server.seen).to.have.length(2);
       server.answers.set('/keys', { nothing: true });
-      expect(await refusal(jwks())).to.match(/^Invalid Auth Method: error checking JWKSURL: /);
-      expect(await refusal({ JWKSURL: 'http://127.0.0.1:1/' })).to.match(
-        /error checking JWKSURL: 127\.0\.0\.1:1: ECONNREFUSED/,
+      expect(await reason(jwks())).to.match(/JSON Web Key Set malformed/);
+      expect(await reason({ JWKSURL: 'http://127.0.0.1:1/' })).to.equal(
+        '127.0.0.1:1: ECONNREFUSED',
       );
-      expect(await refusal({ OIDCDiscoveryURL: server.url })).to.match(
-        /error checking OIDCDiscoveryURL: .* status 404/,
-      );
-      expect(await refusal({ JWKSURL: 'ftp://x/' })).to.match(
+      expect(await reason({ OIDCDiscoveryURL: server.url })).to.match(/ status 404$/);
+      server.seen.length = 0;
+      for (const config of [jwks(), { OIDCDiscoveryURL: server.url }])
+        expect(refusal(config)).to.equal('accepted');
+      expect(server.seen).to.deep.equal([]);
+      expect(refusal({ JWKSURL: 'ftp://x/' })).to.match(
         /error checking JWKSURL: not an http or https URL/,
       );
-      expect(await refusal({ JWKSURL: 'http://user:hush@127.0.0.1/' })).to.match(
-        /without credentials$/,
-      );
+      expect(refusal({ JWKSURL: 'http://user:hush@127.0.0.1/' })).to.match(/without credentials$/);
     });
   });
 });

@@ -26,6 +26,18 @@ describe('login by JWT: signatures of known keys', () => {
       'no known key successfully validated the token signature',
     );
   });
+  it('a method that lists algorithms takes no others', async () => {
+    const keys = { JWTValidationPubKeys: [rsa.pem, ec.pem, ed.pem] };
+    const listed = { ...keys, JWTSupportedAlgs: ['ES384', 'RS512'] };
+    expect(await verdict(listed, await ec.sign(times))).to.deep.equal(ACCEPTED);
+    for (const key of [rsa, ed])
+      expect(await verdict(listed, await key.sign(times))).to.equal(
+        'no known key successfully validated the token signature',
+      );
+    expect(await verdict({ ...keys, JWTSupportedAlgs: [] }, await ed.sign(times))).to.deep.equal(
+      ACCEPTED,
+    );
+  });
   it('neither no signature nor one by a shared secret ever counts', async () => {
     const config = { JWTValidationPubKeys: rsa.pem };
     const none = new UnsecuredJWT(times).encode();
@@ -233,7 +245,7 @@ describe('auth methods of type jwt: Config (section 14)', () => {
     pem = (await signer('ES256')).pem;
   });
   const refusal = async (Config: unknown): Promise<string> =>
-    (await authMethodTypes(options).get('jwt')?.checkConfig(Config))?.message ?? 'accepted';
+    authMethodTypes(options).get('jwt')?.checkConfig(Config, 'default')?.message ?? 'accepted';
 
   it('exactly one source of keys', async () => {
     for (const config of [

@@ -8,7 +8,10 @@ import { TestServer } from './server.js';
 const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 const JWT = `${part({ alg: 'RS256' })}.${part({ sub: 'reviewer' })}.c2ln`;
 const REVIEW = '/apis/authentication.k8s.io/v1/tokenreviews';
-const options = { ...LOGIN_DEFAULTS, limits: { timeoutMs: 10_000, bodyBytesMax: 100_000 } };
+const options = {
+  ...LOGIN_DEFAULTS,
+  limits: { ...LOGIN_DEFAULTS.limits, timeoutMs: 10_000, bodyBytesMax: 100_000 },
+};
 
 describe('login by kubernetes: the cluster reviews the token', () => {
   let cluster: TestServer;
@@ -21,7 +24,9 @@ describe('login by kubernetes: the cluster reviews the token', () => {
   const validate = (more: object = {}, bearer = 'bearer-secret'): Promise<Verdict> | undefined =>
     authMethodTypes(options)
       .get('kubernetes')
-      ?.validate({ Host: cluster.url, CACert: CA, ServiceAccountJWT: JWT, ...more }, bearer, 0);
+      ?.validate({ Host: cluster.url, CACert: CA, ServiceAccountJWT: JWT, ...more }, bearer, {
+        ...{ namespace: 'default', nowMs: 0 },
+      });
   const reviewed = (status: object): void => {
     cluster.answers.set(REVIEW, { kind: 'TokenReview', status });
   };
@@ -104,7 +109,7 @@ describe('login by kubernetes: the cluster reviews the token', () => {
 
   it('checks its Config in order, without contacting the cluster (section 15)', async () => {
     const refusal = async (Config: object): Promise<string> =>
-      (await authMethodTypes(options).get('kubernetes')?.checkConfig(Config))?.message ??
+      authMethodTypes(options).get('kubernetes')?.checkConfig(Config, 'default')?.message ??
       'accepted';
     const Host = 'https://192.0.2.1:6443';
     expect(await refusal({ Foo: 1 })).to.match(

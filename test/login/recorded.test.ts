@@ -61,7 +61,7 @@ class Small {
   }
 
   private async putMethod({ body = {}, expect: expected }: Step): Promise<void> {
-    const refusal = await this.types.get(String(body['Type']))?.checkConfig(body['Config']);
+    const refusal = this.types.get(String(body['Type']))?.checkConfig(body['Config'], 'default');
     expect(refusal?.message ?? 200).to.equal(expected?.status);
     this.methods.set(String(body['Name']), body as { Name: string; Type: string });
   }
@@ -105,7 +105,8 @@ class Small {
     bearerToken: string,
   ): Promise<BindOutcome> {
     const type = this.types.get(method.Type);
-    const verdict = await type?.validate(method.Config, bearerToken, 1_790_000_000_000);
+    const at = { namespace: 'default', nowMs: 1_790_000_000_000 };
+    const verdict = await type?.validate(method.Config, bearerToken, at);
     if (type === undefined || verdict === undefined) throw new Error('no such type');
     if (!verdict.ok) return verdict;
     return bind({

@@ -11,9 +11,11 @@ import { authMethodTypes, LOGIN_DEFAULTS } from '../../src/service/login/index.j
 
 export const NOW_MS = 1_800_000_000_000;
 export const NOW = NOW_MS / 1000;
+/** When, and for a method of which namespace, JWTs are judged. */
+export const AT = { namespace: 'default', nowMs: NOW_MS };
 export const options = {
   ...LOGIN_DEFAULTS,
-  limits: { timeoutMs: 10_000, bodyBytesMax: 100_000 },
+  limits: { ...LOGIN_DEFAULTS.limits, timeoutMs: 10_000, bodyBytesMax: 100_000 },
   keysRefetchMsMin: 0,
 };
 
@@ -50,7 +52,7 @@ export async function verdict(
   jwt: string,
   types = authMethodTypes(options),
 ): Promise<unknown> {
-  const judged = await types.get('jwt')?.validate(config, jwt, NOW_MS);
+  const judged = await types.get('jwt')?.validate(config, jwt, AT);
   return judged?.ok ? judged.identity.selectable : judged?.reason;
 }
 /** The verdict on claims of which none is mapped. */

@@ -67,7 +67,8 @@ export function command(index: Index, term: number, text = `c${index}`): Entry {
 /** One server: core and log, and what its outputs asked for. */
 export class Server {
   readonly id: NodeId;
-  readonly options: RaftOptions;
+  /** Takes effect at the next start. */
+  options: RaftOptions;
   log: MemoryLog;
   core: RaftCore;
   /** Messages that may leave. */

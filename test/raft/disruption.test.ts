@@ -1,8 +1,9 @@
 /** Who may not disturb a leader that does its work, and when a leader gives up. */
 import { expect } from 'chai';
 import fc from 'fast-check';
+import type { RaftOptions } from '../../src/raft/types.js';
 import { Cluster, logOf } from './cluster.js';
-import { append, campaigning, lead, patient, solo, stranger, vote } from './script.js';
+import { append, campaigning, lead, patient, type Solo, solo, stranger, vote } from './script.js';
 
 describe('raft: the vote before the vote (thesis §9.6)', () => {
   it('§9.6 a follower whose timer runs out asks first, and changes neither term nor vote', () => {
@@ -250,5 +251,174 @@ describe('raft: disruptive servers (thesis §4.2.3) and quorum contact (§6.2)',
     const { term } = cluster.get('a').status;
     cluster.tick(200);
     expect(cluster.get('a').status).to.include({ role: 'leader', term });
+  });
+});
+
+describe('raft: nobody campaigns within the silence it promised (thesis §6.4.1)', () => {
+  /** Follows `b`; its election timer runs out after ten ticks, and a retry after three. */
+  function following(more: Partial<RaftOptions> = {}): Solo {
+    const server = solo('a b c', { more });
+    server.hear(append(1, 1, 1));
+    server.take();
+    return server;
+  }
+
+  it('§6.4.1 not after a pre-vote that failed, once it hears its leader again', () => {
+    const server = following();
+    server.ticks(10);
+    for (const from of ['b', 'c']) {
+      server.hear({ type: 'preVoteResponse', from, term: 1, granted: false });
+    }
+    server.hear(append(1, 1, 1));
+    server.ticks(9);
+    expect(server.status).to.include({ role: 'follower', leader: 'b' });
+    server.ticks(1);
+    expect(server.role).to.equal('preCandidate');
+  });
+
+  it('§3.4 the wait that follows a leader heard again has a random length', () => {
+    const lots = [0.9, 0, 0.5];
+    const server = following({ random: () => lots.shift() ?? 0.5 });
+    server.ticks(19);
+    for (const from of ['b', 'c']) {
+      server.hear({ type: 'preVoteResponse', from, term: 1, granted: false });
+    }
+    server.hear(append(1, 1, 1));
+    server.ticks(14);
+    expect(server.role).to.equal('follower');
+    server.ticks(1);
+    expect(server.role).to.equal('preCandidate');
+  });
+
+  it('§6.4.1 a restart with a shorter timeout keeps the longer silence: no vote, no campaign', () => {
+    const server = solo('a b c', { more: { promisedTicks: 25 } });
+    server.ticks(24);
+    expect(server.role).to.equal('follower');
+    server.hear({ ...vote, type: 'preVote', from: 'c' }, { ...vote, from: 'c' });
+    expect(server.take()).to.deep.equal([]);
+    server.ticks(1);
+    expect(server.role).to.equal('preCandidate');
+    server.hear({ ...vote, from: 'c' });
+    expect(server.sent('voteResponse')[0]).to.include({ granted: true, term: 2 });
+  });
+
+  it('§6.4.1 a leader that is heard after that restart does not shorten the silence', () => {
+    const server = solo('a b c', { more: { promisedTicks: 25 } });
+    server.ticks(2);
+    server.hear(append(1, 1, 1));
+    server.take();
+    server.ticks(22);
+    server.hear({ ...vote, from: 'c' });
+    expect(server.take()).to.deep.equal([]);
+    expect(server.role).to.equal('follower');
+    server.ticks(1);
+    server.hear({ ...vote, from: 'c' });
+    expect(server.sent('voteResponse')[0]).to.include({ granted: true, term: 2 });
+  });
+
+  it('§4.2.3 a transfer overrides the silence of before a restart too', () => {
+    const server = solo('a b c', { more: { promisedTicks: 25 } });
+    server.hear({ ...vote, from: 'c', transfer: true });
+    expect(server.sent('voteResponse')[0]).to.include({ granted: true, term: 2 });
+    const target = solo('a b c', { more: { promisedTicks: 25 } });
+    target.hear({ type: 'timeoutNow', term: 1 });
+    expect(target.status).to.include({ role: 'candidate', term: 2 });
+  });
+
+  it('§6.4.1 a shorter silence than the present one changes nothing', () => {
+    const server = solo('a b c', { more: { promisedTicks: 4 } });
+    server.ticks(9);
+    expect(server.role).to.equal('follower');
+    server.ticks(1);
+    expect(server.role).to.equal('preCandidate');
+  });
+
+  it('§6.4.1 a lone voter, which nobody else can follow, waits for nothing', () => {
+    const server = solo('a', { more: { promisedTicks: 25 } });
+    server.ticks(1);
+    expect(server.role).to.equal('leader');
+  });
+});
+
+describe('raft: a leader whose connection breaks (thesis §3.4)', () => {
+  const broken = { type: 'unreachable', peer: 'b' } as const;
+  /** Would wait for 19 ticks; a hastened wait ends when 14 have passed. */
+  function following(random: () => number = () => 0.99): Solo {
+    const server = solo('a b c', { more: { random } });
+    server.hear(append(1, 1, 1));
+    server.take();
+    return server;
+  }
+
+  it('§3.4 is waited for as long as votes are refused, and a short random time', () => {
+    const server = following();
+    server.ticks(3);
+    server.input(broken);
+    server.ticks(10);
+    expect(server.status).to.include({ role: 'follower', leader: 'b' });
+    server.ticks(1);
+    expect(server.role).to.equal('preCandidate');
+  });
+
+  it('§6.4.1 its followers refuse votes and stay quiet until their silence is over', () => {
+    const lots = [0.99];
+    const server = following(() => lots.shift() ?? 0);
+    server.input(broken);
+    server.ticks(9);
+    server.hear({ ...vote, type: 'preVote', from: 'c' }, { ...vote, from: 'c' });
+    expect(server.take()).to.deep.equal([]);
+    server.ticks(1);
+    expect(server.role).to.equal('follower');
+    server.ticks(1);
+    expect(server.role).to.equal('preCandidate');
+  });
+
+  it('§3.4 the short wait is drawn once, however often the connection breaks', () => {
+    const lots = [0.99, 0.99];
+    const server = following(() => lots.shift() ?? 0);
+    for (let i = 0; i < 5; i++) server.input(broken);
+    server.ticks(13);
+    expect(server.role).to.equal('follower');
+  });
+
+  it('§3.4 a leader that is heard again is waited for as before', () => {
+    const server = following();
+    server.input(broken);
+    server.ticks(8);
+    server.hear(append(1, 1, 1));
+    server.ticks(18);
+    expect(server.role).to.equal('follower');
+    server.ticks(1);
+    expect(server.role).to.equal('preCandidate');
+  });
+
+  it('§3.4 another peer that cannot be reached changes nothing', () => {
+    const server = following();
+    server.input({ type: 'unreachable', peer: 'c' });
+    server.ticks(18);
+    expect(server.role).to.equal('follower');
+  });
+
+  it('§4.2.1 a learner does not campaign when its leader is gone', () => {
+    const server = solo('a? b c');
+    server.hear(append(1, 1, 1));
+    server.input(broken);
+    server.ticks(50);
+    expect(server.status).to.include({ role: 'learner', term: 1 });
+  });
+
+  it('§9.6 a leader that others hear is not disturbed', () => {
+    const cluster = new Cluster(['a', 'b', 'c'], logOf('a b c'));
+    cluster.tick(12);
+    const { term } = cluster.get('a').status;
+    cluster.cut('a', 'c');
+    cluster.cut('c', 'a');
+    cluster.step('c', { type: 'unreachable', peer: 'a' });
+    cluster.tick(60);
+    expect(cluster.get('a').status).to.include({ role: 'leader', term });
+    cluster.heal();
+    cluster.tick(5);
+    expect(cluster.get('a').status).to.include({ role: 'leader', term });
+    expect(cluster.get('c').status).to.include({ leader: 'a', term });
   });
 });

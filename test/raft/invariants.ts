@@ -114,6 +114,7 @@ export class RaftInvariants {
     for (const entry of before.role === 'leader' ? output.entries : [])
       if (entry.kind === 'configuration' && entry.term === before.term)
         this.#reconfigures(id, entry.configuration, before, commit ?? before.commit, log);
+    if (!role && commit === undefined) return;
     const tail = withTail(log, output.entries);
     if (role) {
       const { members } = after.configuration;

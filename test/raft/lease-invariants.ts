@@ -60,23 +60,32 @@ export class LeaseInvariants {
   }
 
   /**
-   * The lease promise (§6.4.1): who answered a leader's append grants no vote to another in a higher term for as long as a
-   * lease may rest on the answer, unless a leader asked for that campaign.
+   * The lease promise (§6.4.1): who answered a leader's append grants no vote to another in a higher term, nor one to itself,
+   * for as long as a lease may rest on the answer, unless a leader asked for that campaign.
    */
-  #checkSilence(id: NodeId, { inputs, output, options, now }: LeaseStep): void {
+  #checkSilence(id: NodeId, { inputs, output, after, options, now }: LeaseStep): void {
     for (const input of inputs) {
       if (input.type !== 'message') continue;
       const { type, from: leader, term } = input.message;
+      // A leader that hands over reads by no lease any more.
+      if (type === 'timeoutNow' && this.#silences.get(id)?.leader === leader)
+        this.#silences.delete(id);
       if (type !== 'append' && type !== 'snapshot') continue;
       const isAnswered = output.sendAfterStore.some(
         (answer) =>
           answer.type === 'appendResponse' && answer.to === leader && answer.term === term,
       );
       const until = now + CHECKED_SHARE * silenceMsOf(options);
-      if (isAnswered) this.#silences.set(id, { leader, term, until });
+      if (isAnswered) this.#promise(id, { leader, term, until });
     }
     const silence = this.#silences.get(id);
     if (silence === undefined || now >= silence.until) return;
+    const isLone = after.configuration.members.filter(({ voter }) => voter).length < 2;
+    if (output.hardState?.votedFor === id && after.term > silence.term && !isLone)
+      throw new Violation(
+        'lease promise',
+        `${id} votes for itself in term ${after.term} at ${now}, having promised ${silence.leader} of term ${silence.term} silence until ${silence.until}`,
+      );
     for (const answer of output.sendAfterStore) {
       if (answer.type !== 'voteResponse' || !answer.granted) continue;
       const { to, term } = answer;
@@ -87,6 +96,14 @@ export class LeaseInvariants {
         `${id} votes for ${to} in term ${term} at ${now}, having promised ${silence.leader} of term ${silence.term} silence until ${silence.until}`,
       );
     }
+  }
+
+  /** What it promised to the same leader before holds on, should its timing be shorter now. */
+  #promise(id: NodeId, silence: Silence): void {
+    const before = this.#silences.get(id);
+    const isSame = before?.leader === silence.leader && before.term === silence.term;
+    const until = isSame ? Math.max(before.until, silence.until) : silence.until;
+    this.#silences.set(id, { ...silence, until });
   }
 
   /** A read released without a round: so many voters are silent for its leader that no other can be elected now. */

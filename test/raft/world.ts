@@ -2,7 +2,7 @@
  * Random orders on a few cores: every message may be lost, repeated or overtaken, every disk may lag and every server
  * may crash. What must never happen is checked at each step.
  */
-import { leaseMsMax } from '../../src/raft/options.js';
+import { leaseMsMax, silenceMsOf, ticksOfSilence } from '../../src/raft/options.js';
 import type { Index, Input, Message, NodeId, Output, RaftOptions } from '../../src/raft/types.js';
 import { MachineClock } from './clock.js';
 import {
@@ -31,8 +31,8 @@ export function randomFrom(seed: number): () => number {
 
 /**
  * What some worlds have besides what can happen in all. flicker: a leader falls silent for about an election timeout, in an
- * otherwise calm world whose votes take long to store. skew: every server has a timing of its own. suspend: the clock of a
- * server that stands still does so too.
+ * otherwise calm world whose votes take long to store. skew: every server has a timing of its own, which a restart may change.
+ * suspend: the clock of a server that stands still does so too.
  */
 export const KINDS = ['flicker', 'skew', 'suspend'] as const;
 export type Kind = (typeof KINDS)[number];
@@ -90,6 +90,8 @@ export class World {
   #pool: Message[] = [];
   #nextId = 1;
   readonly #leaseReads = new Set<number>();
+  /** The silence that servers with changed timing may have promised before, and until when they owe it. */
+  readonly #promised = new Map<NodeId, { readonly silenceMs: number; readonly until: number }>();
   /** Ways on which messages wait, and until when. */
   readonly #slow = new Map<string, number>();
   /** When a leader falls silent next. */
@@ -203,8 +205,21 @@ export class World {
   }
 
   #crash(server: Server): void {
+    if (this.#has('skew') && this.#random() < 0.3) this.#retime(server);
     server.crash(this.#wake(server));
     this.#invariants.restarted(server.id);
+  }
+
+  /** The server starts again with other timing, and is told what it may have promised by its timing until now. */
+  #retime(server: Server): void {
+    const { id, options: before } = server;
+    const kept = this.#promised.get(id);
+    const late = kept !== undefined && this.#now < kept.until ? kept.silenceMs : 0;
+    const silenceMs = Math.max(late, silenceMsOf(before));
+    this.#promised.set(id, { silenceMs, until: this.#now + silenceMs });
+    const more = this.#options();
+    const promisedTicks = ticksOfSilence(silenceMs, more.tickMs ?? before.tickMs);
+    server.options = { ...before, ...more, promisedTicks };
   }
 
   #sync(server: Server): void {

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { Authorizers } from '../../src/service/authorizers.js';
 import { keys } from '../../src/state/keys.js';
 import { secretKeyOf } from '../../src/state/tokens.js';
-import type { Command } from '../../src/state/types.js';
+import type { Command, View } from '../../src/state/types.js';
 import { aCommand, fitted } from '../state/commands.js';
 import { MANAGER, Solo } from './solo.js';
 
@@ -88,6 +88,92 @@ describe('authorizers', () => {
     expect(small.size).to.equal(2);
   });
 
+  it('compile the rights of a role once for all tokens that have no more than it', () => {
+    const solo = new Solo();
+    const secrets = manyTokens(solo, 120);
+    const policy = keys.policy('default', POLICY);
+    const counting = new CountingView(solo.store);
+    const authorizers = new Authorizers({ ...optionsOf(solo), view: counting });
+    for (const secret of secrets) {
+      const authorizer = authorizers.of(secretKeyOf(secret))!;
+      expect(authorizer.allowed('service', 'write', 'web')).to.equal(true);
+      expect(authorizer.accessor).to.equal(accessorOf(secret));
+    }
+    expect(counting.reads.get(policy)).to.equal(1);
+    expect(authorizers.stats).to.include({ tokens: 120, rights: 1 });
+    // what no longer counts counts for none of them, and a deleted token takes nothing from the others
+    const [first, second] = secrets as [string, string];
+    solo.authorizers.of(secretKeyOf(first));
+    solo.authorizers.of(secretKeyOf(second));
+    solo.must(tokenDelete(first));
+    expect(solo.authorizers.of(secretKeyOf(first))).to.equal(undefined);
+    expect(solo.authorizers.of(secretKeyOf(second))!.allowed('service', 'write', 'web')).to.equal(
+      true,
+    );
+    const narrower = policySet(POLICY, 'p', 'service "web" { policy = "read" }');
+    solo.must({ ...narrower, create: false } as Command);
+    const now = solo.authorizers.of(secretKeyOf(second))!;
+    expect(now.allowed('service', 'write', 'web')).to.equal(false);
+    expect(solo.authorizers.stats.rights).to.equal(1);
+  });
+
+  it('a token whose links change leaves the rights that it shared', () => {
+    const solo = new Solo();
+    const [first, second] = manyTokens(solo, 2) as [string, string];
+    const may = (secret: string) =>
+      solo.authorizers.of(secretKeyOf(secret))!.allowed('service', 'write', 'web');
+    expect([may(first), may(second)]).to.deep.equal([true, true]);
+    solo.must({
+      ...{ type: 'token.update', v: 1, ns: 'default', accessor: accessorOf(first) },
+      nowMs: solo.nowMs,
+      token: { Description: '', Policies: [], Roles: [], Local: false },
+    } as Command);
+    expect([may(first), may(second)]).to.deep.equal([false, true]);
+  });
+
+  it('the same identity in two namespaces gives different rights', () => {
+    const solo = new Solo();
+    solo.must(namespaceSet('red'));
+    const token = {
+      ...{ Description: '', Policies: [], Roles: [], Local: false },
+      ServiceIdentities: [{ ServiceName: 'web' }],
+    };
+    const may = ['default', 'red'].map((ns, n) => {
+      const secret = SECRETS[n]!;
+      solo.must({ ...tokenCreate(secret), ns, token } as Command);
+      const authorizer = solo.authorizers.of(secretKeyOf(secret))!;
+      return ['default', 'red'].map((at) => authorizer.allowed('service', 'write', 'web', at));
+    });
+    expect(may).to.deep.equal([
+      [true, false],
+      [false, true],
+    ]);
+  });
+
+  it('keep compiled rights up to a weight, the newest however heavy', () => {
+    const solo = new Solo();
+    const rules = (n: number) =>
+      Array.from({ length: 500 }, (_, i) => `service "s-${n}-${i}" { policy = "read" }`).join('\n');
+    const authorizers = new Authorizers({ ...optionsOf(solo), weightMax: 250_000 });
+    for (const [n, secret] of SECRETS.entries()) {
+      const id = `11111111-aaaa-4aaa-8aaa-00000000000${n}`;
+      solo.must(policySet(id, `p-${n}`, rules(n)));
+      solo.must(tokenCreate(secret, [{ ID: id }]));
+      const authorizer = authorizers.of(secretKeyOf(secret))!;
+      expect(authorizer.allowed('service', 'read', `s-${n}-7`)).to.equal(true);
+      expect(authorizers.stats.bytes).to.be.lessThan(250_000);
+    }
+    expect(authorizers.stats.rights).to.be.lessThan(SECRETS.length);
+    expect(authorizers.size).to.equal(authorizers.stats.rights);
+    // who had to go is compiled again, with the same rights
+    const again = authorizers.of(secretKeyOf(SECRETS[0]!))!;
+    expect(again.allowed('service', 'read', 's-0-7')).to.equal(true);
+    expect(again.allowed('service', 'read', 's-1-7')).to.equal(false);
+    const tiny = new Authorizers({ ...optionsOf(solo), weightMax: 1 });
+    const kept = tiny.of(secretKeyOf(SECRETS[1]!));
+    expect(tiny.of(secretKeyOf(SECRETS[1]!))).to.equal(kept);
+  });
+
   it('a policy limited to other datacenters grants nothing here', () => {
     const solo = new Solo();
     const id = '11111111-aaaa-4aaa-8aaa-000000000001';
@@ -150,6 +236,49 @@ describe('authorizers', () => {
   });
 });
 
+const POLICY = '11111111-aaaa-4aaa-8aaa-000000000001';
+const ROLE = '22222222-aaaa-4aaa-8aaa-000000000001';
+const accessorOf = (secret: string): string => secret.replace('00000005', '00000003');
+
+const optionsOf = (solo: Solo) => ({
+  ...{ view: solo.store, datacenter: 'dc1', defaultPolicy: 'deny' as const },
+  nowMs: () => solo.nowMs,
+});
+
+/** Secrets of tokens that have one role in common and nothing else. */
+function manyTokens(solo: Solo, count: number): string[] {
+  solo.must(policySet(POLICY, 'p', 'service "web" { policy = "write" }'));
+  const role = { Name: 'r', Description: '', Policies: [{ ID: POLICY }] };
+  solo.must({ type: 'role.set', v: 1, ns: 'default', id: ROLE, create: true, role } as Command);
+  return Array.from({ length: count }, (_, n) => {
+    const secret = `00000005-bbbb-4aaa-8aaa-${String(n).padStart(12, '0')}`;
+    solo.must(tokenCreate(secret, [], [{ ID: ROLE }]));
+    return secret;
+  });
+}
+
+const tokenDelete = (secret: string): Command =>
+  ({
+    ...{ type: 'token.delete', v: 1, ns: 'default', accessor: accessorOf(secret) },
+    callerKey: null,
+  }) as Command;
+
+/** A view that counts how often each key is read. */
+class CountingView implements View {
+  readonly reads = new Map<string, number>();
+  readonly #view: View;
+  constructor(view: View) {
+    this.#view = view;
+  }
+  get(key: string): string | undefined {
+    this.reads.set(key, (this.reads.get(key) ?? 0) + 1);
+    return this.#view.get(key);
+  }
+  keys(prefix: string): Iterable<string> {
+    return this.#view.keys(prefix);
+  }
+}
+
 function namespaceSet(Name: string, PolicyDefaults: object[] = []): Command {
   const namespace = { Name, PolicyDefaults, RoleDefaults: [] };
   return { type: 'namespace.set', v: 1, policyId: `m-${Name}`, namespace } as Command;
@@ -160,14 +289,14 @@ function policySet(id: string, Name: string, Rules: string) {
   return { type: 'policy.set', v: 1 as const, ns: 'default', id, create: true, policy, hash: 'h' };
 }
 
-function tokenCreate(secret: string, Policies: object[] = []): Command {
+function tokenCreate(secret: string, Policies: object[] = [], Roles: object[] = []): Command {
   return {
     type: 'token.create',
     v: 1,
     ns: 'default',
-    accessor: secret.replace('00000005', '00000003'),
+    accessor: accessorOf(secret),
     secret,
     createTime: '2030-01-01T00:00:00Z',
-    token: { Description: '', Policies, Roles: [], Local: false },
+    token: { Description: '', Policies, Roles, Local: false },
   } as Command;
 }

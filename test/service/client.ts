@@ -2,6 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Listener } from '../../src/http/listener.js';
+import type { HttpOptions } from '../../src/http/options.js';
 import type { Route } from '../../src/http/types.js';
 import { serve } from './serve.js';
 import { MANAGEMENT_SECRET, Solo } from './solo.js';
@@ -25,8 +26,12 @@ export class Client {
     this.#listener = listener;
   }
 
-  static async open(more: readonly Route[] = [], solo = new Solo()): Promise<Client> {
-    return new Client(solo, await serve(solo, more));
+  static async open(
+    more: readonly Route[] = [],
+    solo = new Solo(),
+    given: Partial<HttpOptions> = {},
+  ): Promise<Client> {
+    return new Client(solo, await serve(solo, more, given));
   }
 
   close(): Promise<void> {

@@ -8,9 +8,9 @@ import {
   ignored,
   index,
   list,
+  meta,
   object,
   text,
-  textMap,
 } from '../../src/service/decode.js';
 import { templateVariables } from '../../src/service/grants.js';
 import { normalTime, time, timeOf } from '../../src/service/times.js';
@@ -22,7 +22,7 @@ const FIELDS = {
   Life: duration,
   At: time,
   Links: list(object({ ID: text })),
-  Meta: textMap,
+  Meta: meta,
   Config: anyObject,
   Variables: templateVariables,
   Hash: ignored,

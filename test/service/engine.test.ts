@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { GLOBAL_MANAGEMENT_ID } from '../../src/acl/builtin.js';
 import { ApiError, refusal } from '../../src/errors.js';
-import { listItems } from '../../src/service/lists.js';
 import { readPolicy, readPolicyByName } from '../../src/service/policies.js';
 import { listRoles, readRole } from '../../src/service/roles.js';
 import { listTokens } from '../../src/service/token-reads.js';
@@ -9,6 +8,7 @@ import type { Caller, ReadOptions, ReadUseCase } from '../../src/service/types.j
 import { keys } from '../../src/state/keys.js';
 import { secretKeyOf } from '../../src/state/tokens.js';
 import type { Command } from '../../src/state/types.js';
+import { listItems } from './list-items.js';
 import { callerOf, MANAGER, NOBODY, Solo } from './solo.js';
 
 const P1 = '11111111-aaaa-4aaa-8aaa-000000000001';

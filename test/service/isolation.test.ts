@@ -3,7 +3,6 @@ import fc from 'fast-check';
 import { ApiError } from '../../src/errors.js';
 import { listMethods, readMethod } from '../../src/service/auth-methods.js';
 import { listRules } from '../../src/service/binding-rules.js';
-import { listItems } from '../../src/service/lists.js';
 import { listNamespaces, readNamespace } from '../../src/service/namespaces.js';
 import {
   deletePolicy,
@@ -18,6 +17,7 @@ import { createToken, deleteToken, updateToken } from '../../src/service/tokens.
 import type { ReadOptions, ReadUseCase } from '../../src/service/types.js';
 import type { Command } from '../../src/state/types.js';
 import { aCommand, fitted } from '../state/commands.js';
+import { listItems } from './list-items.js';
 import { callerOf, MANAGER, Solo } from './solo.js';
 
 const SECRET = '99999999-aaaa-4aaa-8aaa-000000000001';

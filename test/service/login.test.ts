@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { ApiError } from '../../src/errors.js';
 import { listMethods, writeMethod } from '../../src/service/auth-methods.js';
 import { writeRule } from '../../src/service/binding-rules.js';
-import { listItems } from '../../src/service/lists.js';
+import { Refusals } from '../../src/service/login/refusals.js';
 import type { AuthMethodType } from '../../src/service/login/types.js';
 import { type LoginParts, login, logout } from '../../src/service/login.js';
 import { writeRole } from '../../src/service/roles.js';
@@ -10,21 +10,24 @@ import { readOwnToken } from '../../src/service/token-reads.js';
 import { cloneToken } from '../../src/service/tokens.js';
 import type { Write } from '../../src/service/writing.js';
 import type { Command } from '../../src/state/types.js';
+import { listItems } from './list-items.js';
 import { callerOf, MANAGER, NOBODY, Solo } from './solo.js';
 
 /** Verifies whoever says a name: the bearer token is the value of `value.name`. */
 const trusting: AuthMethodType = {
   name: 'trusting',
-  checkConfig: async () => undefined,
+  checkConfig: () => undefined,
+  checkIssuer: async () => undefined,
   validate: async (_config, bearer) =>
     bearer === ''
-      ? { ok: false, reason: 'nobody' }
+      ? { ok: false, cause: 'token', reason: 'nobody' }
       : {
           ok: true,
           identity: {
             selectable: { value: { name: bearer } },
             variables: new Map([['value.name', bearer]]),
           },
+          subject: bearer,
         },
   shapeOf: () => ({
     selectable: {
@@ -40,18 +43,23 @@ class World {
   readonly solo = new Solo();
   readonly types = new Map([['trusting', trusting]]);
   readonly reasons: string[] = [];
+  readonly warnings: object[] = [];
   readonly parts: LoginParts = {
     service: this.solo.engine,
     methodTypes: this.types,
     datacenter: 'dc1',
     nowMs: () => this.solo.nowMs,
-    logger: { warn: (context) => void this.reasons.push(String(context['reason'])) },
+    logger: { warn: (context, message) => void this.warnings.push({ ...context, message }) },
+    refusals: new Refusals(
+      { warn: (context) => void this.reasons.push(String(context['reason'])) },
+      () => this.solo.nowMs,
+    ),
   };
   readonly write: Write = { caller: MANAGER, ns: 'default', timeoutMs: 1000 };
 
   method(more: object = {}) {
     const body = { Name: 'M', Type: 'trusting', ...more };
-    return writeMethod(this.solo.engine, this.write, this.types, undefined, body);
+    return writeMethod(this.parts, this.write, undefined, body);
   }
   rule(BindType: string, BindName: string, more: object = {}) {
     const body = { AuthMethod: 'M', BindType, BindName, ...more };
@@ -113,6 +121,42 @@ describe('login', () => {
     // the Kelvin sign, which is a small k in lower case
     expect(await world.refused('\u212a8s')).to.equal('Permission denied');
     expect(world.reasons.at(-1)).to.contain('invalid bind name: "s-\u212a8s"');
+  });
+
+  it('gives nobody the role of another whose name looks like theirs in small letters', async () => {
+    const world = new World();
+    await world.method();
+    await writeRole(world.solo.engine, world.write, undefined, { Name: 'r-mark' });
+    await world.rule('role', 'r-${value.name}');
+    expect(await world.refused('mar\u212a')).to.equal('Permission denied');
+    // letter case does not count, as is documented
+    for (const name of ['mark', 'MARK'])
+      expect((await world.login(name)).Roles[0].Name).to.equal('r-mark');
+  });
+
+  it('warns of methods whose tokens never expire, once they are written', async () => {
+    const world = new World();
+    const warning = 'an auth method without MaxTokenTTL makes tokens that never expire';
+    await world.method({ MaxTokenTTL: 120e9 });
+    await world.method({ TokenLocality: 'no' }).catch(() => {});
+    expect(world.warnings).to.deep.equal([]);
+    await world.method();
+    expect(world.warnings).to.deep.equal([
+      { authMethod: 'M', namespace: 'default', message: warning },
+    ]);
+  });
+
+  it('counts what it refuses, unknown methods too, and shows the log some', async () => {
+    const world = new World();
+    await world.method();
+    for (let n = 0; n < 30; n++) await world.refused('');
+    for (let n = 0; n < 30; n++) await world.login('x', { AuthMethod: `x-${n}` }).catch(() => {});
+    await world.refused('web');
+    const { counts } = world.parts.refusals;
+    expect(counts.get('token')).to.equal(30);
+    expect(counts.get('method_unknown')).to.equal(30);
+    expect(counts.get('binding')).to.equal(1);
+    expect(world.reasons).to.have.lengthOf(21);
   });
 
   it('tells the caller nothing of why it refuses, and the log all', async () => {

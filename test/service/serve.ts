@@ -6,11 +6,15 @@ import { createApp } from '../../src/http/app.js';
 import { configRoutes } from '../../src/http/config.js';
 import { listen } from '../../src/http/listener.js';
 import { namespaceRoutes } from '../../src/http/namespaces.js';
+import type { HttpOptions } from '../../src/http/options.js';
 import type { Route } from '../../src/http/types.js';
 import { authMethodTypes } from '../../src/service/login/index.js';
+import { Refusals } from '../../src/service/login/refusals.js';
+import { LIMITS } from '../http/harness.js';
 import type { Solo } from './solo.js';
 
 const methodTypes = authMethodTypes();
+const logger = { warn: () => {} };
 
 export const partsOf = (solo: Solo): AclParts => ({
   service: solo.engine,
@@ -19,10 +23,15 @@ export const partsOf = (solo: Solo): AclParts => ({
   defaultPolicy: 'deny',
   nowMs: () => solo.nowMs,
   methodTypes,
-  logger: { warn: () => {} },
+  logger,
+  refusals: new Refusals(logger, () => solo.nowMs),
 });
 
-export async function serve(solo: Solo, more: readonly Route[] = []) {
+export async function serve(
+  solo: Solo,
+  more: readonly Route[] = [],
+  given: Partial<HttpOptions> = {},
+) {
   const app = createApp({
     service: solo.engine,
     routes: [
@@ -35,24 +44,22 @@ export async function serve(solo: Solo, more: readonly Route[] = []) {
     defaultPolicy: 'deny',
     headerPrefix: 'X-Service',
     tokenInQuery: true,
+    allowedHosts: ['*'],
     responseHeaders: {},
     blockedPaths: [],
-    limits: {
-      bodyBytes: 1 << 20,
-      requestMs: 5000,
-      heldPerClient: 100,
-      held: 1000,
-      stalledMs: 60_000,
-    },
+    limits: { ...LIMITS, bodyBytes: 1 << 20, requestMs: 5000, held: 1000 },
     report: (event) => {
       if (event.error !== undefined) console.error(event.path, event.error);
     },
+    ...given,
   });
   return listen(app, {
     host: '127.0.0.1',
     port: 0,
     headerBytes: 65536,
     connections: 100,
+    connectionsPerAddress: 100,
+    probeConnections: 0,
     headersMs: 5000,
     requestMs: 5000,
     keepAliveMs: 1000,

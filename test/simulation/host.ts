@@ -14,8 +14,6 @@ import type { ServerParts } from './parts.js';
 
 /** Milliseconds between two looks at the room on the disk. */
 export const LOOK_MS = 1000;
-/** More than the longest silence that a server promises, by a clock that runs fast. */
-const LONG_SILENCE_MS = 1.05 * 50 * LONG.electionTicks;
 
 const NO_START: Starts = { starts: 0, startId: '', earlier: [] };
 
@@ -24,6 +22,7 @@ interface Image {
   readonly disk: DiskImage;
   readonly met: ReadonlyMap<NodeId, PeerRecord>;
   readonly starts: Starts;
+  readonly silenceMs: number;
 }
 
 export class Host {
@@ -36,8 +35,6 @@ export class Host {
   halfInstall = false;
   /** As its configuration has it, from the next start on. */
   timing: Timing | undefined;
-  /** It does not start before: it may have promised a longer silence than its new timing has it keep. */
-  startNotBefore = 0;
   /** Of its program, from the next start on. */
   release = 1;
   /** It takes no writes, having seen that the disk is almost full. */
@@ -53,6 +50,8 @@ export class Host {
   /** Its state was lost, and neither made again from the log nor fetched. */
   stateLost = false;
   met = new Map<NodeId, PeerRecord>();
+  /** Milliseconds of silence that this start or an earlier one may have promised to a leader, kept on the disk. */
+  silenceMs = 0;
   #filling = 0;
   #wrongUntil = -1;
   #leaseDoubtUntil = Number.NEGATIVE_INFINITY;
@@ -179,11 +178,6 @@ export class Host {
     this.goesWrong = false;
   }
 
-  retime(timing: Timing): void {
-    this.timing = timing;
-    this.startNotBefore = this.#parts.scheduler.now + LONG_SILENCE_MS;
-  }
-
   /** Its clocks stood still, and nothing tells it: it has no means to find its lease over. */
   doubtLease(ms: number): void {
     const forMs = ms + 2 * LONG.leaseMs;
@@ -197,13 +191,15 @@ export class Host {
     this.isWiped = true;
     this.#incarnation++;
     this.#starts = NO_START;
+    this.silenceMs = 0;
     this.met = new Map();
     if (this.founding) this.found(this.founding);
   }
 
   /** Keeps what the disk holds while a process runs. */
   keepImage(): void {
-    this.#image = { disk: this.disk.image(), met: new Map(this.met), starts: this.#starts };
+    const { disk, met, silenceMs } = this;
+    this.#image = { disk: disk.image(), met: new Map(met), starts: this.#starts, silenceMs };
   }
 
   get hasImage(): boolean {
@@ -216,6 +212,7 @@ export class Host {
     this.disk.rollBack(image.disk);
     this.met = new Map(image.met);
     this.#starts = image.starts;
+    this.silenceMs = image.silenceMs;
     // it is to be known as one that has lost something, and to be replaced like a wiped one
     this.isWiped = true;
   }

@@ -4,6 +4,7 @@ import type { Answer } from '../../src/node/asks.js';
 import { LostState } from '../../src/node/lost-state.js';
 import { Replica, type ReplicaLimits } from '../../src/node/replica.js';
 import { POSITION_KEY, WRONG_KEY } from '../../src/node/snapshots.js';
+import { silenceMsOf, ticksOfSilence } from '../../src/raft/options.js';
 import { createRaft } from '../../src/raft/raft.js';
 import type {
   Configuration,
@@ -84,7 +85,8 @@ export class Life {
     const electionMs = timing.electionTicks * limits.tickMs;
     const machine = this.#openMachine();
     this.#machine = machine;
-    const options = { ...timing, id, random: random.next };
+    const promisedTicks = ticksOfSilence(this.#owedMs(timing), timing.tickMs);
+    const options = { ...timing, promisedTicks, id, random: random.next };
     const core = createRaft(options, log, log.hardState(), loop.now());
     this.replica = new Replica({
       ...{ id, log, machine, clock: loop, view: store, newId: parts.newId },
@@ -145,6 +147,19 @@ export class Life {
   end(): void {
     this.#readers.stop();
     this.loop.kill();
+  }
+
+  /** The silence that this or an earlier start may have promised; the longer one is forgotten once it is over. */
+  #owedMs(timing: ServerParts['raft']): number {
+    const { host, loop } = this.#parts;
+    const ownMs = silenceMsOf(timing);
+    host.silenceMs = Math.max(host.silenceMs, ownMs);
+    const owedMs = host.silenceMs;
+    const forget = (): void => {
+      host.silenceMs = ownMs;
+    };
+    if (owedMs > ownMs) loop.after(owedMs, forget);
+    return owedMs;
   }
 
   /** After each turn of the process. Looking at some of them is enough to see what does not end. */

@@ -82,7 +82,7 @@ const elections: readonly Mutation[] = [
   one(
     'a restart that forgets the silence promised to a leader',
     'raft/raft.js',
-    'leaderElapsed: term > 0 ? 0 : options.electionTicks',
+    'leaderElapsed: term > 0 ? options.electionTicks - ticksPromised(options) : options.electionTicks',
     'leaderElapsed: options.electionTicks',
   ),
   one(

@@ -47,11 +47,6 @@ export class SimServer implements Victim, Server {
     if (this.#loop || this.#retired) return;
     const { scheduler, random, invariants, trace } = this.#parts;
     const { id } = this;
-    const { startNotBefore } = this.#host;
-    if (scheduler.now < startNotBefore) {
-      scheduler.at(startNotBefore, () => this.restart());
-      return;
-    }
     this.#lives++;
     this.#host.started(`${id}.${this.#lives}`);
     trace(`${id} starts, life ${this.#lives}`);
@@ -216,7 +211,7 @@ export class SimServer implements Victim, Server {
     if (withWall) this.#host.doubtLease(ms);
   }
   retime(timing: Timing): void {
-    this.#host.retime(timing);
+    this.#host.timing = timing;
   }
   upgrade(): void {
     this.#host.release = 2;

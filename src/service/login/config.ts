@@ -16,9 +16,9 @@ export class ConfigFault extends Error {
 }
 
 /** Runs a check; a fault becomes a refusal with the lead-in of auth methods. */
-export async function refusing(check: () => unknown): Promise<Refusal | undefined> {
+export function refusing(check: () => unknown): Refusal | undefined {
   try {
-    await check();
+    check();
     return undefined;
   } catch (error) {
     if (!(error instanceof ConfigFault)) throw error;

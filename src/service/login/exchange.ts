@@ -1,9 +1,13 @@
 /**
- * One bounded HTTP exchange with a server that an auth method names: in time, in size, in
- * redirects.
+ * The door through which a node asks others: servers that auth methods name. Each exchange is bounded in time, size and
+ * redirects, and goes only where the rules allow.
  */
+import { type LookupAddress, type LookupAllOptions, lookup } from 'node:dns';
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
+import type { LookupFunction } from 'node:net';
+import { reject } from '../../errors.js';
+import { type AddressRules, addressProblem, urlProblem } from './addresses.js';
 import type { FetchLimits } from './types.js';
 
 export interface Exchange {
@@ -24,19 +28,103 @@ export class FetchFault extends Error {}
 
 const REDIRECTS_MAX = 3;
 
-/** Sends a request and reads the whole reply. Rejects with FetchFault. */
-export async function exchange(what: Exchange, limits: FetchLimits): Promise<Reply> {
-  const signal = AbortSignal.timeout(limits.timeoutMs);
-  let { url } = what;
-  for (let hops = 0; ; hops++) {
-    const response = await send({ ...what, url }, signal, limits.timeoutMs);
-    const status = response.statusCode ?? 0;
-    const target = redirectTarget(what, url, response);
-    if (target === undefined) return { status, text: await read(response, signal, limits) };
-    response.destroy();
-    if (hops === REDIRECTS_MAX)
-      throw new FetchFault(`${url.host} redirects more than ${REDIRECTS_MAX} times`);
-    url = target;
+/** Resolves a host to all of its addresses. */
+export type Resolve = (
+  host: string,
+  options: LookupAllOptions,
+  done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void;
+
+export interface OutboundOptions {
+  readonly limits: FetchLimits;
+  readonly rules: AddressRules;
+  readonly resolve?: Resolve;
+}
+
+/** Asks others for the auth methods of a node; there is one of these per node. */
+export class Outbound {
+  readonly #limits: FetchLimits;
+  readonly #rules: AddressRules;
+  readonly #resolve: Resolve;
+  /** Exchanges under way, by the namespace of their method. */
+  readonly #underWay = new Map<string, number>();
+  #count = 0;
+
+  constructor({ limits, rules, resolve = lookup }: OutboundOptions) {
+    this.#limits = limits;
+    this.#rules = rules;
+    this.#resolve = resolve;
+  }
+
+  get limits(): FetchLimits {
+    return this.#limits;
+  }
+
+  /** Why a method of a namespace may not name a URL; undefined when it may, as far as the URL tells. */
+  problem(url: URL, namespace: string): string | undefined {
+    return urlProblem(url, namespace, this.#rules);
+  }
+
+  /**
+   * Sends a request for a method of a namespace and reads the whole reply. Rejects with FetchFault, and with ApiError
+   * `too_many` when too many are under way; those of one namespace may be half of them.
+   */
+  async exchange(what: Exchange, namespace: string): Promise<Reply> {
+    const { concurrentMax } = this.#limits;
+    const own = this.#underWay.get(namespace) ?? 0;
+    if (this.#count >= concurrentMax || own >= Math.ceil(concurrentMax / 2)) {
+      reject('too_many', 'This node asks too many issuers at a time: try again in a moment');
+    }
+    this.#note(namespace, 1);
+    try {
+      return await this.#follow(what, namespace);
+    } finally {
+      this.#note(namespace, -1);
+    }
+  }
+
+  #note(namespace: string, change: 1 | -1): void {
+    this.#count += change;
+    const own = (this.#underWay.get(namespace) ?? 0) + change;
+    if (own === 0) this.#underWay.delete(namespace);
+    else this.#underWay.set(namespace, own);
+  }
+
+  async #follow(what: Exchange, namespace: string): Promise<Reply> {
+    const limits = this.#limits;
+    const signal = AbortSignal.timeout(limits.timeoutMs);
+    let { url } = what;
+    for (let hops = 0; ; hops++) {
+      const problem = this.problem(url, namespace);
+      if (problem !== undefined) throw new FetchFault(problem);
+      const resolve = this.#resolver(url, namespace);
+      const response = await send({ ...what, url }, { signal, resolve }, limits.timeoutMs);
+      const status = response.statusCode ?? 0;
+      const target = redirectTarget(what, url, response);
+      if (target === undefined) return { status, text: await read(response, signal, limits) };
+      response.destroy();
+      if (hops === REDIRECTS_MAX) {
+        throw new FetchFault(`${url.host} redirects more than ${REDIRECTS_MAX} times`);
+      }
+      url = target;
+    }
+  }
+
+  /** The socket connects to what this gives, so a name that is resolved otherwise a moment later is of no use. */
+  #resolver(url: URL, namespace: string): LookupFunction {
+    return (host, options, done) => {
+      this.#resolve(host, { ...options, all: true }, (error, addresses) => {
+        const problem = (addresses ?? [])
+          .map(({ address }) => addressProblem(url, address, namespace, this.#rules))
+          .find((found) => found !== undefined);
+        const [first] = addresses ?? [];
+        if (error !== null) done(error, '');
+        else if (problem !== undefined) done(new FetchFault(problem), '');
+        else if (first === undefined) done(new FetchFault('the name has no address'), '');
+        else if (options.all === true) done(null, addresses);
+        else done(null, first.address, first.family);
+      });
+    };
   }
 }
 
@@ -56,12 +144,17 @@ function redirectTarget(what: Exchange, from: URL, response: IncomingMessage): U
   return target;
 }
 
-function send(what: Exchange, signal: AbortSignal, timeoutMs: number): Promise<IncomingMessage> {
+function send(
+  what: Exchange,
+  { signal, resolve }: { readonly signal: AbortSignal; readonly resolve: LookupFunction },
+  timeoutMs: number,
+): Promise<IncomingMessage> {
   const { url, method = 'GET', headers = {}, body, ca } = what;
   const options: RequestOptions & { ca?: string } = {
     method,
     signal,
     agent: false,
+    lookup: resolve,
     headers: { accept: 'application/json', 'accept-encoding': 'identity', ...headers },
     ...(ca === undefined ? {} : { ca }),
   };

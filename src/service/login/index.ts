@@ -1,10 +1,14 @@
 /** The types of auth methods there are. */
+import type { AddressRules } from './addresses.js';
+import { Outbound, type Resolve } from './exchange.js';
 import { JwtMethod } from './jwt.js';
 import { KubernetesMethod } from './kubernetes.js';
 import type { AuthMethodType, FetchLimits } from './types.js';
 
 export interface LoginOptions {
   readonly limits: FetchLimits;
+  readonly rules: AddressRules;
+  readonly resolve?: Resolve;
   /** How long keys of issuers are used before they are fetched again, in milliseconds. */
   readonly keysAgeMsMax: number;
   /** How often, at most, an unknown key id makes them be fetched again, in milliseconds. */
@@ -13,7 +17,8 @@ export interface LoginOptions {
 
 /** A login waits for these fetches, so they are short; keys are small. */
 export const LOGIN_DEFAULTS: LoginOptions = {
-  limits: { timeoutMs: 5_000, bodyBytesMax: 1024 * 1024 },
+  limits: { timeoutMs: 5_000, bodyBytesMax: 1024 * 1024, concurrentMax: 32 },
+  rules: { allowedHosts: [], privateAddresses: false, plainHttp: false },
   keysAgeMsMax: 10 * 60_000,
   keysRefetchMsMin: 5_000,
 };
@@ -22,10 +27,11 @@ export type AuthMethodTypes = ReadonlyMap<string, AuthMethodType>;
 
 /** Every type by name. Keys of issuers are kept inside, so there is one of these per node. */
 export function authMethodTypes(options: LoginOptions = LOGIN_DEFAULTS): AuthMethodTypes {
-  const { limits, keysAgeMsMax, keysRefetchMsMin } = options;
+  const { keysAgeMsMax, keysRefetchMsMin } = options;
+  const outbound = new Outbound(options);
   const types = [
-    new JwtMethod({ limits, ageMsMax: keysAgeMsMax, refetchMsMin: keysRefetchMsMin }),
-    new KubernetesMethod(limits),
+    new JwtMethod({ outbound, ageMsMax: keysAgeMsMax, refetchMsMin: keysRefetchMsMin }),
+    new KubernetesMethod(outbound),
   ];
   return new Map(types.map((type) => [type.name, type]));
 }

@@ -15,7 +15,7 @@ export interface JwtConfig {
       };
   readonly boundAudiences: readonly string[];
   readonly boundIssuer: string;
-  /** Enforced with discovery only; empty: what the issuer lists. */
+  /** Empty: all that are supported, with discovery those of them that the issuer lists. */
   readonly algorithms: readonly string[];
   readonly mappings: ClaimMappings;
   readonly expirationLeewayMs: number;

@@ -4,7 +4,7 @@
  */
 import * as errors from 'jose/errors';
 import { compactVerify } from 'jose/jws/compact/verify';
-import type { IdentityShape } from '../../acl/binding.js';
+import type { Identity, IdentityShape } from '../../acl/binding.js';
 import type { Refusal } from '../../errors.js';
 import { parseStrictJson } from '../../languages/json.js';
 import { type Claims, mapClaims, shapeOfMappings } from './claims.js';
@@ -12,7 +12,7 @@ import { ConfigFault, refusing } from './config.js';
 import { FetchFault, isObject } from './exchange.js';
 import { type JwtConfig, readJwtConfig } from './jwt-config.js';
 import { type IssuerKeys, KeyCache, type KeyCacheOptions } from './keys.js';
-import type { AuthMethodType, Verdict } from './types.js';
+import type { AuthMethodType, IssuerProblem, RefusalCause, Verdict } from './types.js';
 
 /** Signatures by a public key only: neither `none` nor a shared secret can be among them. */
 const ALGORITHMS = [
@@ -31,8 +31,24 @@ const ALGORITHMS = [
 /** Longer than any header may be that usually carries a JWT. */
 const TOKEN_LENGTH_MAX = 32 * 1024;
 
+/** When a JWT is judged, and for a method of which namespace. */
+type At = Parameters<AuthMethodType['validate']>[2];
+
 /** Why a JWT is not accepted; never leaves this file. */
-class Unacceptable extends Error {}
+class Unacceptable extends Error {
+  readonly refused: RefusalCause;
+  constructor(message: string, refused: RefusalCause = 'token') {
+    super(message);
+    this.refused = refused;
+  }
+}
+
+/** The key of a Config that names a source of keys. */
+const KEY_OF: Readonly<Record<JwtConfig['source']['kind'], string>> = {
+  keys: 'JWTValidationPubKeys',
+  jwks: 'JWKSURL',
+  oidc: 'OIDCDiscoveryURL',
+};
 
 export class JwtMethod implements AuthMethodType {
   readonly name = 'jwt';
@@ -42,55 +58,76 @@ export class JwtMethod implements AuthMethodType {
     this.keys = new KeyCache(options);
   }
 
-  checkConfig(config: unknown): Promise<Refusal | undefined> {
-    return refusing(async () => {
+  checkConfig(config: unknown, namespace: string): Refusal | undefined {
+    return refusing(() => {
       const { source } = readJwtConfig(config);
-      if (source.kind === 'keys') return;
-      const key = source.kind === 'jwks' ? 'JWKSURL' : 'OIDCDiscoveryURL';
-      try {
-        await this.keys.check(source);
-      } catch (error) {
-        if (!isForeign(error)) throw error;
-        throw new ConfigFault(`error checking ${key}: ${error.message}`, key);
-      }
+      const problem = source.kind === 'keys' ? undefined : this.keys.problem(source, namespace);
+      if (problem === undefined) return;
+      const key = KEY_OF[source.kind];
+      throw new ConfigFault(`error checking ${key}: ${problem}`, key);
     });
+  }
+
+  async checkIssuer(config: unknown, namespace: string): Promise<IssuerProblem | undefined> {
+    const { source } = readJwtConfig(config);
+    if (source.kind === 'keys') return undefined;
+    try {
+      await this.keys.check(source, namespace);
+      return undefined;
+    } catch (error) {
+      if (!isForeign(error)) throw error;
+      return { key: KEY_OF[source.kind], reason: error.message };
+    }
   }
 
   shapeOf(config: unknown): IdentityShape {
     return shapeOfMappings(readJwtConfig(config).mappings);
   }
 
-  async validate(config: unknown, bearerToken: string, nowMs: number): Promise<Verdict> {
+  async validate(config: unknown, bearerToken: string, at: At): Promise<Verdict> {
+    const refused = (cause: RefusalCause, reason: string): Verdict => ({
+      ok: false,
+      cause,
+      reason,
+    });
     try {
       const read = readJwtConfig(config);
-      const claims = await this.verified(read, bearerToken, nowMs);
+      const claims = await this.verified(read, bearerToken, at);
       checkAudience(claims, read.boundAudiences);
-      return mapClaims(claims, read.mappings);
+      const mapped = mapClaims(claims, read.mappings);
+      if (!mapped.ok) return refused('token', mapped.reason);
+      return { ...mapped, subject: subjectOf(claims, mapped.identity) };
     } catch (error) {
-      if (error instanceof Unacceptable) return { ok: false, reason: error.message };
+      if (error instanceof Unacceptable) return refused(error.refused, error.message);
       if (error instanceof ConfigFault) {
-        return { ok: false, reason: `the method's Config is not usable: ${error.message}` };
+        return refused('config', `the method's Config is not usable: ${error.message}`);
       }
       throw error;
     }
   }
 
   /** Claims of a JWT whose signature, issuer and times are good. */
-  private async verified(config: JwtConfig, jwt: string, nowMs: number): Promise<Claims> {
+  private async verified(
+    config: JwtConfig,
+    jwt: string,
+    { namespace, nowMs }: At,
+  ): Promise<Claims> {
     if (jwt === '') throw new Unacceptable('missing jwt');
     checkForm(jwt);
     const { source } = config;
+    const listed = config.algorithms.length > 0 ? config.algorithms : ALGORITHMS;
     if (source.kind === 'keys') {
-      const claims = checkTypes(await byKnownKeys(jwt, source.keys));
+      const claims = checkTypes(await byKnownKeys(jwt, source.keys, listed));
       checkIssuerAndTimes(claims, config, nowMs);
       return claims;
     }
-    const keys = await this.keys.of(source, nowMs).catch((error: unknown) => {
+    const keys = await this.keys.of(source, namespace, nowMs).catch((error: unknown) => {
       if (!(error instanceof FetchFault)) throw error;
-      throw new Unacceptable(`the keys of the issuer cannot be fetched: ${error.message}`);
+      const why = `the keys of the issuer cannot be fetched: ${error.message}`;
+      throw new Unacceptable(why, 'unreachable');
     });
     if (source.kind === 'jwks') {
-      const claims = checkTypes(await byKeySet(jwt, keys, ALGORITHMS, 'error verifying token: '));
+      const claims = checkTypes(await byKeySet(jwt, keys, listed, 'error verifying token: '));
       checkIssuerAndTimes(claims, config, nowMs);
       return claims;
     }
@@ -123,10 +160,12 @@ function checkForm(jwt: string): void {
 async function byKnownKeys(
   jwt: string,
   keys: readonly Parameters<typeof compactVerify>[1][],
+  algorithms: readonly string[],
 ): Promise<Claims> {
+  const options = { algorithms: [...algorithms] };
   for (const key of keys) {
     try {
-      return objectOf((await compactVerify(jwt, key, { algorithms: ALGORITHMS })).payload);
+      return objectOf((await compactVerify(jwt, key, options)).payload);
     } catch (error) {
       if (error instanceof Unacceptable) throw error;
       // a key of another type, or another key: the next one may fit
@@ -150,7 +189,7 @@ async function byKeySet(
     if (error instanceof errors.JWKSMultipleMatchingKeys) {
       const keys = [];
       for await (const key of error) keys.push(key);
-      return byKnownKeys(jwt, keys).catch((inner: Error) => {
+      return byKnownKeys(jwt, keys, algorithms).catch((inner: Error) => {
         throw new Unacceptable(`${lead}${inner.message}`);
       });
     }
@@ -158,7 +197,7 @@ async function byKeySet(
       throw new Unacceptable(`${lead}failed to verify id token signature (${codeOf(error)})`);
     }
     if (!(error instanceof FetchFault)) throw error;
-    throw new Unacceptable(`${lead}the keys cannot be fetched: ${error.message}`);
+    throw new Unacceptable(`${lead}the keys cannot be fetched: ${error.message}`, 'unreachable');
   }
 }
 
@@ -166,6 +205,10 @@ async function byKeySet(
 const isOfKey = (error: unknown): error is Error =>
   error instanceof errors.JOSEError || error instanceof TypeError || error instanceof DOMException;
 /** A fault of the server that was asked, not of ours. */
+/** The `sub` claim; without one, all that is known of who it is. */
+const subjectOf = ({ sub }: Claims, { variables }: Identity): string =>
+  typeof sub === 'string' ? sub : JSON.stringify([...variables]);
+
 const isForeign = (error: unknown): error is Error =>
   error instanceof FetchFault || error instanceof errors.JOSEError;
 const codeOf = (error: Error): string => ('code' in error ? String(error.code) : error.name);

@@ -7,13 +7,17 @@ import { decodeJwt } from 'jose/jwt/decode';
 import type { IdentityShape } from '../../acl/binding.js';
 import type { Refusal } from '../../errors.js';
 import { ConfigFault, ConfigReader, checkCertificate, refusing } from './config.js';
-import { exchange, FetchFault, httpUrl, isObject, jsonObject } from './exchange.js';
-import type { AuthMethodType, FetchLimits, Verdict } from './types.js';
+import { FetchFault, httpUrl, isObject, jsonObject, type Outbound } from './exchange.js';
+import type { AuthMethodType, IssuerProblem, RefusalCause, Verdict } from './types.js';
 
 interface KubernetesConfig {
   readonly host: URL;
   readonly ca: string;
   readonly serviceAccountJwt: string;
+}
+/** A cluster as a method of a namespace asks it. */
+interface Cluster extends KubernetesConfig {
+  readonly methodNamespace: string;
 }
 type Json = Readonly<Record<string, unknown>>;
 
@@ -34,41 +38,55 @@ const SHAPE: IdentityShape = {
 
 export class KubernetesMethod implements AuthMethodType {
   readonly name = 'kubernetes';
-  private readonly limits: FetchLimits;
+  private readonly outbound: Outbound;
 
-  constructor(limits: FetchLimits) {
-    this.limits = limits;
+  constructor(outbound: Outbound) {
+    this.outbound = outbound;
+  }
+
+  checkConfig(config: unknown, namespace: string): Refusal | undefined {
+    return refusing(() => {
+      const { host } = readKubernetesConfig(config);
+      const problem = this.outbound.problem(host, namespace);
+      if (problem !== undefined) throw new ConfigFault(`error checking Host: ${problem}`, 'Host');
+    });
   }
 
   /** The cluster is not contacted. */
-  checkConfig(config: unknown): Promise<Refusal | undefined> {
-    return refusing(() => readKubernetesConfig(config));
+  async checkIssuer(): Promise<IssuerProblem | undefined> {
+    return undefined;
   }
 
   shapeOf(): IdentityShape {
     return SHAPE;
   }
 
-  async validate(config: unknown, bearerToken: string): Promise<Verdict> {
+  async validate(
+    config: unknown,
+    bearerToken: string,
+    { namespace: methodNamespace }: Parameters<AuthMethodType['validate']>[2],
+  ): Promise<Verdict> {
     try {
-      const read = readKubernetesConfig(config);
-      const account = await this.review(read, bearerToken);
-      if (!account.ok) return account;
+      const cluster = { ...readKubernetesConfig(config), methodNamespace };
+      const account = await this.review(cluster, bearerToken);
+      if (!account.ok) return { ...account, cause: 'token' };
       const { namespace, uid } = account;
-      const name = await this.nameOf(read, namespace, account.name);
+      const name = await this.nameOf(cluster, namespace, account.name);
       const serviceaccount = { namespace, name, uid };
       const variables = new Map(
         Object.entries(serviceaccount).map(([key, value]) => [`serviceaccount.${key}`, value]),
       );
-      return { ok: true, identity: { selectable: { serviceaccount }, variables } };
+      const subject = `${namespace}/${name}/${uid}`;
+      return { ok: true, identity: { selectable: { serviceaccount }, variables }, subject };
     } catch (error) {
       if (!(error instanceof FetchFault || error instanceof ConfigFault)) throw error;
-      return { ok: false, reason: `kubernetes: ${error.message}` };
+      const cause: RefusalCause = error instanceof FetchFault ? 'unreachable' : 'config';
+      return { ok: false, cause, reason: `kubernetes: ${error.message}` };
     }
   }
 
   private async review(
-    config: KubernetesConfig,
+    cluster: Cluster,
     token: string,
   ): Promise<
     { ok: true; namespace: string; name: string; uid: string } | { ok: false; reason: string }
@@ -76,7 +94,7 @@ export class KubernetesMethod implements AuthMethodType {
     if (token === '') return { ok: false, reason: 'missing jwt' };
     const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token } };
     const path = 'apis/authentication.k8s.io/v1/tokenreviews';
-    const { status } = await this.call(config, path, JSON.stringify(review));
+    const { status } = await this.call(cluster, path, JSON.stringify(review));
     if (!isObject(status)) throw new FetchFault('the token review has no status');
     if (status['authenticated'] !== true) {
       return { ok: false, reason: 'the token review does not authenticate the token' };
@@ -88,10 +106,10 @@ export class KubernetesMethod implements AuthMethodType {
     return { ok: true, namespace: account[1] as string, name: account[2] as string, uid };
   }
 
-  private async nameOf(config: KubernetesConfig, namespace: string, name: string): Promise<string> {
+  private async nameOf(cluster: Cluster, namespace: string, name: string): Promise<string> {
     const [ns, account] = [namespace, name].map(encodeURIComponent);
     const { metadata } = await this.call(
-      config,
+      cluster,
       `api/v1/namespaces/${ns}/serviceaccounts/${account}`,
     );
     const annotations =
@@ -100,17 +118,17 @@ export class KubernetesMethod implements AuthMethodType {
     return typeof other === 'string' && other !== '' ? other : name;
   }
 
-  private async call(config: KubernetesConfig, path: string, body?: string): Promise<Json> {
-    const { host, ca, serviceAccountJwt } = config;
+  private async call(cluster: Cluster, path: string, body?: string): Promise<Json> {
+    const { host, ca, serviceAccountJwt, methodNamespace } = cluster;
     const base = host.href.endsWith('/') ? host.href : `${host.href}/`;
     const headers = {
       authorization: `Bearer ${serviceAccountJwt}`,
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
     };
     const request = { url: new URL(path, base), headers, ca };
-    const reply = await exchange(
+    const reply = await this.outbound.exchange(
       body === undefined ? request : { ...request, method: 'POST', body },
-      this.limits,
+      methodNamespace,
     );
     return jsonObject(reply, host.host);
   }

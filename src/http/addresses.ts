@@ -1,0 +1,27 @@
+/** Whom an address stands for when clients are counted. */
+import type { Socket } from 'node:net';
+
+const bySocket = new WeakMap<Socket, string>();
+
+/** The client at the other end of a connection, as limits count it. Worked out once for each connection. */
+export function clientOf(socket: Socket): string {
+  let client = bySocket.get(socket);
+  if (client === undefined) {
+    client = clientAt(socket.remoteAddress ?? '');
+    bySocket.set(socket, client);
+  }
+  return client;
+}
+
+/** An IPv4 address stands for itself; of an IPv6 address the first 64 bits count, of which a client chooses the rest. */
+export function clientAt(address: string): string {
+  if (!address.includes(':')) return address;
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address);
+  if (mapped !== null) return mapped[1]!;
+  const [head = '', tail] = address.replace(/%.*$/, '').split('::') as [string?, string?];
+  const before = head === '' ? [] : head.split(':');
+  const after = tail === undefined || tail === '' ? [] : tail.split(':');
+  const zeros = tail === undefined ? 0 : Math.max(0, 8 - before.length - after.length);
+  const groups = [...before, ...Array<string>(zeros).fill('0'), ...after];
+  return `${groups.slice(0, 4).join(':')}::/64`;
+}

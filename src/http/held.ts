@@ -1,0 +1,122 @@
+/** What clients keep of a node for longer than an answer takes: held queries, and long answers that are being read. */
+import { reject } from '../errors.js';
+import type { Refused } from './rates.js';
+
+/** Whom a call is counted for. */
+export interface Client {
+  /** As `clientOf` gives it. */
+  readonly address: string;
+  readonly tokenKey: string | null;
+}
+
+/** Counts by name, without those that are zero. */
+export class Tally {
+  readonly #counts = new Map<string, number>();
+  of(name: string): number {
+    return this.#counts.get(name) ?? 0;
+  }
+  change(name: string, by: 1 | -1): void {
+    const count = this.of(name) + by;
+    if (count === 0) this.#counts.delete(name);
+    else this.#counts.set(name, count);
+  }
+}
+
+export interface HeldLimits {
+  readonly held: number;
+  /** Of one address. */
+  readonly heldPerClient: number;
+  readonly heldPerToken: number;
+  /** Of callers without a token at one address. */
+  readonly heldAnonymous: number;
+}
+
+/** The blocking queries that are held: counted by client and in all, and let go when the server stops. */
+export class HeldCalls {
+  readonly #byAddress = new Tally();
+  readonly #byToken = new Tally();
+  readonly #anonymous = new Tally();
+  readonly #held = new Set<AbortController>();
+  readonly #limits: HeldLimits;
+  readonly #refused: Refused;
+  #released = false;
+
+  constructor(limits: HeldLimits, refused: Refused) {
+    this.#limits = limits;
+    this.#refused = refused;
+  }
+
+  get count(): number {
+    return this.#held.size;
+  }
+
+  /** Counts one more; throws 429. Each must be left again. */
+  enter(client: Client, abort: AbortController): void {
+    const { held, heldPerClient, heldPerToken, heldAnonymous } = this.#limits;
+    const { address, tokenKey } = client;
+    if (this.#held.size >= held) this.#refuse('held', 'by this server');
+    if (this.#byAddress.of(address) >= heldPerClient)
+      this.#refuse('heldPerClient', 'for this client');
+    if (tokenKey === null && this.#anonymous.of(address) >= heldAnonymous)
+      this.#refuse('heldAnonymous', 'for this client without a token');
+    if (tokenKey !== null && this.#byToken.of(tokenKey) >= heldPerToken)
+      this.#refuse('heldPerToken', 'for this token');
+    this.#count(client, 1);
+    this.#held.add(abort);
+    if (this.#released) abort.abort();
+  }
+
+  leave(client: Client, abort: AbortController): void {
+    this.#count(client, -1);
+    this.#held.delete(abort);
+  }
+
+  /** Answers all held calls with what they would show now. */
+  release(): void {
+    for (const abort of [...this.#held]) abort.abort();
+  }
+
+  /** The same, and from here on none is held. */
+  releaseForGood(): void {
+    this.#released = true;
+    this.release();
+  }
+
+  #count({ address, tokenKey }: Client, by: 1 | -1): void {
+    this.#byAddress.change(address, by);
+    if (tokenKey === null) this.#anonymous.change(address, by);
+    else this.#byToken.change(tokenKey, by);
+  }
+
+  #refuse(limit: keyof HeldLimits, whose: string): never {
+    this.#refused.add(limit);
+    reject('too_many', `Too many blocking queries are held ${whose}; try again in a second`, {
+      hint: `the limit is limits.${limit} of this node`,
+    });
+  }
+}
+
+/** The answers in pieces that are on their way, by token or, without one, by address. */
+export class Streams {
+  readonly #open = new Tally();
+  readonly #max: number;
+  readonly #refused: Refused;
+
+  constructor(max: number, refused: Refused) {
+    this.#max = max;
+    this.#refused = refused;
+  }
+
+  /** Counts one more; throws 429. Gives what to call at its end. */
+  enter({ address, tokenKey }: Client): () => void {
+    const whose = tokenKey ?? address;
+    if (this.#open.of(whose) >= this.#max) {
+      this.#refused.add('streamsPerToken');
+      reject('too_many', 'Too many long answers are being read with this token; read them first', {
+        hint: 'the limit is limits.streamsPerToken of this node',
+      });
+    }
+    this.#open.change(whose, 1);
+    return () => this.#open.change(whose, -1);
+  }
+}

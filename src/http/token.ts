@@ -1,0 +1,56 @@
+/** The token that a request carries. */
+import type { IncomingMessage } from 'node:http';
+import { reject } from '../errors.js';
+import type { HttpOptions } from './options.js';
+import type { Query } from './parameters.js';
+
+/** Where a token may stand. */
+export interface TokenPlaces {
+  readonly options: Pick<HttpOptions, 'tokenInQuery' | 'headerPrefix'>;
+  readonly incoming: { readonly token: readonly string[] };
+}
+
+/**
+ * The secret of a request; null when it carries none. Throws 400 when it carries several that differ: a proxy may have
+ * set, or judged, another than the one that would count.
+ */
+export function secretOf(
+  { headers }: IncomingMessage,
+  query: Query,
+  { options, incoming }: TokenPlaces,
+): string | null {
+  const inQuery = query.get('token') || undefined;
+  if (inQuery !== undefined && !options.tokenInQuery)
+    reject(
+      'invalid',
+      `A token in the URL ends up in logs and is not taken: send it in the header ${options.headerPrefix}-Token`,
+    );
+  let secret = inQuery ?? null;
+  for (const key of incoming.token) {
+    const value = headers[key];
+    if (typeof value === 'string' && value !== '') secret = single(value, secret);
+  }
+  const { authorization } = headers;
+  if (authorization === undefined) return secret;
+  const bearer = /^bearer +([^ ]+)/i.exec(authorization);
+  return bearer === null ? secret : same(secret, bearer[1]!);
+}
+
+function same(before: string | null, secret: string): string {
+  if (before === null || before === secret) return secret;
+  reject(
+    'invalid',
+    'The request carries more than one token, and they differ: send one, in one header',
+  );
+}
+
+/** The value of a token header, the same as what came `before`; repeated headers come joined by ", ". */
+function single(value: string, before: string | null): string | null {
+  if (!value.includes(',')) return same(before, value.trim());
+  let secret = before;
+  for (const part of value.split(',')) {
+    const text = part.trim();
+    if (text !== '') secret = same(secret, text);
+  }
+  return secret;
+}

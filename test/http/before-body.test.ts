@@ -1,0 +1,131 @@
+/** Who asks is looked at before what they say: the right to write something of the kind comes before the body. */
+import { connect } from 'node:net';
+import { expect } from 'chai';
+import { serve } from '../service/serve.js';
+import { MANAGEMENT_SECRET, Solo } from '../service/solo.js';
+
+const ID = '11111111-aaaa-4bbb-8ccc-222222222222';
+const WRITES: readonly (readonly [method: string, path: string])[] = [
+  ['PUT', '/v1/acl/policy'],
+  ['PUT', `/v1/acl/policy/${ID}`],
+  ['PUT', '/v1/acl/role'],
+  ['PUT', `/v1/acl/role/${ID}`],
+  ['PUT', '/v1/acl/token'],
+  ['PUT', `/v1/acl/token/${ID}`],
+  ['PUT', `/v1/acl/token/${ID}/clone`],
+  ['PUT', '/v1/acl/auth-method'],
+  ['PUT', '/v1/acl/auth-method/m'],
+  ['PUT', '/v1/acl/binding-rule'],
+  ['PUT', `/v1/acl/binding-rule/${ID}`],
+  ['PUT', '/v1/namespace'],
+  ['PUT', '/v1/namespace/alpha'],
+  ['PUT', '/v1/config'],
+];
+
+describe('http: before the body of a write is read', () => {
+  let solo: Solo;
+  let listener: Awaited<ReturnType<typeof serve>>;
+  before(async () => {
+    solo = new Solo();
+    listener = await serve(solo);
+  });
+  after(() => listener.close(0));
+
+  const ask = async (call: string, token: string, body?: string) => {
+    const [method, path] = call.split(' ') as [string, string];
+    const answer = await fetch(`http://127.0.0.1:${listener.port}${path}`, {
+      method,
+      headers: token === '' ? {} : { 'X-Service-Token': token },
+      ...(body === undefined ? {} : { body }),
+    });
+    return { status: answer.status, text: await answer.text(), headers: answer.headers };
+  };
+  const must = async (call: string, body: object, token = MANAGEMENT_SECRET) => {
+    const { status, text } = await ask(call, token, JSON.stringify(body));
+    expect(status, text).to.equal(200);
+    return JSON.parse(text);
+  };
+  /** Sends a request without the body that it announces; gives what comes back until the connection closes. */
+  const headersOnly = (call: string, token: string, length: number): Promise<string> =>
+    new Promise((resolve, reject) => {
+      const client = connect(listener.port, '127.0.0.1', () => {
+        const named = token === '' ? '' : `X-Service-Token: ${token}\r\n`;
+        client.write(`${call} HTTP/1.1\r\nHost: x\r\n${named}Content-Length: ${length}\r\n\r\n`);
+      });
+      let text = '';
+      client.on('data', (chunk) => {
+        text += chunk.toString('latin1');
+        // the answer is all there is to come: the server waits for the rest of the body
+        if (text.includes('\r\n\r\n')) client.end();
+      });
+      client.on('close', () => resolve(text));
+      client.on('error', reject);
+    });
+
+  for (const [method, path] of WRITES) {
+    const call = `${method} ${path}`;
+    it(`${call} refuses whoever may write nothing of its kind without waiting for the body`, async () => {
+      const { SecretID } = await must('PUT /v1/acl/token', { Description: 'no rights' });
+      for (const token of ['', SecretID]) {
+        const text = await headersOnly(call, token, 5000);
+        expect(text).to.match(/^HTTP\/1.1 403 .*Permission denied/s);
+      }
+      const text = await headersOnly(call, ID, 5000);
+      expect(text).to.match(/^HTTP\/1.1 403 .*ACL not found/s);
+    });
+
+    it(`${call} judges the body of those who may write`, async () => {
+      expect(await ask(call, MANAGEMENT_SECRET, '{')).to.include({ status: 400 });
+      expect(await ask(call, '', `{${' '.repeat(2000)}`)).to.include({ status: 403 });
+      expect(await ask(call, '', '{"Kind":1,"Name":{},"Stranger":[]}')).to.include({ status: 403 });
+    });
+  }
+
+  it('lets the body name a namespace in which the caller may write', async () => {
+    await must('PUT /v1/namespace', { Name: 'alpha' });
+    const Rules = 'namespace "alpha" { acl = "write" }';
+    await must('PUT /v1/acl/policy', { Name: 'alpha-admin', Rules });
+    const { SecretID } = await must('PUT /v1/acl/token', { Policies: [{ Name: 'alpha-admin' }] });
+    const role = { Name: 'made-in-alpha', Namespace: 'alpha' };
+    expect(await must('PUT /v1/acl/role', role, SecretID)).to.include(role);
+    const { status } = await ask('PUT /v1/acl/role', SecretID, '{"Name":"made-in-default"}');
+    expect(status).to.equal(403);
+  });
+
+  it('lets whoever may write some service, intention or mesh entry say which', async () => {
+    const rights = [
+      ['service "web" { policy = "write" }', { Kind: 'service-defaults', Name: 'web' }],
+      ['operator = "write"', { Kind: 'mesh' }],
+      [
+        'service_prefix "w" { intentions = "write" policy = "read" }',
+        { Kind: 'service-intentions', Name: 'web', Sources: [{ Name: 'a', Action: 'deny' }] },
+      ],
+    ] as const;
+    for (const [Rules, entry] of rights) {
+      const { ID: id } = await must('PUT /v1/acl/policy', { Name: `c${Rules.length}`, Rules });
+      const { SecretID } = await must('PUT /v1/acl/token', { Policies: [{ ID: id }] });
+      expect(await must('PUT /v1/config', entry, SecretID)).to.equal(true);
+      const other = JSON.stringify({ Kind: 'service-defaults', Name: 'other' });
+      expect((await ask('PUT /v1/config', SecretID, other)).status).to.equal(403);
+    }
+  });
+
+  it('takes less of a login, of a bootstrap and of questions for rights than of a known caller', async () => {
+    const body = JSON.stringify({ Description: 'x'.repeat(70_000) });
+    for (const call of ['POST /v1/acl/login', 'PUT /v1/acl/bootstrap']) {
+      for (const token of ['', MANAGEMENT_SECRET]) {
+        const { status, text } = await ask(call, token, body);
+        expect(status, call).to.equal(413);
+        expect(text).to.include('65536 bytes').and.to.include('limits.anonymousBodyBytes');
+      }
+    }
+    expect((await ask('PUT /v1/acl/policy', MANAGEMENT_SECRET, body)).status).to.equal(400);
+  });
+
+  it('keeps no connection whose unwanted body would have to be read to its end', async () => {
+    const head = async (length: number) =>
+      (await headersOnly('PUT /v1/config', '', length)).split('\r\n\r\n')[0];
+    expect(await head(5000)).to.match(/connection: keep-alive/i);
+    expect(await head(900_000)).to.match(/connection: close/i);
+  });
+});

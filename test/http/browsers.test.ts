@@ -1,0 +1,218 @@
+/** What a page of another site cannot make a browser do, and what a proxy that filters paths and headers can rely on. */
+import { expect } from 'chai';
+import { tokenRoutes } from '../../src/http/acl-tokens.js';
+import type { Route } from '../../src/http/types.js';
+import { partsOf, serve } from '../service/serve.js';
+import { Solo } from '../service/solo.js';
+import { type Front, startFront } from './harness.js';
+
+const routes: Route[] = [
+  { path: '/v1/status/leader', GET: (request) => request.answerValue('leader') },
+  {
+    path: '/v1/query',
+    GET: (request) =>
+      request.answerRead({
+        ...{ value: '{}', index: 7, knownLeader: true, lastContactMs: 0, filtered: false },
+      }),
+  },
+  { path: '/v1/whoami', GET: (request) => request.answerValue(request.secret) },
+  {
+    path: '/v1/thing/:id/clone',
+    GET: (request) => request.answerValue(`clone of ${request.param('id')}`),
+  },
+  { path: '/v1/thing/:id', GET: (request) => request.answerValue(request.param('id')) },
+  { path: '/v1/config/:kind/:name', GET: (request) => request.answerValue(request.param('name')) },
+];
+
+describe('http: the host of a request', () => {
+  let front: Front;
+  const open = async (allowedHosts?: readonly string[]) => {
+    front = await startFront(routes, { allowedHosts });
+  };
+  const withHost = (host: string) => front.ask('/v1/status/leader', { headers: { host } });
+  afterEach(() => front.close());
+
+  it('is a loopback name or address unless others are allowed', async () => {
+    await open();
+    const good = [
+      'localhost',
+      'LOCALHOST:8500',
+      'localhost.',
+      '127.0.0.1:1',
+      '127.8.9.1',
+      '[::1]:80',
+    ];
+    for (const host of good) expect((await withHost(host)).status, host).to.equal(200);
+    for (const host of ['rebind.evil.example', '127.0.0.1.evil.example', '10.0.0.1', '[::2]:80']) {
+      const { status, text } = await withHost(host);
+      expect(status, host).to.equal(403);
+      expect(text).to.include(host).and.to.include('http.allowedHosts');
+    }
+  });
+
+  it('is one of those that are allowed, if the configuration names them', async () => {
+    await open(['conclave.example']);
+    expect((await withHost('Conclave.example:8500')).status).to.equal(200);
+    for (const host of ['localhost', 'evil.example']) {
+      expect((await withHost(host)).status, host).to.equal(403);
+    }
+  });
+
+  it('is any if * is allowed', async () => {
+    await open(['*']);
+    expect((await withHost('anything.example')).status).to.equal(200);
+  });
+
+  it('is there once, and counts in a target of absolute form too', async () => {
+    await open();
+    const head = (target: string, hosts: string) =>
+      front.raw(`GET ${target} HTTP/1.1\r\n${hosts}Connection: close\r\n\r\n`);
+    const two = await head('/v1/status/leader', 'Host: localhost\r\nhost: 127.0.0.1\r\n');
+    expect(two).to.match(/^HTTP\/1.1 400 .*more than one Host/s);
+    const absolute = 'http://evil.example/v1/status/leader';
+    expect(await head(absolute, 'Host: localhost\r\n')).to.match(/^HTTP\/1.1 403 .*evil.example/s);
+    const own = 'http://localhost/v1/status/leader';
+    expect(await head(own, 'Host: localhost\r\n')).to.match(/^HTTP\/1.1 200 /);
+  });
+});
+
+describe('http: where a request comes from', () => {
+  let front: Front;
+  afterEach(() => front.close());
+  const statusOf = async (headers: Record<string, string>) =>
+    (await front.ask('/v1/status/leader', { headers: { host: 'localhost:8500', ...headers } }))
+      .status;
+
+  it('is no page of another origin or site', async () => {
+    front = await startFront(routes);
+    const refused: Record<string, string>[] = [
+      { origin: 'http://rebind.evil.example' },
+      { origin: 'http://localhost:3000' },
+      { origin: 'null' },
+      { 'sec-fetch-site': 'cross-site' },
+      { origin: 'http://localhost:8500', 'sec-fetch-site': 'cross-site' },
+    ];
+    for (const headers of refused) {
+      expect(await statusOf(headers), JSON.stringify(headers)).to.equal(403);
+    }
+    const taken: Record<string, string>[] = [
+      {},
+      { origin: 'http://localhost:8500' },
+      { origin: 'https://localhost:8500', 'sec-fetch-site': 'same-origin' },
+      { 'sec-fetch-site': 'none' },
+    ];
+    for (const headers of taken) {
+      expect(await statusOf(headers), JSON.stringify(headers)).to.equal(200);
+    }
+  });
+
+  it('may be a page that the operator lets in by its own header', async () => {
+    const origin = 'https://ui.example';
+    front = await startFront(routes, {
+      responseHeaders: { 'access-control-allow-origin': origin },
+    });
+    expect(await statusOf({ origin, 'sec-fetch-site': 'cross-site' })).to.equal(200);
+    expect(await statusOf({ origin: 'https://other.example' })).to.equal(403);
+  });
+});
+
+describe('http: what proxies rely on', () => {
+  let front: Front;
+  before(async () => {
+    front = await startFront(routes, { tokenInQuery: true });
+  });
+  after(() => front.close());
+
+  it('no path of ours is spelled in escapes, and no escaped slash parts two segments', async () => {
+    const strange = [
+      '/v1%2Fstatus%2Fleader',
+      '/v1/status%2fleader',
+      '/v1/st%61tus/leader',
+      '/v1/thing/a%2Fclone',
+      '/v1/config/service-defaults%2Fweb',
+    ];
+    for (const path of strange) {
+      const { status } = await front.ask(path);
+      expect(status === 404 || status === 400, `${path}: ${status}`).to.equal(true);
+    }
+    expect((await front.ask('/v1/thing/a%2Fb')).text).to.equal('"a/b"');
+    expect((await front.ask('/v1/thing/%61/clone')).text).to.equal('"clone of a"');
+    expect((await front.ask('/v1/config/http-route/a%2Fb')).text).to.equal('"a/b"');
+  });
+
+  it('a request carries one token', async () => {
+    const ask = (headers: Record<string, string | string[]>, query = '') =>
+      front.ask(`/v1/whoami${query}`, { headers });
+    const differing: [Record<string, string | string[]>, string?][] = [
+      [{ 'x-service-token': 'a', 'x-consul-token': 'b' }],
+      [{ 'x-service-token': 'a', authorization: 'Bearer b' }],
+      [{ 'x-consul-token': 'a', authorization: 'Bearer b' }],
+      [{ 'x-service-token': ['a', 'b'] }],
+      [{ 'x-service-token': 'a' }, '?token=b'],
+    ];
+    for (const [headers, query] of differing) {
+      const { status, text } = await ask(headers, query);
+      expect(status, JSON.stringify(headers)).to.equal(400);
+      expect(text).to.include('more than one token');
+    }
+    const all = { 'x-service-token': ['a', 'a'], 'x-consul-token': 'a', authorization: 'Bearer a' };
+    expect((await ask(all, '?token=a')).text).to.equal('"a"');
+    expect((await ask({ 'x-service-token': '', 'x-consul-token': 'b' })).text).to.equal('"b"');
+  });
+
+  it('no answer is to be kept by a cache or taken for another type', async () => {
+    for (const path of ['/v1/status/leader', '/v1/nothing']) {
+      const { headers } = await front.ask(path);
+      expect(headers['cache-control']).to.equal('no-store');
+      expect(headers['x-content-type-options']).to.equal('nosniff');
+    }
+    // clients of this API know answers with an index without Cache-Control
+    const { headers: query } = await front.ask('/v1/query');
+    expect(query).to.include({ expires: '0', 'x-content-type-options': 'nosniff' });
+    expect(query['cache-control']).to.equal(undefined);
+    const responseHeaders = { 'cache-control': 'no-cache' };
+    const other = await startFront(routes, { responseHeaders });
+    const { headers } = await other.ask('/v1/status/leader');
+    expect(headers['cache-control']).to.equal('no-cache');
+    await other.close();
+  });
+});
+
+describe('http: a bootstrap', () => {
+  it('needs the secret of the configuration, if there is one', async () => {
+    const solo = new Solo();
+    const parts = { ...partsOf(solo), bootstrapSecret: 'a-secret-of-the-operator' };
+    const front = await startFront(tokenRoutes(parts), { service: solo.engine });
+    const ask = (token: string) =>
+      front.ask('/v1/acl/bootstrap', {
+        method: 'PUT',
+        headers: token === '' ? {} : { 'x-consul-token': token },
+      });
+    for (const token of ['', 'a-secret-of-somebody-else']) {
+      const { status, text } = await ask(token);
+      expect(status).to.equal(403);
+      expect(text).to.include('acl.bootstrapSecret').and.not.to.include('of-the-operator');
+    }
+    // passed the door: this cluster began with a management token
+    expect((await ask('a-secret-of-the-operator')).text).to.include('bootstrap no longer allowed');
+    await front.close();
+  });
+});
+
+describe('http: anonymous callers under a default of allow', () => {
+  it('run no cluster', async () => {
+    const solo = new Solo('allow');
+    const listener = await serve(solo);
+    const put = await fetch(`http://127.0.0.1:${listener.port}/v1/namespace`, {
+      method: 'PUT',
+      body: '{"Name":"theirs"}',
+    });
+    expect(put.status).to.equal(403);
+    const authorizer = solo.authorizers.of(null)!;
+    for (const access of ['read', 'write'] as const) {
+      expect(authorizer.allowed('operator', access)).to.equal(false);
+    }
+    expect(authorizer.allowed('service', 'write', 'web')).to.equal(true);
+    await listener.close(0);
+  });
+});

@@ -1,0 +1,81 @@
+/** Long lists leave in pieces bounded by their bytes: a client that does not read keeps no more of them in memory. */
+import { expect } from 'chai';
+import { filterOf } from '../../src/service/filters.js';
+import { listChunks } from '../../src/service/lists.js';
+import { listRoles } from '../../src/service/roles.js';
+import { Client } from '../service/client.js';
+import { MANAGER } from '../service/solo.js';
+
+// longer than a part that is written at a time, which would end within a character
+const LONG = `<&>${'\u{1f600}'.repeat(5_000)}`;
+const LONGER = `x${'\u{1f600}'.repeat(50_000)}`;
+const PIECE_MAX = 64 * 1024 + 25_000;
+
+describe('http: a list of long objects', () => {
+  let client: Client;
+  before(async () => {
+    client = await Client.open();
+    for (let i = 0; i < 40; i += 1)
+      await client.must('PUT /acl/role', { Name: `r${i}`, Description: LONG });
+    await client.must('PUT /acl/role', { Name: 'z', Description: LONGER });
+  });
+  after(() => client.close());
+
+  it('is rendered in pieces of so many bytes, however few objects it has', async () => {
+    const { engine, store } = client.solo;
+    const useCase = listRoles('default', { filter: filterOf(undefined) });
+    const { value: plan } = useCase({ view: store, authorizer: engine.authorize(MANAGER) });
+    let count = 0;
+    for await (const items of listChunks(store, plan)) {
+      count += items.length;
+      const others = items.filter((item) => !item.includes(LONGER));
+      expect(others.join(',').length).to.be.lessThan(PIECE_MAX);
+    }
+    expect(count).to.equal(41);
+  });
+
+  it('reads the same in pieces as whole, and ?pretty', async () => {
+    const { text, body } = await client.ask('GET /acl/roles');
+    expect(body).to.have.length(41);
+    expect(body[40].Description).to.equal(LONGER);
+    expect(body[0].Description).to.equal(LONG);
+    expect(text).to.include('\\u003c\\u0026\\u003e').and.not.to.include('<&>');
+    const { text: pretty } = await client.ask('GET /acl/roles?pretty');
+    const wanted = `${JSON.stringify(body, null, 4)}\n`;
+    expect(pretty).to.equal(wanted.replaceAll('<&>', '\\u003c\\u0026\\u003e'));
+  });
+});
+
+describe('http: a list of config entries longer than memory should hold for a reader', () => {
+  it('is made while it is read, with what its reader may see', async () => {
+    const client = await Client.open();
+    for (let i = 0; i < 30; i += 1) {
+      await client.must('PUT /config', {
+        ...{ Kind: 'service-resolver', Name: `s${i}` },
+        Meta: Object.fromEntries(
+          Array.from({ length: 60 }, (_, at) => [`k${at}`, `${i} ${'y'.repeat(500)}`]),
+        ),
+        Failover: {
+          '*': {
+            Datacenters: Array.from({ length: 1900 }, (_, at) => `datacenter-of-some-length-${at}`),
+          },
+        },
+      });
+    }
+    const { body, text } = await client.ask('GET /config/service-resolver');
+    expect(text.length).to.be.greaterThan(2 * 1024 * 1024);
+    expect(body.map(({ Name }: { Name: string }) => Name)).to.have.length(30);
+    const filter = encodeURIComponent('Name == "s7"');
+    const some = await client.ask(`GET /config/service-resolver?filter=${filter}`);
+    expect(some.body.map(({ Name }: { Name: string }) => Name)).to.deep.equal(['s7']);
+    const few = await client.secretWith('service_prefix "s1" { policy = "read" }');
+    const { body: shown, filtered } = await client.ask(
+      'GET /config/service-resolver',
+      undefined,
+      few,
+    );
+    expect(shown).to.have.length(11);
+    expect(filtered).to.equal('true');
+    await client.close();
+  });
+});

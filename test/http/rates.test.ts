@@ -1,0 +1,227 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { expect } from 'chai';
+import { clientAt } from '../../src/http/addresses.js';
+import { Buckets } from '../../src/http/rates.js';
+import type { Route } from '../../src/http/types.js';
+import { signer } from '../login/signers.js';
+import { Client } from '../service/client.js';
+import { type Front, fakeService, LIMITS, startFront } from './harness.js';
+
+describe('http: whom an address stands for', () => {
+  const cases: [string, string][] = [
+    ['10.1.2.3', '10.1.2.3'],
+    ['::ffff:10.1.2.3', '10.1.2.3'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['2001:db8:1:2::9', '2001:db8:1:2::/64'],
+    ['2001:db8::9', '2001:db8:0:0::/64'],
+    ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+    ['::1', '0:0:0:0::/64'],
+  ];
+  for (const [address, client] of cases)
+    it(`${address} is ${client}`, () => expect(clientAt(address)).to.equal(client));
+});
+
+describe('http: token buckets', () => {
+  it('let a burst through, then the rate', () => {
+    const buckets = new Buckets(10);
+    const taken = (nowMs: number) => {
+      let count = 0;
+      while (buckets.take('a', nowMs)) count += 1;
+      return count;
+    };
+    expect([taken(0), taken(0), taken(1000), taken(1050), taken(1100)]).to.deep.equal([
+      ...[50, 0, 10, 0, 1],
+    ]);
+    expect(taken(1_000_000)).to.equal(50);
+    expect(buckets.take('b', 0)).to.equal(true);
+  });
+
+  it('take any number at a rate of 0, and remember nobody', () => {
+    const buckets = new Buckets(0);
+    for (let i = 0; i < 1000; i += 1) expect(buckets.take(`${i}`, 0)).to.equal(true);
+    expect(buckets.size).to.equal(0);
+  });
+
+  it('forget the client that asked longest ago when there are too many', () => {
+    const buckets = new Buckets(1, 3);
+    const drain = (client: string) => {
+      while (buckets.take(client, 0));
+    };
+    for (const client of ['a', 'b', 'c']) drain(client);
+    expect(buckets.take('a', 0)).to.equal(false);
+    drain('d');
+    expect(buckets.size).to.equal(3);
+    expect([buckets.take('a', 0), buckets.take('c', 0), buckets.take('d', 0)]).to.deep.equal([
+      ...[false, false, false],
+    ]);
+    expect(buckets.take('b', 0), 'b was forgotten').to.equal(true);
+  });
+});
+
+describe('http: rate limits', () => {
+  const routes: Route[] = [
+    { path: '/v1/thing', GET: (r) => r.answerText(''), PUT: (r) => r.answerText('') },
+    { path: '/v1/question', counts: 'read', POST: (r) => r.answerText('') },
+    { path: '/v1/health/live', counts: 'probe', GET: (r) => r.answerText('') },
+  ];
+  let front: Front;
+  const open = async (limits: object) => {
+    front = await startFront(routes, { limits: { ...LIMITS, ...limits } });
+  };
+  /** The status of each of some requests, one after the other. */
+  const statuses = async (count: number, call: string, token = '') => {
+    const [method, path] = call.split(' ') as [string, string];
+    const found: number[] = [];
+    for (let i = 0; i < count; i += 1) {
+      const headers = token === '' ? {} : { 'x-service-token': token };
+      found.push((await front.ask(path, { method, headers })).status);
+    }
+    return found;
+  };
+  afterEach(() => front.close());
+  // a rate of one a second has a burst of five
+  const FIVE = [200, 200, 200, 200, 200];
+
+  it('of one address, with 429, Retry-After, words and a count', async () => {
+    await open({ requestsPerAddress: 1 });
+    expect(await statuses(5, 'GET /v1/thing')).to.deep.equal(FIVE);
+    const { status, headers, text } = await front.ask('/v1/thing');
+    expect([status, headers['retry-after']]).to.deep.equal([429, '1']);
+    expect(text).to.include('at most 1 a second').and.to.include('limits.requestsPerAddress');
+    expect(front.app.refused.counts).to.deep.equal({ requestsPerAddress: 1 });
+  });
+
+  it('of one token, whatever others do', async () => {
+    await open({ requestsPerToken: 1 });
+    expect(await statuses(6, 'GET /v1/thing', 'a')).to.deep.equal([...FIVE, 429]);
+    expect(await statuses(6, 'GET /v1/thing', 'b')).to.deep.equal([...FIVE, 429]);
+    expect(await statuses(7, 'GET /v1/thing')).to.deep.equal([...FIVE, 200, 200]);
+  });
+
+  it('of writes, which reads and questions do not count against', async () => {
+    await open({ writesPerAddress: 1, writesPerToken: 1 });
+    expect(await statuses(7, 'GET /v1/thing')).to.deep.equal([...FIVE, 200, 200]);
+    expect(await statuses(7, 'POST /v1/question')).to.deep.equal([...FIVE, 200, 200]);
+    expect(await statuses(6, 'PUT /v1/thing')).to.deep.equal([...FIVE, 429]);
+  });
+
+  it('never of probes', async () => {
+    await open({ requestsPerAddress: 1 });
+    expect(await statuses(7, 'GET /v1/health/live')).to.deep.equal([...FIVE, 200, 200]);
+  });
+});
+
+describe('http: rate limits of logins', () => {
+  for (const limit of ['loginsPerAddress', 'loginsPerMethod'] as const)
+    it(`limits.${limit} is one of its own`, async () => {
+      const client = await Client.open([], undefined, { limits: { ...LIMITS, [limit]: 1 } });
+      const login = (AuthMethod: string) =>
+        client.ask('POST /acl/login', { AuthMethod, BearerToken: 'x' }, '');
+      for (let i = 0; i < 5; i += 1) expect((await login('m')).status).to.equal(403);
+      const { status, text } = await login('M');
+      expect(status).to.equal(429);
+      expect(text).to.include(`limits.${limit}`);
+      expect((await login('other')).status).to.equal(limit === 'loginsPerAddress' ? 429 : 403);
+      await client.must('GET /acl/policies');
+      await client.close();
+    });
+});
+
+describe('http: rate limits of one identity', () => {
+  it('limits.loginsPerIdentity counts by who a bearer token names, whichever token it is', async () => {
+    const limits = { ...LIMITS, loginsPerIdentity: 1 };
+    const client = await Client.open([], undefined, { limits });
+    const issuer = await signer('ES256');
+    const Config = { JWTValidationPubKeys: [issuer.pem], ClaimMappings: { sub: 'name' } };
+    await client.must('PUT /acl/auth-method', { Name: 'm', Type: 'jwt', Config });
+    const rule = { AuthMethod: 'm', BindType: 'service', BindName: 'web' };
+    await client.must('PUT /acl/binding-rule', rule);
+    const iat = Math.floor(client.solo.nowMs / 1000);
+    const login = async (sub: string, jti: string) => {
+      const BearerToken = await issuer.sign({ sub, jti, iat, exp: iat + 600 });
+      return client.ask('POST /acl/login', { AuthMethod: 'm', BearerToken }, '');
+    };
+    for (let i = 0; i < 5; i += 1) expect((await login('a', `${i}`)).status).to.equal(200);
+    const tokens = (await client.must('GET /acl/tokens')).length;
+    const refused = await login('a', 'last');
+    expect(refused.status).to.equal(429);
+    expect(refused.text).to.include('limits.loginsPerIdentity');
+    expect((await client.must('GET /acl/tokens')).length).to.equal(tokens);
+    expect((await login('b', '0')).status).to.equal(200);
+    await client.close();
+  });
+});
+
+describe('http: fair shares', () => {
+  const held: Route = {
+    path: '/v1/held',
+    GET: async (request) => {
+      const { signal } = request.readOptions();
+      await once(signal!, 'abort');
+      request.answerText('');
+    },
+  };
+  const until = async (isSo: () => boolean) => {
+    while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 5));
+  };
+
+  it('of held queries: few without a token, and a limit for each token', async () => {
+    const limits = { ...LIMITS, heldAnonymous: 1, heldPerToken: 2 };
+    const front = await startFront([held], { limits, service: fakeService() });
+    const hold = (token: string) =>
+      front.ask('/v1/held?index=1', {
+        headers: token === '' ? {} : { 'x-service-token': token },
+      });
+    const asked: Promise<unknown>[] = [];
+    const refusedAfter = async (count: number, token: string, limit: string) => {
+      const before = front.app.held.count;
+      for (let i = 0; i < count; i += 1) asked.push(hold(token));
+      await until(() => front.app.held.count === before + count);
+      const { status, text } = await hold(token);
+      expect(status).to.equal(429);
+      expect(text).to.include(`limits.${limit}`);
+    };
+    await refusedAfter(1, '', 'heldAnonymous');
+    await refusedAfter(2, 'a', 'heldPerToken');
+    await refusedAfter(2, 'b', 'heldPerToken');
+    expect(front.app.refused.counts).to.deep.equal({ heldAnonymous: 1, heldPerToken: 2 });
+    front.app.held.release();
+    await Promise.all(asked);
+    await front.close();
+  });
+
+  it('of long answers: a limit for each token, and a least speed', async () => {
+    const piece = 'x'.repeat(65_536);
+    const endless = function* () {
+      for (;;) yield piece;
+    };
+    const long: Route = { path: '/v1/long', GET: (r) => r.answerStream(endless()) };
+    const limits = {
+      ...LIMITS,
+      ...{ streamsPerToken: 2, stalledMs: 400, streamBytesPerSecond: 1_000_000_000 },
+    };
+    const front = await startFront([long], { limits });
+    const open = () => {
+      const client = connect(front.listener.port, '127.0.0.1');
+      client.on('error', () => {});
+      client.write('GET /v1/long HTTP/1.1\r\nHost: x\r\nX-Service-Token: a\r\n\r\n');
+      return client;
+    };
+    const readers = [open(), open()];
+    // these read on and on, a little at a time
+    for (const reader of readers) {
+      reader.on('data', () => {
+        reader.pause();
+        setTimeout(() => reader.resume(), 20);
+      });
+    }
+    await Promise.all(readers.map((reader) => once(reader, 'data')));
+    const refused = await front.ask('/v1/long', { headers: { 'x-service-token': 'a' } });
+    expect(refused.status).to.equal(429);
+    expect(refused.text).to.include('limits.streamsPerToken');
+    await until(() => front.listener.connections() === 0);
+    for (const reader of readers) reader.destroy();
+    await front.close();
+  });
+});

@@ -1,0 +1,91 @@
+/** What whoever may write auth methods in one namespace learns of the node's network: nothing. */
+import type { ServerResponse } from 'node:http';
+import { expect } from 'chai';
+import { TestServer } from '../login/server.js';
+import { type Signer, signer } from '../login/signers.js';
+import { Client } from './client.js';
+
+const UNREACHABLE =
+  /^Invalid Auth Method: error checking \w+: the keys of the issuer cannot be fetched \(the log of the node that answered has the reason\)$/;
+
+describe('the issuer of an auth method', () => {
+  let client: Client;
+  let inside: TestServer;
+  let issuer: Signer;
+  let admin: string;
+  before(async () => {
+    issuer = await signer('ES256', 'k1');
+  });
+  beforeEach(async () => {
+    client = await Client.open();
+    inside = await TestServer.start();
+    inside.answers.set('/keys', { keys: [issuer.jwk] });
+    await client.must('PUT /namespace', { Name: 'alpha' });
+    admin = await client.secretWith('acl = "write"', 'alpha');
+  });
+  afterEach(async () => {
+    await inside.stop();
+    await client.close();
+  });
+
+  const put = (Config: object, ns: string, more: object = {}) =>
+    client.ask(
+      `PUT /acl/auth-method?ns=${ns}`,
+      { Name: 'm', Type: 'jwt', Config, ...more },
+      ns === 'alpha' ? admin : undefined,
+    );
+
+  it('is not fetched from the inside for a method of another namespace than default', async () => {
+    const port = new URL(inside.url).port;
+    for (const host of ['127.0.0.1', 'localhost', '[::1]', '0x7f.1', '10.0.0.1', '169.254.169.254'])
+      for (const Config of [
+        { JWKSURL: `http://${host}:${port}/keys` },
+        { JWKSURL: `https://${host}:${port}/keys` },
+        { OIDCDiscoveryURL: `https://${host}:${port}` },
+      ]) {
+        const refused = await put(Config, 'alpha');
+        expect(refused.status, JSON.stringify(Config)).to.equal(400);
+        expect(refused.text).to.match(/^Invalid Auth Method: error checking \w+: /);
+        expect(refused.text).not.to.match(/ECONN|EPROTO|ENETUNREACH|status|no reply/);
+      }
+    expect(inside.seen).to.deep.equal([]);
+  });
+
+  it('answers in one text, whatever is there', async () => {
+    inside.answers.set('/away', (_: unknown, response: ServerResponse) => {
+      response.writeHead(302, { location: 'http://192.0.2.1/' }).end();
+    });
+    const answers = new Set<string>();
+    for (const JWKSURL of ['http://127.0.0.1:1/', `${inside.url}/none`, `${inside.url}/away`]) {
+      const refused = await put({ JWKSURL }, 'default');
+      expect(refused.status).to.equal(400);
+      expect(refused.text).to.match(UNREACHABLE);
+      answers.add(refused.text);
+    }
+    expect(answers.size).to.equal(1);
+    expect((await put({ OIDCDiscoveryURL: inside.url }, 'default')).text).to.match(UNREACHABLE);
+    expect((await put({ JWKSURL: `${inside.url}/keys` }, 'default')).status).to.equal(200);
+  });
+
+  it('is asked after all else was found good', async () => {
+    const Config = { JWKSURL: `${inside.url}/keys` };
+    for (const more of [
+      { NamespaceRules: [{ Selector: 'value.x == y', BindNamespace: 'a' }] },
+      { NamespaceRules: [{ BindNamespace: 'Not_A_Label' }] },
+      { MaxTokenTTL: '1s' },
+      { TokenLocality: 'nowhere' },
+      { Name: 'not a name' },
+    ])
+      expect((await put(Config, 'default', more)).status).to.equal(400);
+    await client.must('PUT /acl/auth-method', {
+      ...{ Name: 'm', Type: 'jwt' },
+      Config: { ...Config, ClaimMappings: { sub: 'name' } },
+    });
+    const rule = { AuthMethod: 'm', BindType: 'service', BindName: '${value.name}' };
+    await client.must('PUT /acl/binding-rule', rule);
+    const before = inside.seen.length;
+    expect((await put(Config, 'default')).status).to.equal(409);
+    expect(inside.seen).to.have.lengthOf(before);
+    expect(before).to.equal(1);
+  });
+});
