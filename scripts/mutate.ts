@@ -8,7 +8,8 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Mutation, mutations } from '../test/simulation/mutations.js';
+import type { Mutation } from '../test/simulation/mutation.js';
+import { mutations } from '../test/simulation/mutations.js';
 
 const build = join(dirname(fileURLToPath(import.meta.url)), '..');
 const SEEDS_MAX = 1500;
