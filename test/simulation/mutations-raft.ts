@@ -49,8 +49,8 @@ const elections: readonly Mutation[] = [
   one(
     'no vote before the vote',
     'raft/election.js',
-    'else\n        startPreVote(raft);',
-    'else\n        startElection(raft, false);',
+    "if (role !== 'follower' || !isSticky(raft))\n        startPreVote(raft);",
+    "if (role !== 'follower' || !isSticky(raft))\n        startElection(raft, false);",
   ),
   one(
     'followers that vote while they hear a leader',
