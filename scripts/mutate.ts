@@ -8,7 +8,8 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Mutation, mutations } from '../test/simulation/mutations.js';
+import type { Mutation } from '../test/simulation/mutation.js';
+import { mutations } from '../test/simulation/mutations.js';
 
 const build = join(dirname(fileURLToPath(import.meta.url)), '..');
 const SEEDS_MAX = 1500;
@@ -46,12 +47,13 @@ function mutant(mutation: Mutation): string {
 }
 
 /** Plays worlds with the fault until one fails. */
-function hunt(folder: string): Promise<Caught | undefined> {
-  const args = ['dist/scripts/simulate.js', '--first', '--seeds', String(SEEDS_MAX)];
+function hunt(folder: string, { by = 'simulate', fault }: Mutation): Promise<Caught | undefined> {
+  const args = [`dist/scripts/${by}.js`, '--first', '--seeds', String(SEEDS_MAX)];
+  if (fault !== undefined) args.push('--fault', fault);
   const child = spawn(process.execPath, args, {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'inherit'],
-    timeout: 240_000,
+    timeout: 600_000,
   });
   let output = '';
   child.stdout.on('data', (text: Buffer) => {
@@ -91,7 +93,7 @@ const survivors: string[] = [];
 async function work(): Promise<void> {
   for (let next = waiting.shift(); next; next = waiting.shift()) {
     const { mutation, folder } = next;
-    const caught = await hunt(folder);
+    const caught = await hunt(folder, mutation);
     rmSync(folder, { recursive: true, force: true });
     // a search that was given up proves nothing
     const isReal = caught !== undefined && caught.seed > 0 && caught.invariant !== 'checker';

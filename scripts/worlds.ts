@@ -10,13 +10,21 @@ const options = new Command('worlds')
   .option('--seeds <number>', 'how many worlds to play', '1000')
   .option('--from <number>', 'the first seed', '1')
   .option('--minutes <number>', 'stop after so many minutes of real time')
+  .option('--first', 'stop at the first failure and print it as one line of JSON')
   .option('--acts <number>', 'random acts in each world', '4000')
   .option(
     '--kinds <list>',
     `kinds of all worlds instead of those drawn: ${KINDS.join(',')}, or none`,
   )
   .parse()
-  .opts<{ seeds: string; from: string; minutes?: string; acts: string; kinds?: string }>();
+  .opts<{
+    seeds: string;
+    from: string;
+    minutes?: string;
+    first?: boolean;
+    acts: string;
+    kinds?: string;
+  }>();
 
 const kinds = options.kinds
   ?.split(',')
@@ -34,6 +42,11 @@ for (let seed = from; seed < from + Number(options.seeds) && performance.now() <
     world.run(Number(options.acts));
   } catch (violation) {
     failed.push(seed);
+    if (options.first) {
+      const { message } = violation as Error;
+      console.log(JSON.stringify({ seed, invariant: message.slice(0, message.indexOf(':')) }));
+      break;
+    }
     console.log(`seed ${seed} [${world.kinds.join(' ')}] FAILED ${(violation as Error).message}`);
     const { acts, kinds: given } = options;
     const more = ` --acts ${acts}${given === undefined ? '' : ` --kinds ${given}`}`;
@@ -43,6 +56,7 @@ for (let seed = from; seed < from + Number(options.seeds) && performance.now() <
     totals[name] = (totals[name] ?? 0) + count;
 }
 const seconds = (performance.now() - began) / 1000;
+if (options.first) process.exit(failed.length > 0 ? 1 : 0);
 const counts = Object.entries(totals).map(([name, count]) => `${count} ${name}`);
 console.log(
   `${played} worlds in ${seconds.toFixed(1)} s: ${counts.join(', ')}; ${failed.length} failed` +

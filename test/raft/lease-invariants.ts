@@ -64,13 +64,16 @@ export class LeaseInvariants {
    * for as long as a lease may rest on the answer, unless a leader asked for that campaign.
    */
   #checkSilence(id: NodeId, { inputs, output, after, options, now }: LeaseStep): void {
+    let handsOver: NodeId | undefined;
     for (const input of inputs) {
       if (input.type !== 'message') continue;
       const { type, from: leader, term } = input.message;
-      // A leader that hands over reads by no lease any more.
-      if (type === 'timeoutNow' && this.#silences.get(id)?.leader === leader)
-        this.#silences.delete(id);
-      if (type !== 'append' && type !== 'snapshot') continue;
+      // A leader that hands over reads by no lease any more. What it sent after that, in the same step, comes too late.
+      if (type === 'timeoutNow') {
+        handsOver = leader;
+        if (this.#silences.get(id)?.leader === leader) this.#silences.delete(id);
+      }
+      if ((type !== 'append' && type !== 'snapshot') || leader === handsOver) continue;
       const isAnswered = output.sendAfterStore.some(
         (answer) =>
           answer.type === 'appendResponse' && answer.to === leader && answer.term === term,

@@ -178,7 +178,7 @@ export class World {
   #act(): void {
     if (this.#now >= this.#silentAt) this.#silence();
     const dice = this.#random();
-    const server = this.#pick(this.servers.filter(({ id }) => !this.#paused.has(id)));
+    const server = this.#pick(this.#awake());
     if (dice < 0.5) this.#passOne();
     else if (dice < 0.7) this.#sync(server);
     else if (dice < 0.78 + 0.02 * this.#wildness) this.#tick();
@@ -193,6 +193,11 @@ export class World {
     } else if (dice < 0.99) this.#change(server);
     else if (dice < 0.995) this.#partition();
     else this.#pause(server);
+  }
+
+  #awake(): readonly Server[] {
+    if (this.#paused.size === 0) return this.servers;
+    return this.servers.filter(({ id }) => !this.#paused.has(id));
   }
 
   #pick<T>(from: readonly T[]): T {
@@ -286,7 +291,8 @@ export class World {
 
   /** One message moves; it may be lost, or stay to be delivered again, and it need not be the oldest. */
   #passOne(): void {
-    const movable = this.#pool.filter((message) => this.#isMovable(message));
+    const all = this.#paused.size === 0 && this.#slow.size === 0;
+    const movable = all ? this.#pool : this.#pool.filter((message) => this.#isMovable(message));
     if (movable.length === 0) return;
     const message = this.#random() < 1 - 0.6 * this.#wildness ? movable[0]! : this.#pick(movable);
     const at = this.#pool.indexOf(message);
@@ -336,10 +342,7 @@ export class World {
 
   /** One of those that think they lead. */
   #leading(): Server | undefined {
-    const leaders = this.servers.filter(
-      ({ id, role }) => role === 'leader' && !this.#paused.has(id),
-    );
-    return this.#pick(leaders);
+    return this.#pick(this.#awake().filter(({ role }) => role === 'leader'));
   }
 
   /** Heals, or cuts off a server, or cuts one way. */
@@ -384,6 +387,7 @@ export class World {
   /** Takes what the servers sent, and forgets the oldest when too much is on its way. */
   #collect(): void {
     for (const server of this.servers) {
+      if (server.outputs.length === 0) continue;
       this.#pool.push(...server.take());
       server.outputs.length = 0;
       server.released.length = 0;

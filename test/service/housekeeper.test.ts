@@ -139,7 +139,7 @@ describe('housekeeper: clocks', () => {
       await kept.pass(10_000);
       expect(solo.authorizers.of(secretKeyOf(secret))).not.to.equal(undefined);
       await kept.pass(18 * HOUR_MS);
-      expect(kept.written).to.deep.equal(['token.reap']);
+      expect(kept.written).to.deep.equal(['token.reap', 'request.forget']);
     }
   });
 
@@ -218,14 +218,11 @@ describe('housekeeper: deleted secrets', () => {
     kept.solo.must({ type: 'token.delete', v: 1, ns: 'default', accessor } as unknown as Command);
     return kept;
   };
-  const raise = ({ solo }: Kept): void =>
-    void solo.apply({ type: 'system.level', v: 1, level: 2 } as Command);
   const forgotten = ({ written }: Kept): number =>
     written.filter((type) => type === 'request.forget').length;
 
   it('has the results of requests forgotten in half of the time, once for each deletion', async () => {
     const kept = withSecret();
-    raise(kept);
     const left = kept.solo.machine.secretLeftAt();
     await kept.pass(GONE_MS / 2 - 10_000);
     expect(forgotten(kept)).to.equal(0);
@@ -233,15 +230,6 @@ describe('housekeeper: deleted secrets', () => {
     expect(forgotten(kept)).to.equal(1);
     expect(forgottenAt(kept.solo.store)).to.equal(left);
     await kept.pass(GONE_MS * 2);
-    expect(forgotten(kept)).to.equal(1);
-  });
-
-  it('waits until all members know how', async () => {
-    const kept = withSecret();
-    await kept.pass(GONE_MS);
-    expect(forgotten(kept)).to.equal(0);
-    raise(kept);
-    await kept.pass(20_000);
     expect(forgotten(kept)).to.equal(1);
   });
 

@@ -31,7 +31,7 @@ export interface Victim extends MachineVictim {
   stall(ms: number): void;
   slowDisk(syncMs: number, forMs: number): void;
   /** The process will die between the two switches of the next snapshot that it takes in. */
-  halfInstall: boolean;
+  breakNextInstall(): void;
   /** The machine loses its power, and a part of its log. */
   damage(): void;
   /** There is no room on its disk for a while: `atReserve` with some left, so that nothing fails. */
@@ -131,7 +131,7 @@ export class Faults {
         this.#on(fault, (victim) => victim.lightFuse(random.int(60)));
         break;
       case 'halfInstall':
-        for (const victim of this.#victims()) victim.halfInstall = true;
+        for (const victim of this.#victims()) victim.breakNextInstall();
         break;
       case 'stall':
         this.#on(fault, (victim) => victim.stall(random.between(50, 3000)));

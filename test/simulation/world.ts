@@ -151,6 +151,8 @@ export class World {
     wait('a server that was wiped is still a member', () =>
       this.#cluster.members().every((server) => !server.wiped),
     );
+    // what is asked of it meanwhile is lost without a word, as no connection breaks here
+    wait('a machine stands still', () => this.#cluster.up().every((server) => !server.frozen));
     const decideFrom = this.#cluster.scheduler.now + UNDECIDED_MS;
     wait('a wrong or lost state is not found and replaced', () => {
       if (this.#cluster.scheduler.now >= decideFrom) this.#decide();

@@ -1,0 +1,219 @@
+/** What of a server outlasts its process: the disk, who it is, its configuration and program, and what is wrong with its state. */
+import {
+  type Identity,
+  introduced,
+  introductions,
+  nextStart,
+  type Starts,
+} from '../../src/node/identity.js';
+import type { Configuration, Entry, Index, NodeId } from '../../src/raft/types.js';
+import type { PeerRecord } from '../../src/transport/types.js';
+import { type DiskImage, LogContent, SimDisk } from './disk.js';
+import { LONG, type Timing } from './machine-faults.js';
+import type { ServerParts } from './parts.js';
+
+/** Milliseconds between two looks at the room on the disk. */
+export const LOOK_MS = 1000;
+
+const NO_START: Starts = { starts: 0, startId: '', earlier: [] };
+
+/** The disk as it was at some moment. */
+interface Image {
+  readonly disk: DiskImage;
+  readonly met: ReadonlyMap<NodeId, PeerRecord>;
+  readonly starts: Starts;
+  readonly silenceMs: number;
+}
+
+export class Host {
+  readonly id: NodeId;
+  readonly disk: SimDisk;
+  readonly #parts: ServerParts;
+  /** What a founding member writes into an empty log. */
+  founding: Configuration | undefined;
+  /** The next snapshot that is switched in kills the process before the log follows. */
+  halfInstall = false;
+  /** As its configuration has it, from the next start on. */
+  timing: Timing | undefined;
+  /** Of its program, from the next start on. */
+  release = 1;
+  /** It takes no writes, having seen that the disk is almost full. */
+  atReserve = false;
+  /** Its disk was wiped or went back: it is to be replaced. */
+  isWiped = false;
+  /** The next put is stored wrongly. */
+  goesWrong = false;
+  /** Its state differs from the others'. */
+  wrong = false;
+  /** It was told so. */
+  told = false;
+  /** Its state was lost, and neither made again from the log nor fetched. */
+  stateLost = false;
+  met = new Map<NodeId, PeerRecord>();
+  /** Milliseconds of silence that this start or an earlier one may have promised to a leader, kept on the disk. */
+  silenceMs = 0;
+  #filling = 0;
+  #wrongUntil = -1;
+  #leaseDoubtUntil = Number.NEGATIVE_INFINITY;
+  /** Changes when the disk is another one. */
+  #incarnation = 0;
+  /** The starts of this disk, kept on it. */
+  #starts: Starts = NO_START;
+  #image: Image | undefined;
+
+  constructor(id: NodeId, parts: ServerParts) {
+    this.id = id;
+    this.#parts = parts;
+    this.disk = new SimDisk(parts.scheduler, parts.random.fork());
+    parts.invariants.addServer(id, this.disk);
+  }
+
+  /** Writes the first configuration into an empty log, as every founding member does. */
+  found(configuration: Configuration): void {
+    this.founding = configuration;
+    const entry: Entry = { kind: 'configuration', index: 1, term: 1, configuration };
+    this.#parts.invariants.appending(this.id, new LogContent(), [entry], 1);
+    this.disk.durable.hard = { term: 1, votedFor: null };
+    this.disk.durable.entries.push(entry);
+  }
+
+  // --- who it is ---
+
+  get identity(): Identity {
+    return {
+      ...{ v: 2, nodeId: this.id, begun: true, clusterId: 'simulated' },
+      ...{ ...this.#starts, incarnation: String(this.#incarnation) },
+      seen: Object.fromEntries(this.met),
+    };
+  }
+
+  /** Counts a start; its process is called `startId`. */
+  started(startId: string): void {
+    this.#starts = nextStart(this.#starts, startId);
+    this.halfInstall = false;
+  }
+
+  /** Is told by a member, when it joins, as whom that one knows the others. */
+  meets(by: Host): void {
+    const seen = introduced(this.identity, introductions(by.identity));
+    for (const [id, record] of Object.entries(seen)) this.met.set(id, record);
+  }
+
+  // --- the state ---
+
+  /** What `put` is to store for `value`. */
+  stored(value: string): string {
+    if (!this.goesWrong) return value;
+    this.goesWrong = false;
+    this.wrong = true;
+    this.#parts.trace(`${this.id} stores ${value} wrongly`);
+    return `${value}?`;
+  }
+
+  /** A wrong state may come right: by a crash that loses what was wrong, by another write, or by the leader's. */
+  judge(index: Index, sum: string): void {
+    if (!this.wrong || this.#parts.invariants.isRight(index, sum) !== true) return;
+    this.wrong = false;
+    this.#wrongUntil = this.#parts.scheduler.now;
+  }
+
+  /** Its state was wrong at some time. */
+  get everWrong(): boolean {
+    return this.wrong || this.#wrongUntil >= 0;
+  }
+
+  /** It may have shown something wrong at `since` or after. */
+  wasWrong(since: number): boolean {
+    return this.wrong || this.#wrongUntil >= since;
+  }
+
+  /** Its state was replaced by the leader's. */
+  replaced(): void {
+    this.stateLost = false;
+    this.disk.stateDamaged = false;
+    this.told = false;
+  }
+
+  /** Until then its own lease may hold too long, for a cause that it cannot see. */
+  get isLeaseInDoubt(): boolean {
+    return this.#parts.scheduler.now <= this.#leaseDoubtUntil;
+  }
+
+  // --- what faults do ---
+
+  fill(atReserve: boolean, forMs: number): void {
+    const { scheduler } = this.#parts;
+    const filling = ++this.#filling;
+    this.disk.full = !atReserve;
+    const later = (ms: number, run: () => void): unknown =>
+      scheduler.after(ms, () => {
+        if (filling === this.#filling) run();
+      });
+    // it looks now and then, and hears nothing in between
+    later(LOOK_MS, () => {
+      this.atReserve = true;
+    });
+    later(forMs, () => {
+      this.disk.full = false;
+    });
+    later(forMs + LOOK_MS, () => {
+      this.atReserve = false;
+    });
+  }
+
+  slowDisk(syncMs: number, forMs: number): void {
+    const { temper } = this.disk;
+    temper.syncMs = syncMs;
+    this.#parts.scheduler.after(forMs, () => {
+      temper.syncMs = 1;
+    });
+  }
+
+  heal(): void {
+    this.halfInstall = false;
+    this.disk.unhang();
+    this.#filling++;
+    this.disk.full = false;
+    this.atReserve = false;
+    this.goesWrong = false;
+  }
+
+  /** Its clocks stood still, and nothing tells it: it has no means to find its lease over. */
+  doubtLease(ms: number): void {
+    const forMs = ms + 2 * LONG.leaseMs;
+    this.#leaseDoubtUntil = Math.max(this.#leaseDoubtUntil, this.#parts.scheduler.now + forMs);
+    this.#parts.doubtLeases(forMs);
+  }
+
+  /** The machine being off, it gets an empty disk. */
+  wipe(): void {
+    this.disk.wipe();
+    this.isWiped = true;
+    this.#incarnation++;
+    this.#starts = NO_START;
+    this.silenceMs = 0;
+    this.met = new Map();
+    if (this.founding) this.found(this.founding);
+  }
+
+  /** Keeps what the disk holds while a process runs. */
+  keepImage(): void {
+    const { disk, met, silenceMs } = this;
+    this.#image = { disk: disk.image(), met: new Map(met), starts: this.#starts, silenceMs };
+  }
+
+  get hasImage(): boolean {
+    return this.#image !== undefined;
+  }
+
+  /** The machine being off, the disk goes back to that. */
+  rollBack(): void {
+    const image = this.#image!;
+    this.disk.rollBack(image.disk);
+    this.met = new Map(image.met);
+    this.#starts = image.starts;
+    this.silenceMs = image.silenceMs;
+    // it is to be known as one that has lost something, and to be replaced like a wiped one
+    this.isWiped = true;
+  }
+}

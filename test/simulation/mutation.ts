@@ -1,0 +1,24 @@
+/** A deliberate fault: a change of the compiled text. */
+import type { Fault } from './fault-kinds.js';
+
+export interface Change {
+  /** Below `src/` of the build. */
+  readonly file: string;
+  /** Must be there exactly once. */
+  readonly find: string;
+  readonly replace: string;
+}
+export interface Mutation {
+  readonly name: string;
+  /** What plays the worlds: whole clusters, or the random orders of Raft cores, where elections are far more frequent. */
+  readonly by?: 'simulate' | 'worlds';
+  /** A kind that each world is to have: else it would be found too, but late. */
+  readonly fault?: Fault;
+  readonly changes: readonly Change[];
+}
+
+/** One change. */
+export const one = (name: string, file: string, find: string, replace: string): Mutation => ({
+  name,
+  changes: [{ file, find, replace }],
+});

@@ -1,0 +1,267 @@
+/** Deliberate faults of what stands around the core, for `mutations.ts`. */
+import { type Mutation, one } from './mutation.js';
+
+const machine: readonly Mutation[] = [
+  {
+    name: 'a request sent twice takes effect twice',
+    changes: [
+      {
+        file: 'state/requests.js',
+        find: 'const known = this.find(view, proposal.id);',
+        replace: 'const known = undefined;',
+      },
+      // alone it does no harm: a leader that has applied all of its log sees the first one
+      {
+        file: 'node/lead.js',
+        find: 'const result = this.#parts.machine.remembered(proposal.id);',
+        replace: 'const result = undefined;',
+      },
+    ],
+  },
+  one(
+    'the applied index stored apart from the data',
+    'state/machine.js',
+    'this.#store.commit([...changes, this.#recordAt(entry, this.#sums)]);',
+    'this.#store.commit([this.#recordAt(entry, this.#sums)]); this.#store.commit(changes);',
+  ),
+  one(
+    'a replaced state counted by the sums of the one before',
+    'state/machine.js',
+    'this.#sums = sums;',
+    '',
+  ),
+  one(
+    'the log cut before the state is durable',
+    'node/compaction.js',
+    'machine.flush((durable) => this.#cut(meta, durable));',
+    'this.#cut(meta, machine.appliedIndex());',
+  ),
+  one(
+    'a write called failed that may still happen',
+    'node/forward.js',
+    'refusal: held.open > 0 ? outcomeUnknown() : noLeader()',
+    'refusal: noLeader()',
+  ),
+  {
+    name: 'the result of another command at the same index',
+    changes: [
+      {
+        file: 'node/driver.js',
+        find: 'if (first <= this.#log.lastIndex())\n                this.#proposals.truncatedFrom(first);',
+        replace: '',
+      },
+      {
+        file: 'node/proposals.js',
+        find: 'const isOurs = appended.term === term;',
+        replace: 'const isOurs = true;',
+      },
+    ],
+  },
+];
+
+const disks: readonly Mutation[] = [
+  one(
+    'a server on a full disk that refuses a write and takes it all the same',
+    'node/lead.js',
+    "else if (closed !== undefined)\n            done({ type: 'refused', refusal: closed });",
+    "else if (closed !== undefined) { done({ type: 'refused', refusal: closed }); this.#propose(proposal, write, done); }",
+  ),
+  one(
+    'a wiped server believed under its old name',
+    'transport/handshake.js',
+    'if (known !== undefined && known.incarnation !== incarnation) {',
+    'if (known === null) {',
+  ),
+  one(
+    'a damaged log without a bar on the vote',
+    'node/lost-entries.js',
+    'driver.barred = log.bar?.() !== undefined;',
+    'driver.barred = false;',
+  ),
+  one(
+    'a bar lifted before what was lost is here again',
+    'node/lost-entries.js',
+    'settledIndex >= bar.index || ',
+    'settledIndex > 0 || ',
+  ),
+  one(
+    'a loss that the leader does not see',
+    'raft/replication.js',
+    'if (message.round <= peer.round)',
+    'if (true)',
+  ),
+  one('a state that is lost and not asked for', 'node/lost-state.js', 'replica.askForState();', ''),
+  one(
+    'entries applied to a state that is lost',
+    'node/lost-state.js',
+    'replica.driver.pauseApply();',
+    '',
+  ),
+  one(
+    'a wrong state that nobody is told of',
+    'node/agreement.js',
+    'if (table === undefined)',
+    'if (table !== null)',
+  ),
+  one(
+    'a right state taken for the wrong one',
+    'node/agreement.js',
+    'const right = majority(sums, members) ??',
+    'const right = [...sums.values()].at(-1) ??',
+  ),
+  one(
+    'a server that serves on with a wrong state',
+    'node/replica.js',
+    'this.#parts.onDiffers?.(why);',
+    '',
+  ),
+  one(
+    'a wrong state replaced only by a newer one',
+    'node/driver.js',
+    'return applied <= meta.index &&',
+    'return applied < meta.index &&',
+  ),
+];
+
+const outcomes: readonly Mutation[] = [
+  one(
+    'a floor that is ignored',
+    'state/requests.js',
+    'if (proposal.since >= this.#floor)',
+    'if (this.#floor >= 0)',
+  ),
+  one(
+    'a start that forgets the remembered requests',
+    'state/machine.js',
+    'RequestMemory.load(this.#store, record?.floor ?? 0, this.#limits.requestsMax)',
+    'new RequestMemory(record?.floor ?? 0, this.#limits.requestsMax)',
+  ),
+  one(
+    'a start that takes a state which ends where its log begins for lost',
+    'node/agree.js',
+    'if (applied < log.firstIndex() - 1)',
+    'if (applied <= log.firstIndex() - 1)',
+  ),
+  {
+    name: 'a write answered, and again at its deadline',
+    changes: [
+      {
+        file: 'node/forward.js',
+        find: 'if (!this.#held.delete(held))\n            return;\n        held.cancelDeadline();',
+        replace: 'this.#held.delete(held);',
+      },
+    ],
+  },
+  one(
+    'a question of another server answered twice',
+    'node/lead.js',
+    'each(attempt);\n        });',
+    'each(attempt), each(attempt);\n        });',
+  ),
+  one(
+    'a turn that applies nothing and asks for the next',
+    'node/driver.js',
+    'if (from > upTo)',
+    'if (from > upTo + 1)',
+  ),
+  one(
+    'a leader that asks its followers again at each of their answers',
+    'raft/reads.js',
+    'reads.waiting.length === 0 || ',
+    '',
+  ),
+  one(
+    'as many proposals at once as anyone likes',
+    'node/lead.js',
+    'this.#parts.driver.pending >= this.#parts.pendingMax',
+    'this.#parts.driver.pending < 0',
+  ),
+  one(
+    'as many held writes as anyone likes',
+    'node/forward.js',
+    'if (this.#held.size >= heldMax)',
+    'if (this.#held.size < 0)',
+  ),
+  one(
+    'a change that wakes no reader',
+    'state/machine.js',
+    'for (const listener of this.#changeListeners)',
+    'for (const listener of this.#index % 10 === 0 ? [] : this.#changeListeners)',
+  ),
+  one(
+    'readers woken by each entry that is applied',
+    'node/replica.js',
+    'this.#applied.reached(index);',
+    'this.#applied.reached(index);\n        this.watches.wakeAll();',
+  ),
+  one(
+    'a lost state that is asked for once only',
+    'node/lost-state.js',
+    'clock.after(againMs, () => this.#ask());',
+    '',
+  ),
+];
+
+const machines: readonly Mutation[] = [
+  one(
+    'a lease that takes all followers for as silent as oneself',
+    'raft/reads.js',
+    'Math.min(raft.options.leaseMs, leaseMsOver(silenceMs))',
+    'raft.options.leaseMs',
+  ),
+  one(
+    'a lease that outlasts the sleep of its machine',
+    'node/driver.js',
+    'if (this.#clockWatch.hasDrifted())',
+    'if (this.#clockWatch === undefined)',
+  ),
+  {
+    ...one(
+      'a leader that keeps its office while its disk hangs',
+      'node/replica.js',
+      'const HANG_TIMEOUTS = 5;',
+      'const HANG_TIMEOUTS = Infinity;',
+    ),
+    fault: 'hangLeader',
+  },
+  one(
+    'a leader that keeps its office while its disk alone is at its reserve',
+    'node/handover.js',
+    'else\n            this.#lookForRoom();',
+    '',
+  ),
+  one(
+    'an older copy of a disk believed',
+    'transport/handshake.js',
+    '(starts <= known.starts || isCopy)',
+    'false',
+  ),
+  {
+    ...one(
+      'an older copy of a disk believed once it was started often enough',
+      'transport/handshake.js',
+      '(starts <= known.starts || isCopy)',
+      'starts <= known.starts',
+    ),
+    fault: 'rollback',
+  },
+  one('a command below its level', 'node/levels.js', 'if (needed === 1)', 'if (needed > 0)'),
+  one(
+    'a level raised before all members support it',
+    'node/levels.js',
+    'const next = Math.min(all, this.supported);',
+    'const next = this.supported;',
+  ),
+  one('a level that is never raised', 'node/levels.js', 'if (next <= level)', 'if (next > 0)'),
+  {
+    ...one(
+      'an old release taken into a cluster beyond its level',
+      'node/levels.js',
+      'if (its >= level) {',
+      'if (its > 0) {',
+    ),
+    fault: 'newRelease',
+  },
+];
+
+export const nodeMutations: readonly Mutation[] = [...machine, ...disks, ...outcomes, ...machines];

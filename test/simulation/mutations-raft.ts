@@ -1,0 +1,226 @@
+/** Deliberate faults of the core and of its log, for `mutations.ts`. */
+import { type Mutation, one } from './mutation.js';
+
+const elections: readonly Mutation[] = [
+  {
+    name: 'a vote without comparing the logs',
+    changes: [
+      {
+        file: 'raft/election.js',
+        find: 'free && willing && raft.log.isUpToDate(message.lastTerm, message.lastIndex)',
+        replace: 'free && willing',
+      },
+      {
+        file: 'raft/election.js',
+        find: 'fits && !isSticky(raft) && !isBehind',
+        replace: 'fits && !isSticky(raft)',
+      },
+    ],
+  },
+  one(
+    'a vote that is not stored',
+    'raft/election.js',
+    'however often it is asked for.\n        storeHardState(raft);',
+    '\n',
+  ),
+  one(
+    'two votes in a term',
+    'raft/election.js',
+    'const free = raft.votedFor === null || raft.votedFor === message.from;\n    const willing',
+    'const free = true;\n    const willing',
+  ),
+  {
+    name: 'a vote of the own term within the promised silence',
+    by: 'worlds',
+    changes: [
+      {
+        file: 'raft/election.js',
+        find: 'raft.leader === null && (message.transfer === true || !isSticky(raft));',
+        replace: 'raft.leader === null;',
+      },
+    ],
+  },
+  one(
+    'a pre-vote counted as a vote',
+    'raft/raft.js',
+    'voteResponse: onVoteResponse, timeoutNow: ignore',
+    'voteResponse: onVoteResponse, preVoteResponse: onVoteResponse, timeoutNow: ignore',
+  ),
+  one(
+    'no vote before the vote',
+    'raft/election.js',
+    "if (role !== 'follower' || !isSticky(raft))\n        startPreVote(raft);",
+    "if (role !== 'follower' || !isSticky(raft))\n        startElection(raft, false);",
+  ),
+  one(
+    'followers that vote while they hear a leader',
+    'raft/roles.js',
+    "return raft.state.role === 'leader' || raft.leaderElapsed < raft.options.electionTicks;",
+    'return false;',
+  ),
+  one(
+    'a restart that forgets the silence promised to a leader',
+    'raft/raft.js',
+    'leaderElapsed: term > 0 ? options.electionTicks - ticksPromised(options) : options.electionTicks',
+    'leaderElapsed: options.electionTicks',
+  ),
+  {
+    ...one(
+      'a start that forgets a longer silence promised by the one before',
+      'raft/raft.js',
+      'return Math.max(electionTicks, promisedTicks);',
+      'return electionTicks;',
+    ),
+    fault: 'skewTiming',
+  },
+  one(
+    'a leader that never notices that nobody answers',
+    'raft/leader.js',
+    'if (leader.ticks - contact >= raft.options.electionTicks) {',
+    'if (contact === -1) {',
+  ),
+  one(
+    'half of an even number is a majority',
+    'raft/quorum.js',
+    'Math.floor(voters / 2) + 1',
+    'Math.ceil(voters / 2)',
+  ),
+];
+
+const logs: readonly Mutation[] = [
+  one(
+    'answers before the fsync',
+    'node/driver.js',
+    'const storing = { first, last, send: [...sendAfterStore] };',
+    'const storing = { first, last, send: [] };\n for (const m of sendAfterStore) this.#wire.send(m);',
+  ),
+  {
+    name: 'an acknowledgement of what is not durable',
+    changes: [
+      {
+        file: 'raft/follower.js',
+        find: 'log.tail.length > 0 ? state.matched : Math.min(state.matched, log.stored)',
+        replace: 'state.matched',
+      },
+      // alone it does no harm: the driver holds messages back until all that was handed over before is stored
+      { file: 'node/driver.js', find: 'if (last !== undefined)', replace: 'if (last === null)' },
+    ],
+  },
+  one(
+    'a leader that counts itself before its fsync',
+    'raft/commit.js',
+    'voterValues(raft, leader, raft.log.stored,',
+    'voterValues(raft, leader, raft.log.last,',
+  ),
+  one(
+    'an older term committed by counting',
+    'raft/commit.js',
+    'if (index >= leader.termStart)',
+    'if (index > 0)',
+  ),
+  one(
+    'truncation at entries that match',
+    'raft/follower.js',
+    'if (own === entry.term || (own === undefined && entry.index <= raft.commit))',
+    'if (entry.index <= raft.commit)',
+  ),
+  one(
+    'entries taken without looking at the one before',
+    'raft/follower.js',
+    'if (prevIndex >= raft.commit && raft.log.term(prevIndex) !== prevTerm) {',
+    'if (prevIndex > raft.log.last) {',
+  ),
+  one(
+    'a heartbeat that commits what was not compared',
+    'raft/follower.js',
+    'commitTo(raft, Math.min(message.commit, matched));',
+    'commitTo(raft, Math.min(message.commit, raft.log.last));',
+  ),
+];
+
+const reads: readonly Mutation[] = [
+  one(
+    'a lease counted from the answer',
+    'raft/reads.js',
+    'peer.silentUntil = Math.max(peer.silentUntil, at + leaseMs);',
+    'peer.silentUntil = raft.now + leaseMs;',
+  ),
+  one(
+    'a lease that outlives its leader',
+    'raft/reads.js',
+    'raft.now < quorumValue(',
+    'raft.now - 2 * raft.options.leaseMs < quorumValue(',
+  ),
+  one(
+    'a lease before the own term has committed',
+    'raft/reads.js',
+    'raft.commit >= leader.termStart &&',
+    '',
+  ),
+  {
+    name: 'a lease that goes on while leadership is handed over',
+    changes: [
+      { file: 'raft/reads.js', find: 'leader.transfer === undefined &&', replace: '' },
+      { file: 'raft/reads.js', find: '!reads.leaseRefused &&', replace: '' },
+    ],
+  },
+  one(
+    'a lease read by the time of before a stall',
+    'node/driver.js',
+    'const now = this.#clock.now();\n        if (inputs',
+    'const now = this.before ?? this.#clock.now(); this.before = this.#clock.now();\n        if (inputs',
+  ),
+  one(
+    'a read index before the own term has committed',
+    'raft/reads.js',
+    '|| raft.commit < leader.termStart)',
+    ')',
+  ),
+  one(
+    'a read index that nobody confirmed',
+    'raft/reads.js',
+    'reads.bound.push({ round: reads.round, index: raft.commit, ids: reads.waiting });',
+    'release(raft, reads.waiting, raft.commit);',
+  ),
+  one(
+    'a read answered before its index is applied',
+    'node/applied.js',
+    'if (this.#applied() >= index) {',
+    'if (index > 0) {',
+  ),
+];
+
+const membership: readonly Mutation[] = [
+  {
+    name: 'a second change of members before the first is committed',
+    changes: [
+      {
+        file: 'raft/membership.js',
+        find: 'raft.commit >= leader.termStart && raft.configurations.index <= raft.commit',
+        replace: 'leader !== undefined',
+      },
+      // the driver does not even ask for one
+      { file: 'node/membership.js', find: 'this.#changing = true;', replace: '' },
+    ],
+  },
+  one(
+    'learners counted as voters',
+    'raft/configuration.js',
+    'this.current.members.filter((member) => member.voter)',
+    'this.current.members',
+  ),
+  one(
+    'a snapshot with the first configuration',
+    'node/positions.js',
+    'known.findLast((each) => each.index <= index) ?? known[0]',
+    'known[0]',
+  ),
+  one(
+    'a snapshot that takes the vote with it',
+    'node/driver.js',
+    'const hardState = hard.term >= meta.term ? hard : { term',
+    'const hardState = { term',
+  ),
+];
+
+export const raftMutations: readonly Mutation[] = [...elections, ...logs, ...reads, ...membership];

@@ -1,0 +1,25 @@
+/** What a simulated server gets from its world. */
+import type { Random } from '../../cluster/checker/random.js';
+import type { ReplicaLimits } from '../../src/node/replica.js';
+import type { RaftOptions } from '../../src/raft/types.js';
+import type { MachineLimits } from '../../src/state/machine.js';
+import type { Invariants } from './invariants.js';
+import type { SimNetwork } from './network.js';
+import type { Scheduler } from './scheduler.js';
+
+export interface ServerParts {
+  readonly scheduler: Scheduler;
+  readonly network: SimNetwork;
+  readonly random: Random;
+  readonly invariants: Invariants;
+  readonly limits: () => ReplicaLimits;
+  readonly machineLimits: MachineLimits;
+  /** The keys on which readers are held, one each. */
+  readonly readersOf: readonly string[];
+  /** For so many milliseconds a lease may hold too long, for a cause that no server can see. */
+  readonly doubtLeases: (ms: number) => void;
+  readonly raft: Omit<RaftOptions, 'id' | 'random'>;
+  /** Reports what must not happen; the world ends. */
+  readonly violated: (violation: unknown) => void;
+  readonly trace: (text: string) => void;
+}
