@@ -84,6 +84,7 @@ export class Host {
       ...{ v: 2, nodeId: this.id, begun: true, clusterId: 'simulated' },
       ...{ ...this.#starts, incarnation: String(this.#incarnation) },
       seen: Object.fromEntries(this.met),
+      removed: [],
     };
   }
 
