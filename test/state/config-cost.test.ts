@@ -17,7 +17,8 @@ describe('state: what one change may cause', function () {
     expect(() => world.set(wide('web', 2_001))).to.throw('has 2001 items');
     const Targets = [{ Service: 'one' }, { Service: 'more' }];
     const Failover = { ...(wide('web', 1_999)['Failover'] as object), v1: { Targets } };
-    expect(() => world.set(wide('web', 1, { Failover }))).to.throw('names 2001 services');
+    const more = { Failover, Subsets: { v1: {} } };
+    expect(() => world.set(wide('web', 1, more))).to.throw('names 2001 services');
     expect(world.set(wide('web', 2_000)).value).to.equal('true');
   });
 
