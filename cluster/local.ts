@@ -1,7 +1,7 @@
 /** Real nodes as child processes on loopback: for `npm start`, for the tests that need processes, for measurements. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
-import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -91,6 +91,7 @@ export async function planCluster(plan: ClusterPlan): Promise<LocalCluster> {
   const ports =
     plan.ports ?? names.map((_, at) => ({ http: free[at * 2]!, raft: free[at * 2 + 1]! }));
   const token = plan.token ?? randomUUID();
+  const sharedKeyFile = sharedKeyOf(dir);
   const initial = names.map((name, at) => `${name}=${HOST}:${ports[at]!.raft}`);
   const nodes = names.map((name, at) => {
     const { http, raft } = ports[at]!;
@@ -102,7 +103,7 @@ export async function planCluster(plan: ClusterPlan): Promise<LocalCluster> {
       dataDir: node.entry.dataDir,
       pidFile: node.entry.pidFile,
       http: { ...extra['http'], host: HOST, port: http },
-      raft: { ...extra['raft'], host: HOST, port: raft },
+      raft: { sharedKeyFile, ...extra['raft'], host: HOST, port: raft },
       cluster: { initial },
       acl: { ...extra['acl'], ...(token === '' ? {} : { initialManagement: token }) },
     });
@@ -118,6 +119,14 @@ export async function planCluster(plan: ClusterPlan): Promise<LocalCluster> {
   };
   writePrivate(join(dir, 'cluster.json'), file);
   return clusterOf(dir, file, nodes);
+}
+
+/** The file with the key that the members share; made where there is none. */
+function sharedKeyOf(dir: string): string {
+  const file = join(dir, 'shared.key');
+  if (!existsSync(file))
+    writeFileSync(file, `${randomBytes(32).toString('base64')}\n`, { mode: 0o600 });
+  return file;
 }
 
 /** The cluster that an earlier `planCluster` left in a folder. Throws what `readFileSync` throws when there is none. */

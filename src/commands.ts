@@ -60,6 +60,17 @@ export async function restoreSnapshot(target: Target, file: string): Promise<voi
   await call(target, 'PUT', '/v1/snapshot', { body, duplex: 'half' } as RequestInit);
 }
 
+/** Makes a join token. `ttl`: how long it lasts, such as `1h`; 15 minutes by default. */
+export async function joinToken(
+  target: Target,
+  ttl?: string,
+): Promise<{ token: string; expires: string }> {
+  const query = ttl === undefined ? '' : `?ttl=${encodeURIComponent(ttl)}`;
+  const answer = await call(target, 'POST', `/v1/operator/raft/join-token${query}`);
+  const made = (await answer.json()) as { JoinToken: string; ExpirationTime: string };
+  return { token: made.JoinToken, expires: made.ExpirationTime };
+}
+
 /** Takes a node out of its cluster; it is then stopped by whoever started it. Gives its name. */
 export async function leave(target: Target): Promise<string> {
   const answer = await call(target, 'GET', '/v1/agent/self');

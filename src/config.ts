@@ -35,8 +35,9 @@ export interface Config {
     readonly host: string;
     readonly port: number;
     readonly advertise: string;
-    readonly tls?: Required<TlsFiles> & { readonly name: string };
+    readonly tls?: Required<TlsFiles> & { readonly name: string; readonly crl?: string };
     readonly sharedKeyFile?: string;
+    readonly insecure: boolean;
     readonly tickMs: number;
     readonly heartbeatMs: number;
     readonly electionMs: number;
@@ -45,11 +46,14 @@ export interface Config {
   readonly cluster: {
     readonly initial: readonly { readonly name: string; readonly address: string }[];
     readonly join: readonly string[];
+    readonly joinTokenFile?: string;
   };
   readonly acl: {
     readonly defaultPolicy: 'allow' | 'deny';
     readonly initialManagement?: string;
+    readonly initialManagementFile?: string;
     readonly bootstrapSecret?: string;
+    readonly bootstrapSecretFile?: string;
   };
   readonly login: {
     readonly allowedHosts: readonly string[];
@@ -90,6 +94,7 @@ export interface Config {
     readonly rightsBytes: number;
     readonly logBytes: number;
     readonly diskReserveBytes: number;
+    readonly secretsGoneMs: number;
   };
   readonly log: { readonly level: 'debug' | 'info' | 'warn' | 'error' | 'silent' };
 }
@@ -123,16 +128,14 @@ export function loadConfig(sources: Sources): Config {
   const tree = sources.file === undefined ? {} : readFile(sources.file);
   const faults: string[] = [];
   for (const setting of SETTINGS) {
-    const variable = variableOf(setting, sources.env ?? {}, faults);
+    const variable = sources.env?.[envName(setting.key)];
     const flag = sources.flags?.[setting.key];
-    if (setting.secret === true && flag !== undefined) {
-      faults.push(
-        `${setting.key}: ${flagName(setting.key)} is not taken, because others on this machine can read it: use ${envName(setting.key)}, ${envName(setting.key)}_FILE or the configuration file`,
-      );
-      continue;
-    }
     const text = flag ?? (variable === '' ? undefined : variable);
     if (text === undefined) continue;
+    if (flag !== undefined && setting.secret === true) {
+      faults.push(secretAsFlag(setting));
+      continue;
+    }
     const value = fromText(setting, text);
     if (value === undefined)
       faults.push(
@@ -148,26 +151,9 @@ export function loadConfig(sources: Sources): Config {
   return config;
 }
 
-/** What the environment says of a setting; of a secret, a second variable may name a file that holds it. */
-function variableOf(
-  { key, secret }: Setting,
-  env: NonNullable<Sources['env']>,
-  faults: string[],
-): string | undefined {
-  const name = envName(key);
-  const file = env[`${name}_FILE`];
-  if (secret !== true || file === undefined || file === '') return env[name];
-  if (env[name] !== undefined && env[name] !== '') {
-    faults.push(`${key}: ${name} and ${name}_FILE are both set`);
-    return undefined;
-  }
-  try {
-    return readFileSync(file, 'utf8').trim();
-  } catch (error) {
-    faults.push(`${key}: ${name}_FILE: ${(error as Error).message}`);
-    return undefined;
-  }
-}
+const secretAsFlag = ({ key }: Setting): string =>
+  `${key}: is a secret, and every user of this machine can read the flags of a process; set ${envName(key)}, ` +
+  `or ${key} in the configuration file, or name a file that holds it (${key}File)`;
 
 /** Letters by which the name of a variable may differ from a setting's and still mean it. */
 const MISTYPED_MAX = 3;
@@ -176,9 +162,7 @@ const OTHER_VARIABLES = new Set(['CONCLAVE_TOKEN', 'CONCLAVE_URL']);
 
 /** Variables that nearly name a setting. Others are let be: container platforms set some of their own after a service's name. */
 function mistyped(env: NonNullable<Sources['env']>): string[] {
-  const known = SETTINGS.flatMap(({ key, secret }) =>
-    secret === true ? [envName(key), `${envName(key)}_FILE`] : [envName(key)],
-  );
+  const known = SETTINGS.map(({ key }) => envName(key));
   return Object.keys(env)
     .filter((name) => name.startsWith('CONCLAVE_') && !OTHER_VARIABLES.has(name))
     .filter((name) => !known.includes(name))
@@ -334,7 +318,10 @@ function withDefaults(tree: Tree): Config {
 const addressOf = ({ host, port }: { host: string; port: number }): string =>
   host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 
-const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
+/** A bootstrap secret: printable characters that a header can carry. */
+export const BOOTSTRAP_SECRET = /^[!-+\--~]{16,256}$/;
+/** A SecretID as it may be configured. */
+export const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
 
 const HOST = /^(\*\.)?([a-z0-9._-]+|\[[0-9a-f:.]+\])(:\d+)?$|^[0-9a-f:.]+$/i;
 
@@ -342,6 +329,8 @@ const HOST = /^(\*\.)?([a-z0-9._-]+|\[[0-9a-f:.]+\])(:\d+)?$|^[0-9a-f:.]+$/i;
 function crossFaults({ nodeName, http, raft, cluster, acl, login, limits }: Config): string[] {
   const times = inTicks(raft);
   const leaseMax = Math.floor(leaseMsMax(times));
+  const isProtected = raft.tls !== undefined || raft.sharedKeyFile !== undefined;
+  const hasPeers = cluster.initial.length > 1 || cluster.join.length > 0;
   const rules: readonly (readonly [broken: boolean, fault: string])[] = [
     [
       raft.tickMs > raft.heartbeatMs,
@@ -359,6 +348,10 @@ function crossFaults({ nodeName, http, raft, cluster, acl, login, limits }: Conf
       raft.electionMs * 4 > limits.requestMs,
       `limits.requestMs: must be at least four times raft.electionMs (${raft.electionMs}), or requests fail while a leader is elected`,
     ],
+    [
+      limits.requestMs * 4 > limits.secretsGoneMs,
+      `limits.secretsGoneMs: must be at least four times limits.requestMs (${limits.requestMs}), or outcomes are forgotten while somebody waits for them`,
+    ],
     [limits.headersMs > limits.receiveMs, 'limits.receiveMs: must be at least limits.headersMs'],
     [limits.heldPerClient > limits.held, 'limits.heldPerClient: must not be above limits.held'],
     [
@@ -375,8 +368,16 @@ function crossFaults({ nodeName, http, raft, cluster, acl, login, limits }: Conf
       `raft.port: is the same as http.port (${http.port})`,
     ],
     [
-      !isLoopback(raft.host) && raft.tls === undefined && raft.sharedKeyFile === undefined,
+      !isLoopback(raft.host) && !isProtected,
       `raft.host: members on ${raft.host} can be reached by others; set raft.sharedKeyFile, or raft.tls.cert, raft.tls.key, raft.tls.ca and raft.tls.name`,
+    ],
+    [
+      isLoopback(raft.host) && hasPeers && !isProtected && !raft.insecure,
+      'raft.sharedKeyFile: members talk with a shared key (openssl rand -base64 32) or with TLS (raft.tls). Only where every user of the machine may read every secret, set raft.insecure',
+    ],
+    [
+      raft.insecure && isProtected,
+      'raft.insecure: must be false where raft.tls or raft.sharedKeyFile is set',
     ],
     [
       /^(?:0\.0\.0\.0|\[::\]):/.test(raft.advertise),
@@ -410,6 +411,14 @@ function crossFaults({ nodeName, http, raft, cluster, acl, login, limits }: Conf
     [
       new Set(cluster.initial.map((member) => member.address)).size < cluster.initial.length,
       'cluster.initial: gives two members the same address',
+    ],
+    [
+      acl.initialManagement !== undefined && acl.initialManagementFile !== undefined,
+      'acl.initialManagementFile: acl.initialManagement is set too; give one of them',
+    ],
+    [
+      acl.bootstrapSecret !== undefined && acl.bootstrapSecretFile !== undefined,
+      'acl.bootstrapSecretFile: acl.bootstrapSecret is set too; give one of them',
     ],
     [
       acl.initialManagement !== undefined && !UUID.test(acl.initialManagement),

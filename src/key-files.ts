@@ -1,7 +1,10 @@
 /** The files of certificates and keys that a configuration names, looked at before anything uses them. */
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import type { Config, TlsFiles } from './config.js';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createSecureContext } from 'node:tls';
+import { BOOTSTRAP_SECRET, type Config, type TlsFiles, UUID } from './config.js';
+import { IDENTITY_FILE } from './node/identity.js';
 import { checkSecurity } from './transport/security.js';
 
 export interface KeyFileReport {
@@ -12,7 +15,8 @@ export interface KeyFileReport {
 }
 
 /** Reads all of them. Never throws. */
-export function checkKeyFiles({ http, raft }: Pick<Config, 'http' | 'raft'>): KeyFileReport {
+export function checkKeyFiles(config: Omit<Config, 'log'>): KeyFileReport {
+  const { http, raft } = config;
   const report = { faults: [] as string[], warnings: [] as string[] };
   if (http.tls !== undefined) checkTls('http.tls', http.tls, report);
   if (raft.tls !== undefined) {
@@ -21,13 +25,46 @@ export function checkKeyFiles({ http, raft }: Pick<Config, 'http' | 'raft'>): Ke
       report.faults.push(
         `raft.tls.cert: the certificate does not carry the name ${raft.tls.name} (raft.tls.name), so it makes no member`,
       );
+    const { crl } = raft.tls;
+    if (crl !== undefined)
+      attempt('raft.tls.crl', report.faults, () => createSecureContext({ crl: readFileSync(crl) }));
   }
   const { sharedKeyFile } = raft;
   if (sharedKeyFile !== undefined)
     attempt('raft.sharedKeyFile', report.faults, () =>
       checkSecurity({ mode: 'key', keys: sharedKeys(readFileSync(sharedKeyFile, 'utf8')) }, []),
     );
+  attempt('acl.initialManagementFile', report.faults, () => initialManagement(config));
+  attempt('acl.bootstrapSecretFile', report.faults, () => bootstrapSecret(config));
   return report;
+}
+
+/**
+ * The configured SecretID of the first management token, if there is one. Its file may be gone, or empty, where no cluster begins: the
+ * folder is in use, or the node joins others. Throws when the file cannot be read or holds something else.
+ */
+export function initialManagement({
+  acl,
+  cluster,
+  dataDir,
+}: Pick<Config, 'acl' | 'cluster' | 'dataDir'>): string | undefined {
+  const { initialManagementFile: file } = acl;
+  if (file === undefined) return acl.initialManagement;
+  const begins = cluster.join.length === 0 && !existsSync(join(dataDir, IDENTITY_FILE));
+  if (!begins && !existsSync(file)) return undefined;
+  const secret = readFileSync(file, 'utf8').trim();
+  if (!begins && secret === '') return undefined;
+  if (!UUID.test(secret)) throw new Error(`${file} does not hold a UUID in lower case`);
+  return secret;
+}
+
+/** What a bootstrap must carry, if anything. Throws when its file cannot be read or holds something else. */
+export function bootstrapSecret({ acl }: Pick<Config, 'acl'>): string | undefined {
+  const { bootstrapSecretFile: file } = acl;
+  if (file === undefined) return acl.bootstrapSecret;
+  const secret = readFileSync(file, 'utf8').trim();
+  if (BOOTSTRAP_SECRET.test(secret)) return secret;
+  throw new Error(`${file} does not hold 16 to 256 printable characters without blank and comma`);
 }
 
 /** The keys of a shared key file: one a line. */

@@ -16,7 +16,8 @@ const SECRET =
   /secret|token|password|authorization|bearer|private_?key|shared_?key|initialManagement|^rules$/i;
 /** Names that match but hold no secret. */
 const HARMLESS = new Set([
-  ...['tokenInQuery', 'sharedKeyFile', 'tokens'],
+  ...['tokenInQuery', 'sharedKeyFile', 'joinTokenFile', 'tokens'],
+  ...['initialManagementFile', 'bootstrapSecretFile', 'secretsGoneMs'],
   ...['heldPerToken', 'streamsPerToken', 'requestsPerToken', 'writesPerToken'],
 ]);
 const DEPTH_MAX = 6;

@@ -2,28 +2,36 @@
 /** The command line: arguments, environment, signals and exit codes are dealt with here and nowhere else. */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Command, Option } from 'commander';
-import { CommandError, leave, restoreSnapshot, saveSnapshot, type Target } from './commands.js';
+import {
+  CommandError,
+  joinToken,
+  leave,
+  restoreSnapshot,
+  saveSnapshot,
+  type Target,
+} from './commands.js';
 import { type Config, ConfigError, envName, flagName, loadConfig, memberOf } from './config.js';
 import { checkKeyFiles } from './key-files.js';
 import { createLog, withoutSecrets } from './log.js';
 import type { Server } from './server.js';
 import { SETTINGS } from './settings.js';
 
+// Before any file is made: what a node writes holds secrets.
+process.umask(0o077);
+
 const EXIT = { ok: 0, fault: 1, usage: 2, killed: 130 } as const;
 
 /** Adds a flag for every setting. */
 function withSettings(command: Command): Command {
   command.option('-c, --config <file>', 'configuration file (JSON)');
-  for (const setting of SETTINGS)
-    command.addOption(
-      new Option(`${flagName(setting.key)} <${setting.type}>`, setting.why)
-        .env(
-          // named for --help only: loadConfig reads the environment, so that it can say where a value came from
-          envName(setting.key),
-        )
-        // known only to be refused in words
-        .hideHelp(setting.secret === true),
+  for (const setting of SETTINGS) {
+    const option = new Option(`${flagName(setting.key)} <${setting.type}>`, setting.why).env(
+      // named for --help only: loadConfig reads the environment, so that it can say where a value came from
+      envName(setting.key),
     );
+    // a secret is taken as a flag only to say what to use instead
+    command.addOption(setting.secret ? option.hideHelp() : option);
+  }
   return command;
 }
 
@@ -188,7 +196,7 @@ function toNode(command: Command): Command {
     .option('--token-file <file>', 'file with the token; without it CONCLAVE_TOKEN is used');
 }
 
-/** Runs such a command; a refusal is one line. */
+/** Runs such a command with its arguments and, last, its options; a refusal is one line. */
 function asking<A extends unknown[]>(run: (target: Target, ...rest: A) => Promise<string>) {
   return async (...parameters: unknown[]): Promise<void> => {
     const command = parameters.at(-1) as Command;
@@ -198,7 +206,7 @@ function asking<A extends unknown[]>(run: (target: Target, ...rest: A) => Promis
         tokenFile === undefined
           ? process.env['CONCLAVE_TOKEN']
           : readFileSync(tokenFile, 'utf8').trim();
-      console.log(await run({ url, token }, ...(parameters.slice(0, -2) as A)));
+      console.log(await run({ url, token }, ...(parameters.slice(0, -1) as A)));
     } catch (error) {
       const known = error instanceof CommandError || (error as NodeJS.ErrnoException).code;
       if (!known) throw error;
@@ -223,5 +231,17 @@ toNode(snapshot.command('restore <file>')).action(
 );
 toNode(program.command('leave').description('take the node at --url out of its cluster')).action(
   asking(async (target) => `${await leave(target)} is no member any more; stop it`),
+);
+toNode(
+  program
+    .command('join-token')
+    .description('make a token with which one server may join the cluster of the node at --url')
+    .option('--ttl <duration>', 'how long it may be used, up to 24h (default: 15m)'),
+).action(
+  asking(async (target, { ttl }: { ttl?: string }) => {
+    const { token, expires } = await joinToken(target, ttl);
+    console.error(`conclave: for one server, until ${expires}`);
+    return token;
+  }),
 );
 await program.parseAsync();

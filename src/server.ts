@@ -17,7 +17,7 @@ import { HELD_MS_MAX } from './http/request.js';
 import { snapshotRoutes } from './http/snapshot.js';
 import { statusRoutes } from './http/status.js';
 import type { Route } from './http/types.js';
-import { checkKeyFiles, sharedKeys } from './key-files.js';
+import { bootstrapSecret, checkKeyFiles, initialManagement, sharedKeys } from './key-files.js';
 import { type Log, withoutSecrets } from './log.js';
 import { Metrics } from './metrics.js';
 import { realClock } from './node/clock.js';
@@ -98,6 +98,8 @@ export async function startServer(
   const url = `${scheme}://${config.http.host}:${listener.port}`;
   log.info({ url, raft: config.raft.advertise }, 'serving');
   for (const warning of checkKeyFiles(config).warnings) log.warn({}, warning);
+  if (config.raft.insecure)
+    log.warn({}, 'raft.insecure: every user of this machine can join and read every secret');
   if (config.http.tls === undefined && !isLoopback(config.http.host))
     log.warn({}, 'the API is open to other machines without TLS: tokens travel in the clear');
   return {
@@ -132,7 +134,8 @@ async function openRooms(
   const clock = realClock(onFatal);
   const nowMs = Date.now;
   const { datacenter, acl, limits } = config;
-  const { defaultPolicy, initialManagement } = acl;
+  const { defaultPolicy } = acl;
+  const managementSecret = initialManagement(config);
   const authorizers = new Authorizers({
     ...{ view: node.view, datacenter, defaultPolicy, nowMs },
     weightMax: limits.rightsBytes,
@@ -145,9 +148,10 @@ async function openRooms(
   node.onReset(() => authorizers.reset());
   const housekeeper = new Housekeeper({
     ...{ node, clock, nowMs },
-    ...(initialManagement !== undefined && { managementSecret: initialManagement }),
+    ...(managementSecret !== undefined && { managementSecret }),
     // an upload ends with its request, and its last part with that part's own
     restoreIdleMs: 2 * (limits.receiveMs + limits.requestMs),
+    secrets: { goneMs: limits.secretsGoneMs, leftAt: () => node.secretLeftAt() },
     log: (level, message, error) => log[level](error === undefined ? {} : { err: error }, message),
   });
   return { node, service: new Engine({ node, authorizers, clock }), authorizers, housekeeper };
@@ -203,6 +207,7 @@ function nodeOptions(
     security: securityOf(config),
     initial: config.cluster.initial,
     join: config.cluster.join,
+    joinToken: () => joinToken(config.cluster.joinTokenFile, log),
     gate,
     handlers: HANDLERS,
     timing: raft,
@@ -219,15 +224,27 @@ function nodeOptions(
 
 /** How members' traffic is protected; reads the files. */
 function securityOf({ raft }: Config): WireSecurity {
-  const { tls, sharedKeyFile } = raft;
+  const { tls, sharedKeyFile, insecure } = raft;
   const text = (path: string): string => readFileSync(path, 'utf8');
   if (tls !== undefined)
     return {
       ...{ mode: 'tls', name: tls.name },
       ...{ cert: text(tls.cert), key: text(tls.key), ca: text(tls.ca) },
+      ...(tls.crl !== undefined && { crl: text(tls.crl) }),
     };
-  if (sharedKeyFile === undefined) return { mode: 'plain' };
-  return { mode: 'key', keys: sharedKeys(text(sharedKeyFile)) };
+  if (sharedKeyFile !== undefined) return { mode: 'key', keys: sharedKeys(text(sharedKeyFile)) };
+  return { mode: insecure ? 'plain' : 'closed' };
+}
+
+/** The join token, if there is one now: it may be brought later, and is gone once it was used. */
+function joinToken(path: string | undefined, log: Log): string | undefined {
+  if (path === undefined) return undefined;
+  try {
+    return readFileSync(path, 'utf8').trim() || undefined;
+  } catch (error) {
+    log.warn({}, `cluster.joinTokenFile: ${(error as Error).message}`);
+    return undefined;
+  }
 }
 
 /** Everything this server answers. */
@@ -252,7 +269,7 @@ function allRoutes(
     nodeName: config.nodeName,
     defaultPolicy: config.acl.defaultPolicy,
     nowMs: Date.now,
-    bootstrapSecret: config.acl.bootstrapSecret,
+    bootstrapSecret: bootstrapSecret(config),
     bootstrapReset: bootstrapReset(config.dataDir),
     methodTypes: authMethodTypes({
       ...LOGIN_DEFAULTS,
@@ -275,7 +292,10 @@ function allRoutes(
     ...operatorRoutes(cluster),
     ...agentRoutes(cluster),
     ...authorizeRoutes(service),
-    ...snapshotRoutes({ service, node, stateBytesMax: config.limits.snapshotBytes }),
+    ...snapshotRoutes({
+      ...{ service, node, dataDir: config.dataDir },
+      stateBytesMax: config.limits.snapshotBytes,
+    }),
   ];
 }
 

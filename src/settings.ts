@@ -17,7 +17,7 @@ export interface Setting {
   readonly pattern?: string;
   /** One line: what it is, its unit, and why the default is what it is. */
   readonly why: string;
-  /** Never printed, and not taken as a flag: others on the machine see those. */
+  /** Never printed, and not taken as a flag. A setting with `File` after its key names a file that holds it. */
   readonly secret?: boolean;
 }
 
@@ -120,6 +120,17 @@ export const SETTINGS: readonly Setting[] = [
     why: 'DNS name that the certificate of every member carries, so that no other certificate of the authority makes a member',
   },
   {
+    key: 'raft.tls.crl',
+    ...TEXT,
+    why: 'PEM file of the authority’s list of revoked certificates, read again on SIGHUP; one that is past its next update lets nobody connect',
+  },
+  {
+    key: 'raft.insecure',
+    type: 'boolean',
+    default: false,
+    why: 'members talk without TLS or a shared key, on loopback only: every user of this machine can then join and read every secret',
+  },
+  {
     key: 'raft.sharedKeyFile',
     ...TEXT,
     why: 'file with a secret (openssl rand -base64 32) that all members share, where TLS is not used; while it is exchanged, old and new one on two lines',
@@ -162,6 +173,11 @@ export const SETTINGS: readonly Setting[] = [
     default: [],
     why: 'host:port of members to ask to take this node in; used only while the data folder is empty',
   },
+  {
+    key: 'cluster.joinTokenFile',
+    ...TEXT,
+    why: 'file with the join token (conclave join-token) that this node shows to the members; without it an operator must admit the node',
+  },
 
   {
     key: 'acl.defaultPolicy',
@@ -174,7 +190,12 @@ export const SETTINGS: readonly Setting[] = [
     key: 'acl.initialManagement',
     ...TEXT,
     secret: true,
-    why: 'SecretID (a UUID) of a token with every right, made when the cluster is new',
+    why: 'SecretID (a UUID) of a token with every right, made when the cluster is new; not taken as a flag, which others on the machine can read',
+  },
+  {
+    key: 'acl.initialManagementFile',
+    ...TEXT,
+    why: 'file that holds acl.initialManagement; needed where a cluster begins only, so that the file can be removed afterwards',
   },
   {
     key: 'acl.bootstrapSecret',
@@ -182,6 +203,11 @@ export const SETTINGS: readonly Setting[] = [
     pattern: '^[!-+\\--~]{16,256}$',
     secret: true,
     why: 'what a bootstrap must carry as its token, at least 16 printable characters without comma; without it, the first who asks gets the first token',
+  },
+  {
+    key: 'acl.bootstrapSecretFile',
+    ...TEXT,
+    why: 'file that holds acl.bootstrapSecret',
   },
 
   {
@@ -419,6 +445,14 @@ export const SETTINGS: readonly Setting[] = [
     max: 1_099_511_627_776,
     default: 134_217_728,
     why: 'free bytes on the disk below which writes are refused: the databases need room to tidy up',
+  },
+  {
+    key: 'limits.secretsGoneMs',
+    type: 'integer',
+    min: 1000,
+    max: 604_800_000,
+    default: 600_000,
+    why: 'how long after its deletion a secret may stay in the files of the members: then the log is cut up to there, so a member that is away for half as long gets the whole state when it comes back',
   },
 
   {

@@ -56,6 +56,7 @@ export class Members {
     node.start();
     await this.#until(`${node.name} joins`, async () => {
       if (node.pid === undefined) node.start();
+      await this.#admit(node.name, others);
       const peer = isIn((await this.#peers(others)) ?? []);
       return peer?.Voter === true ? DONE : `it is ${peer ? 'a learner' : 'no member'}`;
     });
@@ -72,6 +73,16 @@ export class Members {
 
   close(): void {
     for (const connection of this.#connections.values()) connection.close();
+  }
+
+  /** Admits a server of this name, if one waits; it is asked for again until it is a member. */
+  async #admit(name: string, others: readonly LocalNode[]): Promise<void> {
+    const path = '/v1/operator/raft/joining';
+    const reply = await this.#pick(others).ask('GET', path);
+    if ('why' in reply || reply.status !== 200) return;
+    const waiting = JSON.parse(reply.body.toString()) as readonly Omit<Peer, 'Voter'>[];
+    for (const { ID, Node } of waiting)
+      if (Node === name) await this.#pick(others).change('PUT', `${path}/${ID}`);
   }
 
   #pick(nodes: readonly LocalNode[]): Connection {

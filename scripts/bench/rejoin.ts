@@ -69,13 +69,25 @@ async function replace(setting: Setting, { leader, wiped }: { leader: number; wi
   const start = performance.now();
   node.start();
   const ready = node.ready(UNTIL_MS).then(() => since(start));
+  let isAdmitted = false;
   while (performance.now() - start < UNTIL_MS) {
+    if (!isAdmitted) isAdmitted = await admit(setting, leader, node.name);
     const now = await servers(setting, leader);
     if (now.some(({ Node, ID, Voter }) => Node === node.name && ID !== old.ID && Voter))
       return { removed, promoted: since(start), ready: await ready };
     await sleep(LOOK_MS);
   }
   throw new Error('the new member does not vote');
+}
+
+/** Admits the server of this name; false while it does not wait yet. */
+async function admit(setting: Setting, node: number, name: string): Promise<boolean> {
+  const { body } = await setting.ask({ method: 'GET', path: `${PATH}/joining` }, node);
+  const waiting = JSON.parse(body.toString()) as readonly Pick<Server, 'ID' | 'Node'>[];
+  const server = waiting.find(({ Node }) => Node === name);
+  if (server === undefined) return false;
+  await setting.ask({ method: 'PUT', path: `${PATH}/joining/${server.ID}` }, node);
+  return true;
 }
 
 const since = (begin: number): string => `${figure(performance.now() - begin)} ms`;

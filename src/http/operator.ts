@@ -3,6 +3,7 @@ import { reject } from '../errors.js';
 import type { NodeStatus } from '../node/types.js';
 import { autopilotRoutes } from './autopilot.js';
 import { type ClusterParts, mustHave, statusFor } from './cluster.js';
+import { joiningRoutes } from './joining.js';
 import type { ApiRequest, Route } from './types.js';
 
 export function operatorRoutes(parts: ClusterParts): readonly Route[] {
@@ -72,6 +73,7 @@ export function operatorRoutes(parts: ClusterParts): readonly Route[] {
     { path: '/v1/operator/raft/configuration', GET: configuration },
     { path: '/v1/operator/raft/peer', DELETE: removePeer },
     { path: '/v1/operator/raft/transfer-leader', POST: transfer },
+    ...joiningRoutes(parts),
     ...autopilotRoutes(parts),
   ];
 }

@@ -9,30 +9,46 @@ import { keys } from '../state/keys.js';
 import { levelOf } from '../state/levels.js';
 import { isRestored, type RestoreAdd, type RestoreCommit } from '../state/restore.js';
 import type { Command, View } from '../state/types.js';
-import { readArchive, writeArchive } from '../storage/archive.js';
+import { type ArchiveLimits, readArchive, writeArchive } from '../storage/archive.js';
+import { Spool } from '../storage/spool.js';
 import type { StateRecord } from '../storage/types.js';
 import type { ApiRequest, Route } from './types.js';
 
-/** Bytes of keys and values in one command: well below what would hold up the log. */
-const PART_BYTES = 256 * 1024;
+/** Bytes of keys and values in one command: each member stores and applies one in a few milliseconds. */
+const PART_BYTES = 64 * 1024;
 /** Milliseconds that applying a part may take on a slow machine. */
-const PART_MS = 250;
-/** Parts on their way at one time. */
-const WINDOW = 4;
+const PART_MS = 64;
+/** Parts on their way at one time: the log is never busy with this for longer than with a few ordinary writes. */
+const WINDOW = 2;
+/** What an archive may be longer than its state: names, checksums, and blocks that do not compress. */
+const ARCHIVE_BYTES_MORE = 2 ** 20;
 
 export interface SnapshotParts {
   readonly service: Service;
   readonly node: ClusterNode;
-  /** Bytes a snapshot may unfold to. */
+  /** Folder of the file that an archive is kept in while it is verified. */
+  readonly dataDir: string;
+  /** Bytes a snapshot may unfold to, and about as many may be sent. */
   readonly stateBytesMax: number;
 }
 
 export function snapshotRoutes(parts: SnapshotParts): readonly Route[] {
+  let isRestoring = false;
   return [
     {
       path: '/v1/snapshot',
       GET: (request) => save(parts, request),
-      PUT: (request) => restore(parts, request),
+      PUT: async (request) => {
+        await mayRestore(parts, request);
+        // A second archive would need as much room again, and would only take the place of the first.
+        if (isRestoring) reject('too_many', 'This server takes another snapshot just now');
+        isRestoring = true;
+        try {
+          await restore(parts, request);
+        } finally {
+          isRestoring = false;
+        }
+      },
     },
   ];
 }
@@ -70,21 +86,50 @@ function positionOf(view: View): { index: number; term: number } {
   return { index, term };
 }
 
-async function restore({ service, node, stateBytesMax }: SnapshotParts, request: ApiRequest) {
-  const { caller, timeoutMs } = request;
+async function mayRestore({ service }: SnapshotParts, { caller, timeoutMs }: ApiRequest) {
   // so that the level in force is known here
   await service.catchUp(timeoutMs);
   await service.permit(caller, timeoutMs, (authorizer) => authorizer.denial('acl', 'write'));
+}
+
+/** Verifies the whole archive before any of it is proposed. */
+async function restore(
+  { service, node, dataDir, stateBytesMax }: SnapshotParts,
+  request: ApiRequest,
+): Promise<void> {
+  const limits = { stateBytes: stateBytesMax, level: levelOf(node.view) };
+  const spool = await Spool.of(request.incoming, dataDir, stateBytesMax + ARCHIVE_BYTES_MORE);
+  try {
+    await verify(spool, limits);
+    await replicate(service, request, spool, limits);
+  } finally {
+    await spool.close();
+  }
+  request.answerText('');
+}
+
+/** Throws ApiError `invalid` or `too_large` unless the archive is whole and holds a state. */
+async function verify(spool: Spool, limits: ArchiveLimits): Promise<void> {
+  const check = new SnapshotCheck();
+  await readArchive(spool.read(), limits, async (records) => {
+    for (const record of records) if (isRestored(record[0])) check.add(record);
+    await nextTurn();
+  });
+  for (const _ of check.end()) await nextTurn();
+}
+
+async function replicate(
+  service: Service,
+  { caller, timeoutMs }: ApiRequest,
+  spool: Spool,
+  limits: ArchiveLimits,
+): Promise<void> {
   const id = randomUUID();
   const write = (command: Command, forMs = timeoutMs): Promise<string | undefined> =>
     service.write(caller, command, forMs);
   const upload = new Upload(id, write);
   try {
-    await readArchive(
-      request.incoming,
-      { stateBytes: stateBytesMax, level: levelOf(node.view) },
-      (records) => upload.add(records),
-    );
+    await readArchive(spool.read(), limits, (records) => upload.add(records));
     await upload.end();
   } catch (error) {
     await upload.settle();
@@ -96,7 +141,6 @@ async function restore({ service, node, stateBytesMax }: SnapshotParts, request:
   const { parts } = upload;
   const commit: RestoreCommit = { type: 'restore.commit', v: 1, id, parts };
   await write(commit, timeoutMs + parts * PART_MS);
-  request.answerText('');
 }
 
 /** Cuts records into parts and writes a few of them at a time. */
@@ -104,7 +148,6 @@ class Upload {
   parts = 0;
   private readonly id: string;
   private readonly write: (command: Command) => Promise<unknown>;
-  private readonly check = new SnapshotCheck();
   private records: StateRecord[] = [];
   private bytes = 0;
   private readonly flying = new Set<Promise<unknown>>();
@@ -118,16 +161,14 @@ class Upload {
   async add(records: readonly StateRecord[]): Promise<void> {
     for (const record of records) {
       if (!isRestored(record[0])) continue;
-      this.check.add(record);
       this.records.push(record);
       this.bytes += record[0].length + record[1].length;
       if (this.bytes >= PART_BYTES) await this.send();
     }
   }
 
-  /** Sends the rest and waits for all, if the whole is a state. */
+  /** Sends the rest and waits for all. */
   async end(): Promise<void> {
-    for (const _ of this.check.end()) await nextTurn();
     if (this.records.length > 0 || this.parts === 0) await this.send();
     await this.settle();
     if (this.failure !== undefined) throw this.failure;

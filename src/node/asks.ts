@@ -1,6 +1,8 @@
 /**
  * What members ask each other outside Raft, and the answers, as bytes. Arrays whose items are decoded strictly: what does
  * not fit is refused, never guessed at. Items beyond the known ones are ignored, so that a newer release can append some.
+ *
+ * This list is all that one server can ask of another, and `ASKED_BY` says from whom each question is taken.
  */
 import { Packr } from 'msgpackr';
 import { ERROR_STATUS, type Refusal } from '../errors.js';
@@ -19,6 +21,15 @@ export interface ServerFacts {
   readonly level?: number;
 }
 
+/** A server asks to become a member, or, being one, tells its new name and address. */
+export interface JoinRequest {
+  readonly server: ServerFacts;
+  /** A join token, as it was given out. */
+  readonly token?: string;
+  /** Of its certificate, told by the member that passes the question on. */
+  readonly subject?: string;
+}
+
 export type Ask =
   /** A write for the leader. `data`: the encoded Proposal; `tokenKey`: see WriteRequest. */
   | {
@@ -31,8 +42,10 @@ export type Ask =
   | { readonly type: 'read'; readonly mode: 'default' | 'consistent' }
   /** The whole state, for a member that has lost its own; the leader sends it as a snapshot. */
   | { readonly type: 'state' }
-  /** Changes of the membership, for the leader. A server that joins asks any member to add it. */
-  | { readonly type: 'add'; readonly server: ServerFacts }
+  /** For the leader, of a server that asks itself, or of the member that it has asked. */
+  | ({ readonly type: 'add' } & JoinRequest)
+  /** Orders of an operator, for the leader: who asks has seen that its caller has the right. */
+  | { readonly type: 'admit'; readonly server: ServerFacts }
   | { readonly type: 'remove'; readonly id: NodeId }
   | { readonly type: 'transfer'; readonly to: NodeId | null }
   /** The configuration at `index` does not hold the receiver any more; it would not hear of it otherwise. */
@@ -41,12 +54,38 @@ export type Ask =
   | { readonly type: 'room' }
   /** What the leader knows of the cluster, for operators. */
   | { readonly type: 'status' }
+  /** The servers that wait for an operator, as the leader knows them. */
+  | { readonly type: 'joining' }
+  /** Whether the receiver's newest configuration holds this server: `done`, else `retry`. */
+  | { readonly type: 'member'; readonly id: NodeId }
   /** The level that the receiver's release supports. A release that does not know the question supports level 1. */
   | { readonly type: 'level' }
   /** The checksums of the state at an index (the newest checkpoint at or below it). */
   | { readonly type: 'sums'; readonly index: Index }
   /** The leader's verdict: the state of the receiver differs from the majority's in `table`. */
   | { readonly type: 'differs'; readonly index: Index; readonly table: string };
+
+/**
+ * From whom a question is taken. `member`: a server that the receiver's newest configuration holds. `peer`: any server that
+ * passed the handshake; a leader asks these of members whose configuration may be too old to hold it.
+ */
+export const ASKED_BY: Readonly<Record<Ask['type'], 'member' | 'peer'>> = {
+  write: 'member',
+  read: 'member',
+  state: 'member',
+  add: 'member',
+  admit: 'member',
+  remove: 'member',
+  transfer: 'member',
+  status: 'member',
+  joining: 'member',
+  member: 'member',
+  removed: 'peer',
+  room: 'peer',
+  level: 'peer',
+  sums: 'peer',
+  differs: 'peer',
+};
 
 export type Answer =
   | { readonly type: 'applied'; readonly result: Result }
@@ -59,7 +98,7 @@ export type Answer =
   | { readonly type: 'index'; readonly index: Index }
   | { readonly type: 'sums'; readonly index: Index; readonly sums: Sums }
   | { readonly type: 'level'; readonly level: number }
-  /** NodeStatus as JSON. */
+  /** What was asked for (NodeStatus, JoiningServer[]), as JSON. */
   | { readonly type: 'status'; readonly text: string }
   | { readonly type: 'done' }
   /**
@@ -70,6 +109,8 @@ export type Answer =
       readonly type: 'joined';
       readonly clusterId: string;
       readonly seen: Readonly<Record<NodeId, PeerRecord>>;
+      /** The servers that were removed. */
+      readonly removed: readonly NodeId[];
     };
 
 const packr = new Packr({ useRecords: false });
@@ -84,17 +125,19 @@ function arrayOf(ask: Ask): unknown[] {
       return ['write', ask.tokenKey, ask.data, ask.timeoutMs];
     case 'read':
       return ['read', ask.mode];
-    case 'add': {
-      const { id, name, address, level } = ask.server;
-      return ['add', id, name, address, ...(level === undefined ? [] : [level])];
-    }
+    case 'add':
+      return ['add', ...partsOfServer(ask.server), ask.token ?? null, ask.subject ?? null];
+    case 'admit':
+      return ['admit', ...partsOfServer(ask.server)];
     case 'remove':
-      return ['remove', ask.id];
+    case 'member':
+      return [ask.type, ask.id];
     case 'transfer':
       return ['transfer', ask.to];
     case 'state':
     case 'room':
     case 'status':
+    case 'joining':
     case 'level':
       return [ask.type];
     case 'removed':
@@ -109,7 +152,7 @@ function arrayOf(ask: Ask): unknown[] {
 export function decodeAsk(bytes: Uint8Array): Ask | undefined {
   const parts = unpack(bytes);
   if (parts === undefined) return undefined;
-  const [type, a, b, c, d] = parts;
+  const [type, a, b, c, d, e, f] = parts;
   switch (type) {
     case 'write':
       if ((a !== null && !isText(a)) || !(b instanceof Uint8Array) || !isCount(c)) return undefined;
@@ -117,15 +160,21 @@ export function decodeAsk(bytes: Uint8Array): Ask | undefined {
     case 'read':
       return a === 'default' || a === 'consistent' ? { type, mode: a } : undefined;
     case 'add':
+    case 'admit': {
       if (!isText(a) || !isText(b) || !isText(c)) return undefined;
-      return { type, server: { id: a, name: b, address: c, ...(isCount(d) && { level: d }) } };
+      const server = { id: a, name: b, address: c, ...(isCount(d) && { level: d }) };
+      if (type === 'admit') return { type, server };
+      return { type, server, ...(isText(e) && { token: e }), ...(isText(f) && { subject: f }) };
+    }
     case 'remove':
+    case 'member':
       return isText(a) ? { type, id: a } : undefined;
     case 'transfer':
       return a === null || isText(a) ? { type, to: a } : undefined;
     case 'state':
     case 'room':
     case 'status':
+    case 'joining':
     case 'level':
       return { type };
     case 'removed':
@@ -159,6 +208,7 @@ export function encodeAnswer(answer: Answer): Uint8Array {
         'joined',
         answer.clusterId,
         Object.entries(answer.seen).map(introductionOf),
+        answer.removed,
       ]);
     case 'status':
       return packr.pack(['status', answer.text]);
@@ -190,7 +240,10 @@ export function decodeAnswer(bytes: Uint8Array): Answer | undefined {
       return { type, index: a, sums: Object.fromEntries(b) };
     case 'joined':
       if (!isText(a) || !Array.isArray(b) || !b.every(isIntroduction)) return undefined;
-      return { type, clusterId: a, seen: Object.fromEntries(b.map(introducedBy)) };
+      return {
+        ...{ type, clusterId: a, seen: Object.fromEntries(b.map(introducedBy)) },
+        removed: Array.isArray(c) ? c.filter(isText) : [],
+      };
     case 'status':
       return isText(a) ? { type, text: a } : undefined;
     case 'retry':
@@ -246,15 +299,26 @@ const isCount = (value: unknown): value is number =>
 const isPair = (value: unknown): value is [string, string] =>
   Array.isArray(value) && value.length >= 2 && isText(value[0]) && isText(value[1]);
 
-type Introduction = [id: NodeId, incarnation: string, starts: number, startId: string];
-const introductionOf = ([id, record]: [NodeId, PeerRecord]): Introduction => [
-  ...([id, record.incarnation] as const),
-  ...([record.starts, record.startId] as const),
+const partsOfServer = ({ id, name, address, level }: ServerFacts): unknown[] => [
+  ...[id, name, address],
+  level ?? null,
 ];
-const introducedBy = ([id, incarnation, starts, startId]: Introduction): [NodeId, PeerRecord] => [
-  id,
-  { incarnation, starts, startId },
+
+type Introduction = [
+  id: NodeId,
+  incarnation: string,
+  starts: number,
+  startId: string,
+  subject?: unknown,
 ];
+const introductionOf = ([id, record]: [NodeId, PeerRecord]): Introduction => {
+  const { incarnation, starts, startId, subject } = record;
+  return [id, incarnation, starts, startId, subject ?? null];
+};
+const introducedBy = ([id, incarnation, starts, startId, subject]: Introduction): [
+  NodeId,
+  PeerRecord,
+] => [id, { incarnation, starts, startId, ...(isText(subject) && { subject }) }];
 const isIntroduction = (value: unknown): value is Introduction => {
   if (!Array.isArray(value)) return false;
   const [id, incarnation, starts, startId] = value as unknown[];

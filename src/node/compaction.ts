@@ -20,6 +20,7 @@ export class Compaction {
   /** Positions of snapshots on their way to followers: the log is not cut beyond them. */
   readonly #out = new Set<SnapshotMeta>();
   #cutting = false;
+  #through: Index = 0;
 
   constructor(parts: CompactionParts) {
     this.#parts = parts;
@@ -33,10 +34,21 @@ export class Compaction {
     const { driver, machine, positions, limits } = this.#parts;
     if (this.#cutting || driver.barred) return;
     const needed = Math.min(...[...this.#out].map(({ index }) => index), Infinity);
-    const meta = positions.cut(limits, needed);
+    const meta = positions.cut(limits, needed) ?? this.#ordered(needed);
     if (meta === undefined) return;
     this.#cutting = true;
     machine.flush((durable) => this.#cut(meta, durable));
+  }
+
+  /** Orders a cut up to `index`, which is applied, whoever still needs those entries: they get the state instead. */
+  cutThrough(index: Index): void {
+    this.#through = Math.max(this.#through, index);
+  }
+
+  #ordered(needed: Index): SnapshotMeta | undefined {
+    const { log, positions } = this.#parts;
+    const isDue = this.#through >= log.firstIndex() && this.#through < needed;
+    return isDue ? positions.metaAt(this.#through) : undefined;
   }
 
   #cut(meta: SnapshotMeta, durable: Index): void {

@@ -37,6 +37,16 @@ export interface Identity {
   readonly clusterId: string | null;
   /** What was last seen of the other members' folders. */
   readonly seen: Readonly<Record<NodeId, PeerRecord>>;
+  /** Servers that were removed from the cluster, the newest last: they are refused for good. */
+  readonly removed: readonly NodeId[];
+}
+
+/** Removed servers that are remembered; the oldest are forgotten. */
+const REMOVED_MAX = 1000;
+
+/** The list of removed servers with some more. */
+export function withRemoved(removed: readonly NodeId[], more: readonly NodeId[]): NodeId[] {
+  return [...removed.filter((id) => !more.includes(id)), ...more].slice(-REMOVED_MAX);
 }
 
 /** By what a node knows the members, itself included. */
@@ -64,24 +74,27 @@ export interface InitialMember {
   readonly address: string;
 }
 
-const FILE = 'node.json';
+/** In the data folder from its first use on. */
+export const IDENTITY_FILE = 'node.json';
 /** Starts that a folder remembers; a member that has seen none of them goes by the number alone. */
 const EARLIER_MAX = 32;
 
 /** The identity in a data folder; undefined when there is none. Throws StorageError when it cannot be read. */
 export async function readIdentity(dir: string): Promise<Identity | undefined> {
-  const content = await readSealed(join(dir, FILE));
+  const content = await readSealed(join(dir, IDENTITY_FILE));
   if (content === undefined) return undefined;
-  // A folder of an earlier build does not name its starts.
+  // A folder of an earlier build names neither its starts nor removed servers.
   if (content['v'] === 2) {
-    return { earlier: [], ...(content as unknown as Omit<Identity, 'earlier'>) };
+    const present = content as unknown as Omit<Identity, 'earlier' | 'removed'>;
+    return { earlier: [], removed: [], ...present };
   }
   if (content['v'] === 1) return withoutStarts(content as unknown as FirstIdentity);
-  throw new StorageError('foreign', `${join(dir, FILE)} was written by another version`);
+  throw new StorageError('foreign', `${join(dir, IDENTITY_FILE)} was written by another version`);
 }
 
 /** What the first release wrote. */
-interface FirstIdentity extends Omit<Identity, 'v' | 'starts' | 'startId' | 'earlier' | 'seen'> {
+interface FirstIdentity
+  extends Omit<Identity, 'v' | 'starts' | 'startId' | 'earlier' | 'seen' | 'removed'> {
   readonly seen: Readonly<Record<NodeId, string>>;
 }
 
@@ -93,18 +106,18 @@ function withoutStarts(first: FirstIdentity): Identity {
     id,
     { incarnation, ...nothing },
   ]);
-  return { ...first, v: 2, ...nothing, earlier, seen: Object.fromEntries(seen) };
+  return { ...first, v: 2, ...nothing, earlier, seen: Object.fromEntries(seen), removed: [] };
 }
 
 /** The same of a folder that this server may use: its own, or an empty one, which is made. */
 export async function claimIdentity(dir: string): Promise<Identity | undefined> {
-  await claimFolder(dir, FILE);
+  await claimFolder(dir, IDENTITY_FILE);
   return readIdentity(dir);
 }
 
 /** Writes it whole or not at all, synced. */
 export function writeIdentity(dir: string, identity: Identity): Promise<void> {
-  return writeSealed(join(dir, FILE), identity);
+  return writeSealed(join(dir, IDENTITY_FILE), identity);
 }
 
 /** What a folder remembers of its starts. */
@@ -137,6 +150,7 @@ export function newIdentity(name: string, initial: readonly InitialMember[]): Id
     ...{ starts: 0, startId: '', earlier: [] },
     clusterId: member === undefined ? null : initialClusterId(initial),
     seen: {},
+    removed: [],
   };
 }
 

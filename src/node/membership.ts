@@ -43,26 +43,30 @@ export class Membership {
 
   /** Adds a server as a learner; one that is a member already gets its name and address renewed. */
   add({ level: _level, ...server }: ServerFacts, done: Done): void {
-    const wrong = unreadable(server);
+    const wrong = this.problem(server);
     if (wrong !== undefined) {
-      done(refused('invalid', wrong));
+      done({ type: 'refused', refusal: wrong });
       return;
     }
     const { members } = this.#configuration();
     const present = members.find(({ id }) => id === server.id);
-    const holder = members.find(
-      ({ address, id }) => address === server.address && id !== server.id,
-    );
-    if (holder !== undefined) {
-      done(refused('conflict', `The address ${server.address} belongs to the server ${holder.id}`));
-      return;
-    }
     const next: Member = { ...server, voter: present?.voter ?? false };
     if (present !== undefined && sameMember(present, next)) {
       done({ type: 'done' });
       return;
     }
     this.#change([...members.filter(({ id }) => id !== server.id), next], done);
+  }
+
+  /** Why no configuration can hold this server. */
+  problem(server: ServerFacts): Refusal | undefined {
+    const wrong = unreadable(server);
+    if (wrong !== undefined) return refusal('invalid', wrong);
+    const { id, address } = server;
+    const { members } = this.#configuration();
+    const holder = members.find((member) => member.address === address && member.id !== id);
+    if (holder === undefined) return undefined;
+    return refusal('conflict', `The address ${address} belongs to the server ${holder.id}`);
   }
 
   remove(id: NodeId, done: Done): void {

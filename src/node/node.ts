@@ -13,18 +13,12 @@ import type { PinnedView, Result, View } from '../state/types.js';
 import type { WireSecurity } from '../transport/security.js';
 import type { ChunkSink, WireHandlers } from '../transport/types.js';
 import { Wire } from '../transport/wire.js';
-import {
-  type Answer,
-  decodeAnswer,
-  decodeAsk,
-  encodeAnswer,
-  encodeAsk,
-  type ServerFacts,
-} from './asks.js';
+import type { Answer } from './asks.js';
 import { realClock } from './clock.js';
 import { DiskSpace } from './disk-space.js';
-import { type Identity, introduced, introductions, writeIdentity } from './identity.js';
+import { type Identity, writeIdentity } from './identity.js';
 import { IncomingState } from './incoming-state.js';
+import { CHANGE_MS, Join } from './join.js';
 import { LostState } from './lost-state.js';
 import { type Opened, openFolder } from './open.js';
 import {
@@ -38,10 +32,11 @@ import {
   silenceMsIn,
 } from './options.js';
 import type { ClockPort } from './ports.js';
+import { newestConfiguration } from './positions.js';
 import { type LeaderAsk, Replica } from './replica.js';
 import { StateSource, WRONG_KEY } from './snapshots.js';
 import { Stability, statusOf } from './status.js';
-import type { ClusterNode, LevelStatus, NodeStatus, WriteRequest } from './types.js';
+import type { ClusterNode, JoiningServer, LevelStatus, NodeStatus, WriteRequest } from './types.js';
 
 /** A node as its process sees it. */
 export interface RunningNode extends ClusterNode {
@@ -59,13 +54,13 @@ export interface RunningNode extends ClusterNode {
   onReset(listener: () => void): void;
   /** Uses other certificates or keys for the members' connections from now on. Throws if they are no good. */
   reload(security: WireSecurity): void;
+  /** See Machine. */
+  secretLeftAt(): number;
   /** For metrics. */
   readonly replica: Replica;
 }
 
-/** Time for an operator's change of the membership. */
-const CHANGE_MS = 10_000;
-/** Pause between attempts to join, and between questions for a lost state. */
+/** Pause between questions for a lost state. */
 const AGAIN_MS = 1000;
 /** A state that makes no progress for so long is given up; sooner if its connection broke: its sender is back by then. */
 const IDLE_MS = 30_000;
@@ -79,6 +74,7 @@ export async function openNode(options: NodeOptions): Promise<RunningNode> {
   const onFatal = (error: Error): void => (node === undefined ? options.onFatal : node.fail)(error);
   const opened = await openFolder({ ...options, address, onFatal });
   try {
+    mustBeAlone(opened, options);
     node = new Node(opened, options, address);
     return node;
   } catch (error) {
@@ -86,6 +82,17 @@ export async function openNode(options: NodeOptions): Promise<RunningNode> {
     await opened.log.close();
     throw error;
   }
+}
+
+/** Throws for a member of a larger cluster that has nothing to talk to the others by. */
+function mustBeAlone({ log, identity }: Opened, { security }: NodeOptions): void {
+  if (security.mode !== 'closed') return;
+  const { members } = newestConfiguration(log);
+  if (identity.clusterId !== null && members.every(({ id }) => id === identity.nodeId)) return;
+  throw new Error(
+    'this server is a member of a cluster of several: give every member the same shared key, or TLS certificates ' +
+      '(raft.sharedKeyFile, raft.tls), or set raft.insecure where every user of the machine may read everything',
+  );
 }
 
 class Node implements RunningNode {
@@ -108,6 +115,7 @@ class Node implements RunningNode {
   #stopped = false;
   #hurry: () => void = () => {};
   #fatal = false;
+  readonly #join: Join;
   readonly #incoming: IncomingState;
   readonly #lostState: LostState;
 
@@ -122,6 +130,14 @@ class Node implements RunningNode {
     this.#timing = { ...DEFAULT_TIMING, ...options.timing };
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
     this.#clock = realClock(this.fail);
+    this.#join = new Join({
+      ...{ name: options.name, address, clock: this.#clock, log: options.log },
+      identity: () => this.#identity,
+      save: (change) => this.#saveIdentity(change),
+      wire: () => this.#wire,
+      replica: () => this.replica,
+      token: options.joinToken ?? (() => undefined),
+    });
     this.#wire = this.#createWire();
     this.#disk = new DiskSpace({
       dir: options.dataDir,
@@ -166,8 +182,8 @@ class Node implements RunningNode {
     this.replica.start();
     this.#forgetOldSilence();
     this.#fetchState();
-    this.#announceAddress();
-    if (this.#identity.clusterId === null) void this.#join();
+    this.#join.announceAddress();
+    if (this.#identity.clusterId === null) void this.#join.join(this.#options.join ?? []);
     return bound;
   }
 
@@ -187,6 +203,10 @@ class Node implements RunningNode {
 
   reload(security: WireSecurity): void {
     this.#wire.reload(security);
+  }
+
+  secretLeftAt(): number {
+    return this.#opened.machine.secretLeftAt();
   }
 
   onReset(listener: () => void): void {
@@ -260,6 +280,21 @@ class Node implements RunningNode {
     return this.#administer({ type: 'remove', id });
   }
 
+  async joining(timeoutMs: number): Promise<readonly JoiningServer[]> {
+    const answer = await new Promise<Answer>((resolve) =>
+      this.replica.administer({ type: 'joining' }, timeoutMs, resolve),
+    );
+    if (answer.type !== 'status') reject('no_leader', 'No cluster leader');
+    return JSON.parse(answer.text) as JoiningServer[];
+  }
+
+  async admit(id: string): Promise<void> {
+    const waiting = await this.joining(CHANGE_MS);
+    const server = waiting.find((each) => each.id === id);
+    if (server === undefined) reject('not_found', `No server with id "${id}" asks to join`);
+    await this.#administer({ type: 'admit', server });
+  }
+
   levels(): Promise<LevelStatus> {
     return new Promise((resolve) => this.replica.levels.report(resolve));
   }
@@ -313,6 +348,9 @@ class Node implements RunningNode {
       onWhole: () => this.#options.log('info', 'has all its entries again and votes'),
       onRole: (change) => this.#roleChanged(change),
       onMembers: (what) => this.#options.log('info', what),
+      onGone: (ids) => this.#join.gone(ids),
+      onJoining: (level, what) => this.#options.log(level, what),
+      erase: (done) => log.erase(() => store.erase(done)),
       statusText: () => JSON.stringify(this.status()),
     });
   }
@@ -322,7 +360,9 @@ class Node implements RunningNode {
       onMessage: (message) => this.#take(() => this.replica.receive(message)),
       onRequest: (from, payload, reply) =>
         this.#take(() => this.replica.asked(from, payload, reply)),
-      onJoinRequest: (payload, reply) => this.#take(() => this.#admit(payload, reply)),
+      onJoinRequest: (joiner, payload, reply) =>
+        this.#take(() => this.#join.pass(joiner, payload, reply)),
+      onStranger: (id) => this.#take(() => this.#join.vouch(id)),
       onReachable: () => this.#take(() => this.replica.retry()),
       onUnreachable: (peer) => this.#take(() => this.replica.driver.unreachable(peer)),
       snapshotSource: (_to, message) =>
@@ -333,11 +373,7 @@ class Node implements RunningNode {
     };
     return new Wire({
       identity: () => ({ ...this.#identity, address: this.#address }),
-      records: {
-        get: (id) => this.#identity.seen[id],
-        set: (id, record) =>
-          void this.#saveIdentity({ seen: { ...this.#identity.seen, [id]: record } }),
-      },
+      records: this.#join.records,
       security: this.#options.security,
       handlers,
       log: this.#options.log,
@@ -393,72 +429,6 @@ class Node implements RunningNode {
     for (const listener of this.#roleListeners) listener(change);
   }
 
-  /** A server that was moved asks every member, one of which leads, until the configuration says where it is now. */
-  #announceAddress(): void {
-    const { members } = this.replica.driver.status().configuration;
-    const known = members.find(({ id }) => id === this.id);
-    if (this.#stopped || known === undefined) return;
-    if (known.address === this.#address && known.name === this.name) return;
-    this.#options.log(
-      'info',
-      `moved from ${known.address} to ${this.#address}: telling the others`,
-    );
-    const server = this.#facts();
-    const ask = encodeAsk({ type: 'add', server });
-    for (const { id } of members) {
-      if (id !== this.id) this.#wire.request(id, ask, AGAIN_MS, () => {});
-    }
-    this.replica.administer({ type: 'add', server }, AGAIN_MS, () => {});
-    this.#clock.after(AGAIN_MS, () => this.#announceAddress());
-  }
-
-  #facts(): ServerFacts {
-    const level = this.replica.levels.supported;
-    return { id: this.id, name: this.name, address: this.#address, level };
-  }
-
-  /** A server that joins: added by the leader, whoever that is, and told which cluster this is. */
-  #admit(payload: Uint8Array, reply: (payload: Uint8Array) => void): void {
-    const ask = decodeAsk(payload);
-    const { clusterId } = this.#identity;
-    if (ask?.type !== 'add' || clusterId === null) {
-      reply(encodeAnswer({ type: 'retry' }));
-      return;
-    }
-    this.replica.administer(ask, CHANGE_MS, (answer) => {
-      const seen = introductions(this.#identity);
-      reply(encodeAnswer(answer.type === 'done' ? { type: 'joined', clusterId, seen } : answer));
-    });
-  }
-
-  /** Asks the given members in turn until one has taken this node into its cluster. */
-  async #join(): Promise<void> {
-    const ask = encodeAsk({ type: 'add', server: this.#facts() });
-    const { log } = this.#options;
-    const join = (this.#options.join ?? []).filter((address) => address !== this.#address);
-    for (let attempt = 0; !this.#stopped && this.#identity.clusterId === null; attempt++) {
-      const address = join[attempt % join.length];
-      if (address === undefined) return;
-      const [answer, fate] = await new Promise<[Answer | undefined, 'unsent' | undefined]>(
-        (resolve) =>
-          this.#wire.requestJoin(address, ask, CHANGE_MS, (bytes, how) =>
-            resolve([bytes === undefined ? undefined : decodeAnswer(bytes), how]),
-          ),
-      );
-      if (answer?.type === 'joined') {
-        log('info', `joined the cluster ${answer.clusterId} through ${address}`);
-        const seen = introduced(this.#identity, answer.seen);
-        void this.#saveIdentity({ clusterId: answer.clusterId, seen });
-        return;
-      }
-      const why = answer?.type === 'refused' ? answer.refusal.message : 'no answer';
-      // that it could not be asked, and why, was said already
-      if (fate !== 'unsent')
-        log('warn', `${address} did not take this node into its cluster: ${why}`);
-      await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
-    }
-  }
-
   /** A state that was lost comes from the leader, before anything is applied here. */
   #fetchState(): void {
     const { needsState } = this.#opened;
@@ -497,6 +467,7 @@ class Node implements RunningNode {
   async #stop(): Promise<void> {
     await this.#handOver();
     this.#stopped = true;
+    this.#join.stop();
     this.#lostState.stop();
     this.replica.stop();
     this.#disk.stop();

@@ -54,6 +54,8 @@ export interface NodeOptions {
   readonly initial?: readonly InitialMember[];
   /** Addresses of members of a cluster that this node shall join, if its data folder is new. */
   readonly join?: readonly string[];
+  /** The join token that this node shows, asked for at each attempt. Without one it waits for an operator. */
+  readonly joinToken?: () => string | undefined;
   readonly gate: Gate;
   readonly handlers: Handlers;
   /** What the release supports; given by tests alone. */
@@ -108,4 +110,4 @@ export const DEFAULT_LIMITS: NodeLimits = {
 
 /** Deletes, log-outs, and the removal of what has expired or was given up. */
 export const freesSpace = ({ type }: Command): boolean =>
-  /\.(?:delete|logout|reap|abort)$/.test(type);
+  /\.(?:delete|logout|reap|abort|forget)$/.test(type);

@@ -95,7 +95,7 @@ export class Positions {
 
   /** Position of the state as it is applied now; undefined while nothing is. */
   meta(): SnapshotMeta | undefined {
-    return this.#metaAt(this.#applied);
+    return this.metaAt(this.#applied);
   }
 
   /** Where the log should be cut now, if it should; below `needed` (what a snapshot on its way will be continued with). */
@@ -112,7 +112,7 @@ export class Positions {
           ? this.#applied - index >= limits.keepEntries
           : this.#bytes - bytes >= limits.keepBytes),
     );
-    return mark === undefined || mark.index <= first.index ? undefined : this.#metaAt(mark.index);
+    return mark === undefined || mark.index <= first.index ? undefined : this.metaAt(mark.index);
   }
 
   /** The log was cut at `index`. */
@@ -123,7 +123,8 @@ export class Positions {
     if (inForce > 0) this.#configurations = this.#configurations.slice(inForce);
   }
 
-  #metaAt(index: Index): SnapshotMeta | undefined {
+  /** Position at an index of the log that is applied; undefined where the log does not hold its term. */
+  metaAt(index: Index): SnapshotMeta | undefined {
     const term = this.#log.term(index);
     if (index === 0 || term === undefined) return undefined;
     return { index, term, configuration: this.configurationAt(index) };

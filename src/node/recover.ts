@@ -106,7 +106,7 @@ export function recoverFolder(
     const own = configuration.members.find((member) => member.name === name)!;
     const recovered: Identity = {
       ...{ v: 2, nodeId: own.id, incarnation: randomUUID(), begun: true },
-      ...{ starts: 0, startId: '', earlier: [], seen: {} },
+      ...{ starts: 0, startId: '', earlier: [], seen: {}, removed: [] },
       clusterId: derived(['recovered', ...epoch], members),
     };
     await writeIdentity(dataDir, recovered);

@@ -16,11 +16,21 @@ import { LEVELS, type LevelTable } from '../state/levels.js';
 import type { Command, View } from '../state/types.js';
 import { Agreement, type ChecksumPort } from './agreement.js';
 import { AppliedWaiters } from './applied.js';
-import { type Answer, type Ask, decodeAnswer, decodeAsk, encodeAnswer, encodeAsk } from './asks.js';
+import { Approval } from './approval.js';
+import {
+  type Answer,
+  ASKED_BY,
+  type Ask,
+  decodeAnswer,
+  decodeAsk,
+  encodeAnswer,
+  encodeAsk,
+} from './asks.js';
 import { type BarrierMode, Barriers } from './barriers.js';
 import { Compaction } from './compaction.js';
 import { Deadlines } from './deadlines.js';
 import { Driver, type DriverLimits } from './driver.js';
+import { Erasure } from './erasure.js';
 import { Forward, noLeader, type WriteDone } from './forward.js';
 import { Handover } from './handover.js';
 import { Lead } from './lead.js';
@@ -30,7 +40,7 @@ import { Membership } from './membership.js';
 import type { ClockPort, LogPort, MachinePort, Reply, WirePort } from './ports.js';
 import { type CutLimits, Positions } from './positions.js';
 import { Roster } from './roster.js';
-import type { Gate, WriteRequest } from './types.js';
+import { type Gate, INTERNAL_KEY, type WriteRequest } from './types.js';
 import { Watches } from './watches.js';
 
 export interface ReplicaLimits extends DriverLimits, CutLimits {
@@ -74,6 +84,10 @@ export interface ReplicaParts {
   readonly onRole?: (change: RoleChange) => void;
   /** See RosterParts.changed. */
   readonly onMembers?: (what: string) => void;
+  /** See RosterParts.gone. */
+  readonly onGone?: (ids: readonly NodeId[]) => void;
+  /** What a leader says of servers that ask to join. */
+  readonly onJoining?: (level: 'info' | 'warn', what: string) => void;
   /** This node stopped serving, and why; undefined: it serves again. */
   readonly onFault?: (why: string | undefined) => void;
   /** A disk hangs (see DiskWatch), so that another member should lead; undefined: it makes progress again. */
@@ -82,6 +96,8 @@ export interface ReplicaParts {
   readonly onWhole?: () => void;
   /** See DriverParts. */
   readonly isBehind?: () => boolean;
+  /** See ErasureParts; without it nothing is erased. */
+  readonly erase?: (done: () => void) => void;
   /** NodeStatus of this node as JSON, for members that ask their leader. */
   readonly statusText?: () => string;
 }
@@ -107,12 +123,14 @@ export class Replica {
   readonly forward: Forward;
   readonly membership: Membership;
   readonly levels: Levels;
+  readonly #approval: Approval;
   readonly #parts: ReplicaParts;
   readonly #applied: AppliedWaiters;
   readonly #barriers: Barriers;
   readonly #lead: Lead;
   readonly #lostEntries: LostEntries;
   readonly #compaction: Compaction;
+  readonly #erasure: Erasure | undefined;
   readonly #roster: Roster;
   readonly #handover: Handover;
   #fault: string | undefined;
@@ -156,10 +174,14 @@ export class Replica {
         this.fault === undefined &&
         (limits.compareTicks === 0 || (this.agreement?.mayCopy(driver.role.term) ?? true)),
     });
+    const { view, erase } = parts;
+    const compaction = this.#compaction;
+    this.#erasure = erase && new Erasure({ view, log, compaction, erase });
     this.#roster = new Roster({
       ...{ id, driver, wire, clock, positions, askMs },
       removed: () => this.#closed(),
       changed: (what) => parts.onMembers?.(what),
+      gone: (ids) => parts.onGone?.(ids),
     });
     this.levels = new Levels({
       ...{ id, driver, wire, clock, applied, askMs, view: parts.view, newId: parts.newId },
@@ -195,6 +217,11 @@ export class Replica {
     });
     this.membership = new Membership({
       ...{ id, driver, clock, promoteLagMax, contactMsMax: askMs, electionMs },
+    });
+    this.#approval = new Approval({
+      ...{ driver, clock, view: parts.view, membership: this.membership, levels: this.levels },
+      newId: parts.newId,
+      log: (level, what) => parts.onJoining?.(level, what),
     });
     this.agreement = this.#agreement();
     machine.onChanged((keys) => this.watches.changed(keys));
@@ -317,7 +344,7 @@ export class Replica {
     const { leader } = this.driver.role;
     const { id, wire } = this.#parts;
     if (leader === null) done({ type: 'refused', refusal: noLeader() });
-    else if (leader === id) this.#answer(ask, done);
+    else if (leader === id) this.#answer(ask, id, done);
     else {
       wire.request(leader, encodeAsk(ask), timeoutMs, (bytes, fate) => {
         const answer = bytes === undefined ? undefined : decodeAnswer(bytes);
@@ -339,9 +366,20 @@ export class Replica {
       return;
     }
     const done = (answer: Answer): void => reply(encodeAnswer(answer));
-    if (ask.type === 'state')
+    const why = this.#mayNotAsk(ask, from);
+    if (why !== undefined) done({ type: 'refused', refusal: why });
+    else if (ask.type === 'state')
       done({ type: this.#compaction.sendState(this.#parts.id, from) ? 'done' : 'retry' });
-    else this.#answer(ask, done);
+    else this.#answer(ask, from, done);
+  }
+
+  /** Why a question is not taken from this server. */
+  #mayNotAsk(ask: Ask, from: NodeId): Refusal | undefined {
+    if (ASKED_BY[ask.type] === 'member' && !this.#roster.isMember(from))
+      return refusal('unavailable', `The server ${from} is no member of the cluster`);
+    if (ask.type === 'write' && ask.tokenKey === INTERNAL_KEY)
+      return refusal('permission_denied', 'What a server does by itself, only its leader proposes');
+    return undefined;
   }
 
   /** Asks the leader for the whole state. */
@@ -355,6 +393,7 @@ export class Replica {
   /** A snapshot was switched into the machine; `done` when the log agrees, durably. */
   switched(meta: SnapshotMeta, from: NodeId, done: () => void): void {
     this.#replacedIndex = meta.index;
+    this.#roster.replaced(this.positions.configurationAt(meta.index), meta.configuration);
     this.driver.switched(meta, from, () => {
       this.positions.restart(meta.index);
       this.#hasApplied(meta.index, []);
@@ -406,6 +445,7 @@ export class Replica {
     this.#handover.tick(this.#isUnfit);
     this.forward.tick(now);
     this.#lostEntries.tick();
+    this.#erasure?.tick();
     this.#compaction.tick();
   }
 
@@ -430,7 +470,7 @@ export class Replica {
     }
   }
 
-  #answer(ask: LeaderAsk, done: (answer: Answer) => void): void {
+  #answer(ask: LeaderAsk, from: NodeId, done: (answer: Answer) => void): void {
     switch (ask.type) {
       case 'write':
         this.#lead.write(ask, done);
@@ -441,7 +481,19 @@ export class Replica {
         );
         break;
       case 'add':
-        this.levels.admit(ask.server, () => this.membership.add(ask.server, done), done);
+        this.#approval.ask(ask, from, done);
+        break;
+      case 'admit':
+        this.#approval.admit(ask.server, done);
+        break;
+      case 'joining': {
+        const leads = this.driver.role.role === 'leader';
+        const text = JSON.stringify(this.#approval.waiting);
+        done(leads ? { type: 'status', text } : { type: 'retry' });
+        break;
+      }
+      case 'member':
+        done({ type: this.#roster.isMember(ask.id) ? 'done' : 'retry' });
         break;
       case 'level':
         done({ type: 'level', level: this.levels.supported });

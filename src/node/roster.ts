@@ -14,6 +14,8 @@ export interface RosterParts {
   readonly askMs: number;
   /** This server was removed; it stops serving. */
   readonly removed: () => void;
+  /** Another configuration is applied that no longer holds these servers. */
+  readonly gone: (ids: readonly NodeId[]) => void;
   /** What a configuration has changed, in words, one line for each server. */
   readonly changed: (what: string) => void;
 }
@@ -25,6 +27,7 @@ export class Roster {
   readonly #parts: RosterParts;
   /** The members, and for a while those who left. */
   #reached: readonly Member[] = [];
+  #members: ReadonlySet<NodeId> = new Set();
   #isRemoved = false;
 
   constructor(parts: RosterParts) {
@@ -36,10 +39,16 @@ export class Roster {
     return this.#isRemoved;
   }
 
+  /** Whether the configuration in force holds the server. */
+  isMember(id: NodeId): boolean {
+    return this.#members.has(id);
+  }
+
   /** Another configuration is in force. Who left is spoken to a little longer: a leader must hear that its own removal is stored. */
   inForce({ members }: Configuration): void {
     const { id: self, clock, wire, driver, askMs } = this.#parts;
-    if (members.some(({ id }) => id === self)) this.#isRemoved = false;
+    this.#members = new Set(members.map(({ id }) => id));
+    if (this.#members.has(self)) this.#isRemoved = false;
     const left = this.#reached.filter(({ id }) => !members.some((member) => member.id === id));
     this.#reached = [...members, ...left];
     wire.setMembers(this.#reached);
@@ -55,11 +64,16 @@ export class Roster {
     const { id: self, driver, positions, changed } = this.#parts;
     const before = positions.configurationAt(index - 1);
     for (const what of changesOf(before, configuration)) changed(`${what}, by entry ${index}`);
-    const gone = before.members.filter(
-      ({ id }) => !configuration.members.some((member) => member.id === id),
-    );
-    if (driver.role.role === 'leader') for (const { id } of gone) this.#tell(id, index);
-    if (gone.some(({ id }) => id === self)) this.told(index);
+    const gone = goneOf(before, configuration);
+    if (driver.role.role === 'leader') for (const id of gone) this.#tell(id, index);
+    if (gone.length > 0) this.#parts.gone(gone);
+    if (gone.includes(self)) this.told(index);
+  }
+
+  /** The state was replaced, and with it the configuration: those between the two were not seen. */
+  replaced(before: Configuration, after: Configuration): void {
+    const gone = goneOf(before, after);
+    if (gone.length > 0) this.#parts.gone(gone);
   }
 
   /** By the configuration at `index` this server is no member. It may have been added again since. */
@@ -78,6 +92,12 @@ export class Roster {
     wire.request(id, encodeAsk({ type: 'removed', index }), askMs, () => {});
   }
 }
+
+/** The servers that the later configuration no longer holds. */
+const goneOf = (before: Configuration, after: Configuration): NodeId[] =>
+  before.members
+    .map(({ id }) => id)
+    .filter((id) => !after.members.some((member) => member.id === id));
 
 /** What is different in a configuration, for people. */
 function* changesOf(before: Configuration, after: Configuration): Generator<string> {

@@ -13,9 +13,12 @@ export interface WriteRequest {
   readonly timeoutMs: number;
 }
 
+/** The key of commands that the server makes itself; no hash of a secret looks like it. A leader takes it from nobody else. */
+export const INTERNAL_KEY = 'internal';
+
 /**
  * Asked on the leader, against its applied state, before a command is proposed: may this caller do this? Also called for
- * commands the server makes itself (tokenKey 'internal' never comes from outside).
+ * commands the server makes itself, with the key INTERNAL_KEY.
  */
 export type Gate = (view: View, tokenKey: string | null, command: Command) => Refusal | undefined;
 
@@ -52,6 +55,16 @@ export interface NodeStatus {
   readonly peers: readonly PeerStatus[];
   /** Set when this node refuses to serve: which table differs, disk at its reserve, stopping. */
   readonly fault?: string;
+}
+
+/** A server that asks to become a member and waits for an operator. */
+export interface JoiningServer {
+  readonly id: string;
+  readonly name: string;
+  readonly address: string;
+  readonly level?: number;
+  /** Of the certificate it has shown, where TLS is used. */
+  readonly subject?: string;
 }
 
 /** The level in force, what the answering server's release supports, and what each member's does. */
@@ -93,6 +106,10 @@ export interface ClusterNode {
   transfer(to?: string): Promise<void>;
   /** Removes a server by id. Throws ApiError (not_found, conflict for the last voter, no_leader). */
   removeServer(id: string): Promise<void>;
+  /** The servers that wait for an operator, as the leader knows them. Throws ApiError no_leader. */
+  joining(timeoutMs: number): Promise<readonly JoiningServer[]>;
+  /** Makes a server that waits a member. Throws ApiError (not_found, conflict, no_leader). */
+  admit(id: string): Promise<void>;
   /** Asks every member what it supports; one that does not answer in time counts as level 1. */
   levels(): Promise<LevelStatus>;
 }

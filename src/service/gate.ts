@@ -4,7 +4,7 @@
  */
 import type { Authorizer } from '../acl/types.js';
 import { type Refusal, refusal } from '../errors.js';
-import type { Gate } from '../node/types.js';
+import { type Gate, INTERNAL_KEY } from '../node/types.js';
 import { HANDLERS } from '../state/handlers.js';
 import { keys } from '../state/keys.js';
 import { stored } from '../state/lists.js';
@@ -13,9 +13,6 @@ import { type Bootstrap, bootstrapProblem } from '../state/system.js';
 import type { TokenLogout } from '../state/token-commands.js';
 import type { Command, View } from '../state/types.js';
 import type { Authorizers } from './authorizers.js';
-
-/** The key of commands that the server makes itself; no hash of a secret looks like it. */
-export const INTERNAL_KEY = 'internal';
 
 /** The 403 text if the caller lacks the right. */
 type Check = (authorizer: Authorizer, command: Command, view: View) => string | undefined;
@@ -65,6 +62,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   'token.reap': 'internal',
   'method.reap': 'internal',
   'namespace.reap': 'internal',
+  'request.forget': 'internal',
 };
 
 /** Builds the gate over the leader's authorizers. */

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { ApiError } from '../errors.js';
 import type { ClockPort } from '../node/ports.js';
-import type { ClusterNode } from '../node/types.js';
+import { type ClusterNode, INTERNAL_KEY } from '../node/types.js';
 import { take } from '../state/links.js';
 import { keysBelow, lastPart } from '../state/lists.js';
 import type { MethodReap } from '../state/methods.js';
@@ -15,7 +15,7 @@ import { INIT_FACT, type SystemInit } from '../state/system.js';
 import type { TokenReap } from '../state/token-commands.js';
 import type { Command } from '../state/types.js';
 import { ExpiryClock } from './expiry-clock.js';
-import { INTERNAL_KEY } from './gate.js';
+import { Forgetting } from './forgetting.js';
 import { IdleRestores } from './idle-restores.js';
 import { timeOf } from './times.js';
 
@@ -28,6 +28,8 @@ export interface HousekeeperOptions {
   readonly managementSecret?: string;
   /** Milliseconds without a new part after which a restore is dead; longer than an upload can take. */
   readonly restoreIdleMs: number;
+  /** Milliseconds after its deletion in which a secret is to be gone from all disks, and see Machine. Absent: never. */
+  readonly secrets?: { readonly goneMs: number; readonly leftAt: () => number };
   /** Told when a condition changes, not at each attempt. `error`: what was thrown, if it is not a refusal. */
   readonly log: (level: 'info' | 'warn', message: string, error?: unknown) => void;
 }
@@ -45,6 +47,7 @@ export class Housekeeper {
   readonly #options: HousekeeperOptions;
   readonly #expiry: ExpiryClock;
   readonly #restores: IdleRestores;
+  readonly #forgetting: Forgetting | undefined;
   #cancel: (() => void) | undefined;
   #stopped = false;
   /** Rounds that failed one after the other, and what the last one said. */
@@ -57,6 +60,14 @@ export class Housekeeper {
     const { clock, nowMs, node, restoreIdleMs } = options;
     this.#expiry = new ExpiryClock(clock, nowMs);
     this.#restores = new IdleRestores(node.view, clock, restoreIdleMs);
+    const { secrets } = options;
+    this.#forgetting =
+      secrets &&
+      new Forgetting({
+        ...{ view: node.view, clock },
+        secretLeftAt: secrets.leftAt,
+        goneMs: secrets.goneMs,
+      });
   }
 
   start(): void {
@@ -77,6 +88,7 @@ export class Housekeeper {
       if (this.#stopped) return;
       if (node.status().role !== 'leader') {
         this.#restores.forget();
+        this.#forgetting?.forget();
         return;
       }
       const command = this.#next();
@@ -108,6 +120,8 @@ export class Housekeeper {
   }
 
   #failed(error: unknown): void {
+    // the next leader takes from nobody what a server does by itself, and does it
+    if (this.#options.node.status().role !== 'leader') return;
     this.#failures += 1;
     const why = error instanceof Error ? error.message : String(error);
     if (why === this.#failure) return;
@@ -156,7 +170,7 @@ export class Housekeeper {
       return reap;
     }
     const restore = this.#restores.next();
-    if (restore === undefined) return undefined;
+    if (restore === undefined) return this.#forgetting?.next();
     const abort: RestoreAbort = { type: 'restore.abort', v: 1, id: restore };
     return abort;
   }

@@ -12,6 +12,7 @@ import { LEVEL_KEY, levelOf, raiseLevel, SUPPORTED_LEVEL } from './levels.js';
 import { decodeProposal } from './proposal.js';
 import { REQUESTS_MAX, RequestMemory } from './requests.js';
 import { keptRecords } from './restore.js';
+import { leavesSecret } from './secrets.js';
 import type {
   Change,
   Command,
@@ -93,6 +94,7 @@ export class Machine {
   #sums = new Checksums();
   #requests: RequestMemory;
   #checkpoints: Checkpoint[] = [];
+  #secretLeftAt: Index = 0;
 
   /** Only simulations give `limits` of their own. */
   constructor(
@@ -113,6 +115,14 @@ export class Machine {
   /** The last index applied; 0 for an empty state. */
   appliedIndex(): Index {
     return this.#index;
+  }
+
+  /**
+   * The last index at which a secret was deleted or replaced, as far as this process knows: of what was applied before it
+   * started, it assumes so.
+   */
+  secretLeftAt(): Index {
+    return this.#secretLeftAt;
   }
 
   /** Term of the last entry applied. */
@@ -198,6 +208,7 @@ export class Machine {
       throw new FatalError(`the state was written by another version (record ${record.v})`);
     }
     this.#index = record?.index ?? 0;
+    this.#secretLeftAt = this.#index;
     this.#term = record?.term ?? 0;
     this.#sums = Checksums.from(record?.sums ?? {});
     this.#requests = RequestMemory.load(this.#store, record?.floor ?? 0, this.#limits.requestsMax);
@@ -250,7 +261,12 @@ export class Machine {
     const made = outcome.ok ? overlay.changes() : [];
     if (made.some(([key]) => key === LEVEL_KEY)) this.#atLevel(levelOf(overlay));
     this.#sums.changeAll(made, (key) => overlay.before(key));
-    for (const [key] of made) touched.add(key);
+    for (const [key, after] of made) {
+      touched.add(key);
+      if (leavesSecret(key, () => overlay.before(key), after)) this.#secretLeftAt = entry.index;
+    }
+    if (proposal.command.type === 'request.forget' && outcome.ok)
+      this.#requests.forgetThrough(Number(outcome.value));
     return { result: this.#settle(entry, proposal.id, { ...outcome, index: entry.index }, made) };
   }
 
@@ -294,6 +310,7 @@ export class Machine {
       if (replaced) {
         this.#sums = sums;
         this.#moveTo(entry);
+        this.#secretLeftAt = entry.index;
         for (const listener of this.#resetListeners) listener();
         for (const listener of this.#replacedListeners) listener();
         this.#tellChanged(work.state.changed);

@@ -6,11 +6,45 @@ import { refusal } from '../errors.js';
 import type { Index } from '../raft/types.js';
 import { keys } from './keys.js';
 import { keysBelow, stored } from './lists.js';
-import type { Change, Proposal, Result, View } from './types.js';
+import type { Change, Command, Handler, Proposal, Result, View } from './types.js';
 
 /** Replicated: what is forgotten decides results. A change of either needs a level (see levels.ts). */
 export const REQUESTS_MAX = 65_536;
 const BYTES_MAX = 64 * 1024 * 1024;
+
+/**
+ * Forgets the oldest results up to `upTo`, at most `max` of them: they may hold the secret of a token that was deleted
+ * since. Proposed by the leader when no caller waits for them any more, again and again until none is left.
+ */
+export interface RequestForget extends Command {
+  readonly type: 'request.forget';
+  readonly upTo: Index;
+  readonly max: number;
+}
+
+/** `{"Index":n}`: no result of a request up to this index is remembered any more. */
+export const FORGOTTEN_FACT = keys.fact('forgotten');
+
+/** The index up to which results were forgotten on purpose; 0: never. */
+export const forgottenAt = (view: View): Index =>
+  stored<{ Index: Index }>(view, FORGOTTEN_FACT)?.Index ?? 0;
+
+/** Answers the index of the newest result it forgot. The machine then forgets the same (`forgetThrough`). */
+export const forgetRequests: Handler<RequestForget> = ({ draft }, { upTo, max }) => {
+  const due: string[] = [];
+  let isDone = true;
+  for (const key of keysBelow(draft, 'request')) {
+    if (indexOf(key) > upTo) break;
+    isDone = due.length < max;
+    if (!isDone) break;
+    due.push(key);
+  }
+  for (const key of due) draft.del(key);
+  if (isDone) draft.put(FORGOTTEN_FACT, JSON.stringify({ Index: upTo }));
+  return { ok: true, value: String(due.length === 0 ? 0 : indexOf(due.at(-1)!)) };
+};
+
+const indexOf = (key: string): Index => Number.parseInt(key.split('\u0000', 2)[1]!, 16);
 
 interface Slot {
   readonly id: string;
@@ -79,6 +113,11 @@ export class RequestMemory {
       changes.push([keyFor(this.#forgetOldest()), undefined]);
     }
     return changes;
+  }
+
+  /** Forgets what the state holds no more: all up to `index`. */
+  forgetThrough(index: Index): void {
+    while ((this.#slots[this.#head]?.index ?? Infinity) <= index) this.#forgetOldest();
   }
 
   #add(slot: Slot): void {

@@ -8,6 +8,7 @@ import { type Refusal, refusal } from '../errors.js';
 import { keys } from './keys.js';
 import { LEVEL_KEY } from './levels.js';
 import { keysBelow, refused, stored } from './lists.js';
+import { FORGOTTEN_FACT } from './requests.js';
 import {
   type Command,
   type Draft,
@@ -133,7 +134,7 @@ function* restoredRecords(
     for (let at = 0; at < records.length; at += SLICE_RECORDS) {
       const slice: StateRecord[] = [];
       for (const [key, value] of records.slice(at, at + SLICE_RECORDS)) {
-        if (!isRestored(key) || key === RESTORE_FACT) continue;
+        if (!isRestored(key) || key === RESTORE_FACT || key === FORGOTTEN_FACT) continue;
         const own = withinLog(key, value, index);
         if (own === undefined) {
           const table = JSON.stringify(tableOf(key));

@@ -41,7 +41,7 @@ export interface Bootstrap extends Command {
 /** Stores a replicated setting by name. With `cas`: only if the stored ModifyIndex is that; 0: only if absent. */
 export interface FactSet extends Command {
   readonly type: 'fact.set';
-  readonly name: 'autopilot';
+  readonly name: 'autopilot' | 'join-tokens';
   readonly value: { readonly [field: string]: unknown };
   readonly cas?: number;
 }

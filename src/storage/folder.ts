@@ -2,8 +2,8 @@
  * A node's data folder before any database in it is open: whose it is, and small files that are
  * whole or not there.
  */
-import { chmod, mkdir, open, readdir, readFile, rename } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { chmod, lstat, mkdir, open, readdir, readFile, rename } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { StorageError } from './errors.js';
 
@@ -13,8 +13,11 @@ import { StorageError } from './errors.js';
  */
 const HARMLESS = /^lost\+found$|\.new$/;
 
+/** Bits of a mode that let others than the owner in. */
+const OTHERS = 0o077;
+
 /**
- * Makes the folder if need be, for its owner alone. Throws StorageError `foreign` for a folder that
+ * Makes the folder if need be, for its owner alone, and closes to others what is in it. Throws StorageError `foreign` for a folder that
  * holds other things but not the file `marker` of ours: a path mistaken in the configuration must
  * not be written to.
  */
@@ -28,7 +31,21 @@ export async function claimFolder(dir: string, marker: string): Promise<void> {
         'Configure an empty folder, or the right one',
     );
   }
+  await closeToOthers(dir);
+}
+
+/** Takes the rights of all but the owner from a folder and everything in it. Symbolic links are left alone. */
+async function closeToOthers(dir: string): Promise<void> {
   await chmod(dir, 0o700);
+  for (const entry of await readdir(dir, { withFileTypes: true })) {
+    if (entry.name === 'lost+found') continue;
+    const path = join(dir, entry.name);
+    if (entry.isDirectory()) await closeToOthers(path);
+    else if (entry.isFile()) {
+      const { mode } = await lstat(path);
+      if ((mode & OTHERS) !== 0) await chmod(path, 0o600);
+    }
+  }
 }
 
 /**

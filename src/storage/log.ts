@@ -19,6 +19,7 @@ import type { ClassicLevel } from 'classic-level';
 import type { Entry, HardState, Index, SnapshotMeta, Term } from '../raft/types.js';
 import { type Operation, writeSynced } from './batch.js';
 import { type EntryWindow, takeEntries } from './entry-window.js';
+import { flushTables, rewriteRange } from './erase.js';
 import { rootMessage, StorageError } from './errors.js';
 import { type Change, merge, sealedPut } from './log-change.js';
 import { type Bar, KEYS, type LogDamage, loadLog } from './log-load.js';
@@ -184,6 +185,12 @@ export class LevelLog {
     };
     const operations = [sealedPut(KEYS.meta, meta)];
     this.enqueue(Infinity, 0, cleanAndReport, { operations, marks: this.marks() });
+  }
+
+  /** Calls `done` once nothing of the entries that were cut off before is left in a file. */
+  erase(done: () => void): void {
+    const change = { operations: [], marks: this.marks() };
+    this.enqueue(Infinity, 0, () => void this.cleaning.then(done), change);
   }
 
   reset(meta: SnapshotMeta, hardState: HardState, done: () => void): void {
@@ -358,19 +365,22 @@ export class LevelLog {
     this.window.evict(this.written);
   }
 
-  /** Removes entries up to `index` in the background, then gives the space back. */
+  /**
+   * Removes entries up to `index` in the background, then gives the space back: also where a crash came between, of which
+   * nothing tells.
+   */
   private clean(index: Index): void {
     this.cleaning = this.cleaning.then(async () => {
       try {
         const range = { gte: entryKey(0), lte: entryKey(index) };
-        let removed = false;
+        if (this.state === 'open') await flushTables(this.db, range.gte);
         while (this.state === 'open') {
           const some = await this.db.keys({ ...range, limit: CLEAR_STEP }).all();
           if (some.length === 0) break;
-          removed = true;
           await this.db.batch(some.map((key) => ({ type: 'del' as const, key })));
         }
-        if (removed && this.state === 'open') await this.db.compactRange(range.gte, range.lte);
+        if (this.state === 'open')
+          await rewriteRange(this.db, range.gte, range.lte, (marks) => this.db.batch([...marks]));
       } catch (error) {
         this.fail(error);
       }

@@ -20,9 +20,11 @@
  * installed; from that one on the numbers count anew. Values are checked when they are read.
  */
 import { tableOf } from '../state/checksum.js';
+import { SECRET_TABLES } from '../state/secrets.js';
 import type { Change, PinnedView, StateRecord, View } from '../state/types.js';
 import { type Operation, writeSynced } from './batch.js';
 import { type Directory, keySum, keysWith, type Tally, wellFormed } from './directory.js';
+import { flushTables, rewriteRange } from './erase.js';
 import { rootMessage, StorageError } from './errors.js';
 import { LevelInstallation } from './install.js';
 import { RecentValues } from './recent-values.js';
@@ -50,6 +52,9 @@ const GATHER_BYTES = 2 ** 20;
 const CLEAR_STEP = 2000;
 /** Characters of values that were read lately and are kept: a few thousand objects of usual size. */
 const RECENT_CHARS = 4 * 2 ** 20;
+/** Before and after the keys of all generations, which begin with a digit. */
+const FIRST_GENERATION = '0';
+const PAST_GENERATIONS = ':';
 
 export interface StateOptions {
   /**
@@ -108,6 +113,8 @@ export class LevelState implements DurableState {
   /** Generations to be removed once a damaged state is replaced. */
   private kept: readonly number[];
   private nextGeneration: number;
+  /** Ends of the views that are open. */
+  private readonly pinned = new Set<Promise<void>>();
   private installation: LevelInstallation | undefined;
   private switching = false;
   private removing: Promise<void> = Promise.resolve();
@@ -195,6 +202,11 @@ export class LevelState implements DurableState {
     const directory = this.directory.clone();
     const snapshot = this.db.snapshot();
     let open = true;
+    let closed = (): void => {};
+    const pinned = new Promise<void>((resolve) => {
+      closed = resolve;
+    });
+    this.pinned.add(pinned);
     return {
       get: (key) => {
         if (!open) throw new Error('read of a closed view');
@@ -208,7 +220,8 @@ export class LevelState implements DurableState {
       keys: (start, after) => keysWith(directory, start, after),
       close: () => {
         open = false;
-        void snapshot.close();
+        this.pinned.delete(pinned);
+        void snapshot.close().then(closed);
       },
     };
   }
@@ -246,6 +259,35 @@ export class LevelState implements DurableState {
       .catch((error) => this.fail(error));
   }
 
+  /**
+   * Calls `done` once nothing is left in a file of the secrets that were deleted or replaced before. Waits for the views
+   * that are open now, which may show them. Never calls it when the state is closed before.
+   */
+  erase(done: () => void): void {
+    const erased = async (): Promise<void> => {
+      await this.flush();
+      await Promise.all(this.pinned);
+      this.removing = this.removing.then(() => this.rewriteSecrets());
+      await this.removing;
+      if (!this.closed) done();
+    };
+    erased().catch((error) => this.fail(error));
+  }
+
+  private async rewriteSecrets(): Promise<void> {
+    const { gte, lt } = rangeOf(this.generation);
+    // Around the present generation nothing is left but what a crash kept from being given back.
+    const ranges = [
+      [FIRST_GENERATION, gte],
+      ...SECRET_TABLES.map((table) => [`${gte}${table}\u0000`, `${gte}${table}\u0001`]),
+      [lt, PAST_GENERATIONS],
+    ];
+    for (const [from, to] of ranges) {
+      if (this.closed) return;
+      await rewriteRange(this.db, from!, to!, (marks) => this.write(marks));
+    }
+  }
+
   async close(): Promise<void> {
     if (this.closed) return;
     this.installation?.abort();
@@ -264,14 +306,14 @@ export class LevelState implements DurableState {
     this.removing = Promise.all([this.removing, this.chain]).then(async () => {
       const range = rangeOf(generation);
       try {
-        let removed = false;
+        if (!this.closed) await flushTables(this.db, range.gte);
         while (!this.closed) {
           const some = await this.db.keys({ ...range, limit: CLEAR_STEP }).all();
           if (some.length === 0) break;
-          removed = true;
           await this.db.batch(some.map((key) => ({ type: 'del' as const, key })));
         }
-        if (removed && !this.closed) await this.db.compactRange(range.gte, range.lt);
+        if (!this.closed)
+          await rewriteRange(this.db, range.gte, range.lt, (marks) => this.write(marks));
       } catch (error) {
         this.fail(error);
       }

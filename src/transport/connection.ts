@@ -5,6 +5,7 @@
 import type { Socket } from 'node:net';
 import { FrameReader } from './frame-reader.js';
 import { decodeFrame, encodeFrame, type Frame } from './frames.js';
+import { subjectOf } from './security.js';
 
 /** A frame before the handshake is done: nobody has proved anything yet. */
 const GREETING_BYTES = 4096;
@@ -64,6 +65,11 @@ export class Connection {
 
   get remote(): string {
     return remoteOf(this.socket);
+  }
+
+  /** See `subjectOf`. */
+  get subject(): string | undefined {
+    return subjectOf(this.socket);
   }
 
   /** The other side is known now: frames and queue may have their full size. */

@@ -1,10 +1,13 @@
 /**
  * The first frames of a connection. Each side says who it is; the one that listens answers with its
  * own hello or with a refusal. What is refused: a release without a protocol version in common,
- * another cluster, a node that is not the one meant, a node under our own id, and a node whose data
- * folder has forgotten something: its incarnation is not the one known for its id (the disk was
+ * another cluster, a node that is not the one meant, a node under our own id, one that was removed,
+ * one that this node does not know, one that shows another certificate than before, and a node whose
+ * data folder has forgotten something: its incarnation is not the one known for its id (the disk was
  * wiped), or it was started from an older copy of itself.
  */
+
+import type { NodeId } from '../raft/types.js';
 import { Connection } from './connection.js';
 import { type Hello, OLDEST_PROTOCOL_VERSION, PROTOCOL_VERSION, type Purpose } from './frames.js';
 import { parseAddress, type SocketMaker } from './security.js';
@@ -77,6 +80,8 @@ export interface WireContext {
   readonly limits: WireLimits;
   readonly sockets: () => SocketMaker;
   readonly random: () => number;
+  /** Whether the newest configuration holds the node, or did a moment ago. */
+  readonly isMember: (id: NodeId) => boolean;
 }
 
 function helloFor(context: WireContext, purpose: Purpose, target: string): Hello {
@@ -88,14 +93,44 @@ function helloFor(context: WireContext, purpose: Purpose, target: string): Hello
   };
 }
 
+/** Whether a node is a member, or may be one although the configuration here is too old to hold it. */
+export const isKnown = ({ records, isMember }: WireContext, id: NodeId): boolean =>
+  isMember(id) || records.isKnown?.(id) !== false;
+
+export const stranger = ({ nodeId }: Hello): WireError =>
+  new WireError('stranger', `node ${nodeId} is no member that this node knows`);
+
+/**
+ * Why a node that connects is turned away: it was removed, or it brings a state and is not known. A
+ * stranger that brings messages is answered, so that it can judge this node; see `Wire`.
+ */
+function checkSpeaker(context: WireContext, hello: Hello): WireError | undefined {
+  const { nodeId, purpose } = hello;
+  if (!context.isMember(nodeId) && context.records.isRemoved?.(nodeId) === true) {
+    return new WireError(
+      'removed',
+      `node ${nodeId} was removed from the cluster. Stop it, empty its data folder, and let it join as a new server`,
+    );
+  }
+  return purpose === 'snapshot' && !isKnown(context, nodeId) ? stranger(hello) : undefined;
+}
+
 /**
  * Why a node that says hello is not believed; undefined when it is. Remembers the data folder of one
- * that is.
+ * that is, and `subject`, that of its certificate.
  */
 export function checkHello(
   context: Pick<WireContext, 'identity' | 'records'>,
   hello: Hello,
+  subject?: string,
 ): WireError | undefined {
+  const problem = checkClaims(context, hello);
+  if (problem !== undefined || hello.purpose === 'join') return problem;
+  return checkRecord(context.records, hello, subject);
+}
+
+/** Whether this is the protocol, the cluster and the node that the other side means. */
+function checkClaims(context: Pick<WireContext, 'identity'>, hello: Hello): WireError | undefined {
   const own = context.identity();
   const who = `node ${hello.nodeId}`;
   if (hello.version < OLDEST_PROTOCOL_VERSION || hello.oldestVersion > PROTOCOL_VERSION) {
@@ -118,14 +153,25 @@ export function checkHello(
       `${who} belongs to cluster "${hello.clusterId}", node ${own.nodeId} to "${own.clusterId ?? ''}"`,
     );
   }
-  if (joining) return undefined;
-  return checkFolder(context.records, hello);
+  return undefined;
 }
 
-/** Compares the sender's data folder with what is known of it. */
-function checkFolder(records: PeerRecords, hello: Hello): WireError | undefined {
-  const { nodeId, incarnation, starts, startId, earlier } = hello;
+/** Compares the sender's certificate and data folder with what is known of them. */
+export function checkRecord(
+  records: PeerRecords,
+  hello: Pick<Hello, 'nodeId' | 'incarnation' | 'starts' | 'startId'> & Partial<Hello>,
+  subject: string | undefined,
+): WireError | undefined {
+  const { nodeId, incarnation, starts, startId, earlier = [] } = hello;
   const known = records.get(nodeId);
+  const pinned = known?.subject ?? subject;
+  if (subject !== undefined && subject !== pinned) {
+    return new WireError(
+      'certificate',
+      `node ${nodeId} shows the certificate of "${subject}", known is "${pinned}". A renewed certificate must have the same ` +
+        'subject; for another one remove the server from the cluster, then add it as a new server',
+    );
+  }
   if (known !== undefined && known.incarnation !== incarnation) {
     return new WireError(
       'incarnation',
@@ -134,11 +180,12 @@ function checkFolder(records: PeerRecords, hello: Hello): WireError | undefined 
     );
   }
   // One process connects many times.
-  if (known?.startId === startId && known.starts === starts) return undefined;
+  const isSameStart = known?.startId === startId && known.starts === starts;
+  if (isSameStart && known.subject === pinned) return undefined;
   // A copy that was started often enough has a new number, but does not know the start that was seen.
   const before = known && earlier[starts - known.starts - 1];
   const isCopy = before !== undefined && before !== known?.startId;
-  if (known !== undefined && (starts <= known.starts || isCopy)) {
+  if (known !== undefined && !isSameStart && (starts <= known.starts || isCopy)) {
     return new WireError(
       'reverted',
       `node ${nodeId} was started from an older copy of its data folder (its start ${starts}, start ${known.starts} was ` +
@@ -146,7 +193,10 @@ function checkFolder(records: PeerRecords, hello: Hello): WireError | undefined 
         'Remove it from the cluster, empty its data folder, then add it as a new server',
     );
   }
-  const record: PeerRecord = { incarnation, starts, startId };
+  const record: PeerRecord = {
+    ...{ incarnation, starts, startId },
+    ...(pinned !== undefined && { subject: pinned }),
+  };
   records.set(nodeId, record);
   return undefined;
 }
@@ -198,7 +248,7 @@ export function dial(
       }
       const problem =
         frame.type === 'hello'
-          ? checkWelcome(context, to.target, to.purpose, frame.hello)
+          ? checkWelcome(context, to, frame.hello, connection.subject)
           : new WireError('protocol', `${frame.type} instead of hello`);
       if (problem !== undefined) fail(problem);
       else if (frame.type === 'hello') {
@@ -216,16 +266,16 @@ export function dial(
 /** The answer to our hello must come from the node we meant. */
 function checkWelcome(
   context: WireContext,
-  target: string,
-  purpose: Purpose,
+  { target, purpose }: { readonly target: string; readonly purpose: Purpose },
   hello: Hello,
+  subject: string | undefined,
 ): WireError | undefined {
   if (target !== '' && hello.nodeId !== target) {
     return new WireError('target', `node ${hello.nodeId} answers where ${target} was expected`);
   }
   // A node that asks to join learns the cluster by asking.
   if (purpose === 'join') return undefined;
-  return checkHello(context, hello);
+  return checkHello(context, hello, subject);
 }
 
 /**
@@ -249,7 +299,13 @@ export function accept(
         connection.destroy(new WireError('protocol', `${frame.type} instead of hello`));
         return;
       }
-      const problem = checkHello(context, frame.hello);
+      const { nodeId, purpose } = frame.hello;
+      const problem =
+        checkClaims(context, frame.hello) ??
+        checkSpeaker(context, frame.hello) ??
+        (purpose === 'join' || !isKnown(context, nodeId)
+          ? undefined
+          : checkRecord(context.records, frame.hello, connection.subject));
       if (problem !== undefined) {
         context.logRefusal(connection.remote, problem.message);
         connection.send({ type: 'refused', code: problem.code, message: problem.message });
@@ -257,8 +313,8 @@ export function accept(
         connection.end();
         return;
       }
-      connection.send({ type: 'hello', hello: helloFor(context, frame.hello.purpose, '') });
-      connection.trust(context.limits);
+      connection.send({ type: 'hello', hello: helloFor(context, purpose, '') });
+      if (purpose === 'join' || isKnown(context, nodeId)) connection.trust(context.limits);
       onOpen(frame.hello);
     },
   };

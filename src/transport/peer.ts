@@ -96,6 +96,11 @@ export class Peer {
     this.connect();
   }
 
+  /** Makes the connection anew, if there is one. */
+  reconnect(why: Error): void {
+    this.connection?.destroy(why);
+  }
+
   close(): void {
     if (this.closed) return;
     this.closed = true;

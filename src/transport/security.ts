@@ -1,7 +1,9 @@
 /**
  * How bytes between members are protected.
  *
- *   plain  TCP without protection: only where every address is a loopback address.
+ *   closed A server without peers: it neither listens nor connects.
+ *   plain  TCP without protection: only where somebody asked for it and every address is a loopback address. Every user of
+ *          the machine can then become a member and read the whole state.
  *   key    TLS 1.3 with a pre-shared key and ephemeral Diffie-Hellman (RFC 8446, psk_dhe_ke), as OpenSSL does it: both
  *          sides prove the key, bytes are encrypted and authenticated, a recorded connection can neither be played again
  *          nor be read later with the key. The PSK is HKDF-SHA-256 of the configured key; no certificates are involved,
@@ -15,6 +17,7 @@ import net from 'node:net';
 import tls from 'node:tls';
 
 export type WireSecurity =
+  | { readonly mode: 'closed' }
   | { readonly mode: 'plain' }
   /** Secret texts of at least 16 characters; better 32 random bytes in base64. */
   | { readonly mode: 'key'; readonly keys: readonly string[] }
@@ -26,6 +29,8 @@ export type WireSecurity =
       readonly ca: string;
       /** DNS name which the certificate of every member carries. */
       readonly name: string;
+      /** Revocation lists (PEM), one of each authority in a certificate's chain. Without it nothing counts as revoked. */
+      readonly crl?: string;
     };
 
 const KEY_CHARACTERS_MIN = 16;
@@ -69,6 +74,19 @@ export function parseAddress(address: string): { host: string; port: number } {
   return { host: match[1] ?? match[2]!, port };
 }
 
+/**
+ * The subject of the certificate that the other side has shown: its common name, or the whole subject if it has none.
+ * Undefined where no certificates are used. It stays the same when a certificate is renewed.
+ */
+export function subjectOf(socket: net.Socket): string | undefined {
+  if (!(socket instanceof tls.TLSSocket)) return undefined;
+  // With a shared key there is no certificate, and Node gives an empty object.
+  const { subject } = socket.getPeerCertificate() as Partial<tls.PeerCertificate>;
+  if (subject === undefined) return undefined;
+  const { CN } = subject as { CN?: string | string[] };
+  return typeof CN === 'string' && CN !== '' ? CN : JSON.stringify(subject);
+}
+
 /** Throws, saying what to configure, when this security is not enough for these hosts. */
 export function checkSecurity(security: WireSecurity, hosts: readonly string[]): void {
   if (security.mode === 'key') {
@@ -109,7 +127,7 @@ export interface SocketMaker {
 }
 
 export function socketMaker(security: WireSecurity): SocketMaker {
-  if (security.mode === 'plain') return plainSockets;
+  if (security.mode === 'plain' || security.mode === 'closed') return plainSockets;
   let current = protect(security);
   return {
     listen: (onSocket, onError) => {
@@ -159,7 +177,7 @@ const plainSockets: SocketMaker = {
   update: () => {},
 };
 
-type Protected = Exclude<WireSecurity, { mode: 'plain' }>;
+type Protected = Extract<WireSecurity, { mode: 'key' | 'tls' }>;
 interface Protection {
   readonly both: tls.SecureContextOptions;
   readonly client: tls.ConnectionOptions;
@@ -194,9 +212,10 @@ function protectByKey(keys: readonly string[]): Protection {
   };
 }
 
-function protectByCertificate({ cert, key, ca, name }: WireSecurity & { mode: 'tls' }): Protection {
+function protectByCertificate(security: WireSecurity & { mode: 'tls' }): Protection {
+  const { cert, key, ca, name, crl } = security;
   return {
-    both: { cert, key, ca, minVersion: 'TLSv1.3' },
+    both: { cert, key, ca, minVersion: 'TLSv1.3', ...(crl !== undefined && { crl }) },
     client: {
       servername: name,
       checkServerIdentity: (_host, certificate) => tls.checkServerIdentity(name, certificate),

@@ -20,13 +20,28 @@ export interface WireIdentity {
   readonly address: string;
 }
 
-/** What was last seen of another node's data folder. */
-export type PeerRecord = Pick<WireIdentity, 'incarnation' | 'starts' | 'startId'>;
+/** What was last seen of another node: its data folder, and the subject of its certificate where TLS is used. */
+export interface PeerRecord extends Pick<WireIdentity, 'incarnation' | 'starts' | 'startId'> {
+  /** The first one that the node has shown: another certificate does not speak for it. */
+  readonly subject?: string;
+}
 
 /** The records of the nodes that were met, kept across restarts. */
 export interface PeerRecords {
   get(id: NodeId): PeerRecord | undefined;
   set(id: NodeId, record: PeerRecord): void;
+  /** Whether the node was a member once and was removed. Absent: nobody was. */
+  isRemoved?(id: NodeId): boolean;
+  /**
+   * Whether a node that this node's configuration does not hold may speak: its configuration may be old. Absent: every
+   * node may.
+   */
+  isKnown?(id: NodeId): boolean;
+}
+
+/** A node in no cluster yet that asks, as far as it has proved who it is. */
+export interface Joiner extends PeerRecord {
+  readonly nodeId: NodeId;
 }
 
 /** Numbered pieces of a state, for a follower; the same number always gives the same bytes. */
@@ -55,7 +70,9 @@ export interface WireHandlers {
   /** A question of a member of this cluster. `reply` may be called once, or never. */
   onRequest(from: NodeId, payload: Uint8Array, reply: (payload: Uint8Array) => void): void;
   /** A question of a node that is in no cluster yet. */
-  onJoinRequest(payload: Uint8Array, reply: (payload: Uint8Array) => void): void;
+  onJoinRequest(joiner: Joiner, payload: Uint8Array, reply: (payload: Uint8Array) => void): void;
+  /** What a node sends is dropped because this node does not know it. */
+  onStranger?(id: NodeId): void;
   onReachable(peer: NodeId): void;
   onUnreachable(peer: NodeId): void;
   /** The state to send for a snapshot message; undefined when there is none now. */
@@ -77,6 +94,9 @@ export type RefusalCode =
   | 'target'
   | 'incarnation'
   | 'reverted'
+  | 'certificate'
+  | 'removed'
+  | 'stranger'
   | 'same_id'
   | 'protocol';
 

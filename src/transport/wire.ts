@@ -4,15 +4,25 @@
  * connection of the question.
  *
  * Who may connect is decided by the security mode (`security.ts`) and the first frames
- * (`handshake.ts`). Whether a sender is a member is not asked here: a server must take entries from
- * a leader that its own configuration does not know yet (Raft thesis §4.1), and the core ignores
- * who should not matter.
+ * (`handshake.ts`). A server must take entries from a leader that its own configuration does not
+ * know yet (Raft thesis §4.1); so a node is heard that is a member, that was met before, or that
+ * another member has vouched for. What any other sends is dropped. The core ignores who should not
+ * matter.
  */
 import type { AddressInfo, Server } from 'node:net';
 import type { Message, NodeId } from '../raft/types.js';
 import { Connection } from './connection.js';
 import type { Hello } from './frames.js';
-import { accept, DEFAULT_LIMITS, dial, type WireContext, type WireLimits } from './handshake.js';
+import {
+  accept,
+  checkRecord,
+  DEFAULT_LIMITS,
+  dial,
+  isKnown,
+  stranger,
+  type WireContext,
+  type WireLimits,
+} from './handshake.js';
 import { Peer, type RequestDone } from './peer.js';
 import {
   checkSecurity,
@@ -60,7 +70,8 @@ export class Wire {
    * Where nodes that connected to us say they are: a leader may be unknown to our configuration.
    */
   private readonly learnt = new Map<NodeId, string>();
-  private readonly accepted = new Set<Connection>();
+  /** Connections that others have made, each with the node that has said hello on it. */
+  private readonly accepted = new Map<Connection, NodeId | undefined>();
   private readonly strangers: Strangers;
   private readonly sending = new Map<NodeId, SnapshotSender>();
   /** Addresses that were refused for want of protection: said once each. */
@@ -83,6 +94,7 @@ export class Wire {
       limits: { ...DEFAULT_LIMITS, ...options.limits },
       sockets: () => this.sockets,
       random: options.random ?? Math.random,
+      isMember: (id) => this.members.has(id),
     };
     this.strangers = new Strangers(Math.ceil(this.context.limits.connections / 2));
     // The sockets are read first: after a stall their answers may be there already.
@@ -92,9 +104,11 @@ export class Wire {
 
   /**
    * Listens for members. Resolves with the port (of interest for port 0). Rejects when the address
-   * is taken, or is not a loopback address although there is neither a shared key nor TLS.
+   * is taken, or is not a loopback address although there is neither a shared key nor TLS. Does
+   * nothing where the mode is `closed`.
    */
   async listen(host: string, port: number): Promise<number> {
+    if (this.security.mode === 'closed') return port;
     checkSecurity(this.security, [host]);
     const server = this.sockets.listen(
       (socket) => this.welcome(new Connection(socket)),
@@ -118,8 +132,14 @@ export class Wire {
   reload(security: WireSecurity): void {
     if (security.mode !== this.security.mode) throw new Error('the mode of security cannot change');
     checkSecurity(security, []);
+    const before = this.security;
     this.security = security;
     this.sockets.update(security, this.server);
+    if (before.mode !== 'tls' || security.mode !== 'tls' || before.crl === security.crl) return;
+    // Who is on the new list may be connected already. The others come back at once.
+    const why = new Error('the list of revoked certificates has changed');
+    for (const connection of this.accepted.keys()) connection.destroy(why);
+    for (const id of [...this.peers.keys()]) this.peers.get(id)?.reconnect(why);
   }
 
   setMembers(members: readonly { readonly id: NodeId; readonly address: string }[]): void {
@@ -133,6 +153,11 @@ export class Wire {
     }
     this.members = next;
     for (const id of next.keys()) this.peer(id);
+    for (const [connection, id] of this.accepted) {
+      if (id === undefined || next.has(id) || this.context.records.isRemoved?.(id) !== true)
+        continue;
+      connection.destroy(new Error('the server was removed from the cluster'));
+    }
   }
 
   /** Members this node has a connection to. */
@@ -213,7 +238,7 @@ export class Wire {
     const { server } = this;
     if (server === undefined) return;
     const ended = new Promise<void>((resolve) => server.close(() => resolve()));
-    for (const connection of this.accepted) connection.destroy();
+    for (const connection of this.accepted.keys()) connection.destroy();
     this.strangers.close();
     await ended;
   }
@@ -223,7 +248,7 @@ export class Wire {
     const known = this.peers.get(id);
     if (known !== undefined) return known;
     const address = this.members.get(id) ?? this.learnt.get(id);
-    if (address === undefined || this.closed) return undefined;
+    if (address === undefined || this.closed || this.security.mode === 'closed') return undefined;
     if (this.security.mode === 'plain' && !isLoopbackAddress(address)) {
       if (this.unprotected.has(address)) return undefined;
       this.unprotected.add(address);
@@ -250,7 +275,7 @@ export class Wire {
       if (!this.members.has(peer.id) && peer.failures > 2) this.drop(peer.id);
     }
     for (const sender of this.sending.values()) sender.tick();
-    for (const connection of this.accepted) {
+    for (const connection of this.accepted.keys()) {
       // The other side sends the pings; here a little more patience, so that it is the one to
       // decide.
       if (connection.countSilence() > this.context.limits.silentTurns * 2) {
@@ -268,11 +293,12 @@ export class Wire {
   }
 
   private welcome(connection: Connection): void {
-    this.accepted.add(connection);
+    this.accepted.set(connection, undefined);
     connection.onGone = () => this.accepted.delete(connection);
     accept(this.context, connection, (hello) => {
       this.strangers.proved(connection.remote);
-      if (hello.purpose === 'join') this.serveJoin(connection);
+      this.accepted.set(connection, hello.nodeId);
+      if (hello.purpose === 'join') this.serveJoin(connection, hello);
       else if (hello.purpose === 'snapshot') {
         receiveSnapshot(this.context, connection, hello.nodeId);
       } else this.serveMember(connection, hello);
@@ -287,9 +313,12 @@ export class Wire {
     }
     this.peers.get(hello.nodeId)?.hasDialled();
     let open = 0;
+    let isHeard = isKnown(this.context, hello.nodeId);
     connection.events = {
       onClose: () => {},
       onFrame: (frame) => {
+        isHeard ||= this.hears(connection, hello);
+        if (!isHeard) return;
         if (frame.type === 'message') {
           const { from, to } = frame.message;
           if (from === hello.nodeId && to === own) handlers.onMessage(frame.message);
@@ -311,7 +340,27 @@ export class Wire {
     };
   }
 
-  private serveJoin(connection: Connection): void {
+  /** Whether a stranger has become known meanwhile. */
+  private hears(connection: Connection, hello: Hello): boolean {
+    const { context } = this;
+    if (!isKnown(context, hello.nodeId)) {
+      context.logRefusal(connection.remote, stranger(hello).message);
+      context.handlers.onStranger?.(hello.nodeId);
+      return false;
+    }
+    const problem = checkRecord(context.records, hello, connection.subject);
+    if (problem === undefined) connection.trust(context.limits);
+    else connection.destroy(problem);
+    return problem === undefined;
+  }
+
+  private serveJoin(connection: Connection, hello: Hello): void {
+    const { nodeId, incarnation, starts, startId } = hello;
+    const { subject } = connection;
+    const joiner = {
+      ...{ nodeId, incarnation, starts, startId },
+      ...(subject !== undefined && { subject }),
+    };
     connection.events = {
       onClose: () => {},
       onFrame: (frame) => {
@@ -320,6 +369,7 @@ export class Wire {
           return;
         }
         this.context.handlers.onJoinRequest(
+          joiner,
           frame.payload,
           once(connection, 1, () => {}),
         );

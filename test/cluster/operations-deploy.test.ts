@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -10,7 +11,6 @@ import { SETTINGS } from '../../src/settings.js';
 const DIR = join('cluster', 'deploy');
 const textOf = (name: string): string => readFileSync(join(DIR, name), 'utf8');
 type Env = Record<string, string>;
-const TOKEN = '9c3fd1a2-5b8e-4f6d-8a7b-0c1d2e3f4a5b';
 
 /** What the image sets for all nodes. */
 function imageEnv(): Env {
@@ -59,7 +59,27 @@ describe('the files to deploy with', () => {
     // where compose.yaml has the key and the token made
     expect(ignored).to.include('cluster/deploy');
     const untracked = readFileSync('.gitignore', 'utf8').split('\n');
-    expect(untracked).to.include.members(['cluster/deploy/shared.key', 'cluster/deploy/.env']);
+    const secrets = ['shared.key', 'management.token', '.env'];
+    expect(untracked).to.include.members(secrets.map((name) => `cluster/deploy/${name}`));
+    // a supported Node, one for both stages, which can be pinned by digest from outside
+    const from = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, image]) => image);
+    expect(from).to.deep.equal(['${NODE_IMAGE}', '${NODE_IMAGE}']);
+    const [, major] = /^ARG NODE_IMAGE=node:(\d+)-/m.exec(dockerfile)!;
+    expect(Number(major)).to.be.oneOf([22, 24]);
+    expect(dockerfile.match(/locked\.mjs/g)).to.have.length(3);
+  });
+
+  it('Docker: what is installed here is what the lock file names', () => {
+    const { status, stderr } = spawnSync(process.execPath, ['scripts/locked.mjs']);
+    expect([stderr.toString(), status]).to.deep.equal(['', 0]);
+  });
+
+  it('no file shows a secret in the environment or on a command line, or opens one to others', () => {
+    for (const name of readdirSync(DIR)) {
+      const text = textOf(name);
+      expect(text, name).not.to.match(/CONCLAVE_ACL_INITIAL_MANAGEMENT(?!_FILE)/);
+      expect(text, name).not.to.match(/secretKeyRef|--from-literal|chmod [0-7]*[4-7]\b/);
+    }
   });
 
   it('compose: three nodes with valid configurations of one cluster', () => {
@@ -71,16 +91,13 @@ describe('the files to deploy with', () => {
     }[];
     for (const { image } of services) expect(image).to.equal(IMAGE);
     const configs = services.map(({ environment }) => {
-      const given = Object.entries(environment).map(([name, value]) => [
-        name,
-        value.startsWith('${') ? TOKEN : value,
-      ]);
-      return loadConfig({ env: { ...imageEnv(), ...Object.fromEntries(given) } });
+      return loadConfig({ env: { ...imageEnv(), ...environment } });
     });
     mustBeOneCluster(configs, '/data');
     expect(new Set(services.flatMap(({ volumes }) => volumes)).size).to.equal(3);
     expect(configs[0]!.raft.sharedKeyFile).to.equal('/run/secrets/shared-key');
-    expect(Object.keys(file.secrets)).to.deep.equal(['shared-key']);
+    expect(configs[0]!.acl.initialManagementFile).to.equal('/run/secrets/management-token');
+    expect(Object.keys(file.secrets)).to.deep.equal(['shared-key', 'management-token']);
   });
 
   it('Kubernetes: pods with valid configurations of one cluster, probes of paths and ports that exist', () => {
@@ -127,6 +144,41 @@ describe('the files to deploy with', () => {
     expect(spec.template.spec.terminationGracePeriodSeconds * 1000).to.be.greaterThan(2 * stopMs);
   });
 
+  it('Kubernetes: the bootstrap token is a file that may go, resources have limits, and members’ traffic is their own', () => {
+    const objects = parseAllDocuments(textOf('kubernetes.yaml')).map((each) => each.toJS());
+    const { spec } = objects.find(({ kind }) => kind === 'StatefulSet').spec.template;
+    const [container] = spec.containers;
+    const volume = spec.volumes.find(({ name }: { name: string }) => name === 'bootstrap');
+    expect(volume.secret).to.include({ secretName: 'conclave-bootstrap', optional: true });
+    expect(podConfig(container.env, 0).acl.initialManagementFile).to.match(/^\/bootstrap\//);
+    expect(container.resources.limits).to.have.keys('cpu', 'memory', 'ephemeral-storage');
+    const policy = objects.find(({ kind }) => kind === 'NetworkPolicy').spec;
+    expect(policy.podSelector.matchLabels).to.deep.equal({ app: 'conclave' });
+    expect(policy.policyTypes).to.deep.equal(['Ingress', 'Egress']);
+    const { http, raft } = podConfig(container.env, 0);
+    const [members, clients] = policy.ingress;
+    expect(members.ports).to.deep.equal([{ port: raft.port }]);
+    expect(members.from).to.deep.equal([{ podSelector: { matchLabels: { app: 'conclave' } } }]);
+    expect(clients.ports).to.deep.equal([{ port: http.port }]);
+    expect(policy.ingress).to.have.length(2);
+  });
+
+  it('Kubernetes: with the lines for TLS, the API and its probes use it', () => {
+    const text = textOf('kubernetes.yaml').replace(/^( *)# (.*) # API with TLS$/gm, '$1$2');
+    const { spec } = parseAllDocuments(text)
+      .map((each) => each.toJS())
+      .find(({ kind }) => kind === 'StatefulSet').spec.template;
+    const [container] = spec.containers;
+    const { tls } = podConfig(container.env, 0).http;
+    expect(tls).to.deep.equal({ cert: '/api-tls/tls.crt', key: '/api-tls/tls.key' });
+    for (const probe of ['startupProbe', 'livenessProbe', 'readinessProbe'])
+      expect(container[probe].httpGet.scheme).to.equal('HTTPS');
+    const mount = container.volumeMounts.find(({ name }: { name: string }) => name === 'api-tls');
+    expect(mount.mountPath).to.equal('/api-tls');
+    const volume = spec.volumes.find(({ name }: { name: string }) => name === 'api-tls');
+    expect(volume.secret.secretName).to.equal('conclave-api-tls');
+  });
+
   it('Kubernetes: with the list to join, any pod has a valid configuration and founds no cluster', () => {
     const text = textOf('kubernetes.yaml')
       .replace(/^( *)- name: CONCLAVE_CLUSTER_INITIAL\n.*\n/m, '')
@@ -154,6 +206,9 @@ describe('the files to deploy with', () => {
     // SIGHUP before the node handles it ends the process, which is no failure to systemd
     expect(unit.get('Restart')).to.equal('always');
     expect(unit.get('RestartPreventExitStatus')).to.equal('2');
+    expect(unit.get('IPAddressDeny')).to.equal('any');
+    expect(unit.get('RestrictFileSystems')).to.include('@common-block');
+    expect(unit.get('UMask')).to.equal('0077');
     expect(Number(unit.get('TimeoutStopSec')) * 1000).to.be.greaterThan(2 * limits.stopMs);
   });
 
@@ -193,7 +248,8 @@ function podConfig(
 ): Config {
   const env: Env = { ...imageEnv() };
   for (const { name, value, valueFrom } of variables) {
-    const text = value ?? (valueFrom.fieldRef ? `conclave-${number}` : TOKEN);
+    expect(value !== undefined || 'fieldRef' in valueFrom, name).to.equal(true);
+    const text = value ?? `conclave-${number}`;
     env[name] = text.replace(/\$\((\w+)\)/g, (_, other: string) => env[other]!);
   }
   return loadConfig({ env });

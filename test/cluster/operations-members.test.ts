@@ -1,9 +1,11 @@
-import { readFileSync, rmSync } from 'node:fs';
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { LocalCluster, LocalNode } from '../../cluster/local.js';
 import {
   addressesOf,
+  admit,
   ask,
   conclave,
   configOf,
@@ -13,6 +15,7 @@ import {
   type Peer,
   peersOf,
   readiness,
+  settingsOf,
   until,
 } from './operator.js';
 
@@ -46,6 +49,7 @@ describe('members', function () {
     const n4 = await field.joiner(cluster, 'n4');
     try {
       n4.start();
+      await admit(cluster, n2.url, 'n4');
       await n4.ready();
       await until(() => peersOf(cluster, n1.url), voters(['n1', 'n2', 'n3', 'n4']));
       const id = await idOf('n3');
@@ -85,7 +89,13 @@ describe('members', function () {
     await n2.kill('SIGKILL');
     expect(await remove(await idOf('n2'))).to.equal(200);
     rmSync(n2.entry.dataDir, { recursive: true });
-    configure(n2, { cluster: { join: addressesOf({ nodes: [n1, n4] }) } });
+    const tokenFile = join(field.dir(), 'join-token');
+    const made = await conclave(['join-token', '--url', n1.url], { CONCLAVE_TOKEN: token });
+    expect(made.code, made.output).to.equal(0);
+    expect(made.output).to.match(/for one server, until 20\d\d-/);
+    writeFileSync(tokenFile, made.output.split('\n').find((line) => !line.includes(' '))!);
+    const members = addressesOf({ nodes: [n1, n4] });
+    configure(n2, { cluster: { join: members, joinTokenFile: tokenFile } });
     n2.start();
     await until(() => peersOf(cluster, n1.url), voters(['n1', 'n2', 'n4']));
     expect(await statusOfRead(cluster, n2, 'without-n2')).to.equal(200);
@@ -103,20 +113,55 @@ describe('members', function () {
     rmSync(n3.entry.dataDir, { recursive: true });
     const n4 = await field.joiner(cluster, 'n4');
     // the same list on every node holds the node itself too
-    const join = [n4.entry.raft, n1.entry.raft];
-    configure(n4, { cluster: { join } });
+    const addresses = [n4.entry.raft, n1.entry.raft];
+    configure(n4, { cluster: { join: addresses } });
     n4.start();
+    await admit(cluster, n1.url, 'n4');
     await n4.ready();
     await until(() => peersOf(cluster, n1.url), voters(['n1', 'n2', 'n3', 'n4']));
     const log = await logOf(n4);
     expect(log).to.include('the data folder is new: the node asks to be taken into a cluster');
     expect(log).to.match(/learner in term \d+, leader (n[12] \()?/);
-    expect(log).not.to.match(/did not take this node|cannot be asked/);
+    expect(log).to.include('It waits for an operator');
+    expect(log).not.to.match(/cannot be asked/);
     n3.start();
     await until(
       () => logOf(n4),
       (text) => text.includes('comes with another data folder'),
     );
+  });
+
+  it('are none without the key, which nobody else can read, and hear nothing', async () => {
+    const cluster = await field.start(3);
+    const [n1] = cluster.nodes as [LocalNode];
+    expect((await write(cluster, n1, 'secret')).status).to.equal(200);
+    const key = join(cluster.dir, 'shared.key');
+    expect(statSync(key).mode & 0o777).to.equal(0o600);
+    const evil = await field.joiner(cluster, 'evil');
+    const { sharedKeyFile: _, ...raft } = settingsOf(evil)['raft'] as Record<string, unknown>;
+    configure(evil, { raft: { ...raft, insecure: true } });
+    evil.start();
+    await until(
+      () => logOf(evil),
+      (text) => text.includes('cannot be asked to join'),
+    );
+    expect(await logOf(evil)).to.include('raft.insecure: every user of this machine can join');
+    const refused = await Promise.all(cluster.nodes.map(logOf));
+    expect(refused.some((text) => text.includes('a connection from a stranger'))).to.equal(true);
+    const waiting = await ask(n1.url, 'GET', '/v1/operator/raft/joining', { token: cluster.token });
+    expect([waiting.status, waiting.body]).to.deep.equal([200, '[]']);
+    expect(await peersOf(cluster, n1.url)).to.have.lengthOf(3);
+    // with another key than the cluster's
+    await evil.kill('SIGKILL');
+    const other = join(field.dir(), 'other.key');
+    writeFileSync(other, 'x'.repeat(32));
+    configure(evil, { raft: { ...raft, sharedKeyFile: other } });
+    evil.start();
+    await until(
+      () => logOf(evil),
+      (text) => text.split('cannot be asked to join').length > 4,
+    );
+    expect(await peersOf(cluster, n1.url)).to.have.lengthOf(3);
   });
 
   it('are not taken out while the rest would be too few; the dead one is, and then the others', async () => {

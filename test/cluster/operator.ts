@@ -1,7 +1,7 @@
 /** What an operator does, for tests: requests to nodes, commands in a shell, load from clients that keep their connections. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -121,12 +121,13 @@ export class Field {
     return cluster;
   }
 
-  /** A node, not started yet, that will ask the members of a cluster to take it in. */
+  /** A node, not started yet, that will ask the members of a cluster to take it in; an operator must admit it. */
   async joiner(cluster: LocalCluster, name: string): Promise<LocalNode> {
     const plan = await planCluster({ dir: this.dir(), nodes: 1, token: cluster.token });
     this.#clusters.push(plan);
     const [node] = plan.nodes;
     configure(node!, { nodeName: name, cluster: { join: addressesOf(cluster) } });
+    copyFileSync(keyOf(cluster.nodes[0]!), keyOf(node!));
     return node!;
   }
 
@@ -140,16 +141,36 @@ export class Field {
 export const addressesOf = ({ nodes }: Pick<LocalCluster, 'nodes'>): string[] =>
   nodes.map(({ entry }) => entry.raft);
 
+const keyOf = ({ entry }: LocalNode): string => join(dirname(entry.dataDir), 'shared.key');
+
+/** Admits a server, once it asks to join. */
+export async function admit(
+  { token }: { token: string },
+  url: string,
+  name: string,
+): Promise<void> {
+  const path = '/v1/operator/raft/joining';
+  const servers = await until(
+    async () => JSON.parse((await ask(url, 'GET', path, { token })).body) as Omit<Peer, 'Voter'>[],
+    (waiting) => waiting.some(({ Node }) => Node === name),
+  );
+  const { ID } = servers.find(({ Node }) => Node === name)!;
+  const answer = await ask(url, 'PUT', `${path}/${ID}`, { token });
+  if (answer.status !== 200) throw new Error(`${answer.status} ${answer.body}`);
+}
+
 /** The configuration file of a node. */
 export const configOf = ({ name, entry }: LocalNode): string =>
   join(dirname(entry.dataDir), `${name}.json`);
 
 /** Changes settings in a node's configuration file, for its next start. */
 export function configure(node: LocalNode, change: Record<string, unknown>): void {
-  const file = configOf(node);
-  const settings = JSON.parse(readFileSync(file, 'utf8'));
-  writeFileSync(file, JSON.stringify({ ...settings, ...change }));
+  writeFileSync(configOf(node), JSON.stringify({ ...settingsOf(node), ...change }));
 }
+
+/** The settings in a node's configuration file. */
+export const settingsOf = (node: LocalNode): Record<string, unknown> =>
+  JSON.parse(readFileSync(configOf(node), 'utf8'));
 
 /** What a node's readiness probe is told. */
 export const readiness = ({ url }: LocalNode): Promise<Reply> =>

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { ConfigError, envName, flagName, loadConfig } from '../../src/config.js';
+import { bootstrapSecret, checkKeyFiles } from '../../src/key-files.js';
 import { inTicks } from '../../src/node/options.js';
 import { checkOptions } from '../../src/raft/options.js';
 import { SETTINGS } from '../../src/settings.js';
@@ -60,6 +61,7 @@ describe('config', () => {
       env: {
         CONCLAVE_NODE_NAME: 'n1',
         CONCLAVE_CLUSTER_INITIAL: 'n1=127.0.0.1:8300,n2=127.0.0.1:8301',
+        CONCLAVE_RAFT_INSECURE: '1',
         CONCLAVE_HTTP_BLOCKED_PATHS: '/v1/snapshot',
         CONCLAVE_HTTP_RESPONSE_HEADERS: '{"X-Frame-Options":"DENY"}',
         CONCLAVE_HTTP_TOKEN_IN_QUERY: 'true',
@@ -74,11 +76,15 @@ describe('config', () => {
     expect(config.http.tokenInQuery).to.equal(true);
   });
 
-  it('reads a secret from the file that a variable names', () => {
+  it('reads a secret from the file that a setting names', () => {
     const file = join(folder, 'secret');
     writeFileSync(file, 'a-secret-of-the-operator\n');
-    const { acl } = loadConfig({ env: { CONCLAVE_ACL_BOOTSTRAP_SECRET_FILE: file } });
-    expect(acl.bootstrapSecret).to.equal('a-secret-of-the-operator');
+    const config = loadConfig({ env: { CONCLAVE_ACL_BOOTSTRAP_SECRET_FILE: file } });
+    expect(bootstrapSecret(config)).to.equal('a-secret-of-the-operator');
+    writeFileSync(file, 'short\n');
+    expect(checkKeyFiles(config).faults).to.deep.equal([
+      `acl.bootstrapSecretFile: ${file} does not hold 16 to 256 printable characters without blank and comma`,
+    ]);
   });
 
   it('gives every setting a reason, an environment variable and a flag of its own', () => {
@@ -103,6 +109,26 @@ describe('config', () => {
       ],
       ['a wrong type', { http: { port: '8500' } }, /^http\.port: must be integer \(port the API/],
       ['a port out of range', { http: { port: 70_000 } }, /^http\.port: must be <= 65535/],
+      [
+        'members without protection, on loopback too',
+        { nodeName: 'a', cluster: { initial: ['a=127.0.0.1:8300', 'b=127.0.0.1:8301'] } },
+        /^raft\.sharedKeyFile: members talk with a shared key .*raft\.insecure/,
+      ],
+      [
+        'to join members without protection',
+        { cluster: { join: ['127.0.0.1:8301'] } },
+        /^raft\.sharedKeyFile: members talk with a shared key/,
+      ],
+      [
+        'raft.insecure beside a key',
+        { raft: { insecure: true, sharedKeyFile: 'key' } },
+        /^raft\.insecure: must be false/,
+      ],
+      [
+        'raft.insecure where others reach the members',
+        { raft: { host: '0.0.0.0', advertise: '10.0.0.1:8300', insecure: true } },
+        /^raft\.host: members on 0\.0\.0\.0 can be reached by others/,
+      ],
       [
         'an unknown choice',
         { acl: { defaultPolicy: 'maybe' } },
@@ -261,18 +287,17 @@ describe('config', () => {
       const [fault, ...others] = faults({}, { flags });
       expect(others).to.deep.equal([]);
       expect(fault)
-        .to.match(/^acl\.initialManagement: --acl-initial-management is not taken/)
-        .and.to.include('CONCLAVE_ACL_INITIAL_MANAGEMENT_FILE')
+        .to.match(/^acl\.initialManagement: is a secret/)
+        .and.to.include('acl.initialManagementFile')
         .and.not.to.include('11111111');
     });
 
     it('a secret’s file that is not there, or stands beside the secret itself', () => {
       const [name, path] = ['CONCLAVE_ACL_BOOTSTRAP_SECRET', join(folder, 'nowhere')];
-      expect(faults({}, { env: { [`${name}_FILE`]: path } }).join()).to.match(
-        /^acl\.bootstrapSecret: CONCLAVE_ACL_BOOTSTRAP_SECRET_FILE: ENOENT/,
-      );
+      const config = loadConfig({ env: { [`${name}_FILE`]: path } });
+      expect(checkKeyFiles(config).faults.join()).to.match(/^acl\.bootstrapSecretFile: ENOENT/);
       const both = { [name]: 'sixteen-and-more-of-it', [`${name}_FILE`]: path };
-      expect(faults({}, { env: both }).join()).to.include('are both set');
+      expect(faults({}, { env: both }).join()).to.include('give one of them');
     });
 
     it('without repeating a secret', () => {

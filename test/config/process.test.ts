@@ -1,5 +1,14 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -126,6 +135,70 @@ describe('a node as a process', function () {
     const denied = await ask('PUT', '/v1/snapshot', 'garbage', '');
     expect(denied.status).to.equal(403);
     expect((await ask('GET', '/v1/acl/roles')).text).to.equal(before);
+  });
+
+  it('keeps every file of its data folder to its owner, and closes those that were opened to others', async () => {
+    const [node] = cluster.nodes;
+    const { dataDir } = node!.entry;
+    const openToOthers = () =>
+      readdirSync(dataDir, { recursive: true, encoding: 'utf8' }).filter(
+        (name) => (statSync(join(dataDir, name)).mode & 0o077) !== 0,
+      );
+    const umask = process.umask(0o022);
+    try {
+      expect(openToOthers()).to.deep.equal([]);
+      await node!.kill('SIGTERM');
+      for (const name of readdirSync(dataDir, { recursive: true, encoding: 'utf8' }))
+        chmodSync(join(dataDir, name), 0o755);
+      node!.start();
+      await node!.ready();
+      expect(openToOthers()).to.deep.equal([]);
+    } finally {
+      process.umask(umask);
+    }
+  });
+
+  it('takes no secret as a flag, which every user of the machine could read', async () => {
+    const secret = '5ec2e700-1111-4222-8333-944455556666';
+    const flag = '--acl-initial-management';
+    for (const given of [[`${flag}=${secret}`], [flag, secret]]) {
+      const { code, err } = await run(MAIN, ['config', 'check', ...given]);
+      expect(code).to.equal(2);
+      expect(err).to.equal(
+        'conclave: acl.initialManagement: is a secret, and every user of this machine can read the flags of a process; ' +
+          'set CONCLAVE_ACL_INITIAL_MANAGEMENT, or acl.initialManagement in the configuration file, ' +
+          'or name a file that holds it (acl.initialManagementFile)\n',
+      );
+    }
+    const { out } = await run(MAIN, ['agent', '--help']);
+    expect(out).not.to.include('--acl-initial-management <');
+  });
+
+  it('reads the initial management token from a file, which may go once the folder is used', async () => {
+    const file = join(dir, 'management');
+    const secret = '5ec2e700-2222-4222-8333-944455556666';
+    const settings = { acl: { initialManagementFile: file } };
+    const plan = await planCluster({ nodes: 1, dir: join(dir, 'm'), token: '', settings });
+    const [node] = plan.nodes;
+    const config = join(dir, 'm', 'n1.json');
+    const missing = await run(MAIN, ['config', 'check', '--config', config]);
+    expect(missing.code).to.equal(2);
+    expect(missing.err).to.match(/^conclave: acl\.initialManagementFile: ENOENT/);
+    writeFileSync(file, `${secret}\n`);
+    const changes = [() => {}, () => writeFileSync(file, ''), () => rmSync(file)];
+    for (const change of changes) {
+      change();
+      node!.start();
+      try {
+        await node!.ready();
+        const { status } = await fetch(`${node!.url}/v1/acl/token/self`, {
+          headers: { 'X-Service-Token': secret },
+        });
+        expect(status).to.equal(200);
+      } finally {
+        await node!.kill('SIGTERM');
+      }
+    }
   });
 
   it('stops in order at SIGTERM, and goes on with its data', async () => {

@@ -90,6 +90,7 @@ const reads = [
   ...['operator/raft/configuration', 'operator/autopilot/configuration', 'agent/members'],
   ...[
     'operator/level',
+    'operator/raft/joining',
     'operator/autopilot/health',
     'operator/autopilot/state',
     'agent/self',

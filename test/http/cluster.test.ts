@@ -9,6 +9,7 @@ import { statusRoutes } from '../../src/http/status.js';
 import type { ClusterNode, NodeStatus, PeerStatus } from '../../src/node/types.js';
 import type { Service } from '../../src/service/types.js';
 import { INIT_FACT } from '../../src/state/system.js';
+import { secretKeyOf } from '../../src/state/tokens.js';
 import type { Command } from '../../src/state/types.js';
 import { type Front, fakeService, startFront } from './harness.js';
 
@@ -80,6 +81,9 @@ describe('http: the cluster’s own endpoints', () => {
     leaderStatus: async () => status,
     removeServer: async (id: string) => void calls.push(['remove', id]),
     transfer: async (to?: string) => void calls.push(['transfer', to]),
+    view,
+    joining: async () => [{ id: 'id-n4', name: 'n4', address: '127.0.0.1:834', subject: 'n4' }],
+    admit: async (id: string) => void calls.push(['admit', id]),
     levels: async () => ({
       level: 1,
       supported: 2,
@@ -268,12 +272,42 @@ describe('http: the cluster’s own endpoints', () => {
     expect(calls).to.have.length(1);
   });
 
+  it('shows who asks to join, and admits them', async () => {
+    expect((await get('/v1/operator/raft/joining')).json).to.deep.equal([
+      { ID: 'id-n4', Node: 'n4', Address: '127.0.0.1:834', CertificateSubject: 'n4' },
+    ]);
+    expect(await send('PUT', '/v1/operator/raft/joining/id-n4')).to.deep.equal([200, 'true']);
+    expect(calls).to.deep.equal([['admit', 'id-n4']]);
+  });
+
+  it('makes a join token, of which it stores the hash', async () => {
+    const [code, text] = await send('POST', '/v1/operator/raft/join-token?ttl=1h');
+    expect(code).to.equal(200);
+    const { JoinToken, ExpirationTime } = JSON.parse(text);
+    expect(JoinToken).to.match(/^[\w-]{43}$/);
+    const stored = { Hash: secretKeyOf(JoinToken), ExpiresMs: Date.parse(ExpirationTime) };
+    expect(calls).to.deep.equal([
+      { type: 'fact.set', v: 1, name: 'join-tokens', cas: 0, value: { Tokens: [stored] } },
+    ]);
+    for (const ttl of ['x', '0', '-1h', '25h', '10ms']) {
+      const [wrong, why] = await send('POST', `/v1/operator/raft/join-token?ttl=${ttl}`);
+      expect(wrong, ttl).to.equal(400);
+      expect(why).to.match(/^\?ttl: /);
+    }
+    rights.delete('operator:write');
+    expect((await send('POST', '/v1/operator/raft/join-token'))[0]).to.equal(403);
+    expect(calls).to.have.length(1);
+  });
+
   it('asks for the right first', async () => {
     rights.clear();
     for (const [method, path] of [
       ['GET', '/v1/operator/raft/configuration'],
       ['DELETE', '/v1/operator/raft/peer?id=nobody'],
       ['POST', '/v1/operator/raft/transfer-leader?id=nobody'],
+      ['GET', '/v1/operator/raft/joining'],
+      ['PUT', '/v1/operator/raft/joining/id-n4'],
+      ['POST', '/v1/operator/raft/join-token'],
       ['GET', '/v1/operator/autopilot/configuration'],
       ['PUT', '/v1/operator/autopilot/configuration'],
       ['GET', '/v1/operator/autopilot/health'],

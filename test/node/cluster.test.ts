@@ -116,7 +116,7 @@ describe('node: a cluster on real disks and sockets', function () {
     const a = await cluster.start('a');
     await cluster.leader();
     await write(a, put('k', 'v'));
-    const b = await cluster.start('b', { join: [cluster.address('a')] });
+    const b = await cluster.join('b', 'a');
     await cluster.until(() => a.status().peers.filter(({ voter }) => voter).length === 2);
     await b.barrier('consistent', 5000);
     expect(valueAt(b, 'k')).to.equal('v');

@@ -275,7 +275,7 @@ describe('node: a server whose state is damaged', function () {
     const a = await cluster.start('a');
     await write(a, 'k', 'v');
     const joins = { join: [cluster.address('a')] };
-    const b = await cluster.start('b', joins);
+    const b = await cluster.join('b', 'a');
     await cluster.until(() => a.status().peers.filter(({ voter }) => voter).length === 2);
     await b.barrier('default', 8000);
     const identity: unknown = JSON.parse(

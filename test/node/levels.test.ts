@@ -9,6 +9,8 @@ import { levelOf } from '../../src/state/levels.js';
 import { type Command, keyOf } from '../../src/state/types.js';
 import { Cluster, HANDLERS, put } from './processes.js';
 
+/** A release that knows no levels beyond the first. */
+const FIRST: Partial<NodeOptions> = { levels: { supported: 1, commands: {} } };
 /** A release that has one command more, which needs level 2. */
 const NEXT: Partial<NodeOptions> = {
   handlers: {
@@ -26,7 +28,7 @@ const FAR = 30_000;
 describe('node/levels', function () {
   this.timeout(60_000);
   let cluster: Cluster;
-  const make = async (options: Partial<NodeOptions> = {}): Promise<void> => {
+  const make = async (options: Partial<NodeOptions> = FIRST): Promise<void> => {
     cluster = await Cluster.create(['a', 'b', 'c', 'd'], options);
   };
   afterEach(() => cluster.remove());
@@ -132,6 +134,8 @@ describe('node/levels', function () {
     await cluster.until(() => cluster.lines.some((line) => line.includes(why)), FAR);
     await cluster.stop('d');
     await cluster.start('d', { join });
+    await cluster.waits('d', 'a');
+    await cluster.nodes.get('a')!.admit(d.id);
     await cluster.until(
       () =>
         nodes()[0]!
@@ -146,7 +150,7 @@ describe('node/levels', function () {
     await make();
     await cluster.startAll('a', 'b', 'c');
     await cluster.leader();
-    await cluster.start('d', { join: [cluster.address('a')] });
+    await cluster.join('d', 'a');
     await cluster.until(() => nodes().every((node) => node.status().peers.length === 4), FAR);
     for (const name of ['a', 'b', 'c']) await upgrade(name);
     await isRefused(cluster.nodes.get('a')!, 'd runs a release without it');

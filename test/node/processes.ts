@@ -93,6 +93,32 @@ export class Cluster {
     return node;
   }
 
+  /** Starts a node that asks another one to be taken in, and has an operator admit it. */
+  async join(name: string, via: string, options: Partial<NodeOptions> = {}): Promise<RunningNode> {
+    const node = await this.start(name, { ...options, join: [this.address(via)] });
+    await this.waits(name, via);
+    await this.nodes.get(via)!.admit(node.id);
+    return node;
+  }
+
+  /** Resolves once a node waits for an operator, as another one shows. */
+  async waits(name: string, at: string): Promise<void> {
+    const { id } = this.nodes.get(name)!;
+    let shown: readonly { readonly id: string }[] = [];
+    await this.until(() => {
+      void this.nodes
+        .get(at)!
+        .joining(5000)
+        .then(
+          (servers) => {
+            shown = servers;
+          },
+          () => {},
+        );
+      return shown.some((server) => server.id === id);
+    });
+  }
+
   async startAll(...names: readonly string[]): Promise<RunningNode[]> {
     const initial = this.initial(...names);
     return Promise.all(names.map((name) => this.start(name, { initial })));

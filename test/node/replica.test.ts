@@ -458,7 +458,7 @@ describe('node/replica: membership', () => {
     world.advance(50);
     const [follower] = world.others(leader.id);
     const server = { id: 'd', name: 'd', address: 'd:1' };
-    const answers = administer(follower!, { type: 'add', server });
+    const answers = administer(follower!, { type: 'admit', server });
     world.until(() => answers.length > 0, 1000);
     expect(answers).to.deep.equal(['done']);
     world.until(() => voters(leader).includes('d'), 2000);
@@ -473,7 +473,7 @@ describe('node/replica: membership', () => {
     const long = 'x'.repeat(TEXT_MAX + 1);
     for (const wrong of [{ id: long }, { id: '' }, { name: long }, { address: `${long}:1` }]) {
       const server = { id: 'd', name: 'd', address: 'd:1', ...wrong };
-      expect(administer(leader, { type: 'add', server })).to.deep.equal(['invalid']);
+      expect(administer(leader, { type: 'admit', server })).to.deep.equal(['invalid']);
     }
     expect(leader.replica.driver.status().configurationIndex).to.equal(configurationIndex);
   });
@@ -502,7 +502,7 @@ describe('node/replica: membership', () => {
     administer(leader, { type: 'remove', id });
     world.advance(1000);
     expect(faults).to.deep.equal(['it was removed from the cluster']);
-    administer(leader, { type: 'add', server: { id, name: id, address: `${id}:1` } });
+    administer(leader, { type: 'admit', server: { id, name: id, address: `${id}:1` } });
     world.advance(1000);
     expect(faults).to.deep.equal(['it was removed from the cluster', null]);
     expect(leader.faults).to.deep.equal([]);

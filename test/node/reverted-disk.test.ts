@@ -74,7 +74,7 @@ describe('node/a disk that goes back in time', function () {
     await cluster.start('c', { initial });
     await Promise.all([saw('a', c, 2), saw('b', c, 2)]);
     await cluster.stop('c');
-    await cluster.start('d', { join: [cluster.address('a')] });
+    await cluster.join('d', 'a');
     await saw('d', c, 2);
     await rm(cluster.folder('c'), { recursive: true });
     await cp(copy, cluster.folder('c'), { recursive: true });

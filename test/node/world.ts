@@ -143,6 +143,8 @@ export class World {
       ...{ id, core, log, machine, clock, wire: this.#wire(id) },
       ...{ view: { get: () => undefined, keys: () => [] } },
       gate: this.#options.gate ?? (() => undefined),
+      // what the fakes apply raises no level
+      levels: { supported: 1, commands: {} },
       newId: () => `request-${++this.#ids}`,
       limits: { ...LIMITS, ...this.#options.limits },
       closedFor: (command) =>

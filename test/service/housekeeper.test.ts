@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { ApiError, refusal } from '../../src/errors.js';
 import { freesSpace } from '../../src/node/options.js';
-import type { NodeStatus } from '../../src/node/types.js';
+import { INTERNAL_KEY, type NodeStatus } from '../../src/node/types.js';
 import { SETTLE_MS } from '../../src/service/expiry-clock.js';
-import { INTERNAL_KEY } from '../../src/service/gate.js';
 import { Housekeeper } from '../../src/service/housekeeper.js';
+import { forgottenAt } from '../../src/state/requests.js';
 import { INIT_FACT } from '../../src/state/system.js';
 import { secretKeyOf } from '../../src/state/tokens.js';
 import type { Command } from '../../src/state/types.js';
@@ -43,6 +43,7 @@ class Kept {
       nowMs: () => solo.nowMs,
       managementSecret: MANAGEMENT_SECRET,
       restoreIdleMs: RESTORE_IDLE_MS,
+      secrets: { goneMs: 600_000, leftAt: () => solo.machine.secretLeftAt() },
       log: (level, message) => this.lines.push(`${level} ${message}`),
     });
   }
@@ -205,6 +206,47 @@ describe('housekeeper: restores', () => {
     expect(freesSpace({ type: 'restore.abort', v: 1 })).to.equal(true);
     expect(freesSpace({ type: 'restore.add', v: 1 })).to.equal(false);
     expect(freesSpace({ type: 'restore.commit', v: 1 })).to.equal(false);
+  });
+});
+
+describe('housekeeper: deleted secrets', () => {
+  const GONE_MS = 600_000;
+  const withSecret = (): Kept => {
+    const kept = new Kept();
+    expiring(kept.solo, HOUR_MS);
+    const accessor = '33333333-aaaa-4aaa-8aaa-000000000000';
+    kept.solo.must({ type: 'token.delete', v: 1, ns: 'default', accessor } as unknown as Command);
+    return kept;
+  };
+  const raise = ({ solo }: Kept): void =>
+    void solo.apply({ type: 'system.level', v: 1, level: 2 } as Command);
+  const forgotten = ({ written }: Kept): number =>
+    written.filter((type) => type === 'request.forget').length;
+
+  it('has the results of requests forgotten in half of the time, once for each deletion', async () => {
+    const kept = withSecret();
+    raise(kept);
+    const left = kept.solo.machine.secretLeftAt();
+    await kept.pass(GONE_MS / 2 - 10_000);
+    expect(forgotten(kept)).to.equal(0);
+    await kept.pass(20_000);
+    expect(forgotten(kept)).to.equal(1);
+    expect(forgottenAt(kept.solo.store)).to.equal(left);
+    await kept.pass(GONE_MS * 2);
+    expect(forgotten(kept)).to.equal(1);
+  });
+
+  it('waits until all members know how', async () => {
+    const kept = withSecret();
+    await kept.pass(GONE_MS);
+    expect(forgotten(kept)).to.equal(0);
+    raise(kept);
+    await kept.pass(20_000);
+    expect(forgotten(kept)).to.equal(1);
+  });
+
+  it('goes on when the disk is full', () => {
+    expect(freesSpace({ type: 'request.forget', v: 1 })).to.equal(true);
   });
 });
 

@@ -1,6 +1,11 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { snapshotRoutes } from '../../src/http/snapshot.js';
 import { SnapshotCheck } from '../../src/service/snapshot-check.js';
+import { keys } from '../../src/state/keys.js';
 import { isRestored } from '../../src/state/restore.js';
 import type { Command } from '../../src/state/types.js';
 import { writeArchive } from '../../src/storage/archive.js';
@@ -51,6 +56,8 @@ const WRITES: readonly [string, object][] = [
 describe('a snapshot', function () {
   this.timeout(20_000);
   let records: Records;
+  const dataDir = mkdtempSync(join(tmpdir(), 'snapshot-'));
+  after(() => rmSync(dataDir, { recursive: true }));
 
   before(async () => {
     const client = await Client.open();
@@ -148,7 +155,7 @@ describe('a snapshot', function () {
       },
     });
     const node = { view: new MemoryState() } as never;
-    const parts = { service, node, stateBytesMax: 1_000_000 };
+    const parts = { service, node, dataDir, stateBytesMax: 1_000_000 };
     const front = await startFront(snapshotRoutes(parts), { service });
     const put = async (content: Records) => {
       const state = new MemoryState();
@@ -167,7 +174,50 @@ describe('a snapshot', function () {
     const missing = await put(records.filter(([key]) => !key.startsWith('token-secret')));
     expect([hostile.status, missing.status]).to.deep.equal([400, 400]);
     expect(hostile.text).to.match(/^failed to read snapshot file: table "token": /);
-    expect(commands).not.to.include('restore.commit');
+    expect(commands).to.deep.equal([]);
+    expect(readdirSync(dataDir)).to.deep.equal([]);
     await front.close();
+  });
+
+  it('that is cut off, or too long, proposes nothing, and leaves no file behind', async () => {
+    const commands: string[] = [];
+    const service = fakeService({
+      permit: async () => ({}) as never,
+      write: async (_caller, command: Command) => {
+        commands.push(command.type);
+        return 'true';
+      },
+    });
+    const node = { view: new MemoryState() } as never;
+    const front = await startFront(
+      snapshotRoutes({ service, node, dataDir, stateBytesMax: 100_000_000 }),
+      { service },
+    );
+    const small = await startFront(
+      snapshotRoutes({ service, node, dataDir, stateBytesMax: 10_000 }),
+      { service },
+    );
+    const put = (to: typeof front, body: Buffer) => to.ask('/v1/snapshot', { method: 'PUT', body });
+    const state = new MemoryState();
+    const value = JSON.stringify({ Index: 5, text: 'x'.repeat(84_000) });
+    const many = Array.from(
+      { length: 1000 },
+      (_, n) => [keys.fact(`n${String(n).padStart(4, '0')}`), value] as const,
+    );
+    state.commit(many);
+    const at = { index: 5, term: 1, configuration: { members: [] } };
+    const pieces: Buffer[] = [];
+    for await (const piece of writeArchive(state, at, 0)) pieces.push(piece as Buffer);
+    const archive = Buffer.concat(pieces);
+    expect(archive.length).to.be.below(700_000);
+    const cut = await put(front, archive.subarray(0, archive.length - 100));
+    expect(cut.status).to.equal(400);
+    expect(cut.text).to.match(/^failed to read snapshot file: unexpected end of the archive/);
+    const long = await put(small, randomBytes(8 * 2 ** 20));
+    expect(long.status).to.equal(413);
+    expect(commands).to.deep.equal([]);
+    expect(readdirSync(dataDir)).to.deep.equal([]);
+    await front.close();
+    await small.close();
   });
 });

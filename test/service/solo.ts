@@ -122,6 +122,8 @@ export class Solo {
       watch: (keys, wake) => watches.watch(keys, wake),
       transfer: () => Promise.reject(new Error('no peers')),
       removeServer: () => Promise.reject(new Error('no peers')),
+      joining: async () => [],
+      admit: () => Promise.reject(new Error('no peers')),
       levels: async () => ({ level: 1, supported: 1, members: [] }),
     };
   }

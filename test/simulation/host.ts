@@ -83,7 +83,7 @@ export class Host {
     return {
       ...{ v: 2, nodeId: this.id, begun: true, clusterId: 'simulated' },
       ...{ ...this.#starts, incarnation: String(this.#incarnation) },
-      seen: Object.fromEntries(this.met),
+      ...{ seen: Object.fromEntries(this.met), removed: [] },
     };
   }
 

@@ -325,7 +325,7 @@ export class World {
     // one that is no member itself admits nobody
     if (asked?.wiped === false) server.meets(asked);
     const facts = { ...memberOf(id, false), level: server.release };
-    asked?.administer({ type: 'add', server: facts }, 5_000, () => {});
+    asked?.administer({ type: 'admit', server: facts }, 5_000, () => {});
   }
 
   /** Asks again and again until a wiped server is no member; then a new one is added once. */

@@ -6,7 +6,15 @@ import { COMMAND_LEVELS, SUPPORTED_LEVEL } from '../../src/state/levels.js';
 const LEVEL_1 = [
   ...['bootstrap', 'config.delete', 'config.set', 'fact.set', 'method.delete', 'method.reap'],
   ...['method.set', 'namespace.delete', 'namespace.reap', 'namespace.set', 'policy.delete'],
-  ...['policy.set', 'restore.abort', 'restore.add', 'restore.commit', 'role.delete', 'role.set'],
+  ...[
+    'policy.set',
+    'request.forget',
+    'restore.abort',
+    'restore.add',
+    'restore.commit',
+    'role.delete',
+    'role.set',
+  ],
   ...['rule.delete', 'rule.set', 'system.init', 'token.clone', 'token.create', 'token.delete'],
   ...['token.login', 'token.logout', 'token.reap', 'token.update'],
 ];

@@ -8,7 +8,7 @@ import { keys } from '../../src/state/keys.js';
 import { levelOf } from '../../src/state/levels.js';
 import { type Handlers, Machine } from '../../src/state/machine.js';
 import { encodeProposal } from '../../src/state/proposal.js';
-import { RequestMemory } from '../../src/state/requests.js';
+import { forgetRequests, forgottenAt, RequestMemory } from '../../src/state/requests.js';
 import type { Command, Handler, Result } from '../../src/state/types.js';
 import { MapStore } from './store.js';
 
@@ -50,6 +50,59 @@ describe('state machine', () => {
       keys.machine,
       'request',
     ]);
+  });
+
+  it('forgets the oldest results when it is told to, a few at a time, and takes none of those requests again', () => {
+    const store = new MapStore();
+    const all: Handlers = { put, 'request.forget': forgetRequests };
+    const machine = new Machine(store, all);
+    machine.apply([1, 2, 3, 4].map((n) => putEntry(n, 'a', String(n))));
+    const results = (): number => [...store.keys('request')].length;
+    const forget = (index: number) =>
+      machine.apply([
+        entry(index, { type: 'request.forget', upTo: 3, max: 2 }, undefined, index - 1),
+      ]);
+    expect(forget(5)).to.deep.equal([{ ok: true, value: '2', index: 5 }]);
+    expect([results(), forgottenAt(store)]).to.deep.equal([3, 0]);
+    expect(forget(6)).to.deep.equal([{ ok: true, value: '3', index: 6 }]);
+    expect([results(), forgottenAt(store)]).to.deep.equal([3, 3]);
+    expect(machine.checksum().sums).to.deep.equal(Checksums.of(store).toJSON());
+    for (const one of [machine, new Machine(store, all)]) {
+      expect(one.remembered('id-3')).to.equal(undefined);
+      expect(one.remembered('id-4')).to.include({ ok: true, value: '4' });
+    }
+    const [again] = machine.apply([entry(7, { type: 'put', key: 'a', value: 'x' }, 'id-3', 2)]);
+    expect(again).to.have.nested.property('refusal.code', 'outcome_unknown');
+    expect(store.get('a')).to.equal('4');
+  });
+
+  it('notes where a secret was deleted or replaced, and assumes so of what it finds', () => {
+    const store = new MapStore();
+    const machine = new Machine(store, handlers);
+    const token = keys.token('default', 'a');
+    const method = keys.method('default', 'm');
+    const certificate = keys.config('default', 'inline-certificate', 'c');
+    const entryKey = keys.config('default', 'service-defaults', 's');
+    const steps: readonly (readonly [key: string, value: string | undefined, left: number])[] = [
+      [token, '1', 0],
+      [token, '2', 0],
+      [token, undefined, 3],
+      [token, undefined, 3],
+      [method, '1', 3],
+      [method, '1', 3],
+      [method, '2', 7],
+      [entryKey, '1', 7],
+      [entryKey, undefined, 7],
+      [certificate, '1', 7],
+      [certificate, '2', 11],
+      [certificate, undefined, 12],
+      [entryKey, '3', 12],
+    ];
+    for (const [at, [key, value, left]] of steps.entries()) {
+      machine.apply([putEntry(at + 1, key, value)]);
+      expect(machine.secretLeftAt(), `step ${at + 1}`).to.equal(left);
+    }
+    expect(new Machine(store, handlers).secretLeftAt()).to.equal(13);
   });
 
   it('moves its position for entries that carry no command', () => {

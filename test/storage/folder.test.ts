@@ -29,6 +29,17 @@ describe('data folder', () => {
     expect((await stat(dir)).mode & 0o777).equal(0o700);
   });
 
+  it('is closed to others with all that is in it', async () => {
+    await claimFolder(dir, 'node.json');
+    await mkdir(join(dir, 'log'), { mode: 0o755 });
+    await writeFile(join(dir, 'node.json'), '{}', { mode: 0o644 });
+    await writeFile(join(dir, 'log', '000003.log'), 'x', { mode: 0o664 });
+    await claimFolder(dir, 'node.json');
+    expect((await stat(join(dir, 'log'))).mode & 0o777).equal(0o700);
+    expect((await stat(join(dir, 'node.json'))).mode & 0o777).equal(0o600);
+    expect((await stat(join(dir, 'log', '000003.log'))).mode & 0o777).equal(0o600);
+  });
+
   it('is refused when it holds other files but none of ours, and is left as it was', async () => {
     await mkdir(dir, { mode: 0o755 });
     await writeFile(join(dir, 'photo.jpg'), 'x');

@@ -391,6 +391,7 @@ describe('log on a disk that goes bad', function () {
     const dir = await filled();
     const log = await folders.log(dir);
     await done((resolve) => log.compact({ index: 5, term: 1, configuration }, resolve));
+    await done((resolve) => log.erase(resolve));
     await log.close();
     await flip(dir, Buffer.from('meta'), 90);
     const opened = await folders.log(dir);

@@ -64,7 +64,7 @@ export class TestNode {
     const handlers: WireHandlers = {
       onMessage: (message) => this.messages.push(message),
       onRequest: (from, payload, reply) => this.onRequest(from, payload, reply),
-      onJoinRequest: (payload, reply) => this.onJoin(payload, reply),
+      onJoinRequest: (_joiner, payload, reply) => this.onJoin(payload, reply),
       onReachable: (peer) => this.reached.push(peer),
       onUnreachable: (peer) => this.lost.push(peer),
       snapshotSource: () => this.source(),

@@ -290,6 +290,54 @@ describe('wire security', function () {
       expect(await a.log.one()).include('refused');
     });
 
+    const issued = (who: string, crl?: string): WireSecurity & { mode: 'tls' } => ({
+      ...{ mode: 'tls', name: 'members.conclave.test' },
+      ...{ cert: file(`revocation/${who}.pem`), key: file(`revocation/${who}.key`) },
+      ca: file('revocation/authority.pem'),
+      ...(crl !== undefined && { crl: file(`revocation/${crl}.crl`) }),
+    });
+
+    it('lets nobody speak for a node who shows another certificate than it did', async () => {
+      const a = await start('a', issued('first'));
+      const b = await start('b', issued('second'));
+      await talks(a, b);
+      expect(a.records.get('b')?.subject).equal('second');
+      await b.wire.close();
+      // the same id, data folder and start
+      const impostor = await start('b', issued('first'));
+      introduce(a, impostor);
+      const line = await a.log.one((each) => each.includes('was refused'));
+      expect(line).match(/node b shows the certificate of "first", known is "second"/);
+      await impostor.lost.count(2);
+      expect(impostor.reached.all).eql([]);
+      expect(impostor.messages.all).eql([]);
+    });
+
+    it('knows a node by its renewed certificate', async () => {
+      const a = await start('a', issued('first'));
+      const b = await start('b', issued('second'));
+      await talks(a, b);
+      await b.wire.close();
+      const renewed = await start('b', issued('second-renewed'));
+      introduce(a, renewed);
+      await renewed.reached.one();
+    });
+
+    it('refuses a revoked certificate, also of who was connected before, and says so', async () => {
+      const a = await start('a', issued('first', 'none'));
+      const b = await start('b', issued('second'));
+      await talks(a, b);
+      const { length } = b.lost.all;
+      a.wire.reload(issued('first', 'second'));
+      const line = await a.log.one((each) => each.includes('a stranger'));
+      expect(line).match(/refused: the certificate is not valid: CERT_REVOKED/);
+      await b.lost.count(length + 3);
+      const heard = a.messages.all.length;
+      b.wire.send(b.heartbeat(a, 99));
+      await b.lost.count(length + 5);
+      expect(a.messages.all).lengthOf(heard);
+    });
+
     it('takes new certificates for connections from then on', async () => {
       const [a, b] = [await start('a', certified('forged')), await start('b', certified('member'))];
       introduce(a, b);

@@ -1,0 +1,14 @@
+#!/usr/bin/env node
+// Ends with an error unless every installed package is the one that package-lock.json names, by version and checksum.
+import { readFileSync } from 'node:fs';
+
+const packagesOf = (file) => JSON.parse(readFileSync(file, 'utf8')).packages;
+const locked = packagesOf('package-lock.json');
+const installed = Object.entries(packagesOf('node_modules/.package-lock.json'));
+const others = installed.filter(
+  ([path, { version, integrity }]) =>
+    locked[path]?.version !== version || locked[path]?.integrity !== integrity,
+);
+for (const [path, { version }] of others)
+  console.error(`${path} ${version} is not what package-lock.json names`);
+process.exit(others.length > 0 ? 1 : 0);

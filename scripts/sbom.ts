@@ -1,0 +1,108 @@
+/**
+ * The bill of materials of the product in CycloneDX 1.6 (JSON), made from package-lock.json alone: `npm run --silent sbom >
+ * conclave.cdx.json`. Packages that only building and testing need are left out. The same lock file gives the same text.
+ */
+import { readFileSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
+
+/** A package of the lock file, as far as it is used here. */
+interface Locked {
+  readonly name?: string;
+  readonly version: string;
+  readonly license?: string;
+  readonly integrity?: string;
+  readonly dev?: boolean;
+  readonly optional?: boolean;
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+  readonly peerDependencies?: Readonly<Record<string, string>>;
+}
+
+export interface LockFile {
+  readonly packages: Readonly<Record<string, Locked>>;
+}
+
+const FOLDER = 'node_modules/';
+const nameAt = (path: string): string => path.slice(path.lastIndexOf(FOLDER) + FOLDER.length);
+
+/** Package URL; the scope of a name begins with `@`, which is written as %40. */
+const urlOf = (name: string, version: string): string =>
+  `pkg:npm/${name.replace('@', '%40')}@${version}`;
+
+/** The document as an object. Throws when a package of the product has no checksum in the lock file. */
+export function billOf(lock: LockFile): Record<string, unknown> {
+  const own = lock.packages['']!;
+  const ownRef = urlOf(own.name!, own.version);
+  const shipped = Object.entries(lock.packages).filter(([path, { dev }]) => path !== '' && !dev);
+  const refs = new Map(
+    shipped.map(([path, { version }]) => [path, urlOf(nameAt(path), version)] as const),
+  );
+  const dependsOn = (
+    path: string,
+    { dependencies, optionalDependencies, peerDependencies }: Locked,
+  ) =>
+    Object.keys({ ...peerDependencies, ...optionalDependencies, ...dependencies })
+      .map((name) => refs.get(pathOf(name, path, lock)))
+      .filter((ref) => ref !== undefined)
+      .sort();
+  const components = shipped.map(([path, locked]) => componentOf(nameAt(path), locked));
+  const dependencies = [
+    { ref: ownRef, dependsOn: dependsOn('', own) },
+    ...shipped.map(([path, locked]) => ({
+      ref: refs.get(path)!,
+      dependsOn: dependsOn(path, locked),
+    })),
+  ];
+  return {
+    bomFormat: 'CycloneDX',
+    specVersion: '1.6',
+    version: 1,
+    metadata: {
+      component: {
+        ...{ 'bom-ref': ownRef, type: 'application', name: own.name, version: own.version },
+        ...{ purl: ownRef, licenses: licensesOf(own) },
+      },
+    },
+    components: unique(components, (component) => component['bom-ref']),
+    dependencies: unique(dependencies, ({ ref }) => ref),
+  };
+}
+
+function componentOf(name: string, locked: Locked) {
+  const { version, integrity, optional } = locked;
+  const purl = urlOf(name, version);
+  const [, algorithm, sum] = /^sha(\d+)-(.+)$/.exec(integrity ?? '') ?? [];
+  if (sum === undefined) throw new Error(`the lock file has no checksum of ${name} ${version}`);
+  return {
+    'bom-ref': purl,
+    ...{ type: 'library', name, version, purl },
+    scope: optional === true ? 'optional' : 'required',
+    hashes: [{ alg: `SHA-${algorithm}`, content: Buffer.from(sum, 'base64').toString('hex') }],
+    licenses: licensesOf(locked),
+  };
+}
+
+/** An SPDX expression covers a single identifier too. */
+const licensesOf = ({ license }: Locked) =>
+  license === undefined ? [] : [{ expression: license }];
+
+/** Where Node finds a package from another one's folder: in the nearest node_modules upwards. */
+function pathOf(name: string, from: string, lock: LockFile): string {
+  for (let at = from; ; ) {
+    const path = `${at === '' ? '' : `${at}/`}${FOLDER}${name}`;
+    if (path in lock.packages || at === '') return path;
+    const end = at.lastIndexOf(`/${FOLDER}`);
+    at = end < 0 ? '' : at.slice(0, end);
+  }
+}
+
+/** Without those of a key that came before, by key. */
+function unique<T>(all: readonly T[], keyOf: (one: T) => string): T[] {
+  const byKey = new Map(all.map((one) => [keyOf(one), one]));
+  return [...byKey].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one);
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  const lock = JSON.parse(readFileSync('package-lock.json', 'utf8')) as LockFile;
+  console.log(JSON.stringify(billOf(lock), null, 2));
+}

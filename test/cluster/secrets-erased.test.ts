@@ -1,0 +1,98 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import type { LocalCluster } from '../../cluster/local.js';
+import { ask, Field, until } from './operator.js';
+
+const SECRET = '5ec2e701-aaaa-4bbb-8ccc-0d1e2f3a4b5c';
+const fixture = (name: string): string =>
+  readFileSync(join('test/transport/fixtures', name), 'utf8');
+
+describe('a secret that was deleted', function () {
+  this.timeout(60_000);
+  const field = new Field();
+  let cluster: LocalCluster;
+  before(async () => {
+    cluster = await field.start(3, {
+      settings: { limits: { requestMs: 1000, secretsGoneMs: 4000 } },
+    });
+  });
+  after(() => field.end());
+
+  const request = async (method: string, path: string, body?: object) => {
+    const { token } = cluster;
+    const text = body === undefined ? {} : { body: JSON.stringify(body) };
+    const reply = await ask(cluster.urls[0]!, method, `/v1${path}`, { token, ...text });
+    expect(reply.status, reply.body).to.equal(200);
+    return reply;
+  };
+
+  /** The nodes in whose folders one of these texts stands. */
+  const holders = (texts: readonly string[]): string[] =>
+    cluster.nodes
+      .filter(({ entry: { dataDir } }) =>
+        readdirSync(dataDir, { recursive: true, encoding: 'utf8' }).some((name) => {
+          const bytes = bytesOf(join(dataDir, name));
+          return texts.some((text) => bytes.includes(text));
+        }),
+      )
+      .map(({ name }) => name);
+
+  it('is in no file of any node when its time is over', async () => {
+    const key = fixture('client.key');
+    const certificate = {
+      ...{ Kind: 'inline-certificate', Name: 'c' },
+      ...{ Certificate: fixture('client.pem'), PrivateKey: key },
+    };
+    // LevelDB may compress a text by pointing to an equal piece of another
+    const texts = [SECRET, SECRET.slice(0, 8), SECRET.slice(-12), key.split('\n')[2]!];
+    await request('PUT', '/config', certificate);
+    const created = await request('PUT', '/acl/token', { SecretID: SECRET, Description: 'a' });
+    const { AccessorID } = JSON.parse(created.body);
+    await request('PUT', `/acl/token/${AccessorID}`, { Description: 'b' });
+    await until(
+      async () => holders(texts),
+      (found) => found.length === 3,
+    );
+    await request('DELETE', `/acl/token/${AccessorID}`);
+    await request('DELETE', '/config/inline-certificate/c');
+    await until(
+      async () => holders(texts),
+      (found) => found.length === 0,
+    );
+    await request('PUT', '/acl/role', { Name: 'after' });
+  });
+
+  it('is in no file of a member that was away meanwhile', async () => {
+    const [n1, , n3] = cluster.nodes;
+    const secret = SECRET.replace('5ec2e701', '5ec2e702').replace('0d1e2f3a4b5c', '1a2b3c4d5e6f');
+    const texts = [secret, '5ec2e702', '1a2b3c4d5e6f'];
+    const created = await request('PUT', '/acl/token', { SecretID: secret });
+    await until(
+      async () => holders(texts),
+      (found) => found.length === 3,
+    );
+    await n3!.kill('SIGKILL');
+    await request('DELETE', `/acl/token/${JSON.parse(created.body).AccessorID}`);
+    await until(
+      async () => holders(texts),
+      (found) => found.join() === n3!.name,
+    );
+    n3!.start();
+    await n3!.ready();
+    await until(
+      async () => holders(texts),
+      (found) => found.length === 0,
+    );
+    expect(n1!.pid).not.to.equal(undefined);
+  });
+});
+
+/** LevelDB removes files while one looks. */
+function bytesOf(path: string): Buffer {
+  try {
+    return statSync(path).isFile() ? readFileSync(path) : Buffer.alloc(0);
+  } catch {
+    return Buffer.alloc(0);
+  }
+}

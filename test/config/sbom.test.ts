@@ -1,0 +1,89 @@
+import { readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { billOf, type LockFile } from '../../scripts/sbom.js';
+
+interface Bill {
+  readonly bomFormat: string;
+  readonly metadata: { readonly component: { readonly name: string; readonly version: string } };
+  readonly components: readonly {
+    readonly 'bom-ref': string;
+    readonly name: string;
+    readonly version: string;
+    readonly purl: string;
+    readonly hashes: readonly { readonly alg: string; readonly content: string }[];
+    readonly licenses: readonly { readonly expression: string }[];
+  }[];
+  readonly dependencies: readonly { readonly ref: string; readonly dependsOn: readonly string[] }[];
+}
+
+describe('the bill of materials', () => {
+  const lock = JSON.parse(readFileSync('package-lock.json', 'utf8')) as LockFile;
+  const { name, version, dependencies, devDependencies } = JSON.parse(
+    readFileSync('package.json', 'utf8'),
+  );
+  const bill = billOf(lock) as unknown as Bill;
+  const names = bill.components.map((component) => component.name);
+
+  it('names the product, what it depends on, and nothing that only builds or tests it', () => {
+    expect(bill.bomFormat).to.equal('CycloneDX');
+    expect(bill.metadata.component).to.include({ name, version });
+    expect(names).to.include.members(Object.keys(dependencies));
+    expect(names).to.include.members(['abstract-level', 'koa-compose', '@koa/router']);
+    // level depends on classic-level, and some packages on types
+    const tools = Object.keys(devDependencies).filter(
+      (tool) => !/^(@types|classic-level)/.test(tool),
+    );
+    for (const tool of tools) expect(names).not.to.include(tool);
+  });
+
+  it('gives each component a checksum, a licence, and a package URL of its own', () => {
+    for (const { purl, hashes, licenses } of bill.components) {
+      expect(purl).to.match(/^pkg:npm\/(%40[\w.-]+\/)?[\w.-]+@\d/);
+      expect(hashes[0]!.content, purl).to.match(/^([0-9a-f]{64}|[0-9a-f]{128})$/);
+      expect(licenses[0]!.expression, purl).to.be.a('string');
+    }
+    const refs = bill.components.map((component) => component['bom-ref']);
+    expect(new Set(refs).size).to.equal(refs.length);
+  });
+
+  it('links components that are in it, and reaches each of them from the product', () => {
+    const links = new Map(bill.dependencies.map(({ ref, dependsOn }) => [ref, dependsOn]));
+    const reached = new Set<string>();
+    const follow = (ref: string): void => {
+      if (reached.has(ref)) return;
+      reached.add(ref);
+      expect(links.has(ref), ref).to.equal(true);
+      for (const other of links.get(ref)!) follow(other);
+    };
+    follow(`pkg:npm/${name}@${version}`);
+    const refs = bill.components.map((component) => component['bom-ref']);
+    expect([...reached].slice(1)).to.have.members(refs);
+  });
+
+  it('takes the version that a package sees, where there are two', () => {
+    const integrity = `sha512-${Buffer.alloc(64).toString('base64')}`;
+    const of = (more: object) => ({ version: '1.0.0', license: 'MIT', integrity, ...more });
+    const twice: LockFile = {
+      packages: {
+        '': of({ name: 'own', dependencies: { a: '1', b: '1' } }),
+        'node_modules/a': of({ dependencies: { b: '2' } }),
+        'node_modules/a/node_modules/b': of({ version: '2.0.0' }),
+        'node_modules/b': of({}),
+        'node_modules/tool': of({ dev: true }),
+      },
+    };
+    const { components, dependencies: links } = billOf(twice) as unknown as Bill;
+    expect(components.map(({ purl }) => purl)).to.deep.equal([
+      'pkg:npm/a@1.0.0',
+      'pkg:npm/b@1.0.0',
+      'pkg:npm/b@2.0.0',
+    ]);
+    expect(links.find(({ ref }) => ref === 'pkg:npm/a@1.0.0')!.dependsOn).to.deep.equal([
+      'pkg:npm/b@2.0.0',
+    ]);
+    const bare: LockFile = {
+      packages: { ...twice.packages, 'node_modules/b': { version: '1.0.0' } },
+    };
+    expect(() => billOf(bare)).to.throw('no checksum of b 1.0.0');
+  });
+});

@@ -1,0 +1,300 @@
+import { readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { ASKED_BY, type Ask, decodeAnswer, encodeAsk } from '../../src/node/asks.js';
+import { initialClusterId } from '../../src/node/identity.js';
+import type { RunningNode } from '../../src/node/node.js';
+import { INTERNAL_KEY } from '../../src/node/types.js';
+import { joinTokens, setJoinTokens } from '../../src/state/join-tokens.js';
+import { encodeProposal } from '../../src/state/proposal.js';
+import { setFact } from '../../src/state/system.js';
+import { secretKeyOf } from '../../src/state/tokens.js';
+import { TestNode } from '../transport/bench.js';
+import { Cluster, HANDLERS, put, valueAt } from './processes.js';
+import { World } from './world.js';
+
+const write = (node: RunningNode, key: string, value: string) =>
+  node.write({ tokenKey: null, command: put(key, value), timeoutMs: 8000 });
+
+describe('node: what one server may ask of another', () => {
+  const data = encodeProposal({ id: 'one', since: 0, command: { type: 'x', v: 1 } });
+  const server = { id: 'x', name: 'x', address: 'x:1' };
+  const asks: readonly Ask[] = [
+    { type: 'write', tokenKey: null, data, timeoutMs: 100 },
+    ...[{ type: 'read', mode: 'consistent' } as const, { type: 'state' } as const],
+    ...[{ type: 'add', server } as const, { type: 'admit', server } as const],
+    ...[{ type: 'remove', id: 'b' } as const, { type: 'transfer', to: 'b' } as const],
+    ...[{ type: 'status' } as const, { type: 'joining' } as const],
+    { type: 'member', id: 'b' },
+  ];
+  /** What a leader of three answers to this server, as `type` or `refused: why`. */
+  const answerTo = (from: string, ask: Ask): string => {
+    const world = new World();
+    const leader = world.elect();
+    world.advance(200);
+    const answers: string[] = [];
+    leader.replica.asked(from, encodeAsk(ask), (bytes) => {
+      const answer = decodeAnswer(bytes)!;
+      answers.push(answer.type === 'refused' ? `refused: ${answer.refusal.message}` : answer.type);
+    });
+    world.advance(500);
+    expect(answers).to.have.lengthOf(1);
+    return answers[0]!;
+  };
+
+  it('nothing that needs a member is taken from a server that is none', () => {
+    const needMember = Object.entries(ASKED_BY).filter(([, who]) => who === 'member');
+    expect(asks.map(({ type }) => type)).to.have.members(needMember.map(([type]) => type));
+    for (const ask of asks)
+      expect(answerTo('x', ask), ask.type).to.equal(
+        'refused: The server x is no member of the cluster',
+      );
+  });
+
+  it('what a server does by itself is proposed by its leader alone, and taken from no member', () => {
+    const ask = { type: 'write', tokenKey: INTERNAL_KEY, data, timeoutMs: 100 } as const;
+    expect(answerTo('b', ask)).to.match(/^refused: .*only its leader/);
+    expect(answerTo('b', { ...ask, tokenKey: null })).to.equal('applied');
+  });
+
+  it('a member makes no other server a member by passing its question on', () => {
+    expect(answerTo('b', { type: 'add', server })).to.equal('refused: It waits for an operator');
+    const moved = { id: 'c', name: 'c', address: 'elsewhere:1' };
+    expect(answerTo('b', { type: 'add', server: moved })).to.match(
+      /^refused: .* is a member already/,
+    );
+  });
+});
+
+describe('node: joining', function () {
+  this.timeout(30_000);
+  const handlers = { ...HANDLERS, 'fact.set': setFact };
+  let cluster: Cluster;
+  const strangers: TestNode[] = [];
+  afterEach(async () => {
+    for (const stranger of strangers.splice(0)) await stranger.wire.close();
+    await cluster.remove();
+    expect(cluster.fatal).to.deep.equal([]);
+  });
+  const peersOf = (node: RunningNode): string[] =>
+    node
+      .status()
+      .peers.map(({ name }) => name)
+      .sort();
+  const storeToken = async (node: RunningNode, token: string, ttlMs: number): Promise<void> => {
+    const { tokens, cas } = joinTokens(node.view, Date.now());
+    const made = { Hash: secretKeyOf(token), ExpiresMs: Date.now() + ttlMs };
+    const command = setJoinTokens([...tokens, made], cas);
+    await node.write({ tokenKey: null, command, timeoutMs: 8000 });
+  };
+  const folderHolds = async (name: string, text: string): Promise<boolean> => {
+    const { readdir } = await import('node:fs/promises');
+    const entries = await readdir(cluster.folder(name), { recursive: true, withFileTypes: true });
+    const files = entries.filter((entry) => entry.isFile());
+    const contents = await Promise.all(
+      files.map((file) => readFile(join(file.parentPath, file.name))),
+    );
+    return contents.some((content) => content.includes(text));
+  };
+
+  it('without approval a server gets no entry and no state; an operator admits it', async () => {
+    cluster = await Cluster.create(['a', 'b', 'c', 'd']);
+    const [a] = (await cluster.startAll('a', 'b', 'c')) as [RunningNode];
+    await write(a, 'k', 'a-secret-value');
+    const d = await cluster.start('d', { join: [cluster.address('b')] });
+    await cluster.until(() => cluster.said('d', 'warn') >= 2);
+    expect(peersOf(a)).to.deep.equal(['a', 'b', 'c']);
+    expect(d.replica.driver.status()).to.include({ lastIndex: 0, commit: 0 });
+    expect(valueAt(d, 'k')).to.equal(undefined);
+    expect(await folderHolds('d', 'a-secret-value')).to.equal(false);
+    const { name: leader } = await cluster.leader();
+    expect(
+      cluster.said(leader, `info d (${d.id}) at ${cluster.address('d')} asks to join`),
+    ).to.equal(1);
+    expect(cluster.lines.join('\n')).to.include(`PUT /v1/operator/raft/joining/${d.id}`);
+    const c = cluster.nodes.get('c')!;
+    const shown = { id: d.id, name: 'd', address: cluster.address('d'), level: 1 };
+    expect(await c.joining(5000)).to.deep.equal([shown]);
+    await c.admit(d.id);
+    await cluster.until(() => a.status().peers.filter(({ voter }) => voter).length === 4);
+    await d.barrier('consistent', 8000);
+    expect(valueAt(d, 'k')).to.equal('a-secret-value');
+    await cluster.until(() => cluster.said('d', 'info joined the cluster') === 1);
+    expect(await c.joining(5000)).to.deep.equal([]);
+  });
+
+  it('a join token lets one server in, once, and not after it has expired', async () => {
+    cluster = await Cluster.create(['a', 'b', 'c', 'd'], { handlers });
+    const a = await cluster.start('a');
+    await cluster.leader();
+    await storeToken(a, 'first', 60_000);
+    await storeToken(a, 'late', -1);
+    const via = { join: [cluster.address('a')] };
+    await cluster.start('b', { ...via, joinToken: () => 'first' });
+    await cluster.until(() => peersOf(a).join() === 'a,b');
+    expect(JSON.stringify([...a.view.keys('fact')].map((key) => a.view.get(key)))).to.not.include(
+      'first',
+    );
+    for (const [name, token] of [
+      ['c', 'first'],
+      ['d', 'late'],
+    ] as const) {
+      const node = await cluster.start(name, { ...via, joinToken: () => token });
+      const line = `warn ${name} (${node.id}) at ${cluster.address(name)} shows a join token that is not valid`;
+      await cluster.until(() => cluster.said('a', line) === 1);
+      const refused = `warn ${cluster.address('a')} did not take this node into its cluster: The join token is unknown`;
+      await cluster.until(() => cluster.said(name, refused) > 0);
+    }
+    expect(peersOf(a)).to.deep.equal(['a', 'b']);
+  });
+
+  it('a server that has used its token may ask again, of the next leader too', async () => {
+    cluster = await Cluster.create(['a', 'b', 'c', 'd'], { handlers });
+    const [a, b, c] = (await cluster.startAll('a', 'b', 'c')) as [
+      RunningNode,
+      RunningNode,
+      RunningNode,
+    ];
+    await storeToken(a, 'first', 60_000);
+    const d = await cluster.start('d', { join: [cluster.address('a')], joinToken: () => 'first' });
+    await cluster.until(() => peersOf(a).join() === 'a,b,c,d');
+    const { node: leader } = await cluster.leader();
+    const next = [a, b, c].find((node) => node !== leader)!;
+    await leader.transfer(next.id);
+    await cluster.until(() => next.status().role === 'leader');
+    const answers: string[] = [];
+    const server = { id: d.id, name: 'd', address: cluster.address('d') };
+    next.replica.administer({ type: 'add', server, token: 'first' }, 5000, ({ type }) =>
+      answers.push(type),
+    );
+    await cluster.until(() => answers.length > 0);
+    expect(answers).to.deep.equal(['done']);
+  });
+
+  it('a removed server stays refused, in words, whoever it asks; emptied it is a new one', async () => {
+    cluster = await Cluster.create(['a', 'b', 'c', 'd']);
+    const [a, b, c] = (await cluster.startAll('a', 'b', 'c')) as [
+      RunningNode,
+      RunningNode,
+      RunningNode,
+    ];
+    await write(a, 'k', 'v');
+    await a.removeServer(c.id);
+    await cluster.until(() => c.status().fault !== undefined);
+    await cluster.stop('c');
+    await cluster.restartUnchanged('a', 'b');
+    await cluster.start('c');
+    for (const name of ['a', 'b']) {
+      const what = `node ${c.id} was removed from the cluster`;
+      await cluster.until(() =>
+        cluster.lines.some((line) => line.startsWith(`${name} warn`) && line.includes(what)),
+      );
+      await cluster.until(() =>
+        cluster.lines.some(
+          (line) => line.startsWith('c warn') && line.includes(`refused by the peer: ${what}`),
+        ),
+      );
+    }
+    await cluster.stop('c');
+    // its folder made fit for joining: the id is what counts
+    await rm(cluster.folder('c'), { recursive: true });
+    const fresh = await cluster.start('c', { join: [cluster.address('a')] });
+    await cluster.waits('c', 'b');
+    expect(fresh.id).to.not.equal(c.id);
+    expect(peersOf(cluster.nodes.get('b')!)).to.deep.equal(['a', 'b']);
+    expect(b.id).to.not.equal(fresh.id);
+  });
+
+  it('a server that joined after a removal refuses the removed one as well', async () => {
+    cluster = await Cluster.create(['a', 'b', 'c', 'd']);
+    const [a, , c] = (await cluster.startAll('a', 'b', 'c')) as [
+      RunningNode,
+      RunningNode,
+      RunningNode,
+    ];
+    await write(a, 'k', 'v');
+    await a.removeServer(c.id);
+    await cluster.until(() => c.status().fault !== undefined);
+    await cluster.stop('c');
+    await cluster.join('d', 'a');
+    await cluster.until(() => cluster.said('d', 'info joined the cluster') === 1);
+    // it has written all that it knows once it has stopped
+    await cluster.stop('d');
+    const identity = JSON.parse(await readFile(join(cluster.folder('d'), 'node.json'), 'utf8'));
+    expect(identity.removed).to.deep.equal([c.id]);
+  });
+
+  it('who holds the key but is no member is not heard, nor taken for one', async () => {
+    cluster = await Cluster.create(['a', 'b', 'c']);
+    const [a] = (await cluster.startAll('a', 'b', 'c')) as [RunningNode];
+    await write(a, 'k', 'v');
+    const stranger = new TestNode('stranger');
+    strangers.push(stranger);
+    stranger.clusterId = initialClusterId(cluster.initial('a', 'b', 'c'));
+    await stranger.listen();
+    const { node: leader } = await cluster.leader();
+    const { term } = leader.status();
+    stranger.wire.setMembers(
+      [...cluster.nodes].map(([name, { id }]) => ({ id, address: cluster.address(name) })),
+    );
+    const position = { prevIndex: 0, prevTerm: 0, entries: [], commit: 0 };
+    const answers: unknown[] = [];
+    for (const { id } of cluster.nodes.values()) {
+      const message = { type: 'append', from: 'stranger', to: id, term: term + 5 } as const;
+      stranger.wire.send({ ...message, ...position, round: 1 });
+      stranger.wire.request(id, encodeAsk({ type: 'level' }), 500, (answer) =>
+        answers.push(answer),
+      );
+    }
+    await cluster.until(() => answers.length === 3);
+    expect(answers).to.deep.equal([undefined, undefined, undefined]);
+    for (const name of cluster.nodes.keys())
+      expect(
+        cluster.lines.filter(
+          (line) =>
+            line.startsWith(`${name} warn`) &&
+            line.endsWith('refused: node stranger is no member that this node knows'),
+        ),
+      ).to.have.lengthOf(1);
+    expect(leader.status()).to.include({ role: 'leader', term });
+  });
+
+  it('a member that was away hears a leader that joined meanwhile, once another member vouches', async () => {
+    cluster = await Cluster.create(['a', 'b', 'c', 'd']);
+    const [a] = (await cluster.startAll('a', 'b', 'c')) as [RunningNode];
+    await write(a, 'k', 'v');
+    await cluster.stop('c');
+    const d = await cluster.join('d', 'a');
+    await cluster.until(() => a.status().peers.filter(({ voter }) => voter).length === 4);
+    const { node: leader } = await cluster.leader();
+    if (leader !== d) await leader.transfer(d.id);
+    await cluster.until(() => d.status().role === 'leader');
+    await write(a, 'k', 'by-d');
+    const c = await cluster.start('c');
+    await cluster.until(() => valueAt(c, 'k') === 'by-d');
+    expect(c.status().leaderId).to.equal(d.id);
+  });
+
+  it('a server without key, TLS and peers listens for nobody', async () => {
+    cluster = await Cluster.create(['a', 'b']);
+    const a = await cluster.start('a', { security: { mode: 'closed' } });
+    await write(a, 'k', 'v');
+    await cluster.start('b', { join: [cluster.address('a')] });
+    await cluster.until(
+      () => cluster.said('b', `warn ${cluster.address('a')} cannot be asked to join`) > 0,
+    );
+    expect(peersOf(a)).to.deep.equal(['a']);
+  });
+
+  it('a member of several does not start without what the others know it by', async () => {
+    cluster = await Cluster.create(['a', 'b', 'c']);
+    await cluster.startAll('a', 'b', 'c');
+    await cluster.leader();
+    await cluster.stop('a');
+    const failure = await cluster
+      .start('a', { security: { mode: 'closed' } })
+      .catch((error: Error) => error);
+    expect(String(failure)).to.match(/member of a cluster of several: .*raft\.sharedKeyFile/);
+    await cluster.start('a');
+  });
+});

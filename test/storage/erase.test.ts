@@ -1,0 +1,97 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { keys } from '../../src/state/keys.js';
+import { command, configuration, Folders } from './helpers.js';
+
+/** Random, so that LevelDB finds no equal piece elsewhere and keeps it as it is. */
+const SECRET = '5ec2e703-9b1f-4c7d-8e2a-6f0d1b3c5a79';
+const token = keys.token('default', 'a');
+
+describe('what was deleted', () => {
+  const folders = new Folders();
+  afterEach(() => folders.clean());
+
+  const isIn = async (dir: string, text: string): Promise<boolean> => {
+    for (const name of await readdir(dir))
+      if ((await readFile(join(dir, name))).includes(text)) return true;
+    return false;
+  };
+  const erased = (store: { erase(done: () => void): void }) =>
+    new Promise<void>((resolve) => store.erase(resolve));
+
+  it('is in no file of the state once it is erased; all else is as it was', async () => {
+    const dir = await folders.make();
+    let state = await folders.state(dir);
+    state.commit([
+      [token, SECRET],
+      [keys.token('default', 'b'), 'kept'],
+    ]);
+    await state.flush();
+    expect(await isIn(dir, SECRET)).to.equal(true);
+    state.commit([[token, undefined]]);
+    await erased(state);
+    expect(await isIn(dir, SECRET)).to.equal(false);
+    expect(state.get(keys.token('default', 'b'))).to.equal('kept');
+    // a table of the first value, which the deletion does not overlap by itself
+    state.commit([[token, SECRET]]);
+    state.commit([[token, 'another']]);
+    await erased(state);
+    expect(await isIn(dir, SECRET)).to.equal(false);
+    await state.close();
+    state = await folders.state(dir);
+    expect([state.damaged, state.get(token)]).to.deep.equal([undefined, 'another']);
+  });
+
+  it('is erased from the state once the views that show it are closed', async () => {
+    const dir = await folders.make();
+    const state = await folders.state(dir);
+    state.commit([[token, SECRET]]);
+    await state.flush();
+    const view = state.pin();
+    state.commit([[token, undefined]]);
+    const done = erased(state);
+    await state.flush();
+    expect(view.get(token)).to.equal(SECRET);
+    view.close();
+    await done;
+    expect(await isIn(dir, SECRET)).to.equal(false);
+  });
+
+  it('is in no file of the state that another one has replaced', async () => {
+    const dir = await folders.make();
+    const state = await folders.state(dir);
+    state.commit([[token, SECRET]]);
+    await state.flush();
+    const installation = state.install();
+    await installation.add([[keys.token('default', 'b'), 'kept']]);
+    await installation.finish();
+    await erased(state);
+    expect(await isIn(dir, SECRET)).to.equal(false);
+    expect(state.get(keys.token('default', 'b'))).to.equal('kept');
+  });
+
+  it('is in no file of the log once it was cut off', async () => {
+    const dir = await folders.make();
+    const log = await folders.log(dir);
+    const secret = { ...command(1, 1), data: Buffer.from(SECRET) };
+    const entries = [secret, command(2, 1), command(3, 1)];
+    await new Promise<void>((resolve) => log.append({ entries }, resolve));
+    expect(await isIn(dir, SECRET)).to.equal(true);
+    log.compact({ index: 2, term: 1, configuration }, () => {});
+    await erased(log);
+    expect(await isIn(dir, SECRET)).to.equal(false);
+    expect([log.firstIndex(), log.lastIndex()]).to.deep.equal([3, 3]);
+  });
+
+  it('closes while a view keeps it from being erased', async () => {
+    const state = await folders.state(await folders.make());
+    state.commit([[token, SECRET]]);
+    const view = state.pin();
+    state.erase(() => {
+      throw new Error('it is not erased');
+    });
+    await state.close();
+    view.close();
+  });
+});
