@@ -66,12 +66,23 @@ const disks: readonly Mutation[] = [
     "else if (closed !== undefined)\n            done({ type: 'refused', refusal: closed });",
     "else if (closed !== undefined) { done({ type: 'refused', refusal: closed }); this.#propose(proposal, write, done); }",
   ),
-  one(
-    'a wiped server believed under its old name',
-    'transport/handshake.js',
-    'if (known !== undefined && known.incarnation !== incarnation) {',
-    'if (known === null) {',
-  ),
+  {
+    name: 'a wiped server believed under its old name',
+    fault: 'wipe',
+    changes: [
+      {
+        file: 'transport/handshake.js',
+        find: 'if (known !== undefined && known.incarnation !== incarnation) {',
+        replace: 'if (known === null) {',
+      },
+      // alone it does no harm: an empty disk does not know the starts that were seen either
+      {
+        file: 'transport/handshake.js',
+        find: '(starts <= known.starts || isCopy)',
+        replace: 'false',
+      },
+    ],
+  },
   one(
     'a damaged log without a bar on the vote',
     'node/lost-entries.js',
