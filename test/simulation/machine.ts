@@ -109,7 +109,7 @@ export class SimMachine implements MachinePort {
       tell = later;
     });
     this.machine = new Machine(store, { ...known }, release, limits);
-    this.machine.onReset(() => {
+    this.machine.onReplaced(() => {
       tell();
       tell = () => {};
     });
