@@ -351,7 +351,7 @@ export const SETTINGS: readonly Setting[] = [
   {
     key: 'limits.loginsPerIdentity',
     ...RATE,
-    default: 10,
+    default: 2,
     why: 'logins per second of one subject of an auth method: one bearer token must not fill the disks with tokens',
   },
   {

@@ -83,7 +83,9 @@ async function authorisations(
 }
 
 /** The logins of one client are what is measured. */
-const NO_LOGIN_LIMITS = { limits: { loginsPerAddress: 0, loginsPerMethod: 0 } };
+const NO_LOGIN_LIMITS = {
+  limits: { loginsPerAddress: 0, loginsPerMethod: 0, loginsPerIdentity: 0 },
+};
 
 export function measureLogins(options: {
   readonly rules: number;
