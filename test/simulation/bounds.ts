@@ -25,11 +25,14 @@ export interface QueueLimits {
 /** A message may take a turn to be heard, one for what it lets apply and one for what follows; a late tick takes four. */
 const TURNS_PER_CAUSE = 4;
 const TURNS_UNCAUSED = 40;
-/** Milliseconds over which turns are counted, and how many may be in them: beyond, the loop is busy with itself. */
-const SPAN_MS = 500;
-const TURNS_PER_SPAN = 1_700;
+/**
+ * Milliseconds over which turns are counted, and how many may be in them: beyond, the loop is busy with itself. Catching up
+ * may keep it busy for half a second.
+ */
+const SPAN_MS = 2_000;
+const TURNS_PER_SPAN = 6_800;
 /** And how many messages may be sent in them. */
-const SENT_PER_SPAN = 1_500;
+const SENT_PER_SPAN = 6_000;
 
 export class Bounds {
   readonly #id: string;
