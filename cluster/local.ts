@@ -1,4 +1,7 @@
-/** Real nodes as child processes on loopback: for `npm start`, for the tests that need processes, for measurements. */
+/**
+ * Real nodes as child processes on loopback: for `npm start`, for the tests that need processes,
+ * for measurements.
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
@@ -45,7 +48,10 @@ export interface LocalNode {
   start(): void;
   /** Sends a signal and, for one that ends it, resolves when the process has ended. */
   kill(signal: NodeJS.Signals): Promise<void>;
-  /** Resolves when the node says that it is ready. Rejects with the end of its log after `timeoutMs`. */
+  /**
+   * Resolves when the node says that it is ready. Rejects with the end of its log after
+   * `timeoutMs`.
+   */
   ready(timeoutMs?: number): Promise<void>;
 }
 
@@ -65,7 +71,9 @@ export interface ClusterPlan {
   readonly dir: string;
   /** HTTP and Raft port of each node; free ones by default. */
   readonly ports?: readonly { readonly http: number; readonly raft: number }[];
-  /** The management token that the cluster begins with; '' for none (it is then to be bootstrapped). */
+  /**
+   * The management token that the cluster begins with; '' for none (it is then to be bootstrapped).
+   */
   readonly token?: string;
   /** More settings for every node, as in its configuration file. */
   readonly settings?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
@@ -129,7 +137,10 @@ function sharedKeyOf(dir: string): string {
   return file;
 }
 
-/** The cluster that an earlier `planCluster` left in a folder. Throws what `readFileSync` throws when there is none. */
+/**
+ * The cluster that an earlier `planCluster` left in a folder. Throws what `readFileSync` throws
+ * when there is none.
+ */
 export function openCluster(dir: string): LocalCluster {
   const at = resolve(dir);
   const file = JSON.parse(readFileSync(join(at, 'cluster.json'), 'utf8')) as ClusterFile;
@@ -197,8 +208,8 @@ function localNode(
     start() {
       if (child !== undefined) return;
       const log = openSync(logFile, 'a', 0o600);
-      // a group of its own: an interrupt of the terminal reaches us, and we stop the nodes in order. The channel tells
-      // the node when we are gone without having done so.
+      // a group of its own: an interrupt of the terminal reaches us, and we stop the nodes in
+      // order. The channel tells the node when we are gone without having done so.
       const preload = run.preload.flatMap((module) => ['--import', module]);
       const main = run.main?.() ?? MAIN;
       const started = spawn(process.execPath, [...preload, main, ...arguments_], {
@@ -235,7 +246,7 @@ function localNode(
 }
 
 /** Whether a node would serve a request. */
-export async function isReady(url: string): Promise<boolean> {
+async function isReady(url: string): Promise<boolean> {
   try {
     const answer = await fetch(`${url}/v1/health/ready`, {
       signal: AbortSignal.timeout(2000),

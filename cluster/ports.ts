@@ -3,11 +3,17 @@ import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
 export const HOST = '127.0.0.1';
-/** Below what Linux (32768 up) and others take for outgoing connections: such a one would keep a node from coming back. */
+/**
+ * Below what Linux (32768 up) and others take for outgoing connections: such a one would keep a
+ * node from coming back.
+ */
 const LOWEST = 10_240;
 const HIGHEST = 32_767;
 
-/** So many different ports that nobody listens on at present, and that no outgoing connection takes later. */
+/**
+ * So many different ports that nobody listens on at present, and that no outgoing connection takes
+ * later.
+ */
 export async function freePorts(count: number): Promise<number[]> {
   const ports = new Set<number>();
   while (ports.size < count) {

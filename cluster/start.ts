@@ -139,7 +139,10 @@ curl -s ${header} "${third}${role}?wait=60s&index=${index}"
 data, logs and cluster.json are in ${DIR}/; Ctrl-C stops the nodes\n`);
 }
 
-/** Shows leader and commit index: one line rewritten on a terminal, else a line whenever roles change. */
+/**
+ * Shows leader and commit index: one line rewritten on a terminal, else a line whenever roles
+ * change.
+ */
 async function watch(cluster: LocalCluster, stop: AbortSignal): Promise<void> {
   const live = process.stdout.isTTY;
   let last = '';

@@ -49,8 +49,8 @@ export function withoutSecrets(value: unknown, depth = 0): unknown {
 const WAITING_MAX = 2 ** 20;
 
 /**
- * Makes a log; `fields` are on every line. Lines are written at once: the last one before a crash counts most. A log
- * that cannot be written does not stop the node.
+ * Makes a log; `fields` are on every line. Lines are written at once: the last one before a crash
+ * counts most. A log that cannot be written does not stop the node.
  */
 export function createLog(level: LogLevel, fields: Fields, destination?: DestinationStream): Log {
   return pino(

@@ -1,4 +1,4 @@
-/** The composition root: builds the rooms from the disk up, listens last, closes in reverse. */
+/** The composition root: builds the layers from the disk up, listens last, closes in reverse. */
 import { readFileSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -57,7 +57,7 @@ export async function startServer(
   levels: LevelTable = LEVELS,
 ): Promise<Server> {
   log.info({ dataDir: config.dataDir }, 'opening the data folder');
-  const opened = await openRooms(config, log, onFatal, levels);
+  const opened = await openLayers(config, log, onFatal, levels);
   const { node, service, authorizers, housekeeper } = opened;
   const refusals = new Refusals(log, () => performance.now());
   let listener: Listener | undefined;
@@ -121,8 +121,8 @@ export async function startServer(
   };
 }
 
-/** The rooms below the front end. */
-async function openRooms(
+/** Opens the layers below the front end. */
+async function openLayers(
   config: Config,
   log: Log,
   onFatal: (error: unknown) => void,

@@ -8,7 +8,10 @@ import type { Random } from '../checker/random.js';
 import { Connection } from './client.js';
 import { tokenKey } from './workload.js';
 
-/** Above everything that a restore may take in the server: an attempt without an answer is over by then. */
+/**
+ * Above everything that a restore may take in the server: an attempt without an answer is over by
+ * then.
+ */
 const ANSWER_MS = 30_000;
 const STATE_BYTES = 2 ** 30;
 const KEPT = 4;
@@ -51,7 +54,10 @@ export class Archivist {
     this.#note = note;
   }
 
-  /** Saves now and then, and restores what was saved before. The last restore that was begun is brought to its end. */
+  /**
+   * Saves now and then, and restores what was saved before. The last restore that was begun is
+   * brought to its end.
+   */
   async run(untilMs: number): Promise<void> {
     const random = this.#random;
     while (performance.now() < untilMs) {
@@ -64,8 +70,9 @@ export class Archivist {
   }
 
   /**
-   * Reads all registers through each node, and compares the whole state of the nodes. Gives the index at which all are
-   * the same. Throws if a node does not answer, or if they are not the same after a while.
+   * Reads all registers through each node, and compares the whole state of the nodes. Gives the
+   * index at which all are the same. Throws if a node does not answer, or if they are not the same
+   * after a while.
    */
   async compare(): Promise<number> {
     for (const connection of this.#connections)
@@ -113,7 +120,10 @@ export class Archivist {
     return archive;
   }
 
-  /** Tries until it is acknowledged; what an attempt before left open can take effect until then, and no longer. */
+  /**
+   * Tries until it is acknowledged; what an attempt before left open can take effect until then,
+   * and no longer.
+   */
   async #restore({ bytes, values, index }: Archive): Promise<void> {
     const open: (Omit<Sweep, 'return' | 'outcome'> & { client: string })[] = [];
     const until = performance.now() + RESTORE_MS;

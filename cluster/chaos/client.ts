@@ -1,4 +1,7 @@
-/** One client's connection to one node: registers kept in service-defaults entries, over the public API. */
+/**
+ * One client's connection to one node: registers kept in service-defaults entries, over the public
+ * API.
+ */
 import { Agent, request as httpRequest } from 'node:http';
 import type { Value } from '../checker/history.js';
 
@@ -48,7 +51,10 @@ export class Connection {
     this.#agent.destroy();
   }
 
-  /** Writes a register; with `cas` only if it is still at that index. The value tells whether it was written. */
+  /**
+   * Writes a register; with `cas` only if it is still at that index. The value tells whether it was
+   * written.
+   */
   async write(key: string, value: string, cas?: number): Promise<Answer<boolean>> {
     const body = JSON.stringify({ Kind: 'service-defaults', Name: key, Meta: { value } });
     return this.#change('PUT', `/v1/config${cas === undefined ? '' : `?cas=${cas}`}`, body);

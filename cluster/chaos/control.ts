@@ -1,4 +1,6 @@
-/** What a node under test is told to suffer: read by `preload.ts` inside its process, written here. */
+/**
+ * What a node under test is told to suffer: read by `preload.ts` inside its process, written here.
+ */
 import { renameSync, writeFileSync } from 'node:fs';
 
 export interface Control {

@@ -1,4 +1,7 @@
-/** Each fault that is made, and how. A fault of one node ends with the node's process running as it was. */
+/**
+ * Each fault that is made, and how. A fault of one node ends with the node's process running as it
+ * was.
+ */
 import { execFile } from 'node:child_process';
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -216,7 +219,9 @@ async function cut(
   network.cutWhere(() => false);
 }
 
-/** Sets the soft limit, so that it can be raised again; nothing happens to a process that is gone. */
+/**
+ * Sets the soft limit, so that it can be raised again; nothing happens to a process that is gone.
+ */
 async function limitFiles(node: LocalNode, bytes: number | 'unlimited'): Promise<void> {
   if (node.pid === undefined) return;
   await run('prlimit', ['--pid', String(node.pid), `--fsize=${bytes}:`]).catch(() => {});

@@ -1,4 +1,7 @@
-/** What the death of a leader costs: writes over all nodes go on while one leader after the other is killed. */
+/**
+ * What the death of a leader costs: writes over all nodes go on while one leader after the other is
+ * killed.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LocalNode } from '../local.js';
 import { Connection } from './client.js';

@@ -1,4 +1,7 @@
-/** Membership while everything else goes on: nodes leave and come back as new ones, leadership is handed over. */
+/**
+ * Membership while everything else goes on: nodes leave and come back as new ones, leadership is
+ * handed over.
+ */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -34,8 +37,8 @@ export class Members {
   }
 
   /**
-   * The node leaves, loses its data and joins as a new one. Its data goes only when its leaving was acknowledged: what
-   * the cluster acknowledged before is then on a majority of the others.
+   * The node leaves, loses its data and joins as a new one. Its data goes only when its leaving was
+   * acknowledged: what the cluster acknowledged before is then on a majority of the others.
    */
   async replace(node: LocalNode): Promise<void> {
     const others = this.#cluster.nodes.filter(({ name }) => name !== node.name);

@@ -33,7 +33,10 @@ export class Nemesis {
     this.#all = faults;
   }
 
-  /** Makes faults until `untilMs` of `performance.now()`, then undoes them. Rejects if a member does not come back. */
+  /**
+   * Makes faults until `untilMs` of `performance.now()`, then undoes them. Rejects if a member does
+   * not come back.
+   */
   async rage(untilMs: number): Promise<void> {
     const watch = setInterval(() => this.#restart(), LOOK_MS);
     try {
@@ -93,7 +96,10 @@ export class Nemesis {
     }
   }
 
-  /** A node that ended after its fault was over would else stay away, and all faults to come meet a cluster without it. */
+  /**
+   * A node that ended after its fault was over would else stay away, and all faults to come meet a
+   * cluster without it.
+   */
   #restart(): void {
     for (const node of this.#parts.nodes) {
       if (node.pid !== undefined || this.#owned.has(node.name)) continue;

@@ -1,6 +1,7 @@
 /**
- * Loaded into a node before its own code (`node --import`): makes its clocks jump and stand still, its disk slow or hang,
- * and its file system say that it is almost full, as the control file tells. The node itself knows nothing of this.
+ * Loaded into a node before its own code (`node --import`): makes its clocks jump and stand still,
+ * its disk slow or hang, and its file system say that it is almost full, as the control file tells.
+ * The node itself knows nothing of this.
  */
 import { readFileSync } from 'node:fs';
 import fsPromises from 'node:fs/promises';
@@ -10,7 +11,10 @@ import { ClassicLevel } from 'classic-level';
 import { CONTROL_VARIABLE, type Control, NO_FAULTS } from './control.js';
 
 const POLL_MS = 50;
-/** A process that asks for the time at each tick of Raft, and did not for this long, was held up or stopped. */
+/**
+ * A process that asks for the time at each tick of Raft, and did not for this long, was held up or
+ * stopped.
+ */
 const STOPPED_MS = 100;
 
 let control: Control = NO_FAULTS;

@@ -1,7 +1,8 @@
 /**
- * The network between real nodes, under control: every node advertises a proxy, and all bytes between two nodes go through
- * the link of their direction, which can be cut (bytes wait, as when packets are lost) or made slow. Who opened a connection
- * is in its first frame, the hello, which tells the address that its sender advertises.
+ * The network between real nodes, under control: every node advertises a proxy, and all bytes
+ * between two nodes go through the link of their direction, which can be cut (bytes wait, as when
+ * packets are lost) or made slow. Who opened a connection is in its first frame, the hello, which
+ * tells the address that its sender advertises.
  */
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { FrameReader } from '../../src/transport/frame-reader.js';

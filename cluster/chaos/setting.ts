@@ -1,4 +1,7 @@
-/** A cluster of real nodes whose members reach each other only through the proxies of a `ProxyNetwork`. */
+/**
+ * A cluster of real nodes whose members reach each other only through the proxies of a
+ * `ProxyNetwork`.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type LocalCluster, type LocalNode, planCluster } from '../local.js';

@@ -1,4 +1,6 @@
-/** What clients saw: the input of the linearizability checker. Plain data, one object per operation. */
+/**
+ * What clients saw: the input of the linearizability checker. Plain data, one object per operation.
+ */
 
 /** A register's content; null: no such key. */
 export type Value = string | null;
@@ -10,8 +12,9 @@ export type Action =
   | { readonly type: 'cas'; readonly expected: Value; readonly value: Value };
 
 /**
- * `ok`: it took effect and `seen` / `matched` is what it answered. `fail`: it certainly took no effect (it is left out of the
- * check). `unknown`: it may have taken effect at any time after its call, or never.
+ * `ok`: it took effect and `seen` / `matched` is what it answered. `fail`: it certainly took no
+ * effect (it is left out of the check). `unknown`: it may have taken effect at any time after its
+ * call, or never.
  */
 export type Outcome = 'ok' | 'fail' | 'unknown';
 
@@ -19,7 +22,9 @@ export interface Operation {
   readonly client: string;
   readonly key: string;
   readonly action: Action;
-  /** Times of one common clock, any unit. Operations that touch at one instant count as concurrent. */
+  /**
+   * Times of one common clock, any unit. Operations that touch at one instant count as concurrent.
+   */
   readonly call: number;
   /** Ignored unless the outcome is ok. */
   readonly return: number;

@@ -1,10 +1,11 @@
 /**
- * Is there an order of the operations, agreeing with real time, in which a plain register would have answered the same?
- * The search of Wing & Gong (1993) with the memory of Lowe (2017): depth first over the operations that may come next, never
- * visiting the same (set of operations done, content of the register) twice. Registers are independent, so each key is
- * checked alone (Herlihy & Wing, locality). Values tell who wrote them, which cuts most choices (Gibbons & Korach, 1997): a
- * value is not overwritten while someone still needs it and nobody can write it again, and what changes nothing is placed
- * as soon as it fits.
+ * Is there an order of the operations, agreeing with real time, in which a plain register would
+ * have answered the same? The search of Wing & Gong (1993) with the memory of Lowe (2017): depth
+ * first over the operations that may come next, never visiting the same (set of operations done,
+ * content of the register) twice. Registers are independent, so each key is checked alone (Herlihy
+ * & Wing, locality). Values tell who wrote them, which cuts most choices (Gibbons & Korach, 1997):
+ * a value is not overwritten while someone still needs it and nobody can write it again, and what
+ * changes nothing is placed as soon as it fits.
  */
 import { describeOperation, type Operation, partOf, type Sweep, type Value } from './history.js';
 
@@ -22,7 +23,9 @@ export type Verdict =
 /** Bound of the search per key: about a second. */
 const STEPS_MAX = 3_000_000;
 
-/** Checks a whole history. A sweep counts as an operation of every register that is met anywhere. */
+/**
+ * Checks a whole history. A sweep counts as an operation of every register that is met anywhere.
+ */
 export function checkHistory(
   history: readonly Operation[],
   { sweeps = [], stepsMax = STEPS_MAX }: { sweeps?: readonly Sweep[]; stepsMax?: number } = {},
@@ -53,7 +56,10 @@ export function checkHistory(
 const saysSomething = ({ outcome }: Pick<Operation, 'outcome'>, type: string): boolean =>
   outcome === 'ok' || (outcome === 'unknown' && type !== 'read');
 
-/** The sweeps as operations of one register, but for those which found or left it empty before it was first used. */
+/**
+ * The sweeps as operations of one register, but for those which found or left it empty before it
+ * was first used.
+ */
 function partsOf(sweeps: readonly Sweep[], key: string, own: readonly Operation[]): Operation[] {
   const used = own.reduce((first, op) => Math.min(first, op.call), Number.POSITIVE_INFINITY);
   const parts: Operation[] = [];
@@ -71,8 +77,9 @@ const endOf = (op: Operation): number =>
   op.outcome === 'ok' ? op.return : (op.until ?? Number.POSITIVE_INFINITY);
 
 /**
- * Leaves out writes of unknown outcome whose value nobody needs: an order that holds them also holds without them, unless a
- * refused compare-and-set has one as its reason. Each one kept widens the search.
+ * Leaves out writes of unknown outcome whose value nobody needs: an order that holds them also
+ * holds without them, unless a refused compare-and-set has one as its reason. Each one kept widens
+ * the search.
  */
 function withoutUnseen(operations: readonly Operation[]): Operation[] {
   const needed = neededValues(operations);
@@ -86,7 +93,10 @@ function withoutUnseen(operations: readonly Operation[]): Operation[] {
   );
 }
 
-/** The values that the register must have held: those that were read or matched, and what those were made from. */
+/**
+ * The values that the register must have held: those that were read or matched, and what those were
+ * made from.
+ */
 function neededValues(operations: readonly Operation[]): Set<Value> {
   const needed = new Set<Value>();
   for (const op of operations) {
@@ -218,7 +228,10 @@ interface Step {
   /** Content and latest call before it. */
   readonly state: Value;
   readonly latestCall: number;
-  /** It was placed because nothing speaks against it, so there is no other choice to try in its stead. */
+  /**
+   * It was placed because nothing speaks against it, so there is no other choice to try in its
+   * stead.
+   */
   readonly isForced: boolean;
 }
 
@@ -229,7 +242,10 @@ class Search {
   readonly #placed: Placed;
   readonly #visited = new Set<string>();
   readonly #path: Step[] = [];
-  /** Of what is not placed: who needs a value, who may write it, and whose refusal some other value must explain. */
+  /**
+   * Of what is not placed: who needs a value, who may write it, and whose refusal some other value
+   * must explain.
+   */
   readonly #needs: Tally;
   readonly #writers: Tally;
   readonly #refusals: Tally;
@@ -273,7 +289,8 @@ class Search {
         } else event = event.next;
         continue;
       }
-      // a return is reached: its operation must come earlier than what was tried, so undo one choice
+      // a return is reached: its operation must come earlier than what was tried, so undo one
+      // choice
       if (this.#path.length > this.#deepest.length)
         this.#deepest = this.#path.map((step) => step.call.operation);
       const undone = this.#undoChoice();
@@ -284,8 +301,8 @@ class Search {
   }
 
   /**
-   * Places whatever fits and changes nothing: in any order that follows it can as well stand here, unless that makes it
-   * too late for a write of unknown outcome.
+   * Places whatever fits and changes nothing: in any order that follows it can as well stand here,
+   * unless that makes it too late for a write of unknown outcome.
    */
   #force(): void {
     let edge = Number.POSITIVE_INFINITY;

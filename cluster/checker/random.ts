@@ -1,4 +1,7 @@
-/** All chance of a simulated world, from its seed: the small fast counter generator of Chris Doty-Humphrey (sfc32). */
+/**
+ * All chance of a simulated world, from its seed: the small fast counter generator of Chris
+ * Doty-Humphrey (sfc32).
+ */
 export class Random {
   #a: number;
   #b: number;

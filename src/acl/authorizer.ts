@@ -17,7 +17,10 @@ import {
 export interface CompileOptions {
   readonly accessor: string;
   readonly anonymous?: boolean;
-  /** What holds where no rule says anything. Even `allow` grants nothing on `acl`, nor `operator` to the anonymous. */
+  /**
+   * What holds where no rule says anything. Even `allow` grants nothing on `acl`, nor `operator` to
+   * the anonymous.
+   */
   readonly defaultPolicy?: 'deny' | 'allow';
   /** Grants of the token's namespace: they count only where the token's own grants have no rule. */
   readonly defaults?: readonly Grant[];
@@ -197,7 +200,7 @@ class RuleSet {
 }
 
 /** Grants that count alike: the token's own, or those of its namespace. */
-export class Layer {
+class Layer {
   private readonly exact = new Map<string, RuleSet>();
   /** Longest first. */
   private readonly prefixes: readonly (readonly [prefix: string, rules: RuleSet])[];

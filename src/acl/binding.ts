@@ -73,7 +73,7 @@ export type BindOutcome =
   | { readonly ok: true; readonly bound: Bound }
   | { readonly ok: false; readonly reason: string };
 
-export const BIND_TYPES = ['service', 'node', 'role', 'policy', 'templated-policy'] as const;
+const BIND_TYPES = ['service', 'node', 'role', 'policy', 'templated-policy'] as const;
 type BindType = (typeof BIND_TYPES)[number];
 
 const NAME_RULE: Readonly<
@@ -269,7 +269,10 @@ export function selects(selector: string, identity: Identity, shape: IdentitySha
 const COMPILED_CHARS_MAX = 2 ** 18;
 const compiled = { byShape: new WeakMap<Shape, Map<string, Compiled>>(), chars: 0 };
 
-/** A selector for data of a shape, kept compiled: each login asks all rules of its method, and compiling is most of that. */
+/**
+ * A selector for data of a shape, kept compiled: each login asks all rules of its method, and
+ * compiling is most of that.
+ */
 function compiledSelector(selector: string, shape: Shape): Compiled {
   const known = compiled.byShape.get(shape)?.get(selector);
   if (known !== undefined) return known;

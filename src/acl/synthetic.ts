@@ -21,7 +21,10 @@ export function policyGrant(rules: string, namespace: string): Grant {
   return { rules: outcome.ok ? outcome.rules : NOTHING, namespace };
 }
 
-/** Rules of templates as they are written, by name: parsed once, for a role may hold many identities. */
+/**
+ * Rules of templates as they are written, by name: parsed once, for a role may hold many
+ * identities.
+ */
 const PARSED = new Map<string, Rules>();
 
 /** The rules of a template for a name: what parsing the text of its synthetic policy gives. */

@@ -51,8 +51,8 @@ export interface Authorizer {
   readonly anonymous: boolean;
   allowed(resource: Resource, access: Access, segment?: string, namespace?: string): boolean;
   /**
-   * Whether something of the resource may be accessed in some namespace: asked before it is known what. Says yes too
-   * often rather than too rarely.
+   * Whether something of the resource may be accessed in some namespace: asked before it is known
+   * what. Says yes too often rather than too rarely.
    */
   anywhere(resource: Scalar | 'service' | 'intention' | 'namespace', access: Access): boolean;
   /** Any right inside the namespace. */

@@ -358,10 +358,6 @@ export class HttpRequest implements ApiRequest {
     return Number(length) > this.shared.options.limits.anonymousBodyBytes;
   }
 
-  get answered(): boolean {
-    return this.res.headersSent || this.res.destroyed;
-  }
-
   private headersOf(contentType: string, outcome?: Omit<ReadOutcome<unknown>, 'value'>): string[] {
     const { names } = this.shared;
     const headers = ['Content-Type', contentType, ...names.base];
@@ -401,7 +397,7 @@ const quoted = (text: string): string => JSON.stringify(text.slice(0, 60));
 
 const namesByRoute = new WeakMap<Route, readonly string[]>();
 /** The names of a route's path parameters, in order. */
-export function parameterNames(route: Route): readonly string[] {
+function parameterNames(route: Route): readonly string[] {
   let names = namesByRoute.get(route);
   if (names === undefined) {
     names = [...route.path.matchAll(/:(\w+)/g)].map((match) => match[1]!);

@@ -14,13 +14,21 @@ import { Spool } from '../storage/spool.js';
 import type { StateRecord } from '../storage/types.js';
 import type { ApiRequest, Route } from './types.js';
 
-/** Bytes of keys and values in one command: each member stores and applies one in a few milliseconds. */
+/**
+ * Bytes of keys and values in one command: each member stores and applies one in a few
+ * milliseconds.
+ */
 const PART_BYTES = 64 * 1024;
 /** Milliseconds that applying a part may take on a slow machine. */
 const PART_MS = 64;
-/** Parts on their way at one time: the log is never busy with this for longer than with a few ordinary writes. */
+/**
+ * Parts on their way at one time: the log is never busy with this for longer than with a few
+ * ordinary writes.
+ */
 const WINDOW = 2;
-/** What an archive may be longer than its state: names, checksums, and blocks that do not compress. */
+/**
+ * What an archive may be longer than its state: names, checksums, and blocks that do not compress.
+ */
 const ARCHIVE_BYTES_MORE = 2 ** 20;
 
 export interface SnapshotParts {
@@ -40,7 +48,8 @@ export function snapshotRoutes(parts: SnapshotParts): readonly Route[] {
       GET: (request) => save(parts, request),
       PUT: async (request) => {
         await mayRestore(parts, request);
-        // A second archive would need as much room again, and would only take the place of the first.
+        // A second archive would need as much room again, and would only take the place of the
+        // first.
         if (isRestoring) reject('too_many', 'This server takes another snapshot just now');
         isRestoring = true;
         try {

@@ -30,7 +30,10 @@ export type Compiled =
 
 /** Longer ways are nobody's intention, and they would be walked at every change along them. */
 const HOPS_MAX = 64;
-/** Steps of one chain, and of all chains that one change makes be compiled: no member can do anything else meanwhile. */
+/**
+ * Steps of one chain, and of all chains that one change makes be compiled: no member can do
+ * anything else meanwhile.
+ */
 const STEPS_MAX = 5_000;
 // Replicated: see state/levels.ts before changing it.
 export const CHANGE_STEPS_MAX = 50_000;
@@ -59,8 +62,8 @@ function protocolOf(entries: ChainEntries, service: string): string {
 }
 
 /**
- * Compiles the chain of a service. A service without entries has a chain that ends in itself. Throws
- * ReachesTooFar when the budget is used up.
+ * Compiles the chain of a service. A service without entries has a chain that ends in itself.
+ * Throws ReachesTooFar when the budget is used up.
  */
 export function compileChain(
   entries: ChainEntries,
@@ -235,7 +238,10 @@ class Compiler {
     return resolver;
   }
 
-  /** All services that requests can reach speak one protocol: one that only splits is not among them. */
+  /**
+   * All services that requests can reach speak one protocol: one that only splits is not among
+   * them.
+   */
   #meet(service: string): void {
     const name = service.toLowerCase();
     if (this.#protocols.has(name)) return;

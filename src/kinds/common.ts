@@ -23,7 +23,10 @@ export const upperText = text({ change: (value) => value.toUpperCase() });
 export const textOr = (value: string): ReturnType<typeof text> =>
   text({ change: (given) => given || value });
 
-/** An admin partition. There is one, `default`: to name it means nothing, and the kinds refuse any other. */
+/**
+ * An admin partition. There is one, `default`: to name it means nothing, and the kinds refuse any
+ * other.
+ */
 export const partition = text({ change: (value) => (value === 'default' ? '' : value) });
 
 export const meta = map(text());
@@ -34,7 +37,10 @@ const encoder = new TextEncoder();
 export const isLonger = (value: string, max: number): boolean =>
   value.length * 3 > max && encoder.encode(value).length > max;
 
-/** Longest name of an entry in bytes: names are free text, but they are held in memory as parts of keys. */
+/**
+ * Longest name of an entry in bytes: names are free text, but they are held in memory as parts of
+ * keys.
+ */
 export const ENTRY_NAME_MAX = 1024;
 
 /** Limits of `Meta`, the same for every kind. */

@@ -300,8 +300,8 @@ export function foreign(
 }
 
 /**
- * A member of later releases of this API whose clients send it with every entry, set or not: not set
- * it is fine.
+ * A member of later releases of this API whose clients send it with every entry, set or not: not
+ * set it is fine.
  */
 export const later = foreign(
   (place) =>
@@ -392,7 +392,9 @@ function membersOf(
   return values;
 }
 
-/** Clients of other editions name the only partition there is, wherever they may; it means nothing. */
+/**
+ * Clients of other editions name the only partition there is, wherever they may; it means nothing.
+ */
 const isDefaultPartition = (key: string, value: unknown): boolean =>
   (key === 'Partition' || key === 'partition') &&
   (value === 'default' || value === '' || value === null);

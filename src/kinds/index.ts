@@ -22,8 +22,8 @@ import { serviceSplitter } from './service-splitter.js';
 import { terminatingGateway } from './terminating-gateway.js';
 import { type ConfigEntry, type Decoded, KINDS, type Kind } from './types.js';
 
-// Each definition has an entry type of its own; here they are one table, and decodeEntry gives each
-// only its own entries.
+// Each definition has an entry type of its own; here they are one table, and decodeInSteps gives
+// each only its own entries.
 const DEFINITIONS = new Map<Kind, KindDefinition>(
   (
     [
@@ -80,17 +80,9 @@ const RESPONSE_ONLY = ['CreateIndex', 'ModifyIndex', 'Hash'];
 
 /**
  * Decodes, normalises and checks a body (the parsed JSON): field names and types first, then the
- * kind's own rules. The first fault is told, or all of them where the kind gathers them.
+ * rules of its kind. Reports the first fault, or all of them where the kind gathers them. Yields
+ * wherever one step may take milliseconds.
  */
-export function decodeEntry(body: unknown, context: EntryContext): Decoded {
-  const steps = decodeInSteps(body, context);
-  for (;;) {
-    const step = steps.next();
-    if (step.done) return step.value;
-  }
-}
-
-/** The same with a pause wherever one step may take milliseconds. */
 export function* decodeInSteps(body: unknown, context: EntryContext): Generator<void, Decoded> {
   const fail = (why: Refusal): Decoded => ({ ok: false, refusal: why });
   const found = kindOf(body);
@@ -121,8 +113,9 @@ export function* decodeInSteps(body: unknown, context: EntryContext): Generator<
 }
 
 /**
- * What is wrong with the form of a stored entry, without what the server adds to it: field names as they are stored, and
- * types. The rules of its kind do not count: they may be stricter now than when it was written.
+ * What is wrong with the form of a stored entry, without what the server adds to it: field names as
+ * they are stored, and types. The rules of its kind do not count: they may be stricter now than
+ * when it was written.
  */
 export function storedProblem(kind: Kind, content: Record<string, unknown>): string | undefined {
   const report = new Report();
@@ -132,7 +125,10 @@ export function storedProblem(kind: Kind, content: Record<string, unknown>): str
   return isSpelledAs(entry, content) ? undefined : 'its fields are not spelled as they are stored';
 }
 
-/** Whether both have the same members all through: bodies may leave them out, or spell them otherwise. */
+/**
+ * Whether both have the same members all through: bodies may leave them out, or spell them
+ * otherwise.
+ */
 function isSpelledAs(normal: unknown, stored: unknown): boolean {
   if (stored === null || typeof stored !== 'object') return (normal === null) === (stored === null);
   if (normal === null || typeof normal !== 'object') return false;
@@ -194,7 +190,10 @@ const CONTROL = /[\u0000-\u001f\u007f]/;
 /** What no path holds: `//`, `/./`, `/../`. */
 const UNCLEAN = /\/\/|\/\.\.?(?:\/|$)/;
 
-/** What no name may be: it becomes part of a key of the state, and entries are read and deleted by it. */
+/**
+ * What no name may be: it becomes part of a key of the state, and entries are read and deleted by
+ * it.
+ */
 function* entryNameProblems(name: string): Iterable<Problem> {
   if (/\p{Surrogate}/u.test(name)) {
     yield problem('Name must be valid Unicode text', 'Name');
@@ -210,7 +209,9 @@ function* entryNameProblems(name: string): Iterable<Problem> {
   }
 }
 
-/** How many others an entry may name: each is a key of the state, and is followed at every change. */
+/**
+ * How many others an entry may name: each is a key of the state, and is followed at every change.
+ */
 const TARGETS_MAX = 2_000;
 
 function* targetProblems(entry: ConfigEntry): Iterable<Problem> {

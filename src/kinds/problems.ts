@@ -11,7 +11,9 @@ export interface Problem {
   readonly hint?: string;
 }
 
-/** Told between problems where work goes on that may take milliseconds: others may have their turn. */
+/**
+ * Told between problems where work goes on that may take milliseconds: others may have their turn.
+ */
 export const PAUSE: unique symbol = Symbol('pause');
 
 /** A message lists at most this many faults: a hostile body can hold a hundred thousand. */

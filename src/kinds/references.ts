@@ -59,7 +59,10 @@ export function targetsOf(entry: ConfigEntry): ReadonlySet<string> {
 
 /** The word before the name, and what lower case may add to it. */
 const TARGET_MAX = 2 * ENTRY_NAME_MAX;
-/** What no entry can be called is no target either: it would break the key it becomes part of, or swell it. */
+/**
+ * What no entry can be called is no target either: it would break the key it becomes part of, or
+ * swell it.
+ */
 const isName = (text: string): boolean =>
   !text.includes('\u0000') && !/\p{Surrogate}/u.test(text) && !isLonger(text, TARGET_MAX);
 

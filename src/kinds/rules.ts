@@ -79,7 +79,8 @@ function* everyService(lookup: EntryLookup): Iterable<string> {
 
 /**
  * Why a change cannot be made; undefined when it can. `affected` are the services of
- * affectedServices, `datacenter` is the cluster's own. Throws ReachesTooFar when the budget is used up.
+ * affectedServices, `datacenter` is the cluster's own. Throws ReachesTooFar when the budget is used
+ * up.
  */
 export function judge(
   change: Change,
@@ -261,8 +262,8 @@ class Court {
   }
 
   /**
-   * Peers know from the beginning which services answer for an exported tcp service. Its own subsets and the services it
-   * fails over to are found behind its gateway and may come later.
+   * Peers know from the beginning which services answer for an exported tcp service. Its own
+   * subsets and the services it fails over to are found behind its gateway and may come later.
    */
   #newTargetFault(chain: Chain): string | undefined {
     const { kind, name, before } = this.#change;

@@ -1,7 +1,8 @@
 /**
- * Interpolated names such as `web-${value.team}`. The ASCII letters of variables are lower-cased, literal text
- * keeps its case: a letter of another script never turns into one that a name may hold. Nothing short-circuits: a failure anywhere fails the whole text, so what can be
- * stored can be computed.
+ * Interpolated names such as `web-${value.team}`. The ASCII letters of variables are lower-cased,
+ * literal text keeps its case: a letter of another script never turns into one that a name may
+ * hold. Nothing short-circuits: a failure anywhere fails the whole text, so what can be stored can
+ * be computed.
  */
 import { parse } from './hil.peggy.js';
 import { booleanOf, floatOf, integerOf } from './numbers.js';

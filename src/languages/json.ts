@@ -1,17 +1,20 @@
 /**
- * JSON as strictly as RFC 8259 lets us be. `JSON.parse` makes the value; the reader below walks the same text to find
- * what it lets pass (duplicate keys, `__proto__`, numbers out of range, lone surrogates, depth) and, where it fails, to
- * say where and what was expected.
+ * JSON as strictly as RFC 8259 lets us be. `JSON.parse` makes the value; the reader below walks the
+ * same text to find what it lets pass (duplicate keys, `__proto__`, numbers out of range, lone
+ * surrogates, depth) and, where it fails, to say where and what was expected.
  */
 import { type Parsed, positionAt } from './syntax.js';
 
 /**
- * Values that a body may hold: each costs some microseconds to read, decode and write again. The largest entry that the
- * limits of its lists allow has fewer.
+ * Values that a body may hold: each costs some microseconds to read, decode and write again. The
+ * largest entry that the limits of its lists allow has fewer.
  */
 const VALUES_MAX = 30_000;
 
-/** Deeper nesting than any object of the API needs; bounds recursion in everything that walks a body. */
+/**
+ * Deeper nesting than any object of the API needs; bounds recursion in everything that walks a
+ * body.
+ */
 const DEPTH_MAX = 64;
 
 class JsonError extends Error {

@@ -36,7 +36,7 @@ export interface RulesTree {
 }
 
 /** Some fifteen hundred blocks: parsing them holds a node up for less than a heartbeat. */
-export const RULES_LENGTH_MAX = 64 * 1024;
+const RULES_LENGTH_MAX = 64 * 1024;
 /** Rules need four levels, namespaces one more. */
 const DEPTH_MAX = 32;
 

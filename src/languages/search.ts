@@ -1,6 +1,6 @@
 /**
- * Whether a text is part of another, in time linear in both. What the engine has for it takes a step per pair of
- * characters on texts that are made for it, thousands of times as long.
+ * Whether a text is part of another, in time linear in both. What the engine has for it takes a
+ * step per pair of characters on texts that are made for it, thousands of times as long.
  */
 
 /** Shorter ones the engine itself finds in a few steps per character. */
@@ -22,7 +22,10 @@ export function searcher(wanted: string): (text: string) => boolean {
   };
 }
 
-/** For each beginning of `wanted` the length of the longest shorter one that it ends with (Knuth, Morris, Pratt). */
+/**
+ * For each beginning of `wanted` the length of the longest shorter one that it ends with (Knuth,
+ * Morris, Pratt).
+ */
 function fallbacks(wanted: string): Uint32Array {
   const fallback = new Uint32Array(wanted.length);
   let length = 0;

@@ -88,7 +88,7 @@ export function positionAt(text: string, offset: number): { line: number; column
  * no valid character become lone surrogates, which no name from a request holds: such a text stays
  * different from every other.
  */
-export function joinEscaped(parts: readonly (string | number)[]): string {
+function joinEscaped(parts: readonly (string | number)[]): string {
   let text = '';
   let bytes: number[] = [];
   for (const part of parts) {

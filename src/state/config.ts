@@ -36,7 +36,7 @@ export interface ConfigDelete extends ConfigCommand {
   readonly type: 'config.delete';
 }
 
-export const setConfig: Handler<ConfigSet> = (context, command) => {
+const setConfig: Handler<ConfigSet> = (context, command) => {
   const { draft } = context;
   const { ns, kind, name, cas, entry: content } = command;
   const problem = namespaceProblem(draft, ns);
@@ -58,7 +58,7 @@ export const setConfig: Handler<ConfigSet> = (context, command) => {
   return why === undefined ? { ok: true, value: 'true' } : refused(why);
 };
 
-export const deleteConfig: Handler<ConfigDelete> = (context, command) => {
+const deleteConfig: Handler<ConfigDelete> = (context, command) => {
   const { draft } = context;
   const { ns, kind, name, cas } = command;
   const text = draft.get(keys.config(ns, kind, name));

@@ -8,10 +8,11 @@
  * On opening every record is read. A crash takes whole batches off the end, as LevelDB's are
  * atomic, so a record that is not as it was written is damage wherever it stands, and may be an
  * acknowledged entry. So may be what is missing below the witness's marks. Damage is not cut: the
- * log shows what stands before it, takes no appends, and `damaged` says where it begins. `repair` makes it usable again: it drops everything from there and sets a bar, which is durable.
- * While `bar()` is set the node must neither vote nor campaign, since it has forgotten entries it
- * once acknowledged; it may follow. The bar can be lifted once the node holds a committed entry of
- * a term above `bar().term`, or has matched its leader up to `bar().index`: then it has everything
+ * log shows what stands before it, takes no appends, and `damaged` says where it begins. `repair`
+ * makes it usable again: it drops everything from there and sets a bar, which is durable. While
+ * `bar()` is set the node must neither vote nor campaign, since it has forgotten entries it once
+ * acknowledged; it may follow. The bar can be lifted once the node holds a committed entry of a
+ * term above `bar().term`, or has matched its leader up to `bar().index`: then it has everything
  * again that it may have acknowledged. Where the damage is below what the cluster still keeps,
  * `reset` by a snapshot does the same.
  */
@@ -220,7 +221,10 @@ export class LevelLog {
     });
   }
 
-  /** Drops the damaged entries and all after them, writes the other records anew, and bars this node from voting. */
+  /**
+   * Drops the damaged entries and all after them, writes the other records anew, and bars this node
+   * from voting.
+   */
   repair(done: () => void): void {
     const damaged = this.damaged;
     if (damaged === undefined) throw new Error('repair of a log that is not damaged');
@@ -366,8 +370,8 @@ export class LevelLog {
   }
 
   /**
-   * Removes entries up to `index` in the background, then gives the space back: also where a crash came between, of which
-   * nothing tells.
+   * Removes entries up to `index` in the background, then gives the space back: also where a crash
+   * came between, of which nothing tells.
    */
   private clean(index: Index): void {
     this.cleaning = this.cleaning.then(async () => {

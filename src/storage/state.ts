@@ -50,7 +50,9 @@ const GATHER_MS = 50;
 const GATHER_BYTES = 2 ** 20;
 /** Records dropped at a time when an old generation is removed. */
 const CLEAR_STEP = 2000;
-/** Characters of values that were read lately and are kept: a few thousand objects of usual size. */
+/**
+ * Characters of values that were read lately and are kept: a few thousand objects of usual size.
+ */
 const RECENT_CHARS = 4 * 2 ** 20;
 /** Before and after the keys of all generations, which begin with a digit. */
 const FIRST_GENERATION = '0';
@@ -260,8 +262,9 @@ export class LevelState implements DurableState {
   }
 
   /**
-   * Calls `done` once nothing is left in a file of the secrets that were deleted or replaced before. Waits for the views
-   * that are open now, which may show them. Never calls it when the state is closed before.
+   * Calls `done` once nothing is left in a file of the secrets that were deleted or replaced
+   * before. Waits for the views that are open now, which may show them. Never calls it when the
+   * state is closed before.
    */
   erase(done: () => void): void {
     const erased = async (): Promise<void> => {
@@ -324,7 +327,8 @@ export class LevelState implements DurableState {
     clearTimeout(this.timer);
     this.timer = undefined;
     if (this.switching || this.closed || this.failure !== undefined) return;
-    // With nothing to write the loop would end before it is assigned here, and then count as running for ever.
+    // With nothing to write the loop would end before it is assigned here, and then count as
+    // running for ever.
     if (this.pending.size === 0) return;
     this.loop ??= this.writeGathered();
   }

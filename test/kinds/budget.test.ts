@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import { FILTER_LENGTH_MAX, ITEMS_MAX } from '../../src/kinds/budget.js';
-import { decodeEntry, decodeInSteps } from '../../src/kinds/index.js';
+import { decodeInSteps } from '../../src/kinds/index.js';
 import { parseStrictJson } from '../../src/languages/json.js';
+import { decodeEntry } from './decode-entry.js';
 
 const IN_DEFAULT = { namespace: 'default' };
 const refused = (body: object) => {

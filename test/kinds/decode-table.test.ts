@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { decodeEntry } from '../../src/kinds/index.js';
 import { NEVER_ALLOWED, permissionsOf } from '../../src/kinds/permissions.js';
 import { judge } from '../../src/kinds/rules.js';
 import type { Kind } from '../../src/kinds/types.js';
+import { decodeEntry } from './decode-entry.js';
 import { lookupOf } from './lookup.js';
 
 interface Row {

@@ -6,7 +6,7 @@ import { Replica, type ReplicaLimits } from '../../src/node/replica.js';
 import type { Gate } from '../../src/node/types.js';
 import { createRaft } from '../../src/raft/raft.js';
 import type { Configuration, Message, NodeId } from '../../src/raft/types.js';
-import { MemoryLog } from '../../src/storage/memory-log.js';
+import { MemoryLog } from '../support/memory-log.js';
 import { FakeClock, FakeMachine } from './fakes.js';
 
 export const LIMITS: ReplicaLimits = {

@@ -22,7 +22,7 @@ export const NOBODY: Caller = { tokenKey: null };
 export const callerOf = (secret: string): Caller => ({ tokenKey: secretKeyOf(secret) });
 export const MANAGER = callerOf(MANAGEMENT_SECRET);
 
-export const clock: ClockPort = {
+const clock: ClockPort = {
   now: () => performance.now(),
   wall: () => Date.now(),
   after: (ms, run) => {

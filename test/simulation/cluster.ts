@@ -10,7 +10,7 @@ import { Scheduler } from './scheduler.js';
 import { SimServer } from './server.js';
 
 /** Timing as in production, windows small enough that a short life meets their limits. */
-export const RAFT: Omit<RaftOptions, 'id' | 'random'> = {
+const RAFT: Omit<RaftOptions, 'id' | 'random'> = {
   tickMs: 50,
   electionTicks: 20,
   heartbeatTicks: 2,
