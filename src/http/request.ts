@@ -3,6 +3,7 @@
 import { hash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ERROR_STATUS, type Refusal, reject } from '../errors.js';
+import { didYouMean } from '../languages/suggest.js';
 import type { Caller, ReadOptions, ReadOutcome } from '../service/types.js';
 import { clientOf } from './addresses.js';
 import {
@@ -41,6 +42,11 @@ const TINY_BODY_BYTES = 1024;
 const NEVER = new AbortController().signal;
 /** Why a signal is aborted: one for all, since to build an error costs more than to answer. */
 const ENDED = new Error('the call has ended');
+/** Query parameters that every path takes. */
+const COMMON_PARAMETERS = [
+  ...['dc', 'datacenter', 'ns', 'partition', 'token', 'pretty'],
+  ...['stale', 'consistent', 'cached', 'max_stale'],
+];
 /** What may have passed in a second. */
 const RETRY: ReadonlySet<string> = new Set(['too_many', 'no_leader', 'unavailable']);
 const conflicting = (other: string): string =>
@@ -138,6 +144,7 @@ export class HttpRequest implements ApiRequest {
     const { options } = this.shared;
     const control = this.incoming.headers['cache-control'];
     if (control !== undefined) checkCacheControl(control);
+    this.checkParameters();
     const dc = this.query('datacenter') ?? this.query('dc');
     if (dc !== undefined && dc !== options.datacenter) {
       const here = `this cluster is ${JSON.stringify(options.datacenter)}`;
@@ -165,6 +172,17 @@ export class HttpRequest implements ApiRequest {
       .then(() => {
         this.tokenNamespace = service.namespaceOf(tokenKey);
       });
+  }
+
+  /** A slip in the name of a parameter must not change what is done. */
+  private checkParameters(): void {
+    const { parameters } = this.route;
+    if (parameters === undefined) return;
+    const known = [...COMMON_PARAMETERS, ...parameters];
+    for (const name of this.queries.keys()) {
+      if (known.includes(name)) continue;
+      reject('invalid', `Unknown query parameter ${quoted(name)}${didYouMean(name, known)}`);
+    }
   }
 
   param(name: string): string {
@@ -287,12 +305,17 @@ export class HttpRequest implements ApiRequest {
 
   // ---- answers ----
 
-  answerRead(outcome: ReadOutcome<string | undefined>, missing = 'Not found'): void {
+  answerRead(
+    outcome: ReadOutcome<string | undefined>,
+    missing = 'Not found',
+    more: Readonly<Record<string, string>> = {},
+  ): void {
     if (outcome.value === undefined) {
       this.refuse({ code: 'not_found', message: missing }, outcome);
       return;
     }
     const headers = this.headersOf(contentTypes.json, outcome);
+    headers.push(...Object.entries(more).flat());
     this.finish(200, headers, this.rendered(outcome.value));
   }
 
@@ -301,8 +324,10 @@ export class HttpRequest implements ApiRequest {
     this.finish(200, headers, this.rendered(`[${outcome.value.join(',')}]`));
   }
 
-  answerJson(text: string, status = 200): void {
-    this.finish(status, this.headersOf(contentTypes.json), this.rendered(text));
+  answerJson(text: string, status = 200, more: Readonly<Record<string, string>> = {}): void {
+    const headers = this.headersOf(contentTypes.json);
+    headers.push(...Object.entries(more).flat());
+    this.finish(status, headers, this.rendered(text));
   }
 
   answerValue(value: unknown, status = 200): void {
@@ -340,7 +365,7 @@ export class HttpRequest implements ApiRequest {
 
   /** Answers with an error; `outcome` adds the index headers. */
   refuse(why: Refusal, outcome?: Omit<ReadOutcome<unknown>, 'value'>): void {
-    const { type, body } = refusalBody(this.incoming, why);
+    const { type, body } = refusalBody(this.incoming, why, this.route.parameters !== undefined);
     const headers = this.headersOf(type, outcome);
     if (RETRY.has(why.code)) headers.push('Retry-After', '1');
     // an unread body would have to be read to the end before the connection could be used again
