@@ -3,7 +3,6 @@
 import { hash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ERROR_STATUS, type Refusal, reject } from '../errors.js';
-import { didYouMean } from '../languages/suggest.js';
 import type { Caller, ReadOptions, ReadOutcome } from '../service/types.js';
 import { clientOf } from './addresses.js';
 import {
@@ -20,6 +19,7 @@ import { escapeHtml, mustBeObject, parseJson, prettyJson } from './json.js';
 import type { HttpOptions } from './options.js';
 import {
   checkCacheControl,
+  checkParameters,
   namespaceName,
   parseIndex,
   parseWait,
@@ -42,11 +42,6 @@ const TINY_BODY_BYTES = 1024;
 const NEVER = new AbortController().signal;
 /** Why a signal is aborted: one for all, since to build an error costs more than to answer. */
 const ENDED = new Error('the call has ended');
-/** Query parameters that every path takes. */
-const COMMON_PARAMETERS = [
-  ...['dc', 'datacenter', 'ns', 'partition', 'token', 'pretty'],
-  ...['stale', 'consistent', 'cached', 'max_stale'],
-];
 /** What may have passed in a second. */
 const RETRY: ReadonlySet<string> = new Set(['too_many', 'no_leader', 'unavailable']);
 const conflicting = (other: string): string =>
@@ -144,7 +139,7 @@ export class HttpRequest implements ApiRequest {
     const { options } = this.shared;
     const control = this.incoming.headers['cache-control'];
     if (control !== undefined) checkCacheControl(control);
-    this.checkParameters();
+    checkParameters(this.queries, this.route.parameters);
     const dc = this.query('datacenter') ?? this.query('dc');
     if (dc !== undefined && dc !== options.datacenter) {
       const here = `this cluster is ${JSON.stringify(options.datacenter)}`;
@@ -172,17 +167,6 @@ export class HttpRequest implements ApiRequest {
       .then(() => {
         this.tokenNamespace = service.namespaceOf(tokenKey);
       });
-  }
-
-  /** A slip in the name of a parameter must not change what is done. */
-  private checkParameters(): void {
-    const { parameters } = this.route;
-    if (parameters === undefined) return;
-    const known = [...COMMON_PARAMETERS, ...parameters];
-    for (const name of this.queries.keys()) {
-      if (known.includes(name)) continue;
-      reject('invalid', `Unknown query parameter ${quoted(name)}${didYouMean(name, known)}`);
-    }
   }
 
   param(name: string): string {
