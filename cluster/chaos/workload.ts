@@ -9,6 +9,8 @@ import { type Answer, Connection, type Reading, type ReadMode } from './client.j
 const OPERATIONS_PER_KEY = 120;
 const KEYS_AT_ONCE = 5;
 const ANSWER_MS = 8_000;
+/** A gap between two acknowledged writes that is told when it ends, so that the nodes' logs can be searched. */
+const LONG_GAP_MS = 5_000;
 /** Tokens in all: each is read again at the end, and is in every archive. */
 const TOKENS_MAX = 300;
 /** A token lives for so long beyond the run: less than the clocks jump at most. */
@@ -61,8 +63,17 @@ export class ChaosWorkload {
   #stopped = false;
   #running: Promise<void>[] = [];
 
+  readonly #say: (text: string) => void;
+
   /** `runMs`: for how long clients work, about. */
-  constructor(urls: readonly string[], token: string, random: Random, runMs: number) {
+  constructor(
+    urls: readonly string[],
+    token: string,
+    random: Random,
+    runMs: number,
+    note: (text: string) => void,
+  ) {
+    this.#say = note;
     this.#runMs = runMs;
     this.#urls = urls;
     this.#token = token;
@@ -226,7 +237,9 @@ export class ChaosWorkload {
 
   #noteGap(): void {
     const now = performance.now();
-    this.longestGapMs = Math.max(this.longestGapMs, Math.round(now - this.#acknowledgedAt));
+    const gapMs = Math.round(now - this.#acknowledgedAt);
+    if (gapMs >= LONG_GAP_MS) this.#say(`no write was acknowledged for ${gapMs} ms`);
+    this.longestGapMs = Math.max(this.longestGapMs, gapMs);
     this.#acknowledgedAt = now;
   }
 
