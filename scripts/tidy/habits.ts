@@ -109,7 +109,7 @@ export function idioms(source: Source): Finding[] {
   walk(source.file, (node) => {
     const rule = idiomOf(node);
     if (rule === undefined) return;
-    const bucket = layerOf(source.path);
+    const bucket = source.path;
     findings.push({ rule, at: placeOf(source, node), bucket, message: IDIOMS[rule] });
   });
   return findings;
