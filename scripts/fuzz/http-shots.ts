@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import type { Random } from '../../cluster/checker/random.js';
 import { type Hostile, hostileTo } from '../../test/hostile/mutate.js';
 import { type Fuzzed, labelOf } from './endpoints.js';
-import type { Shot } from './shot.js';
+import type { Reply, Shot } from './shot.js';
 
 export interface Tokens {
   /** Has every right. */
@@ -83,6 +83,12 @@ const EXTRA_HEADERS: readonly (readonly string[])[] = [
   Array.from({ length: 300 }, (_, at) => `X-Many-${at}: ${at}`),
   [`Cookie: ${'a=b; '.repeat(800)}`],
 ];
+const NAMES = [
+  ...['a', 'web', 'mesh', 'm', 'p', 'r', 'team', 'default', 'global', 'proxy-defaults'],
+  ...['service-defaults', 'service-intentions', 'builtin/service', 'fuzz-jwt', 'fuzz-weak', ''],
+];
+const IDS = /"(?:ID|AccessorID)":"([0-9a-f-]{36})"/g;
+const IDS_MAX = 200;
 const HOSTS = ['localhost', 'LOCALHOST:1', 'example.org', '[::1]', '', 'a b', '127.0.0.1.', 'é'];
 
 export class HttpShots {
@@ -90,6 +96,7 @@ export class HttpShots {
   readonly #random: Random;
   /** Mutations drawn and not sent yet, by endpoint. */
   readonly #drawn = new Map<Fuzzed, Hostile[]>();
+  readonly #ids = ['0f0f0f0f-1111-4222-8333-444444444444'];
   /** Shots that may have moved leadership, each of which may raise the term. */
   transfers = 0;
 
@@ -114,25 +121,36 @@ export class HttpShots {
       : this.#broken(label, node, request);
   }
 
-  /** A request as it is meant, or a mutation of it. */
+  /**
+   * A request whose target, headers and body are each as they are meant, or mutated: what is wrong everywhere is refused by the
+   * first check.
+   */
   #request(endpoint: Fuzzed): Hostile {
     const random = this.#random;
-    const made = this.#plan.bodyFor(endpoint, random);
     const hostile = this.#mutated(endpoint);
-    const { method } = endpoint;
-    const body = made ?? hostile.body;
-    if (random.chance(0.2)) {
-      const target = endpoint.path.replaceAll('*', () => random.pick(['a', 'web', 'mesh']));
-      const whole =
-        endpoint.bodies.length === 0
-          ? made
-          : Buffer.from(JSON.stringify(random.pick(endpoint.bodies)));
-      return { method, target, headers: {}, body: made ?? whole };
-    }
-    const extra = random.chance(0.3) ? random.pick(EXTRA_QUERY) : '';
-    const mark = hostile.target.includes('?') ? '&' : '?';
-    const target = extra === '' ? hostile.target : `${hostile.target}${mark}${extra}`;
-    return { ...hostile, target: boundWait(target), body };
+    const meant = endpoint.path.replaceAll('*', () =>
+      random.pick(random.chance(0.4) ? this.#ids : NAMES),
+    );
+    let target = random.chance(0.5) ? hostile.target : meant;
+    if (random.chance(0.3))
+      target += `${target.includes('?') ? '&' : '?'}${random.pick(EXTRA_QUERY)}`;
+    const headers = random.chance(0.4) ? hostile.headers : {};
+    let body = this.#plan.bodyFor(endpoint, random);
+    if (body === undefined && endpoint.bodies.length > 0 && random.chance(0.35))
+      body = Buffer.from(JSON.stringify(random.pick(endpoint.bodies)));
+    return {
+      method: endpoint.method,
+      target: boundWait(target),
+      headers,
+      body: body ?? hostile.body,
+    };
+  }
+
+  /** Takes the ids of what was made, so that it is read, changed and deleted as well. */
+  learn({ label }: Shot, { status, body }: Reply): void {
+    if (status !== 200 || !/^(PUT|POST) /.test(label)) return;
+    for (const [, id] of body.toString('latin1').matchAll(IDS)) this.#ids.push(id!);
+    this.#ids.splice(0, this.#ids.length - IDS_MAX);
   }
 
   #mutated(endpoint: Fuzzed): Hostile {

@@ -143,7 +143,7 @@ export class MemberShots {
     const greeting = bytesOf({ type: 'hello', hello });
     const draw = random.next();
     const label = `${isMember ? 'a member' : 'a stranger'} for ${purpose}`;
-    if (draw < 0.2) return { label, stream: [greeting, ...frames] };
+    if (draw < 0.35) return { label, stream: [greeting, ...frames] };
     const stream =
       draw < 0.8 ? [greeting, ...damaged(frames, random)] : damaged([greeting, ...frames], random);
     if (!isOrder(Buffer.concat(stream))) return { label: `${label}, damaged`, stream };

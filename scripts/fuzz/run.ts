@@ -44,7 +44,7 @@ const HELD = 20;
 /** Of the bodies sent to be restored, those that are a whole archive. */
 const WHOLE_ARCHIVE = 0.03;
 /** Long, so that a busy machine is not taken for a term that a forged message has raised. */
-const RAFT = { electionMs: 3000, heartbeatMs: 100, leaseMs: 1000 };
+const RAFT = { electionMs: 1500, heartbeatMs: 100, leaseMs: 800 };
 const WEAK_RULES =
   'key_prefix "" { policy = "read" } service "web" { policy = "read" } agent_prefix "" { policy = "read" }';
 
@@ -193,6 +193,7 @@ class Run {
     void this.#gun.fire(shot).then((outcome) => {
       this.#flying -= 1;
       this.#findings.count(shot, outcome);
+      for (const reply of outcome.replies) this.#http!.learn(shot, reply);
       const problem = problemOf(shot, outcome);
       if (problem !== undefined) this.#findings.add(problem, shot, this.#cluster.urls[shot.node]!);
     });
