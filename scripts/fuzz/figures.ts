@@ -8,6 +8,8 @@ export const FIGURES_VARIABLE = 'FUZZ_FIGURES';
 
 export interface Figures {
   readonly residentBytes: number;
+  /** JavaScript objects and buffers that are in use, after a collection of garbage. */
+  readonly heapBytes: number;
   /** Open descriptors that are sockets, and all others. */
   readonly sockets: number;
   readonly files: number;
@@ -16,7 +18,7 @@ export interface Figures {
 }
 
 /** What a node may hold more than after the warm-up, once everybody has gone. */
-export const GROWTH = { residentMb: 60, sockets: 8, files: 64, handles: 24 } as const;
+export const GROWTH = { residentMb: 60, heapMb: 12, sockets: 8, files: 64, handles: 24 } as const;
 
 const POLL_MS = 20;
 const ANSWER_MS = 10_000;
@@ -40,9 +42,11 @@ const handlesOf = ({ handles }: Figures): number =>
 
 /** What has grown beyond its bound. */
 export function growth(before: Figures, after: Figures): string[] {
-  const megabytes = (after.residentBytes - before.residentBytes) / 2 ** 20;
+  const megabytes = (of: (one: Figures) => number): number =>
+    Math.round((of(after) - of(before)) / 2 ** 20);
   const found: [string, number, number][] = [
-    ['MB of resident memory', Math.round(megabytes), GROWTH.residentMb],
+    ['MB of resident memory', megabytes((one) => one.residentBytes), GROWTH.residentMb],
+    ['MB of objects and buffers', megabytes((one) => one.heapBytes), GROWTH.heapMb],
     ['sockets', after.sockets - before.sockets, GROWTH.sockets],
     ['open files', after.files - before.files, GROWTH.files],
     ['active handles', handlesOf(after) - handlesOf(before), GROWTH.handles],
@@ -53,3 +57,12 @@ export function growth(before: Figures, after: Figures): string[] {
       ([what, more, most]) => `${more} ${what} more than after the warm-up, ${most} are allowed`,
     );
 }
+
+/** Resident memory and what is in use of it, of each node. */
+export const memoryOf = (all: readonly Figures[]): string =>
+  all
+    .map(({ residentBytes, heapBytes }) =>
+      [residentBytes, heapBytes].map((bytes) => (bytes / 2 ** 20).toFixed(0)).join('/'),
+    )
+    .join(' ')
+    .concat(' MB');

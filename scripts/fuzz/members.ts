@@ -19,13 +19,7 @@ import {
 import { type SocketMaker, socketMaker } from '../../src/transport/security.js';
 import { damaged, goodFrame, isOrder, joinQuestion } from './frames.js';
 import { noise } from './raw-shots.js';
-
-/** What was done on a connection, and all that was sent, for a report. */
-export interface MemberShot {
-  readonly label: string;
-  readonly node: number;
-  readonly bytes: Buffer;
-}
+import type { Sent } from './report.js';
 
 const STAY_MS = 400;
 const FRAME_BYTES = 2 ** 24;
@@ -64,7 +58,7 @@ export class MemberShots {
   }
 
   /** One connection, or a crowd of them. Resolves when it has ended. */
-  async next(): Promise<MemberShot> {
+  async next(): Promise<Sent> {
     const random = this.#random;
     const node = random.int(this.#ports.length);
     const draw = random.next();
@@ -85,7 +79,7 @@ export class MemberShots {
   }
 
   /** Bytes that are no TLS, or its beginning only. */
-  async #garbage(node: number): Promise<MemberShot> {
+  async #garbage(node: number): Promise<Sent> {
     const random = this.#random;
     const record = Buffer.from([22, 3, random.int(5), random.int(3), random.int(256), 1, 0, 0]);
     const begun = Buffer.concat([record, noise(random, random.int(600))]);
@@ -97,7 +91,7 @@ export class MemberShots {
     return { label: 'members: garbage', node, bytes };
   }
 
-  async #silent(node: number, count: number): Promise<MemberShot> {
+  async #silent(node: number, count: number): Promise<Sent> {
     const all = Array.from({ length: count }, () => this.#track(this.#plain(node)));
     this.#count(count > 10 ? 'crowd' : 'silent');
     await Promise.all(all.map((socket) => ended(socket, STAY_MS)));
@@ -109,7 +103,7 @@ export class MemberShots {
   }
 
   /** A connection with TLS on which frames are sent. */
-  async #framed(node: number, key: 'right key' | 'wrong key'): Promise<MemberShot> {
+  async #framed(node: number, key: 'right key' | 'wrong key'): Promise<Sent> {
     const maker = key === 'right key' ? this.#right : this.#wrong;
     const { label, stream } = this.#conversation(node);
     const bytes = Buffer.concat(stream);

@@ -13,8 +13,10 @@ const file = process.env[FIGURES_VARIABLE]!;
 
 process.on('SIGUSR2', () => {
   collect();
+  const { rss, heapUsed, external } = process.memoryUsage();
   const figures: Figures = {
-    residentBytes: process.memoryUsage.rss(),
+    residentBytes: rss,
+    heapBytes: heapUsed + external,
     ...descriptors(),
     ...handles(),
   };

@@ -1,14 +1,21 @@
 /** What a fuzz run has found, and how to send it again. */
 import type { Figures } from './figures.js';
-import type { MemberShot } from './members.js';
 import type { Outcome, Shot } from './shot.js';
 
 /** Violations that are told whole; the others are counted. */
 const TOLD = 20;
 /** Bytes of a request that are told. */
 const HEX_BYTES = 200_000;
-/** Shots at the members' port before a violation that no request explains. */
-const RECENT = 5;
+/** Shots before a violation that no answer shows, and the bytes of each that are told. */
+const RECENT = 40;
+const RECENT_BYTES = 4000;
+
+/** What was sent on one connection. */
+export interface Sent {
+  readonly label: string;
+  readonly node: number;
+  readonly bytes: Buffer;
+}
 
 export interface Violation {
   readonly problem: string;
@@ -17,8 +24,12 @@ export interface Violation {
   /** A shell command that sends it again. */
   readonly replay?: string;
   readonly request?: string;
-  /** Without a request of its own: what the members' port got last, as hexadecimal. */
-  readonly recent?: readonly { readonly label: string; readonly hex: string }[];
+  /** Without a request of its own: what was sent last, to which node, as hexadecimal. */
+  readonly recent?: readonly {
+    readonly label: string;
+    readonly node: number;
+    readonly hex: string;
+  }[];
 }
 
 export interface Afterwards {
@@ -61,7 +72,7 @@ export class Findings {
   #violations = 0;
   #slowestMs = 0;
   readonly #told: Violation[] = [];
-  readonly #recent: MemberShot[] = [];
+  readonly #recent: Sent[] = [];
   readonly #statuses: Counts = {};
   readonly #byEndpoint: Record<string, Counts> = {};
 
@@ -89,16 +100,15 @@ export class Findings {
   addAll(problems: readonly string[]): void {
     for (const problem of problems) {
       this.#violations += 1;
-      const recent = this.#recent.map(({ label, bytes }) => ({
-        label,
-        hex: bytes.toString('hex'),
+      const recent = this.#recent.map(({ label, node, bytes }) => ({
+        ...{ label, node, hex: bytes.subarray(0, RECENT_BYTES).toString('hex') },
       }));
       if (this.#told.length < TOLD) this.#told.push({ problem, atShot: this.shots, recent });
     }
   }
 
-  /** Keeps what came to the members' port last. */
-  remember(shot: MemberShot): void {
+  /** Keeps what was sent last. */
+  remember(shot: Sent): void {
     this.#recent.push(shot);
     if (this.#recent.length > RECENT) this.#recent.shift();
   }
@@ -119,7 +129,7 @@ export class Findings {
   }
 }
 
-const megabytes = ({ residentBytes }: Figures): number => Math.round(residentBytes / 2 ** 20);
+const megabytes = (bytes: number): string => (bytes / 2 ** 20).toFixed(0);
 const sum = (counts: Readonly<Counts>): number => Object.values(counts).reduce((a, b) => a + b, 0);
 
 /** The report for people. */
@@ -128,10 +138,11 @@ export function markdownOf(command: string, report: FuzzReport): string {
     Object.entries(of)
       .map(([name, count]) => `${name}: ${count}`)
       .join(', ');
-  const rows = report.before.map((before, at) => {
-    const after = report.after[at]!;
-    const of = (read: (one: Figures) => number): string => `${read(before)} → ${read(after)}`;
-    return `| n${at + 1} | ${of(megabytes)} | ${of((one) => one.sockets)} | ${of((one) => one.files)} | ${of((one) => sum(one.handles))} |`;
+  const rows = report.after.map((after, at) => {
+    const before = report.before[at]!;
+    const of = (read: (one: Figures) => number | string): string =>
+      `${read(before)} → ${read(after)}`;
+    return `| n${at + 1} | ${of((one) => megabytes(one.residentBytes))} | ${of((one) => megabytes(one.heapBytes))} | ${of((one) => one.sockets)} | ${of((one) => one.files)} | ${of((one) => sum(one.handles))} |`;
   });
   return [
     `# Fuzz: ${report.ok ? 'passed' : 'FAILED'}`,
@@ -141,8 +152,8 @@ export function markdownOf(command: string, report: FuzzReport): string {
     `Members' port: ${counts(report.members)}.`,
     `Log lines: ${counts(report.logLines)}.`,
     [
-      '| node | MB resident | sockets | files | handles |',
-      '| --- | --- | --- | --- | --- |',
+      '| node | MB resident | MB in use | sockets | files | handles |',
+      '| --- | --- | --- | --- | --- | --- |',
       ...rows,
     ].join('\n'),
     [

@@ -62,11 +62,18 @@ describe('the fuzzer', () => {
   });
 
   it('counts what has grown beyond its bound', () => {
-    const before: Figures = { residentBytes: 0, sockets: 5, files: 30, handles: { Timeout: 3 } };
+    const before: Figures = {
+      residentBytes: 0,
+      heapBytes: 0,
+      sockets: 5,
+      files: 30,
+      handles: { Timeout: 3 },
+    };
     expect(growth(before, before)).to.deep.equal([]);
     const residentBytes = (GROWTH.residentMb + 1) * 2 ** 20;
-    const after = { residentBytes, sockets: 100, files: 500, handles: { Timeout: 100 } };
-    expect(growth(before, after)).to.have.length(4);
+    const handles = { Timeout: 100 };
+    const after = { residentBytes, heapBytes: 2 ** 30, sockets: 100, files: 500, handles };
+    expect(growth(before, after)).to.have.length(5);
   });
 
   it('takes an error or a stack trace in a log for a fault, and a warning not', () => {
