@@ -3,19 +3,13 @@ import { readFileSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from './config.js';
-import { aclRoutes } from './http/acl.js';
 import type { AclParts } from './http/acl-common.js';
-import { agentRoutes } from './http/agent.js';
 import { createApp, type HttpApp } from './http/app.js';
-import { authorizeRoutes } from './http/authorize.js';
 import type { ClusterParts } from './http/cluster.js';
-import { configRoutes } from './http/config.js';
 import { type Listener, type ListenerOptions, listen } from './http/listener.js';
-import { namespaceRoutes } from './http/namespaces.js';
-import { operatorRoutes } from './http/operator.js';
 import { HELD_MS_MAX } from './http/request.js';
-import { snapshotRoutes } from './http/snapshot.js';
-import { statusRoutes } from './http/status.js';
+import { allRoutes } from './http/routes.js';
+import type { SnapshotParts } from './http/snapshot.js';
 import type { Route } from './http/types.js';
 import { bootstrapSecret, checkKeyFiles, initialManagement, sharedKeys } from './key-files.js';
 import { type Log, withoutSecrets } from './log.js';
@@ -77,7 +71,7 @@ export async function startServer(
     log,
     service,
     metrics,
-    allRoutes(config, node, { service, metrics, log, refusals }),
+    routesOf(config, node, { service, metrics, log, refusals }),
   );
   node.onChanged((keys) => {
     if (!keys.includes(RESTORE_FACT)) return;
@@ -242,7 +236,7 @@ function joinToken(path: string | undefined, log: Log): string | undefined {
 }
 
 /** Everything this server answers. */
-function allRoutes(
+function routesOf(
   config: Config,
   node: RunningNode,
   {
@@ -278,19 +272,11 @@ function allRoutes(
     fault: () => node.replica.fault ?? node.replica.hang,
     settings: withoutSecrets(config) as Record<string, unknown>,
   };
-  return [
-    ...aclRoutes(acl),
-    ...namespaceRoutes(acl),
-    ...configRoutes(acl),
-    ...statusRoutes(cluster),
-    ...operatorRoutes(cluster),
-    ...agentRoutes(cluster),
-    ...authorizeRoutes(service),
-    ...snapshotRoutes({
-      ...{ service, node, dataDir: config.dataDir },
-      stateBytesMax: config.limits.snapshotBytes,
-    }),
-  ];
+  const snapshot: SnapshotParts = {
+    ...{ service, node, dataDir: config.dataDir },
+    stateBytesMax: config.limits.snapshotBytes,
+  };
+  return allRoutes({ acl, cluster, snapshot });
 }
 
 /** A file in the data folder with the index that the refusal of a second bootstrap names. */

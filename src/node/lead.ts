@@ -104,8 +104,7 @@ export class Lead {
     }
     const proposal = tryDecode(data);
     if (proposal === undefined) {
-      const why = refusal('invalid', 'The forwarded write could not be decoded');
-      done({ type: 'refused', refusal: why });
+      done({ type: 'refused', refusal: unreadable() });
       return;
     }
     this.#whenReady(done, () => this.#decide(proposal, { tokenKey, data }, done));
@@ -150,8 +149,15 @@ export class Lead {
     else this.#askAgain(proposal, write, done);
   }
 
+  /** The gate reads fields that nobody has checked: a peer may have sent others, or none. */
   #gate({ command }: Proposal, { tokenKey }: LeadWrite): Refusal | undefined {
-    return this.#parts.gate(this.#parts.view, tokenKey, command);
+    try {
+      return this.#parts.gate(this.#parts.view, tokenKey, command);
+    } catch (error) {
+      // anything else, as a disk that cannot be read, is no fault of the command
+      if (error instanceof TypeError || error instanceof SyntaxError) return unreadable();
+      throw error;
+    }
   }
 
   /**
@@ -201,6 +207,8 @@ export function sizeProblem(data: Uint8Array): Refusal | undefined {
   const why = `The write is too large: its command has ${data.length} bytes, at most ${COMMAND_BYTES_MAX} are replicated`;
   return refusal('too_large', why, { hint: 'Split the object into smaller ones' });
 }
+
+const unreadable = (): Refusal => refusal('invalid', 'The forwarded write could not be decoded');
 
 function overloaded(): Attempt {
   const why = refusal('too_many', 'Too many writes are on their way; try again later');

@@ -1,7 +1,9 @@
 import { expect } from 'chai';
+import { Packr } from 'msgpackr';
 import { type Refusal, refusal } from '../../src/errors.js';
 import { decodeAnswer, encodeAsk } from '../../src/node/asks.js';
 import type { WriteOutcome } from '../../src/node/forward.js';
+import type { Gate } from '../../src/node/types.js';
 import { encodeProposal } from '../../src/state/proposal.js';
 import { COMMAND_BYTES_MAX } from '../../src/transport/handshake.js';
 import { TEXT_MAX } from '../../src/transport/shapes.js';
@@ -151,6 +153,51 @@ describe('node/replica: writes', () => {
     expect(codeOf(proposed)).to.equal('outcome_unknown');
     const after = write(leader, 'after');
     expect(codeOf(after)).to.equal('unavailable');
+  });
+});
+
+describe('node/replica: a forwarded write that no member of this release sends', () => {
+  /** What the leader answers to a write of this command, as JSON text. */
+  function answerTo(text: string, gate: Gate): ReturnType<typeof decodeAnswer> {
+    const world = new World({ gate });
+    const leader = world.elect();
+    const before = leader.log.lastIndex();
+    const data = new Packr({ useRecords: false }).pack([1, 'one', 0, text]);
+    const ask = encodeAsk({ type: 'write', tokenKey: null, data, timeoutMs: 1000 });
+    let answer: ReturnType<typeof decodeAnswer>;
+    leader.replica.asked('b', ask, (bytes) => {
+      answer = decodeAnswer(bytes);
+    });
+    world.advance(200);
+    expect(leader.log.lastIndex()).to.equal(before);
+    return answer;
+  }
+  function invalid(answer: ReturnType<typeof decodeAnswer>): void {
+    expect(answer?.type === 'refused' ? answer.refusal.code : answer?.type).to.equal('invalid');
+  }
+
+  for (const text of ['null', '1', '"x"', '[]', '{}', '{"type":null}', '{"type":["a"],"v":1}'])
+    it(`is refused, and the leader goes on: ${text} is no command`, () => {
+      invalid(answerTo(text, () => undefined));
+    });
+
+  it('is refused, and the leader goes on: its fields cannot be judged', () => {
+    const gate: Gate = (_view, _tokenKey, command) => {
+      const { entry } = command as unknown as { entry: string };
+      return entry.length > 0 ? undefined : refusal('invalid', 'empty');
+    };
+    invalid(answerTo('{"type":"config.set","v":1}', gate));
+    invalid(answerTo('{"type":"config.set","v":1,"entry":null}', gate));
+    const parsing: Gate = (_view, _tokenKey, command) =>
+      JSON.parse((command as unknown as { entry: string }).entry) as undefined;
+    invalid(answerTo('{"type":"config.set","v":1,"entry":"{"}', parsing));
+  });
+
+  it('is not told from a fault of the disk, which stops the leader', () => {
+    const gate: Gate = () => {
+      throw new Error('the disk cannot be read');
+    };
+    expect(() => answerTo('{"type":"config.set","v":1}', gate)).to.throw('cannot be read');
   });
 });
 
