@@ -1,4 +1,7 @@
-/** Shots at the members' port: of strangers, of holders of a wrong key, and of members that have gone mad. */
+/**
+ * Shots at the members' port: of strangers, of holders of a wrong key, and of members that have
+ * gone mad.
+ */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';

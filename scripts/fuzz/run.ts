@@ -1,10 +1,13 @@
-/** A fuzz run: a cluster of three, a warm-up, shots for a time or a number, and what the nodes are like afterwards. */
+/**
+ * A fuzz run: a cluster of three, a warm-up, shots for a time or a number, and what the nodes are
+ * like afterwards.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Random } from '../../cluster/checker/random.js';
 import { type LocalCluster, startCluster } from '../../cluster/local.js';
 import { Setting } from '../bench/setting.js';
 import { allEndpoints, type Fuzzed, labelOf } from './endpoints.js';
-import { FIGURES_VARIABLE, type Figures } from './figures.js';
+import { FIGURES_VARIABLE, type Figures, memoryOf } from './figures.js';
 import { Gun } from './gun.js';
 import { HttpShots } from './http-shots.js';
 import { problemOf } from './judge.js';
@@ -94,7 +97,8 @@ class Run {
     let [before, after]: [Figures[], Figures[]] = [[], []];
     await this.#setUp();
     try {
-      // each endpoint is met once before anything is measured: what runs for the first time loads code
+      // each endpoint is met once before anything is measured: what runs for the first time loads
+      // code
       for (const endpoint of this.#endpoints) this.#shoot(this.#http!.at(endpoint));
       await this.#fire(() => this.#findings.shots < warmUp);
       await this.#calm();
@@ -256,7 +260,10 @@ class Run {
     await this.#watch.quiet();
   }
 
-  /** Each endpoint must have answered, by the count of the nodes; a key must have been right, and a wrong one not. */
+  /**
+   * Each endpoint must have answered, by the count of the nodes; a key must have been right, and a
+   * wrong one not.
+   */
   async #checkReached(): Promise<void> {
     const reached = await this.#watch.reached();
     for (const endpoint of this.#endpoints)

@@ -21,7 +21,7 @@ export const PROTOCOL_VERSION = 1;
 export const OLDEST_PROTOCOL_VERSION = 1;
 
 /** What a connection is for. `join`: questions of a node that is in no cluster. */
-const PURPOSES = ['messages', 'snapshot', 'join'] as const;
+export const PURPOSES = ['messages', 'snapshot', 'join'] as const;
 export type Purpose = (typeof PURPOSES)[number];
 
 export interface Hello {
