@@ -6,7 +6,7 @@ import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSecureContext } from 'node:tls';
-import { BOOTSTRAP_SECRET, type Config, type TlsFiles, UUID } from './config.js';
+import { BOOTSTRAP_SECRET, type Config, UUID } from './config.js';
 import { IDENTITY_FILE } from './node/identity.js';
 import { checkSecurity } from './transport/security.js';
 
@@ -81,7 +81,7 @@ export const sharedKeys = (text: string): string[] =>
 /** Gives the certificate if it can be read. */
 function checkTls(
   where: string,
-  files: TlsFiles,
+  files: NonNullable<Config['http']['tls']>,
   { faults, warnings }: { faults: string[]; warnings: string[] },
 ): X509Certificate | undefined {
   const certificate = (path: string) => new X509Certificate(readFileSync(path));

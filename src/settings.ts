@@ -2,7 +2,7 @@
  * Every setting of a node, once: its key in the configuration file, type, bounds, default and reason. Environment variables
  * (`CONCLAVE_HTTP_PORT`) and flags (`--http-port`) follow from the key (`http.port`).
  */
-import { DEFAULT_TIMING } from './node/options.js';
+import { DEFAULT_LIMITS, DEFAULT_TIMING } from './node/options.js';
 import { COMMAND_BYTES_MAX } from './transport/handshake.js';
 
 export type SettingType = 'text' | 'integer' | 'boolean' | 'list' | 'members' | 'map';
@@ -17,6 +17,10 @@ export interface Setting {
   readonly pattern?: string;
   /** One line: what it is, its unit, and why the default is what it is. */
   readonly why: string;
+  /** It has a value although it has no default: one that depends on the machine or on other settings. */
+  readonly derived?: true;
+  /** Needed where any setting of its group is set. */
+  readonly needed?: true;
   /** Never printed, and not taken as a flag. A setting with `File` after its key names a file that holds it. */
   readonly secret?: boolean;
 }
@@ -28,7 +32,7 @@ const RATE = { type: 'integer', min: 0, max: 10_000_000 } as const;
 const TEXT = { type: 'text' } as const;
 const NAME = '^[a-zA-Z0-9][a-zA-Z0-9._-]{0,127}$';
 
-export const SETTINGS: readonly Setting[] = [
+const LIST = [
   {
     key: 'datacenter',
     ...TEXT,
@@ -39,6 +43,7 @@ export const SETTINGS: readonly Setting[] = [
   {
     key: 'nodeName',
     ...TEXT,
+    derived: true,
     pattern: NAME,
     why: 'name of this node, unique in the cluster; the host name by default',
   },
@@ -52,8 +57,13 @@ export const SETTINGS: readonly Setting[] = [
 
   { key: 'http.host', ...TEXT, default: '127.0.0.1', why: 'address the API listens on' },
   { key: 'http.port', ...PORT, default: 8500, why: 'port the API listens on; 0 takes a free one' },
-  { key: 'http.tls.cert', ...TEXT, why: 'PEM file of the API’s certificate; serves HTTPS' },
-  { key: 'http.tls.key', ...TEXT, why: 'PEM file of its private key' },
+  {
+    key: 'http.tls.cert',
+    ...TEXT,
+    needed: true,
+    why: 'PEM file of the API’s certificate; serves HTTPS',
+  },
+  { key: 'http.tls.key', ...TEXT, needed: true, why: 'PEM file of its private key' },
   {
     key: 'http.tls.ca',
     ...TEXT,
@@ -100,23 +110,27 @@ export const SETTINGS: readonly Setting[] = [
   {
     key: 'raft.advertise',
     ...TEXT,
+    derived: true,
     pattern: '^.+:\\d+$',
     why: 'host:port where other members reach this node; raft.host:raft.port by default',
   },
   {
     key: 'raft.tls.cert',
     ...TEXT,
+    needed: true,
     why: 'PEM file of this member’s certificate, for mutual TLS between members',
   },
-  { key: 'raft.tls.key', ...TEXT, why: 'PEM file of its private key' },
+  { key: 'raft.tls.key', ...TEXT, needed: true, why: 'PEM file of its private key' },
   {
     key: 'raft.tls.ca',
     ...TEXT,
+    needed: true,
     why: 'PEM file of the authority all members’ certificates come from',
   },
   {
     key: 'raft.tls.name',
     ...TEXT,
+    needed: true,
     why: 'DNS name that the certificate of every member carries, so that no other certificate of the authority makes a member',
   },
   {
@@ -407,13 +421,13 @@ export const SETTINGS: readonly Setting[] = [
   {
     key: 'limits.pendingWrites',
     ...COUNT,
-    default: 10_000,
+    default: DEFAULT_LIMITS.pendingWrites,
     why: 'writes that this node, as leader, has in its log and not committed yet; more are refused with 429',
   },
   {
     key: 'limits.waitingWrites',
     ...COUNT,
-    default: 20_000,
+    default: DEFAULT_LIMITS.waitingWrites,
     why: 'writes that wait on this node for a leader or for their outcome; more are refused with 429',
   },
   {
@@ -435,7 +449,7 @@ export const SETTINGS: readonly Setting[] = [
     type: 'integer',
     min: 1_048_576,
     max: 68_719_476_736,
-    default: 67_108_864,
+    default: DEFAULT_LIMITS.logBytes,
     why: 'bytes of applied log after which it is cut: a node that was away briefly still finds there what it missed',
   },
   {
@@ -443,7 +457,7 @@ export const SETTINGS: readonly Setting[] = [
     type: 'integer',
     min: 0,
     max: 1_099_511_627_776,
-    default: 134_217_728,
+    default: DEFAULT_LIMITS.diskReserveBytes,
     why: 'free bytes on the disk below which writes are refused: the databases need room to tidy up',
   },
   {
@@ -462,4 +476,63 @@ export const SETTINGS: readonly Setting[] = [
     choices: ['debug', 'info', 'warn', 'error', 'silent'],
     why: 'least severity logged',
   },
-];
+] as const satisfies readonly Setting[];
+
+/** Every setting, in the order of `--help` and of docs/settings.md. */
+export const SETTINGS: readonly Setting[] = LIST;
+
+/** A member of a cluster, given as `name=host:port`. */
+export interface MemberSetting {
+  readonly name: string;
+  readonly address: string;
+}
+
+interface Values {
+  text: string;
+  integer: number;
+  boolean: boolean;
+  list: readonly string[];
+  members: readonly MemberSetting[];
+  map: Readonly<Record<string, string>>;
+}
+
+type ValueOf<S extends Setting> = S extends { readonly choices: readonly (infer C)[] }
+  ? C
+  : Values[S['type']];
+
+/** What is left of a key, and its setting. */
+type Entry = readonly [rest: string, setting: Setting];
+type Heads<E extends Entry> = E[0] extends infer K
+  ? K extends `${infer Head}.${string}`
+    ? Head
+    : K
+  : never;
+/** The settings below a part of the key; the setting itself where the key ends. */
+type Below<E extends Entry, H> = E extends readonly [infer K, infer S extends Setting]
+  ? K extends H
+    ? S
+    : K extends `${H & string}.${infer Rest}`
+      ? readonly [Rest, S]
+      : never
+  : never;
+type SettingOf<B> = B extends Setting ? B : B extends readonly [string, infer S] ? S : never;
+/** Whether a value is always there: of a setting, or of a group with one that has. */
+type IsThere<B> = [Extract<SettingOf<B>, { default: unknown } | { derived: true }>] extends [never]
+  ? [B] extends [{ readonly needed: true }]
+    ? true
+    : false
+  : true;
+type Value<B> = [B] extends [Setting] ? ValueOf<B> : [B] extends [Entry] ? Tree<B> : never;
+type Tree<E extends Entry> = {
+  readonly [H in Heads<E> as IsThere<Below<E, H>> extends true ? H & string : never]: Value<
+    Below<E, H>
+  >;
+} & {
+  readonly [H in Heads<E> as IsThere<Below<E, H>> extends true ? never : H & string]?: Value<
+    Below<E, H>
+  >;
+};
+type EntryOf<S> = S extends Setting ? readonly [S['key'], S] : never;
+
+/** A configuration as these settings make it: one member for each part of their keys. */
+export type ConfigOfSettings = Tree<EntryOf<(typeof LIST)[number]>>;

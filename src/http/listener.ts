@@ -29,7 +29,7 @@ export interface ListenerOptions {
    * byte by byte.
    */
   readonly headersMs: number;
-  readonly requestMs: number;
+  readonly receiveMs: number;
   /** Milliseconds an idle connection is kept. */
   readonly keepAliveMs: number;
   /**
@@ -131,7 +131,7 @@ export async function listen(app: HttpApp, options: ListenerOptions): Promise<Li
   const settings = {
     maxHeaderSize: options.headerBytes,
     headersTimeout: options.headersMs,
-    requestTimeout: options.requestMs,
+    requestTimeout: options.receiveMs,
     keepAliveTimeout: options.keepAliveMs,
     // one shared sweep over all connections instead of a timer per request
     connectionsCheckingInterval: Math.max(1000, Math.min(options.headersMs, 30_000) / 2),

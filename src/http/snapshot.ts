@@ -37,7 +37,7 @@ export interface SnapshotParts {
   /** Folder of the file that an archive is kept in while it is verified. */
   readonly dataDir: string;
   /** Bytes a snapshot may unfold to, and about as many may be sent. */
-  readonly stateBytesMax: number;
+  readonly snapshotBytes: number;
 }
 
 export function snapshotRoutes(parts: SnapshotParts): readonly Route[] {
@@ -103,12 +103,12 @@ async function mayRestore({ service }: SnapshotParts, { caller, timeoutMs }: Api
 
 /** Verifies the whole archive before any of it is proposed. */
 async function restore(
-  { service, node, dataDir, stateBytesMax }: SnapshotParts,
+  { service, node, dataDir, snapshotBytes }: SnapshotParts,
   request: ApiRequest,
 ): Promise<void> {
-  const limits = { stateBytes: stateBytesMax, level: levelOf(node.view) };
+  const limits = { stateBytes: snapshotBytes, level: levelOf(node.view) };
   const { incoming } = request;
-  const spool = await Spool.of(incoming, dataDir, stateBytesMax + ARCHIVE_BYTES_MORE).catch(
+  const spool = await Spool.of(incoming, dataDir, snapshotBytes + ARCHIVE_BYTES_MORE).catch(
     (error) => {
       if (error === incoming.errored) reject('invalid', 'the snapshot was cut off');
       throw error;

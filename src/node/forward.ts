@@ -32,7 +32,7 @@ export interface ForwardParts {
   /** Asks for a call of `retry` after a while. */
   readonly retryLater: () => void;
   /** Writes held here, beyond which more are refused. */
-  readonly heldMax: number;
+  readonly waitingWrites: number;
   /** The result of a request that this node has applied (see MachinePort). */
   readonly remembered: (id: string) => Result | undefined;
   /** Milliseconds after which the answer of a leader counts as late. */
@@ -71,8 +71,8 @@ export class Forward {
   }
 
   write(request: WriteRequest, done: WriteDone): void {
-    const { clock, deadlines, newId, appliedIndex, heldMax } = this.#parts;
-    if (this.#held.size >= heldMax) {
+    const { clock, deadlines, newId, appliedIndex, waitingWrites } = this.#parts;
+    if (this.#held.size >= waitingWrites) {
       const why = 'Too many writes are waiting on this server; try again later';
       done({ refusal: refusal('too_many', why) });
       return;

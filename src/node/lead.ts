@@ -34,7 +34,7 @@ export interface LeadParts {
   /** False while another member may have room, to which leadership is handed over. */
   readonly isFullEverywhere: () => boolean;
   /** Proposals whose fate is open, beyond which writes are refused. */
-  readonly pendingMax: number;
+  readonly pendingWrites: number;
   /** Ticks that a new leader may need to apply what is committed. */
   readonly lateTicks: number;
 }
@@ -144,7 +144,7 @@ export class Lead {
     if (this.#parts.isUnfit()) done({ type: 'retry' });
     else if (closed !== undefined && !this.#parts.isFullEverywhere()) done({ type: 'retry' });
     else if (closed !== undefined) done({ type: 'refused', refusal: closed });
-    else if (this.#parts.driver.pending >= this.#parts.pendingMax) done(overloaded());
+    else if (this.#parts.driver.pending >= this.#parts.pendingWrites) done(overloaded());
     else if (this.#gate(proposal, write) === undefined) this.#propose(proposal, write, done);
     else this.#askAgain(proposal, write, done);
   }

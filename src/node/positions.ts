@@ -8,7 +8,7 @@ import type { Configuration, Entry, Index, LogView, SnapshotMeta } from '../raft
 export interface CutLimits {
   /** The log is cut when more than this is applied and not needed for `keep…`. */
   readonly cutEntries: number;
-  readonly cutBytes: number;
+  readonly logBytes: number;
   readonly keepEntries: number;
   readonly keepBytes: number;
   /** Cuts are made at multiples of this many entries, more or less; 1024 unless given. */
@@ -103,7 +103,7 @@ export class Positions {
     const first = this.#marks[0]!;
     const spareEntries = this.#applied - first.index - limits.keepEntries;
     const spareBytes = this.#bytes - first.bytes - limits.keepBytes;
-    const due = spareEntries > limits.cutEntries || spareBytes > limits.cutBytes;
+    const due = spareEntries > limits.cutEntries || spareBytes > limits.logBytes;
     if (!due) return undefined;
     const mark = this.#marks.findLast(
       ({ index, bytes }) =>

@@ -45,8 +45,8 @@ import { Watches } from './watches.js';
 
 export interface ReplicaLimits extends DriverLimits, CutLimits {
   /** Proposals of this leader whose fate is open; writes held by this node. More are refused as too_many. */
-  readonly pendingMax: number;
-  readonly heldMax: number;
+  readonly pendingWrites: number;
+  readonly waitingWrites: number;
   /** Milliseconds until something that failed without a change of leader is tried again. */
   readonly retryMs: number;
   /** Milliseconds without a majority's answers after which a leader gives up its office. */
@@ -197,7 +197,7 @@ export class Replica {
       ...parts,
       gate: (view, tokenKey, command) =>
         this.levels.refusal(command) ?? parts.gate(view, tokenKey, command),
-      ...{ driver, applied, pendingMax: limits.pendingMax, lateTicks: hangTicks },
+      ...{ driver, applied, pendingWrites: limits.pendingWrites, lateTicks: hangTicks },
       isUnfit: () => this.#isUnfit,
       closedFor: (command) => parts.closedFor?.(command),
       isFullEverywhere: () => this.#handover.isFullEverywhere,
@@ -209,7 +209,7 @@ export class Replica {
       role: () => driver.role,
       newId: parts.newId,
       remembered: (request) => machine.remembered(request),
-      ...{ heldMax: limits.heldMax, lateMs: electionMs },
+      ...{ waitingWrites: limits.waitingWrites, lateMs: electionMs },
     });
     this.#barriers = new Barriers({
       ...{ applied, deadlines: this.deadlines, retryLater, wake: () => driver.wake() },

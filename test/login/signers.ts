@@ -7,7 +7,8 @@ import {
   generateKeyPair,
   type JWK,
 } from 'jose';
-import { authMethodTypes, LOGIN_DEFAULTS } from '../../src/service/login/index.js';
+import { authMethodTypes } from '../../src/service/login/index.js';
+import { LOGIN_DEFAULTS } from '../support/defaults.js';
 
 const NOW_MS = 1_800_000_000_000;
 export const NOW = NOW_MS / 1000;

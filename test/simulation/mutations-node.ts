@@ -184,13 +184,13 @@ const outcomes: readonly Mutation[] = [
   one(
     'as many proposals at once as anyone likes',
     'node/lead.js',
-    'this.#parts.driver.pending >= this.#parts.pendingMax',
+    'this.#parts.driver.pending >= this.#parts.pendingWrites',
     'this.#parts.driver.pending < 0',
   ),
   one(
     'as many held writes as anyone likes',
     'node/forward.js',
-    'if (this.#held.size >= heldMax)',
+    'if (this.#held.size >= waitingWrites)',
     'if (this.#held.size < 0)',
   ),
   one(

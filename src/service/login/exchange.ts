@@ -70,9 +70,9 @@ export class Outbound {
    * `too_many` when too many are under way; those of one namespace may be half of them.
    */
   async exchange(what: Exchange, namespace: string): Promise<Reply> {
-    const { concurrentMax } = this.#limits;
+    const { issuerRequests } = this.#limits;
     const own = this.#underWay.get(namespace) ?? 0;
-    if (this.#count >= concurrentMax || own >= Math.ceil(concurrentMax / 2)) {
+    if (this.#count >= issuerRequests || own >= Math.ceil(issuerRequests / 2)) {
       reject('too_many', 'This node asks too many issuers at a time: try again in a moment');
     }
     this.#note(namespace, 1);

@@ -15,18 +15,21 @@ export interface LoginOptions {
   readonly keysRefetchMsMin: number;
 }
 
-/** A login waits for these fetches, so they are short; keys are small. */
-export const LOGIN_DEFAULTS: LoginOptions = {
-  limits: { timeoutMs: 5_000, bodyBytesMax: 1024 * 1024, concurrentMax: 32 },
-  rules: { allowedHosts: [], privateAddresses: false, plainHttp: false },
+/**
+ * The options of a node with these settings. A login waits for what is fetched, so that takes little
+ * time; keys are small.
+ */
+export const loginOptions = (rules: AddressRules, issuerRequests: number): LoginOptions => ({
+  limits: { timeoutMs: 5_000, bodyBytesMax: 1024 * 1024, issuerRequests },
+  rules,
   keysAgeMsMax: 10 * 60_000,
   keysRefetchMsMin: 5_000,
-};
+});
 
 export type AuthMethodTypes = ReadonlyMap<string, AuthMethodType>;
 
 /** Every type by name. Keys of issuers are kept inside, so there is one of these per node. */
-export function authMethodTypes(options: LoginOptions = LOGIN_DEFAULTS): AuthMethodTypes {
+export function authMethodTypes(options: LoginOptions): AuthMethodTypes {
   const { keysAgeMsMax, keysRefetchMsMin } = options;
   const outbound = new Outbound(options);
   const types = [

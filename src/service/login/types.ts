@@ -77,5 +77,5 @@ export interface FetchLimits {
   readonly timeoutMs: number;
   readonly bodyBytesMax: number;
   /** Exchanges at a time. */
-  readonly concurrentMax: number;
+  readonly issuerRequests: number;
 }
