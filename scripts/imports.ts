@@ -18,6 +18,7 @@ const RANK: Record<string, number> = {
   node: 5,
   service: 6,
   http: 7,
+  setting: 1,
   settings: 8,
   config: 9,
   log: 8,

@@ -1,11 +1,15 @@
-/** The configuration of a node: one JSON file, environment variables and flags for the same settings, all checked. */
+/**
+ * The configuration of a node: one JSON file, environment variables and flags for the same
+ * settings, all checked.
+ */
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { Ajv, type ErrorObject } from 'ajv';
 import { closest, distance } from 'fastest-levenshtein';
 import { inTicks } from './node/options.js';
 import { leaseMsMax } from './raft/options.js';
-import { type ConfigOfSettings, type MemberSetting, SETTINGS, type Setting } from './settings.js';
+import type { MemberSetting, Setting } from './setting.js';
+import { type ConfigOfSettings, SETTINGS } from './settings.js';
 import { isAddress, isLoopback } from './transport/security.js';
 import { TEXT_MAX } from './transport/shapes.js';
 
@@ -73,7 +77,10 @@ const MISTYPED_MAX = 3;
 /** Variables that are no settings. */
 const OTHER_VARIABLES = new Set(['CONCLAVE_TOKEN', 'CONCLAVE_URL']);
 
-/** Variables that nearly name a setting. Others are let be: container platforms set some of their own after a service's name. */
+/**
+ * Variables that nearly name a setting. Others are let be: container platforms set some of their
+ * own after a service's name.
+ */
 function mistyped(env: NonNullable<Sources['env']>): string[] {
   const known = SETTINGS.map(({ key }) => envName(key));
   return Object.keys(env)

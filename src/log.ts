@@ -20,6 +20,7 @@ const HARMLESS = new Set([
   ...['initialManagementFile', 'bootstrapSecretFile', 'secretsGoneMs'],
   ...['heldPerToken', 'streamsPerToken', 'requestsPerToken', 'writesPerToken'],
 ]);
+/** Nesting that a line of the log may have; what is deeper is left out. */
 const DEPTH_MAX = 6;
 
 /** A copy for logs and status pages: values under secret names are replaced by `hidden`. */

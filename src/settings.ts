@@ -1,29 +1,11 @@
 /**
- * Every setting of a node, once: its key in the configuration file, type, bounds, default and reason. Environment variables
- * (`CONCLAVE_HTTP_PORT`) and flags (`--http-port`) follow from the key (`http.port`).
+ * Every setting of a node, once: its key in the configuration file, type, bounds, default and
+ * reason. Environment variables (`CONCLAVE_HTTP_PORT`) and flags (`--http-port`) follow from the
+ * key (`http.port`).
  */
 import { DEFAULT_LIMITS, DEFAULT_TIMING } from './node/options.js';
+import type { ConfigOf, Setting } from './setting.js';
 import { COMMAND_BYTES_MAX } from './transport/handshake.js';
-
-export type SettingType = 'text' | 'integer' | 'boolean' | 'list' | 'members' | 'map';
-
-export interface Setting {
-  readonly key: string;
-  readonly type: SettingType;
-  readonly default?: unknown;
-  readonly min?: number;
-  readonly max?: number;
-  readonly choices?: readonly string[];
-  readonly pattern?: string;
-  /** One line: what it is, its unit, and why the default is what it is. */
-  readonly why: string;
-  /** It has a value although it has no default: one that depends on the machine or on other settings. */
-  readonly derived?: true;
-  /** Needed where any setting of its group is set. */
-  readonly needed?: true;
-  /** Never printed, and not taken as a flag. A setting with `File` after its key names a file that holds it. */
-  readonly secret?: boolean;
-}
 
 const PORT = { type: 'integer', min: 0, max: 65_535 } as const;
 const MS = { type: 'integer', min: 1, max: 3_600_000 } as const;
@@ -247,7 +229,8 @@ const LIST = [
     key: 'limits.bodyBytes',
     type: 'integer',
     min: 1024,
-    // Quotes are escaped in the command, and again in what is remembered of its result: each must fit into a message.
+    // Quotes are escaped in the command, and again in what is remembered of its result: each must
+    // fit into a message.
     max: COMMAND_BYTES_MAX / 4,
     default: 1_048_576,
     why: 'largest request body: an entry is replicated whole, and one that large already delays heartbeats',
@@ -481,58 +464,5 @@ const LIST = [
 /** Every setting, in the order of `--help` and of docs/settings.md. */
 export const SETTINGS: readonly Setting[] = LIST;
 
-/** A member of a cluster, given as `name=host:port`. */
-export interface MemberSetting {
-  readonly name: string;
-  readonly address: string;
-}
-
-interface Values {
-  text: string;
-  integer: number;
-  boolean: boolean;
-  list: readonly string[];
-  members: readonly MemberSetting[];
-  map: Readonly<Record<string, string>>;
-}
-
-type ValueOf<S extends Setting> = S extends { readonly choices: readonly (infer C)[] }
-  ? C
-  : Values[S['type']];
-
-/** What is left of a key, and its setting. */
-type Entry = readonly [rest: string, setting: Setting];
-type Heads<E extends Entry> = E[0] extends infer K
-  ? K extends `${infer Head}.${string}`
-    ? Head
-    : K
-  : never;
-/** The settings below a part of the key; the setting itself where the key ends. */
-type Below<E extends Entry, H> = E extends readonly [infer K, infer S extends Setting]
-  ? K extends H
-    ? S
-    : K extends `${H & string}.${infer Rest}`
-      ? readonly [Rest, S]
-      : never
-  : never;
-type SettingOf<B> = B extends Setting ? B : B extends readonly [string, infer S] ? S : never;
-/** Whether a value is always there: of a setting, or of a group with one that has. */
-type IsThere<B> = [Extract<SettingOf<B>, { default: unknown } | { derived: true }>] extends [never]
-  ? [B] extends [{ readonly needed: true }]
-    ? true
-    : false
-  : true;
-type Value<B> = [B] extends [Setting] ? ValueOf<B> : [B] extends [Entry] ? Tree<B> : never;
-type Tree<E extends Entry> = {
-  readonly [H in Heads<E> as IsThere<Below<E, H>> extends true ? H & string : never]: Value<
-    Below<E, H>
-  >;
-} & {
-  readonly [H in Heads<E> as IsThere<Below<E, H>> extends true ? never : H & string]?: Value<
-    Below<E, H>
-  >;
-};
-type EntryOf<S> = S extends Setting ? readonly [S['key'], S] : never;
-
-/** A configuration as these settings make it: one member for each part of their keys. */
-export type ConfigOfSettings = Tree<EntryOf<(typeof LIST)[number]>>;
+/** A configuration as these settings make it. */
+export type ConfigOfSettings = ConfigOf<(typeof LIST)[number]>;

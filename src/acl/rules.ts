@@ -336,6 +336,7 @@ function nest(keys: readonly Key[], value: Value): Body {
   return value.type === 'object' ? value.items : [];
 }
 
+/** Characters of a word that an error shows: it tells where to look and echoes no text. */
 const SHOWN_MAX = 80;
 /** A word of the text as an error shows it. */
 const quoted = (text: string): string =>

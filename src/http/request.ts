@@ -29,9 +29,16 @@ import type { Rates } from './rates.js';
 import { secretOf } from './token.js';
 import type { ApiRequest, JsonObject, Method, Pieces, Route } from './types.js';
 
+/**
+ * How long a blocking query waits that names no time, and the longest it may name: as long as
+ * Consul's.
+ */
 const WAIT_DEFAULT_MS = 300_000;
 const WAIT_MAX_MS = 600_000;
-/** Up to 1/16 of the wait is added by chance, so that watchers that came together do not leave together. */
+/**
+ * Up to 1/16 of the wait is added by chance, so that watchers that came together do not leave
+ * together.
+ */
 const JITTER = 1 / 16;
 /** The longest that a blocking query is held. */
 export const HELD_MS_MAX = WAIT_MAX_MS * (1 + JITTER);
@@ -134,7 +141,10 @@ export class HttpRequest implements ApiRequest {
 
   // ---- parameters ----
 
-  /** What is the same for every endpoint: datacenter, partitions. Resolves the token's namespace where it may be needed. */
+  /**
+   * What is the same for every endpoint: datacenter, partitions. Resolves the token's namespace
+   * where it may be needed.
+   */
   prepare(): Promise<void> | void {
     const { options } = this.shared;
     const control = this.incoming.headers['cache-control'];

@@ -5,6 +5,7 @@ import { defineKind } from './definition.js';
 import { keep, omit, text } from './fields.js';
 import { type Problem, problem } from './problems.js';
 
+/** Bits of an RSA key, as in Consul: shorter ones are not safe. */
 const RSA_BITS_MIN = 2048;
 const fields = { Certificate: keep(text()), PrivateKey: keep(text()), Meta: omit(meta) };
 

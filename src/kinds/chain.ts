@@ -35,7 +35,9 @@ const HOPS_MAX = 64;
  * anything else meanwhile.
  */
 const STEPS_MAX = 5_000;
-// Replicated: see state/levels.ts before changing it.
+/**
+ * The same of a whole change. Replicated: see state/levels.ts before changing it.
+ */
 export const CHANGE_STEPS_MAX = 50_000;
 
 /** Steps that are left for the chains of one change. */

@@ -10,6 +10,7 @@ const UNITS: ReadonlyMap<string, bigint> = new Map([
   ['m', 60_000_000_000n],
   ['h', 3_600_000_000_000n],
 ]);
+/** The longest duration that a signed 64-bit number of nanoseconds can say. */
 const NANOSECONDS_MAX = 2n ** 63n - 1n;
 /** Longer texts are no durations anybody means, and big numbers cost time. */
 const LENGTH_MAX = 64;

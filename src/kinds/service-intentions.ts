@@ -29,6 +29,7 @@ import {
 import { type Problem, problem } from './problems.js';
 
 const ACTIONS = ['allow', 'deny'];
+/** Characters, as in Consul. */
 const DESCRIPTION_MAX = 512;
 
 const jwt = object({

@@ -69,6 +69,7 @@ export type Compiled =
   | { readonly ok: true; readonly evaluate: Evaluator; readonly expression: Expression }
   | { readonly ok: false; readonly problem: Problem };
 
+/** Characters of an expression, and how deep it may nest: a request parses it. */
 const LENGTH_MAX = 8 * 1024;
 const DEPTH_MAX = 64;
 /**
@@ -353,6 +354,7 @@ function operatorName({ op, negated }: Match): string {
   return op === 'empty' ? 'Is Not Empty' : `Not ${OPERATOR_NAMES[op]}`;
 }
 
+/** Characters of a word that an error shows: it tells where to look and echoes no text. */
 const SHOWN_MAX = 80;
 /** A word of the expression as an error shows it. */
 const shown = (text: string): string =>

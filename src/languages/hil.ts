@@ -40,6 +40,7 @@ export type Template =
 type Value = string | bigint | number | boolean;
 type Type = 'text' | 'integer' | 'float' | 'boolean';
 
+/** Characters of a template, and how deep it may nest: far more than a name needs. */
 const LENGTH_MAX = 4 * 1024;
 const DEPTH_MAX = 32;
 /** Names are far shorter; this only keeps a template from multiplying a long claim. */

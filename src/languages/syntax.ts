@@ -36,6 +36,7 @@ interface GrammarError extends Error {
   readonly found: string | null;
 }
 
+/** An error names what could have come next, unless it is more than this. */
 const EXPECTED_SHOWN_MAX = 8;
 
 /** Runs a generated parser; what it refuses becomes a problem. */

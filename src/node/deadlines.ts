@@ -1,9 +1,10 @@
 /**
- * Many deadlines on one timer: ten thousand held calls must not cost a timer each. Coarse on purpose: a deadline passes at
- * the end of the slot it falls into, never early.
+ * Many deadlines on one timer: ten thousand held calls must not cost a timer each. Coarse on
+ * purpose: a deadline passes at the end of the slot it falls into, never early.
  */
 import type { ClockPort } from './ports.js';
 
+/** How exact deadlines are: those within this time end together, with one timer. */
 const SLOT_MS = 50;
 
 export class Deadlines {

@@ -24,6 +24,7 @@ export function newestConfiguration(log: LogView): Configuration {
 /** Distance of the marks from which a cut is chosen. */
 const MARK_BYTES = 256 * 1024;
 const MARK_ENTRIES = 1024;
+/** Bytes of entries read at a time. */
 const SCAN_BYTES = 1024 * 1024;
 
 interface Mark {

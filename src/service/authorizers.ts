@@ -48,6 +48,7 @@ interface Cached {
   readonly sharedId?: string;
 }
 
+/** Tokens whose rights are at hand. */
 const MAX = 20_000;
 /** What it takes to watch a state key, with what every entry takes: each watches one at least. */
 const KEY_BYTES = 400;

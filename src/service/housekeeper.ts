@@ -40,7 +40,9 @@ const EVERY_MS = 1000;
 const BEGIN_EVERY_MS = 50;
 /** The longest pause after failures. */
 const FAILED_EVERY_MS = 10_000;
+/** How long one of its own commands may wait for a leader and a majority. */
 const WRITE_MS = 10_000;
+/** Expired tokens removed by one command: some milliseconds of applying. */
 const TOKENS_PER_COMMAND = 500;
 
 export class Housekeeper {

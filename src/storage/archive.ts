@@ -19,7 +19,9 @@ import { nextTurn, RecordReader, takeRecords } from './record-stream.js';
 import type { StateRecord, StateTally } from './types.js';
 
 const FORMAT_LINE = Buffer.from('conclave state 1\n');
+/** Bytes of records encoded in one turn of the event loop. */
 const SLICE_BYTES = 128 * 1024;
+/** Bytes of the two small files of an archive: both are read into memory. */
 const META_BYTES_MAX = 2 ** 20;
 const SUMS_BYTES_MAX = 4096;
 /**

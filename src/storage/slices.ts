@@ -1,8 +1,8 @@
 /** Records in order, many at a time. */
 
 /**
- * Bytes of a slice: with LevelDB's own 16 KiB a start would wait a thousand times for another
- * thread.
+ * Bytes and records of a slice: with LevelDB's own 16 KiB a start would wait a thousand times for
+ * another thread.
  */
 const BYTES = 2 ** 18;
 const RECORDS = 1000;

@@ -36,6 +36,7 @@ export type WireSecurity =
       readonly crl?: string;
     };
 
+/** A shorter key could be guessed by whoever records a handshake. */
 const KEY_CHARACTERS_MIN = 16;
 /**
  * Said on both sides: Node takes its default from NODE_TLS_REJECT_UNAUTHORIZED, which would let

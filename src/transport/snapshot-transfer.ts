@@ -10,6 +10,10 @@ import type { Frame } from './frames.js';
 import { dial, type WireContext } from './handshake.js';
 import { type ChunkSink, type ChunkSource, WireError } from './types.js';
 
+/**
+ * Connections that may break one after the other before the transfer is given up; Raft begins
+ * another.
+ */
 const ATTEMPTS_WITHOUT_PROGRESS = 5;
 /**
  * The last chunk may take so many times as long as another: the receiver reads everything back

@@ -20,7 +20,10 @@ export interface WireIdentity {
   readonly address: string;
 }
 
-/** What was last seen of another node: its data folder, and the subject of its certificate where TLS is used. */
+/**
+ * What was last seen of another node: its data folder, and the subject of its certificate where TLS
+ * is used.
+ */
 export interface PeerRecord extends Pick<WireIdentity, 'incarnation' | 'starts' | 'startId'> {
   /** The first one that the node has shown: another certificate does not speak for it. */
   readonly subject?: string;
@@ -33,8 +36,8 @@ export interface PeerRecords {
   /** Whether the node was a member once and was removed. Absent: nobody was. */
   isRemoved?(id: NodeId): boolean;
   /**
-   * Whether a node that this node's configuration does not hold may speak: its configuration may be old. Absent: every
-   * node may.
+   * Whether a node that this node's configuration does not hold may speak: its configuration may be
+   * old. Absent: every node may.
    */
   isKnown?(id: NodeId): boolean;
 }

@@ -16,8 +16,8 @@ export interface LoginOptions {
 }
 
 /**
- * The options of a node with these settings. A login waits for what is fetched, so that takes little
- * time; keys are small.
+ * The options of a node with these settings. A login waits for what is fetched, so that takes
+ * little time; keys are small.
  */
 export const loginOptions = (rules: AddressRules, issuerRequests: number): LoginOptions => ({
   limits: { timeoutMs: 5_000, bodyBytesMax: 1024 * 1024, issuerRequests },
