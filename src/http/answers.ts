@@ -129,7 +129,8 @@ export function send(
   headers.push('Content-Length', String(length));
   // Node takes a flat list of names and values; its types know only pairs
   res.writeHead(status, headers as never);
-  if (headers.includes('Connection') && hasUnread(req)) endOnceRead(req, res, body);
+  const closes = headers.includes('Connection') || !res.shouldKeepAlive;
+  if (closes && hasUnread(req)) endOnceRead(req, res, body);
   else res.end(body);
 }
 
