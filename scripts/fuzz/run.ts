@@ -4,7 +4,7 @@ import { Random } from '../../cluster/checker/random.js';
 import { type LocalCluster, startCluster } from '../../cluster/local.js';
 import { Setting } from '../bench/setting.js';
 import { allEndpoints, type Fuzzed, labelOf } from './endpoints.js';
-import { FIGURES_VARIABLE, type Figures } from './figures.js';
+import { FIGURES_VARIABLE, type Figures, memoryOf } from './figures.js';
 import { Gun } from './gun.js';
 import { HttpShots } from './http-shots.js';
 import { problemOf } from './judge.js';
