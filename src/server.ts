@@ -28,7 +28,7 @@ import { authMethodTypes, LOGIN_DEFAULTS } from './service/login/index.js';
 import { Refusals } from './service/login/refusals.js';
 import type { Service } from './service/types.js';
 import { HANDLERS } from './state/handlers.js';
-import { LEVELS, type LevelTable, levelOf } from './state/levels.js';
+import { levelOf } from './state/levels.js';
 import { RESTORE_FACT, restoredAt } from './state/restore.js';
 import { isLoopback, type WireSecurity } from './transport/security.js';
 
@@ -43,15 +43,14 @@ export interface Server {
 
 const TOKEN_RESET_FILE = 'acl-bootstrap-reset';
 
-/** Starts a node. `onFatal` is told of what it cannot go on after. `levels`: for tests of what a later release does. */
+/** Starts a node. `onFatal` is told of what it cannot go on after. */
 export async function startServer(
   config: Config,
   log: Log,
   onFatal: (error: unknown) => void,
-  levels: LevelTable = LEVELS,
 ): Promise<Server> {
   log.info({ dataDir: config.dataDir }, 'opening the data folder');
-  const opened = await openRooms(config, log, onFatal, levels);
+  const opened = await openRooms(config, log, onFatal);
   const { node, service, authorizers, housekeeper } = opened;
   const refusals = new Refusals(log, () => performance.now());
   let listener: Listener | undefined;
@@ -116,15 +115,10 @@ export async function startServer(
 }
 
 /** The rooms below the front end. */
-async function openRooms(
-  config: Config,
-  log: Log,
-  onFatal: (error: unknown) => void,
-  levels: LevelTable,
-) {
+async function openRooms(config: Config, log: Log, onFatal: (error: unknown) => void) {
   // the node asks the gate, which decides by what the node's state says of a token
   const options = nodeOptions(config, log, onFatal, (...asked) => gate(...asked));
-  const node = await openNode({ ...options, levels });
+  const node = await openNode(options);
   const clock = realClock(onFatal);
   const nowMs = Date.now;
   const { datacenter, acl, limits } = config;

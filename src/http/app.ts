@@ -192,7 +192,7 @@ function endpointOf(shared: Shared, route: Route): Koa.Middleware {
       });
     const method = (req.method === 'HEAD' ? 'GET' : req.method) as Method;
     const endpoint = route[method];
-    if (endpoint === undefined) return otherMethod(shared, req, res, allow);
+    if (endpoint === undefined) return otherMethod(shared, route, req, res, allow);
     await answer(shared, route, method, endpoint, { req, res, captures });
   };
 }
@@ -225,7 +225,7 @@ async function answer(
     const why = refusalOf(error);
     if (why.code === 'internal')
       shared.options.report({ code: 'internal', path: route.path, error });
-    if (request === undefined) refuseEarly(shared, req, res, why);
+    if (request === undefined) refuseEarly(shared, req, res, why, { route });
     else request.refuse(why);
   }
 }
@@ -237,6 +237,7 @@ function refusalOf(error: unknown): Refusal {
 
 function otherMethod(
   shared: Shared,
+  route: Route,
   req: IncomingMessage,
   res: ServerResponse,
   allow: string,
@@ -246,7 +247,8 @@ function otherMethod(
     return;
   }
   const message = `method ${req.method} not allowed`;
-  refuseEarly(shared, req, res, { code: 'method_not_allowed', message }, ['Allow', allow]);
+  const extra = ['Allow', allow];
+  refuseEarly(shared, req, res, { code: 'method_not_allowed', message }, { extra, route });
 }
 
 /** Answers an error for which there is no request yet. */
@@ -255,9 +257,9 @@ function refuseEarly(
   req: IncomingMessage,
   res: ServerResponse,
   why: Refusal,
-  extra: readonly string[] = [],
+  { extra = [], route }: { readonly extra?: readonly string[]; readonly route?: Route } = {},
 ): void {
-  const { type, body } = refusalBody(req, why);
+  const { type, body } = refusalBody(req, why, route?.parameters !== undefined);
   const status = new ApiError(why).status;
   send(
     req,

@@ -35,6 +35,8 @@ export interface LeadParts {
   readonly isFullEverywhere: () => boolean;
   /** Proposals whose fate is open, beyond which writes are refused. */
   readonly pendingMax: number;
+  /** Ticks that a new leader may need to apply what is committed. */
+  readonly lateTicks: number;
 }
 
 export interface LeadWrite {
@@ -50,6 +52,8 @@ export class Lead {
   readonly #running = new Map<string, Done[]>();
   /** The leader's term, and the index of its first entry; undefined when this node does not lead. */
   #leads: { readonly term: Term; readonly firstIndex: Index } | undefined;
+  /** Ticks since that entry was committed, while it is not applied. */
+  #lateTicks = 0;
   /** Writes that wait for that entry to be applied. */
   #unready: Done[] = [];
 
@@ -66,6 +70,22 @@ export class Lead {
       this.#leads = undefined;
     }
     for (const done of this.#unready.splice(0)) done({ type: 'retry' });
+  }
+
+  /** Counts a tick; see `isLate`. */
+  tick(): void {
+    const { driver, machine } = this.#parts;
+    const first = this.#leads?.firstIndex ?? 0;
+    const isWaiting = machine.appliedIndex() < first && driver.status().commit >= first;
+    this.#lateTicks = isWaiting ? this.#lateTicks + 1 : 0;
+  }
+
+  /**
+   * This leader serves nobody yet: its first entry is committed, and for long it has been applying entries of earlier terms
+   * (it was away, or its disk is slow). Another member may have applied them already.
+   */
+  get isLate(): boolean {
+    return this.#lateTicks > this.#parts.lateTicks;
   }
 
   /** Ends what has not been proposed; what has is open. */

@@ -513,6 +513,61 @@ describe('node/replica: membership', () => {
     expect(voters(leader)).to.deep.equal(['a', 'b', 'c', 'd']);
   });
 
+  it('a new server votes only once it has applied what it received', () => {
+    const world = new World({ ids: ['a', 'b', 'c', 'd'], initial: ['a', 'b', 'c'] });
+    const leader = world.elect();
+    for (let i = 0; i < 20; i++) write(leader, `before-${i}`);
+    world.advance(50);
+    world.applies = (id) => id !== 'd';
+    administer(leader, { type: 'admit', server: { id: 'd', name: 'd', address: 'd:1' } });
+    const { log } = world.node('d');
+    world.until(() => log.lastIndex() === leader.log.lastIndex() && log.lastIndex() > 20, 2000);
+    world.advance(2000);
+    expect(voters(leader)).to.deep.equal(['a', 'b', 'c']);
+    world.applies = () => true;
+    world.until(() => voters(leader).includes('d'), 2000);
+    expect(times(world.node('d'), 'before-19')).to.equal(1);
+  });
+
+  it('a leader that is slow to apply what came before its term gives way to one that has', () => {
+    const world = new World({ limits: { applyEntriesMax: 1 } });
+    const first = world.elect();
+    const [slow, other] = world.others(first.id);
+    let asked = 0;
+    world.applies = (id) => id !== slow!.id || asked++ % 5 === 0;
+    for (let i = 0; i < 100; i++) write(first, `before-${i}`);
+    world.advance(50);
+    administer(first, { type: 'transfer', to: slow!.id });
+    world.until(() => slow!.replica.driver.role.role === 'leader', 1000);
+    const done = write(other!, 'after');
+    world.until(() => done.outcome !== undefined, 5000);
+    expect(answered(done)).to.equal('after');
+    expect(slow!.replica.driver.role.role).to.equal('follower');
+    expect(slow!.machine.index).to.be.lessThan(100);
+    expect(slow!.hangs).to.deep.equal([]);
+  });
+
+  it('a leader goes on applying when no other member has applied more', () => {
+    const world = new World({ limits: { applyEntriesMax: 1 } });
+    const first = world.elect();
+    let asked = 0;
+    world.applies = (id) => id === first.id || asked++ % 10 === 0;
+    for (let i = 0; i < 100; i++) write(first, `before-${i}`);
+    world.advance(50);
+    world.kill(first.id);
+    world.until(() => world.leader !== undefined && world.leader !== first, 5000);
+    const { leader } = world;
+    const { term } = leader!.replica.driver.role;
+    world.advance(5000);
+    expect(world.leader).to.equal(leader);
+    expect(leader!.replica.driver.role.term).to.equal(term);
+    expect(leader!.machine.index).to.be.lessThan(100);
+    world.applies = () => true;
+    const done = write(leader!, 'after');
+    world.until(() => done.outcome !== undefined, 5000);
+    expect(answered(done)).to.equal('after');
+  });
+
   it('refuses a name or an address that no member could read in the configuration', () => {
     const world = new World();
     const leader = world.elect();
