@@ -4,11 +4,13 @@
  */
 import { cpus, loadavg } from 'node:os';
 import { Command } from 'commander';
-import { measureAttack, measureReaders } from './bench/attack.js';
+import { measureAttack } from './bench/attack.js';
 import { measureDisk } from './bench/disk.js';
 import { measureEntries } from './bench/entries.js';
 import { measureFailover, measureRolling, measureTransfers } from './bench/failover.js';
+import { measureLoginFlood } from './bench/login-flood.js';
 import { measureRates } from './bench/rates.js';
+import { measureReaders } from './bench/readers.js';
 import { measureRejoin } from './bench/rejoin.js';
 import { measureRestart } from './bench/restart.js';
 import { measureRestore } from './bench/restore.js';
@@ -20,7 +22,7 @@ const program = new Command('bench')
   .description('measures clusters of this build on loopback')
   .argument(
     '[parts...]',
-    'rates, tokens, logins, entries, watch, failover, transfer, rolling, restart, rejoin, snapshot, restore, disk, attack, readers; all by default',
+    'rates, tokens, logins, entries, watch, failover, transfer, rolling, restart, rejoin, snapshot, restore, disk, attack, readers, login-flood; all by default',
   )
   .option('--seconds <number>', 'seconds for each row of load', '3')
   .option('--entries <number>', 'config entries of parts entries, rejoin, snapshot', '100000')
@@ -64,6 +66,7 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   disk: () => measureDisk(number('updates')),
   attack: measureAttack,
   readers: measureReaders,
+  'login-flood': measureLoginFlood,
 };
 
 const parts = program.args.length > 0 ? program.args : Object.keys(PARTS);
