@@ -80,6 +80,7 @@ export interface Config {
     readonly loginsPerAddress: number;
     readonly loginsPerMethod: number;
     readonly loginsPerIdentity: number;
+    readonly refusalsPerAddress: number;
     readonly requestMs: number;
     readonly headersMs: number;
     readonly receiveMs: number;

@@ -57,6 +57,7 @@ export const LIMITS: HttpLimits = {
   loginsPerAddress: 0,
   loginsPerMethod: 0,
   loginsPerIdentity: 0,
+  refusalsPerAddress: 0,
   held: 200,
   stalledMs: 60_000,
 };
