@@ -45,8 +45,13 @@ const MEMBERS = 0.06;
 const HELD = 20;
 /** Of the bodies sent to be restored, those that are a whole archive. */
 const WHOLE_ARCHIVE = 0.03;
-/** Long, so that a busy machine is not taken for a term that a forged message has raised. */
-const RAFT = { electionMs: 1500, heartbeatMs: 100, leaseMs: 800 };
+const SETTINGS = {
+  // long, so that a busy machine is not taken for a term that a forged message has raised
+  raft: { electionMs: 1500, heartbeatMs: 100, leaseMs: 800 },
+  // results of requests are remembered, some 65,000 of them, unless a secret was deleted: then they
+  // are forgotten in this time
+  limits: { secretsGoneMs: 30_000 },
+};
 const WEAK_RULES =
   'key_prefix "" { policy = "read" } service "web" { policy = "read" } agent_prefix "" { policy = "read" }';
 
@@ -56,7 +61,7 @@ export async function fuzz(plan: FuzzPlan): Promise<FuzzReport> {
     preload: [PRELOAD],
     env: { [FIGURES_VARIABLE]: figuresFile(dir, name) },
   });
-  const cluster = await startCluster({ nodes: 3, dir, run, settings: { raft: RAFT } });
+  const cluster = await startCluster({ nodes: 3, dir, run, settings: SETTINGS });
   try {
     return await new Run(plan, cluster).all();
   } finally {
@@ -246,7 +251,10 @@ class Run {
     return true;
   }
 
-  /** Everybody leaves, and the state is again what it was at the beginning. */
+  /**
+   * Everybody leaves, the state is again what it was at the beginning, and a secret is deleted, so
+   * that requests are forgotten.
+   */
   async #calm(): Promise<void> {
     await Promise.all([this.#gun.close(), this.#members!.close()]);
     const answer = await fetch(`${this.#cluster.urls[0]}/v1/snapshot`, {
@@ -257,6 +265,9 @@ class Run {
     const text = await answer.text();
     if (answer.status !== 200)
       this.#findings.addAll([`the archive of the beginning is refused: ${answer.status} ${text}`]);
+    const made = await this.#setting.put('/v1/acl/token', {});
+    const { AccessorID } = JSON.parse(made.body.toString()) as { AccessorID: string };
+    await this.#setting.ask({ method: 'DELETE', path: `/v1/acl/token/${AccessorID}` });
     await this.#watch.quiet();
   }
 

@@ -57,6 +57,26 @@ describe('hostile connections to a node', function () {
     }
   });
 
+  it('an answer reaches a client that ends its connection with it, whatever body is left unread', async () => {
+    const body = Buffer.alloc(2 ** 22, 'x');
+    for (const { method, path } of ENDPOINTS) {
+      const head = [
+        `${method} ${path.replaceAll('*', 'a')} HTTP/1.1`,
+        ...['Host: localhost', `X-Service-Token: ${cluster.token}`, 'Connection: close'],
+        `Content-Length: ${body.length}`,
+      ].join('\r\n');
+      const socket = connect(Number(new URL(cluster.urls[0] as string).port), '127.0.0.1');
+      let text = '';
+      socket.on('data', (chunk) => {
+        text += chunk.toString('latin1');
+      });
+      const closed = new Promise((done) => socket.on('error', () => {}).once('close', done));
+      socket.write(Buffer.concat([Buffer.from(`${head}\r\n\r\n`), body]));
+      await closed;
+      expect(text, `${method} ${path}`).to.match(/^HTTP\/1\.1 [234]\d\d /);
+    }
+  });
+
   it('half requests end, each with an answer or a closed connection', async () => {
     const token = `X-Service-Token: ${cluster.token}`;
     const put = `PUT /v1/acl/policy HTTP/1.1\r\nHost: localhost\r\n${token}\r\n`;
