@@ -34,6 +34,8 @@ import type { Marks, Witness } from './witness.js';
 const WITNESS_EVERY_MS = 1000;
 /** Operations that may be written as one batch: bounds the wait of the first of them. */
 const GROUP_OPERATIONS = 10_000;
+/** Bytes of recent entries kept in memory: what followers and apply usually read. */
+const WINDOW_BYTES = 16 * 2 ** 20;
 /** Keys dropped at a time when the log is cut: bounds the time one step holds LevelDB. */
 const CLEAR_STEP = 2000;
 
@@ -41,7 +43,7 @@ export interface LogOptions {
   /** Called once, when the disk failed. The process must stop. */
   readonly onFatal: (error: StorageError) => void;
   /**
-   * Bytes of recent entries kept in memory, default 16 MiB: what followers and apply read without
+   * Bytes of recent entries kept in memory: what followers and apply read without
    * touching the disk.
    */
   readonly windowBytes?: number;
@@ -52,7 +54,7 @@ export interface LogOptions {
  * state, in both copies).
  */
 export async function openLog(dir: string, options: LogOptions): Promise<LevelLog> {
-  return new LevelLog(await loadLog(dir, options.windowBytes ?? 16 * 2 ** 20), options);
+  return new LevelLog(await loadLog(dir, options.windowBytes ?? WINDOW_BYTES), options);
 }
 
 interface Job {

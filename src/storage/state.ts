@@ -49,6 +49,8 @@ import type { DurableState, Installation } from './types.js';
 /** Commits gather this long before they are written, unless they are many or someone waits. */
 const GATHER_MS = 50;
 const GATHER_BYTES = 2 ** 20;
+/** Bytes of LevelDB's cache of blocks: values that are read often stay in memory. */
+const CACHE_BYTES = 32 * 2 ** 20;
 /** Records dropped at a time when an old generation is removed. */
 const CLEAR_STEP = 2000;
 /**
@@ -65,7 +67,7 @@ export interface StateOptions {
    * must stop.
    */
   readonly onFatal: (error: StorageError) => void;
-  /** Bytes of LevelDB's cache of blocks, default 32 MiB. */
+  /** Bytes of LevelDB's cache of blocks. */
   readonly cacheBytes?: number;
   /** Reads every value on opening too: a value that went bad counts as damage then. */
   readonly checkValues?: boolean;
@@ -79,7 +81,7 @@ type Layer = ReadonlyMap<string, string | null>;
  * told from it).
  */
 export async function openState(dir: string, options: StateOptions): Promise<LevelState> {
-  const { cacheBytes = 32 * 2 ** 20, checkValues = false } = options;
+  const { cacheBytes = CACHE_BYTES, checkValues = false } = options;
   return new LevelState(await loadState(dir, { cacheBytes, checkValues }), options);
 }
 
