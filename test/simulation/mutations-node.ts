@@ -238,8 +238,8 @@ const machines: readonly Mutation[] = [
   one(
     'a leader that keeps its office while its disk alone is at its reserve',
     'node/handover.js',
-    'else\n            this.#lookForRoom();',
-    '',
+    '(hasRoom() && !isLate)',
+    '!isLate',
   ),
   one(
     'an older copy of a disk believed',
