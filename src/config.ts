@@ -81,6 +81,7 @@ export interface Config {
     readonly loginsPerMethod: number;
     readonly loginsPerIdentity: number;
     readonly refusalsPerAddress: number;
+    readonly refusalDelayMs: number;
     readonly requestMs: number;
     readonly headersMs: number;
     readonly receiveMs: number;

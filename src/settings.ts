@@ -358,7 +358,13 @@ export const SETTINGS: readonly Setting[] = [
     key: 'limits.refusalsPerAddress',
     ...RATE,
     default: 10,
-    why: 'refusals per second (401, 403, 413, 429; unknown paths and methods) that one address gets at once, in bursts of five seconds’ worth; others come half a second later, and their bodies stay unread, so that strangers wait and not the cluster. 0 for any number',
+    why: 'refusals per second (401, 403, 413, 429; unknown paths and methods) that one address gets at once, in bursts of five seconds’ worth; others come later, and their bodies stay unread, so that strangers wait and not the cluster. 0 for any number',
+  },
+  {
+    key: 'limits.refusalDelayMs',
+    ...MS,
+    default: 500,
+    why: 'how much later the refusals beyond limits.refusalsPerAddress are answered',
   },
   {
     key: 'limits.requestMs',

@@ -194,7 +194,7 @@ function endpointOf(shared: Shared, route: Route): Koa.Middleware {
       });
     const method = (req.method === 'HEAD' ? 'GET' : req.method) as Method;
     const endpoint = route[method];
-    if (endpoint === undefined) return otherMethod(shared, req, res, allow);
+    if (endpoint === undefined) return otherMethod(shared, route, req, res, allow);
     await answer(shared, route, method, endpoint, { req, res, captures });
   };
 }
@@ -227,7 +227,7 @@ async function answer(
     const why = refusalOf(error);
     if (why.code === 'internal')
       shared.options.report({ code: 'internal', path: route.path, error });
-    if (request === undefined) refuseEarly(shared, req, res, why);
+    if (request === undefined) refuseEarly(shared, req, res, why, { route });
     else request.refuse(why);
   }
 }
@@ -239,6 +239,7 @@ function refusalOf(error: unknown): Refusal {
 
 function otherMethod(
   shared: Shared,
+  route: Route,
   req: IncomingMessage,
   res: ServerResponse,
   allow: string,
@@ -248,7 +249,8 @@ function otherMethod(
     return;
   }
   const message = `method ${req.method} not allowed`;
-  refuseEarly(shared, req, res, { code: 'method_not_allowed', message }, ['Allow', allow]);
+  const extra = ['Allow', allow];
+  refuseEarly(shared, req, res, { code: 'method_not_allowed', message }, { extra, route });
 }
 
 /** Answers an error for which there is no request yet. */
@@ -257,9 +259,9 @@ function refuseEarly(
   req: IncomingMessage,
   res: ServerResponse,
   why: Refusal,
-  extra: readonly string[] = [],
+  { extra = [], route }: { readonly extra?: readonly string[]; readonly route?: Route } = {},
 ): void {
-  const { type, body } = refusalBody(req, why);
+  const { type, body } = refusalBody(req, why, route?.parameters !== undefined);
   const { names, refusals } = shared;
   const headers = ['Content-Type', type, ...names.base, ...names.unkept, ...extra];
   refusals.answerStranger(req, res, { status: ERROR_STATUS[why.code], headers, body });

@@ -1,4 +1,4 @@
-/** How refusals are given: at once, or late to an address that is refused again and again, so that it waits and not the node. */
+/** Answers refusals: at once, or late when an address is refused again and again, so that it waits and the node does not. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { clientOf } from './addresses.js';
@@ -8,6 +8,8 @@ import { Buckets, type Refused } from './rates.js';
 export interface RefusalLimits {
   /** Refusals per second that one address gets at once; 0: any number. */
   readonly refusalsPerAddress: number;
+  /** How much later the others are answered, in milliseconds. */
+  readonly refusalDelayMs: number;
   /** The largest body that is read to its end although nobody wants it, so that the connection can be kept. */
   readonly anonymousBodyBytes: number;
 }
@@ -19,8 +21,6 @@ export interface Answer {
   readonly body: string;
 }
 
-/** How much later a refusal is given. */
-const LATE_MS = 500;
 /** Connections that wait for a late refusal, each with some 64 kB of an unread body at most. */
 const WAITING_MAX = 1024;
 
@@ -54,18 +54,19 @@ export class Refusals {
       given();
       return;
     }
+    const { refusalDelayMs } = this.#limits;
     this.#waiting.add(socket);
     socket.pause();
     setTimeout(() => {
       this.#waiting.delete(socket);
       if (res.destroyed) return;
-      if (this.#hasMuchUnread(req)) sendUnread(res, answer, LATE_MS);
+      if (this.#hasMuchUnread(req)) sendUnread(res, answer, refusalDelayMs);
       else {
         socket.resume();
         this.answer(req, res, answer);
       }
       given();
-    }, LATE_MS);
+    }, refusalDelayMs);
   }
 
   /** Refuses a request at once. An unread body is taken, or the connection closed when it is long. */

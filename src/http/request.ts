@@ -19,6 +19,7 @@ import { escapeHtml, mustBeObject, parseJson, prettyJson } from './json.js';
 import type { HttpOptions } from './options.js';
 import {
   checkCacheControl,
+  checkParameters,
   namespaceName,
   parseIndex,
   parseWait,
@@ -148,6 +149,7 @@ export class HttpRequest implements ApiRequest {
     const { options } = this.shared;
     const control = this.incoming.headers['cache-control'];
     if (control !== undefined) checkCacheControl(control);
+    checkParameters(this.queries, this.route.parameters);
     const dc = this.query('datacenter') ?? this.query('dc');
     if (dc !== undefined && dc !== options.datacenter) {
       const here = `this cluster is ${JSON.stringify(options.datacenter)}`;
@@ -297,12 +299,17 @@ export class HttpRequest implements ApiRequest {
 
   // ---- answers ----
 
-  answerRead(outcome: ReadOutcome<string | undefined>, missing = 'Not found'): void {
+  answerRead(
+    outcome: ReadOutcome<string | undefined>,
+    missing = 'Not found',
+    more: Readonly<Record<string, string>> = {},
+  ): void {
     if (outcome.value === undefined) {
       this.refuse({ code: 'not_found', message: missing }, outcome);
       return;
     }
     const headers = this.headersOf(contentTypes.json, outcome);
+    headers.push(...Object.entries(more).flat());
     this.finish(200, headers, this.rendered(outcome.value));
   }
 
@@ -311,8 +318,10 @@ export class HttpRequest implements ApiRequest {
     this.finish(200, headers, this.rendered(`[${outcome.value.join(',')}]`));
   }
 
-  answerJson(text: string, status = 200): void {
-    this.finish(status, this.headersOf(contentTypes.json), this.rendered(text));
+  answerJson(text: string, status = 200, more: Readonly<Record<string, string>> = {}): void {
+    const headers = this.headersOf(contentTypes.json);
+    headers.push(...Object.entries(more).flat());
+    this.finish(status, headers, this.rendered(text));
   }
 
   answerValue(value: unknown, status = 200): void {
@@ -350,7 +359,7 @@ export class HttpRequest implements ApiRequest {
 
   /** Answers with an error; `outcome` adds the index headers. */
   refuse(why: Refusal, outcome?: Omit<ReadOutcome<unknown>, 'value'>): void {
-    const { type, body } = refusalBody(this.incoming, why);
+    const { type, body } = refusalBody(this.incoming, why, this.route.parameters !== undefined);
     const headers = this.headersOf(type, outcome);
     if (RETRY.has(why.code)) headers.push('Retry-After', '1');
     const answer = { status: ERROR_STATUS[why.code], headers, body };

@@ -50,7 +50,10 @@ export type Ask =
   | { readonly type: 'transfer'; readonly to: NodeId | null }
   /** The configuration at `index` does not hold the receiver any more; it would not hear of it otherwise. */
   | { readonly type: 'removed'; readonly index: Index }
-  /** Whether the receiver could lead and has room on its disk, of a leader that has none: `done`, else `retry`. */
+  /**
+   * Whether the receiver could lead: it serves, has room on its disk, and has applied almost all that it knows to be
+   * committed. `done`, else `retry`.
+   */
   | { readonly type: 'room' }
   /** What the leader knows of the cluster, for operators. */
   | { readonly type: 'status' }
@@ -58,7 +61,10 @@ export type Ask =
   | { readonly type: 'joining' }
   /** Whether the receiver's newest configuration holds this server: `done`, else `retry`. */
   | { readonly type: 'member'; readonly id: NodeId }
-  /** The level that the receiver's release supports. A release that does not know the question supports level 1. */
+  /**
+   * The level that the receiver's release supports, and how far it has applied the log. A release that does not know the
+   * question supports level 1.
+   */
   | { readonly type: 'level' }
   /** The checksums of the state at an index (the newest checkpoint at or below it). */
   | { readonly type: 'sums'; readonly index: Index }
@@ -97,7 +103,8 @@ export type Answer =
   | { readonly type: 'unknown' }
   | { readonly type: 'index'; readonly index: Index }
   | { readonly type: 'sums'; readonly index: Index; readonly sums: Sums }
-  | { readonly type: 'level'; readonly level: number }
+  /** `applied`: the index; releases before 0.3.0 do not send it. */
+  | { readonly type: 'level'; readonly level: number; readonly applied?: Index }
   /** What was asked for (NodeStatus, JoiningServer[]), as JSON. */
   | { readonly type: 'status'; readonly text: string }
   | { readonly type: 'done' }
@@ -200,7 +207,7 @@ export function encodeAnswer(answer: Answer): Uint8Array {
     case 'index':
       return packr.pack(['index', answer.index]);
     case 'level':
-      return packr.pack(['level', answer.level]);
+      return packr.pack(['level', answer.level, answer.applied ?? null]);
     case 'sums':
       return packr.pack(['sums', answer.index, Object.entries(answer.sums)]);
     case 'joined':
@@ -234,7 +241,7 @@ export function decodeAnswer(bytes: Uint8Array): Answer | undefined {
     case 'index':
       return isCount(a) ? { type, index: a } : undefined;
     case 'level':
-      return isCount(a) ? { type, level: a } : undefined;
+      return isCount(a) ? { type, level: a, ...(isCount(b) && { applied: b }) } : undefined;
     case 'sums':
       if (!isCount(a) || !Array.isArray(b) || !b.every(isPair)) return undefined;
       return { type, index: a, sums: Object.fromEntries(b) };

@@ -1,6 +1,7 @@
 /**
- * A leader that should not lead hands its office over: one that does not serve, one whose disk hangs, and one whose disk
- * is at its reserve while another member has room.
+ * A leader that should not lead transfers its leadership: one that does not serve, one whose disk hangs, one whose disk is
+ * at its reserve while another member has room, and one that is still applying entries of earlier terms while another
+ * member has applied them.
  */
 import type { NodeId } from '../raft/types.js';
 import { decodeAnswer, encodeAsk } from './asks.js';
@@ -45,12 +46,12 @@ export class Handover {
     this.#parts = parts;
   }
 
-  /** A tick has passed. `isUnfit`: this node does not serve, or its disk hangs. */
-  tick(isUnfit: boolean): void {
+  /** A tick has passed. `isUnfit`: this node does not serve, or its disk hangs. `isLate`: see Lead.isLate. */
+  tick(isUnfit: boolean, isLate: boolean): void {
     this.#ticks += 1;
     // Again and again: at first there may be nobody who can take over.
     if (isUnfit) this.abdicate();
-    else this.#lookForRoom();
+    else this.#lookForHeir(isLate);
   }
 
   /**
@@ -74,12 +75,12 @@ export class Handover {
   }
 
   /**
-   * A leader at its reserve asks the others, and hands over only to one that has room: two at their reserve would else
-   * hand leadership to each other, and deletes would wait for that.
+   * A leader at its reserve asks the others and transfers leadership only to one that has room: otherwise two at their
+   * reserve would transfer it to each other, and deletes would wait for that. A late leader does the same.
    */
-  #lookForRoom(): void {
+  #lookForHeir(isLate: boolean): void {
     const { driver, hasRoom } = this.#parts;
-    if (driver.role.role !== 'leader' || hasRoom()) {
+    if (driver.role.role !== 'leader' || (hasRoom() && !isLate)) {
       this.#round = undefined;
       this.#heirs = undefined;
       return;

@@ -154,11 +154,23 @@ export class Levels {
   }
 
   #ask(id: NodeId, done: (level: number | undefined) => void): void {
+    this.#question(id, (answer) => done(answer && (answer.level ?? UNKNOWN)));
+  }
+
+  /** Asks a member how far it has applied the log. `Infinity`: its release does not say; undefined: no answer. */
+  askApplied(id: NodeId, done: (applied: Index | undefined) => void): void {
+    this.#question(id, (answer) => done(answer && (answer.applied ?? Infinity)));
+  }
+
+  #question(
+    id: NodeId,
+    done: (answer: { level?: number; applied?: Index } | undefined) => void,
+  ): void {
     const { wire, askMs } = this.#parts;
     wire.request(id, encodeAsk({ type: 'level' }), askMs, (bytes) => {
       const answer = bytes === undefined ? undefined : decodeAnswer(bytes);
       if (bytes === undefined) done(undefined);
-      else done(answer?.type === 'level' ? answer.level : UNKNOWN);
+      else done(answer?.type === 'level' ? answer : {});
     });
   }
 

@@ -197,7 +197,7 @@ export class Replica {
       ...parts,
       gate: (view, tokenKey, command) =>
         this.levels.refusal(command) ?? parts.gate(view, tokenKey, command),
-      ...{ driver, applied, pendingMax: limits.pendingMax },
+      ...{ driver, applied, pendingMax: limits.pendingMax, lateTicks: hangTicks },
       isUnfit: () => this.#isUnfit,
       closedFor: (command) => parts.closedFor?.(command),
       isFullEverywhere: () => this.#handover.isFullEverywhere,
@@ -217,6 +217,7 @@ export class Replica {
     });
     this.membership = new Membership({
       ...{ id, driver, clock, promoteLagMax, contactMsMax: askMs, electionMs },
+      askApplied: (of, done) => this.levels.askApplied(of, done),
     });
     this.#approval = new Approval({
       ...{ driver, clock, view: parts.view, membership: this.membership, levels: this.levels },
@@ -252,6 +253,12 @@ export class Replica {
   /** Why another member should lead although this one serves. */
   get hang(): string | undefined {
     return this.driver.disks.hang;
+  }
+
+  /** Much of what is known to be committed is not applied here. */
+  get #isLagging(): boolean {
+    const { machine, limits } = this.#parts;
+    return this.driver.status().commit - machine.appliedIndex() > limits.promoteLagMax;
   }
 
   /** Another member should lead. */
@@ -442,7 +449,8 @@ export class Replica {
     }
     this.#tellFault();
     this.#tellHang();
-    this.#handover.tick(this.#isUnfit);
+    this.#lead.tick();
+    this.#handover.tick(this.#isUnfit, this.#lead.isLate);
     this.forward.tick(now);
     this.#lostEntries.tick();
     this.#erasure?.tick();
@@ -496,7 +504,10 @@ export class Replica {
         done({ type: this.#roster.isMember(ask.id) ? 'done' : 'retry' });
         break;
       case 'level':
-        done({ type: 'level', level: this.levels.supported });
+        done({
+          ...{ type: 'level', level: this.levels.supported },
+          applied: this.#parts.machine.appliedIndex(),
+        });
         break;
       case 'remove':
         this.membership.remove(ask.id, done);
@@ -510,7 +521,8 @@ export class Replica {
         break;
       case 'room': {
         const { hasRoom } = this.#parts;
-        const isHeir = !this.#isUnfit && !this.driver.barred && hasRoom?.() !== false;
+        const isHeir =
+          !this.#isUnfit && !this.driver.barred && !this.#isLagging && hasRoom?.() !== false;
         done({ type: isHeir ? 'done' : 'retry' });
         break;
       }

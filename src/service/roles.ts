@@ -24,7 +24,7 @@ import { mayWrite, mustMatchPath, propose, type Write } from './writing.js';
 export const ROLE_FIELDS = {
   ID: text,
   Name: text,
-  // as long as a body may be: clients of this API have been seen to write some 600 kB
+  // the one description that the body alone bounds: clients of this API are recorded to write 600 kB
   Description: text,
   Policies: list(object(LINK_FIELDS)),
   ...GRANT_FIELDS,

@@ -58,6 +58,7 @@ export const LIMITS: HttpLimits = {
   loginsPerMethod: 0,
   loginsPerIdentity: 0,
   refusalsPerAddress: 0,
+  refusalDelayMs: 1,
   held: 200,
   stalledMs: 60_000,
 };

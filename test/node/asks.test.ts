@@ -65,7 +65,7 @@ const answers: fc.Arbitrary<Answer> = fc.oneof(
   }),
   fc.record({ type: fc.constant('refused' as const), refusal: refusals }),
   fc.record({ type: fc.constant('index' as const), index: count }),
-  fc.record({ type: fc.constant('level' as const), level: count }),
+  fc.record({ type: fc.constant('level' as const), level: count, applied: count }),
   fc.record({
     type: fc.constant('sums' as const),
     index: count,
