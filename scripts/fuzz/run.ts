@@ -46,7 +46,8 @@ const SETTINGS = {
   // long, so that a busy machine is not taken for a term that a forged message has raised
   raft: { electionMs: 1500, heartbeatMs: 100, leaseMs: 800 },
   // results of requests are remembered, some 65,000 of them, unless a secret was deleted: then they are forgotten in this time
-  limits: { secretsGoneMs: 30_000 },
+  // most shots are refused, and none is to wait for that
+  limits: { secretsGoneMs: 30_000, refusalsPerAddress: 0 },
 };
 const WEAK_RULES =
   'key_prefix "" { policy = "read" } service "web" { policy = "read" } agent_prefix "" { policy = "read" }';
