@@ -155,6 +155,21 @@ function endOnceRead(req: IncomingMessage, res: ServerResponse, body: string): v
   req.once('end', end).once('close', end).resume();
 }
 
+/** Answers and reads no more of the body. The connection is closed after `lingerMs`, in which the client may read the answer. */
+export function sendUnread(
+  res: ServerResponse,
+  { status, headers, body }: { status: number; headers: string[]; body: string },
+  lingerMs: number,
+): void {
+  if (!headers.includes('Connection')) headers.push('Connection', 'close');
+  headers.push('Content-Length', String(Buffer.byteLength(body)));
+  // Node takes a flat list of names and values; its types know only pairs
+  res.writeHead(status, headers as never);
+  res.write(body);
+  if (lingerMs === 0) res.end();
+  else setTimeout(() => res.end(), lingerMs);
+}
+
 /** The longest that Node's timers can wait. */
 const TIMER_MAX_MS = 2 ** 31 - 1;
 

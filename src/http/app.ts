@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { METHODS } from 'node:http';
 import Router from '@koa/router';
 import Koa from 'koa';
-import { ApiError, type Refusal, refusal } from '../errors.js';
+import { ApiError, ERROR_STATUS, type Refusal, refusal } from '../errors.js';
 import { headerNames, headerOf, refusalBody, send } from './answers.js';
 import { bodyReader } from './body.js';
 import { BrowserCheck } from './browsers.js';
@@ -12,6 +12,7 @@ import { HeldCalls, Streams } from './held.js';
 import type { HttpOptions } from './options.js';
 import { decode, NO_QUERY, parseQuery } from './parameters.js';
 import { Rates, Refused } from './rates.js';
+import { Refusals } from './refusals.js';
 import { HttpRequest, type Shared } from './request.js';
 import type { Endpoint, Method, Route } from './types.js';
 
@@ -61,6 +62,7 @@ export function createApp(options: HttpOptions): HttpApp {
     held: new HeldCalls(options.limits, refused),
     streams: new Streams(options.limits.streamsPerToken, refused),
     rates: new Rates(options.limits, refused),
+    refusals: new Refusals(options.limits, refused),
     readBody: bodyReader({ bytes: options.limits.bodyBytes, setting: 'limits.bodyBytes' }),
     readSmallBody: bodyReader({
       bytes: Math.min(options.limits.anonymousBodyBytes, options.limits.bodyBytes),
@@ -260,14 +262,9 @@ function refuseEarly(
   { extra = [], route }: { readonly extra?: readonly string[]; readonly route?: Route } = {},
 ): void {
   const { type, body } = refusalBody(req, why, route?.parameters !== undefined);
-  const status = new ApiError(why).status;
-  send(
-    req,
-    res,
-    status,
-    ['Content-Type', type, ...shared.names.base, ...shared.names.unkept, ...extra],
-    body,
-  );
+  const { names, refusals } = shared;
+  const headers = ['Content-Type', type, ...names.base, ...names.unkept, ...extra];
+  refusals.answerStranger(req, res, { status: ERROR_STATUS[why.code], headers, body });
 }
 
 function refusePath(shared: Shared, req: IncomingMessage, res: ServerResponse): void {

@@ -26,6 +26,7 @@ import {
   type Query,
 } from './parameters.js';
 import type { Rates } from './rates.js';
+import type { Refusals } from './refusals.js';
 import { secretOf } from './token.js';
 import type { ApiRequest, JsonObject, Method, Pieces, Route } from './types.js';
 
@@ -44,6 +45,14 @@ const NEVER = new AbortController().signal;
 const ENDED = new Error('the call has ended');
 /** What may have passed in a second. */
 const RETRY: ReadonlySet<string> = new Set(['too_many', 'no_leader', 'unavailable']);
+/** What strangers hear, and clients that ask for too much. */
+const STRANGE: ReadonlySet<string> = new Set([
+  'unauthenticated',
+  'permission_denied',
+  'acl_not_found',
+  'too_large',
+  'too_many',
+]);
 const conflicting = (other: string): string =>
   `Cannot specify ?${other} with ?consistent, conflicting semantics.`;
 
@@ -56,6 +65,7 @@ export interface Shared {
   readonly held: HeldCalls;
   readonly streams: Streams;
   readonly rates: Rates;
+  readonly refusals: Refusals;
   readonly readBody: BodyReader;
   /** For callers who are not known. */
   readonly readSmallBody: BodyReader;
@@ -352,23 +362,15 @@ export class HttpRequest implements ApiRequest {
     const { type, body } = refusalBody(this.incoming, why, this.route.parameters !== undefined);
     const headers = this.headersOf(type, outcome);
     if (RETRY.has(why.code)) headers.push('Retry-After', '1');
-    // an unread body would have to be read to the end before the connection could be used again
-    if ((why.code === 'too_large' || this.hasMuchUnread()) && !headers.includes('Connection'))
-      headers.push('Connection', 'close');
-    this.finish(ERROR_STATUS[why.code], headers, body);
-  }
-
-  /** Whether more of the body is still to come than it takes to keep the connection. */
-  private hasMuchUnread(): boolean {
-    const { complete, headers } = this.incoming;
-    if (complete) return false;
-    const length = headers['content-length'];
-    if (length === undefined) return headers['transfer-encoding'] !== undefined;
-    return Number(length) > this.shared.options.limits.anonymousBodyBytes;
-  }
-
-  get answered(): boolean {
-    return this.res.headersSent || this.res.destroyed;
+    const answer = { status: ERROR_STATUS[why.code], headers, body };
+    const { refusals } = this.shared;
+    const { incoming, res } = this;
+    const given = (): void => this.observe(answer.status);
+    if (STRANGE.has(why.code)) refusals.answerStranger(incoming, res, answer, given);
+    else {
+      refusals.answer(incoming, res, answer);
+      given();
+    }
   }
 
   private headersOf(contentType: string, outcome?: Omit<ReadOutcome<unknown>, 'value'>): string[] {
