@@ -19,7 +19,7 @@ const options = new Command('fuzz')
   .option(
     '--warm-up <number>',
     'shots before the figures that later ones are compared with',
-    '4000',
+    '8000',
   )
   .option('--report <path>', 'where the report goes, as <path>.json and <path>.md')
   .parse()

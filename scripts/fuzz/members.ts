@@ -8,6 +8,7 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import type { Random } from '../../cluster/checker/random.js';
 import type { LocalCluster } from '../../cluster/local.js';
+import { encodeAsk } from '../../src/node/asks.js';
 import { type Identity, readIdentity } from '../../src/node/identity.js';
 import { FrameReader } from '../../src/transport/frame-reader.js';
 import {
@@ -25,6 +26,7 @@ import { noise } from './raw-shots.js';
 import type { Sent } from './report.js';
 
 const STAY_MS = 400;
+const GREET_MS = 10_000;
 const FRAME_BYTES = 2 ** 24;
 /** Silent connections that come at once: more than strangers may have. */
 const CROWD = 160;
@@ -69,6 +71,38 @@ export class MemberShots {
     if (draw < 0.2) return this.#silent(node, random.chance(0.1) ? CROWD : 3);
     if (draw < 0.3) return this.#framed(node, 'wrong key');
     return this.#framed(node, 'right key');
+  }
+
+  /**
+   * Speaks to each node as a member does, and tells which does not answer: what follows would prove
+   * nothing.
+   */
+  async greet(): Promise<string[]> {
+    const told = this.#ports.map((_, node) => {
+      const bytes = [
+        bytesOf({ type: 'hello', hello: this.#hello(node, true, 'messages') }),
+        bytesOf({ type: 'ping' }),
+        bytesOf({ type: 'request', id: 1, payload: encodeAsk({ type: 'status' }) }),
+      ];
+      return this.#answersOf(node, Buffer.concat(bytes), ['hello', 'pong', 'reply']);
+    });
+    return (await Promise.all(told)).flat();
+  }
+
+  /** Sends bytes and waits for answers of these types, in any order; tells which did not come. */
+  #answersOf(node: number, bytes: Buffer, types: readonly string[]): Promise<string[]> {
+    const missing = new Set(types);
+    const address = { host: '127.0.0.1', port: this.#ports[node]! };
+    const socket: Socket = this.#right.dial(address, () => socket.write(bytes));
+    this.#track(socket);
+    const reader = new FrameReader(FRAME_BYTES);
+    socket.on('data', (chunk: Buffer) => {
+      for (const frame of reader.push(chunk)) missing.delete(decodeFrame(frame).type);
+      if (missing.size === 0) socket.destroy();
+    });
+    return ended(socket, GREET_MS).then(() =>
+      [...missing].map((type) => `the members' port ${address.port} gives no ${type}`),
+    );
   }
 
   async close(): Promise<void> {

@@ -47,10 +47,10 @@ const HELD = 20;
 const WHOLE_ARCHIVE = 0.03;
 const SETTINGS = {
   // long, so that a busy machine is not taken for a term that a forged message has raised
-  raft: { electionMs: 1500, heartbeatMs: 100, leaseMs: 800 },
+  raft: { electionMs: 3000, heartbeatMs: 100, leaseMs: 1000 },
   // results of requests are remembered, some 65,000 of them, unless a secret was deleted: then they
-  // are forgotten in this time
-  limits: { secretsGoneMs: 30_000 },
+  // are forgotten in this time most shots are refused, and none is to wait for that
+  limits: { requestMs: 12_000, secretsGoneMs: 48_000, refusalsPerAddress: 0 },
 };
 const WEAK_RULES =
   'key_prefix "" { policy = "read" } service "web" { policy = "read" } agent_prefix "" { policy = "read" }';
@@ -159,6 +159,7 @@ class Run {
     };
     this.#http = new HttpShots(plan, this.#random.fork());
     this.#members = await MemberShots.of(this.#cluster, this.#random.fork());
+    this.#findings.addAll(await this.#members.greet());
     this.#firstTerm = await this.#watch.term();
   }
 
@@ -272,22 +273,15 @@ class Run {
   }
 
   /**
-   * Each endpoint must have answered, by the count of the nodes; a key must have been right, and a
-   * wrong one not.
+   * Each endpoint must have answered, by the count of the nodes; a wrong key must not have been let
+   * in.
    */
   async #checkReached(): Promise<void> {
     const reached = await this.#watch.reached();
     for (const endpoint of this.#endpoints)
       if (!reached.has(labelOf(endpoint)))
         this.#findings.addAll([`${labelOf(endpoint)} was never reached`]);
-    const { counts } = this.#members!;
-    if (counts['wrong key: let in']) this.#findings.addAll(['a wrong key was let in']);
-    for (const what of [
-      'right key: let in',
-      'answered: hello',
-      'answered: pong',
-      'answered: reply',
-    ])
-      if (!counts[what]) this.#findings.addAll([`at the members' port there was no "${what}"`]);
+    if (this.#members!.counts['wrong key: let in'])
+      this.#findings.addAll(['a wrong key was let in']);
   }
 }

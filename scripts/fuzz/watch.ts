@@ -10,7 +10,7 @@ import type { Setting } from '../bench/setting.js';
 import { type Figures, figuresOf, growth } from './figures.js';
 
 /** How long a cluster that is left alone may take to be as it was. */
-const CALM_MS = 90_000;
+const CALM_MS = 120_000;
 const LOOK_AGAIN_MS = 500;
 /** All of the state that clients can see. */
 const LISTS = [

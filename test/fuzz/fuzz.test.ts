@@ -29,7 +29,10 @@ describe('the fuzzer', () => {
       rate: 400,
       note: () => {},
     });
-    expect(report.told).to.deep.equal([]);
+    const told = report.told.map(
+      ({ problem, replay = '' }) => `${problem} ${replay.slice(0, 2000)}`,
+    );
+    expect(told.join('\n')).to.equal('');
     expect(report.shots).to.be.greaterThan(2500);
     expect(report.written).to.be.greaterThan(0);
   });
