@@ -1,8 +1,7 @@
 /**
- * `npm run pack-release`: packs the compiled program and package.json into
- * `test/releases/<version>.tgz`, which the tests of rolling upgrades start as the release before.
- * The same build gives the same bytes. An archive that is there stays: a release does not change.
- * Dependencies are not packed: an old release runs with those that are installed.
+ * `npm run pack-release`: packs the compiled program and package.json into `test/releases/<version>.tgz`, which the tests of
+ * rolling upgrades start as the release before. The same build gives the same bytes. An archive that is there stays: a release
+ * does not change. Dependencies are not packed: an old release runs with those that are installed.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
