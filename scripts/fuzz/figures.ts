@@ -18,8 +18,8 @@ export interface Figures {
 }
 
 /**
- * What a node may hold more than after the warm-up, once everybody has gone. Its caches may fill: 16 MB of log entries, 8 MB
- * of values read last and 16 MB of long values. Compiled code takes some 8 MB.
+ * How much more a node may hold than after the warm-up, once every client has gone. Its caches may
+ * fill: 16 MB of log entries, 8 MB of recent values and 16 MB of long values. Code takes some 8 MB.
  */
 export const GROWTH = { residentMb: 60, heapMb: 48, sockets: 8, files: 64, handles: 24 } as const;
 
