@@ -10,7 +10,7 @@ import { tokenKey } from './workload.js';
 
 /** Longer than any restore may take on the server, so that an attempt without an answer is over. */
 const ANSWER_MS = 30_000;
-/** Largest state of an archive. */
+/** Maximum state of an archive. */
 const STATE_BYTES = 2 ** 30;
 /** Number of archives kept for restores. */
 const ARCHIVES_MAX = 4;

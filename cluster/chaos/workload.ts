@@ -16,7 +16,7 @@ const PROBE_PAUSE_MS = 100;
  * Shortest gap between acknowledged writes that is logged, to find its cause in the nodes' logs.
  */
 const LONG_GAP_MS = 5_000;
-/** Most tokens of a run. Each is read at the end, and is in every archive. */
+/** Maximum number of tokens of a run. Each is read at the end, and is in every archive. */
 const TOKENS_MAX = 300;
 /** Lifetime of a token beyond the run. The largest clock jumps exceed it. */
 const TOKEN_MORE_MS = 3_600_000;

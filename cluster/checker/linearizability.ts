@@ -21,7 +21,7 @@ export type Verdict =
   /** The search exceeded its bound and proved nothing. It is not a pass. */
   | { readonly result: 'undecided'; readonly key: string; readonly steps: number };
 
-/** Most steps of the search per key: about one second. */
+/** Maximum number of steps of the search per key: about one second. */
 const STEPS_MAX = 3_000_000;
 
 /** Checks a history. A sweep counts as an operation on every register of the history. */

@@ -17,7 +17,9 @@ export type BatchOutcome<Q extends Question> =
   | { readonly ok: true; readonly decisions: readonly Decision<Q>[] }
   | { readonly ok: false; readonly refusal: Refusal };
 
-/** Most requests in a batch, because a batch is decided in one turn of the event loop. */
+/**
+ * Maximum number of requests in a batch, because a batch is decided in one turn of the event loop.
+ */
 export const QUESTIONS_MAX = 64;
 const RESOURCES: ReadonlySet<string> = new Set([...SCALARS, ...NAMED, 'intention']);
 const ACCESSES: readonly string[] = ['read', 'write'];

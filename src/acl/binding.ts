@@ -260,7 +260,9 @@ export function selects(selector: string, identity: Identity, shape: IdentitySha
   }
 }
 
-/** Most characters of the selectors in the cache: enough for about a thousand rules. */
+/**
+ * Maximum number of characters of the selectors in the cache: enough for about a thousand rules.
+ */
 const COMPILED_CHARS_MAX = 2 ** 18;
 const compiled = { byShape: new WeakMap<Shape, Map<string, Compiled>>(), chars: 0 };
 

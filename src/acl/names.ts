@@ -6,7 +6,7 @@ const METHOD = /^[A-Za-z0-9_-]{1,128}$/;
 const POLICY = /^[A-Za-z0-9_-]+(?:\/[A-Za-z0-9_-]*)?$/;
 const NAMESPACE = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-/** Most characters of a policy's name, as in Consul. */
+/** Maximum number of characters of a policy's name, as in Consul. */
 const POLICY_NAME_MAX = 128;
 
 /**

@@ -339,7 +339,10 @@ function nest(keys: readonly Key[], value: Value): Body {
   return value.type === 'object' ? value.items : [];
 }
 
-/** Most characters of a word that an error quotes: enough to find it, too few to echo a text. */
+/**
+ * Maximum number of characters of a word that an error quotes: enough to find it, too few to echo a
+ * text.
+ */
 const SHOWN_MAX = 80;
 /** Quotes a word of the text for an error. */
 const quoted = (text: string): string =>

@@ -5,7 +5,7 @@ import { defineKind } from './definition.js';
 import { keep, omit, text } from './fields.js';
 import { type Problem, problem } from './problems.js';
 
-/** Least bits of an RSA key, as in Consul. Shorter keys are not secure. */
+/** Minimum size of an RSA key in bits, as in Consul. Shorter keys are not secure. */
 const RSA_BITS_MIN = 2048;
 const fields = { Certificate: keep(text()), PrivateKey: keep(text()), Meta: omit(meta) };
 

@@ -35,15 +35,15 @@ export type Compiled =
   | { readonly ok: false; readonly fault: string };
 
 /**
- * Most splitters or redirects in a row. No real configuration needs more, and every change to an
- * entry of the chain walks all of them.
+ * Maximum number of splitters or redirects in a row. No real configuration needs more, and every
+ * change to an entry of the chain walks all of them.
  */
 const HOPS_MAX = 64;
-/** Most steps of one chain. A member does nothing else while it compiles a chain. */
+/** Maximum number of steps of one chain. A member does nothing else while it compiles a chain. */
 const STEPS_MAX = 5_000;
 /**
- * Most steps of all chains that one change makes the members compile. The value is replicated
- * behaviour: see state/levels.ts before changing it.
+ * Maximum number of steps of all chains that one change makes the members compile. The value is
+ * replicated behaviour: see state/levels.ts before changing it.
  */
 export const CHANGE_STEPS_MAX = 50_000;
 

@@ -41,7 +41,10 @@ const encoder = new TextEncoder();
 export const isLonger = (value: string, max: number): boolean =>
   value.length * 3 > max && encoder.encode(value).length > max;
 
-/** Longest name of an entry, in bytes of UTF-8. Names are parts of keys that stay in memory. */
+/**
+ * Maximum length of the name of an entry, in bytes of UTF-8. Names are parts of keys that stay in
+ * memory.
+ */
 export const ENTRY_NAME_MAX = 1024;
 
 /** Checks the limits of `Meta`, which are the same for every kind. */

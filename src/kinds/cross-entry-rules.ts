@@ -115,7 +115,8 @@ function ownProblem(
   if (twin !== undefined && lookup.get(twin, name) !== undefined) {
     return refusal(
       'conflict',
-      `cannot create a ${quoted(kind)} config entry with name ${quoted(name)}, a ${quoted(twin)} config entry with that name already exists`,
+      `cannot create a ${quoted(kind)} config entry with name ${quoted(name)}, ` +
+        `a ${quoted(twin)} config entry with that name already exists`,
       { pointer: '/Name' },
     );
   }
@@ -125,7 +126,8 @@ function ownProblem(
     if (mesh?.AllowEnablingPermissiveMutualTLS !== true) {
       return refusal(
         'invalid',
-        'cannot set MutualTLSMode=permissive because AllowEnablingPermissiveMutualTLS=false in the mesh config entry',
+        'cannot set MutualTLSMode=permissive because ' +
+          'AllowEnablingPermissiveMutualTLS=false in the mesh config entry',
         { pointer: `/${mode}` },
       );
     }
@@ -210,7 +212,10 @@ class CrossEntryValidator {
       ) {
         continue;
       }
-      return `service ${quoted(named.Name)} has protocol ${quoted(chain.protocol)}, which does not match defined listener protocol ${quoted(protocol)}`;
+      return (
+        `service ${quoted(named.Name)} has protocol ${quoted(chain.protocol)}, ` +
+        `which does not match defined listener protocol ${quoted(protocol)}`
+      );
     }
     return undefined;
   }
@@ -221,7 +226,8 @@ class CrossEntryValidator {
     const entry = this.#lookup.get('service-intentions', name) as ServiceIntentions | undefined;
     if (!entry?.Sources?.some(({ Permissions }) => Permissions !== undefined)) return undefined;
     return this.#refuse(
-      `service ${quoted(entry.Name)} has protocol ${quoted(protocol)}, which is incompatible with L7 intentions permissions`,
+      `service ${quoted(entry.Name)} has protocol ${quoted(protocol)}, ` +
+        'which is incompatible with L7 intentions permissions',
       { kind: 'service-intentions', name: entry.Name },
     );
   }
@@ -282,7 +288,10 @@ class CrossEntryValidator {
     const known = new Set([...past.chain.ends, chain.service.toLowerCase()]);
     const added = [...chain.ends].find((service) => !known.has(service));
     if (added === undefined) return undefined;
-    return `peer exported service ${quoted(chain.service)} uses protocol=${quoted(chain.protocol)} and cannot introduce new discovery chain targets like ${quoted(added)}`;
+    return (
+      `peer exported service ${quoted(chain.service)} uses protocol=${quoted(chain.protocol)} ` +
+      `and cannot introduce new discovery chain targets like ${quoted(added)}`
+    );
   }
 
   #exported(): Exports {

@@ -12,7 +12,10 @@ const UNITS: ReadonlyMap<string, bigint> = new Map([
 ]);
 /** The longest duration that fits a signed 64-bit number of nanoseconds. */
 const NANOSECONDS_MAX = 2n ** 63n - 1n;
-/** Most characters of a duration: no real one is longer, and large numbers are slow to parse. */
+/**
+ * Maximum number of characters of a duration: no real one is longer, and large numbers are slow to
+ * parse.
+ */
 const LENGTH_MAX = 64;
 
 /** The outcome of parseDuration. `message` quotes the text and shows a valid form. */

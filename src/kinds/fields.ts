@@ -254,7 +254,7 @@ export function map<T>(of: Type<T>): Type<Record<string, T> | null> {
   };
 }
 
-/** Deepest nesting of a free object: normalising and serialising recurse. */
+/** Maximum nesting depth of a free object: normalising and serialising recurse. */
 const DEPTH_MAX = 64;
 
 /** An object with free members of any type. `change` normalises it. */

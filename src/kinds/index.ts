@@ -206,7 +206,10 @@ function* entryNameProblems(name: string): Iterable<Problem> {
   }
 }
 
-/** Most entries that an entry may name: each costs a state key, and a visit at every change. */
+/**
+ * Maximum number of entries that an entry may name: each costs a state key, and a visit at every
+ * change.
+ */
 const TARGETS_MAX = 2_000;
 
 function* targetProblems(entry: ConfigEntry): Iterable<Problem> {

@@ -11,10 +11,11 @@ export interface Problem {
 /** Yielded between problems before work that may take milliseconds, so that others can run. */
 export const PAUSE: unique symbol = Symbol('pause');
 
-/** Most problems that a message lists: a hostile body may have a hundred thousand. */
+/** Maximum number of problems that a message lists: a hostile body may have a hundred thousand. */
 const SHOWN_MAX = 10;
-/** Most characters of a message, which may quote long parts of the body. */
+/** Maximum number of characters of a message, which may quote long parts of the body. */
 const MESSAGE_LENGTH_MAX = 600;
+/** Maximum number of characters of a name from the body in a message. */
 const NAME_LENGTH_MAX = 100;
 
 const cut = (text: string, max: number): string =>

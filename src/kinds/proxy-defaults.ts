@@ -28,7 +28,7 @@ import { type Problem, problem } from './problems.js';
 const LOG_TYPES = ['', 'file', 'stderr', 'stdout'];
 const FAILOVER_MODES = ['', 'sequential', 'order-by-locality'];
 const SOCKET_DIRECTORY = 'envoy_hcp_metrics_bind_socket_dir';
-/** Most characters, as in Consul: operating systems limit the path of a socket. */
+/** Maximum number of characters, as in Consul: operating systems limit the path of a socket. */
 const SOCKET_DIRECTORY_MAX = 70;
 
 const accessLogs = object({

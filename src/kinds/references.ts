@@ -57,7 +57,7 @@ export function targetsOf(entry: ConfigEntry): ReadonlySet<string> {
   return new Set([...namesOf(entry)].filter(isName));
 }
 
-/** Most bytes of a target: a name with its prefix, which lower-casing may lengthen. */
+/** Maximum number of bytes of a target: a name with its prefix, which lower-casing may lengthen. */
 const TARGET_MAX = 2 * ENTRY_NAME_MAX;
 /**
  * Whether the text can be the name of an entry. Any other text is not a reference: it would corrupt

@@ -29,7 +29,7 @@ import {
 import { type Problem, problem } from './problems.js';
 
 const ACTIONS = ['allow', 'deny'];
-/** Most bytes of a description, as in Consul. */
+/** Maximum number of bytes of a description, as in Consul. */
 const DESCRIPTION_MAX = 512;
 
 const jwt = object({

@@ -18,7 +18,7 @@ import { loadBalancer, loadBalancerProblems } from './load-balancer.js';
 import { PAUSE, type Problem, problem } from './problems.js';
 import { localityProblems, prioritizeByLocality } from './proxy-defaults.js';
 
-/** Most characters of a subset's name, which becomes a label of a DNS name. */
+/** Maximum number of characters of a subset's name, which becomes a label of a DNS name. */
 const SUBSET_LENGTH_MAX = 63;
 
 const subset = object({ Filter: omit(text()), OnlyPassing: omit(boolean, 'only_passing') });

@@ -70,15 +70,16 @@ export type Compiled =
   | { readonly ok: true; readonly evaluate: Evaluator; readonly expression: Expression }
   | { readonly ok: false; readonly problem: Problem };
 
-/** Most characters of an expression and its deepest nesting, because requests parse it. */
+/** Maximum number of characters of an expression, which bounds the time to parse it. */
 const LENGTH_MAX = 8 * 1024;
+/** Maximum nesting depth of an expression. The parser recurses. */
 const DEPTH_MAX = 64;
-/**
- * Largest size of all regular expressions of one expression: characters, and characters once their
- * repetitions are expanded. The second bounds the time to compile them: `(a{99}){9}` has few
- * characters and expands to 891.
- */
+/** Maximum number of characters of all regular expressions of an expression together. */
 const REGEX_LENGTH_MAX = 512;
+/**
+ * Maximum number of characters of these regular expressions once their repetitions are expanded,
+ * which bounds the time to compile them: `(a{99}){9}` is short and expands to 891 characters.
+ */
 const REGEX_SIZE_MAX = 5_000;
 
 /** Compiles an expression for data of a shape. The text must not be empty. */
@@ -355,7 +356,10 @@ function operatorName({ op, negated }: Match): string {
   return op === 'empty' ? 'Is Not Empty' : `Not ${OPERATOR_NAMES[op]}`;
 }
 
-/** Most characters of a word that an error quotes: enough to find it, too few to echo a text. */
+/**
+ * Maximum number of characters of a word that an error quotes: enough to find it, too few to echo a
+ * text.
+ */
 const SHOWN_MAX = 80;
 /** Quotes a word of the expression for an error. */
 const shown = (text: string): string =>

@@ -41,10 +41,14 @@ export type Template =
 type Value = string | bigint | number | boolean;
 type Type = 'text' | 'integer' | 'float' | 'boolean';
 
-/** Most characters of a template and its deepest nesting: far more than a name needs. */
+/** Maximum number of characters of a template: far more than a name needs. */
 const LENGTH_MAX = 4 * 1024;
+/** Maximum nesting depth of a template: far more than a name needs. */
 const DEPTH_MAX = 32;
-/** Most characters of a result. Names are far shorter; a template may repeat a long claim. */
+/**
+ * Maximum number of characters of a result. Names are far shorter; a template may repeat a long
+ * claim.
+ */
 const RESULT_LENGTH_MAX = 64 * 1024;
 
 /** Evaluates a template with the given variables. Returns a text without `${` unchanged. */

@@ -6,12 +6,15 @@
 import { type Parsed, positionAt } from './syntax.js';
 
 /**
- * Most values in a body. Each takes a few microseconds to parse, decode and serialise. The largest
- * entry that the limits on lists allow has fewer.
+ * Maximum number of values in a body. Each takes a few microseconds to parse, decode and serialise.
+ * The largest entry that the limits on lists allow has fewer.
  */
 const VALUES_MAX = 30_000;
 
-/** Deepest nesting of a body. No object of the API needs more; code that walks bodies recurses. */
+/**
+ * Maximum nesting depth of a body. No object of the API needs more; code that walks bodies
+ * recurses.
+ */
 const DEPTH_MAX = 64;
 
 class JsonError extends Error {

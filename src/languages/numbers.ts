@@ -6,7 +6,10 @@ const DECIMAL =
   /^[+-]?(?:[0-9](?:_?[0-9])*\.?(?:[0-9](?:_?[0-9])*)?|\.[0-9](?:_?[0-9])*)(?:[eE][+-]?[0-9]+)?$/;
 const HEXADECIMAL =
   /^([+-]?)0[xX]_?([0-9a-fA-F](?:_?[0-9a-fA-F])*)?(?:\.([0-9a-fA-F](?:_?[0-9a-fA-F])*)?)?[pP]([+-]?[0-9]+)$/;
-/** Most characters of a number: no real one is longer, and large ones are slow to convert. */
+/**
+ * Maximum number of characters of a number: no real one is longer, and large ones are slow to
+ * convert.
+ */
 const DIGITS_MAX = 256;
 
 /**

@@ -35,9 +35,11 @@ export interface RulesTree {
   readonly source: string;
 }
 
-/** Most characters: about 1,500 blocks, which parse in less than a heartbeat interval. */
+/**
+ * Maximum number of characters: about 1,500 blocks, which parse in less than a heartbeat interval.
+ */
 const RULES_LENGTH_MAX = 64 * 1024;
-/** Deepest nesting. Rules need four levels, and a namespace block one more. */
+/** Maximum nesting depth. Rules need four levels, and a namespace block one more. */
 const DEPTH_MAX = 32;
 
 /** Parses the text of a policy. */

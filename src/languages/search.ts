@@ -3,7 +3,7 @@
  * which is thousands of times slower.
  */
 
-/** Least length for which the search below is used. `includes` is fast for shorter ones. */
+/** Minimum length for which the search below is used. `includes` is fast for shorter ones. */
 const LONG = 8;
 
 /** Returns a test of whether a text contains `wanted`. */

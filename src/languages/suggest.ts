@@ -1,7 +1,10 @@
 /** "Did you mean": suggests the known word closest to a mistyped one. */
 import { closest, distance } from 'fastest-levenshtein';
 
-/** Longest word that gets a suggestion: comparing longer ones is slow, and none is a typo. */
+/**
+ * Maximum length of a word that gets a suggestion: comparing longer ones is slow, and none is a
+ * typo.
+ */
 const WORD_MAX = 64;
 
 /** Returns `; did you mean "service"?`, or the empty text if no known word is close. */

@@ -14,7 +14,7 @@ export type Parsed<T> =
 
 /** Options of the generated parsers. */
 export interface GrammarOptions {
-  /** Deepest nesting. The parsers recurse. */
+  /** Maximum nesting depth. The parsers recurse. */
   readonly depthMax: number;
   /** joinEscaped. */
   readonly join: (parts: readonly (string | number)[]) => string;
@@ -33,7 +33,7 @@ interface GrammarError extends Error {
   readonly found: string | null;
 }
 
-/** Most alternatives that an error lists. An error with more lists none. */
+/** Maximum number of alternatives that an error lists. An error with more lists none. */
 const EXPECTED_SHOWN_MAX = 8;
 
 /** Runs a generated parser and turns its syntax error into a problem. */
