@@ -1,10 +1,12 @@
-/** What a filter may select in config entries, read from the declarations of their fields. */
+/**
+ * The shapes that filters over config entries select from, derived from their field declarations.
+ */
 import type { Shape } from '../languages/bexpr.js';
 import type { Description, Field, Fields } from './fields.js';
 import { definitionOf } from './index.js';
 import type { Kind } from './types.js';
 
-/** What a filter may select in entries of a kind. */
+/** Returns the shape of the entries of a kind. */
 export function shapeOf(kind: Kind): Shape {
   let shape = shapes.get(kind);
   if (shape === undefined) {
@@ -15,7 +17,7 @@ export function shapeOf(kind: Kind): Shape {
 }
 const shapes = new Map<Kind, Shape>();
 
-/** What a filter may select in a list of all kinds: the members they share. */
+/** The shape of entries of any kind: the members that all kinds share. */
 export const COMMON_SHAPE: Shape = {
   kind: 'struct',
   fields: {
@@ -33,7 +35,7 @@ function structOf(fields: Fields): Shape {
   return { kind: 'struct', fields: shown };
 }
 
-/** An object that may be absent is one that a filter finds nothing in. */
+/** An object that may be absent is a pointer, in which a filter matches nothing if it is null. */
 function memberShape({ type, mode }: Field): Shape {
   const shape = valueShape(type.description);
   return shape.kind === 'struct' && mode !== 'keep' ? { kind: 'pointer', to: shape } : shape;
@@ -51,7 +53,7 @@ function valueShape(description: Description): Shape {
     case 'boolean':
       return { kind: 'bool' };
     case 'duration':
-      // a filter compares with what answers show
+      // A filter compares with the form that answers contain.
       return { kind: description.out === 'text' ? 'string' : 'int64' };
     case 'object': {
       const struct = structOf(description.fields);

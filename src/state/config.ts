@@ -2,9 +2,9 @@
 
 import { type Refusal, refusal } from '../errors.js';
 import { CHANGE_STEPS_MAX, ReachesTooFar } from '../kinds/chain.js';
-import { hasStatus, type Status, settleGateways } from '../kinds/gateways.js';
+import { affectedServices, type Change, validateChange } from '../kinds/cross-entry-rules.js';
+import { hasStatus, type Status, settleGateways } from '../kinds/gateway-status.js';
 import { targetsOf } from '../kinds/references.js';
-import { affectedServices, type Change, judge } from '../kinds/rules.js';
 import type { ConfigEntry, EntryId, Kind } from '../kinds/types.js';
 import { allNamespaces, Entries } from './config-entries.js';
 import { keys } from './keys.js';
@@ -119,7 +119,7 @@ function settle(
   for (const each of reach) {
     const entries = new Entries(context.draft, each);
     const affected = affectedServices(change, entries);
-    const why = judge(change, entries, { datacenter, affected, budget });
+    const why = validateChange(change, entries, { datacenter, affected, budget });
     if (why !== undefined) return why;
     const { statuses, bound } = settleGateways(change, affected, entries, { at, budget });
     for (const { id, status } of statuses) putStatus(context, each, id, status);

@@ -41,7 +41,7 @@ describe('kinds: names of fields', () => {
       'invalid config key "meshgateway"',
     ],
     ['nothing near', { Colour: 'red' }, 'invalid config key "Colour"'],
-    ['both spellings', { Protocol: 'http', protocol: 'tcp' }, 'there already as "Protocol"'],
+    ['both spellings', { Protocol: 'http', protocol: 'tcp' }, 'already given as "Protocol"'],
     ['partitions', { Partition: 'p' }, 'partitions are a feature that this server does not have'],
     ['an inherited name', { constructor: {} }, 'invalid config key "constructor"'],
   ];
