@@ -374,7 +374,9 @@ export class Replica {
     }
     const done = (answer: Answer): void => reply(encodeAnswer(answer));
     const why = this.#mayNotAsk(ask, from);
-    if (why !== undefined) done({ type: 'refused', refusal: why });
+    // A server whose log was damaged may not know the configuration, not even that it is a member.
+    if (why !== undefined && !this.#roster.isMember(this.#parts.id)) done({ type: 'retry' });
+    else if (why !== undefined) done({ type: 'refused', refusal: why });
     else if (ask.type === 'state')
       done({ type: this.#compaction.sendState(this.#parts.id, from) ? 'done' : 'retry' });
     else this.#answer(ask, from, done);
