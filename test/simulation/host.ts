@@ -53,6 +53,8 @@ export class Host {
   /** Milliseconds of silence that this start or an earlier one may have promised to a leader, kept on the disk. */
   silenceMs = 0;
   #filling = 0;
+  /** The index at which the wrong value is stored. */
+  #wrongFrom: Index = 0;
   #wrongUntil = -1;
   #leaseDoubtUntil = Number.NEGATIVE_INFINITY;
   /** Changes when the disk is another one. */
@@ -103,19 +105,35 @@ export class Host {
   // --- the state ---
 
   /** What `put` is to store for `value`. */
-  stored(value: string): string {
+  stored(value: string, index: Index): string {
     if (!this.goesWrong) return value;
     this.goesWrong = false;
     this.wrong = true;
+    this.#wrongFrom = index;
     this.#parts.trace(`${this.id} stores ${value} wrongly`);
     return `${value}?`;
   }
 
-  /** A wrong state may come right: by a crash that loses what was wrong, by another write, or by the leader's. */
+  /**
+   * A wrong state may come right: by a crash that loses what was wrong, by another write, or by the
+   * leader's.
+   */
   judge(index: Index, sum: string): void {
-    if (!this.wrong || this.#parts.invariants.isRight(index, sum) !== true) return;
+    // A state that is written anew shows the one of before until it is complete.
+    if (
+      !this.wrong ||
+      index < this.#wrongFrom ||
+      this.#parts.invariants.isRight(index, sum) !== true
+    )
+      return;
     this.wrong = false;
     this.#wrongUntil = this.#parts.scheduler.now;
+  }
+
+  /** Its state was read from disk: a crash may have lost what was wrong, or what put it right. */
+  reopened(): void {
+    this.#wrongFrom = 0;
+    if (this.everWrong) this.wrong = true;
   }
 
   /** Its state was wrong at some time. */

@@ -202,7 +202,7 @@ export class Life {
         invariants.effect(key, value, index);
         this.#readers.changed(key);
       },
-      stored: (value) => host.stored(value),
+      stored: (value, index) => host.stored(value, index),
       applied: (entries, index, sum) => {
         invariants.applied(host.id, entries, index, sum, host.wrong);
         host.judge(index, sum);
@@ -210,7 +210,7 @@ export class Life {
     };
     const machine = new SimMachine(store, watcher, machineLimits, host.release);
     // a crash may have lost what had put it right
-    if (host.everWrong) host.wrong = true;
+    host.reopened();
     const { index, sums } = machine.machine.checksum();
     host.judge(index, Object.values(sums).join());
     return machine;

@@ -53,7 +53,7 @@ function handlers(
 ): RegisterHandlers {
   const put: Handler<Put | NewPut> = ({ draft, index }, { key, value }) => {
     const register = registerKey(key);
-    const storedAs = stored(value);
+    const storedAs = stored(value, index);
     if (index % REWRITE_EVERY === 0) {
       whenReplaced(() => onEffect(key, value, index));
       const slices = (view: View) => rewritten(view, register, storedAs);
@@ -90,7 +90,7 @@ function* rewritten(
 export interface MachineWatcher {
   readonly onEffect: OnEffect;
   /** The value that a put stores; another one when memory goes bad just then. */
-  stored(value: string): string;
+  stored(value: string, index: Index): string;
   /** After an apply: what was applied, and the checksum of the state now. */
   applied(entries: readonly Entry[], index: Index, checksum: string): void;
 }
