@@ -7,7 +7,7 @@ import { inTicks } from './node/options.js';
 import { leaseMsMax } from './raft/options.js';
 import { SETTINGS, type Setting } from './settings.js';
 import { isAddress, isLoopback } from './transport/security.js';
-import { TEXT_MAX } from './transport/shapes.js';
+import { TEXT_MAX } from './wire-limits.js';
 
 export interface TlsFiles {
   readonly cert: string;

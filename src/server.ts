@@ -67,9 +67,9 @@ export async function startServer(
     refused: () => app.refused.counts,
     connections: () => listener?.connections() ?? 0,
     level: () => levelOf(node.view),
-    driver: () => node.replica.driver.stats,
-    disks: () => node.replica.driver.disks,
-    agreement: () => node.replica.agreement!.stats,
+    loop: () => node.replica.loop.stats,
+    disks: () => node.replica.loop.disks,
+    comparison: () => node.replica.comparison!.stats,
     rights: () => authorizers.stats,
     refusedLogins: () => refusals.counts,
   });

@@ -3,7 +3,7 @@
  * (`CONCLAVE_HTTP_PORT`) and flags (`--http-port`) follow from the key (`http.port`).
  */
 import { DEFAULT_TIMING } from './node/options.js';
-import { COMMAND_BYTES_MAX } from './transport/handshake.js';
+import { COMMAND_BYTES_MAX } from './wire-limits.js';
 
 export type SettingType = 'text' | 'integer' | 'boolean' | 'list' | 'members' | 'map';
 

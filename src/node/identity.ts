@@ -4,10 +4,10 @@
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import type { PeerRecord } from '../peer-record.js';
 import type { Configuration, NodeId } from '../raft/types.js';
 import { StorageError } from '../storage/errors.js';
 import { claimFolder, readSealed, writeSealed } from '../storage/folder.js';
-import type { PeerRecord } from '../transport/types.js';
 
 export interface Identity {
   readonly v: 2;

@@ -3,9 +3,9 @@
  * word, so one that brings no progress is dropped, with what is on disk of it; then another one can be asked for.
  */
 import type { Message, NodeId, SnapshotMeta, Term } from '../raft/types.js';
+import type { ClockPort } from '../replica/ports.js';
 import type { DurableState } from '../storage/types.js';
 import type { ChunkSink } from '../transport/types.js';
-import type { ClockPort } from './ports.js';
 import { StateSink } from './snapshots.js';
 
 export interface IncomingStateParts {

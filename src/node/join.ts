@@ -3,20 +3,20 @@
  * ask that way, remembers who was removed, and asks about servers it does not know.
  */
 import type { NodeId } from '../raft/types.js';
+import type { ClockPort } from '../replica/ports.js';
+import type { Replica } from '../replica/replica.js';
+import {
+  decodeRequest,
+  decodeResponse,
+  encodeRequest,
+  encodeResponse,
+  type RpcResponse,
+  type ServerFacts,
+} from '../replica/rpc.js';
 import { checkRecord } from '../transport/handshake.js';
 import type { Joiner, PeerRecords } from '../transport/types.js';
 import type { Wire } from '../transport/wire.js';
-import {
-  type Answer,
-  decodeAnswer,
-  decodeAsk,
-  encodeAnswer,
-  encodeAsk,
-  type ServerFacts,
-} from './asks.js';
 import { type Identity, introduced, introductions, withRemoved } from './identity.js';
-import type { ClockPort } from './ports.js';
-import type { Replica } from './replica.js';
 
 export interface JoinParts {
   readonly name: string;
@@ -75,7 +75,7 @@ export class Join {
   /** A server wants to speak that the configuration here does not hold. It may be old: the members are asked. */
   vouch(id: NodeId): void {
     if (this.#asked.has(id) || this.#asked.size >= ASKED_MAX) return;
-    const { members } = this.#parts.replica().driver.status().configuration;
+    const { members } = this.#parts.replica().loop.status().configuration;
     const own = this.#parts.identity().nodeId;
     const others = members.filter((member) => member.id !== own);
     let open = others.length;
@@ -84,10 +84,10 @@ export class Join {
     for (const member of others) {
       this.#parts
         .wire()
-        .request(member.id, encodeAsk({ type: 'member', id }), AGAIN_MS, (bytes) => {
+        .request(member.id, encodeRequest({ type: 'member', id }), AGAIN_MS, (bytes) => {
           open -= 1;
           if (open === 0) this.#asked.delete(id);
-          if (bytes !== undefined && decodeAnswer(bytes)?.type === 'done') this.#vouched.add(id);
+          if (bytes !== undefined && decodeResponse(bytes)?.type === 'done') this.#vouched.add(id);
         });
     }
   }
@@ -96,14 +96,14 @@ export class Join {
   announceAddress(): void {
     const { name, address, clock, log } = this.#parts;
     const [wire, replica] = [this.#parts.wire(), this.#parts.replica()];
-    const { members } = replica.driver.status().configuration;
+    const { members } = replica.loop.status().configuration;
     const own = this.#parts.identity().nodeId;
     const known = members.find(({ id }) => id === own);
     if (this.#stopped || known === undefined) return;
     if (known.address === address && known.name === name) return;
     log('info', `moved from ${known.address} to ${address}: telling the others`);
     const server = this.#facts();
-    const ask = encodeAsk({ type: 'add', server });
+    const ask = encodeRequest({ type: 'add', server });
     for (const { id } of members) {
       if (id !== own) wire.request(id, ask, AGAIN_MS, () => {});
     }
@@ -119,8 +119,8 @@ export class Join {
 
   /** A server asks to join: the leader, whoever that is, decides, and the server is told which cluster this is. */
   pass(joiner: Joiner, payload: Uint8Array, reply: (payload: Uint8Array) => void): void {
-    const answer = (what: Answer): void => reply(encodeAnswer(what));
-    const ask = decodeAsk(payload);
+    const answer = (what: RpcResponse): void => reply(encodeResponse(what));
+    const ask = decodeRequest(payload);
     const { clusterId } = this.#parts.identity();
     if (ask?.type !== 'add' || ask.server.id !== joiner.nodeId || clusterId === null) {
       answer({ type: 'retry' });
@@ -158,13 +158,17 @@ export class Join {
       if (address === undefined) return;
       const given = token();
       const server = this.#facts();
-      const ask = encodeAsk({ type: 'add', server, ...(given !== undefined && { token: given }) });
-      const [answer, fate] = await new Promise<[Answer | undefined, 'unsent' | undefined]>(
+      const ask = encodeRequest({
+        type: 'add',
+        server,
+        ...(given !== undefined && { token: given }),
+      });
+      const [answer, fate] = await new Promise<[RpcResponse | undefined, 'unsent' | undefined]>(
         (resolve) =>
           this.#parts
             .wire()
             .requestJoin(address, ask, CHANGE_MS, (bytes, how) =>
-              resolve([bytes === undefined ? undefined : decodeAnswer(bytes), how]),
+              resolve([bytes === undefined ? undefined : decodeResponse(bytes), how]),
             ),
       );
       if (answer?.type === 'joined') {
@@ -182,7 +186,7 @@ export class Join {
   }
 }
 
-function reasonOf(answer: Answer | undefined): string {
+function reasonOf(answer: RpcResponse | undefined): string {
   if (answer?.type !== 'refused') return 'no answer';
   const { message, hint } = answer.refusal;
   return hint === undefined ? message : `${message}. ${hint}`;

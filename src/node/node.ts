@@ -8,18 +8,22 @@ import { ticksOfSilence } from '../raft/options.js';
 import { createRaft } from '../raft/raft.js';
 
 import type { Message, NodeId, RoleChange } from '../raft/types.js';
+import { newestConfiguration } from '../replica/log/applied-log.js';
+import type { ClockPort } from '../replica/ports.js';
+import { type LeaderRequest, Replica } from '../replica/replica.js';
+import type { RpcResponse } from '../replica/rpc.js';
+import { StateRecovery } from '../replica/state/recovery.js';
+import { DIVERGED_KEY } from '../state/keys.js';
 import { LEVEL_KEY, LEVELS, levelOf } from '../state/levels.js';
 import type { PinnedView, Result, View } from '../state/types.js';
 import type { WireSecurity } from '../transport/security.js';
 import type { ChunkSink, WireHandlers } from '../transport/types.js';
 import { Wire } from '../transport/wire.js';
-import type { Answer } from './asks.js';
 import { realClock } from './clock.js';
 import { DiskSpace } from './disk-space.js';
 import { type Identity, writeIdentity } from './identity.js';
 import { IncomingState } from './incoming-state.js';
 import { CHANGE_MS, Join } from './join.js';
-import { LostState } from './lost-state.js';
 import { type Opened, openFolder } from './open.js';
 import {
   DEFAULT_LIMITS,
@@ -31,10 +35,7 @@ import {
   type NodeTiming,
   silenceMsIn,
 } from './options.js';
-import type { ClockPort } from './ports.js';
-import { newestConfiguration } from './positions.js';
-import { type LeaderAsk, Replica } from './replica.js';
-import { StateSource, WRONG_KEY } from './snapshots.js';
+import { StateSource } from './snapshots.js';
 import { Stability, statusOf } from './status.js';
 import type { ClusterNode, JoiningServer, LevelStatus, NodeStatus, WriteRequest } from './types.js';
 
@@ -117,7 +118,7 @@ class Node implements RunningNode {
   #fatal = false;
   readonly #join: Join;
   readonly #incoming: IncomingState;
-  readonly #lostState: LostState;
+  readonly #recovery: StateRecovery;
 
   constructor(opened: Opened, options: NodeOptions, address: string) {
     this.#opened = opened;
@@ -157,7 +158,7 @@ class Node implements RunningNode {
     try {
       this.replica = this.#createReplica();
       this.#incoming = this.#createIncoming();
-      this.#lostState = new LostState({
+      this.#recovery = new StateRecovery({
         ...{ replica: this.replica, clock: this.#clock, againMs: AGAIN_MS },
         arriving: () => this.#incoming.isArriving,
       });
@@ -216,11 +217,11 @@ class Node implements RunningNode {
   status(): NodeStatus {
     return statusOf(
       {
-        raft: this.replica.driver.status(),
+        raft: this.replica.loop.status(),
         appliedIndex: this.#opened.machine.appliedIndex(),
         name: this.name,
         address: this.#address,
-        leaderSilenceMs: this.replica.driver.leaderSilenceMs,
+        leaderSilenceMs: this.replica.loop.leaderSilenceMs,
         fault: this.#fault,
         nowMs: this.#clock.now(),
         contactMsMax: this.#timing.electionMs * 2,
@@ -235,7 +236,7 @@ class Node implements RunningNode {
   }
 
   contact(): { knownLeader: boolean; lastContactMs: number } {
-    const { role, leaderSilenceMs } = this.replica.driver;
+    const { role, leaderSilenceMs } = this.replica.loop;
     return { knownLeader: role.leader !== null, lastContactMs: leaderSilenceMs };
   }
 
@@ -244,8 +245,8 @@ class Node implements RunningNode {
   }
 
   async leaderStatus(timeoutMs: number): Promise<NodeStatus> {
-    if (this.replica.driver.role.role === 'leader') return this.status();
-    const answer = await new Promise<Answer>((resolve) =>
+    if (this.replica.loop.role.role === 'leader') return this.status();
+    const answer = await new Promise<RpcResponse>((resolve) =>
       this.replica.administer({ type: 'status' }, timeoutMs, resolve),
     );
     if (answer.type !== 'status') reject('no_leader', 'No cluster leader');
@@ -281,7 +282,7 @@ class Node implements RunningNode {
   }
 
   async joining(timeoutMs: number): Promise<readonly JoiningServer[]> {
-    const answer = await new Promise<Answer>((resolve) =>
+    const answer = await new Promise<RpcResponse>((resolve) =>
       this.replica.administer({ type: 'joining' }, timeoutMs, resolve),
     );
     if (answer.type !== 'status') reject('no_leader', 'No cluster leader');
@@ -299,8 +300,8 @@ class Node implements RunningNode {
     return new Promise((resolve) => this.replica.levels.report(resolve));
   }
 
-  async #administer(ask: LeaderAsk): Promise<void> {
-    const answer = await new Promise<Answer>((resolve) =>
+  async #administer(ask: LeaderRequest): Promise<void> {
+    const answer = await new Promise<RpcResponse>((resolve) =>
       this.replica.administer(ask, CHANGE_MS, resolve),
     );
     if (answer.type === 'done') return;
@@ -341,7 +342,7 @@ class Node implements RunningNode {
       closedFor: (command) => this.#disk.refuses(command),
       levels: this.#options.levels ?? LEVELS,
       hasRoom: () => !this.#disk.full,
-      onDiffers: (why) => store.commit([[WRONG_KEY, why]]),
+      onDiffers: (why) => store.commit([[DIVERGED_KEY, why]]),
       onUndecided: (why) => this.#options.log('error', why),
       onFault: (why) => this.#faultChanged(why),
       onHang: (why) => this.#hangChanged(why),
@@ -359,12 +360,12 @@ class Node implements RunningNode {
     const handlers: WireHandlers = {
       onMessage: (message) => this.#take(() => this.replica.receive(message)),
       onRequest: (from, payload, reply) =>
-        this.#take(() => this.replica.asked(from, payload, reply)),
+        this.#take(() => this.replica.onRequest(from, payload, reply)),
       onJoinRequest: (joiner, payload, reply) =>
         this.#take(() => this.#join.pass(joiner, payload, reply)),
       onStranger: (id) => this.#take(() => this.#join.vouch(id)),
       onReachable: () => this.#take(() => this.replica.retry()),
-      onUnreachable: (peer) => this.#take(() => this.replica.driver.unreachable(peer)),
+      onUnreachable: (peer) => this.#take(() => this.replica.loop.unreachable(peer)),
       snapshotSource: (_to, message) =>
         message.type === 'snapshot'
           ? new StateSource(this.#opened.store.pin(), message.meta)
@@ -421,7 +422,7 @@ class Node implements RunningNode {
 
   #roleChanged(change: RoleChange): void {
     const { role, term, leader } = change;
-    const { members } = this.replica.driver.status().configuration;
+    const { members } = this.replica.loop.status().configuration;
     const name = members.find(({ id }) => id === leader)?.name;
     const led = name === undefined ? (leader ?? 'unknown') : `${name} (${leader})`;
     const by = role === 'leader' ? '' : `, leader ${led}`;
@@ -433,24 +434,24 @@ class Node implements RunningNode {
   #fetchState(): void {
     const { needsState } = this.#opened;
     if (needsState === undefined) return;
-    this.#lostState.fetch(needsState);
+    this.#recovery.begin(needsState);
   }
 
   #createIncoming(): IncomingState {
     const { store, machine } = this.#opened;
-    const { driver } = this.replica;
+    const { loop } = this.replica;
     return new IncomingState({
       ...{ store, clock: this.#clock, idleMs: IDLE_MS, reconnectMs: RECONNECT_MS },
-      term: () => driver.role.term,
-      wants: (meta) => driver.wants(meta),
-      begin: () => driver.pauseApply(),
-      failed: () => this.#lostState.failed(),
+      term: () => loop.role.term,
+      wants: (meta) => loop.wants(meta),
+      begin: () => loop.pauseApply(),
+      failed: () => this.#recovery.failed(),
       // A state of a level that this release does not support stops the process.
       switched: (meta, from) =>
         new Promise((resolve) =>
           this.#take(() => {
             machine.reload();
-            this.#lostState.found();
+            this.#recovery.found();
             this.replica.switched(meta, from, resolve);
           }),
         ),
@@ -468,7 +469,7 @@ class Node implements RunningNode {
     await this.#handOver();
     this.#stopped = true;
     this.#join.stop();
-    this.#lostState.stop();
+    this.#recovery.stop();
     this.replica.stop();
     this.#disk.stop();
     this.#incoming.stop();
@@ -480,10 +481,10 @@ class Node implements RunningNode {
 
   /** Gives leadership to another server, as far as that goes within two election timeouts. */
   async #handOver(): Promise<void> {
-    const { driver } = this.replica;
-    const { members } = driver.status().configuration;
+    const { loop } = this.replica;
+    const { members } = loop.status().configuration;
     const others = members.some(({ id, voter }) => voter && id !== this.id);
-    if (driver.role.role !== 'leader' || !others || this.#fatal) return;
+    if (loop.role.role !== 'leader' || !others || this.#fatal) return;
     await new Promise<void>((resolve) => {
       const cancel = this.#clock.after(this.#timing.electionMs * 2, resolve);
       this.#hurry = () => {
@@ -498,7 +499,7 @@ class Node implements RunningNode {
   readonly fail = (error: Error): void => {
     if (this.#fatal) return;
     this.#fatal = true;
-    this.replica.driver.stop();
+    this.replica.loop.stop();
     this.#options.onFatal(error);
   };
 }

@@ -6,22 +6,14 @@
 import { randomUUID } from 'node:crypto';
 import { Packr } from 'msgpackr';
 import type { NodeId, SnapshotMeta } from '../raft/types.js';
-import { keyOf, type PinnedView } from '../state/types.js';
+import { isLocal, POSITION_KEY } from '../state/keys.js';
+import type { PinnedView } from '../state/types.js';
 import { recordSum, Tally } from '../storage/directory.js';
 import type { DurableState, Installation, StateRecord, StateTally } from '../storage/types.js';
 import type { ChunkSink, ChunkSource } from '../transport/types.js';
 
 /** Bytes of keys and values in a chunk, about. */
 const CHUNK_BYTES = 256 * 1024;
-/** Records of this node alone, which do not travel. */
-const LOCAL = keyOf('local', '');
-/** Whether a record is of this node alone. */
-export const isLocal = (key: string): boolean => key.startsWith(LOCAL);
-/** Where the log stands with an installed state: lets a crash between the two switches be completed on start. */
-export const POSITION_KEY = keyOf('local', 'position');
-/** Why the state is known to be wrong; goes with the state itself when another one takes its place. */
-export const WRONG_KEY = keyOf('local', 'wrong');
-
 const packr = new Packr({ useRecords: false });
 
 /** A frozen state as chunks `[records, tally or null]`; the tally is in the last one. */

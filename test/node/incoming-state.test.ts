@@ -1,13 +1,14 @@
 import { expect } from 'chai';
 import { IncomingState } from '../../src/node/incoming-state.js';
-import { POSITION_KEY, StateSource } from '../../src/node/snapshots.js';
+import { StateSource } from '../../src/node/snapshots.js';
 import type { Message, SnapshotMeta } from '../../src/raft/types.js';
+import { POSITION_KEY } from '../../src/state/keys.js';
 import { keyOf } from '../../src/state/types.js';
 import { MemoryState } from '../../src/storage/memory-state.js';
 import type { Installation } from '../../src/storage/types.js';
 import type { ChunkSink } from '../../src/transport/types.js';
+import { FakeClock } from '../replica/fakes.js';
 import { Relay, TestNode } from '../transport/bench.js';
-import { FakeClock } from './fakes.js';
 
 const IDLE_MS = 1000;
 const RECONNECT_MS = 100;

@@ -1,8 +1,8 @@
 /** A cluster in virtual time, with everything around it but faults and clients. */
 
 import { Random } from '../../cluster/checker/random.js';
-import type { ReplicaLimits } from '../../src/node/replica.js';
 import type { Configuration, Member, NodeId, RaftOptions } from '../../src/raft/types.js';
+import type { ReplicaLimits } from '../../src/replica/replica.js';
 import type { MachineLimits } from '../../src/state/machine.js';
 import { Invariants } from './invariants.js';
 import { SimNetwork } from './network.js';

@@ -6,8 +6,8 @@ import {
   nextStart,
   type Starts,
 } from '../../src/node/identity.js';
+import type { PeerRecord } from '../../src/peer-record.js';
 import type { Configuration, Entry, Index, NodeId } from '../../src/raft/types.js';
-import type { PeerRecord } from '../../src/transport/types.js';
 import { type DiskImage, LogContent, SimDisk } from './disk.js';
 import { LONG, type Timing } from './machine-faults.js';
 import type { ServerParts } from './parts.js';

@@ -1,9 +1,5 @@
 /** One process of a server: the real core, replica and state machine on simulated ports. */
 import { refusal } from '../../src/errors.js';
-import type { Answer } from '../../src/node/asks.js';
-import { LostState } from '../../src/node/lost-state.js';
-import { Replica, type ReplicaLimits } from '../../src/node/replica.js';
-import { POSITION_KEY, WRONG_KEY } from '../../src/node/snapshots.js';
 import { silenceMsOf, ticksOfSilence } from '../../src/raft/options.js';
 import { createRaft } from '../../src/raft/raft.js';
 import type {
@@ -14,6 +10,10 @@ import type {
   RaftCore,
   SnapshotMeta,
 } from '../../src/raft/types.js';
+import { Replica, type ReplicaLimits } from '../../src/replica/replica.js';
+import type { RpcResponse } from '../../src/replica/rpc.js';
+import { StateRecovery } from '../../src/replica/state/recovery.js';
+import { DIVERGED_KEY, POSITION_KEY } from '../../src/state/keys.js';
 import { levelOf } from '../../src/state/levels.js';
 import { Bounds } from './bounds.js';
 import type { SimLog } from './disk.js';
@@ -66,7 +66,7 @@ export class Life {
   readonly #world: ServerParts;
   readonly #parts: LifeParts;
   readonly #machine: SimMachine;
-  readonly #lostState: LostState;
+  readonly #recovery: StateRecovery;
   readonly #bounds: Bounds;
   readonly #readers: HeldReaders;
   /** A snapshot is being taken in. */
@@ -108,7 +108,7 @@ export class Life {
         parts.undecided();
       },
     });
-    this.#lostState = new LostState({
+    this.#recovery = new StateRecovery({
       ...{ replica: this.replica, clock: loop, againMs: LOOK_MS },
       arriving: () => this.#installing,
     });
@@ -128,19 +128,19 @@ export class Life {
       records: host.met,
       receive: (message) => replica.receive(message),
       request: (from, payload, reply) =>
-        replica.asked(
+        replica.onRequest(
           from,
           payload,
           this.#bounds.once(() => `a question of ${from}`, reply),
         ),
-      unreachable: (peer) => replica.driver.unreachable(peer),
+      unreachable: (peer) => replica.loop.unreachable(peer),
       snapshotFor: (message) => this.#snapshotFor(message),
       installSnapshot: (message, image, done) => this.#install(message, image, done),
     });
     replica.start();
     if (lost === undefined) return;
     trace(`${host.id} has lost its state: ${lost}`);
-    this.#lostState.fetch(lost);
+    this.#recovery.begin(lost);
   }
 
   /** It is over: what it still does is nobody's concern. */
@@ -166,10 +166,10 @@ export class Life {
   turned(): void {
     const { turns, causes } = this.loop;
     if (turns % TURNS_PER_LOOK !== 0) return;
-    const { driver, forward } = this.replica;
-    const { storing, pending } = driver;
+    const { loop, clientWrites } = this.replica;
+    const { storing, pending } = loop;
     const applied = this.#machine.appliedIndex();
-    const load = { turns, causes, applied, storing, pending, held: forward.size };
+    const load = { turns, causes, applied, storing, pending, held: clientWrites.size };
     try {
       this.#bounds.turned(this.#world.scheduler.now, load);
       this.#readers.turned();
@@ -222,7 +222,7 @@ export class Life {
     if (!host.everWrong)
       throw new Violation('equal states', `${host.id} is right, but told that ${why}`);
     this.#world.trace(`${host.id} is told that ${why}`);
-    store.commit([[WRONG_KEY, why]]);
+    store.commit([[DIVERGED_KEY, why]]);
     host.told = true;
     restartLater();
   }
@@ -283,7 +283,7 @@ export class Life {
     if (this.#machine.appliedIndex() !== message.meta.index)
       throw new Violation('snapshot is of its index', `${host.id} sends ${message.meta.index}`);
     const image = store.image();
-    for (const own of [POSITION_KEY, WRONG_KEY]) image.delete(own);
+    for (const own of [POSITION_KEY, DIVERGED_KEY]) image.delete(own);
     return { message, image };
   }
 
@@ -296,13 +296,13 @@ export class Life {
     const { disk } = host;
     const { meta } = message;
     // one at a time, as in the transport; what is not wanted is taken and thrown away
-    if (this.#installing || !replica.driver.wants(meta)) {
+    if (this.#installing || !replica.loop.wants(meta)) {
       done(!this.#installing);
       return;
     }
     this.#installing = true;
     store.giveUp();
-    replica.driver.pauseApply();
+    replica.loop.pauseApply();
     const whenVerified = (run: () => void): void => {
       scheduler.after(random.delay(40, 1500, 0.3), () => disk.whenFree(() => loop.deliver(run)));
     };
@@ -315,7 +315,7 @@ export class Life {
       trace(`${host.id} installs a snapshot at ${meta.index}`);
       store.replace(new Map(image).set(POSITION_KEY, JSON.stringify(meta)));
       this.#machine.machine.reload();
-      this.#lostState.found();
+      this.#recovery.found();
       this.#checkExchanged(meta);
       if (host.halfInstall) loop.lightFuse(0);
       replica.switched(meta, message.from, () => {
@@ -358,7 +358,7 @@ export class Life {
     return this.#bounds.open;
   }
   look(): Look {
-    const { commit, configuration } = this.replica.driver.status();
+    const { commit, configuration } = this.replica.loop.status();
     const { index, sums } = this.#machine.machine.checksum();
     return { applied: index, commit, configuration, sum: Object.values(sums).join() };
   }
@@ -391,7 +391,7 @@ export class Life {
   administer(
     ask: Parameters<Replica['administer']>[0],
     timeoutMs: number,
-    done: (answer: Answer) => void,
+    done: (answer: RpcResponse) => void,
   ): void {
     this.loop.deliver(() => {
       const once = this.#bounds.once(() => `an order to ${ask.type}`, done);

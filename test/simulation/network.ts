@@ -4,11 +4,12 @@
  */
 
 import type { Random } from '../../cluster/checker/random.js';
-import type { WirePort } from '../../src/node/ports.js';
+import type { PeerRecord } from '../../src/peer-record.js';
 import type { Message, NodeId } from '../../src/raft/types.js';
+import type { WirePort } from '../../src/replica/ports.js';
 import { OLDEST_PROTOCOL_VERSION, PROTOCOL_VERSION } from '../../src/transport/frames.js';
 import { checkHello } from '../../src/transport/handshake.js';
-import type { PeerRecord, WireIdentity } from '../../src/transport/types.js';
+import type { WireIdentity } from '../../src/transport/types.js';
 import type { SimLoop } from './loop.js';
 import type { Scheduler } from './scheduler.js';
 import type { StateImage } from './store.js';

@@ -1,0 +1,132 @@
+/**
+ * What is known of the applied part of the log besides its entries: which configuration was in force where, and how many
+ * bytes lie behind which index. From it come the position of a snapshot and the place where the log is cut.
+ */
+import type { Configuration, Entry, Index, LogView, SnapshotMeta } from '../../raft/types.js';
+
+/** When the log is cut, and what is left of it for followers that were away briefly. */
+export interface CompactionLimits {
+  /** The log is cut when more than this is applied and not needed for `keep…`. */
+  readonly cutEntries: number;
+  readonly cutBytes: number;
+  readonly keepEntries: number;
+  readonly keepBytes: number;
+  /** Cuts are made at multiples of this many entries, more or less; 1024 unless given. */
+  readonly markEntries?: number;
+}
+
+/** The configuration in force at the end of a log, committed or not. */
+export function newestConfiguration(log: LogView): Configuration {
+  const last = Math.max(log.lastIndex(), log.firstIndex() - 1);
+  return new AppliedLog(log, last).configurationAt(last);
+}
+
+/** Distance of the marks from which a cut is chosen. */
+const MARK_BYTES = 256 * 1024;
+const MARK_ENTRIES = 1024;
+const SCAN_BYTES = 1024 * 1024;
+
+interface Mark {
+  readonly index: Index;
+  /** Bytes of all entries up to here, counted from the start of the process. */
+  readonly bytes: number;
+}
+
+export class AppliedLog {
+  readonly #log: LogView;
+  readonly #markEntries: number;
+  /** Ascending; the first one is in force at the beginning of the log. */
+  #configurations: { readonly index: Index; readonly configuration: Configuration }[] = [];
+  #marks: Mark[] = [];
+  #applied: Index = 0;
+  #bytes = 0;
+
+  /** Reads the log up to what is applied. */
+  constructor(log: LogView, applied: Index, markEntries = MARK_ENTRIES) {
+    this.#log = log;
+    this.#markEntries = markEntries;
+    this.restart(applied);
+  }
+
+  /** The log was replaced, or is new: reads it up to what is applied. */
+  restart(applied: Index): void {
+    const meta = this.#log.snapshot();
+    this.#configurations = [
+      { index: meta?.index ?? 0, configuration: meta?.configuration ?? { members: [] } },
+    ];
+    this.#bytes = 0;
+    this.#marks = [{ index: this.#log.firstIndex() - 1, bytes: 0 }];
+    this.#applied = this.#log.firstIndex() - 1;
+    while (this.#applied < applied) {
+      const entries = this.#log.entries(this.#applied + 1, applied, SCAN_BYTES);
+      if (entries.length === 0) break;
+      this.advance(entries);
+    }
+    this.#applied = applied;
+  }
+
+  /** These entries were applied. */
+  advance(entries: readonly Entry[]): void {
+    for (const entry of entries) {
+      this.#applied = entry.index;
+      if (entry.kind === 'command') this.#bytes += entry.data.length;
+      if (entry.kind === 'configuration') this.#configurations.push(entry);
+      const last = this.#marks.at(-1)!;
+      if (this.#bytes - last.bytes >= MARK_BYTES || entry.index - last.index >= this.#markEntries) {
+        this.#marks.push({ index: entry.index, bytes: this.#bytes });
+      }
+    }
+  }
+
+  /** First index of the log that is not known to be cut. */
+  get first(): Index {
+    return this.#marks[0]!.index + 1;
+  }
+
+  /** Bytes of entries between the beginning of the log and what is applied. */
+  get bytes(): number {
+    return this.#bytes - this.#marks[0]!.bytes;
+  }
+
+  configurationAt(index: Index): Configuration {
+    const known = this.#configurations;
+    return (known.findLast((each) => each.index <= index) ?? known[0]!).configuration;
+  }
+
+  /** Position of the state as it is applied now; undefined while nothing is. */
+  meta(): SnapshotMeta | undefined {
+    return this.metaAt(this.#applied);
+  }
+
+  /** Where the log should be cut now, if it should; below `needed` (what a snapshot on its way will be continued with). */
+  cut(limits: CompactionLimits, needed: Index): SnapshotMeta | undefined {
+    const first = this.#marks[0]!;
+    const spareEntries = this.#applied - first.index - limits.keepEntries;
+    const spareBytes = this.#bytes - first.bytes - limits.keepBytes;
+    const due = spareEntries > limits.cutEntries || spareBytes > limits.cutBytes;
+    if (!due) return undefined;
+    const mark = this.#marks.findLast(
+      ({ index, bytes }) =>
+        index < needed &&
+        (spareEntries > limits.cutEntries
+          ? this.#applied - index >= limits.keepEntries
+          : this.#bytes - bytes >= limits.keepBytes),
+    );
+    return mark === undefined || mark.index <= first.index ? undefined : this.metaAt(mark.index);
+  }
+
+  /** The log was cut at `index`. */
+  forget(index: Index): void {
+    const at = this.#marks.findLastIndex((mark) => mark.index <= index);
+    if (at > 0) this.#marks = this.#marks.slice(at);
+    const inForce = this.#configurations.findLastIndex((each) => each.index <= index);
+    if (inForce > 0) this.#configurations = this.#configurations.slice(inForce);
+  }
+
+  /** Position at an index of the log that is applied; undefined where the log does not hold its term. */
+  metaAt(index: Index): SnapshotMeta | undefined {
+    const term = this.#log.term(index);
+    if (index === 0 || term === undefined) return undefined;
+    return { index, term, configuration: this.configurationAt(index) };
+  }
+}

@@ -1,0 +1,52 @@
+/**
+ * A node whose disk has lost entries that it may have acknowledged (LogPort.bar): it has no vote until it has them again.
+ * Its leader sees the loss when it compares the logs.
+ */
+import type { RaftLoop } from '../loop.js';
+import type { LogPort } from '../ports.js';
+
+export interface VotingSuspensionParts {
+  readonly loop: RaftLoop;
+  readonly log: LogPort;
+  /** Everything is here again. */
+  readonly found: () => void;
+}
+
+export class VotingSuspension {
+  readonly #parts: VotingSuspensionParts;
+  #lifting = false;
+
+  constructor(parts: VotingSuspensionParts) {
+    this.#parts = parts;
+    this.look();
+  }
+
+  /** The bar may have changed with the log. */
+  look(): void {
+    const { loop, log } = this.#parts;
+    loop.votingSuspended = log.bar?.() !== undefined;
+  }
+
+  tick(): void {
+    if (this.#parts.loop.votingSuspended && !this.#lifting && this.#isWhole()) this.#lift();
+  }
+
+  /** See LogPort.bar for when that is. */
+  #isWhole(): boolean {
+    const { loop, log } = this.#parts;
+    const bar = log.bar?.();
+    const { settledIndex } = loop;
+    return (
+      bar === undefined || settledIndex >= bar.index || (log.term(settledIndex) ?? 0) > bar.term
+    );
+  }
+
+  #lift(): void {
+    this.#lifting = true;
+    this.#parts.log.liftBar?.(() => {
+      this.#lifting = false;
+      this.look();
+      this.#parts.found();
+    });
+  }
+}

@@ -1,0 +1,494 @@
+/**
+ * The loop: where Raft meets time, disk and wire. One owner of the core, one loop: what has arrived → one `step` → send
+ * and store → apply a bounded slice → answer. It has no timer, promise or clock of its own: all of that are ports, so the
+ * simulation runs this very file.
+ */
+import type {
+  Configuration,
+  Entry,
+  Index,
+  Input,
+  Message,
+  NodeId,
+  Output,
+  RaftCore,
+  RaftStatus,
+  RoleChange,
+  SnapshotMeta,
+} from '../raft/types.js';
+import type { Result } from '../state/types.js';
+import { ClockWatch } from './clock-watch.js';
+import { DiskWatch } from './disk-watch.js';
+import type { ClockPort, LogPort, MachinePort, WirePort } from './ports.js';
+import { Ticker } from './ticker.js';
+import { Proposals, type Settle } from './writes/proposals.js';
+
+/** How far one turn of the loop may go, and how time is cut into ticks. */
+export interface LoopLimits {
+  /** Milliseconds of a tick. */
+  readonly tickMs: number;
+  /** A tick that comes later than this by so many milliseconds counts as a stall of the process. */
+  readonly stallMs: number;
+  /** Entries and bytes applied in one turn: between turns messages are handled, so applying starves nobody. */
+  readonly applyEntriesMax: number;
+  readonly applyBytesMax: number;
+}
+
+/** What the owner of the loop is told. All calls are made from the loop's own turn. */
+export interface LoopEvents {
+  /** A turn begins: the last chance to add inputs that are worth collecting until now (shared barriers). */
+  gather(): void;
+  /** Role, term or known leader changed; the machine may still be behind. */
+  role(change: RoleChange): void;
+  /** The configuration in force changed. */
+  configuration(configuration: Configuration): void;
+  /**
+   * The machine stands at `index`; `entries` were applied just now (none after an installed snapshot). Called between turns
+   * for an entry that took many of them.
+   */
+  applied(index: Index, entries: readonly Entry[]): void;
+  /** A follower needs a snapshot; the outcome goes to `snapshotSent`. */
+  sendSnapshot(to: NodeId, message: Message): void;
+  /** A tick has passed, at `now`. */
+  tick(now: number): void;
+}
+
+export interface LoopParts {
+  readonly core: RaftCore;
+  readonly log: LogPort;
+  readonly wire: WirePort;
+  readonly machine: MachinePort;
+  readonly clock: ClockPort;
+  readonly limits: LoopLimits;
+  readonly events: LoopEvents;
+  /** True while too much of what was applied waits for the disk: applying rests until it has caught up. */
+  readonly isBehind?: (() => boolean) | undefined;
+  /** Ticks without progress after which a disk counts as hanging. */
+  readonly hangTicks: number;
+}
+
+/** Figures for metrics; they only grow, but for those that say so. */
+export interface LoopStats {
+  turns: number;
+  /** Batches handed over for storing, and the entries in them. */
+  appends: number;
+  entriesAppended: number;
+  /** Ticks that came too late, and the longest delay seen, in milliseconds. */
+  stalls: number;
+  stallMsMax: number;
+}
+
+/** A batch on its way to the disk. */
+interface Storing {
+  /** First index it replaced, if it holds entries. */
+  readonly first: Index | undefined;
+  /** Last index of the log once it is stored. */
+  readonly last: Index;
+  readonly send: Message[];
+}
+
+export type ReadDone = (index: Index | undefined) => void;
+/** The messages of an election. */
+const VOTING: ReadonlySet<Message['type']> = new Set([
+  ...(['preVote', 'preVoteResponse', 'vote', 'voteResponse', 'timeoutNow'] as const),
+]);
+
+type ReadMode = 'lease' | 'quorum';
+
+export class RaftLoop {
+  readonly stats: LoopStats = {
+    turns: 0,
+    appends: 0,
+    entriesAppended: 0,
+    stalls: 0,
+    stallMsMax: 0,
+  };
+  readonly disks: DiskWatch;
+  readonly #core: RaftCore;
+  readonly #log: LogPort;
+  readonly #wire: WirePort;
+  readonly #machine: MachinePort;
+  readonly #clock: ClockPort;
+  readonly #clockWatch: ClockWatch;
+  readonly #limits: LoopLimits;
+  readonly #events: LoopEvents;
+  readonly #ticker: Ticker;
+  readonly #isBehind: () => boolean;
+  readonly #proposals = new Proposals();
+  readonly #reads = new Map<number, ReadDone[]>();
+  #readsWaiting: Record<ReadMode, ReadDone[]> = { lease: [], quorum: [] };
+  #inbox: Input[] = [];
+  #commands: { id: number; data: Uint8Array }[] = [];
+  #storing: Storing[] = [];
+  #storedChanged = false;
+  #durable: Index;
+  #commit: Index = 0;
+  #role: RoleChange;
+  #leaderContactMs: number;
+  #nextReadId = 1;
+  #scheduled = false;
+  #applyPaused = false;
+  #lookAgainLater = false;
+  /** An entry that takes many turns is being applied. */
+  #applyingLong = false;
+  #running = false;
+  #votingSuspended = false;
+  /** The log is being replaced: no step until that is durable. */
+  #held = false;
+  #ticked = false;
+
+  constructor(parts: LoopParts) {
+    this.#core = parts.core;
+    this.#log = parts.log;
+    this.#wire = parts.wire;
+    this.#machine = parts.machine;
+    this.#clock = parts.clock;
+    this.#clockWatch = new ClockWatch(parts.clock);
+    this.#limits = parts.limits;
+    this.#events = parts.events;
+    this.#isBehind = parts.isBehind ?? (() => false);
+    this.disks = new DiskWatch({ hangTicks: parts.hangTicks, tickMs: parts.limits.tickMs });
+    const { role, term, leader } = parts.core.status();
+    this.#role = { role, term, leader };
+    this.#durable = parts.log.lastIndex();
+    this.#leaderContactMs = parts.clock.now();
+    this.#ticker = new Ticker(parts.clock, parts.limits, {
+      tick: () => {
+        this.#ticked = true;
+        this.disks.tick(this.#storing.length > 0 || this.#held);
+        this.wake();
+      },
+      stall: (ms) => {
+        this.stats.stalls += 1;
+        this.stats.stallMsMax = Math.max(this.stats.stallMsMax, ms);
+      },
+    });
+  }
+
+  /** Starts the ticks. Messages are taken from now on. */
+  start(): void {
+    this.#running = true;
+    const applied = this.#machine.appliedIndex();
+    this.#commit = applied;
+    if (applied > 0) this.#feed({ type: 'applied', index: applied });
+    this.#ticker.start();
+    this.wake();
+  }
+
+  /** Stops for good: nothing is sent, applied or answered any more. What is being stored is stored by the port. */
+  stop(): void {
+    this.#running = false;
+    this.#ticker.stop();
+  }
+
+  /** Asks for a turn (and so for a `gather`). */
+  wake(): void {
+    if (this.#scheduled || !this.#running) return;
+    this.#scheduled = true;
+    this.#clock.soon(() => this.#turn());
+  }
+
+  /**
+   * A node that has lost entries it acknowledged must neither vote nor campaign until it has them again. Without ticks it
+   * does not campaign; what asks for its vote is not heard.
+   */
+  get votingSuspended(): boolean {
+    return this.#votingSuspended;
+  }
+  set votingSuspended(votingSuspended: boolean) {
+    this.#votingSuspended = votingSuspended;
+  }
+
+  /**
+   * While the disk of the log hangs, this node takes no part in an election: it could not store a vote, and a candidate
+   * would take its granted pre-vote for the promise of one. While either disk hangs, it takes over no leadership.
+   */
+  receive(message: Message): void {
+    if (VOTING.has(message.type) && (this.#votingSuspended || this.disks.logHangs)) return;
+    if (message.type === 'timeoutNow' && this.disks.hang !== undefined) return;
+    if (message.type === 'append' || message.type === 'snapshot') {
+      if (message.term >= this.#role.term) this.#leaderContactMs = this.#clock.now();
+    }
+    this.#feed({ type: 'message', message });
+  }
+
+  /** Appends a command to the log, if this node leads. `settle` is called once. */
+  propose(data: Uint8Array, settle: Settle): void {
+    this.#commands.push({ id: this.#proposals.add(settle), data });
+    this.wake();
+  }
+
+  /** Proposes a configuration. Settles like a command, without a result. */
+  changeConfiguration(configuration: Configuration, settle: Settle): void {
+    const id = this.#proposals.add(settle);
+    this.#feed({ type: 'changeConfiguration', id, configuration });
+  }
+
+  /** A read barrier at the leader; `done` gets the index to wait for, or undefined when this node cannot give one. */
+  read(mode: ReadMode, done: ReadDone): void {
+    this.#readsWaiting[mode].push(done);
+    this.wake();
+  }
+
+  transfer(to?: NodeId): void {
+    this.#feed(to === undefined ? { type: 'transfer' } : { type: 'transfer', to });
+  }
+
+  unreachable(peer: NodeId): void {
+    this.#feed({ type: 'unreachable', peer });
+  }
+
+  snapshotSent(to: NodeId, ok: boolean): void {
+    this.#feed({ type: 'snapshotSent', to, ok });
+  }
+
+  /** Applying rests while the state is exchanged; messages are handled all the while. */
+  pauseApply(): void {
+    this.#applyPaused = true;
+    this.disks.stateProgressed();
+  }
+
+  resumeApply(): void {
+    this.#applyPaused = false;
+    this.wake();
+  }
+
+  /**
+   * A snapshot is in the machine. If the core wants it, the log is replaced by its position too, and no step is made until
+   * that is durable; else the log goes beyond it already and only the machine has jumped.
+   */
+  switched(meta: SnapshotMeta, from: NodeId, done: () => void): void {
+    this.#applyPaused = false;
+    this.#commit = Math.max(this.#commit, meta.index);
+    this.#proposals.skippedTo(meta.index);
+    if (!this.#core.accepts(meta)) {
+      this.#feed({ type: 'applied', index: meta.index });
+      done();
+      return;
+    }
+    this.#held = true;
+    const hard = this.#log.hardState();
+    // The hard state may not fall behind the log, be it for the moment until the core stores its own.
+    const hardState = hard.term >= meta.term ? hard : { term: meta.term, votedFor: null };
+    this.#log.reset(meta, hardState, () => {
+      this.#held = false;
+      this.disks.logProgressed();
+      this.#inbox.unshift({ type: 'snapshotStored', meta, from });
+      this.#feed({ type: 'applied', index: meta.index });
+      done();
+    });
+    this.#proposals.truncatedFrom(meta.index);
+    this.#storing = [];
+    this.#durable = meta.index;
+  }
+
+  /**
+   * Whether a snapshot is still wanted. While applying rests the state may be bad, and an equally new one will do; but it
+   * must reach the beginning of the log, or the entries between the two could never be applied.
+   */
+  wants(meta: SnapshotMeta): boolean {
+    const applied = this.#machine.appliedIndex();
+    if (this.#applyPaused) return applied <= meta.index && meta.index >= this.#log.firstIndex() - 1;
+    return applied < meta.index && this.#core.accepts(meta);
+  }
+
+  status(): RaftStatus {
+    return this.#core.status();
+  }
+
+  /** What is committed, durable in this log and applied. */
+  get settledIndex(): Index {
+    return Math.min(this.#commit, this.#durable, this.#machine.appliedIndex());
+  }
+
+  get role(): RoleChange {
+    return this.#role;
+  }
+
+  /** Commands and configurations whose fate is open. */
+  get pending(): number {
+    return this.#proposals.size;
+  }
+
+  /** Batches on their way to the disk. */
+  get storing(): number {
+    return this.#storing.length;
+  }
+
+  /** Milliseconds since a leader was heard; 0 on the leader. */
+  get leaderSilenceMs(): number {
+    return this.#role.role === 'leader' ? 0 : this.#clock.now() - this.#leaderContactMs;
+  }
+
+  /** Without ticks a node does not campaign. A leader needs them to notice that it has lost its majority. */
+  get #mayTick(): boolean {
+    return this.#role.role === 'leader' || !(this.#votingSuspended || this.disks.logHangs);
+  }
+
+  #feed(input: Input): void {
+    this.#inbox.push(input);
+    this.wake();
+  }
+
+  /**
+   * One turn. The time given to the core is read here, after everything that arrived was taken: a process that was
+   * paused must not serve a lease read by the time of before (§6.4), nor a machine whose monotonic clock stood still.
+   */
+  #turn(): void {
+    this.#scheduled = false;
+    if (!this.#running || this.#held) return;
+    this.stats.turns += 1;
+    this.#events.gather();
+    const inputs = this.#takeInputs();
+    if (this.#clockWatch.hasDrifted()) inputs.unshift({ type: 'clockSuspect' });
+    const now = this.#clock.now();
+    if (inputs.length > 0) this.#perform(this.#core.step(inputs, now));
+    if (this.#ticked) this.#events.tick(now);
+    this.#ticked = false;
+    this.#applySlice();
+  }
+
+  /** Everything that arrived, in order; the tick last, so that messages which were waiting count as heard in time. */
+  #takeInputs(): Input[] {
+    const inputs: Input[] = [];
+    if (this.#storedChanged) {
+      this.#storedChanged = false;
+      const term = this.#log.term(this.#durable);
+      if (term !== undefined) inputs.push({ type: 'stored', index: this.#durable, term });
+    }
+    inputs.push(...this.#inbox);
+    this.#inbox = [];
+    if (this.#commands.length > 0) {
+      inputs.push({ type: 'propose', commands: this.#commands });
+      this.#commands = [];
+    }
+    for (const mode of ['lease', 'quorum'] as const) {
+      if (this.#readsWaiting[mode].length === 0) continue;
+      const id = this.#nextReadId++;
+      this.#reads.set(id, this.#readsWaiting[mode]);
+      this.#readsWaiting[mode] = [];
+      inputs.push({ type: 'read', ids: [id], mode });
+    }
+    if (this.#ticked && this.#mayTick) inputs.push({ type: 'tick' });
+    return inputs;
+  }
+
+  #perform(output: Output): void {
+    for (const message of output.sendNow) this.#wire.send(message);
+    this.#store(output);
+    if (output.lengthenTick !== undefined) {
+      this.#ticker.lengthen(output.lengthenTick * this.#limits.tickMs);
+    }
+    for (const { id, index, term } of output.appended) this.#proposals.appended(id, index, term);
+    for (const { id, reason } of output.dropped) {
+      this.#proposals.settle(id, { kind: 'dropped', reason });
+    }
+    if (output.commit !== undefined) this.#commit = Math.max(this.#commit, output.commit);
+    if (output.configuration !== undefined) this.#events.configuration(output.configuration);
+    if (output.role !== undefined) {
+      this.#role = output.role;
+      this.#events.role(output.role);
+    }
+    for (const { id, index } of output.reads) this.#release(id, index);
+    for (const id of output.readsDropped) this.#release(id, undefined);
+    for (const { to, message } of output.sendSnapshots) this.#events.sendSnapshot(to, message);
+  }
+
+  /**
+   * Hands over what must be stored, and keeps what may be sent only after it. A message waits for every batch handed over
+   * before it too: a repeated vote may not leave while the first is still on its way to the disk.
+   */
+  #store(output: Output): void {
+    const { hardState, entries, sendAfterStore } = output;
+    if (hardState === undefined && entries.length === 0) {
+      const last = this.#storing.at(-1);
+      if (last !== undefined) last.send.push(...sendAfterStore);
+      else for (const message of sendAfterStore) this.#wire.send(message);
+      return;
+    }
+    const first = entries[0]?.index;
+    if (first !== undefined) {
+      if (first <= this.#log.lastIndex()) this.#proposals.truncatedFrom(first);
+      this.#durable = Math.min(this.#durable, first - 1);
+    }
+    const last = entries.at(-1)?.index ?? this.#log.lastIndex();
+    const storing: Storing = { first, last, send: [...sendAfterStore] };
+    this.#storing.push(storing);
+    this.stats.appends += 1;
+    this.stats.entriesAppended += entries.length;
+    const batch = hardState === undefined ? { entries } : { hardState, entries };
+    this.#log.append(batch, () => this.#stored(storing));
+  }
+
+  #stored(storing: Storing): void {
+    const position = this.#storing.indexOf(storing);
+    if (position < 0 || !this.#running) return;
+    this.disks.logProgressed();
+    const done = this.#storing.splice(0, position + 1);
+    let durable = storing.last;
+    for (const { first } of this.#storing) {
+      if (first !== undefined) durable = Math.min(durable, first - 1);
+    }
+    this.#durable = durable;
+    this.#storedChanged = true;
+    for (const { send } of done) for (const message of send) this.#wire.send(message);
+    this.wake();
+  }
+
+  #release(id: number, index: Index | undefined): void {
+    const readers = this.#reads.get(id) ?? [];
+    this.#reads.delete(id);
+    for (const done of readers) done(index);
+  }
+
+  /**
+   * Applies what is committed and durable here, so that the state is never ahead of the log. Bounded: what is left
+   * waits for the next turn.
+   */
+  #applySlice(): void {
+    if (this.#applyPaused || this.#lookAgainLater || this.#applyingLong) return;
+    const upTo = Math.min(this.#commit, this.#durable);
+    const from = this.#machine.appliedIndex() + 1;
+    if (from > upTo) return;
+    if (this.#isBehind()) {
+      this.#rest();
+      return;
+    }
+    const hi = Math.min(upTo, from + this.#limits.applyEntriesMax - 1);
+    const entries = this.#log.entries(from, hi, this.#limits.applyBytesMax);
+    if (entries.length === 0)
+      throw new Error(`the log does not hold entry ${from}, which is to be applied`);
+    this.disks.stateProgressed();
+    const results = this.#machine.apply(entries, (result) =>
+      this.#appliedLong(entries[results.length]!, result),
+    );
+    this.#applyingLong = results.length < entries.length;
+    if (results.length > 0) this.#applied(entries.slice(0, results.length), results);
+  }
+
+  #appliedLong(entry: Entry, result: Result | undefined): void {
+    this.#applyingLong = false;
+    if (!this.#running) return;
+    if (result === undefined) this.#rest();
+    else this.#applied([entry], [result]);
+  }
+
+  #applied(entries: readonly Entry[], results: readonly (Result | undefined)[]): void {
+    const applied = this.#machine.appliedIndex();
+    this.#feed({ type: 'applied', index: applied });
+    for (const [at, entry] of entries.entries()) {
+      this.#proposals.applied(entry.index, entry.term, results[at]);
+    }
+    this.#events.applied(applied, entries);
+  }
+
+  /** The disk of the state does not keep up: its backlog must not grow without limit. */
+  #rest(): void {
+    this.disks.isStateBehind = true;
+    this.#lookAgainLater = true;
+    this.#clock.after(this.#limits.tickMs, () => {
+      this.#lookAgainLater = false;
+      this.wake();
+    });
+  }
+}

@@ -1,0 +1,212 @@
+/**
+ * Changes of the membership, on the leader: one server at a time (§4.1). A new server is a learner first (§4.2.1) and
+ * becomes a voter once it has caught up. Nobody is ever removed unless somebody asked for it.
+ */
+import { type Refusal, refusal } from '../../errors.js';
+import { quorumSize } from '../../raft/quorum.js';
+import type { Configuration, Index, Member, NodeId } from '../../raft/types.js';
+import { TEXT_MAX } from '../../wire-limits.js';
+import type { RaftLoop } from '../loop.js';
+import type { ClockPort } from '../ports.js';
+import type { RpcResponse, ServerFacts } from '../rpc.js';
+
+type Done = (answer: RpcResponse) => void;
+
+export interface MembershipParts {
+  readonly id: NodeId;
+  readonly loop: RaftLoop;
+  /** A learner is promoted when it is no more than this many entries behind. */
+  readonly promoteLagMax: number;
+  /** Milliseconds without an answer after which a server does not count as caught up. */
+  readonly contactMsMax: number;
+  /** Milliseconds without a majority's answers after which a leader gives up its office. */
+  readonly electionMs: number;
+  readonly clock: Pick<ClockPort, 'now'>;
+}
+
+/** How far a handed-over leadership may take, in ticks, before it counts as failed. */
+const TRANSFER_TICKS = 60;
+
+export class Membership {
+  readonly #parts: MembershipParts;
+  #changing = false;
+  #transfers: { readonly to: NodeId | null; readonly done: Done; ticksLeft: number }[] = [];
+
+  constructor(parts: MembershipParts) {
+    this.#parts = parts;
+  }
+
+  /** Whether a change is on its way, which may not be in the log yet. */
+  get isChanging(): boolean {
+    return this.#changing;
+  }
+
+  /** Adds a server as a learner; one that is a member already gets its name and address renewed. */
+  add({ level: _level, ...server }: ServerFacts, done: Done): void {
+    const wrong = this.problem(server);
+    if (wrong !== undefined) {
+      done({ type: 'refused', refusal: wrong });
+      return;
+    }
+    const { members } = this.#configuration();
+    const present = members.find(({ id }) => id === server.id);
+    const next: Member = { ...server, voter: present?.voter ?? false };
+    if (present !== undefined && sameMember(present, next)) {
+      done({ type: 'done' });
+      return;
+    }
+    this.#change([...members.filter(({ id }) => id !== server.id), next], done);
+  }
+
+  /** Why no configuration can hold this server. */
+  problem(server: ServerFacts): Refusal | undefined {
+    const wrong = unreadable(server);
+    if (wrong !== undefined) return refusal('invalid', wrong);
+    const { id, address } = server;
+    const { members } = this.#configuration();
+    const holder = members.find((member) => member.address === address && member.id !== id);
+    if (holder === undefined) return undefined;
+    return refusal('conflict', `The address ${address} belongs to the server ${holder.id}`);
+  }
+
+  remove(id: NodeId, done: Done): void {
+    const { members } = this.#configuration();
+    const left = members.filter((member) => member.id !== id);
+    if (left.length === members.length) {
+      done(refused('not_found', `No server with id "${id}" in the cluster`));
+    } else if (!left.some(({ voter }) => voter)) {
+      done(refused('conflict', 'The last voting server cannot be removed'));
+    } else {
+      const why = this.#wouldStop(left);
+      if (why === undefined) this.#change(left, done);
+      else done({ type: 'refused', refusal: why });
+    }
+  }
+
+  /**
+   * A configuration is in force once it is in the log (§4.1). If too few of it answer, the leader loses its office at once,
+   * and nothing is committed until one of the silent servers is back: not even the removal of that one.
+   */
+  #wouldStop(left: readonly Member[]): Refusal | undefined {
+    const { id: self, loop, clock, electionMs } = this.#parts;
+    if (loop.role.role !== 'leader') return undefined;
+    const now = clock.now();
+    const heard = new Set(
+      loop
+        .status()
+        .progress.filter(({ lastContact }) => now - lastContact <= electionMs)
+        .map(({ id }) => id),
+    );
+    const voters = left.filter(({ voter }) => voter);
+    const silent = voters.filter(({ id }) => id !== self && !heard.has(id));
+    if (voters.length - silent.length >= quorumSize(voters.length)) return undefined;
+    const names = silent.map(({ id, name }) => `${name} (${id})`).join(', ');
+    const count = `${voters.length - silent.length} of ${voters.length}`;
+    return refusal('conflict', `Too few of the voting servers left would answer: ${count}`, {
+      hint: `Nothing could be written any more. Bring back or remove first: ${names}`,
+    });
+  }
+
+  /** Hands leadership over; done when this node no longer leads. */
+  transfer(to: NodeId | null, done: Done): void {
+    const why = this.#cannotTransfer(to);
+    if (why !== undefined || to === this.#parts.id) {
+      done(why ?? { type: 'done' });
+      return;
+    }
+    this.#transfers.push({ to, done, ticksLeft: TRANSFER_TICKS });
+    this.#parts.loop.transfer(to ?? undefined);
+  }
+
+  #cannotTransfer(to: NodeId | null): RpcResponse | undefined {
+    const { id, loop } = this.#parts;
+    if (loop.role.role !== 'leader') return { type: 'retry' };
+    const voters = this.#configuration().members.filter(({ voter }) => voter);
+    if (to !== null && !voters.some((member) => member.id === to)) {
+      return refused('not_found', `No voting server with id "${to}" in the cluster`);
+    }
+    if (to !== id && voters.every((member) => member.id === id)) {
+      return refused('conflict', 'There is no other voting server to hand leadership to');
+    }
+    return undefined;
+  }
+
+  role(): void {
+    if (this.#parts.loop.role.role === 'leader') return;
+    for (const { done } of this.#transfers.splice(0)) done({ type: 'done' });
+  }
+
+  tick(now: number): void {
+    for (const transfer of [...this.#transfers]) {
+      transfer.ticksLeft -= 1;
+      if (transfer.ticksLeft > 0) {
+        // At first there may have been nobody who answers; the core ignores what it does already.
+        this.#parts.loop.transfer(transfer.to ?? undefined);
+        continue;
+      }
+      this.#transfers.splice(this.#transfers.indexOf(transfer), 1);
+      transfer.done(refused('unavailable', 'Leadership could not be handed over in time'));
+    }
+    this.#promote(now);
+  }
+
+  /** Promotes a learner that has caught up: the next one follows once this change is committed. */
+  #promote(now: number): void {
+    const { loop, promoteLagMax, contactMsMax } = this.#parts;
+    if (loop.role.role !== 'leader' || this.#changing) return;
+    const { members } = this.#configuration();
+    if (members.every(({ voter }) => voter)) return;
+    const { progress, commit } = loop.status();
+    const isCaughtUp = (match: Index, lastContact: number): boolean =>
+      match > 0 && commit - match <= promoteLagMax && now - lastContact <= contactMsMax;
+    const learner = members.find(({ id, voter }) => {
+      if (voter) return false;
+      const of = progress.find((each) => each.id === id);
+      return of !== undefined && isCaughtUp(of.match, of.lastContact);
+    });
+    if (learner === undefined) return;
+    const promoted = members.map((member) =>
+      member === learner ? { ...member, voter: true } : member,
+    );
+    this.#change(promoted, () => {});
+  }
+
+  #change(members: readonly Member[], done: Done): void {
+    const { loop } = this.#parts;
+    if (loop.role.role !== 'leader' || this.#changing) {
+      const busy = refused('conflict', 'Another change of the cluster is under way; try again');
+      done(this.#changing ? busy : { type: 'retry' });
+      return;
+    }
+    this.#changing = true;
+    loop.changeConfiguration({ members }, (outcome) => {
+      this.#changing = false;
+      if (outcome.kind === 'applied') done({ type: 'done' });
+      else if (outcome.kind === 'unknown') done({ type: 'unknown' });
+      else if (outcome.reason === 'not_leader') done({ type: 'retry' });
+      else done(refused('conflict', `The change of the cluster was not taken (${outcome.reason})`));
+    });
+  }
+
+  #configuration(): Configuration {
+    return this.#parts.loop.status().configuration;
+  }
+}
+
+/** Why no member could read a configuration with this server in it. */
+function unreadable(server: ServerFacts): string | undefined {
+  if (server.id === '') return 'The server has no id';
+  for (const field of ['id', 'name', 'address'] as const) {
+    if (server[field].length > TEXT_MAX)
+      return `The ${field} of the server is longer than ${TEXT_MAX} characters`;
+  }
+  return undefined;
+}
+
+const refused = (code: Refusal['code'], message: string): RpcResponse => ({
+  type: 'refused',
+  refusal: refusal(code, message),
+});
+
+const sameMember = (a: Member, b: Member): boolean =>
+  a.id === b.id && a.name === b.name && a.address === b.address && a.voter === b.voter;

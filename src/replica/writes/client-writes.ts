@@ -1,0 +1,225 @@
+/**
+ * The receiving side of a write. It goes to the leader, wherever that is, and again to the next one under the same request
+ * id, until its fate is known or the deadline has come; the machine sees to it that it takes effect once. Attempts whose
+ * fate is open are counted: without any, the write did certainly not happen.
+ */
+import { type Refusal, refusal } from '../../errors.js';
+import type { Index, NodeId, RoleChange } from '../../raft/types.js';
+import { encodeProposal } from '../../state/proposal.js';
+import type { Result } from '../../state/types.js';
+import type { Deadlines } from '../deadlines.js';
+import type { ClockPort, WirePort } from '../ports.js';
+import type { AppliedIndex } from '../reads/applied-index.js';
+import { decodeResponse, encodeRequest, type RpcResponse } from '../rpc.js';
+import type { WriteRequest } from '../types.js';
+import { type LeaderWrites, sizeProblem } from './leader-writes.js';
+
+/** Either the result of apply, or why there is none. */
+export type WriteOutcome = { readonly result: Result } | { readonly refusal: Refusal };
+export type WriteDone = (outcome: WriteOutcome) => void;
+
+export interface ClientWritesParts {
+  readonly id: NodeId;
+  readonly wire: WirePort;
+  readonly clock: ClockPort;
+  readonly deadlines: Deadlines;
+  readonly applied: AppliedIndex;
+  readonly leaderWrites: LeaderWrites;
+  readonly appliedIndex: () => Index;
+  readonly role: () => RoleChange;
+  /** A new request id, unique in the cluster and for ever. */
+  readonly newId: () => string;
+  /** Asks for a call of `retry` after a while. */
+  readonly retryLater: () => void;
+  /** Writes held here, beyond which more are refused. */
+  readonly heldMax: number;
+  /** The result of a request that this node has applied (see MachinePort). */
+  readonly remembered: (id: string) => Result | undefined;
+  /** Milliseconds after which the answer of a leader counts as late. */
+  readonly lateMs: number;
+}
+
+interface Held {
+  /** The request id. */
+  readonly id: string;
+  readonly sinceMs: number;
+  readonly tokenKey: string | null;
+  readonly data: Uint8Array;
+  readonly deadlineMs: number;
+  readonly done: WriteDone;
+  cancelDeadline: () => void;
+  /** Attempts made so far; answers to earlier ones count only when they are final. */
+  attempts: number;
+  /** The attempt on its way: to whom, in which term. */
+  target: { readonly id: NodeId; readonly term: number } | undefined;
+  /** Attempts that may still take effect, the one on its way included. */
+  open: number;
+  /** Known, but not yet applied on this node. */
+  result: Result | undefined;
+}
+
+export class ClientWrites {
+  readonly #parts: ClientWritesParts;
+  readonly #held = new Set<Held>();
+
+  constructor(parts: ClientWritesParts) {
+    this.#parts = parts;
+  }
+
+  get size(): number {
+    return this.#held.size;
+  }
+
+  write(request: WriteRequest, done: WriteDone): void {
+    const { clock, deadlines, newId, appliedIndex, heldMax } = this.#parts;
+    if (this.#held.size >= heldMax) {
+      const why = 'Too many writes are waiting on this server; try again later';
+      done({ refusal: refusal('too_many', why) });
+      return;
+    }
+    const { tokenKey, command } = request;
+    const id = newId();
+    const data = encodeProposal({ id, since: appliedIndex(), command });
+    const tooLarge = sizeProblem(data);
+    if (tooLarge !== undefined) {
+      done({ refusal: tooLarge });
+      return;
+    }
+    const sinceMs = clock.now();
+    const deadlineMs = sinceMs + request.timeoutMs;
+    const held: Held = {
+      ...{ id, sinceMs, tokenKey, data },
+      deadlineMs,
+      done,
+      cancelDeadline: () => {},
+      attempts: 0,
+      target: undefined,
+      open: 0,
+      result: undefined,
+    };
+    held.cancelDeadline = deadlines.at(deadlineMs, () => this.#expire(held));
+    this.#held.add(held);
+    this.#attempt(held);
+  }
+
+  /** There may be a new leader: what waits for one, or for an answer of an old one, goes to it. */
+  role(): void {
+    for (const held of [...this.#held]) this.#attempt(held);
+  }
+
+  /** What was turned away without a change of leader is tried again. */
+  retry(): void {
+    this.role();
+  }
+
+  /**
+   * A leader may commit a write and never answer, because its own disk hangs. What was applied on this node needs no
+   * answer: here the oldest writes are looked up, which are late only when something is wrong.
+   */
+  tick(nowMs: number): void {
+    for (const held of this.#held) {
+      if (nowMs - held.sinceMs < this.#parts.lateMs) return;
+      this.#settle(held);
+    }
+  }
+
+  /** Ends all that is held. */
+  stop(): void {
+    for (const held of [...this.#held]) {
+      if (held.open > 0 || held.result !== undefined) this.#expire(held);
+      else this.#end(held, { refusal: refusal('unavailable', 'The server is stopping') });
+    }
+  }
+
+  #attempt(held: Held): void {
+    const { leader, term } = this.#parts.role();
+    if (leader === null || held.result !== undefined) return;
+    const target = held.target;
+    // An attempt at this node is followed in its own log, which tells what becomes of it.
+    if (target?.id === this.#parts.id) return;
+    if (target?.id === leader && target.term === term) return;
+    held.attempts += 1;
+    held.open += 1;
+    held.target = { id: leader, term };
+    const number = held.attempts;
+    if (leader === this.#parts.id) {
+      this.#parts.leaderWrites.write(held, (attempt) => this.#answered(held, number, attempt));
+    } else {
+      this.#ask(held, leader, number);
+    }
+  }
+
+  #ask(held: Held, leader: NodeId, number: number): void {
+    const { clock, wire } = this.#parts;
+    const { tokenKey, data } = held;
+    const timeoutMs = Math.max(1, Math.ceil(held.deadlineMs - clock.now()));
+    const ask = encodeRequest({ type: 'write', tokenKey, data, timeoutMs });
+    wire.request(leader, ask, timeoutMs, (bytes, fate) => {
+      const answer = bytes === undefined ? undefined : decodeResponse(bytes);
+      if (answer !== undefined) this.#answered(held, number, answer);
+      else this.#answered(held, number, { type: fate === 'unsent' ? 'retry' : 'unknown' });
+    });
+  }
+
+  #answered(held: Held, number: number, answer: RpcResponse): void {
+    if (!this.#held.has(held) || held.result !== undefined) return;
+    if (answer.type === 'applied') {
+      this.#whenApplied(held, answer.result);
+      return;
+    }
+    if (answer.type !== 'unknown') held.open -= 1;
+    if (number !== held.attempts) return;
+    held.target = undefined;
+    if (answer.type === 'refused') this.#refuse(held, answer.refusal);
+    else this.#parts.retryLater();
+  }
+
+  /** The caller reads its own write on this node: it waits until it is applied here too. */
+  #whenApplied(held: Held, result: Result): void {
+    held.result = result;
+    const cancelDeadline = held.cancelDeadline;
+    const cancelWait = this.#parts.applied.when(result.index, () => this.#end(held, { result }));
+    held.cancelDeadline = () => {
+      cancelDeadline();
+      cancelWait();
+    };
+  }
+
+  /** A refusal holds only if no earlier attempt can still take effect; then what is only put off is asked for again. */
+  #refuse(held: Held, why: Refusal): void {
+    if (held.open > 0 && this.#settle(held)) return;
+    if (held.open > 0 && why.code === 'too_many') this.#parts.retryLater();
+    else this.#end(held, { refusal: held.open > 0 ? outcomeUnknown() : why });
+  }
+
+  /** Answers a write that this node has applied; false if it has not. */
+  #settle(held: Held): boolean {
+    const applied = this.#parts.remembered(held.id);
+    if (applied !== undefined) this.#end(held, { result: applied });
+    return applied !== undefined;
+  }
+
+  #expire(held: Held): void {
+    if (this.#settle(held)) return;
+    // It has taken effect, though this node has not come so far: nothing is truer than the result.
+    if (held.result !== undefined) this.#end(held, { result: held.result });
+    else this.#end(held, { refusal: held.open > 0 ? outcomeUnknown() : noLeader() });
+  }
+
+  #end(held: Held, outcome: WriteOutcome): void {
+    if (!this.#held.delete(held)) return;
+    held.cancelDeadline();
+    held.done(outcome);
+  }
+}
+
+/** No leader until the deadline: the request did not happen. */
+export const noLeader = (): Refusal =>
+  refusal('no_leader', 'No cluster leader', {
+    hint: 'A majority of the servers must be up and reach each other; nothing was changed',
+  });
+
+const outcomeUnknown = (): Refusal =>
+  refusal('outcome_unknown', 'The outcome of the write is unknown: it may still take effect', {
+    hint: 'Read the object before writing it again',
+  });

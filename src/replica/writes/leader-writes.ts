@@ -1,0 +1,197 @@
+/**
+ * The leader's side of a write: once this leader's own first entry is applied, is the caller allowed to, against the
+ * applied state; then propose; then wait until it is applied. A request id that is on its way or was applied already is
+ * joined, not proposed again.
+ */
+import { type Refusal, refusal } from '../../errors.js';
+import type { Index, RoleChange, Term } from '../../raft/types.js';
+import { decodeProposal } from '../../state/proposal.js';
+import type { Command, Proposal, Result, View } from '../../state/types.js';
+import { COMMAND_BYTES_MAX } from '../../wire-limits.js';
+import type { RaftLoop } from '../loop.js';
+import type { MachinePort } from '../ports.js';
+import type { AppliedIndex } from '../reads/applied-index.js';
+import type { Gate } from '../types.js';
+import type { Outcome } from './proposals.js';
+
+/** What became of one attempt at this node. Only `unknown` leaves something that may still happen. */
+export type Attempt =
+  | { readonly type: 'applied'; readonly result: Result }
+  | { readonly type: 'refused'; readonly refusal: Refusal }
+  | { readonly type: 'retry' }
+  | { readonly type: 'unknown' };
+
+export interface LeaderWritesParts {
+  readonly loop: RaftLoop;
+  readonly machine: MachinePort;
+  readonly applied: AppliedIndex;
+  readonly view: View;
+  readonly gate: Gate;
+  /** This node does not serve or its disk hangs, and it hands leadership over: another leader will take the write. */
+  readonly isUnfit: () => boolean;
+  /** Why this node takes no such command at present (disk at its reserve). */
+  readonly closedFor: (command: Command) => Refusal | undefined;
+  /** False while another member may have room, to which leadership is handed over. */
+  readonly isFullEverywhere: () => boolean;
+  /** Proposals whose fate is open, beyond which writes are refused. */
+  readonly pendingMax: number;
+}
+
+export interface EncodedWrite {
+  readonly tokenKey: string | null;
+  readonly data: Uint8Array;
+}
+
+type Done = (attempt: Attempt) => void;
+
+export class LeaderWrites {
+  readonly #parts: LeaderWritesParts;
+  /** Those who wait for a proposal, by request id. */
+  readonly #running = new Map<string, Done[]>();
+  /** The leader's term, and the index of its first entry; undefined when this node does not lead. */
+  #leads: { readonly term: Term; readonly firstIndex: Index } | undefined;
+  /** Writes that wait for that entry to be applied. */
+  #notReady: Done[] = [];
+
+  constructor(parts: LeaderWritesParts) {
+    this.#parts = parts;
+  }
+
+  /** A new leader knows what was acknowledged before it only once its own first entry is applied (§6.4). */
+  role(change: RoleChange): void {
+    if (change.role === 'leader') {
+      if (this.#leads?.term === change.term) return;
+      this.#leads = { term: change.term, firstIndex: this.#parts.loop.status().lastIndex };
+    } else {
+      this.#leads = undefined;
+    }
+    for (const done of this.#notReady.splice(0)) done({ type: 'retry' });
+  }
+
+  /** Ends what has not been proposed; what has is open. */
+  stop(): void {
+    for (const done of this.#notReady.splice(0)) done({ type: 'retry' });
+    for (const waiting of this.#running.values())
+      for (const done of waiting) done({ type: 'unknown' });
+    this.#running.clear();
+  }
+
+  write({ tokenKey, data }: EncodedWrite, done: Done): void {
+    const tooLarge = sizeProblem(data);
+    if (tooLarge !== undefined) {
+      done({ type: 'refused', refusal: tooLarge });
+      return;
+    }
+    const proposal = tryDecode(data);
+    if (proposal === undefined) {
+      const why = refusal('invalid', 'The forwarded write could not be decoded');
+      done({ type: 'refused', refusal: why });
+      return;
+    }
+    this.#whenReady(done, () => this.#decide(proposal, { tokenKey, data }, done));
+  }
+
+  #whenReady(done: Done, run: () => void): void {
+    if (this.#leads === undefined) {
+      done({ type: 'retry' });
+      return;
+    }
+    const { firstIndex } = this.#leads;
+    if (this.#parts.machine.appliedIndex() >= firstIndex) {
+      run();
+      return;
+    }
+    this.#notReady.push(done);
+    this.#parts.applied.when(firstIndex, () => {
+      const at = this.#notReady.indexOf(done);
+      if (at < 0) return;
+      this.#notReady.splice(at, 1);
+      run();
+    });
+  }
+
+  #decide(proposal: Proposal, write: EncodedWrite, done: Done): void {
+    const result = this.#parts.machine.remembered(proposal.id);
+    if (result !== undefined) {
+      done({ type: 'applied', result });
+      return;
+    }
+    const running = this.#running.get(proposal.id);
+    if (running !== undefined) {
+      running.push(done);
+      return;
+    }
+    const closed = this.#parts.closedFor(proposal.command);
+    if (this.#parts.isUnfit()) done({ type: 'retry' });
+    else if (closed !== undefined && !this.#parts.isFullEverywhere()) done({ type: 'retry' });
+    else if (closed !== undefined) done({ type: 'refused', refusal: closed });
+    else if (this.#parts.loop.pending >= this.#parts.pendingMax) done(overloaded());
+    else if (this.#gate(proposal, write) === undefined) this.#propose(proposal, write, done);
+    else this.#askAgain(proposal, write, done);
+  }
+
+  #gate({ command }: Proposal, { tokenKey }: EncodedWrite): Refusal | undefined {
+    return this.#parts.gate(this.#parts.view, tokenKey, command);
+  }
+
+  /**
+   * The gate refused. A leader that was deposed without knowing would refuse by an old state; so a refusal counts only
+   * behind a read barrier. (A permission by an old state does no harm: such a leader commits nothing.)
+   */
+  #askAgain(proposal: Proposal, write: EncodedWrite, done: Done): void {
+    this.#parts.loop.read('lease', (index) => {
+      if (index === undefined) {
+        done({ type: 'retry' });
+        return;
+      }
+      this.#parts.applied.when(index, () => {
+        const refused = this.#gate(proposal, write);
+        if (refused === undefined) this.#propose(proposal, write, done);
+        else done({ type: 'refused', refusal: refused });
+      });
+    });
+  }
+
+  #propose(proposal: Proposal, write: EncodedWrite, done: Done): void {
+    const waiting = [done];
+    this.#running.set(proposal.id, waiting);
+    this.#parts.loop.propose(write.data, (outcome) => {
+      this.#running.delete(proposal.id);
+      const attempt = attemptOf(outcome);
+      for (const each of waiting) each(attempt);
+    });
+  }
+}
+
+function attemptOf(outcome: Outcome): Attempt {
+  switch (outcome.kind) {
+    case 'applied':
+      if (outcome.result === undefined) throw new Error(`no result at index ${outcome.index}`);
+      return { type: 'applied', result: outcome.result };
+    case 'unknown':
+      return { type: 'unknown' };
+    case 'dropped':
+      return outcome.reason === 'overloaded' ? overloaded() : { type: 'retry' };
+  }
+}
+
+/** Why an encoded command is not proposed: no message could carry it to a follower. */
+export function sizeProblem(data: Uint8Array): Refusal | undefined {
+  if (data.length <= COMMAND_BYTES_MAX) return undefined;
+  const why = `The write is too large: its command has ${data.length} bytes, at most ${COMMAND_BYTES_MAX} are replicated`;
+  return refusal('too_large', why, { hint: 'Split the object into smaller ones' });
+}
+
+function overloaded(): Attempt {
+  const why = refusal('too_many', 'Too many writes are on their way; try again later');
+  return { type: 'refused', refusal: why };
+}
+
+/** What a peer forwards is not committed: if it cannot be read it is refused, and the node goes on. */
+function tryDecode(data: Uint8Array): Proposal | undefined {
+  try {
+    return decodeProposal(data);
+  } catch {
+    return undefined;
+  }
+}
