@@ -46,7 +46,9 @@ export async function openFolder(options: OpenOptions): Promise<Opened> {
     await writeFirst(log, identity, options);
     await mendState(log, store, options);
     const machine = new Machine(store, options.handlers, options.levels?.supported);
-    const gap = await new Promise<string | undefined>((done) => reconcile(log, store, machine, done));
+    const gap = await new Promise<string | undefined>((done) =>
+      reconcile(log, store, machine, done),
+    );
     const needsState = store.get(DIVERGED_KEY) ?? store.damaged ?? gap;
     if (needsState !== undefined) mustBeSent(needsState, log, identity, dataDir);
     const begun = identity.begun || !isEmpty(log);

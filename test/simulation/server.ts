@@ -110,17 +110,22 @@ export class SimServer implements Victim, Server {
       host.stateLost = true;
       if (log.firstIndex() === 1) this.#disk.stateDamaged = false;
     }
-    reconcile(log, store, new Machine(store, {}, host.release, this.#parts.machineLimits), (gap) => {
-      if (gap !== undefined && !host.stateLost)
-        this.#parts.violated(new Violation('log and state agree', `${this.id}: ${gap}`));
-      else {
-        // what is not lacking is all in the log
-        if (gap === undefined) host.stateLost = false;
-        const wrong = store.get(DIVERGED_KEY);
-        host.told = wrong !== undefined;
-        done(wrong ?? gap);
-      }
-    });
+    reconcile(
+      log,
+      store,
+      new Machine(store, {}, host.release, this.#parts.machineLimits),
+      (gap) => {
+        if (gap !== undefined && !host.stateLost)
+          this.#parts.violated(new Violation('log and state agree', `${this.id}: ${gap}`));
+        else {
+          // what is not lacking is all in the log
+          if (gap === undefined) host.stateLost = false;
+          const wrong = store.get(DIVERGED_KEY);
+          host.told = wrong !== undefined;
+          done(wrong ?? gap);
+        }
+      },
+    );
   }
 
   /** Nothing is sent or answered from here on, as in the product; then the process is gone, and started again. */
