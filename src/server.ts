@@ -281,7 +281,7 @@ function allRoutes(
   };
   const cluster: ClusterParts = {
     ...{ service, node, metrics, datacenter: config.datacenter, version: versionOf() },
-    fault: () => node.replica.fault ?? node.replica.hang,
+    fault: () => node.replica.fault ?? node.replica.availability.hang,
     settings: withoutSecrets(config) as Record<string, unknown>,
   };
   return [

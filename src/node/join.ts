@@ -5,14 +5,13 @@
 import type { NodeId } from '../raft/types.js';
 import type { ClockPort } from '../replica/ports.js';
 import type { Replica } from '../replica/replica.js';
+import type { RpcResponse, ServerFacts } from '../replica/rpc.js';
 import {
   decodeRequest,
   decodeResponse,
   encodeRequest,
   encodeResponse,
-  type RpcResponse,
-  type ServerFacts,
-} from '../replica/rpc.js';
+} from '../replica/rpc-codec.js';
 import { checkRecord } from '../transport/handshake.js';
 import type { Joiner, PeerRecords } from '../transport/types.js';
 import type { Wire } from '../transport/wire.js';
@@ -82,32 +81,28 @@ export class Join {
     if (open === 0) return;
     this.#asked.add(id);
     for (const member of others) {
-      this.#parts
-        .wire()
-        .request(member.id, encodeRequest({ type: 'member', id }), AGAIN_MS, (bytes) => {
-          open -= 1;
-          if (open === 0) this.#asked.delete(id);
-          if (bytes !== undefined && decodeResponse(bytes)?.type === 'done') this.#vouched.add(id);
-        });
+      this.#parts.replica().rpc.call(member.id, { type: 'member', id }, AGAIN_MS, ({ type }) => {
+        open -= 1;
+        if (open === 0) this.#asked.delete(id);
+        if (type === 'done') this.#vouched.add(id);
+      });
     }
   }
 
   /** A server that was moved asks every member, one of which leads, until the configuration says where it is now. */
   announceAddress(): void {
     const { name, address, clock, log } = this.#parts;
-    const [wire, replica] = [this.#parts.wire(), this.#parts.replica()];
-    const { members } = replica.loop.status().configuration;
+    const { rpc, loop } = this.#parts.replica();
+    const { members } = loop.status().configuration;
     const own = this.#parts.identity().nodeId;
     const known = members.find(({ id }) => id === own);
     if (this.#stopped || known === undefined) return;
     if (known.address === address && known.name === name) return;
     log('info', `moved from ${known.address} to ${address}: telling the others`);
     const server = this.#facts();
-    const ask = encodeRequest({ type: 'add', server });
-    for (const { id } of members) {
-      if (id !== own) wire.request(id, ask, AGAIN_MS, () => {});
-    }
-    replica.administer({ type: 'add', server }, AGAIN_MS, () => {});
+    const request = { type: 'add' as const, server };
+    for (const { id } of members) if (id !== own) rpc.notify(id, request, AGAIN_MS);
+    rpc.callLeader(request, AGAIN_MS, () => {});
     clock.after(AGAIN_MS, () => this.announceAddress());
   }
 
@@ -133,7 +128,7 @@ export class Join {
       ...(token !== undefined && { token }),
       ...(subject !== undefined && { subject }),
     };
-    this.#parts.replica().administer(request, CHANGE_MS, (decision) => {
+    this.#parts.replica().rpc.callLeader(request, CHANGE_MS, (decision) => {
       if (decision.type !== 'done') {
         answer(decision);
         return;

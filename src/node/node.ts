@@ -10,8 +10,8 @@ import { createRaft } from '../raft/raft.js';
 import type { Message, NodeId, RoleChange } from '../raft/types.js';
 import { newestConfiguration } from '../replica/log/applied-log.js';
 import type { ClockPort } from '../replica/ports.js';
-import { type LeaderRequest, Replica } from '../replica/replica.js';
-import type { RpcResponse } from '../replica/rpc.js';
+import { Replica } from '../replica/replica.js';
+import type { RpcRequest, RpcResponse } from '../replica/rpc.js';
 import { StateRecovery } from '../replica/state/recovery.js';
 import { DIVERGED_KEY } from '../state/keys.js';
 import { LEVEL_KEY, LEVELS, levelOf } from '../state/levels.js';
@@ -231,7 +231,7 @@ class Node implements RunningNode {
   }
 
   get #fault(): string | undefined {
-    const { fault, hang } = this.replica;
+    const { fault, hang } = this.replica.availability;
     return fault ?? hang ?? (this.#disk.full ? 'its disk is at its reserve' : undefined);
   }
 
@@ -241,13 +241,13 @@ class Node implements RunningNode {
   }
 
   closed(): Refusal | undefined {
-    return this.replica.closed();
+    return this.replica.availability.refusal;
   }
 
   async leaderStatus(timeoutMs: number): Promise<NodeStatus> {
     if (this.replica.loop.role.role === 'leader') return this.status();
     const answer = await new Promise<RpcResponse>((resolve) =>
-      this.replica.administer({ type: 'status' }, timeoutMs, resolve),
+      this.replica.rpc.callLeader({ type: 'status' }, timeoutMs, resolve),
     );
     if (answer.type !== 'status') reject('no_leader', 'No cluster leader');
     return JSON.parse(answer.text) as NodeStatus;
@@ -283,7 +283,7 @@ class Node implements RunningNode {
 
   async joining(timeoutMs: number): Promise<readonly JoiningServer[]> {
     const answer = await new Promise<RpcResponse>((resolve) =>
-      this.replica.administer({ type: 'joining' }, timeoutMs, resolve),
+      this.replica.rpc.callLeader({ type: 'joining' }, timeoutMs, resolve),
     );
     if (answer.type !== 'status') reject('no_leader', 'No cluster leader');
     return JSON.parse(answer.text) as JoiningServer[];
@@ -300,9 +300,9 @@ class Node implements RunningNode {
     return new Promise((resolve) => this.replica.levels.report(resolve));
   }
 
-  async #administer(ask: LeaderRequest): Promise<void> {
+  async #administer(request: RpcRequest): Promise<void> {
     const answer = await new Promise<RpcResponse>((resolve) =>
-      this.replica.administer(ask, CHANGE_MS, resolve),
+      this.replica.rpc.callLeader(request, CHANGE_MS, resolve),
     );
     if (answer.type === 'done') return;
     if (answer.type === 'refused') throw new ApiError(answer.refusal);
@@ -360,7 +360,7 @@ class Node implements RunningNode {
     const handlers: WireHandlers = {
       onMessage: (message) => this.#take(() => this.replica.receive(message)),
       onRequest: (from, payload, reply) =>
-        this.#take(() => this.replica.onRequest(from, payload, reply)),
+        this.#take(() => this.replica.rpc.receive(from, payload, reply)),
       onJoinRequest: (joiner, payload, reply) =>
         this.#take(() => this.#join.pass(joiner, payload, reply)),
       onStranger: (id) => this.#take(() => this.#join.vouch(id)),

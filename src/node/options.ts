@@ -1,7 +1,7 @@
 /** What a node is made from, and the limits it keeps. */
 import { silenceMsOf } from '../raft/options.js';
 import type { RaftOptions } from '../raft/types.js';
-import type { ReplicaLimits } from '../replica/replica.js';
+import type { ReplicaLimits } from '../replica/options.js';
 import type { LevelTable } from '../state/levels.js';
 import type { Handlers } from '../state/machine.js';
 import type { Command } from '../state/types.js';

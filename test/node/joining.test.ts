@@ -4,12 +4,8 @@ import { expect } from 'chai';
 import { initialClusterId } from '../../src/node/identity.js';
 import type { RunningNode } from '../../src/node/node.js';
 import { INTERNAL_KEY } from '../../src/node/types.js';
-import {
-  ACCEPTED_FROM,
-  decodeResponse,
-  encodeRequest,
-  type RpcRequest,
-} from '../../src/replica/rpc.js';
+import { ACCEPTED_FROM, type RpcRequest } from '../../src/replica/rpc.js';
+import { decodeResponse, encodeRequest } from '../../src/replica/rpc-codec.js';
 import { joinTokens, setJoinTokens } from '../../src/state/join-tokens.js';
 import { encodeProposal } from '../../src/state/proposal.js';
 import { setFact } from '../../src/state/system.js';
@@ -38,7 +34,7 @@ describe('node: what one server may ask of another', () => {
     const leader = world.elect();
     world.advance(200);
     const answers: string[] = [];
-    leader.replica.onRequest(from, encodeRequest(ask), (bytes) => {
+    leader.replica.rpc.receive(from, encodeRequest(ask), (bytes) => {
       const answer = decodeResponse(bytes)!;
       answers.push(answer.type === 'refused' ? `refused: ${answer.refusal.message}` : answer.type);
     });
@@ -169,7 +165,7 @@ describe('node: joining', function () {
     await cluster.until(() => next.status().role === 'leader');
     const answers: string[] = [];
     const server = { id: d.id, name: 'd', address: cluster.address('d') };
-    next.replica.administer({ type: 'add', server, token: 'first' }, 5000, ({ type }) =>
+    next.replica.rpc.callLeader({ type: 'add', server, token: 'first' }, 5000, ({ type }) =>
       answers.push(type),
     );
     await cluster.until(() => answers.length > 0);

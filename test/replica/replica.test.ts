@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { type Refusal, refusal } from '../../src/errors.js';
-import { decodeResponse, encodeRequest } from '../../src/replica/rpc.js';
+import type { RpcRequest } from '../../src/replica/rpc.js';
+import { decodeResponse, encodeRequest } from '../../src/replica/rpc-codec.js';
 import type { WriteOutcome } from '../../src/replica/writes/client-writes.js';
 import { encodeProposal } from '../../src/state/proposal.js';
 import { COMMAND_BYTES_MAX, TEXT_MAX } from '../../src/wire-limits.js';
@@ -34,7 +35,7 @@ describe('replica: writes', () => {
     const data = encodeProposal({ id: 'one', since: 0, command });
     const ask = encodeRequest({ type: 'write', tokenKey: null, data, timeoutMs: 1000 });
     const codes: (string | undefined)[] = [];
-    leader.replica.onRequest('b', ask, (bytes) => {
+    leader.replica.rpc.receive('b', ask, (bytes) => {
       const answer = decodeResponse(bytes);
       codes.push(answer?.type === 'refused' ? answer.refusal.code : answer?.type);
     });
@@ -224,8 +225,8 @@ describe('replica: a disk that hangs', () => {
     // It notices only when it has something to store.
     const first = write(node!, 'first', 5000);
     world.until(() => world.leader !== old, 3000);
-    expect(old.replica.hang).to.match(/disk of the log/);
-    expect(old.hangs).to.deep.equal([old.replica.hang]);
+    expect(old.replica.availability.hang).to.match(/disk of the log/);
+    expect(old.hangs).to.deep.equal([old.replica.availability.hang]);
     const second = write(node!, 'second', 5000);
     world.until(() => first.outcome !== undefined && second.outcome !== undefined, 1000);
     expect([answered(first), answered(second)]).to.deep.equal(['first', 'second']);
@@ -238,7 +239,7 @@ describe('replica: a disk that hangs', () => {
     const third = write(old, 'third', 5000);
     world.until(() => third.outcome !== undefined, 5000);
     expect(answered(third)).to.equal('third');
-    expect(old.replica.hang).to.equal(undefined);
+    expect(old.replica.availability.hang).to.equal(undefined);
     expect(old.hangs.at(-1)).to.equal(null);
     expect(times(old, 'first') + times(old, 'second')).to.equal(2);
   });
@@ -255,7 +256,7 @@ describe('replica: a disk that hangs', () => {
       expect(answered(done)).to.equal(`w${i}`);
       world.advance(1000);
     }
-    expect(hung!.replica.hang).to.match(/disk of the log/);
+    expect(hung!.replica.availability.hang).to.match(/disk of the log/);
     world.unhang(hung!.id);
     world.until(() => times(hung!, 'w4') === 1, 1000);
     expect(world.leader).to.equal(leader);
@@ -350,7 +351,7 @@ describe('replica: a disk at its reserve', () => {
     const leader = world.elect();
     const [faulty, away] = world.others(leader.id);
     const before = term(world);
-    faulty!.replica.fail('its state differs');
+    faulty!.replica.availability.fail('its state differs');
     world.kill(away!.id);
     world.full.add(leader.id);
     const put = write(leader, 'put', 5000);
@@ -436,9 +437,9 @@ describe('replica: reads', () => {
 });
 
 describe('replica: membership', () => {
-  const administer = (node: Node, ask: Parameters<Node['replica']['administer']>[0]) => {
+  const administer = (node: Node, ask: RpcRequest) => {
     const answers: string[] = [];
-    node.replica.administer(ask, 5000, (answer) => {
+    node.replica.rpc.callLeader(ask, 5000, (answer) => {
       answers.push(answer.type === 'refused' ? answer.refusal.code : answer.type);
     });
     return answers;
@@ -510,12 +511,12 @@ describe('replica: membership', () => {
   it('tells the reason for which it failed, and is silent about being stopped', () => {
     const world = new World();
     const { replica, faults } = world.elect();
-    replica.notReady = 'it has no state';
+    replica.availability.notReady = 'it has no state';
     world.advance(200);
-    replica.notReady = undefined;
+    replica.availability.notReady = undefined;
     world.advance(200);
-    replica.fail('its state differs');
-    replica.fail('and differs again');
+    replica.availability.fail('its state differs');
+    replica.availability.fail('and differs again');
     world.advance(200);
     replica.stop();
     world.advance(200);
@@ -527,7 +528,8 @@ describe('replica: membership', () => {
     for (const sound of ids) {
       const world = new World({ ids });
       const { replica } = world.elect();
-      for (const id of ids) if (id !== sound) world.node(id).replica.fail('its state differs');
+      for (const id of ids)
+        if (id !== sound) world.node(id).replica.availability.fail('its state differs');
       world.until(() => world.leader?.id === sound);
       world.advance(2000);
       expect(world.leader?.id).to.equal(sound);

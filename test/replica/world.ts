@@ -4,8 +4,9 @@ import { refusal } from '../../src/errors.js';
 import type { Gate } from '../../src/node/types.js';
 import { createRaft } from '../../src/raft/raft.js';
 import type { Configuration, Message, NodeId } from '../../src/raft/types.js';
+import type { ReplicaLimits } from '../../src/replica/options.js';
 import type { WirePort } from '../../src/replica/ports.js';
-import { Replica, type ReplicaLimits } from '../../src/replica/replica.js';
+import { Replica } from '../../src/replica/replica.js';
 import { MemoryLog } from '../../src/storage/memory-log.js';
 import { FakeClock, FakeMachine } from './fakes.js';
 
@@ -181,7 +182,7 @@ export class World {
         const cancel = clock.after(timeoutMs, () => end(undefined));
         clock.after(1, () => {
           if (!this.#passes(from, to, 'question')) return;
-          this.node(to).replica.onRequest(from, payload, (answer) =>
+          this.node(to).replica.rpc.receive(from, payload, (answer) =>
             clock.after(1, () => {
               if (this.#passes(to, from, 'answer')) end(answer);
             }),

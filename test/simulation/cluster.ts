@@ -2,7 +2,7 @@
 
 import { Random } from '../../cluster/checker/random.js';
 import type { Configuration, Member, NodeId, RaftOptions } from '../../src/raft/types.js';
-import type { ReplicaLimits } from '../../src/replica/replica.js';
+import type { ReplicaLimits } from '../../src/replica/options.js';
 import type { MachineLimits } from '../../src/state/machine.js';
 import { Invariants } from './invariants.js';
 import { SimNetwork } from './network.js';

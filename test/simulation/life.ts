@@ -10,8 +10,9 @@ import type {
   RaftCore,
   SnapshotMeta,
 } from '../../src/raft/types.js';
-import { Replica, type ReplicaLimits } from '../../src/replica/replica.js';
-import type { RpcResponse } from '../../src/replica/rpc.js';
+import type { ReplicaLimits } from '../../src/replica/options.js';
+import { Replica } from '../../src/replica/replica.js';
+import type { RpcRequest, RpcResponse } from '../../src/replica/rpc.js';
 import { StateRecovery } from '../../src/replica/state/recovery.js';
 import { DIVERGED_KEY, POSITION_KEY } from '../../src/state/keys.js';
 import { levelOf } from '../../src/state/levels.js';
@@ -128,7 +129,7 @@ export class Life {
       records: host.met,
       receive: (message) => replica.receive(message),
       request: (from, payload, reply) =>
-        replica.onRequest(
+        replica.rpc.receive(
           from,
           payload,
           this.#bounds.once(() => `a question of ${from}`, reply),
@@ -388,14 +389,10 @@ export class Life {
       this.replica.barrier(mode, timeoutMs, (why) => once(why === undefined));
     });
   }
-  administer(
-    ask: Parameters<Replica['administer']>[0],
-    timeoutMs: number,
-    done: (answer: RpcResponse) => void,
-  ): void {
+  administer(ask: RpcRequest, timeoutMs: number, done: (answer: RpcResponse) => void): void {
     this.loop.deliver(() => {
       const once = this.#bounds.once(() => `an order to ${ask.type}`, done);
-      this.replica.administer(ask, timeoutMs, once);
+      this.replica.rpc.callLeader(ask, timeoutMs, once);
     });
   }
 }

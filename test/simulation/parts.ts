@@ -1,7 +1,7 @@
 /** What a simulated server gets from its world. */
 import type { Random } from '../../cluster/checker/random.js';
 import type { RaftOptions } from '../../src/raft/types.js';
-import type { ReplicaLimits } from '../../src/replica/replica.js';
+import type { ReplicaLimits } from '../../src/replica/options.js';
 import type { MachineLimits } from '../../src/state/machine.js';
 import type { Invariants } from './invariants.js';
 import type { SimNetwork } from './network.js';

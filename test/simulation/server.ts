@@ -1,8 +1,7 @@
 /** One server over all its lives, with what faults, clients and operators may do to it. */
 
 import type { Configuration, Entry, NodeId, SnapshotMeta } from '../../src/raft/types.js';
-import type { Replica } from '../../src/replica/replica.js';
-import type { RpcResponse } from '../../src/replica/rpc.js';
+import type { RpcRequest, RpcResponse } from '../../src/replica/rpc.js';
 import { reconcile } from '../../src/replica/state/reconcile.js';
 import { DIVERGED_KEY } from '../../src/state/keys.js';
 import { Machine } from '../../src/state/machine.js';
@@ -334,11 +333,7 @@ export class SimServer implements Victim, Server {
   ): void {
     this.#life?.barrier(mode, timeoutMs, done);
   }
-  administer(
-    ask: Parameters<Replica['administer']>[0],
-    timeoutMs: number,
-    done: (answer: RpcResponse) => void,
-  ): void {
+  administer(ask: RpcRequest, timeoutMs: number, done: (answer: RpcResponse) => void): void {
     this.#life?.administer(ask, timeoutMs, done);
   }
 }

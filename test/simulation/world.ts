@@ -5,7 +5,7 @@
 import { checkHistory } from '../../cluster/checker/linearizability.js';
 import { Random } from '../../cluster/checker/random.js';
 import type { NodeId } from '../../src/raft/types.js';
-import { REMOVED } from '../../src/replica/replica.js';
+import { REMOVED } from '../../src/replica/availability.js';
 import { memberOf, SimCluster } from './cluster.js';
 import type { Fault } from './fault-kinds.js';
 import { Faults } from './faults.js';

@@ -1,87 +1,91 @@
 /**
- * A leader that should not lead hands its office over: one that does not serve, one whose disk hangs, and one whose disk
- * is at its reserve while another member has room.
+ * Leadership transfer of a leader that should not lead: one that does not serve, one whose disk hangs, and one whose disk
+ * is at its reserve while another member has room (§3.10). Also the transfer of a server that stops.
  */
 import type { NodeId } from '../../raft/types.js';
 import type { RaftLoop } from '../loop.js';
-import type { WirePort } from '../ports.js';
-import { decodeResponse, encodeRequest } from '../rpc.js';
+import type { Rpc } from '../rpc.js';
 
 export interface HandoverParts {
   readonly id: NodeId;
   readonly loop: RaftLoop;
-  readonly wire: WirePort;
+  readonly rpc: Rpc;
   /** False while this disk is at its reserve. */
   readonly hasRoom: () => boolean;
   /** Milliseconds that a member has to say whether it has room. */
   readonly askMs: number;
-  /** A voter further behind the commit index is not chosen for its room: the transfer would hold up proposals too long. */
+  /**
+   * Entries that a voter may be behind the commit index to be chosen for its room. The transfer would hold up proposals too
+   * long while it catches up.
+   */
   readonly lagMax: number;
 }
 
-/** Ticks for which one heir may catch up before another one is tried. */
-const HANDING_TICKS = 32;
-/** Ticks between two rounds of asking who has room; most of them leave the leader free to take deletes. */
+/** Ticks that one successor has to catch up before another one is tried. */
+const TRANSFER_TICKS = 32;
+/** Ticks between two rounds of room requests. Between rounds the leader takes deletes. */
 const ROUND_TICKS = 50;
 
+/** One round of room requests to the other voters. */
 interface Round {
+  /** The tick it began. */
   readonly since: number;
-  readonly heirs: NodeId[];
-  /** Answers still to come. */
+  readonly successors: NodeId[];
+  /** Responses still to come. */
   open: number;
 }
 
 export class Handover {
   readonly #parts: HandoverParts;
   #ticks = 0;
-  /** To whom leadership is being handed: since which tick, in which term, and which attempt it is. */
-  #handing = { term: 0, since: 0, turn: 0 };
-  /** The round of questions about room; undefined while this node does not lead or has room itself. */
+  /** The transfer in progress: its term, the tick it began, and the attempt number, which chooses the successor. */
+  #transfer = { term: 0, since: 0, attempt: 0 };
+  /** The last round of room requests; undefined while this server does not lead or has room itself. */
   #round: Round | undefined;
-  /** Who could take over, by the last complete round. */
-  #heirs: readonly NodeId[] | undefined;
+  /** Voters that could take over, according to the last complete round. */
+  #successors: readonly NodeId[] | undefined;
 
   constructor(parts: HandoverParts) {
     this.#parts = parts;
   }
 
-  /** A tick has passed. `isUnfit`: this node does not serve, or its disk hangs. */
+  /** Counts a tick. `isUnfit`: this server does not serve, or its disk hangs. */
   tick(isUnfit: boolean): void {
     this.#ticks += 1;
-    // Again and again: at first there may be nobody who can take over.
-    if (isUnfit) this.abdicate();
+    // Repeated on every tick: at first there may be no voter that can take over.
+    if (isUnfit) this.stepDown();
     else this.#lookForRoom();
   }
 
   /**
-   * A leader hands over: each time to the next one in turn, and to another one if that takes long. Two that do not serve
-   * would else hand leadership to each other for ever, since they know nothing of each other's fault.
+   * Transfers leadership, if this server leads: to the next voter in turn, and to another one if that takes too long. Two
+   * unfit servers would otherwise transfer it to each other for ever, as neither knows of the other's fault.
    */
-  abdicate(): void {
+  stepDown(): void {
     const { loop } = this.#parts;
     const { role, term } = loop.role;
     if (role !== 'leader') return;
-    const heirs = this.#otherVoters();
-    const last = this.#handing;
-    if (term !== last.term || this.#ticks - last.since >= HANDING_TICKS)
-      this.#handing = { term, since: this.#ticks, turn: last.turn + 1 };
-    loop.transfer(heirs[this.#handing.turn % heirs.length]);
+    const voters = this.#otherVoters();
+    const last = this.#transfer;
+    if (term !== last.term || this.#ticks - last.since >= TRANSFER_TICKS)
+      this.#transfer = { term, since: this.#ticks, attempt: last.attempt + 1 };
+    loop.transfer(voters[this.#transfer.attempt % voters.length]);
   }
 
-  /** Nobody has room, neither this leader nor another voter that could lead instead. */
+  /** Whether neither this leader nor any voter that could replace it has room. */
   get isFullEverywhere(): boolean {
-    return !this.#parts.hasRoom() && this.#heirs?.length === 0;
+    return !this.#parts.hasRoom() && this.#successors?.length === 0;
   }
 
   /**
-   * A leader at its reserve asks the others, and hands over only to one that has room: two at their reserve would else
-   * hand leadership to each other, and deletes would wait for that.
+   * A leader at its reserve asks the others, and transfers only to a voter that has room: two full servers would otherwise
+   * transfer leadership to each other, and deletes would wait for that.
    */
   #lookForRoom(): void {
     const { loop, hasRoom } = this.#parts;
     if (loop.role.role !== 'leader' || hasRoom()) {
       this.#round = undefined;
-      this.#heirs = undefined;
+      this.#successors = undefined;
       return;
     }
     const last = this.#round;
@@ -90,31 +94,30 @@ export class Handover {
   }
 
   #ask(): void {
-    const { wire, askMs } = this.#parts;
+    const { rpc, askMs } = this.#parts;
     const voters = this.#otherVoters();
-    const round: Round = { since: this.#ticks, heirs: [], open: voters.length };
+    const round: Round = { since: this.#ticks, successors: [], open: voters.length };
     this.#round = round;
-    if (voters.length === 0) this.#heirs = [];
+    if (voters.length === 0) this.#successors = [];
     for (const voter of voters) {
-      wire.request(voter, encodeRequest({ type: 'room' }), askMs, (bytes) => {
-        const hasRoom = bytes !== undefined && decodeResponse(bytes)?.type === 'done';
-        if (hasRoom) round.heirs.push(voter);
+      rpc.call(voter, { type: 'room' }, askMs, ({ type }) => {
+        if (type === 'done') round.successors.push(voter);
         round.open -= 1;
-        if (round.open === 0 && round === this.#round) this.#handOver(round.heirs);
+        if (round.open === 0 && round === this.#round) this.#transferToRoom(round.successors);
       });
     }
   }
 
-  #handOver(withRoom: readonly NodeId[]): void {
+  #transferToRoom(withRoom: readonly NodeId[]): void {
     const { loop, lagMax } = this.#parts;
     const { progress, commit } = loop.status();
-    const heirs = withRoom.filter((voter) =>
+    const successors = withRoom.filter((voter) =>
       progress.some(({ id, match }) => id === voter && commit - match <= lagMax),
     );
-    this.#heirs = heirs;
-    if (heirs.length === 0) return;
-    this.#handing = { ...this.#handing, turn: this.#handing.turn + 1 };
-    loop.transfer(heirs[this.#handing.turn % heirs.length]);
+    this.#successors = successors;
+    if (successors.length === 0) return;
+    this.#transfer = { ...this.#transfer, attempt: this.#transfer.attempt + 1 };
+    loop.transfer(successors[this.#transfer.attempt % successors.length]);
   }
 
   #otherVoters(): NodeId[] {

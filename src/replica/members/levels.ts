@@ -1,6 +1,7 @@
 /**
- * Raises the level of the cluster once every member runs a release that supports it, and holds back until then what needs
- * it. Every member asks the others what they support as long as the level in force is below its own; the leader proposes.
+ * Raises the level of the cluster once every member runs a release that supports it, and refuses commands that need a
+ * higher level until then. While the level in force is below its own, each member asks the others what they support; the
+ * leader proposes the raise.
  */
 import { type Refusal, refusal } from '../../errors.js';
 import type { Index, NodeId } from '../../raft/types.js';
@@ -8,37 +9,37 @@ import { type LevelRaise, type LevelTable, levelFor, levelOf } from '../../state
 import { encodeProposal } from '../../state/proposal.js';
 import type { Command, View } from '../../state/types.js';
 import type { RaftLoop } from '../loop.js';
-import type { ClockPort, WirePort } from '../ports.js';
+import type { ClockPort } from '../ports.js';
 import type { AppliedIndex } from '../reads/applied-index.js';
-import { decodeResponse, encodeRequest, type RpcResponse, type ServerFacts } from '../rpc.js';
+import type { Rpc, RpcDone, ServerFacts } from '../rpc.js';
 import type { LevelStatus } from '../types.js';
 
 export interface LevelsParts {
   readonly id: NodeId;
   readonly loop: RaftLoop;
-  readonly wire: WirePort;
+  readonly rpc: Rpc;
   readonly clock: Pick<ClockPort, 'now'>;
   readonly view: View;
   readonly applied: AppliedIndex;
   readonly table: LevelTable;
-  /** Milliseconds for a question to a member. */
+  /** Milliseconds that a member has to respond. */
   readonly askMs: number;
   readonly newId: () => string;
-  /** A change of the configuration is on its way that status() does not show yet. */
+  /** Whether a configuration change is under way that status() does not show yet. */
   readonly isChanging: () => boolean;
 }
 
-/** Milliseconds between two rounds of questions, and after which an answer no longer counts. */
+/** Milliseconds between two rounds of requests, and after which a response is too old to count. */
 const LOOK_MS = 1000;
 const FRESH_MS = 2000;
-/** What a member supports that does not answer, or does not know the question. */
+/** The level of a member that does not respond, or does not know the request. */
 const UNKNOWN = 1;
 
 interface Heard {
-  /** Undefined: it did not answer. */
+  /** Undefined: it did not respond. */
   readonly level: number | undefined;
   readonly atMs: number;
-  /** The configuration in force when it was asked. */
+  /** The configuration in force when the request was sent. */
   readonly configurationIndex: Index;
 }
 
@@ -48,20 +49,21 @@ export class Levels {
   #lookedMs = -LOOK_MS;
   #lookedIndex: Index = 0;
   #wasLeader = false;
-  /** The level in force has reached what this release supports: there is nothing more to do. */
+  /** The level in force is at least what this release supports, so nothing is left to do. */
   #isReached = false;
-  /** Proposed by this leader, with an open fate; 0: none. */
+  /** The level that this leader has proposed and whose outcome is open; 0: none. */
   #proposed = 0;
 
   constructor(parts: LevelsParts) {
     this.#parts = parts;
   }
 
-  /** What this release supports. */
+  /** The highest level that this release supports. */
   get supported(): number {
     return this.#parts.table.supported;
   }
 
+  /** Asks the members, and raises the level on the leader, when it is time to. */
   tick(nowMs: number): void {
     if (this.#isReached) return;
     const { loop, view } = this.#parts;
@@ -76,7 +78,7 @@ export class Levels {
     if (leads) this.#raise(level, nowMs);
   }
 
-  /** Why a command must wait: 503, or undefined when the level in force allows it. */
+  /** Why a command must wait (503); undefined when the level in force allows it. */
   refusal(command: Command): Refusal | undefined {
     const needed = levelFor(this.#parts.table, command);
     if (needed === 1) return undefined;
@@ -105,14 +107,10 @@ export class Levels {
   }
 
   /**
-   * Runs `admit` if a server may become a member: it must support the level in force, and the one about to be. Everything in
-   * this leader's log is applied first, so that a level which an earlier leader raised is seen.
+   * Runs `admit` if a server may become a member: it must support the level in force and the level being proposed. Waits
+   * until everything in this leader's log is applied, so that a raise by an earlier leader is seen.
    */
-  admit(
-    { name, level: its = UNKNOWN }: ServerFacts,
-    admit: () => void,
-    done: (answer: RpcResponse) => void,
-  ): void {
+  admit({ name, level: its = UNKNOWN }: ServerFacts, admit: () => void, done: RpcDone): void {
     if (its >= this.supported) {
       admit();
       return;
@@ -130,7 +128,7 @@ export class Levels {
     });
   }
 
-  /** Asks every member now; `done` is called once, when all have answered or their time is over. */
+  /** Asks every member. `done` is called once, when all have responded or timed out. */
   report(done: (status: LevelStatus) => void): void {
     const { id, loop, view } = this.#parts;
     const { members } = loop.status().configuration;
@@ -154,11 +152,11 @@ export class Levels {
   }
 
   #ask(id: NodeId, done: (level: number | undefined) => void): void {
-    const { wire, askMs } = this.#parts;
-    wire.request(id, encodeRequest({ type: 'level' }), askMs, (bytes) => {
-      const answer = bytes === undefined ? undefined : decodeResponse(bytes);
-      if (bytes === undefined) done(undefined);
-      else done(answer?.type === 'level' ? answer.level : UNKNOWN);
+    const { rpc, askMs } = this.#parts;
+    rpc.call(id, { type: 'level' }, askMs, (response) => {
+      const { type } = response;
+      if (type === 'unknown' || type === 'retry') done(undefined);
+      else done(type === 'level' ? response.level : UNKNOWN);
     });
   }
 
@@ -178,7 +176,7 @@ export class Levels {
     }
   }
 
-  /** Proposed here, not forwarded: the judgement holds for this leader's newest configuration alone. */
+  /** Proposes here and never forwards: the decision is valid for this leader's newest configuration only. */
   #raise(level: number, nowMs: number): void {
     const { id, loop, newId, isChanging } = this.#parts;
     if (this.#proposed > 0 || isChanging()) return;

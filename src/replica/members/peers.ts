@@ -1,31 +1,33 @@
-/** Whom the wire reaches, and whether this server still belongs to the cluster. */
+/** The members that the wire connects to, and whether this server still is one. */
 import type { Configuration, Entry, Index, Member, NodeId } from '../../raft/types.js';
 import type { AppliedLog } from '../log/applied-log.js';
 import type { RaftLoop } from '../loop.js';
 import type { ClockPort, WirePort } from '../ports.js';
-import { encodeRequest } from '../rpc.js';
+import type { Rpc } from '../rpc.js';
 
 export interface PeersParts {
   readonly id: NodeId;
   readonly loop: RaftLoop;
-  readonly wire: WirePort;
+  readonly rpc: Rpc;
+  readonly wire: Pick<WirePort, 'setMembers'>;
   readonly clock: ClockPort;
   readonly appliedLog: AppliedLog;
+  /** Milliseconds that a peer has to respond. */
   readonly askMs: number;
-  /** This server was removed; it stops serving. */
+  /** This server learned of its removal. */
   readonly removed: () => void;
-  /** Another configuration is applied that no longer holds these servers. */
+  /** A configuration was applied that no longer holds these servers. */
   readonly gone: (ids: readonly NodeId[]) => void;
-  /** What a configuration has changed, in words, one line for each server. */
+  /** A line for the log about each change that a configuration makes. */
   readonly changed: (what: string) => void;
 }
 
-/** How long servers that left are still spoken to, in question times. */
+/** How long removed servers stay connected, as a multiple of `askMs`. */
 const LEAVING_ASKS = 5;
 
 export class Peers {
   readonly #parts: PeersParts;
-  /** The members, and for a while those who left. */
+  /** The members, and for a while those that were removed. */
   #reached: readonly Member[] = [];
   #members: ReadonlySet<NodeId> = new Set();
   #isRemoved = false;
@@ -34,17 +36,20 @@ export class Peers {
     this.#parts = parts;
   }
 
-  /** True from the moment this server knows of its removal until it is in a configuration again. */
+  /** Whether this server knows that it was removed, and no later configuration holds it. */
   get isRemoved(): boolean {
     return this.#isRemoved;
   }
 
-  /** Whether the configuration in force holds the server. */
+  /** Whether the configuration in force holds a server. */
   isMember(id: NodeId): boolean {
     return this.#members.has(id);
   }
 
-  /** Another configuration is in force. Who left is spoken to a little longer: a leader must hear that its own removal is stored. */
+  /**
+   * Another configuration is in force. Removed servers stay connected a little longer: a leader that removes itself must
+   * learn that the configuration is stored.
+   */
   inForce({ members }: Configuration): void {
     const { id: self, clock, wire, loop, askMs } = this.#parts;
     this.#members = new Set(members.map(({ id }) => id));
@@ -59,25 +64,25 @@ export class Peers {
     });
   }
 
-  /** A configuration was applied: its word is final. */
+  /** A configuration was applied: it is committed, so removals in it are final. */
   applied({ index, configuration }: Entry & { kind: 'configuration' }): void {
     const { id: self, loop, appliedLog, changed } = this.#parts;
     const before = appliedLog.configurationAt(index - 1);
     for (const what of changesOf(before, configuration)) changed(`${what}, by entry ${index}`);
     const gone = goneOf(before, configuration);
-    if (loop.role.role === 'leader') for (const id of gone) this.#tell(id, index);
+    if (loop.role.role === 'leader') for (const id of gone) this.#tellRemoved(id, index);
     if (gone.length > 0) this.#parts.gone(gone);
-    if (gone.includes(self)) this.told(index);
+    if (gone.includes(self)) this.removedBy(index);
   }
 
-  /** The state was replaced, and with it the configuration: those between the two were not seen. */
+  /** The state was replaced, and the configuration with it. This server did not see the configurations in between. */
   replaced(before: Configuration, after: Configuration): void {
     const gone = goneOf(before, after);
     if (gone.length > 0) this.#parts.gone(gone);
   }
 
-  /** By the configuration at `index` this server is no member. It may have been added again since. */
-  told(index: Index): void {
+  /** The configuration at `index` does not hold this server, which may have been added again since. */
+  removedBy(index: Index): void {
     const { configuration, configurationIndex } = this.#parts.loop.status();
     const isMember = configuration.members.some(({ id }) => id === this.#parts.id);
     if (this.#isRemoved || (isMember && configurationIndex > index)) return;
@@ -85,21 +90,21 @@ export class Peers {
     this.#parts.removed();
   }
 
-  /** The leader sends nothing any more to who is no member; so it says so once. */
-  #tell(id: NodeId, index: Index): void {
+  /** A leader sends nothing to a server that is no member, so it tells it once. */
+  #tellRemoved(id: NodeId, index: Index): void {
     if (id === this.#parts.id) return;
-    const { wire, askMs } = this.#parts;
-    wire.request(id, encodeRequest({ type: 'removed', index }), askMs, () => {});
+    const { rpc, askMs } = this.#parts;
+    rpc.notify(id, { type: 'removed', index }, askMs);
   }
 }
 
-/** The servers that the later configuration no longer holds. */
+/** The servers that `before` holds and `after` does not. */
 const goneOf = (before: Configuration, after: Configuration): NodeId[] =>
   before.members
     .map(({ id }) => id)
     .filter((id) => !after.members.some((member) => member.id === id));
 
-/** What is different in a configuration, for people. */
+/** What `after` changes, as text for the log. */
 function* changesOf(before: Configuration, after: Configuration): Generator<string> {
   for (const member of after.members) {
     const was = before.members.find(({ id }) => id === member.id);

@@ -1,49 +1,57 @@
 /**
- * Do the members hold the same state? The leader compares checksums at equal indexes now and then. Whose state differs
- * from the majority's is told so and stops serving; where too few can be compared, that is counted, never taken for a yes.
- * A leader whose state then has fewer on its side lets another one lead. A state is copied to those who lack one only while
- * more have it than any other: a wrong one would else make its own majority.
+ * Checks that the members hold the same state. From time to time the leader compares their checksums at equal indexes. A
+ * member whose state differs from the majority's is told so and stops serving. When too few members can be compared, the
+ * round counts as inconclusive, never as agreement; a leader whose state is then in the minority transfers leadership.
+ *
+ * The leader sends its state as a snapshot only while more members hold it than any other one. Otherwise a wrong state
+ * could spread until it is the majority.
  */
 import type { Index, NodeId, Term } from '../../raft/types.js';
-import type { WirePort } from '../ports.js';
-import { decodeResponse, encodeRequest, type RpcResponse, type Sums } from '../rpc.js';
+import type { Rpc, RpcResponse, Sums } from '../rpc.js';
 
-/** Where the checksums come from (the state machine). */
+/** Checksums of the state machine. */
 export interface ChecksumPort {
-  /** The sums at an index that every member passes through; without `index` the newest such. */
+  /** The sums at a checkpoint, an index at which every member takes them; the newest one if `index` is not given. */
   checkpoint(index?: Index): { readonly index: Index; readonly sums: Sums } | undefined;
-  /** The sums of the present state. */
+  /** The sums of the state as it is now. */
   checksum(): { readonly index: Index; readonly sums: Sums };
 }
 
 export interface StateComparisonParts {
   readonly id: NodeId;
-  readonly wire: WirePort;
+  readonly rpc: Rpc;
   readonly checksums: ChecksumPort;
   readonly peers: () => readonly NodeId[];
   readonly timeoutMs: number;
-  /** This node's state differs from the majority's. */
+  /** This server's state differs from the majority's. */
   readonly differs: (index: Index, table: string) => void;
-  /** Members differ, and too few can be compared to tell who is right. `heir`: whose state more of them have than this node's. */
-  readonly undecided: (index: Index, table: string, heir: NodeId | undefined) => void;
+  /**
+   * The members' states differ, and no majority tells which one is right. `successor` holds a state that more members have
+   * than this server's.
+   */
+  readonly undecided: (index: Index, table: string, successor: NodeId | undefined) => void;
 }
 
 export class StateComparison {
-  /** Comparisons that came to an end, members that could not be compared in them, members that differed. */
+  /** Rounds completed, members that could not be compared in them, and members that differed. */
   readonly stats = { rounds: 0, incomparable: 0, differing: 0 };
   readonly #parts: StateComparisonParts;
+  /** Index of the last comparison in which all members agreed. */
   #compared: Index = 0;
-  /** Where the last comparison was in vain: who has started since knows no checkpoint, who is busy not the present index. */
-  #vain: Index = 0;
+  /**
+   * Index of the last inconclusive comparison. A member that has restarted since has no checkpoint there; one that lags has
+   * not reached the current index.
+   */
+  #inconclusive: Index = 0;
   #running = false;
-  /** Of the last comparison: the leader's term, and whether more had this node's state than any other. */
+  /** The last comparison: the leader's term, and whether more members held this server's state than any other. */
   #last: { readonly term: Term; readonly leads: boolean } | undefined;
 
   constructor(parts: StateComparisonParts) {
     this.#parts = parts;
   }
 
-  /** Answers a leader. */
+  /** The response to a leader's `sums` request. */
   answer(index: Index): RpcResponse {
     const { checksums } = this.#parts;
     const present = checksums.checksum();
@@ -51,18 +59,18 @@ export class StateComparison {
     return found === undefined ? { type: 'retry' } : { type: 'sums', ...found };
   }
 
-  /** Whether the leader of this term may give others its state. Compares, in a term of which nothing was compared yet. */
+  /** Whether the leader of this term may send others its state. Starts a comparison if there was none in this term. */
   mayCopy(term: Term): boolean {
     if (this.#last?.term !== term) this.compare(term);
     return this.#last?.term === term && this.#last.leads;
   }
 
   /**
-   * Compares once; called on the leader of `term`. At rest too: who starts again applies a part of its log again, and may do
-   * that wrongly at an index where it was right before.
+   * Starts one comparison; called on the leader of `term`. An idle cluster is compared too: a restarted member applies a
+   * part of its log again, and may do so wrongly at an index where it was right before.
    */
   compare(term: Term): void {
-    const { checksums, wire, timeoutMs, id } = this.#parts;
+    const { checksums, rpc, timeoutMs, id } = this.#parts;
     const peers = this.#parts.peers().filter((peer) => peer !== id);
     if (peers.length === 0) this.#last = { term, leads: true };
     if (this.#running || peers.length === 0) return;
@@ -70,15 +78,14 @@ export class StateComparison {
     const isNew =
       checkpoint !== undefined &&
       checkpoint.index > this.#compared &&
-      checkpoint.index !== this.#vain;
+      checkpoint.index !== this.#inconclusive;
     const own = isNew ? checkpoint : checksums.checksum();
     this.#running = true;
     const sums = new Map<NodeId, Sums>([[id, own.sums]]);
     let missing = peers.length;
     for (const peer of peers) {
-      wire.request(peer, encodeRequest({ type: 'sums', index: own.index }), timeoutMs, (bytes) => {
-        const answer = bytes === undefined ? undefined : decodeResponse(bytes);
-        if (answer?.type === 'sums' && answer.index === own.index) sums.set(peer, answer.sums);
+      rpc.call(peer, { type: 'sums', index: own.index }, timeoutMs, (response) => {
+        if (response.type === 'sums' && response.index === own.index) sums.set(peer, response.sums);
         missing -= 1;
         if (missing === 0)
           this.#last = { term, leads: this.#judge(own.index, sums, peers.length + 1) };
@@ -86,12 +93,12 @@ export class StateComparison {
     }
   }
 
-  /** Whether more have this node's state than any other. */
+  /** Evaluates a round. Returns whether more members hold this server's state than any other. */
   #judge(index: Index, sums: ReadonlyMap<NodeId, Sums>, members: number): boolean {
     this.#running = false;
     this.stats.rounds += 1;
     this.stats.incomparable += members - sums.size;
-    this.#vain = sums.size < members ? index : 0;
+    this.#inconclusive = sums.size < members ? index : 0;
     const right =
       majority(sums, members) ?? (sums.size === members ? sums.get(this.#parts.id) : undefined);
     if (right === undefined) return this.#compareFew(index, sums);
@@ -103,11 +110,10 @@ export class StateComparison {
       this.stats.differing += 1;
       if (id === this.#parts.id) this.#parts.differs(index, table);
       else {
-        const verdict = encodeRequest({ type: 'differs', index, table });
-        this.#parts.wire.request(id, verdict, this.#parts.timeoutMs, () => {});
+        this.#parts.rpc.notify(id, { type: 'differs', index, table }, this.#parts.timeoutMs);
       }
     }
-    // A verdict may be lost on its way: who differs is asked again, though nothing new is written.
+    // A `differs` request may be lost, so a member that differs is compared again even if nothing new is written.
     if (sums.size === members && differing === 0) this.#compared = index;
     return differingTable(right, sums.get(this.#parts.id)!) === undefined;
   }
@@ -123,15 +129,15 @@ export class StateComparison {
   }
 }
 
-/** The sums that more than half of all members have. */
+/** The sums that more than half of all members report. */
 const majority = (sums: ReadonlyMap<NodeId, Sums>, members: number): Sums | undefined =>
   [...sums.values()].find((each) => agreeing(each, sums) > members / 2);
 
-/** How many have these sums. */
+/** How many members report these sums. */
 const agreeing = (wanted: Sums, sums: ReadonlyMap<NodeId, Sums>): number =>
   [...sums.values()].filter((each) => differingTable(wanted, each) === undefined).length;
 
-/** The first table in which two states differ. */
+/** The first table in which two states differ; undefined when they are equal. */
 export function differingTable(a: Sums, b: Sums): string | undefined {
   const tables = [...new Set([...Object.keys(a), ...Object.keys(b)])].sort();
   return tables.find((table) => a[table] !== b[table]);

@@ -26,7 +26,7 @@ export class StateRecovery {
   begin(why: string): void {
     const { replica } = this.#parts;
     this.#why = why;
-    replica.notReady = `${why}; the state is being fetched from the leader`;
+    replica.availability.notReady = `${why}; the state is being fetched from the leader`;
     replica.loop.pauseApply();
     this.#ask();
   }
@@ -39,7 +39,7 @@ export class StateRecovery {
   /** Another state is in the place of the one that was lost, and the machine has taken it up. */
   found(): void {
     this.#why = undefined;
-    this.#parts.replica.notReady = undefined;
+    this.#parts.replica.availability.notReady = undefined;
   }
 
   /** Asks no more. */

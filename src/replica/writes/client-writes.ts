@@ -8,11 +8,11 @@ import type { Index, NodeId, RoleChange } from '../../raft/types.js';
 import { encodeProposal } from '../../state/proposal.js';
 import type { Result } from '../../state/types.js';
 import type { Deadlines } from '../deadlines.js';
-import type { ClockPort, WirePort } from '../ports.js';
+import type { ClockPort } from '../ports.js';
 import type { AppliedIndex } from '../reads/applied-index.js';
-import { decodeResponse, encodeRequest, type RpcResponse } from '../rpc.js';
+import { noLeader, type Rpc, type RpcResponse } from '../rpc.js';
 import type { WriteRequest } from '../types.js';
-import { type LeaderWrites, sizeProblem } from './leader-writes.js';
+import { sizeProblem } from './leader-writes.js';
 
 /** Either the result of apply, or why there is none. */
 export type WriteOutcome = { readonly result: Result } | { readonly refusal: Refusal };
@@ -20,11 +20,10 @@ export type WriteDone = (outcome: WriteOutcome) => void;
 
 export interface ClientWritesParts {
   readonly id: NodeId;
-  readonly wire: WirePort;
+  readonly rpc: Rpc;
   readonly clock: ClockPort;
   readonly deadlines: Deadlines;
   readonly applied: AppliedIndex;
-  readonly leaderWrites: LeaderWrites;
   readonly appliedIndex: () => Index;
   readonly role: () => RoleChange;
   /** A new request id, unique in the cluster and for ever. */
@@ -142,23 +141,12 @@ export class ClientWrites {
     held.open += 1;
     held.target = { id: leader, term };
     const number = held.attempts;
-    if (leader === this.#parts.id) {
-      this.#parts.leaderWrites.write(held, (attempt) => this.#answered(held, number, attempt));
-    } else {
-      this.#ask(held, leader, number);
-    }
-  }
-
-  #ask(held: Held, leader: NodeId, number: number): void {
-    const { clock, wire } = this.#parts;
+    const { clock, rpc } = this.#parts;
     const { tokenKey, data } = held;
     const timeoutMs = Math.max(1, Math.ceil(held.deadlineMs - clock.now()));
-    const ask = encodeRequest({ type: 'write', tokenKey, data, timeoutMs });
-    wire.request(leader, ask, timeoutMs, (bytes, fate) => {
-      const answer = bytes === undefined ? undefined : decodeResponse(bytes);
-      if (answer !== undefined) this.#answered(held, number, answer);
-      else this.#answered(held, number, { type: fate === 'unsent' ? 'retry' : 'unknown' });
-    });
+    rpc.callLeader({ type: 'write', tokenKey, data, timeoutMs }, timeoutMs, (response) =>
+      this.#answered(held, number, response),
+    );
   }
 
   #answered(held: Held, number: number, answer: RpcResponse): void {
@@ -212,12 +200,6 @@ export class ClientWrites {
     held.done(outcome);
   }
 }
-
-/** No leader until the deadline: the request did not happen. */
-export const noLeader = (): Refusal =>
-  refusal('no_leader', 'No cluster leader', {
-    hint: 'A majority of the servers must be up and reach each other; nothing was changed',
-  });
 
 const outcomeUnknown = (): Refusal =>
   refusal('outcome_unknown', 'The outcome of the write is unknown: it may still take effect', {

@@ -1,12 +1,14 @@
 import { expect } from 'chai';
-import {
-  decodeRequest,
-  encodeResponse,
-  type RpcResponse,
-  type Sums,
-} from '../../../src/replica/rpc.js';
+import { Rpc, type RpcResponse, type Sums } from '../../../src/replica/rpc.js';
+import { decodeRequest, encodeResponse } from '../../../src/replica/rpc-codec.js';
 import { differingTable, StateComparison } from '../../../src/replica/state/comparison.js';
 import { FakeWire } from '../fakes.js';
+
+const rpcOver = (wire: FakeWire): Rpc =>
+  new Rpc({
+    ...{ id: 'a', wire, isMember: () => true },
+    role: () => ({ role: 'leader', term: 1, leader: 'a' }),
+  });
 
 /** The comparison of member `a`, whose peers answer with these sums (undefined: not at all). */
 function compare(own: Sums, peers: Record<string, Sums | undefined>) {
@@ -14,7 +16,7 @@ function compare(own: Sums, peers: Record<string, Sums | undefined>) {
   const verdicts: string[] = [];
   const at = { index: 256, sums: own };
   const comparison = new StateComparison({
-    ...{ id: 'a', wire, timeoutMs: 100 },
+    ...{ id: 'a', rpc: rpcOver(wire), timeoutMs: 100 },
     checksums: { checkpoint: () => at, checksum: () => at },
     peers: () => ['a', ...Object.keys(peers)],
     differs: (_index, table) => verdicts.push(`a ${table}`),
@@ -118,7 +120,7 @@ describe('replica/state/comparison', () => {
   it('compares the present states when somebody has forgotten the checkpoint', () => {
     const wire = new FakeWire();
     const comparison = new StateComparison({
-      ...{ id: 'a', wire, timeoutMs: 100, peers: () => ['a', 'b'] },
+      ...{ id: 'a', rpc: rpcOver(wire), timeoutMs: 100, peers: () => ['a', 'b'] },
       checksums: {
         checkpoint: () => ({ index: 256, sums: good }),
         checksum: () => ({ index: 300, sums: good }),
