@@ -4,6 +4,7 @@
  */
 import { join } from 'node:path';
 import { newestConfiguration } from '../replica/log/applied-log.js';
+import type { Identity } from '../replica/members/identity.js';
 import { reconcile } from '../replica/state/reconcile.js';
 import { DIVERGED_KEY } from '../state/keys.js';
 import { Machine } from '../state/machine.js';
@@ -12,7 +13,6 @@ import { type LevelState, openState } from '../storage/state.js';
 import {
   claimIdentity,
   countStart,
-  type Identity,
   initialConfiguration,
   newIdentity,
   writeIdentity,

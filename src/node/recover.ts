@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { refusal } from '../errors.js';
 import type { Configuration, Index, NodeId, Term } from '../raft/types.js';
 import { newestConfiguration } from '../replica/log/applied-log.js';
+import type { Identity } from '../replica/members/identity.js';
 import type { Sums } from '../replica/rpc.js';
 import { FatalError } from '../state/fatal.js';
 import { DIVERGED_KEY, isLocal } from '../state/keys.js';
@@ -18,13 +19,7 @@ import { installRecords, recordsOf } from '../storage/install.js';
 import { type LevelLog, openLog } from '../storage/log.js';
 import { type LevelState, openState } from '../storage/state.js';
 import type { StateRecord } from '../storage/types.js';
-import {
-  derived,
-  type Identity,
-  type InitialMember,
-  readIdentity,
-  writeIdentity,
-} from './identity.js';
+import { derived, type InitialMember, readIdentity, writeIdentity } from './identity.js';
 import { applyUpTo, rebuildableTo, rebuildState } from './rebuild.js';
 
 /** What a data folder holds. Of several survivors the one with the highest (lastTerm, lastIndex) has the most. */

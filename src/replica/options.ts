@@ -5,6 +5,8 @@ import type { LevelTable } from '../state/levels.js';
 import type { Command, View } from '../state/types.js';
 import type { CompactionLimits } from './log/applied-log.js';
 import type { LoopLimits } from './loop.js';
+import type { IdentityPort } from './members/identity.js';
+import type { Joiner } from './members/join.js';
 import type { ClockPort, LogPort, MachinePort, WirePort } from './ports.js';
 import type { ChecksumPort } from './state/comparison.js';
 import type { Gate } from './types.js';
@@ -27,6 +29,15 @@ export interface ReplicaLimits extends LoopLimits, CompactionLimits {
 
 export interface ReplicaParts {
   readonly id: NodeId;
+  /** Of this server, for people. */
+  readonly name: string;
+  /** `host:port` where the other members reach this server. */
+  readonly address: string;
+  readonly identity: IdentityPort;
+  /** The join token that this server shows, read at each attempt. Absent or undefined: it waits for an operator. */
+  readonly joinToken?: () => string | undefined;
+  /** See JoinParts. Absent: every joiner is believed. */
+  readonly isBelieved?: (joiner: Joiner) => boolean;
   readonly core: RaftCore;
   readonly log: LogPort;
   readonly wire: WirePort;
@@ -52,9 +63,7 @@ export interface ReplicaParts {
   readonly onRole?: (change: RoleChange) => void;
   /** See PeersParts.changed. */
   readonly onMembers?: (what: string) => void;
-  /** See PeersParts.gone. */
-  readonly onGone?: (ids: readonly NodeId[]) => void;
-  /** Log lines of a leader about servers that ask to join. */
+  /** Log lines about servers that join, and about joining a cluster. */
   readonly onJoining?: (level: 'info' | 'warn', what: string) => void;
   /** This server stopped serving, and why; undefined: it serves again. */
   readonly onFault?: (why: string | undefined) => void;
@@ -68,4 +77,14 @@ export interface ReplicaParts {
   readonly erase?: (done: () => void) => void;
   /** NodeStatus of this server as JSON, for members that ask their leader. */
   readonly statusText?: () => string;
+}
+
+/** How a replica begins. */
+export interface StartOptions {
+  /** Why the state must come from the leader before anything is applied or served. */
+  readonly needsState?: string | undefined;
+  /** Addresses of members of a cluster that this server joins if it is in none. */
+  readonly join?: readonly string[];
+  /** Milliseconds of silence that the present timing promises to a leader, and that an earlier run may still owe (§6.4.1). */
+  readonly silenceMs?: { readonly own: number; readonly owed: number };
 }

@@ -51,6 +51,15 @@ export interface WirePort {
     timeoutMs: number,
     done: (answer: Uint8Array | undefined, fate?: 'unsent') => void,
   ): void;
+  /**
+   * Sends a request to an address while this server is in no cluster yet. `done` as in `request`.
+   */
+  requestJoin(
+    address: string,
+    payload: Uint8Array,
+    timeoutMs: number,
+    done: (answer: Uint8Array | undefined, fate?: 'unsent') => void,
+  ): void;
   /** Sends the state as of `meta` in chunks, at a lower priority than messages. */
   sendSnapshot(to: NodeId, message: Message, done: (ok: boolean) => void): void;
   /** Tells the wire who the members are and where. */
@@ -74,6 +83,8 @@ export interface MachinePort {
   flush(done: (index: Index, term: Term) => void): void;
   /** The remembered result of a request that was applied (see Proposal). */
   remembered(id: string): Result | undefined;
+  /** Loads the state that was put in the place of the present one. Throws when this release cannot read it. */
+  reload(): void;
   /** Calls `listener` within each `apply`, after its commits, with the state keys that changed. */
   onChanged(listener: (keys: readonly string[]) => void): void;
   /** Calls `listener` when an entry has replaced the whole state: any key may have changed. */

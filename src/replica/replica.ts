@@ -14,16 +14,20 @@ import { VotingSuspension } from './log/voting-suspension.js';
 import { RaftLoop } from './loop.js';
 import { Admission } from './members/admission.js';
 import { Handover } from './members/handover.js';
+import { Join } from './members/join.js';
+import { KnownServers } from './members/known-servers.js';
 import { Levels } from './members/levels.js';
 import { Membership } from './members/membership.js';
 import { Peers } from './members/peers.js';
-import type { ReplicaParts } from './options.js';
+import type { ReplicaParts, StartOptions } from './options.js';
 import { AppliedIndex } from './reads/applied-index.js';
 import { type BarrierMode, ReadIndexClient } from './reads/read-index.js';
 import { Watches } from './reads/watches.js';
 import { noLeader, Rpc } from './rpc.js';
 import { rpcHandlers } from './rpc-handlers.js';
 import { StateComparison } from './state/comparison.js';
+import { IncomingSnapshot } from './state/incoming-snapshot.js';
+import { StateRecovery } from './state/recovery.js';
 import type { WriteRequest } from './types.js';
 import { ClientWrites, type WriteDone } from './writes/client-writes.js';
 import { LeaderWrites } from './writes/leader-writes.js';
@@ -42,6 +46,10 @@ export class Replica {
   readonly clientWrites: ClientWrites;
   readonly membership: Membership;
   readonly levels: Levels;
+  readonly knownServers: KnownServers;
+  readonly join: Join;
+  readonly incomingSnapshot: IncomingSnapshot;
+  readonly #recovery: StateRecovery;
   readonly #parts: ReplicaParts;
   readonly #admission: Admission;
   readonly #applied: AppliedIndex;
@@ -52,6 +60,7 @@ export class Replica {
   readonly #erasure: Erasure | undefined;
   readonly #peers: Peers;
   readonly #handover: Handover;
+  #stopped = false;
   #ticks = 0;
   /** Index at which the state was last replaced as a whole. Comparisons of the state before it do not count. */
   #replacedIndex: Index = 0;
@@ -84,20 +93,61 @@ export class Replica {
     });
     this.#admission = this.#createAdmission();
     this.comparison = this.#createComparison();
+    this.knownServers = new KnownServers({ ...parts, loop, rpc: this.rpc });
+    this.join = this.#createJoin();
+    this.#recovery = this.#createRecovery();
+    this.incomingSnapshot = this.#createIncomingSnapshot();
     this.#serve();
     machine.onChanged((keys) => this.watches.changed(keys));
     machine.onReplaced?.(() => this.watches.wakeAll());
   }
 
   /** Begins to take part. */
-  start(): void {
+  start({ needsState, join = [], silenceMs }: StartOptions = {}): void {
+    const { clock, identity } = this.#parts;
     this.#peers.inForce(this.loop.status().configuration);
     this.loop.start();
+    // A longer silence of an earlier run stays stored until it is over: a restart before that must keep it too.
+    if (silenceMs !== undefined && silenceMs.owed !== silenceMs.own) {
+      clock.after(silenceMs.owed, () => {
+        if (!this.#stopped) identity.save({ silenceMs: silenceMs.own });
+      });
+    }
+    if (needsState !== undefined) this.#recovery.begin(needsState);
+    this.join.start(join);
+  }
+
+  /**
+   * Transfers leadership before a stop. `done` is called once: when another server leads, when there is none that could, or
+   * after `withinMs`. Returns a function that ends the wait.
+   */
+  handOver(withinMs: number, done: () => void): () => void {
+    const { id, clock } = this.#parts;
+    const { members } = this.loop.status().configuration;
+    const others = members.some((member) => member.voter && member.id !== id);
+    if (this.loop.role.role !== 'leader' || !others) {
+      done();
+      return () => {};
+    }
+    let open = true;
+    const end = (): void => {
+      if (!open) return;
+      open = false;
+      cancel();
+      done();
+    };
+    const cancel = clock.after(withinMs, end);
+    this.membership.transfer(null, end);
+    return end;
   }
 
   /** Ends everything that clients wait for, then the loop. */
   stop(): void {
+    this.#stopped = true;
     this.availability.stopping();
+    this.join.stop();
+    this.#recovery.stop();
+    this.incomingSnapshot.stop();
     this.#leaderWrites.stop();
     this.clientWrites.stop();
     this.#readIndex.stop();
@@ -288,13 +338,13 @@ export class Replica {
   }
 
   #createPeers(): Peers {
-    const { id, wire, clock, limits, onMembers, onGone } = this.#parts;
+    const { id, wire, clock, limits, onMembers } = this.#parts;
     const { loop, rpc, appliedLog } = this;
     return new Peers({
       ...{ id, loop, rpc, wire, clock, appliedLog, askMs: limits.askMs },
       removed: () => this.availability.closed(),
       changed: (what) => onMembers?.(what),
-      gone: (ids) => onGone?.(ids),
+      gone: (ids) => this.knownServers.removed(ids),
     });
   }
 
@@ -361,6 +411,36 @@ export class Replica {
     return new Admission({
       ...{ loop, clock, view, membership, levels, newId },
       log: (level, what) => onJoining?.(level, what),
+    });
+  }
+
+  #createJoin(): Join {
+    const { id: _id, joinToken, isBelieved, onJoining, ...ports } = this.#parts;
+    const { loop, rpc, levels } = this;
+    return new Join({
+      ...{ ...ports, loop, rpc },
+      level: () => levels.supported,
+      token: () => joinToken?.(),
+      isBelieved: (joiner) => isBelieved?.(joiner) ?? true,
+      log: (level, what) => onJoining?.(level, what),
+    });
+  }
+
+  #createRecovery(): StateRecovery {
+    const { loop, availability } = this;
+    return new StateRecovery({
+      ...{ loop, availability, clock: this.#parts.clock },
+      requestState: () => this.requestState(),
+      isArriving: () => this.incomingSnapshot.isArriving,
+    });
+  }
+
+  #createIncomingSnapshot(): IncomingSnapshot {
+    const { clock, machine } = this.#parts;
+    return new IncomingSnapshot({
+      ...{ loop: this.loop, clock, recovery: this.#recovery },
+      reload: () => machine.reload(),
+      switched: (meta, from, done) => this.switched(meta, from, done),
     });
   }
 

@@ -139,6 +139,7 @@ export class FakeWire implements WirePort {
     this.snapshots.push(snapshot);
   }
   setMembers(): void {}
+  requestJoin(): void {}
 }
 
 /** Remembers commands in order; the result's value is the command's text. Commands of type `watch` change a key. */
@@ -169,6 +170,7 @@ export class FakeMachine implements MachinePort {
   flush(done: (index: Index, term: Term) => void): void {
     done(this.index, 0);
   }
+  reload(): void {}
   remembered(id: string): Result | undefined {
     return this.results.get(id);
   }

@@ -4,6 +4,7 @@ import { refusal } from '../../src/errors.js';
 import type { Gate } from '../../src/node/types.js';
 import { createRaft } from '../../src/raft/raft.js';
 import type { Configuration, Message, NodeId } from '../../src/raft/types.js';
+import type { Identity, IdentityPort } from '../../src/replica/members/identity.js';
 import type { ReplicaLimits } from '../../src/replica/options.js';
 import type { WirePort } from '../../src/replica/ports.js';
 import { Replica } from '../../src/replica/replica.js';
@@ -16,6 +17,20 @@ export const LIMITS: ReplicaLimits = {
   ...{ compareTicks: 0, promoteLagMax: 4 },
   ...{ cutEntries: 1000, cutBytes: 1 << 20, keepEntries: 100, keepBytes: 1 << 16 },
 };
+
+/** The identity of a member, kept in memory. */
+function identityOf(nodeId: NodeId): IdentityPort {
+  let identity: Identity = {
+    ...{ v: 2, nodeId, incarnation: nodeId, begun: true, clusterId: 'world' },
+    ...{ starts: 1, startId: nodeId, earlier: [], seen: {}, removed: [] },
+  };
+  return {
+    get: () => identity,
+    save: (change) => {
+      identity = { ...identity, ...change };
+    },
+  };
+}
 
 export interface Node {
   readonly id: NodeId;
@@ -142,6 +157,7 @@ export class World {
     const hangs: (string | null)[] = [];
     const replica = new Replica({
       ...{ id, core, log, machine, clock, wire: this.#wire(id) },
+      ...{ name: id, address: `${id}:1`, identity: identityOf(id) },
       ...{ view: { get: () => undefined, keys: () => [] } },
       gate: this.#options.gate ?? (() => undefined),
       // what the fakes apply raises no level
@@ -189,6 +205,7 @@ export class World {
           );
         });
       },
+      requestJoin: () => {},
       sendSnapshot: (_to, _message, done) => clock.after(1, () => done(false)),
       setMembers: () => {},
     };

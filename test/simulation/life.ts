@@ -13,13 +13,13 @@ import type {
 import type { ReplicaLimits } from '../../src/replica/options.js';
 import { Replica } from '../../src/replica/replica.js';
 import type { RpcRequest, RpcResponse } from '../../src/replica/rpc.js';
-import { StateRecovery } from '../../src/replica/state/recovery.js';
+import type { TransferEvents } from '../../src/replica/state/incoming-snapshot.js';
 import { DIVERGED_KEY, POSITION_KEY } from '../../src/state/keys.js';
 import { levelOf } from '../../src/state/levels.js';
 import { Bounds } from './bounds.js';
 import type { SimLog } from './disk.js';
 import { HeldReaders } from './held-readers.js';
-import { type Host, LOOK_MS } from './host.js';
+import type { Host } from './host.js';
 import { Violation } from './invariants.js';
 import type { SimLoop } from './loop.js';
 import {
@@ -67,11 +67,12 @@ export class Life {
   readonly #world: ServerParts;
   readonly #parts: LifeParts;
   readonly #machine: SimMachine;
-  readonly #recovery: StateRecovery;
   readonly #bounds: Bounds;
   readonly #readers: HeldReaders;
-  /** A snapshot is being taken in. */
-  #installing = false;
+  #snapshots = 0;
+  /** The position of the snapshot that is being switched in. */
+  #arriving: SnapshotMeta | undefined;
+  readonly #silenceMs: { readonly own: number; readonly owed: number };
 
   constructor(world: ServerParts, parts: LifeParts, lost: string | undefined) {
     const { host, loop, log, store } = parts;
@@ -86,11 +87,14 @@ export class Life {
     const electionMs = timing.electionTicks * limits.tickMs;
     const machine = this.#openMachine();
     this.#machine = machine;
-    const promisedTicks = ticksOfSilence(this.#owedMs(timing), timing.tickMs);
+    this.#silenceMs = this.#silence(timing);
+    const promisedTicks = ticksOfSilence(this.#silenceMs.owed, timing.tickMs);
     const options = { ...timing, promisedTicks, id, random: random.next };
     const core = createRaft(options, log, log.hardState(), loop.now());
     this.replica = new Replica({
-      ...{ id, log, machine, clock: loop, view: store, newId: parts.newId },
+      ...{ id, name: id, address: `${id}:1`, log, machine, clock: loop, view: store },
+      identity: { get: () => host.identity, save: (change) => host.save(change) },
+      newId: parts.newId,
       core: this.#watched(core, timing),
       limits: { ...limits, electionMs },
       wire: network.wire(id, loop, (message) => this.#sent(message)),
@@ -109,13 +113,12 @@ export class Life {
         parts.undecided();
       },
     });
-    this.#recovery = new StateRecovery({
-      ...{ replica: this.replica, clock: loop, againMs: LOOK_MS },
-      arriving: () => this.#installing,
-    });
     this.#bounds = new Bounds(id, queueLimits(limits), machine.appliedIndex());
     this.#readers = this.#holdReaders();
-    machine.machine.onReset(() => this.#readers.excuse());
+    machine.machine.onReset(() => {
+      this.#readers.excuse();
+      this.#checkExchanged();
+    });
   }
 
   /** From here on it hears and is heard. */
@@ -126,7 +129,7 @@ export class Life {
     network.attach(host.id, {
       loop,
       identity: { ...host.identity, address: `${host.id}:1` },
-      records: host.met,
+      records: replica.knownServers,
       receive: (message) => replica.receive(message),
       request: (from, payload, reply) =>
         replica.rpc.receive(
@@ -138,10 +141,8 @@ export class Life {
       snapshotFor: (message) => this.#snapshotFor(message),
       installSnapshot: (message, image, done) => this.#install(message, image, done),
     });
-    replica.start();
-    if (lost === undefined) return;
-    trace(`${host.id} has lost its state: ${lost}`);
-    this.#recovery.begin(lost);
+    if (lost !== undefined) trace(`${host.id} has lost its state: ${lost}`);
+    replica.start({ needsState: lost, silenceMs: this.#silenceMs });
   }
 
   /** It is over: what it still does is nobody's concern. */
@@ -150,17 +151,13 @@ export class Life {
     this.loop.kill();
   }
 
-  /** The silence that this or an earlier start may have promised; the longer one is forgotten once it is over. */
-  #owedMs(timing: ServerParts['raft']): number {
-    const { host, loop } = this.#parts;
-    const ownMs = silenceMsOf(timing);
-    host.silenceMs = Math.max(host.silenceMs, ownMs);
-    const owedMs = host.silenceMs;
-    const forget = (): void => {
-      host.silenceMs = ownMs;
-    };
-    if (owedMs > ownMs) loop.after(owedMs, forget);
-    return owedMs;
+  /** The silence that this start promises, and the longest that an earlier one may still owe. */
+  #silence(timing: ServerParts['raft']): { own: number; owed: number } {
+    const { host } = this.#parts;
+    const own = silenceMsOf(timing);
+    const owed = Math.max(host.identity.silenceMs ?? 0, own);
+    host.save({ silenceMs: owed });
+    return { own, owed };
   }
 
   /** After each turn of the process. Looking at some of them is enough to see what does not end. */
@@ -296,14 +293,22 @@ export class Life {
     const { replica } = this;
     const { disk } = host;
     const { meta } = message;
-    // one at a time, as in the transport; what is not wanted is taken and thrown away
-    if (this.#installing || !replica.loop.wants(meta)) {
-      done(!this.#installing);
+    const { incomingSnapshot } = replica;
+    const id = String(++this.#snapshots);
+    let events: TransferEvents | undefined;
+    // the chunks are all here, and are verified
+    const transfer = { id, next: 0, isWriting: true, isFinishing: true, abort: () => {} };
+    incomingSnapshot.accept(message, id, (its) => {
+      events = its;
+      return transfer;
+    });
+    // one at a time; what is not wanted is taken and thrown away
+    if (events?.begin() !== true) {
+      done(!incomingSnapshot.isArriving);
       return;
     }
-    this.#installing = true;
+    const { installed, ended } = events;
     store.giveUp();
-    replica.loop.pauseApply();
     const whenVerified = (run: () => void): void => {
       scheduler.after(random.delay(40, 1500, 0.3), () => disk.whenFree(() => loop.deliver(run)));
     };
@@ -314,19 +319,20 @@ export class Life {
         return;
       }
       trace(`${host.id} installs a snapshot at ${meta.index}`);
+      this.#arriving = meta;
       store.replace(new Map(image).set(POSITION_KEY, JSON.stringify(meta)));
-      this.#machine.machine.reload();
-      this.#recovery.found();
-      this.#checkExchanged(meta);
       if (host.halfInstall) loop.lightFuse(0);
-      replica.switched(meta, message.from, () => {
-        this.#installing = false;
+      installed(() => {
+        ended();
         done(true);
       });
     });
   }
 
-  #checkExchanged(meta: SnapshotMeta): void {
+  #checkExchanged(): void {
+    const meta = this.#arriving;
+    if (meta === undefined) return;
+    this.#arriving = undefined;
     const { invariants } = this.#world;
     const { host } = this.#parts;
     invariants.installed(host.id, meta);

@@ -139,6 +139,10 @@ export class SimMachine implements MachinePort {
     this.#store.flushed(() => done(index, term));
   }
 
+  reload(): void {
+    this.machine.reload();
+  }
+
   remembered(id: string): Result | undefined {
     return this.machine.remembered(id);
   }

@@ -101,16 +101,11 @@ const disks: readonly Mutation[] = [
     'if (message.round <= peer.round)',
     'if (true)',
   ),
-  one(
-    'a state that is lost and not asked for',
-    'replica/state/recovery.js',
-    'replica.requestState();',
-    '',
-  ),
+  one('a state that is lost and not asked for', 'replica/state/recovery.js', 'requestState();', ''),
   one(
     'entries applied to a state that is lost',
     'replica/state/recovery.js',
-    'replica.loop.pauseApply();',
+    'loop.pauseApply();',
     '',
   ),
   one(
@@ -213,7 +208,7 @@ const outcomes: readonly Mutation[] = [
   one(
     'a lost state that is asked for once only',
     'replica/state/recovery.js',
-    'clock.after(againMs, () => this.#ask());',
+    'clock.after(AGAIN_MS, () => this.#request());',
     '',
   ),
 ];

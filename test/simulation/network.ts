@@ -4,12 +4,11 @@
  */
 
 import type { Random } from '../../cluster/checker/random.js';
-import type { PeerRecord } from '../../src/peer-record.js';
 import type { Message, NodeId } from '../../src/raft/types.js';
 import type { WirePort } from '../../src/replica/ports.js';
 import { OLDEST_PROTOCOL_VERSION, PROTOCOL_VERSION } from '../../src/transport/frames.js';
 import { checkHello } from '../../src/transport/handshake.js';
-import type { WireIdentity } from '../../src/transport/types.js';
+import type { PeerRecords, WireIdentity } from '../../src/transport/types.js';
 import type { SimLoop } from './loop.js';
 import type { Scheduler } from './scheduler.js';
 import type { StateImage } from './store.js';
@@ -20,7 +19,7 @@ export interface Endpoint {
   /** What it says when a connection is made. */
   readonly identity: WireIdentity;
   /** Whom it has met, over all lives of its disk. */
-  readonly records: Map<NodeId, PeerRecord>;
+  readonly records: PeerRecords;
   receive(message: Message): void;
   request(from: NodeId, payload: Uint8Array, reply: (answer: Uint8Array) => void): void;
   unreachable(peer: NodeId): void;
@@ -123,6 +122,7 @@ export class SimNetwork {
         loop.port();
         this.#request(from, loop, to, payload, timeoutMs, done);
       },
+      requestJoin: () => {},
       sendSnapshot: (to, message, done) => {
         loop.port();
         this.#sendSnapshot(from, loop, to, message, done);

@@ -1,56 +1,62 @@
 /**
- * A node whose state is lost, or known to be wrong: nothing is applied and nothing served until the leader has sent its
- * own. The log is not touched by this, so the node goes on voting and storing.
+ * Recovery of a server whose state is lost or known to be wrong: nothing is applied or served until the leader has sent its
+ * state. The log is not affected, so the server goes on voting and storing entries.
  */
+import type { Availability } from '../availability.js';
+import type { RaftLoop } from '../loop.js';
 import type { ClockPort } from '../ports.js';
-import type { Replica } from '../replica.js';
 
 export interface StateRecoveryParts {
-  readonly replica: Replica;
+  readonly loop: RaftLoop;
+  readonly availability: Availability;
   readonly clock: ClockPort;
-  /** Milliseconds between questions. */
-  readonly againMs: number;
-  /** A state is arriving; asking would begin anew. */
-  readonly arriving: () => boolean;
+  /** Asks the leader for its state. */
+  readonly requestState: () => void;
+  /** Whether a state is arriving. Another request would make it begin anew. */
+  readonly isArriving: () => boolean;
 }
+
+/** Milliseconds between two requests. */
+const AGAIN_MS = 1000;
 
 export class StateRecovery {
   readonly #parts: StateRecoveryParts;
+  /** Why the state is needed; undefined while none is. */
   #why: string | undefined;
 
   constructor(parts: StateRecoveryParts) {
     this.#parts = parts;
   }
 
-  /** Asks for a state until there is one, because of `why`. */
+  /** Requests a state until one is installed. `why` is the fault meanwhile. */
   begin(why: string): void {
-    const { replica } = this.#parts;
+    const { loop, availability } = this.#parts;
     this.#why = why;
-    replica.availability.notReady = `${why}; the state is being fetched from the leader`;
-    replica.loop.pauseApply();
-    this.#ask();
+    availability.notReady = `${why}; the state is being fetched from the leader`;
+    loop.pauseApply();
+    this.#request();
   }
 
-  /** The state that was arriving did not. */
+  /** A transfer failed before its state was installed: the present state stays, and is applied to unless it is bad. */
   failed(): void {
-    if (this.#why === undefined) this.#parts.replica.loop.resumeApply();
+    if (this.#why === undefined) this.#parts.loop.resumeApply();
   }
 
-  /** Another state is in the place of the one that was lost, and the machine has taken it up. */
-  found(): void {
+  /** Another state is installed and the machine has loaded it. */
+  recovered(): void {
     this.#why = undefined;
-    this.#parts.replica.availability.notReady = undefined;
+    this.#parts.availability.notReady = undefined;
   }
 
-  /** Asks no more. */
+  /** Makes no further requests. */
   stop(): void {
     this.#why = undefined;
   }
 
-  #ask(): void {
-    const { replica, clock, againMs, arriving } = this.#parts;
+  #request(): void {
+    const { clock, requestState, isArriving } = this.#parts;
     if (this.#why === undefined) return;
-    if (!arriving()) replica.requestState();
-    clock.after(againMs, () => this.#ask());
+    if (!isArriving()) requestState();
+    clock.after(AGAIN_MS, () => this.#request());
   }
 }
