@@ -88,6 +88,7 @@ export class SimCluster {
       doubtLeases: (ms: number) => {
         this.#leaseDoubtUntil = Math.max(this.#leaseDoubtUntil, scheduler.now + ms);
       },
+      joinAddresses: () => this.servers.map(({ id: of }) => addressOf(of)),
       random: this.random.fork(),
       violated: (violation: unknown) => {
         this.violation ??= violation;
@@ -113,8 +114,7 @@ export class SimCluster {
     old.forEach((server, at) => {
       this.scheduler.after(at * UPGRADE_MS, () => {
         server.upgrade();
-        server.crash(false);
-        server.restart();
+        server.shutDown(() => server.restart());
       });
     });
   }
@@ -192,10 +192,12 @@ export class SimCluster {
   };
 }
 
+export const addressOf = (id: NodeId): string => `${id}:1`;
+
 export const memberOf = (id: NodeId, voter: boolean): Member => ({
   id,
   name: id,
-  address: `${id}:1`,
+  address: addressOf(id),
   voter,
 });
 

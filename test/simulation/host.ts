@@ -1,18 +1,15 @@
 /** What of a server outlasts its process: the disk, who it is, its configuration and program, and what is wrong with its state. */
 
 import type { Configuration, Entry, Index, NodeId } from '../../src/raft/types.js';
-import {
-  type Identity,
-  introduced,
-  introductions,
-  nextStart,
-} from '../../src/replica/members/identity.js';
+import { type Identity, nextStart } from '../../src/replica/members/identity.js';
 import { type DiskImage, LogContent, SimDisk } from './disk.js';
 import { LONG, type Timing } from './machine-faults.js';
 import type { ServerParts } from './parts.js';
 
 /** Milliseconds between two looks at the room on the disk. */
 export const LOOK_MS = 1000;
+
+const CLUSTER = 'simulated';
 
 /** The disk as it was at some moment. */
 interface Image {
@@ -63,6 +60,7 @@ export class Host {
   /** Writes the first configuration into an empty log, as every founding member does. */
   found(configuration: Configuration): void {
     this.founding = configuration;
+    this.save({ clusterId: CLUSTER });
     const entry: Entry = { kind: 'configuration', index: 1, term: 1, configuration };
     this.#parts.invariants.appending(this.id, new LogContent(), [entry], 1);
     this.disk.durable.hard = { term: 1, votedFor: null };
@@ -80,7 +78,8 @@ export class Host {
   }
   #newIdentity(): Identity {
     return {
-      ...{ v: 2, nodeId: this.id, begun: true, clusterId: 'simulated' },
+      ...{ v: 2, nodeId: this.id, begun: true },
+      clusterId: this.founding === undefined ? null : CLUSTER,
       ...{ starts: 0, startId: '', earlier: [], incarnation: String(this.#incarnation) },
       ...{ seen: {}, removed: [] },
     };
@@ -90,11 +89,6 @@ export class Host {
   started(startId: string): void {
     this.#identity = nextStart(this.#identity, startId);
     this.halfInstall = false;
-  }
-
-  /** Is told by a member, when it joins, as whom that one knows the others. */
-  meets(by: Host): void {
-    this.save({ seen: introduced(this.identity, introductions(by.identity)) });
   }
 
   // --- the state ---

@@ -16,6 +16,7 @@ import type { RpcRequest, RpcResponse } from '../../src/replica/rpc.js';
 import type { TransferEvents } from '../../src/replica/state/incoming-snapshot.js';
 import { DIVERGED_KEY, POSITION_KEY } from '../../src/state/keys.js';
 import { levelOf } from '../../src/state/levels.js';
+import { checkRecord } from '../../src/transport/handshake.js';
 import { Bounds } from './bounds.js';
 import type { SimLog } from './disk.js';
 import { HeldReaders } from './held-readers.js';
@@ -69,6 +70,7 @@ export class Life {
   readonly #machine: SimMachine;
   readonly #bounds: Bounds;
   readonly #readers: HeldReaders;
+  readonly #electionMs: number;
   #snapshots = 0;
   /** The position of the snapshot that is being switched in. */
   #arriving: SnapshotMeta | undefined;
@@ -85,6 +87,7 @@ export class Life {
     const timing = { ...raft, ...host.timing };
     const limits = world.limits();
     const electionMs = timing.electionTicks * limits.tickMs;
+    this.#electionMs = electionMs;
     const machine = this.#openMachine();
     this.#machine = machine;
     this.#silenceMs = this.#silence(timing);
@@ -95,6 +98,9 @@ export class Life {
       ...{ id, name: id, address: `${id}:1`, log, machine, clock: loop, view: store },
       identity: { get: () => host.identity, save: (change) => host.save(change) },
       newId: parts.newId,
+      isBelieved: (joiner) =>
+        checkRecord(this.replica.knownServers, joiner, undefined) === undefined,
+      onJoining: (_level, what) => trace(`${id}: ${what}`),
       core: this.#watched(core, timing),
       limits: { ...limits, electionMs },
       wire: network.wire(id, loop, (message) => this.#sent(message)),
@@ -128,7 +134,7 @@ export class Life {
     const { network, trace } = this.#world;
     network.attach(host.id, {
       loop,
-      identity: { ...host.identity, address: `${host.id}:1` },
+      identity: () => ({ ...host.identity, address: `${host.id}:1` }),
       records: replica.knownServers,
       receive: (message) => replica.receive(message),
       request: (from, payload, reply) =>
@@ -137,12 +143,30 @@ export class Life {
           payload,
           this.#bounds.once(() => `a question of ${from}`, reply),
         ),
+      join: (joiner, payload, reply) =>
+        replica.join.receive(
+          joiner,
+          payload,
+          this.#bounds.once(() => `${joiner.nodeId}, which asks to join`, reply),
+        ),
       unreachable: (peer) => replica.loop.unreachable(peer),
       snapshotFor: (message) => this.#snapshotFor(message),
       installSnapshot: (message, image, done) => this.#install(message, image, done),
     });
     if (lost !== undefined) trace(`${host.id} has lost its state: ${lost}`);
-    replica.start({ needsState: lost, silenceMs: this.#silenceMs });
+    const join = this.#world.joinAddresses();
+    replica.start({ needsState: lost, silenceMs: this.#silenceMs, join });
+  }
+
+  /** Hands leadership over, then ends what clients wait for. */
+  shutDown(done: () => void): void {
+    const { loop, replica } = this;
+    loop.deliver(() =>
+      replica.handOver(2 * this.#electionMs, () => {
+        replica.stop();
+        done();
+      }),
+    );
   }
 
   /** It is over: what it still does is nobody's concern. */

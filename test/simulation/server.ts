@@ -175,6 +175,21 @@ export class SimServer implements Victim, Server {
   crash(power: boolean): void {
     if (this.#loop) this.#end(power);
   }
+  shutDown(then: () => void): void {
+    const life = this.#life;
+    if (!life) {
+      this.crash(false);
+      then();
+      return;
+    }
+    // a crash meanwhile is another one's business
+    life.shutDown(() => {
+      if (this.#life !== life) return;
+      this.#parts.trace(`${this.id} is shut down`);
+      this.#end(false);
+      then();
+    });
+  }
   lightFuse(calls: number): void {
     this.#life?.loop.lightFuse(calls);
   }
@@ -237,10 +252,6 @@ export class SimServer implements Victim, Server {
 
   // --- what the world does and sees ---
 
-  /** Is told by a member, when it joins, as whom that one knows the others. */
-  meets(by: SimServer): void {
-    this.#host.meets(by.#host);
-  }
   /** Switched off for good. */
   retire(): void {
     this.#retired = true;

@@ -322,8 +322,6 @@ export class World {
   #admit(server: SimServer, asked: SimServer | undefined): void {
     const { id } = server;
     this.#cluster.trace(`operator: add ${id}`);
-    // one that is no member itself admits nobody
-    if (asked?.wiped === false) server.meets(asked);
     const facts = { ...memberOf(id, false), level: server.release };
     asked?.administer({ type: 'admit', server: facts }, 5_000, () => {});
   }
