@@ -20,6 +20,7 @@ const options = new Command('chaos')
   .option('--kills <number>', 'how many leaders are killed afterwards', '10')
   .option('--pause <ms>', 'longest pause of each of the 12 clients between two requests', '250')
   .option('--faults <names>', 'only these faults, separated by commas')
+  .option('--keep', 'keep the data and logs of a run that passes')
   .option('--report <path>', 'where the report goes, as <path>.json and <path>.md')
   .parse()
   .opts<{
@@ -29,6 +30,7 @@ const options = new Command('chaos')
     kills: string;
     pause: string;
     faults?: string;
+    keep?: true;
     report?: string;
   }>();
 
@@ -65,7 +67,7 @@ try {
   console.error(error);
 }
 console.log(ok ? 'PASSED' : `FAILED; data, logs and history are in ${dir}`);
-if (ok) rmSync(dir, { recursive: true, force: true });
+if (ok && !options.keep) rmSync(dir, { recursive: true, force: true });
 process.exit(ok ? 0 : 1);
 
 /** The commit of this working tree, with a plus if there is more in it; empty if nobody knows. */

@@ -4,11 +4,14 @@
  */
 import { cpus, loadavg } from 'node:os';
 import { Command } from 'commander';
-import { measureAttack, measureReaders } from './bench/attack.js';
+import { measureAttack } from './bench/attack.js';
+import { measureCompare } from './bench/compare.js';
 import { measureDisk } from './bench/disk.js';
 import { measureEntries } from './bench/entries.js';
 import { measureFailover, measureRolling, measureTransfers } from './bench/failover.js';
+import { measureLoginFlood } from './bench/login-flood.js';
 import { measureRates } from './bench/rates.js';
+import { measureReaders } from './bench/readers.js';
 import { measureRejoin } from './bench/rejoin.js';
 import { measureRestart } from './bench/restart.js';
 import { measureRestore } from './bench/restore.js';
@@ -20,7 +23,7 @@ const program = new Command('bench')
   .description('measures clusters of this build on loopback')
   .argument(
     '[parts...]',
-    'rates, tokens, logins, entries, watch, failover, transfer, rolling, restart, rejoin, snapshot, restore, disk, attack, readers; all by default',
+    'rates, tokens, logins, entries, watch, failover, transfer, rolling, restart, rejoin, snapshot, restore, disk, attack, readers, login-flood; all of these by default. compare: see --other',
   )
   .option('--seconds <number>', 'seconds for each row of load', '3')
   .option('--entries <number>', 'config entries of parts entries, rejoin, snapshot', '100000')
@@ -38,6 +41,8 @@ const program = new Command('bench')
   .option('--rate <number>', 'writes per second in part rejoin', '1000')
   .option('--restored <numbers>', 'config entries of part restore', '100000,1000000')
   .option('--updates <number>', 'updates of part disk', '100000')
+  .option('--other <folder>', 'part compare: a checkout of another commit, built')
+  .option('--rounds <number>', 'bursts of each kind in part compare', '8')
   .parse();
 const options = program.opts<Record<string, string>>();
 const number = (name: string): number => Number(options[name]);
@@ -64,13 +69,23 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   disk: () => measureDisk(number('updates')),
   attack: measureAttack,
   readers: measureReaders,
+  'login-flood': measureLoginFlood,
+};
+
+const OTHER_PARTS: typeof PARTS = {
+  compare: () =>
+    measureCompare({
+      other: options['other'] ?? program.error('part compare needs --other'),
+      rounds: number('rounds'),
+    }),
 };
 
 const parts = program.args.length > 0 ? program.args : Object.keys(PARTS);
-const unknown = parts.find((part) => !Object.hasOwn(PARTS, part));
+const all = { ...PARTS, ...OTHER_PARTS };
+const unknown = parts.find((part) => !Object.hasOwn(all, part));
 if (unknown !== undefined) program.error(`there is no part ${unknown}`);
 const model = cpus()[0]?.model ?? 'unknown processor';
 const load = (): string => loadavg()[0]!.toFixed(1);
 console.log(`${cpus().length} cores (${model}), Node ${process.version}; load ${load()} before`);
-for (const part of parts) await PARTS[part]!();
+for (const part of parts) await all[part]!();
 console.log(`\nLoad ${load()} after.`);

@@ -1,9 +1,9 @@
 /**
  * `npm run pack-release`: packs the compiled program and package.json into `test/releases/<version>.tgz`, which the tests of
- * rolling upgrades start as the release before. The same build gives the same bytes. Dependencies are not packed: an old
- * release runs with those that are installed.
+ * rolling upgrades start as the release before. The same build gives the same bytes. An archive that is there stays: a release
+ * does not change. Dependencies are not packed: an old release runs with those that are installed.
  */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
@@ -25,5 +25,10 @@ pack.finalize();
 const bytes = gzipSync(await buffer(pack), { level: 9 });
 mkdirSync(FOLDER, { recursive: true });
 const path = join(FOLDER, `${version}.tgz`);
-writeFileSync(path, bytes);
-console.log(`${path}: ${bytes.length} bytes`);
+if (existsSync(path)) {
+  console.error(`${path} is there: release ${version} was packed, raise the version for another`);
+  process.exitCode = 1;
+} else {
+  writeFileSync(path, bytes);
+  console.log(`${path}: ${bytes.length} bytes`);
+}

@@ -80,6 +80,8 @@ export interface Config {
     readonly loginsPerAddress: number;
     readonly loginsPerMethod: number;
     readonly loginsPerIdentity: number;
+    readonly refusalsPerAddress: number;
+    readonly refusalDelayMs: number;
     readonly requestMs: number;
     readonly headersMs: number;
     readonly receiveMs: number;

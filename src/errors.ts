@@ -18,6 +18,8 @@ export const ERROR_STATUS = {
   method_not_allowed: 405,
   /** Name already taken, or still needed by another object. */
   conflict: 409,
+  /** The object is not the version that the request names (If-Match). */
+  precondition_failed: 412,
   too_large: 413,
   too_many: 429,
   headers_too_large: 431,

@@ -3,19 +3,13 @@ import { readFileSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from './config.js';
-import { aclRoutes } from './http/acl.js';
 import type { AclParts } from './http/acl-common.js';
-import { agentRoutes } from './http/agent.js';
 import { createApp, type HttpApp } from './http/app.js';
-import { authorizeRoutes } from './http/authorize.js';
 import type { ClusterParts } from './http/cluster.js';
-import { configRoutes } from './http/config.js';
 import { type Listener, type ListenerOptions, listen } from './http/listener.js';
-import { namespaceRoutes } from './http/namespaces.js';
-import { operatorRoutes } from './http/operator.js';
 import { HELD_MS_MAX } from './http/request.js';
-import { snapshotRoutes } from './http/snapshot.js';
-import { statusRoutes } from './http/status.js';
+import { allRoutes } from './http/routes.js';
+import type { SnapshotParts } from './http/snapshot.js';
 import type { Route } from './http/types.js';
 import { bootstrapSecret, checkKeyFiles, initialManagement, sharedKeys } from './key-files.js';
 import { type Log, withoutSecrets } from './log.js';
@@ -34,7 +28,7 @@ import { authMethodTypes, LOGIN_DEFAULTS } from './service/login/index.js';
 import { Refusals } from './service/login/refusals.js';
 import type { Service } from './service/types.js';
 import { HANDLERS } from './state/handlers.js';
-import { LEVELS, type LevelTable, levelOf } from './state/levels.js';
+import { levelOf } from './state/levels.js';
 import { RESTORE_FACT, restoredAt } from './state/restore.js';
 import { isLoopback, type WireSecurity } from './transport/security.js';
 
@@ -49,15 +43,14 @@ export interface Server {
 
 const TOKEN_RESET_FILE = 'acl-bootstrap-reset';
 
-/** Starts a node. `onFatal` is told of what it cannot go on after. `levels`: for tests of what a later release does. */
+/** Starts a node. `onFatal` is told of what it cannot go on after. */
 export async function startServer(
   config: Config,
   log: Log,
   onFatal: (error: unknown) => void,
-  levels: LevelTable = LEVELS,
 ): Promise<Server> {
   log.info({ dataDir: config.dataDir }, 'opening the data folder');
-  const opened = await openRooms(config, log, onFatal, levels);
+  const opened = await openRooms(config, log, onFatal);
   const { node, service, authorizers, housekeeper } = opened;
   const refusals = new Refusals(log, () => performance.now());
   let listener: Listener | undefined;
@@ -78,7 +71,7 @@ export async function startServer(
     log,
     service,
     metrics,
-    allRoutes(config, node, { service, metrics, log, refusals }),
+    routesOf(config, node, { service, metrics, log, refusals }),
   );
   node.onChanged((keys) => {
     if (!keys.includes(RESTORE_FACT)) return;
@@ -122,15 +115,10 @@ export async function startServer(
 }
 
 /** The rooms below the front end. */
-async function openRooms(
-  config: Config,
-  log: Log,
-  onFatal: (error: unknown) => void,
-  levels: LevelTable,
-) {
+async function openRooms(config: Config, log: Log, onFatal: (error: unknown) => void) {
   // the node asks the gate, which decides by what the node's state says of a token
   const options = nodeOptions(config, log, onFatal, (...asked) => gate(...asked));
-  const node = await openNode({ ...options, levels });
+  const node = await openNode(options);
   const clock = realClock(onFatal);
   const nowMs = Date.now;
   const { datacenter, acl, limits } = config;
@@ -248,7 +236,7 @@ function joinToken(path: string | undefined, log: Log): string | undefined {
 }
 
 /** Everything this server answers. */
-function allRoutes(
+function routesOf(
   config: Config,
   node: RunningNode,
   {
@@ -284,19 +272,11 @@ function allRoutes(
     fault: () => node.replica.fault ?? node.replica.availability.hang,
     settings: withoutSecrets(config) as Record<string, unknown>,
   };
-  return [
-    ...aclRoutes(acl),
-    ...namespaceRoutes(acl),
-    ...configRoutes(acl),
-    ...statusRoutes(cluster),
-    ...operatorRoutes(cluster),
-    ...agentRoutes(cluster),
-    ...authorizeRoutes(service),
-    ...snapshotRoutes({
-      ...{ service, node, dataDir: config.dataDir },
-      stateBytesMax: config.limits.snapshotBytes,
-    }),
-  ];
+  const snapshot: SnapshotParts = {
+    ...{ service, node, dataDir: config.dataDir },
+    stateBytesMax: config.limits.snapshotBytes,
+  };
+  return allRoutes({ acl, cluster, snapshot });
 }
 
 /** A file in the data folder with the index that the refusal of a second bootstrap names. */

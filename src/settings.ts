@@ -355,6 +355,18 @@ export const SETTINGS: readonly Setting[] = [
     why: 'logins per second of one subject of an auth method: one bearer token must not fill the disks with tokens',
   },
   {
+    key: 'limits.refusalsPerAddress',
+    ...RATE,
+    default: 10,
+    why: 'refusals per second (401, 403, 413, 429; unknown paths and methods) that one address gets at once, in bursts of five seconds’ worth; others come later, and their bodies stay unread, so that strangers wait and not the cluster. 0 for any number',
+  },
+  {
+    key: 'limits.refusalDelayMs',
+    ...MS,
+    default: 500,
+    why: 'how much later the refusals beyond limits.refusalsPerAddress are answered',
+  },
+  {
     key: 'limits.requestMs',
     ...MS,
     default: 7_000,

@@ -76,7 +76,13 @@ async function trouble(
 ) {
   const { seed, nodes, seconds, dir, note } = options;
   const { cluster } = setting;
-  const workload = new ChaosWorkload(cluster.urls, cluster.token, random.fork(), seconds * 1000);
+  const workload = new ChaosWorkload(
+    cluster.urls,
+    cluster.token,
+    random.fork(),
+    seconds * 1000,
+    note,
+  );
   const members = new Members(cluster, random.fork());
   const archivist = new Archivist(cluster.urls, cluster.token, random.fork(), note);
   const nemesis = new Nemesis(

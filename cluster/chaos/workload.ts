@@ -9,6 +9,11 @@ import { type Answer, Connection, type Reading, type ReadMode } from './client.j
 const OPERATIONS_PER_KEY = 120;
 const KEYS_AT_ONCE = 5;
 const ANSWER_MS = 8_000;
+/** Of the probes: a node that hangs must not keep the next one waiting. */
+const PROBE_MS = 500;
+const PROBE_PAUSE_MS = 100;
+/** A gap between two acknowledged writes that is told when it ends, so that the nodes' logs can be searched. */
+const LONG_GAP_MS = 5_000;
 /** Tokens in all: each is read again at the end, and is in every archive. */
 const TOKENS_MAX = 300;
 /** A token lives for so long beyond the run: less than the clocks jump at most. */
@@ -37,7 +42,7 @@ export class ChaosWorkload {
     staleReads: 0,
     tokens: 0,
   };
-  /** Longest time without an acknowledged write at any node, in milliseconds. */
+  /** Longest time without an acknowledged write at any node, in milliseconds, as the clients and a probe of each node saw it. */
   longestGapMs = 0;
   /** Why requests failed or were left open, without numbers, and how often. */
   readonly reasons = new Map<string, number>();
@@ -61,8 +66,17 @@ export class ChaosWorkload {
   #stopped = false;
   #running: Promise<void>[] = [];
 
+  readonly #say: (text: string) => void;
+
   /** `runMs`: for how long clients work, about. */
-  constructor(urls: readonly string[], token: string, random: Random, runMs: number) {
+  constructor(
+    urls: readonly string[],
+    token: string,
+    random: Random,
+    runMs: number,
+    note: (text: string) => void,
+  ) {
+    this.#say = note;
     this.#runMs = runMs;
     this.#urls = urls;
     this.#token = token;
@@ -73,7 +87,10 @@ export class ChaosWorkload {
     this.#beganAt = performance.now();
     this.#acknowledgedAt = this.#beganAt;
     for (let i = 0; i < KEYS_AT_ONCE; i++) this.#keys.push(this.#newKey());
-    this.#running = Array.from({ length: clients }, (_, i) => this.#client(`client${i}`, pauseMs));
+    this.#running = [
+      ...Array.from({ length: clients }, (_, i) => this.#client(`client${i}`, pauseMs)),
+      ...this.#urls.map((url, i) => this.#probe(url, `probe${i}`)),
+    ];
   }
 
   async stop(): Promise<void> {
@@ -129,6 +146,21 @@ export class ChaosWorkload {
       await sleep(random.next() * pauseMs);
     }
     for (const connection of connections) connection.close();
+  }
+
+  /**
+   * Writes to one node again and again, outside the history. Clients wait long for an answer, so some hanging nodes can hold
+   * all of them while the others take writes.
+   */
+  async #probe(url: string, name: string): Promise<void> {
+    const connection = new Connection(url, this.#token, PROBE_MS);
+    const body = JSON.stringify({ Kind: 'service-resolver', Name: name });
+    while (!this.#stopped) {
+      const { outcome } = await connection.change('PUT', '/v1/config', body);
+      if (outcome === 'ok') this.#noteGap();
+      await sleep(PROBE_PAUSE_MS);
+    }
+    connection.close();
   }
 
   async #read(
@@ -226,7 +258,9 @@ export class ChaosWorkload {
 
   #noteGap(): void {
     const now = performance.now();
-    this.longestGapMs = Math.max(this.longestGapMs, Math.round(now - this.#acknowledgedAt));
+    const gapMs = Math.round(now - this.#acknowledgedAt);
+    if (gapMs >= LONG_GAP_MS) this.#say(`no write was acknowledged for ${gapMs} ms`);
+    this.longestGapMs = Math.max(this.longestGapMs, gapMs);
     this.#acknowledgedAt = now;
   }
 

@@ -162,7 +162,7 @@ export function measureRolling(rounds: number): Promise<void> {
       row(['failed requests', figure(sum(writers.errors))]);
       for (const why of writers.reasons) console.error(why);
     },
-    { limits },
+    { settings: { limits } },
   );
 }
 

@@ -81,11 +81,11 @@ export class Setting {
 export async function withCluster(
   nodes: number,
   measure: (setting: Setting) => Promise<void>,
-  settings: ClusterPlan['settings'] = {},
+  plan: Pick<ClusterPlan, 'settings' | 'run'> = {},
 ): Promise<void> {
   const dir = await mkdtemp(join(tmpdir(), 'conclave-bench-'));
   try {
-    const cluster = await startCluster({ nodes, dir, settings });
+    const cluster = await startCluster({ nodes, dir, ...plan });
     try {
       await measure(new Setting(cluster));
     } finally {

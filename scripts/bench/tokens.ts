@@ -124,6 +124,6 @@ export function measureLogins(options: {
         loadRow(`login, ${connections} connections`, result);
       }
     },
-    NO_LOGIN_LIMITS,
+    { settings: NO_LOGIN_LIMITS },
   );
 }

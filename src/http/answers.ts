@@ -129,7 +129,8 @@ export function send(
   headers.push('Content-Length', String(length));
   // Node takes a flat list of names and values; its types know only pairs
   res.writeHead(status, headers as never);
-  if (headers.includes('Connection') && hasUnread(req)) endOnceRead(req, res, body);
+  const closes = headers.includes('Connection') || !res.shouldKeepAlive;
+  if (closes && hasUnread(req)) endOnceRead(req, res, body);
   else res.end(body);
 }
 
@@ -152,6 +153,21 @@ function endOnceRead(req: IncomingMessage, res: ServerResponse, body: string): v
   };
   const timer = setTimeout(end, UNWANTED_MS);
   req.once('end', end).once('close', end).resume();
+}
+
+/** Answers and reads no more of the body. The connection is closed after `lingerMs`, in which the client may read the answer. */
+export function sendUnread(
+  res: ServerResponse,
+  { status, headers, body }: { status: number; headers: string[]; body: string },
+  lingerMs: number,
+): void {
+  if (!headers.includes('Connection')) headers.push('Connection', 'close');
+  headers.push('Content-Length', String(Buffer.byteLength(body)));
+  // Node takes a flat list of names and values; its types know only pairs
+  res.writeHead(status, headers as never);
+  res.write(body);
+  if (lingerMs === 0) res.end();
+  else setTimeout(() => res.end(), lingerMs);
 }
 
 /** The longest that Node's timers can wait. */
@@ -202,19 +218,22 @@ export async function sendPieces(
   out.end();
 }
 
-/** Whether errors go out as problem details (RFC 9457). */
-function wantsProblem(req: IncomingMessage): boolean {
-  const accept = req.headers.accept;
-  return (
-    accept !== undefined &&
-    (accept.includes('application/json') || accept.includes('application/problem+json'))
-  );
+/** Whether errors go out as problem details (RFC 9457): where JSON is asked for or, `preferred`, where no text is. */
+function wantsProblem(req: IncomingMessage, preferred: boolean): boolean {
+  const accept = req.headers.accept ?? '';
+  const takesJson =
+    accept.includes('application/json') || accept.includes('application/problem+json');
+  return takesJson || (preferred && !accept.includes('text/plain'));
 }
 
 /** The body and type of a refusal: one sentence of text, or problem details where the client asks for JSON. */
-export function refusalBody(req: IncomingMessage, why: Refusal): { type: string; body: string } {
+export function refusalBody(
+  req: IncomingMessage,
+  why: Refusal,
+  preferProblem = false,
+): { type: string; body: string } {
   const message = clipped(why.message);
-  if (!wantsProblem(req)) {
+  if (!wantsProblem(req, preferProblem)) {
     return { type: TEXT_TYPE, body: why.hint ? `${message} (${why.hint})` : message };
   }
   const status = ERROR_STATUS[why.code];

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { METHODS } from 'node:http';
 import Router from '@koa/router';
 import Koa from 'koa';
-import { ApiError, type Refusal, refusal } from '../errors.js';
+import { ApiError, ERROR_STATUS, type Refusal, refusal } from '../errors.js';
 import { headerNames, headerOf, refusalBody, send } from './answers.js';
 import { bodyReader } from './body.js';
 import { BrowserCheck } from './browsers.js';
@@ -12,6 +12,7 @@ import { HeldCalls, Streams } from './held.js';
 import type { HttpOptions } from './options.js';
 import { decode, NO_QUERY, parseQuery } from './parameters.js';
 import { Rates, Refused } from './rates.js';
+import { Refusals } from './refusals.js';
 import { HttpRequest, type Shared } from './request.js';
 import type { Endpoint, Method, Route } from './types.js';
 
@@ -61,6 +62,7 @@ export function createApp(options: HttpOptions): HttpApp {
     held: new HeldCalls(options.limits, refused),
     streams: new Streams(options.limits.streamsPerToken, refused),
     rates: new Rates(options.limits, refused),
+    refusals: new Refusals(options.limits, refused),
     readBody: bodyReader({ bytes: options.limits.bodyBytes, setting: 'limits.bodyBytes' }),
     readSmallBody: bodyReader({
       bytes: Math.min(options.limits.anonymousBodyBytes, options.limits.bodyBytes),
@@ -192,7 +194,7 @@ function endpointOf(shared: Shared, route: Route): Koa.Middleware {
       });
     const method = (req.method === 'HEAD' ? 'GET' : req.method) as Method;
     const endpoint = route[method];
-    if (endpoint === undefined) return otherMethod(shared, req, res, allow);
+    if (endpoint === undefined) return otherMethod(shared, route, req, res, allow);
     await answer(shared, route, method, endpoint, { req, res, captures });
   };
 }
@@ -225,7 +227,7 @@ async function answer(
     const why = refusalOf(error);
     if (why.code === 'internal')
       shared.options.report({ code: 'internal', path: route.path, error });
-    if (request === undefined) refuseEarly(shared, req, res, why);
+    if (request === undefined) refuseEarly(shared, req, res, why, { route });
     else request.refuse(why);
   }
 }
@@ -237,6 +239,7 @@ function refusalOf(error: unknown): Refusal {
 
 function otherMethod(
   shared: Shared,
+  route: Route,
   req: IncomingMessage,
   res: ServerResponse,
   allow: string,
@@ -246,7 +249,8 @@ function otherMethod(
     return;
   }
   const message = `method ${req.method} not allowed`;
-  refuseEarly(shared, req, res, { code: 'method_not_allowed', message }, ['Allow', allow]);
+  const extra = ['Allow', allow];
+  refuseEarly(shared, req, res, { code: 'method_not_allowed', message }, { extra, route });
 }
 
 /** Answers an error for which there is no request yet. */
@@ -255,17 +259,12 @@ function refuseEarly(
   req: IncomingMessage,
   res: ServerResponse,
   why: Refusal,
-  extra: readonly string[] = [],
+  { extra = [], route }: { readonly extra?: readonly string[]; readonly route?: Route } = {},
 ): void {
-  const { type, body } = refusalBody(req, why);
-  const status = new ApiError(why).status;
-  send(
-    req,
-    res,
-    status,
-    ['Content-Type', type, ...shared.names.base, ...shared.names.unkept, ...extra],
-    body,
-  );
+  const { type, body } = refusalBody(req, why, route?.parameters !== undefined);
+  const { names, refusals } = shared;
+  const headers = ['Content-Type', type, ...names.base, ...names.unkept, ...extra];
+  refusals.answerStranger(req, res, { status: ERROR_STATUS[why.code], headers, body });
 }
 
 function refusePath(shared: Shared, req: IncomingMessage, res: ServerResponse): void {

@@ -1,6 +1,7 @@
 /** Raft membership and leadership, for operators. */
 import { reject } from '../errors.js';
 import type { NodeStatus } from '../node/types.js';
+import { aclConfigurationRoutes } from './acl-configuration.js';
 import { autopilotRoutes } from './autopilot.js';
 import { type ClusterParts, mustHave, statusFor } from './cluster.js';
 import { joiningRoutes } from './joining.js';
@@ -75,6 +76,7 @@ export function operatorRoutes(parts: ClusterParts): readonly Route[] {
     { path: '/v1/operator/raft/transfer-leader', POST: transfer },
     ...joiningRoutes(parts),
     ...autopilotRoutes(parts),
+    ...aclConfigurationRoutes(parts.service),
   ];
 }
 

@@ -3,9 +3,10 @@ import type { ErrorCode } from '../errors.js';
 import type { Service } from '../service/types.js';
 import type { HeldLimits } from './held.js';
 import type { RateLimits } from './rates.js';
+import type { RefusalLimits } from './refusals.js';
 import type { Method, Route } from './types.js';
 
-export interface HttpLimits extends HeldLimits, RateLimits {
+export interface HttpLimits extends HeldLimits, RateLimits, RefusalLimits {
   /** Largest request body in bytes. */
   readonly bodyBytes: number;
   /** The same of callers without a valid token, of logins and of bootstrap. */

@@ -1,6 +1,7 @@
 /** Parameters as text: query strings, durations, indexes, names of namespaces. Everything refused is an ApiError 400. */
 import { reject } from '../errors.js';
 import { parseDuration } from '../kinds/duration.js';
+import { didYouMean } from '../languages/suggest.js';
 
 /** Query parameters by name; the first of a name counts. */
 export type Query = ReadonlyMap<string, string>;
@@ -78,5 +79,25 @@ export function checkCacheControl(header: string): void {
     if (name !== 'max-age' && name !== 'stale-if-error') continue;
     if (value === undefined || !/^"?\d+"?$/.test(value))
       reject('invalid', `Invalid Cache-Control header. ${name} takes a number of seconds`);
+  }
+}
+
+/** Query parameters that every path takes. */
+const COMMON_PARAMETERS = [
+  ...['dc', 'datacenter', 'ns', 'partition', 'token', 'pretty'],
+  ...['stale', 'consistent', 'cached', 'max_stale'],
+];
+
+/**
+ * Refuses query parameters that a path does not take, where it lists its `own`: a slip in a name must not change what is
+ * done.
+ */
+export function checkParameters(query: Query, own: readonly string[] | undefined): void {
+  if (own === undefined) return;
+  const known = [...COMMON_PARAMETERS, ...own];
+  for (const name of query.keys()) {
+    if (known.includes(name)) continue;
+    const shown = JSON.stringify(name.slice(0, 60));
+    reject('invalid', `Unknown query parameter ${shown}${didYouMean(name, known)}`);
   }
 }

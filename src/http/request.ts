@@ -19,12 +19,14 @@ import { escapeHtml, mustBeObject, parseJson, prettyJson } from './json.js';
 import type { HttpOptions } from './options.js';
 import {
   checkCacheControl,
+  checkParameters,
   namespaceName,
   parseIndex,
   parseWait,
   type Query,
 } from './parameters.js';
 import type { Rates } from './rates.js';
+import type { Refusals } from './refusals.js';
 import { secretOf } from './token.js';
 import type { ApiRequest, JsonObject, Method, Pieces, Route } from './types.js';
 
@@ -43,6 +45,14 @@ const NEVER = new AbortController().signal;
 const ENDED = new Error('the call has ended');
 /** What may have passed in a second. */
 const RETRY: ReadonlySet<string> = new Set(['too_many', 'no_leader', 'unavailable']);
+/** What strangers hear, and clients that ask for too much. */
+const STRANGE: ReadonlySet<string> = new Set([
+  'unauthenticated',
+  'permission_denied',
+  'acl_not_found',
+  'too_large',
+  'too_many',
+]);
 const conflicting = (other: string): string =>
   `Cannot specify ?${other} with ?consistent, conflicting semantics.`;
 
@@ -55,6 +65,7 @@ export interface Shared {
   readonly held: HeldCalls;
   readonly streams: Streams;
   readonly rates: Rates;
+  readonly refusals: Refusals;
   readonly readBody: BodyReader;
   /** For callers who are not known. */
   readonly readSmallBody: BodyReader;
@@ -138,6 +149,7 @@ export class HttpRequest implements ApiRequest {
     const { options } = this.shared;
     const control = this.incoming.headers['cache-control'];
     if (control !== undefined) checkCacheControl(control);
+    checkParameters(this.queries, this.route.parameters);
     const dc = this.query('datacenter') ?? this.query('dc');
     if (dc !== undefined && dc !== options.datacenter) {
       const here = `this cluster is ${JSON.stringify(options.datacenter)}`;
@@ -287,12 +299,17 @@ export class HttpRequest implements ApiRequest {
 
   // ---- answers ----
 
-  answerRead(outcome: ReadOutcome<string | undefined>, missing = 'Not found'): void {
+  answerRead(
+    outcome: ReadOutcome<string | undefined>,
+    missing = 'Not found',
+    more: Readonly<Record<string, string>> = {},
+  ): void {
     if (outcome.value === undefined) {
       this.refuse({ code: 'not_found', message: missing }, outcome);
       return;
     }
     const headers = this.headersOf(contentTypes.json, outcome);
+    headers.push(...Object.entries(more).flat());
     this.finish(200, headers, this.rendered(outcome.value));
   }
 
@@ -301,8 +318,10 @@ export class HttpRequest implements ApiRequest {
     this.finish(200, headers, this.rendered(`[${outcome.value.join(',')}]`));
   }
 
-  answerJson(text: string, status = 200): void {
-    this.finish(status, this.headersOf(contentTypes.json), this.rendered(text));
+  answerJson(text: string, status = 200, more: Readonly<Record<string, string>> = {}): void {
+    const headers = this.headersOf(contentTypes.json);
+    headers.push(...Object.entries(more).flat());
+    this.finish(status, headers, this.rendered(text));
   }
 
   answerValue(value: unknown, status = 200): void {
@@ -340,26 +359,18 @@ export class HttpRequest implements ApiRequest {
 
   /** Answers with an error; `outcome` adds the index headers. */
   refuse(why: Refusal, outcome?: Omit<ReadOutcome<unknown>, 'value'>): void {
-    const { type, body } = refusalBody(this.incoming, why);
+    const { type, body } = refusalBody(this.incoming, why, this.route.parameters !== undefined);
     const headers = this.headersOf(type, outcome);
     if (RETRY.has(why.code)) headers.push('Retry-After', '1');
-    // an unread body would have to be read to the end before the connection could be used again
-    if ((why.code === 'too_large' || this.hasMuchUnread()) && !headers.includes('Connection'))
-      headers.push('Connection', 'close');
-    this.finish(ERROR_STATUS[why.code], headers, body);
-  }
-
-  /** Whether more of the body is still to come than it takes to keep the connection. */
-  private hasMuchUnread(): boolean {
-    const { complete, headers } = this.incoming;
-    if (complete) return false;
-    const length = headers['content-length'];
-    if (length === undefined) return headers['transfer-encoding'] !== undefined;
-    return Number(length) > this.shared.options.limits.anonymousBodyBytes;
-  }
-
-  get answered(): boolean {
-    return this.res.headersSent || this.res.destroyed;
+    const answer = { status: ERROR_STATUS[why.code], headers, body };
+    const { refusals } = this.shared;
+    const { incoming, res } = this;
+    const given = (): void => this.observe(answer.status);
+    if (STRANGE.has(why.code)) refusals.answerStranger(incoming, res, answer, given);
+    else {
+      refusals.answer(incoming, res, answer);
+      given();
+    }
   }
 
   private headersOf(contentType: string, outcome?: Omit<ReadOutcome<unknown>, 'value'>): string[] {

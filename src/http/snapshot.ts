@@ -98,7 +98,13 @@ async function restore(
   request: ApiRequest,
 ): Promise<void> {
   const limits = { stateBytes: stateBytesMax, level: levelOf(node.view) };
-  const spool = await Spool.of(request.incoming, dataDir, stateBytesMax + ARCHIVE_BYTES_MORE);
+  const { incoming } = request;
+  const spool = await Spool.of(incoming, dataDir, stateBytesMax + ARCHIVE_BYTES_MORE).catch(
+    (error) => {
+      if (error === incoming.errored) reject('invalid', 'the snapshot was cut off');
+      throw error;
+    },
+  );
   try {
     await verify(spool, limits);
     await replicate(service, request, spool, limits);

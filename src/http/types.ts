@@ -19,6 +19,11 @@ export interface Route extends Partial<Readonly<Record<Method, Endpoint>>> {
    * its own, a `read` may come as POST.
    */
   readonly counts?: 'probe' | 'login' | 'read';
+  /**
+   * Of a path that clients of Consul's API do not know: the query parameters of its own. Others are refused, but for
+   * those that all paths take, and errors are problem details unless plain text is asked for.
+   */
+  readonly parameters?: readonly string[];
 }
 
 /** A JSON object as it was sent: no duplicate keys, no `__proto__`, well-formed text, finite numbers. */
@@ -75,11 +80,15 @@ export interface ApiRequest {
    * Answers a query with its index headers. The value is JSON text, written as it is; undefined is a 404 with the
    * sentence `missing` and the index to wait on.
    */
-  answerRead(outcome: ReadOutcome<string | undefined>, missing?: string): void;
+  answerRead(
+    outcome: ReadOutcome<string | undefined>,
+    missing?: string,
+    headers?: Readonly<Record<string, string>>,
+  ): void;
   /** The same for a list whose items are JSON texts. */
   answerList(outcome: ReadOutcome<readonly string[]>): void;
   /** Answers JSON text without index headers. */
-  answerJson(text: string, status?: number): void;
+  answerJson(text: string, status?: number, headers?: Readonly<Record<string, string>>): void;
   /** Answers any value as JSON, without index headers. */
   answerValue(value: unknown, status?: number): void;
   /** Answers in pieces, with backpressure. `outcome` adds the index headers. */

@@ -94,8 +94,9 @@ export const DEFAULT_LIMITS: NodeLimits = {
   askMs: 1000,
   compareTicks: 500,
   promoteLagMax: 100,
-  // A node that was away for a minute of brisk writing still finds what it missed.
-  cutEntries: 50_000,
+  // A node that was away for ten seconds of brisk writing still finds what it missed; a longer log would keep a new one
+  // busy longer than the state does, which it gets instead.
+  cutEntries: 10_000,
   cutBytes: 64 * 2 ** 20,
   keepEntries: 10_000,
   keepBytes: 16 * 2 ** 20,

@@ -19,7 +19,7 @@ import { KnownServers } from './members/known-servers.js';
 import { Levels } from './members/levels.js';
 import { Membership } from './members/membership.js';
 import { Peers } from './members/peers.js';
-import type { ReplicaParts, StartOptions } from './options.js';
+import type { ReplicaLimits, ReplicaParts, StartOptions } from './options.js';
 import { AppliedIndex } from './reads/applied-index.js';
 import { type BarrierMode, ReadIndexClient } from './reads/read-index.js';
 import { Watches } from './reads/watches.js';
@@ -34,6 +34,9 @@ import { LeaderWrites } from './writes/leader-writes.js';
 
 /** Election timeouts without progress after which a disk counts as hanging. */
 const HANG_TIMEOUTS = 5;
+
+const hangTicksOf = ({ electionMs, tickMs }: ReplicaLimits): number =>
+  Math.ceil((electionMs * HANG_TIMEOUTS) / tickMs);
 
 export class Replica {
   readonly availability: Availability;
@@ -90,6 +93,7 @@ export class Replica {
     const { promoteLagMax, askMs: contactMsMax, electionMs } = limits;
     this.membership = new Membership({
       ...{ id, loop, clock, promoteLagMax, contactMsMax, electionMs },
+      askApplied: (of, done) => this.levels.askApplied(of, done),
     });
     this.#admission = this.#createAdmission();
     this.comparison = this.#createComparison();
@@ -247,7 +251,8 @@ export class Replica {
     if (compareTicks > 0 && this.#ticks % compareTicks === 0 && role === 'leader')
       this.comparison?.compare(term);
     this.availability.tick();
-    this.#handover.tick(this.availability.isUnfit);
+    this.#leaderWrites.tick();
+    this.#handover.tick(this.availability.isUnfit, this.#leaderWrites.isLate);
     this.clientWrites.tick(now);
     this.#votingSuspension.tick();
     this.#erasure?.tick();
@@ -295,7 +300,7 @@ export class Replica {
 
   #createLoop(): RaftLoop {
     const { core, log, wire, machine, clock, limits, isBehind } = this.#parts;
-    const hangTicks = Math.ceil((limits.electionMs * HANG_TIMEOUTS) / limits.tickMs);
+    const hangTicks = hangTicksOf(limits);
     return new RaftLoop({
       ...{ core, log, wire, machine, clock, limits, isBehind, hangTicks },
       events: {
@@ -371,7 +376,7 @@ export class Replica {
       ...{ loop: this.loop, machine, applied: this.#applied, view },
       gate: (state, tokenKey, command) =>
         this.levels.refusal(command) ?? gate(state, tokenKey, command),
-      pendingMax: limits.pendingMax,
+      ...{ pendingMax: limits.pendingMax, lateTicks: hangTicksOf(limits) },
       isUnfit: () => this.availability.isUnfit,
       closedFor: (command) => closedFor?.(command),
       isFullEverywhere: () => this.#handover.isFullEverywhere,

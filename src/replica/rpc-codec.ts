@@ -103,7 +103,7 @@ export function encodeResponse(response: RpcResponse): Uint8Array {
     case 'index':
       return packr.pack(['index', response.index]);
     case 'level':
-      return packr.pack(['level', response.level]);
+      return packr.pack(['level', response.level, response.applied ?? null]);
     case 'sums':
       return packr.pack(['sums', response.index, Object.entries(response.sums)]);
     case 'joined':
@@ -137,7 +137,7 @@ export function decodeResponse(bytes: Uint8Array): RpcResponse | undefined {
     case 'index':
       return isCount(a) ? { type, index: a } : undefined;
     case 'level':
-      return isCount(a) ? { type, level: a } : undefined;
+      return isCount(a) ? { type, level: a, ...(isCount(b) && { applied: b }) } : undefined;
     case 'sums':
       if (!isCount(a) || !Array.isArray(b) || !b.every(isPair)) return undefined;
       return { type, index: a, sums: Object.fromEntries(b) };

@@ -13,8 +13,7 @@ import type { StateComparison } from './state/comparison.js';
 import type { LeaderWrites } from './writes/leader-writes.js';
 
 export interface RpcHandlerParts
-  extends Pick<ReplicaParts, 'id'>,
-    Pick<ReplicaParts, 'hasRoom' | 'statusText'> {
+  extends Pick<ReplicaParts, 'id' | 'machine' | 'limits' | 'hasRoom' | 'statusText'> {
   readonly availability: Availability;
   readonly loop: RaftLoop;
   readonly leaderWrites: LeaderWrites;
@@ -35,6 +34,10 @@ const READ_MODE = { default: 'lease', consistent: 'quorum' } as const;
 export function rpcHandlers(parts: RpcHandlerParts): RpcHandlers {
   const { id, availability, loop, leaderWrites, admission, membership, peers, levels } = parts;
   const { compaction, comparison, diverged, hasRoom, statusText } = parts;
+  const { machine, limits } = parts;
+  const appliedIndex = (): Index => machine.appliedIndex();
+  /** Much of what is known to be committed is not applied here. */
+  const isLagging = (): boolean => loop.status().commit - appliedIndex() > limits.promoteLagMax;
   const leads = (): boolean => loop.role.role === 'leader';
   return {
     write: (request, done) => leaderWrites.write(request, done),
@@ -53,7 +56,8 @@ export function rpcHandlers(parts: RpcHandlerParts): RpcHandlers {
       done({ type: 'done' });
     },
     room: (_request, done) => {
-      const couldLead = !availability.isUnfit && !loop.votingSuspended && hasRoom?.() !== false;
+      const isReady = !availability.isUnfit && !loop.votingSuspended && !isLagging();
+      const couldLead = isReady && hasRoom?.() !== false;
       done({ type: couldLead ? 'done' : 'retry' });
     },
     status: (_request, done) => {
@@ -65,7 +69,8 @@ export function rpcHandlers(parts: RpcHandlerParts): RpcHandlers {
       done(leads() ? { type: 'status', text } : { type: 'retry' });
     },
     member: ({ id: of }, done) => done({ type: peers.isMember(of) ? 'done' : 'retry' }),
-    level: (_request, done) => done({ type: 'level', level: levels.supported }),
+    level: (_request, done) =>
+      done({ type: 'level', level: levels.supported, applied: appliedIndex() }),
     // A state that is known to be wrong, or is about to be replaced, is not compared.
     sums: ({ index }, done) =>
       done((availability.fault === undefined && comparison?.answer(index)) || { type: 'retry' }),

@@ -51,7 +51,10 @@ export type RpcRequest =
   | { readonly type: 'transfer'; readonly to: NodeId | null }
   /** From the leader: the configuration at `index` no longer holds you. Nothing else would tell the receiver. */
   | { readonly type: 'removed'; readonly index: Index }
-  /** From a leader whose disk is full: could you lead, and does your disk have room? `done`, otherwise `retry`. */
+  /**
+   * From a leader that should not lead: could you? `done` if the receiver serves, has room on its disk, and has applied
+   * almost all that it knows to be committed; otherwise `retry`.
+   */
   | { readonly type: 'room' }
   /** To the leader: its view of the cluster, for operators. */
   | { readonly type: 'status' }
@@ -59,7 +62,10 @@ export type RpcRequest =
   | { readonly type: 'joining' }
   /** Does your newest configuration hold this server? `done`, otherwise `retry`. */
   | { readonly type: 'member'; readonly id: NodeId }
-  /** The highest level your release supports. A release that does not know the request supports level 1. */
+  /**
+   * The highest level your release supports, and how far you have applied the log. A release that does not know the request
+   * supports level 1.
+   */
   | { readonly type: 'level' }
   /** From the leader: your checksums at an index, or at the newest checkpoint at or below it. */
   | { readonly type: 'sums'; readonly index: Index }
@@ -99,7 +105,8 @@ export type RpcResponse =
   | { readonly type: 'unknown' }
   | { readonly type: 'index'; readonly index: Index }
   | { readonly type: 'sums'; readonly index: Index; readonly sums: Sums }
-  | { readonly type: 'level'; readonly level: number }
+  /** `applied`: the index. Releases before 0.3.0 do not send it. */
+  | { readonly type: 'level'; readonly level: number; readonly applied?: Index }
   /** NodeStatus or JoiningServer[], as JSON. */
   | { readonly type: 'status'; readonly text: string }
   | { readonly type: 'done' }

@@ -8,6 +8,7 @@ import { interpolate } from '../languages/hil.js';
 import { didYouMean } from '../languages/suggest.js';
 import { keys } from '../state/keys.js';
 import { keysBelow, stored } from '../state/lists.js';
+import { loginLifeMs } from '../state/login-limits.js';
 import type { AuthMethod, MethodDelete, MethodSet } from '../state/methods.js';
 import { DEFAULT_NAMESPACE } from '../state/namespaces.js';
 import type { View } from '../state/types.js';
@@ -102,7 +103,7 @@ export async function writeMethod(
     },
   };
   const written = await propose(service, write, command);
-  if (MaxTokenTTL === undefined) {
+  if (loginLifeMs(service.view, command.method) === undefined) {
     logger.warn(shown, 'an auth method without MaxTokenTTL makes tokens that never expire');
   }
   return written;

@@ -10,6 +10,8 @@ import {
 export type Filterable = 'policy' | 'role' | 'token' | 'method' | 'rule' | 'namespace' | 'member';
 /** Whether an object, as it is answered, is shown. */
 export type Matches = (object: object) => boolean;
+/** The filter of a request that carries none. */
+export const MATCHES_ALL: Matches = () => true;
 /** Compiles a filter for the objects of a list; throws 400. */
 export type FilterOf = (table: Filterable) => Matches;
 
@@ -80,7 +82,7 @@ const SHAPES: Readonly<Record<Filterable, Shape>> = {
 export const filterOf =
   (expression: string | undefined): FilterOf =>
   (table) => {
-    if (expression === undefined) return () => true;
+    if (expression === undefined) return MATCHES_ALL;
     const compiled = compileExpression(expression, SHAPES[table]);
     if (!compiled.ok) {
       const { message, line, column } = compiled.problem;

@@ -12,6 +12,7 @@ import { DEFAULT_NAMESPACE, type Namespace, type NamespaceSet } from '../state/n
 import { type Bootstrap, bootstrapProblem } from '../state/system.js';
 import type { TokenLogout } from '../state/token-commands.js';
 import type { Command, View } from '../state/types.js';
+import { aclConfigurationDenial } from './acl-configuration.js';
 import type { Authorizers } from './authorizers.js';
 
 /** The 403 text if the caller lacks the right. */
@@ -58,6 +59,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   'namespace.delete': (authorizer, command) =>
     authorizer.denial('namespace', 'write', (command as Command & { name: string }).name),
   'fact.set': (authorizer) => authorizer.denial('operator', 'write'),
+  'acl.configure': (authorizer) => aclConfigurationDenial(authorizer, 'write'),
   'system.init': 'internal',
   'token.reap': 'internal',
   'method.reap': 'internal',

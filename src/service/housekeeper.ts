@@ -12,12 +12,12 @@ import type { MethodReap } from '../state/methods.js';
 import type { NamespaceReap } from '../state/namespaces.js';
 import type { RestoreAbort } from '../state/restore.js';
 import { INIT_FACT, type SystemInit } from '../state/system.js';
+import { timeOf } from '../state/times.js';
 import type { TokenReap } from '../state/token-commands.js';
 import type { Command } from '../state/types.js';
 import { ExpiryClock } from './expiry-clock.js';
 import { Forgetting } from './forgetting.js';
 import { IdleRestores } from './idle-restores.js';
-import { timeOf } from './times.js';
 
 export interface HousekeeperOptions {
   readonly node: ClusterNode;

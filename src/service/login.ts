@@ -1,21 +1,22 @@
 /** Login and logout. Why a login was refused is told to the log alone. */
-import { randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import { bind, type Identity, type IdentityShape, selects } from '../acl/binding.js';
 import { isNamespaceName } from '../acl/names.js';
-import { reject } from '../errors.js';
-import { parseDuration } from '../kinds/duration.js';
+import { ApiError, reject } from '../errors.js';
 import { interpolate } from '../languages/hil.js';
 import { keys } from '../state/keys.js';
+import { isInForce } from '../state/levels.js';
 import { lastPart, namespaceProblem, stored } from '../state/lists.js';
+import { displacedTokens, loginLifeMs, TOKEN_LIMIT } from '../state/login-limits.js';
 import type { AuthMethod } from '../state/methods.js';
 import type { BindingRule } from '../state/rules.js';
+import { timeOf } from '../state/times.js';
 import type { TokenLogin, TokenLogout } from '../state/token-commands.js';
 import { keyOf, type View } from '../state/types.js';
 import { type Decoded, meta, text } from './decode.js';
 import type { AuthMethodTypes } from './login/index.js';
 import type { Refusals } from './login/refusals.js';
 import type { LoginLogger, RefusalCause } from './login/types.js';
-import { timeOf } from './times.js';
 import { shown } from './tokens.js';
 import type { Service } from './types.js';
 import { propose, type Write } from './writing.js';
@@ -83,7 +84,11 @@ export async function login(
     return refuse(parts, method, 'binding', why);
   }
   const at = nowMs();
-  const life = method.MaxTokenTTL === undefined ? undefined : millisecondsOf(method.MaxTokenTTL);
+  const identity = identityOf(method, verdict.subject);
+  // apply decides; who is refused for sure writes nothing into the log
+  if (displacedTokens(service.view, method, identity, at) === undefined)
+    return refuseLimit(parts, method);
+  const life = loginLifeMs(service.view, method);
   const command: TokenLogin = {
     type: 'token.login',
     v: 1,
@@ -99,10 +104,22 @@ export async function login(
       ...grants,
       Local: method.TokenLocality !== 'global',
     },
-    ...(life === undefined ? {} : { expirationTime: timeOf(at + life) }),
+    ...(isInForce(service.view, 'token.login/identity')
+      ? { identity }
+      : life !== undefined && { expirationTime: timeOf(at + life) }),
   };
-  return shown(service, await propose(service, { caller: { tokenKey: null }, timeoutMs }, command));
+  const proposed = propose(service, { caller: { tokenKey: null }, timeoutMs }, command);
+  const made = await proposed.catch((error: unknown) => {
+    const isLimit = error instanceof ApiError && error.refusal.message === TOKEN_LIMIT;
+    if (isLimit) return refuseLimit(parts, method);
+    throw error;
+  });
+  return shown(service, made);
 }
+
+/** Who logs in, as the state knows it: not to be told from what is stored, nor compared between methods. */
+const identityOf = ({ Namespace, Name }: AuthMethod, subject: string): string =>
+  hash('sha256', JSON.stringify([Namespace, Name.toLowerCase(), subject]));
 
 /** A name that a client has made up is not echoed whole. */
 const NAME_SHOWN_MAX = 128;
@@ -117,10 +134,10 @@ function refuse(
   return reject('permission_denied', 'Permission denied');
 }
 
-const millisecondsOf = (text: string): number => {
-  const parsed = parseDuration(text);
-  return parsed.ok ? Math.floor(parsed.nanoseconds / 1e6) : 0;
-};
+function refuseLimit(parts: LoginParts, method: AuthMethod): never {
+  const why = 'token_limit: the identity has as many live tokens of the method as it may have';
+  return refuse(parts, method, 'token_limit', why);
+}
 
 function descriptionOf(meta: { readonly [name: string]: string }): string {
   const names = Object.keys(meta).sort();

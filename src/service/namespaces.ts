@@ -10,12 +10,12 @@ import {
   type NamespaceDelete,
   type NamespaceSet,
 } from '../state/namespaces.js';
+import { timeOf } from '../state/times.js';
 import { type Decoded, description, index, list, meta, object, text } from './decode.js';
 import type { FilterOf } from './filters.js';
 import { LINK_FIELDS } from './grants.js';
 import type { ListPlan } from './lists.js';
 import { isHidden, Links } from './reading.js';
-import { timeOf } from './times.js';
 import type { ReadUseCase, Service } from './types.js';
 import { propose, type Write } from './writing.js';
 

@@ -12,12 +12,14 @@ import type { ConfigEntry } from '../kinds/types.js';
 import type { Grants } from '../state/grants.js';
 import { keys } from '../state/keys.js';
 import { holderKey, type Link, type LinkFact } from '../state/links.js';
+import { ACL_FACT } from '../state/login-limits.js';
 import type { AuthMethod } from '../state/methods.js';
 import { DEFAULT_NAMESPACE, type Namespace } from '../state/namespaces.js';
 import type { Policy } from '../state/policies.js';
 import type { Role } from '../state/roles.js';
 import type { BindingRule } from '../state/rules.js';
-import { type Token, tokenRecords } from '../state/tokens.js';
+import { type LoginOf, loginRecords, type Token, tokenRecords } from '../state/tokens.js';
+import { decodeConfiguration } from './acl-configuration.js';
 import { METHOD_FIELDS } from './auth-methods.js';
 import { RULE_FIELDS } from './binding-rules.js';
 import { decodeBody, type Fields, text } from './decode.js';
@@ -34,7 +36,7 @@ type Stored = Record<string, unknown>;
 const DERIVED: ReadonlySet<string> = new Set([
   ...['policy-name', 'role-name', 'role-by-policy', 'namespace-by-policy', 'namespace-by-role'],
   ...['token-secret', 'token-accessor', 'token-by-policy', 'token-by-role', 'token-by-method'],
-  ...['token-by-expiry', 'rule-by-method', 'namespace-dying', 'config-ref'],
+  ...['token-by-expiry', 'token-identity', 'rule-by-method', 'namespace-dying', 'config-ref'],
 ]);
 
 /** Records compared between two turns of the event loop. */
@@ -48,6 +50,8 @@ export class SnapshotCheck {
   readonly #names = new Map<string, string>();
   readonly #facts = new Map<string, string | undefined>();
   readonly #dying = new Set<string>();
+  /** Of tokens that logins have made: what tells of the login stands in another record. */
+  readonly #logins: LoginOf[] = [];
   #hasDefault = false;
 
   add([key, value]: StateRecord): void {
@@ -62,6 +66,11 @@ export class SnapshotCheck {
     let compared = 0;
     const isTurn = (): boolean => ++compared % SLICE_RECORDS === 0;
     if (!this.#hasDefault) fail('namespace', `the namespace ${DEFAULT_NAMESPACE} is missing`);
+    for (const login of this.#logins) {
+      if (isTurn()) yield;
+      for (const [key, value] of loginRecords(login, (of) => this.#identityAt(of)))
+        this.#derived.set(key, value);
+    }
     for (const [key, value] of this.#derived) {
       if (isTurn()) yield;
       if (this.#found.get(key) !== value) fail(tableOf(key), 'a record is missing or wrong');
@@ -81,6 +90,12 @@ export class SnapshotCheck {
     }
   }
 
+  #identityAt(key: string): string | undefined {
+    const identity = this.#found.get(key);
+    const isIdentity = identity === undefined || /^([0-9a-f]{64})?$/.test(identity);
+    return isIdentity ? identity : fail(tableOf(key), 'an identity is no SHA-256');
+  }
+
   /** A namespace is emptied part by part, of references last. */
   #isLeft(key: string): boolean {
     const [table, ns = ''] = key.split('\u0000');
@@ -90,7 +105,7 @@ export class SnapshotCheck {
   readonly #tables: Readonly<Record<string, (key: string, value: string, ns: string) => void>> = {
     index: (_key, value) => mustBeNumber('index', value),
     deleted: (_key, value) => mustBeNumber('deleted', value),
-    fact: (_key, value) => void objectOf('fact', value),
+    fact: (key, value) => mustBeFact(key, value),
     'method-remains': () => {},
     'policy-link': (key, value) => this.#fact('policy-link', key, value),
     'role-link': (key, value) => this.#fact('role-link', key, value),
@@ -144,6 +159,11 @@ export class SnapshotCheck {
     mustBeKey('token', key, keys.token(ns, accessor));
     mustBeGrants('token', token);
     for (const [record, is] of tokenRecords(token)) this.#derived.set(record, is);
+    const { AuthMethod, AuthMethodNamespace: home, CreateTime, Namespace } = token;
+    if (AuthMethod !== undefined) {
+      const method = { AuthMethod, ...(home !== undefined && { AuthMethodNamespace: home }) };
+      this.#logins.push({ AccessorID: accessor, CreateTime, Namespace, ...method });
+    }
     const holder = { holder: 'token', ns, id: accessor } as const;
     this.#links({ ...holder, target: 'policy' }, token.Policies);
     this.#links({ ...holder, target: 'role' }, token.Roles);
@@ -246,6 +266,23 @@ const tableOf = (key: string): string => key.split('\u0000', 1)[0]!;
 
 function mustBeKey(table: string, key: string, own: string): void {
   if (key !== own) fail(table, 'an object stands under the key of another');
+}
+
+function mustBeFact(key: string, value: string): void {
+  const fact = objectOf('fact', value);
+  if (key !== ACL_FACT) return;
+  try {
+    decodeConfiguration('ACL configuration', fact);
+  } catch (error) {
+    if (error instanceof ApiError) fail('fact', error.message);
+    throw error;
+  }
+  const { OnTokenLimit, TokensPerIdentity, LoginTokenTTL, LoginTokenTTLMax } = fact;
+  const texts = [OnTokenLimit, LoginTokenTTL, LoginTokenTTLMax];
+  const isWhole = texts.every((text) => typeof text === 'string');
+  if (!isWhole || typeof TokensPerIdentity !== 'number')
+    fail('fact', 'a configuration has other fields');
+  if (!Number.isSafeInteger(fact['ModifyIndex'])) fail('fact', 'a configuration has no index');
 }
 
 function mustBeNumber(table: string, value: string): void {

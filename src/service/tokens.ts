@@ -4,6 +4,7 @@ import { isReservedId } from '../acl/builtin.js';
 import { isUuid } from '../acl/names.js';
 import { reject } from '../errors.js';
 import { formatDuration } from '../kinds/duration.js';
+import { timeOf } from '../state/times.js';
 import type {
   TokenClone,
   TokenCreate,
@@ -25,7 +26,7 @@ import {
 } from './decode.js';
 import { GRANT_FIELDS, LINK_FIELDS, normaliseGrants } from './grants.js';
 import { Links } from './reading.js';
-import { time, timeOf } from './times.js';
+import { time } from './times.js';
 import { tokenShown } from './token-reads.js';
 import type { Service } from './types.js';
 import { mayWrite, propose, type Write } from './writing.js';

@@ -1,4 +1,5 @@
 /** Which command of the ACL part is decided by which handler. Types stay for ever: logs hold them. */
+import { configureAcl } from './login-limits.js';
 import type { Handlers } from './machine.js';
 import { deleteMethod, reapMethod, setMethod } from './methods.js';
 import { deleteNamespace, reapNamespace, setNamespace } from './namespaces.js';
@@ -39,4 +40,5 @@ export const ACL_HANDLERS: Handlers = {
   'system.init': initSystem,
   bootstrap: bootstrap,
   'fact.set': setFact,
+  'acl.configure': configureAcl,
 };

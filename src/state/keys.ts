@@ -42,8 +42,20 @@ export const keys = {
     keyOf('token-by-policy', policyId, ns, accessor),
   tokenByRole: (roleId: string, ns: string, accessor: string): string =>
     keyOf('token-by-role', roleId, ns, accessor),
+  /** Value: the identity that logged in (SHA-256 in hex), empty where none is known. */
   tokenByMethod: (ns: string, method: string, tokenNs: string, accessor: string): string =>
     keyOf('token-by-method', ns, lower(method), tokenNs, accessor),
+  /** Tokens that an identity has from a method, in the order of their CreateTime. No value. */
+  tokenIdentity: (
+    method: { readonly ns: string; readonly name: string },
+    identity: string,
+    createdMs: number,
+    token: { readonly ns: string; readonly accessor: string },
+  ): string =>
+    keyOf(
+      ...['token-identity', method.ns, lower(method.name), identity],
+      ...[String(createdMs).padStart(15, '0'), token.ns, token.accessor],
+    ),
   /** `atMs` is padded to 15 digits, so that keys sort by time. */
   tokenByExpiry: (atMs: number, ns: string, accessor: string): string =>
     keyOf('token-by-expiry', String(atMs).padStart(15, '0'), ns, accessor),

@@ -19,10 +19,16 @@
 import { type Command, type Handler, keyOf, type View } from './types.js';
 
 /** The highest level this release supports. */
-export const SUPPORTED_LEVEL = 1;
+export const SUPPORTED_LEVEL = 2;
 
-/** The level a command needs, by its type; 1 for those that are not named. */
-export const COMMAND_LEVELS: Readonly<Record<string, number>> = {};
+/**
+ * The level a command needs, by its type, or a member of a command, by `type/member`; 1 for those that are not named. A
+ * command that can do without such a member is proposed without it below the level.
+ */
+export const COMMAND_LEVELS: Readonly<Record<string, number>> = {
+  'acl.configure': 2,
+  'token.login/identity': 2,
+};
 
 /** What a release supports; tests put another one in its place. */
 export interface LevelTable {
@@ -46,9 +52,21 @@ export function levelOf(view: View): number {
   return text === undefined ? 1 : (JSON.parse(text) as { Level: number }).Level;
 }
 
-/** The level that a command needs. */
-export const levelFor = ({ commands }: LevelTable, { type }: Command): number =>
-  Object.hasOwn(commands, type) ? commands[type]! : 1;
+/** The level that a command needs, with the members that it has. */
+export function levelFor({ commands }: LevelTable, command: Command): number {
+  let level = 1;
+  for (const [name, needed] of Object.entries(commands)) {
+    const [type, member] = name.split('/');
+    const isMeant =
+      type === command.type && (member === undefined || Object.hasOwn(command, member));
+    if (isMeant) level = Math.max(level, needed);
+  }
+  return level;
+}
+
+/** Whether the level in force allows a command, or a member of one, as `COMMAND_LEVELS` names it. */
+export const isInForce = (view: View, name: keyof typeof COMMAND_LEVELS): boolean =>
+  levelOf(view) >= COMMAND_LEVELS[name]!;
 
 /** Raises the level, never lowers it; answers whether it did. */
 export const raiseLevel: Handler<LevelRaise> = ({ draft, index }, { level }) => {

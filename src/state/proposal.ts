@@ -38,9 +38,14 @@ function unpack(data: Uint8Array): unknown {
 }
 
 function parseCommand(text: string): Command {
+  let command: unknown;
   try {
-    return JSON.parse(text) as Command;
+    command = JSON.parse(text);
   } catch (cause) {
     throw new FatalError('the command of a log entry is not JSON', { cause });
   }
+  if (typeof (command as Partial<Command> | null)?.type !== 'string') {
+    throw new FatalError('the command of a log entry has no type');
+  }
+  return command as Command;
 }

@@ -6,8 +6,11 @@ import type { Grants } from './grants.js';
 import { keys } from './keys.js';
 import { type Link, type LinkInput, type LinkTarget, resolveLinks, take } from './links.js';
 import { keysBelow, namespaceProblem, refused, stored } from './lists.js';
+import { displacedTokens, loginLifeMs, TOKEN_LIMIT } from './login-limits.js';
 import type { AuthMethod } from './methods.js';
+import { timeOf } from './times.js';
 import {
+  addToken,
   isAlive,
   putToken,
   removeToken,
@@ -74,6 +77,9 @@ export interface TokenLogin extends NewToken {
   readonly method: { readonly ns: string; readonly name: string; readonly modifyIndex: number };
   /** Links by name count only if the object exists. */
   readonly token: TokenInput;
+  /** Who logs in: SHA-256 in hex. With it apply works out the expiration, and counts the tokens of the identity. */
+  readonly identity?: string;
+  /** Without an identity only: worked out by the member that took the login. */
   readonly expirationTime?: string;
 }
 
@@ -99,7 +105,7 @@ export const createToken: Handler<TokenCreate> = (context, command) => {
   const links = allLinks(context.draft, ns, token);
   if ('problem' in links) return refused(links.problem);
   const built = build(context, command, { ...token, ...links }, command.expirationTime);
-  return { ok: true, value: putToken(context, built) };
+  return { ok: true, value: addToken(context, built) };
 };
 
 /** Replaces a token's content; answers it without the names of its links. */
@@ -148,7 +154,7 @@ export const cloneToken: Handler<TokenClone> = (context, command) => {
     Roles: existing(draft, 'role', ns, source.Roles),
   };
   const built = build(context, command, content, source.ExpirationTime);
-  return { ok: true, value: putToken(context, built) };
+  return { ok: true, value: addToken(context, built) };
 };
 
 /** Deletes a token; `true` when there was one. */
@@ -189,8 +195,19 @@ export const loginToken: Handler<TokenLogin> = (context, command) => {
   if (!isOpen || method?.ModifyIndex !== used.modifyIndex || !binds) {
     return refused(refusal('permission_denied', 'Permission denied'));
   }
-  const built = build(context, command, content, command.expirationTime, method);
-  return { ok: true, value: putToken(context, built) };
+  const { identity } = command;
+  if (identity === undefined) {
+    const built = build(context, command, content, command.expirationTime, method);
+    return { ok: true, value: addToken(context, built) };
+  }
+  const nowMs = Date.parse(command.createTime);
+  const displaced = displacedTokens(draft, method, identity, nowMs);
+  if (displaced === undefined) return refused(refusal('permission_denied', TOKEN_LIMIT));
+  for (const old of displaced) removeToken(context, old);
+  const lifeMs = loginLifeMs(draft, method);
+  const end = lifeMs === undefined ? undefined : timeOf(nowMs + lifeMs);
+  const built = build(context, command, content, end, method);
+  return { ok: true, value: addToken(context, built, identity) };
 };
 
 /** Deletes the token of a login. */
@@ -370,5 +387,5 @@ export function plantToken(
     Roles: [],
     Local: false,
   };
-  return putToken(context, build(context, ids, content, undefined));
+  return addToken(context, build(context, ids, content, undefined));
 }

@@ -7,7 +7,7 @@ import type { Grants } from './grants.js';
 import { keys } from './keys.js';
 import { type Link, moveLinks } from './links.js';
 import { noteChange, noteDeletion, stored } from './lists.js';
-import type { ApplyContext, View } from './types.js';
+import type { ApplyContext, StateRecord, View } from './types.js';
 
 /** A token as it is stored; answers add the names of links and may hide the SecretID. */
 export interface Token extends Grants {
@@ -73,25 +73,55 @@ export const lifeKeys = (token: Token): string[] => [
     : [keys.method(token.AuthMethodNamespace ?? token.Namespace, token.AuthMethod)]),
 ];
 
-/** The records that follow from a token, its links apart: by what it is found. They never change. */
-export function tokenRecords(token: Token): readonly (readonly [key: string, value: string])[] {
+/** The records that follow from a token, its links and its login apart: by what it is found. They never change. */
+export function tokenRecords(token: Token): readonly StateRecord[] {
   const { AccessorID: accessor, Namespace: ns } = token;
   const expiry = expiryOf(token);
   return [
     [keys.tokenSecret(secretKeyOf(token.SecretID)), `${ns}\u0000${accessor}`],
     [keys.tokenAccessor(accessor), ns],
     ...(expiry === undefined ? [] : [[keys.tokenByExpiry(expiry, ns, accessor), ''] as const]),
-    ...(token.AuthMethod === undefined ? [] : [[methodKey(token), ''] as const]),
   ];
 }
 
-/** Writes a token and all that follows from it; gives its text. What may never change is taken from a new one only. */
-export function putToken(context: ApplyContext, token: Token, before?: Token): string {
+/** What tells of the login that made a token. */
+export type LoginOf = Pick<
+  Token,
+  'AccessorID' | 'AuthMethod' | 'AuthMethodNamespace' | 'CreateTime' | 'Namespace'
+>;
+
+/**
+ * The records that follow from the login of a token, if one made it. `identityAt` gives the identity kept at a key: it
+ * is not part of the token.
+ */
+export function loginRecords(
+  token: LoginOf,
+  identityAt: (key: string) => string | undefined,
+): readonly StateRecord[] {
+  const { AuthMethod: name, AuthMethodNamespace, AccessorID: accessor, Namespace: ns } = token;
+  if (name === undefined) return [];
+  const method = { ns: AuthMethodNamespace ?? ns, name };
+  const key = keys.tokenByMethod(method.ns, name, ns, accessor);
+  const identity = identityAt(key) ?? '';
+  if (identity === '') return [[key, '']];
+  const createdMs = Date.parse(token.CreateTime);
+  return [
+    [key, identity],
+    [keys.tokenIdentity(method, identity, createdMs, { ns, accessor }), ''],
+  ];
+}
+
+/** Writes a new token and all that follows from it; gives its text. `identity`: who logged in, where that is known. */
+export function addToken(context: ApplyContext, token: Token, identity?: string): string {
+  const records = [...tokenRecords(token), ...loginRecords(token, () => identity)];
+  for (const [key, value] of records) context.draft.put(key, value);
+  return putToken(context, token, undefined);
+}
+
+/** Writes a token; gives its text. What follows from it and never changes is there. */
+export function putToken(context: ApplyContext, token: Token, before: Token | undefined): string {
   const { draft } = context;
   const { AccessorID: accessor, Namespace: ns } = token;
-  if (before === undefined) {
-    for (const [key, value] of tokenRecords(token)) draft.put(key, value);
-  }
   moveTokenLinks(context, token, before, token);
   noteChange(context, 'token', ns);
   const text = JSON.stringify(token);
@@ -103,15 +133,11 @@ export function putToken(context: ApplyContext, token: Token, before?: Token): s
 export function removeToken(context: ApplyContext, token: Token): void {
   const { draft } = context;
   const { AccessorID: accessor, Namespace: ns } = token;
-  for (const [key] of tokenRecords(token)) draft.del(key);
+  const records = [...tokenRecords(token), ...loginRecords(token, (key) => draft.get(key))];
+  for (const [key] of records) draft.del(key);
   moveTokenLinks(context, token, token, undefined);
   draft.del(keys.token(ns, accessor));
   noteDeletion(context, 'token', ns);
-}
-
-function methodKey(token: Token): string {
-  const { AuthMethod = '', AuthMethodNamespace, AccessorID, Namespace } = token;
-  return keys.tokenByMethod(AuthMethodNamespace ?? Namespace, AuthMethod, Namespace, AccessorID);
 }
 
 function moveTokenLinks(

@@ -29,6 +29,7 @@ import { rootMessage, StorageError } from './errors.js';
 import { LevelInstallation } from './install.js';
 import { RecentValues } from './recent-values.js';
 import { rewriteBy } from './rewrite.js';
+import { SharedValues } from './shared-values.js';
 import {
   contentOf,
   KEY_COUNT,
@@ -102,6 +103,7 @@ export class LevelState implements DurableState {
   private writingBytes = 0;
   /** Values as they are on disk. */
   private readonly recent = new RecentValues(RECENT_CHARS);
+  private readonly shared = new SharedValues();
   private timer: NodeJS.Timeout | undefined;
   private waiting: { resolve: () => void; reject: (error: Error) => void }[] = [];
   private loop: Promise<void> | undefined;
@@ -174,6 +176,7 @@ export class LevelState implements DurableState {
     for (const [rawKey, rawValue] of changes) {
       const key = wellFormed(rawKey);
       this.recent.delete(key);
+      this.shared.noteChange(key);
       if (rawValue === undefined) {
         this.pending.set(key, null);
         if (this.directory.delete(key)) this.keyTally.remove(keySum(key));
@@ -201,6 +204,7 @@ export class LevelState implements DurableState {
     const { prefix } = this;
     const directory = this.directory.clone();
     const snapshot = this.db.snapshot();
+    const opened = this.shared.open();
     let open = true;
     let closed = (): void => {};
     const pinned = new Promise<void>((resolve) => {
@@ -215,10 +219,12 @@ export class LevelState implements DurableState {
           const value = layer.get(wanted);
           if (value !== undefined) return value ?? undefined;
         }
-        return this.read(prefix, wanted, snapshot);
+        const read = (): string | undefined => this.read(prefix, wanted, snapshot);
+        return prefix === this.prefix ? this.shared.get(wanted, opened, read) : read();
       },
       keys: (start, after) => keysWith(directory, start, after),
       close: () => {
+        if (open) this.shared.close();
         open = false;
         this.pinned.delete(pinned);
         void snapshot.close().then(closed);
@@ -392,6 +398,7 @@ export class LevelState implements DurableState {
     this.pending = new Map();
     this.pendingBytes = 0;
     this.recent.clear();
+    this.shared.clear();
     this.damaged = undefined;
     this.installation = undefined;
     for (const { resolve } of this.waiting.splice(0)) resolve();

@@ -1,8 +1,9 @@
 import { expect } from 'chai';
 import type { LocalCluster, LocalNode } from '../../cluster/local.js';
 import { SUPPORTED_LEVEL } from '../../src/state/levels.js';
+import { signer } from '../login/signers.js';
 import { ask, Field, load, until } from './operator.js';
-import { NEXT_MAIN, unpackRelease } from './releases.js';
+import { THIS_MAIN, unpackRelease } from './releases.js';
 
 /** The answer of GET /v1/operator/level. */
 interface Levels {
@@ -41,18 +42,53 @@ describe('a rolling upgrade', function () {
     await node.ready();
   };
 
+  const must = async (path: string, body: object): Promise<void> => {
+    const { url } = cluster.nodes[0]!;
+    const options = { token: cluster.token, body: JSON.stringify(body) };
+    const { status, body: text } = await ask(url, 'PUT', path, options);
+    if (status !== 200) throw new Error(`${status} ${text}`);
+  };
+  const issuer = signer('ES256');
+  const prepareLogins = async (): Promise<void> => {
+    const Config = { JWTValidationPubKeys: [(await issuer).pem], ClaimMappings: { sub: 'name' } };
+    await must('/v1/acl/auth-method', { Name: 'm', Type: 'jwt', Config, MaxTokenTTL: '1h' });
+    const rule = { AuthMethod: 'm', BindType: 'service', BindName: 'web' };
+    await must('/v1/acl/binding-rule', rule);
+  };
+  /** The status of a login of always the same identity. */
+  const login = async ({ url }: LocalNode): Promise<number> => {
+    const now = Math.floor(Date.now() / 1000);
+    const BearerToken = await (await issuer).sign({ sub: 'web', iat: now, exp: now + 600 });
+    const body = JSON.stringify({ AuthMethod: 'm', BearerToken });
+    return (await ask(url, 'POST', '/v1/acl/login', { body })).status;
+  };
+  const configure = ({ url }: LocalNode, configuration: object) =>
+    ask(url, 'PUT', '/v1/operator/acl/configuration', {
+      token: cluster.token,
+      body: JSON.stringify(configuration),
+    });
+
   it('from the release before fails no request, and raises the level with the last node', async () => {
     const [n1, n2, n3] = cluster.nodes as [LocalNode, LocalNode, LocalNode];
-    const top = SUPPORTED_LEVEL + 1;
+    const top = SUPPORTED_LEVEL;
     const before = (await levels(n1)).Level;
     expect(before).to.be.lessThan(top);
+    await prepareLogins();
     const traffic = load(cluster, 8);
     try {
-      await restart(n1, NEXT_MAIN);
+      await restart(n1, THIS_MAIN);
       expect(await levels(n1)).to.include({ Level: before, Supported: top });
-      await restart(n2, NEXT_MAIN);
+      for (const node of cluster.nodes) expect(await login(node)).to.equal(200);
+      await restart(n2, THIS_MAIN);
       expect(await levels(n2)).to.deep.include({ Level: before, Waiting: ['n3'] });
-      await restart(n3, NEXT_MAIN);
+      const early = await configure(n2, { TokensPerIdentity: 1 });
+      expect(early.status).to.equal(503);
+      expect(early.headers['retry-after']).to.equal('1');
+      expect(JSON.parse(early.body)).to.include({
+        code: 'unavailable',
+        detail: `This needs level ${top}, the cluster is at level ${before}: n3 runs a release without it`,
+      });
+      await restart(n3, THIS_MAIN);
       for (const node of cluster.nodes)
         await until(
           () => levels(node),
@@ -66,6 +102,17 @@ describe('a rolling upgrade', function () {
     expect(written).to.be.greaterThan(100);
   });
 
+  it('brings what needed the new level, and counts no login of before', async () => {
+    const [n1, n2, n3] = cluster.nodes as [LocalNode, LocalNode, LocalNode];
+    expect((await configure(n1, { TokensPerIdentity: 1 })).status).to.equal(200);
+    expect(await login(n2)).to.equal(200);
+    for (const node of [n3, n1]) expect(await login(node)).to.equal(403);
+    expect(
+      (await configure(n3, { OnTokenLimit: 'replace', TokensPerIdentity: 1 })).status,
+    ).to.equal(200);
+    expect(await login(n1)).to.equal(200);
+  });
+
   it('is not undone: the release before refuses the folder, and the next one goes on with it', async () => {
     const n3 = cluster.nodes[2]!;
     await n3.kill('SIGTERM');
@@ -75,7 +122,7 @@ describe('a rolling upgrade', function () {
     expect(failure).to.match(
       /n3 ended.*the state was written by another version: the cluster is at level/s,
     );
-    programs.set(n3.name, NEXT_MAIN);
+    programs.set(n3.name, THIS_MAIN);
     n3.start();
     await n3.ready();
   });

@@ -1,4 +1,4 @@
-/** Programs of other releases: the one before, as it was packed, and a stand-in for the next one. */
+/** Programs of releases: this one, and the one before, as it was packed. */
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
@@ -9,19 +9,22 @@ import tar from 'tar-stream';
 
 const FOLDER = 'test/releases';
 
-/** A program that takes one level more than this release supports. */
-export const NEXT_MAIN = fileURLToPath(new URL('./next-release.js', import.meta.url));
+export const THIS_MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 
-/** Unpacks the newest packed release into a folder; gives its main module. */
+/** Orders versions, and names of archives, by their numbers. */
+function byVersion(a: string, b: string): number {
+  const [of, than] = [a, b].map((name) => name.split('.').map(Number.parseFloat));
+  return of!.map((number, at) => number - than![at]!).find((much) => much !== 0) ?? 0;
+}
+
+/** Unpacks the newest packed release before this one into a folder; gives its main module. */
 export async function unpackRelease(dir: string): Promise<string> {
-  const numbers = (name: string): number[] => name.split('.').map(Number.parseFloat);
-  const names = readdirSync(FOLDER).filter((name) => name.endsWith('.tgz'));
-  const newest = names.sort((a, b) => {
-    const [of, than] = [numbers(a), numbers(b)];
-    return of.map((number, at) => number - than[at]!).find((much) => much !== 0) ?? 0;
-  });
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+  const older = readdirSync(FOLDER)
+    .filter((name) => name.endsWith('.tgz') && byVersion(name, `${version}.tgz`) < 0)
+    .sort(byVersion);
   const extract = tar.extract();
-  Readable.from([gunzipSync(readFileSync(join(FOLDER, newest.at(-1)!)))]).pipe(extract);
+  Readable.from([gunzipSync(readFileSync(join(FOLDER, older.at(-1)!)))]).pipe(extract);
   for await (const entry of extract) {
     const path = join(dir, entry.header.name);
     mkdirSync(dirname(path), { recursive: true });

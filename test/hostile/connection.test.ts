@@ -1,4 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -55,6 +57,26 @@ describe('hostile connections to a node', function () {
     }
   });
 
+  it('an answer reaches a client that ends its connection with it, whatever body is left unread', async () => {
+    const body = Buffer.alloc(2 ** 22, 'x');
+    for (const { method, path } of ENDPOINTS) {
+      const head = [
+        `${method} ${path.replaceAll('*', 'a')} HTTP/1.1`,
+        ...['Host: localhost', `X-Service-Token: ${cluster.token}`, 'Connection: close'],
+        `Content-Length: ${body.length}`,
+      ].join('\r\n');
+      const socket = connect(Number(new URL(cluster.urls[0] as string).port), '127.0.0.1');
+      let text = '';
+      socket.on('data', (chunk) => {
+        text += chunk.toString('latin1');
+      });
+      const closed = new Promise((done) => socket.on('error', () => {}).once('close', done));
+      socket.write(Buffer.concat([Buffer.from(`${head}\r\n\r\n`), body]));
+      await closed;
+      expect(text, `${method} ${path}`).to.match(/^HTTP\/1\.1 [234]\d\d /);
+    }
+  });
+
   it('half requests end, each with an answer or a closed connection', async () => {
     const token = `X-Service-Token: ${cluster.token}`;
     const put = `PUT /v1/acl/policy HTTP/1.1\r\nHost: localhost\r\n${token}\r\n`;
@@ -72,6 +94,23 @@ describe('hostile connections to a node', function () {
       `GET /v1/config/mesh?index=1 HTTP/1.1\r\nHost: localhost\r\n${token}\r\n\r\n`,
     ];
     for (const half of halves) await client.raw(half);
+  });
+
+  it('a client that goes away in the middle of any body is no fault of the node', async () => {
+    for (const { method, path } of ENDPOINTS.filter(({ bodies }) => bodies.length > 0)) {
+      const target = path.replaceAll('*', 'a');
+      const head = `${method} ${target} HTTP/1.1\r\nHost: localhost\r\nX-Service-Token: ${cluster.token}\r\n`;
+      const socket = connect(Number(new URL(cluster.urls[0] as string).port), '127.0.0.1');
+      // the node reads the body by the time it answers to this
+      socket.write(`${head}Expect: 100-continue\r\nContent-Length: 9\r\n\r\nabc`);
+      await once(socket, 'data');
+      socket.destroy();
+      await once(socket, 'close');
+    }
+    // an answer on each of many new connections comes after all that was done before
+    for (let n = 0; n < 20; n++) await client.ask('GET', '/v1/acl/token/self');
+    const log = readFileSync(cluster.nodes[0]!.logFile, 'utf8');
+    expect(log.split('\n').filter((line) => line.includes('"level":"error"'))).to.deep.equal([]);
   });
 
   it('what is not well-formed HTTP is refused with a sentence', async () => {

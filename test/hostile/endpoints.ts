@@ -73,6 +73,12 @@ const autopilot = {
   MinQuorum: 1,
   ServerStabilizationTime: '10s',
 };
+const aclConfiguration = {
+  LoginTokenTTL: '1h',
+  LoginTokenTTLMax: '24h',
+  TokensPerIdentity: 10,
+  OnTokenLimit: 'replace',
+};
 const entries = (): unknown[] =>
   (
     JSON.parse(readFileSync('test/tables/config-decode.json', 'utf8')) as {
@@ -90,6 +96,7 @@ const reads = [
   ...['operator/raft/configuration', 'operator/autopilot/configuration', 'agent/members'],
   ...[
     'operator/level',
+    'operator/acl/configuration',
     'operator/raft/joining',
     'operator/autopilot/health',
     'operator/autopilot/state',
@@ -123,6 +130,7 @@ const writes: readonly [Endpoint['method'], string, readonly unknown[]][] = [
   ['PUT', 'namespace/*', [namespace]],
   ['PUT', 'config', entries()],
   ['PUT', 'operator/autopilot/configuration', [autopilot]],
+  ['PUT', 'operator/acl/configuration', [aclConfiguration]],
   ['PUT', 'snapshot', [{}]],
 ];
 

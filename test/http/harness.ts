@@ -57,6 +57,8 @@ export const LIMITS: HttpLimits = {
   loginsPerAddress: 0,
   loginsPerMethod: 0,
   loginsPerIdentity: 0,
+  refusalsPerAddress: 0,
+  refusalDelayMs: 1,
   held: 200,
   stalledMs: 60_000,
 };

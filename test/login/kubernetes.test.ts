@@ -59,13 +59,14 @@ describe('login by kubernetes: the cluster reviews the token', () => {
       },
     });
   });
-  it('an annotation of the account may give another name', async () => {
+  it('an annotation of the account may give another name, not another identity', async () => {
     reviewed(demo);
     cluster.answers.set('/api/v1/namespaces/default/serviceaccounts/demo', {
       metadata: { annotations: { 'consul.hashicorp.com/service-name': 'web' } },
     });
     const verdict = await validate();
     expect(verdict?.ok && verdict.identity.variables.get('serviceaccount.name')).to.equal('web');
+    expect(verdict?.ok && verdict.subject).to.equal('["default","demo","u-1"]');
   });
   it('tells the log why not, without a secret in it', async () => {
     const reason = async (more: object = {}, bearer?: string): Promise<string> => {

@@ -1,7 +1,9 @@
 import { expect } from 'chai';
+import { Packr } from 'msgpackr';
 import { type Refusal, refusal } from '../../src/errors.js';
 import type { RpcRequest } from '../../src/replica/rpc.js';
 import { decodeResponse, encodeRequest } from '../../src/replica/rpc-codec.js';
+import type { Gate } from '../../src/replica/types.js';
 import type { WriteOutcome } from '../../src/replica/writes/client-writes.js';
 import { encodeProposal } from '../../src/state/proposal.js';
 import { COMMAND_BYTES_MAX, TEXT_MAX } from '../../src/wire-limits.js';
@@ -151,6 +153,51 @@ describe('replica: writes', () => {
     expect(codeOf(proposed)).to.equal('outcome_unknown');
     const after = write(leader, 'after');
     expect(codeOf(after)).to.equal('unavailable');
+  });
+});
+
+describe('replica: a forwarded write that no member of this release sends', () => {
+  /** What the leader answers to a write of this command, as JSON text. */
+  function answerTo(text: string, gate: Gate): ReturnType<typeof decodeResponse> {
+    const world = new World({ gate });
+    const leader = world.elect();
+    const before = leader.log.lastIndex();
+    const data = new Packr({ useRecords: false }).pack([1, 'one', 0, text]);
+    const ask = encodeRequest({ type: 'write', tokenKey: null, data, timeoutMs: 1000 });
+    let answer: ReturnType<typeof decodeResponse>;
+    leader.replica.rpc.receive('b', ask, (bytes) => {
+      answer = decodeResponse(bytes);
+    });
+    world.advance(200);
+    expect(leader.log.lastIndex()).to.equal(before);
+    return answer;
+  }
+  function invalid(answer: ReturnType<typeof decodeResponse>): void {
+    expect(answer?.type === 'refused' ? answer.refusal.code : answer?.type).to.equal('invalid');
+  }
+
+  for (const text of ['null', '1', '"x"', '[]', '{}', '{"type":null}', '{"type":["a"],"v":1}'])
+    it(`is refused, and the leader goes on: ${text} is no command`, () => {
+      invalid(answerTo(text, () => undefined));
+    });
+
+  it('is refused, and the leader goes on: its fields cannot be judged', () => {
+    const gate: Gate = (_view, _tokenKey, command) => {
+      const { entry } = command as unknown as { entry: string };
+      return entry.length > 0 ? undefined : refusal('invalid', 'empty');
+    };
+    invalid(answerTo('{"type":"config.set","v":1}', gate));
+    invalid(answerTo('{"type":"config.set","v":1,"entry":null}', gate));
+    const parsing: Gate = (_view, _tokenKey, command) =>
+      JSON.parse((command as unknown as { entry: string }).entry) as undefined;
+    invalid(answerTo('{"type":"config.set","v":1,"entry":"{"}', parsing));
+  });
+
+  it('is not told from a fault of the disk, which stops the leader', () => {
+    const gate: Gate = () => {
+      throw new Error('the disk cannot be read');
+    };
+    expect(() => answerTo('{"type":"config.set","v":1}', gate)).to.throw('cannot be read');
   });
 });
 
@@ -464,6 +511,61 @@ describe('replica: membership', () => {
     world.until(() => voters(leader).includes('d'), 2000);
     world.until(() => times(world.node('d'), 'before-19') === 1, 500);
     expect(voters(leader)).to.deep.equal(['a', 'b', 'c', 'd']);
+  });
+
+  it('a new server votes only once it has applied what it received', () => {
+    const world = new World({ ids: ['a', 'b', 'c', 'd'], initial: ['a', 'b', 'c'] });
+    const leader = world.elect();
+    for (let i = 0; i < 20; i++) write(leader, `before-${i}`);
+    world.advance(50);
+    world.applies = (id) => id !== 'd';
+    administer(leader, { type: 'admit', server: { id: 'd', name: 'd', address: 'd:1' } });
+    const { log } = world.node('d');
+    world.until(() => log.lastIndex() === leader.log.lastIndex() && log.lastIndex() > 20, 2000);
+    world.advance(2000);
+    expect(voters(leader)).to.deep.equal(['a', 'b', 'c']);
+    world.applies = () => true;
+    world.until(() => voters(leader).includes('d'), 2000);
+    expect(times(world.node('d'), 'before-19')).to.equal(1);
+  });
+
+  it('a leader that is slow to apply what came before its term gives way to one that has', () => {
+    const world = new World({ limits: { applyEntriesMax: 1 } });
+    const first = world.elect();
+    const [slow, other] = world.others(first.id);
+    let asked = 0;
+    world.applies = (id) => id !== slow!.id || asked++ % 5 === 0;
+    for (let i = 0; i < 100; i++) write(first, `before-${i}`);
+    world.advance(50);
+    administer(first, { type: 'transfer', to: slow!.id });
+    world.until(() => slow!.replica.loop.role.role === 'leader', 1000);
+    const done = write(other!, 'after');
+    world.until(() => done.outcome !== undefined, 5000);
+    expect(answered(done)).to.equal('after');
+    expect(slow!.replica.loop.role.role).to.equal('follower');
+    expect(slow!.machine.index).to.be.lessThan(100);
+    expect(slow!.hangs).to.deep.equal([]);
+  });
+
+  it('a leader goes on applying when no other member has applied more', () => {
+    const world = new World({ limits: { applyEntriesMax: 1 } });
+    const first = world.elect();
+    let asked = 0;
+    world.applies = (id) => id === first.id || asked++ % 10 === 0;
+    for (let i = 0; i < 100; i++) write(first, `before-${i}`);
+    world.advance(50);
+    world.kill(first.id);
+    world.until(() => world.leader !== undefined && world.leader !== first, 5000);
+    const { leader } = world;
+    const { term } = leader!.replica.loop.role;
+    world.advance(5000);
+    expect(world.leader).to.equal(leader);
+    expect(leader!.replica.loop.role.term).to.equal(term);
+    expect(leader!.machine.index).to.be.lessThan(100);
+    world.applies = () => true;
+    const done = write(leader!, 'after');
+    world.until(() => done.outcome !== undefined, 5000);
+    expect(answered(done)).to.equal('after');
   });
 
   it('refuses a name or an address that no member could read in the configuration', () => {

@@ -64,7 +64,7 @@ const answers: fc.Arbitrary<RpcResponse> = fc.oneof(
   }),
   fc.record({ type: fc.constant('refused' as const), refusal: refusals }),
   fc.record({ type: fc.constant('index' as const), index: count }),
-  fc.record({ type: fc.constant('level' as const), level: count }),
+  fc.record({ type: fc.constant('level' as const), level: count, applied: count }),
   fc.record({
     type: fc.constant('sums' as const),
     index: count,

@@ -59,6 +59,8 @@ export class World {
   readonly #hanging = new Set<NodeId>();
   /** Nodes whose disk is at its reserve: they take commands of type `delete` alone. */
   readonly full = new Set<NodeId>();
+  /** Whether a node applies entries now; asked once a tick while there are some. */
+  applies: (id: NodeId) => boolean = () => true;
   readonly #options: WorldOptions;
   /** Messages and questions that the test wants to see or swallow: return true to swallow. */
   swallow: (from: NodeId, to: NodeId, what: Message | 'question' | 'answer') => boolean = () =>
@@ -167,6 +169,7 @@ export class World {
       closedFor: (command) =>
         this.full.has(id) && command.type !== 'delete' ? refusal('no_space', 'full') : undefined,
       hasRoom: () => !this.full.has(id),
+      isBehind: () => !this.applies(id),
       onFault: (why) => faults.push(why ?? null),
       onHang: (why) => hangs.push(why ?? null),
     });

@@ -34,6 +34,10 @@ export class Client {
     return new Client(solo, await serve(solo, more, given));
   }
 
+  get url(): string {
+    return `http://127.0.0.1:${this.#listener.port}`;
+  }
+
   close(): Promise<void> {
     return this.#listener.close(0);
   }
@@ -46,7 +50,7 @@ export class Client {
     signal?: AbortSignal,
   ): Promise<Reply> {
     const [method, path] = call.split(' ') as [string, string];
-    const answer = await fetch(`http://127.0.0.1:${this.#listener.port}/v1${path}`, {
+    const answer = await fetch(`${this.url}/v1${path}`, {
       method,
       headers: token === '' ? {} : { 'X-Service-Token': token },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),

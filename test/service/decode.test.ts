@@ -13,7 +13,8 @@ import {
   text,
 } from '../../src/service/decode.js';
 import { templateVariables } from '../../src/service/grants.js';
-import { normalTime, time, timeOf } from '../../src/service/times.js';
+import { time } from '../../src/service/times.js';
+import { normalTime, timeOf } from '../../src/state/times.js';
 
 const FIELDS = {
   Name: text,

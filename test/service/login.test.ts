@@ -8,7 +8,9 @@ import { type LoginParts, login, logout } from '../../src/service/login.js';
 import { writeRole } from '../../src/service/roles.js';
 import { readOwnToken } from '../../src/service/token-reads.js';
 import { cloneToken } from '../../src/service/tokens.js';
+import type { Service } from '../../src/service/types.js';
 import type { Write } from '../../src/service/writing.js';
+import { ACL_DEFAULTS } from '../../src/state/login-limits.js';
 import type { Command } from '../../src/state/types.js';
 import { listItems } from './list-items.js';
 import { callerOf, MANAGER, NOBODY, Solo } from './solo.js';
@@ -141,9 +143,15 @@ describe('login', () => {
     await world.method({ TokenLocality: 'no' }).catch(() => {});
     expect(world.warnings).to.deep.equal([]);
     await world.method();
-    expect(world.warnings).to.deep.equal([
+    expect(world.warnings.splice(0)).to.deep.equal([
       { authMethod: 'M', namespace: 'default', message: warning },
     ]);
+    await world.rule('service', 'web');
+    for (let n = 0; n < 3; n++) await world.login('x');
+    const configuration = { ...ACL_DEFAULTS, LoginTokenTTLMax: '1h0m0s' };
+    world.solo.must({ type: 'acl.configure', v: 1, configuration } as Command);
+    await world.method();
+    expect(world.warnings).to.deep.equal([]);
   });
 
   it('counts what it refuses, unknown methods too, and shows the log some', async () => {
@@ -157,6 +165,38 @@ describe('login', () => {
     expect(counts.get('method_unknown')).to.equal(30);
     expect(counts.get('binding')).to.equal(1);
     expect(world.reasons).to.have.lengthOf(21);
+  });
+
+  it('beyond the limit of its identity is refused by what is known here, and by apply, and counted', async () => {
+    const world = new World();
+    await world.method();
+    await world.rule('service', 'web');
+    world.solo.must({ type: 'system.level', v: 1, level: 2 } as Command);
+    const before = world.solo.store.pin();
+    const configuration = { ...ACL_DEFAULTS, TokensPerIdentity: 1 };
+    world.solo.must({ type: 'acl.configure', v: 1, configuration } as Command);
+    await world.login('web');
+    expect(await world.refused('web')).to.equal('Permission denied');
+    const index = world.solo.machine.appliedIndex();
+    // a node that has not seen the other login yet
+    const { engine } = world.solo;
+    const write: Service['write'] = (...asked) => engine.write(...asked);
+    const late = { view: before, catchUp: async () => {}, write } as unknown as Service;
+    const asked = { ns: 'default', timeoutMs: 1000 };
+    const body = { AuthMethod: 'M', BearerToken: 'web' };
+    const error = await login({ ...world.parts, service: late }, asked, body).catch((why) => why);
+    expect(error.refusal).to.deep.equal({
+      code: 'permission_denied',
+      message: 'Permission denied',
+    });
+    expect(world.solo.machine.appliedIndex()).to.equal(index + 1);
+    expect(world.parts.refusals.counts.get('token_limit')).to.equal(2);
+    expect(world.reasons).to.have.lengthOf(2);
+    for (const reason of world.reasons)
+      expect(reason)
+        .to.match(/^token_limit: /)
+        .and.not.match(/web/);
+    before.close();
   });
 
   it('tells the caller nothing of why it refuses, and the log all', async () => {

@@ -6,6 +6,9 @@ import { expect } from 'chai';
 import { snapshotRoutes } from '../../src/http/snapshot.js';
 import { SnapshotCheck } from '../../src/service/snapshot-check.js';
 import { keys } from '../../src/state/keys.js';
+import { stored } from '../../src/state/lists.js';
+import { ACL_DEFAULTS, ACL_FACT } from '../../src/state/login-limits.js';
+import type { AuthMethod } from '../../src/state/methods.js';
 import { isRestored } from '../../src/state/restore.js';
 import type { Command } from '../../src/state/types.js';
 import { writeArchive } from '../../src/storage/archive.js';
@@ -20,6 +23,8 @@ const jwt = {
   ...{ Name: 'm', Type: 'jwt' },
   Config: { JWTValidationPubKeys: [PUBLIC_KEY], ClaimMappings: { name: 'name' } },
 };
+const LOGIN = '0f0f0f0f-1111-4222-8333-444444444444';
+const IDENTITY = 'a'.repeat(64);
 const node = { NodeName: 'n', Datacenter: 'dc1' };
 const template = { TemplateName: 'builtin/dns' };
 const route = {
@@ -70,6 +75,16 @@ describe('a snapshot', function () {
     await client.ask(`DELETE /acl/policy/${written[1]!.ID}`);
     await client.ask('DELETE /namespace/dying');
     const { store } = client.solo;
+    const { ModifyIndex: modifyIndex } = stored<AuthMethod>(store, keys.method('default', 'm'))!;
+    client.solo.must({
+      ...{ type: 'token.login', v: 1, ns: 'default', createTime: '2030-01-01T00:00:00.5Z' },
+      ...{ accessor: LOGIN, secret: '0f0f0f0f-1111-4222-8333-555555555555' },
+      method: { ns: 'default', name: 'M', modifyIndex },
+      token: { Description: '', Policies: [{ Name: 'p' }], Roles: [], Local: true },
+      identity: IDENTITY,
+    } as Command);
+    const configuration = { ...ACL_DEFAULTS, LoginTokenTTL: '1h0m0s', TokensPerIdentity: 3 };
+    client.solo.must({ type: 'acl.configure', v: 1, configuration } as Command);
     records = [...store.keys('')].filter(isRestored).map((key) => [key, store.get(key)!]);
     await client.close();
   });
@@ -92,6 +107,7 @@ describe('a snapshot', function () {
     expect(problemOf(records)).to.equal(undefined);
     const tables = new Set(records.map(([key]) => tableOf(key)));
     expect([...tables]).to.include.members(['namespace-dying', 'config-ref', 'token-by-expiry']);
+    expect([...tables]).to.include.members(['token-identity']);
   });
 
   it('with a record that is none, under the key of another, or of an unknown table is refused', () => {
@@ -111,7 +127,7 @@ describe('a snapshot', function () {
   });
 
   it('without what follows from an object, or without its default namespace, is refused', () => {
-    const follow = /^(\w+-(name|link|by|secret|accessor)|namespace-dying|config-ref)/;
+    const follow = /^(\w+-(name|link|by|secret|accessor|identity)|namespace-dying|config-ref)/;
     for (const [at, [key, value]] of records.entries()) {
       const isOfDeleted = value.startsWith('{"Index"');
       if (!follow.test(key) || isOfDeleted) continue;
@@ -119,6 +135,30 @@ describe('a snapshot', function () {
     }
     const home = records.findIndex(([key]) => key === 'namespace\u0000default');
     expect(problemOf(replaced(home))).to.match(/namespace default is missing/);
+  });
+
+  it('with a login by nobody, or by another than is counted, is refused; without any it is of before', () => {
+    const key = keys.tokenByMethod('default', 'm', 'default', LOGIN);
+    const at = records.findIndex(([each]) => each === key);
+    expect(records[at]![1]).to.equal(IDENTITY);
+    for (const identity of ['', 'b'.repeat(64), 'x'])
+      expect(problemOf(replaced(at, [key, identity])), identity).to.be.a('string');
+    const counted = records.filter(([each]) => tableOf(each) !== 'token-identity');
+    const old = counted.map((record): typeof record => (record[0] === key ? [key, ''] : record));
+    expect(problemOf(old)).to.equal(undefined);
+  });
+
+  it('with an ACL configuration that no login could be judged by is refused', () => {
+    const at = records.findIndex(([key]) => key === ACL_FACT);
+    const good = JSON.parse(records[at]![1]) as object;
+    for (const wrong of [
+      ...[{ LoginTokenTTL: 7 }, { LoginTokenTTL: 'x' }, { LoginTokenTTLMax: '1s' }],
+      ...[{ LoginTokenTTLMax: null }, { TokensPerIdentity: '1' }, { TokensPerIdentity: -1 }],
+      ...[{ TokensPerIdentity: null }, { OnTokenLimit: 'no' }, { ModifyIndex: 'x' }, { More: 1 }],
+    ]) {
+      const text = JSON.stringify({ ...good, ...wrong });
+      expect(problemOf(replaced(at, [ACL_FACT, text])), text).to.match(/table "fact"/);
+    }
   });
 
   it('with an object whose field is of another type is refused', () => {

@@ -238,7 +238,7 @@ const machines: readonly Mutation[] = [
   one(
     'a leader that keeps its office while its disk alone is at its reserve',
     'replica/members/handover.js',
-    'else\n            this.#lookForRoom();',
+    'else\n            this.#lookForSuccessor(isLate);',
     '',
   ),
   one(

@@ -62,8 +62,22 @@ const login = fc
     ...{ type: type('token.login'), ...newToken },
     method: fc.record({ ns, name }),
     token,
+    identity: fc.constantFrom(undefined, 'a'.repeat(64), 'b'.repeat(64)),
   })
-  .map(({ method, ...rest }) => ({ ...rest, method: { ...method, modifyIndex: -1 } }));
+  .map(({ method, identity, ...rest }) => ({
+    ...rest,
+    method: { ...method, modifyIndex: -1 },
+    ...(identity === undefined ? {} : { identity }),
+  }));
+const configure = fc.record({
+  ...{ type: type('acl.configure'), v },
+  configuration: fc.record({
+    LoginTokenTTL: fc.constantFrom('', '1m0s'),
+    LoginTokenTTLMax: fc.constantFrom('', '2m0s'),
+    TokensPerIdentity: fc.constantFrom(0, 1, 2),
+    OnTokenLimit: fc.constantFrom('refuse', 'replace'),
+  }),
+});
 
 /** A command. Most are refused as they come: see `fitted`. */
 export const aCommand: fc.Arbitrary<Command> = fc.oneof(
@@ -79,6 +93,7 @@ export const aCommand: fc.Arbitrary<Command> = fc.oneof(
   fc.record({ type: type('token.clone'), ...newToken, source: accessor, nowMs }),
   fc.record({ type: type('token.delete'), v, ns, accessor, callerKey: fc.constant(null) }),
   login,
+  configure,
   fc.record({ type: type('token.reap'), v, nowMs, max: fc.integer({ min: 1, max: 2 }) }),
   fc.record({
     ...{ type: type('method.set'), v, ns },

@@ -10,7 +10,7 @@ import { expiryOf, secretKeyOf, type Token } from '../../src/state/tokens.js';
 import type { View } from '../../src/state/types.js';
 
 const SECONDARY =
-  /^(policy-name|role-name|role-by-policy|token-secret|token-accessor|token-by-\w+|namespace-by-\w+|rule-by-method)\0/;
+  /^(policy-name|role-name|role-by-policy|token-secret|token-accessor|token-by-\w+|token-identity|namespace-by-\w+|rule-by-method)\0/;
 
 const objects = <T>(view: View, table: string): T[] =>
   [...view.keys(`${table}\0`)].map((key) => JSON.parse(view.get(key)!) as T);
@@ -44,7 +44,14 @@ export function expectedKeys(view: View): Map<string, string> {
     if (expiry !== undefined) expected.set(keys.tokenByExpiry(expiry, ns, accessor), '');
     if (token.AuthMethod !== undefined) {
       const methodNs = token.AuthMethodNamespace!;
-      expected.set(keys.tokenByMethod(methodNs, token.AuthMethod, ns, accessor), '');
+      const key = keys.tokenByMethod(methodNs, token.AuthMethod, ns, accessor);
+      // that alone tells who logged in
+      const identity = view.get(key) ?? '';
+      expected.set(key, identity);
+      const method = { ns: methodNs, name: token.AuthMethod };
+      const createdMs = Date.parse(token.CreateTime);
+      if (identity !== '')
+        expected.set(keys.tokenIdentity(method, identity, createdMs, { ns, accessor }), '');
     }
   }
   for (const { Name, ACLs } of objects<Namespace>(view, 'namespace')) {

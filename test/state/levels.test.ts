@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { HANDLERS } from '../../src/state/handlers.js';
-import { COMMAND_LEVELS, SUPPORTED_LEVEL } from '../../src/state/levels.js';
+import { COMMAND_LEVELS, LEVELS, levelFor, SUPPORTED_LEVEL } from '../../src/state/levels.js';
+import type { Command } from '../../src/state/types.js';
 
 /** What the first release with levels knows. Nothing is ever added here. */
 const LEVEL_1 = [
@@ -22,9 +23,23 @@ const LEVEL_1 = [
 describe('state: levels', () => {
   it('name every command that the first release does not know', () => {
     const later = Object.keys(HANDLERS).filter((type) => !LEVEL_1.includes(type));
-    expect(later.sort()).to.deep.equal(Object.keys(COMMAND_LEVELS).sort());
+    const named = Object.keys(COMMAND_LEVELS).filter((name) => !name.includes('/'));
+    expect(later.sort()).to.deep.equal(named.sort());
     for (const level of Object.values(COMMAND_LEVELS))
       expect(level).to.be.within(2, SUPPORTED_LEVEL);
+  });
+
+  it('are those of the type and of the members that a command has', () => {
+    const needed = (command: object): number => levelFor(LEVELS, command as Command);
+    expect(needed({ type: 'token.login', v: 1 })).to.equal(1);
+    expect(needed({ type: 'token.login', v: 1, identity: 'a' })).to.equal(2);
+    expect(needed({ type: 'acl.configure', v: 1 })).to.equal(2);
+    expect(needed({ type: 'token.create', v: 1, identity: 'a' })).to.equal(1);
+    const table = { supported: 4, commands: { 'a.set': 3, 'a.set/new': 4, 'b/new': 2 } };
+    const levels = [{}, { new: 1 }].map((more) =>
+      levelFor(table, { type: 'a.set', v: 1, ...more }),
+    );
+    expect(levels).to.deep.equal([3, 4]);
   });
 
   it('keep every command of the first release: logs hold them', () => {

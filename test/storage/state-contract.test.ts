@@ -4,10 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { Change, View } from '../../src/state/types.js';
+import type { Change, PinnedView, View } from '../../src/state/types.js';
 import { recordSum, Tally } from '../../src/storage/directory.js';
 import { StorageError } from '../../src/storage/errors.js';
 import { MemoryState } from '../../src/storage/memory-state.js';
+import { LONG_CHARS } from '../../src/storage/shared-values.js';
 import { openState } from '../../src/storage/state.js';
 import type { DurableState, StateRecord } from '../../src/storage/types.js';
 
@@ -158,6 +159,37 @@ for (const [name, bench] of benches) {
         for (const key of keys) expect(view.get(key), key).equal(`value of ${key.length}`);
       }
       pinned.close();
+    });
+
+    it('gives each of some pinned views a long value as it was for that view', async () => {
+      const state = await bench.open();
+      const long = (word: string) => word.repeat(LONG_CHARS);
+      const views: PinnedView[] = [];
+      const pinWith = async (value: string | undefined) => {
+        state.commit([['a', value]]);
+        await state.flush();
+        const view = state.pin();
+        views.push(view);
+        return view;
+      };
+      const read = () => views.map((view) => view.get('a')?.slice(0, 3));
+      await pinWith(long('one'));
+      expect(read()).eql(['one']);
+      await pinWith(long('two'));
+      expect(read()).eql(['one', 'two']);
+      await pinWith(undefined);
+      expect(read()).eql(['one', 'two', undefined]);
+      (await pinWith(long('six'))).get('a');
+      state.commit([['a', long('ten')]]);
+      expect(read()).eql(['one', 'two', undefined, 'six']);
+      views.push(state.pin());
+      expect(read()).eql(['one', 'two', undefined, 'six', 'ten']);
+      const installation = state.install();
+      await installation.add([['a', long('new')]]);
+      await installation.finish(tallyOf([['a', long('new')]]));
+      views.push(state.pin());
+      expect(read().reverse()).eql(['new', 'ten', 'six', undefined, 'two', 'one']);
+      for (const view of views) view.close();
     });
 
     it('pins a view that outlives commits, flushes and a new state', async () => {

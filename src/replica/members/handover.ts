@@ -1,6 +1,7 @@
 /**
- * Leadership transfer of a leader that should not lead: one that does not serve, one whose disk hangs, and one whose disk
- * is at its reserve while another member has room (§3.10). Also the transfer of a server that stops.
+ * Leadership transfer (§3.10) of a leader that should not lead: one that does not serve, one whose disk hangs, one whose
+ * disk is at its reserve while another member has room, and one that is still applying entries of earlier terms while
+ * another member has applied them.
  */
 import type { NodeId } from '../../raft/types.js';
 import type { RaftLoop } from '../loop.js';
@@ -40,7 +41,7 @@ export class Handover {
   #ticks = 0;
   /** The transfer in progress: its term, the tick it began, and the attempt number, which chooses the successor. */
   #transfer = { term: 0, since: 0, attempt: 0 };
-  /** The last round of room requests; undefined while this server does not lead or has room itself. */
+  /** The last round of room requests; undefined while this server does not lead, or has room and is not late. */
   #round: Round | undefined;
   /** Voters that could take over, according to the last complete round. */
   #successors: readonly NodeId[] | undefined;
@@ -49,12 +50,12 @@ export class Handover {
     this.#parts = parts;
   }
 
-  /** Counts a tick. `isUnfit`: this server does not serve, or its disk hangs. */
-  tick(isUnfit: boolean): void {
+  /** Counts a tick. `isUnfit`: this server does not serve, or its disk hangs. `isLate`: see LeaderWrites.isLate. */
+  tick(isUnfit: boolean, isLate: boolean): void {
     this.#ticks += 1;
     // Repeated on every tick: at first there may be no voter that can take over.
     if (isUnfit) this.stepDown();
-    else this.#lookForRoom();
+    else this.#lookForSuccessor(isLate);
   }
 
   /**
@@ -79,11 +80,11 @@ export class Handover {
 
   /**
    * A leader at its reserve asks the others, and transfers only to a voter that has room: two full servers would otherwise
-   * transfer leadership to each other, and deletes would wait for that.
+   * transfer leadership to each other, and deletes would wait for that. A late leader does the same.
    */
-  #lookForRoom(): void {
+  #lookForSuccessor(isLate: boolean): void {
     const { loop, hasRoom } = this.#parts;
-    if (loop.role.role !== 'leader' || hasRoom()) {
+    if (loop.role.role !== 'leader' || (hasRoom() && !isLate)) {
       this.#round = undefined;
       this.#successors = undefined;
       return;

@@ -152,11 +152,23 @@ export class Levels {
   }
 
   #ask(id: NodeId, done: (level: number | undefined) => void): void {
+    this.#question(id, (response) => done(response && (response.level ?? UNKNOWN)));
+  }
+
+  /** Asks a member how far it has applied the log. `Infinity`: its release does not say; undefined: it did not respond. */
+  askApplied(id: NodeId, done: (applied: Index | undefined) => void): void {
+    this.#question(id, (response) => done(response && (response.applied ?? Infinity)));
+  }
+
+  #question(
+    id: NodeId,
+    done: (response: { level?: number; applied?: Index } | undefined) => void,
+  ): void {
     const { rpc, askMs } = this.#parts;
     rpc.call(id, { type: 'level' }, askMs, (response) => {
       const { type } = response;
       if (type === 'unknown' || type === 'retry') done(undefined);
-      else done(type === 'level' ? response.level : UNKNOWN);
+      else done(type === 'level' ? response : {});
     });
   }
 

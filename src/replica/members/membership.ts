@@ -22,6 +22,8 @@ export interface MembershipParts {
   /** Milliseconds without a majority's answers after which a leader gives up its office. */
   readonly electionMs: number;
   readonly clock: Pick<ClockPort, 'now'>;
+  /** Asks a member how far it has applied the log. `Infinity`: it does not say; undefined: no answer. */
+  readonly askApplied: (id: NodeId, done: (applied: Index | undefined) => void) => void;
 }
 
 /** How far a handed-over leadership may take, in ticks, before it counts as failed. */
@@ -30,6 +32,8 @@ const TRANSFER_TICKS = 60;
 export class Membership {
   readonly #parts: MembershipParts;
   #changing = false;
+  /** A learner was asked how far it has applied the log. */
+  #asking = false;
   #transfers: { readonly to: NodeId | null; readonly done: Done; ticksLeft: number }[] = [];
 
   constructor(parts: MembershipParts) {
@@ -150,7 +154,10 @@ export class Membership {
     this.#promote(now);
   }
 
-  /** Promotes a learner that has caught up: the next one follows once this change is committed. */
+  /**
+   * Promotes a learner that has caught up: the next one follows once this change is committed. It must have applied the
+   * log, not only received it. A leader serves nobody before it has, and every voter may be elected.
+   */
   #promote(now: number): void {
     const { loop, promoteLagMax, contactMsMax } = this.#parts;
     if (loop.role.role !== 'leader' || this.#changing) return;
@@ -164,9 +171,20 @@ export class Membership {
       const of = progress.find((each) => each.id === id);
       return of !== undefined && isCaughtUp(of.match, of.lastContact);
     });
-    if (learner === undefined) return;
+    if (learner === undefined || this.#asking) return;
+    this.#asking = true;
+    this.#parts.askApplied(learner.id, (applied) => {
+      this.#asking = false;
+      if (applied !== undefined && commit - applied <= promoteLagMax) this.#makeVoter(learner.id);
+    });
+  }
+
+  #makeVoter(id: NodeId): void {
+    const { members } = this.#configuration();
+    if (this.#parts.loop.role.role !== 'leader' || this.#changing) return;
+    if (!members.some((member) => member.id === id && !member.voter)) return;
     const promoted = members.map((member) =>
-      member === learner ? { ...member, voter: true } : member,
+      member.id === id ? { ...member, voter: true } : member,
     );
     this.#change(promoted, () => {});
   }

@@ -35,6 +35,8 @@ export interface LeaderWritesParts {
   readonly isFullEverywhere: () => boolean;
   /** Proposals whose fate is open, beyond which writes are refused. */
   readonly pendingMax: number;
+  /** Ticks that a new leader may need to apply what is committed. */
+  readonly lateTicks: number;
 }
 
 export interface EncodedWrite {
@@ -50,6 +52,8 @@ export class LeaderWrites {
   readonly #running = new Map<string, Done[]>();
   /** The leader's term, and the index of its first entry; undefined when this node does not lead. */
   #leads: { readonly term: Term; readonly firstIndex: Index } | undefined;
+  /** Ticks since that entry was committed, while it is not applied. */
+  #lateTicks = 0;
   /** Writes that wait for that entry to be applied. */
   #notReady: Done[] = [];
 
@@ -68,6 +72,22 @@ export class LeaderWrites {
     for (const done of this.#notReady.splice(0)) done({ type: 'retry' });
   }
 
+  /** Counts a tick; see `isLate`. */
+  tick(): void {
+    const { loop, machine } = this.#parts;
+    const first = this.#leads?.firstIndex ?? 0;
+    const isWaiting = machine.appliedIndex() < first && loop.status().commit >= first;
+    this.#lateTicks = isWaiting ? this.#lateTicks + 1 : 0;
+  }
+
+  /**
+   * This leader serves nobody yet: its first entry is committed, and for long it has been applying entries of earlier terms
+   * (it was away, or its disk is slow). Another member may have applied them already.
+   */
+  get isLate(): boolean {
+    return this.#lateTicks > this.#parts.lateTicks;
+  }
+
   /** Ends what has not been proposed; what has is open. */
   stop(): void {
     for (const done of this.#notReady.splice(0)) done({ type: 'retry' });
@@ -84,8 +104,7 @@ export class LeaderWrites {
     }
     const proposal = tryDecode(data);
     if (proposal === undefined) {
-      const why = refusal('invalid', 'The forwarded write could not be decoded');
-      done({ type: 'refused', refusal: why });
+      done({ type: 'refused', refusal: unreadable() });
       return;
     }
     this.#whenReady(done, () => this.#decide(proposal, { tokenKey, data }, done));
@@ -130,8 +149,15 @@ export class LeaderWrites {
     else this.#askAgain(proposal, write, done);
   }
 
+  /** The gate reads fields that nobody has checked: a peer may have sent others, or none. */
   #gate({ command }: Proposal, { tokenKey }: EncodedWrite): Refusal | undefined {
-    return this.#parts.gate(this.#parts.view, tokenKey, command);
+    try {
+      return this.#parts.gate(this.#parts.view, tokenKey, command);
+    } catch (error) {
+      // anything else, as a disk that cannot be read, is no fault of the command
+      if (error instanceof TypeError || error instanceof SyntaxError) return unreadable();
+      throw error;
+    }
   }
 
   /**
@@ -181,6 +207,8 @@ export function sizeProblem(data: Uint8Array): Refusal | undefined {
   const why = `The write is too large: its command has ${data.length} bytes, at most ${COMMAND_BYTES_MAX} are replicated`;
   return refusal('too_large', why, { hint: 'Split the object into smaller ones' });
 }
+
+const unreadable = (): Refusal => refusal('invalid', 'The forwarded write could not be decoded');
 
 function overloaded(): Attempt {
   const why = refusal('too_many', 'Too many writes are on their way; try again later');

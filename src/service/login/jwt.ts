@@ -204,11 +204,11 @@ async function byKeySet(
 /** A signature that a key does not fit, or a key that is none. */
 const isOfKey = (error: unknown): error is Error =>
   error instanceof errors.JOSEError || error instanceof TypeError || error instanceof DOMException;
-/** A fault of the server that was asked, not of ours. */
-/** The `sub` claim; without one, all that is known of who it is. */
-const subjectOf = ({ sub }: Claims, { variables }: Identity): string =>
-  typeof sub === 'string' ? sub : JSON.stringify([...variables]);
+/** The `sub` claim; without one, all that is mapped. As JSON neither can be taken for the other. */
+const subjectOf = ({ sub }: Claims, { selectable }: Identity): string =>
+  JSON.stringify(typeof sub === 'string' && sub !== '' ? sub : selectable);
 
+/** A fault of the server that was asked, not of ours. */
 const isForeign = (error: unknown): error is Error =>
   error instanceof FetchFault || error instanceof errors.JOSEError;
 const codeOf = (error: Error): string => ('code' in error ? String(error.code) : error.name);

@@ -76,7 +76,7 @@ export class KubernetesMethod implements AuthMethodType {
       const variables = new Map(
         Object.entries(serviceaccount).map(([key, value]) => [`serviceaccount.${key}`, value]),
       );
-      const subject = `${namespace}/${name}/${uid}`;
+      const subject = JSON.stringify([namespace, account.name, uid]);
       return { ok: true, identity: { selectable: { serviceaccount }, variables }, subject };
     } catch (error) {
       if (!(error instanceof FetchFault || error instanceof ConfigFault)) throw error;

@@ -16,6 +16,8 @@ export const REFUSAL_CAUSES = [
   'namespace',
   // no binding rule matches, or what matches cannot be bound
   'binding',
+  // the identity has as many tokens of the method as it may have
+  'token_limit',
 ] as const;
 export type RefusalCause = (typeof REFUSAL_CAUSES)[number];
 
@@ -27,7 +29,7 @@ export type Verdict =
   | {
       readonly ok: true;
       readonly identity: Identity;
-      /** Who it is, among all that this auth method verifies. */
+      /** Who it is, among all that this auth method verifies. Never shown or logged. */
       readonly subject: string;
     }
   | { readonly ok: false; readonly cause: RefusalCause; readonly reason: string };

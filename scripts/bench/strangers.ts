@@ -1,0 +1,76 @@
+/**
+ * Strangers in a thread of their own, so that the loop of the measuring client does not count what they cost. Run as a
+ * worker: with `bare`, as the least server that refuses them; otherwise as the strangers, until `endMs`.
+ */
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { parentPort, Worker, workerData } from 'node:worker_threads';
+
+/** 1200 subsets with filters of 30 terms: some 800 kB. */
+const bodyOf = (): Buffer => {
+  const Filter = Array.from({ length: 30 }, (_, at) => `Service.Meta.v==a${at}`).join(' or ');
+  const subsets = Array.from({ length: 1200 }, (_, at) => [`s${at}`, { Filter }]);
+  return Buffer.from(
+    JSON.stringify({
+      Kind: 'service-resolver',
+      Name: 'web',
+      Subsets: Object.fromEntries(subsets),
+    }),
+  );
+};
+
+interface Attack {
+  readonly urls: readonly string[];
+  readonly strangers: number;
+  readonly seconds: number;
+}
+
+/** So many strangers send bodies to the nodes in turn, each on a new connection when the last is closed; gives how many. */
+export function attack(plan: Attack): Promise<number> {
+  const worker = new Worker(new URL(import.meta.url), { workerData: plan });
+  return new Promise((done, fail) => worker.once('message', done).once('error', fail));
+}
+
+/** Runs with a server that answers 403 and closes, whatever it is asked. */
+export async function withBareServer<T>(run: (url: string) => Promise<T>): Promise<T> {
+  const worker = new Worker(new URL(import.meta.url), { workerData: 'bare' });
+  const port = await new Promise((done, fail) => worker.once('message', done).once('error', fail));
+  try {
+    return await run(`http://127.0.0.1:${port}`);
+  } finally {
+    await worker.terminate();
+  }
+}
+
+/** Sends the body again and again until the end; gives how often. */
+async function send(url: string, body: Buffer, end: number): Promise<number> {
+  let count = 0;
+  for (; performance.now() < end; count += 1) {
+    await new Promise<void>((resolve) => {
+      const sent = request(`${url}/v1/config`, { method: 'PUT', agent: false }, (answer) => {
+        answer.resume().once('close', resolve).once('error', resolve);
+      });
+      // refused before it was sent whole
+      sent.once('error', () => resolve());
+      sent.end(body);
+    });
+  }
+  return count;
+}
+
+if (workerData === 'bare') {
+  const server = createServer((req, res) => {
+    res.writeHead(403, { Connection: 'close' }).end('Permission denied');
+    req.resume();
+  });
+  server.listen(0, '127.0.0.1', () => {
+    parentPort!.postMessage((server.address() as AddressInfo).port);
+  });
+} else if (parentPort !== null) {
+  const { urls, strangers, seconds } = workerData as Attack;
+  const [body, end] = [bodyOf(), performance.now() + seconds * 1000];
+  const counts = await Promise.all(
+    Array.from({ length: strangers }, (_, at) => send(urls[at % urls.length]!, body, end)),
+  );
+  parentPort.postMessage(counts.reduce((sum, count) => sum + count, 0));
+}

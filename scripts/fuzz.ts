@@ -1,0 +1,51 @@
+/**
+ * Requests and frames that nobody sends by accident, to a cluster of three on loopback: `npm run fuzz -- --minutes M --seed S
+ * [--report PATH]`. Exits with 1 when a node answers what it must not, ends, logs an error, keeps what it should have let go,
+ * differs from the others, or hinders permitted clients.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Command } from 'commander';
+import { markdownOf } from './fuzz/report.js';
+import { fuzz } from './fuzz/run.js';
+
+const options = new Command('fuzz')
+  .description('sends hostile requests and frames to a cluster of three on loopback')
+  .option('--minutes <number>', 'how long', '5')
+  .option('--seed <number>', 'which shots', String(Date.now() % 1_000_000))
+  .option('--rate <number>', 'shots per second', '200')
+  .option(
+    '--warm-up <number>',
+    'shots before the figures that later ones are compared with',
+    '8000',
+  )
+  .option('--report <path>', 'where the report goes, as <path>.json and <path>.md')
+  .parse()
+  .opts<{ minutes: string; seed: string; rate: string; warmUp: string; report?: string }>();
+
+const { minutes, seed, rate, warmUp } = options;
+const command = `npm run fuzz -- --minutes ${minutes} --seed ${seed} --rate ${rate} --warm-up ${warmUp}`;
+const dir = mkdtempSync(join(tmpdir(), 'conclave-fuzz-'));
+const began = performance.now();
+console.log(`${command}; data and logs are in ${dir}`);
+let ok = false;
+try {
+  const report = await fuzz({
+    ...{ seed: Number(seed), seconds: Number(minutes) * 60, dir },
+    ...{ rate: Number(rate), warmUp: Number(warmUp) },
+    note: (text) => console.log(`${((performance.now() - began) / 1000).toFixed(1)} ${text}`),
+  });
+  ok = report.ok;
+  const markdown = markdownOf(command, report);
+  if (options.report) {
+    writeFileSync(`${options.report}.json`, `${JSON.stringify({ command, ...report }, null, 2)}\n`);
+    writeFileSync(`${options.report}.md`, `${markdown}\n`);
+  }
+  console.log(markdown);
+} catch (error) {
+  console.error(error);
+}
+console.log(ok ? 'PASSED' : `FAILED; data and logs are in ${dir}`);
+if (ok) rmSync(dir, { recursive: true, force: true });
+process.exit(ok ? 0 : 1);

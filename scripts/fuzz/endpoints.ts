@@ -1,0 +1,35 @@
+/** What is fuzzed: every method of every route of the code, so that a new route needs no entry here. */
+import { allRoutes, type RouteParts } from '../../src/http/routes.js';
+import type { Method, Route } from '../../src/http/types.js';
+import { ENDPOINTS, type Endpoint } from '../../test/hostile/endpoints.js';
+
+const METHODS: readonly Method[] = ['GET', 'PUT', 'POST', 'DELETE'];
+/** Bodies for an endpoint that reads one and for which nobody has written any. */
+const ANY_BODIES: readonly unknown[] = [{}, [], { Name: 'a', ID: 'b' }, null];
+
+export interface Fuzzed extends Endpoint {
+  /** The route as the node's metrics name it. */
+  readonly route: string;
+}
+
+export const labelOf = ({ method, route }: Pick<Fuzzed, 'method' | 'route'>): string =>
+  `${method} ${route}`;
+
+/** The endpoints of some routes. */
+export const endpointsOf = (routes: readonly Route[]): readonly Fuzzed[] =>
+  routes.flatMap((route) =>
+    METHODS.filter((method) => route[method] !== undefined).map((method) => {
+      const path = route.path.replaceAll(/:\w+/g, '*');
+      const known = ENDPOINTS.find((one) => one.method === method && one.path === path);
+      const takesBody = method === 'PUT' || method === 'POST';
+      const bodies = known?.bodies ?? (takesBody ? ANY_BODIES : []);
+      return { method, route: route.path, path, bodies };
+    }),
+  );
+
+/** The endpoints of this build. */
+export function allEndpoints(): readonly Fuzzed[] {
+  // no handler is called, so nothing is asked of the parts
+  const parts = { acl: {}, cluster: {}, snapshot: {} } as unknown as RouteParts;
+  return endpointsOf(allRoutes(parts));
+}

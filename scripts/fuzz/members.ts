@@ -1,0 +1,237 @@
+/** Shots at the members' port: of strangers, of holders of a wrong key, and of members that have gone mad. */
+import { randomBytes, randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import type { Random } from '../../cluster/checker/random.js';
+import type { LocalCluster } from '../../cluster/local.js';
+import { readIdentity } from '../../src/node/identity.js';
+import type { Identity } from '../../src/replica/members/identity.js';
+import { encodeRequest } from '../../src/replica/rpc-codec.js';
+import { FrameReader } from '../../src/transport/frame-reader.js';
+import {
+  decodeFrame,
+  encodeFrame,
+  type Frame,
+  type Hello,
+  PROTOCOL_VERSION,
+  PURPOSES,
+  type Purpose,
+} from '../../src/transport/frames.js';
+import { type SocketMaker, socketMaker } from '../../src/transport/security.js';
+import { damaged, goodFrame, isOrder, joinQuestion } from './frames.js';
+import { noise } from './raw-shots.js';
+import type { Sent } from './report.js';
+
+const STAY_MS = 400;
+const GREET_MS = 10_000;
+const FRAME_BYTES = 2 ** 24;
+/** Silent connections that come at once: more than strangers may have. */
+const CROWD = 160;
+
+export class MemberShots {
+  readonly counts: Record<string, number> = {};
+  readonly #ports: readonly number[];
+  readonly #right: SocketMaker;
+  readonly #wrong: SocketMaker = socketMaker({
+    mode: 'key',
+    keys: [randomBytes(32).toString('base64')],
+  });
+  readonly #identities: readonly Identity[];
+  readonly #random: Random;
+  readonly #open = new Set<Socket>();
+
+  static async of(cluster: LocalCluster, random: Random): Promise<MemberShots> {
+    const identities = cluster.nodes.map(async ({ entry }) => (await readIdentity(entry.dataDir))!);
+    const key = readFileSync(join(cluster.dir, 'shared.key'), 'utf8').trim();
+    const ports = cluster.nodes.map(({ entry }) => Number(entry.raft.split(':')[1]));
+    return new MemberShots(ports, key, await Promise.all(identities), random);
+  }
+
+  private constructor(
+    ports: readonly number[],
+    key: string,
+    identities: readonly Identity[],
+    random: Random,
+  ) {
+    this.#ports = ports;
+    this.#right = socketMaker({ mode: 'key', keys: [key] });
+    this.#identities = identities;
+    this.#random = random;
+  }
+
+  /** One connection, or a crowd of them. Resolves when it has ended. */
+  async next(): Promise<Sent> {
+    const random = this.#random;
+    const node = random.int(this.#ports.length);
+    const draw = random.next();
+    if (draw < 0.15) return this.#garbage(node);
+    if (draw < 0.2) return this.#silent(node, random.chance(0.1) ? CROWD : 3);
+    if (draw < 0.3) return this.#framed(node, 'wrong key');
+    return this.#framed(node, 'right key');
+  }
+
+  /** Speaks to each node as a member does, and tells which does not answer: what follows would prove nothing. */
+  async greet(): Promise<string[]> {
+    const told = this.#ports.map((_, node) => {
+      const bytes = [
+        bytesOf({ type: 'hello', hello: this.#hello(node, true, 'messages') }),
+        bytesOf({ type: 'ping' }),
+        bytesOf({ type: 'request', id: 1, payload: encodeRequest({ type: 'status' }) }),
+      ];
+      return this.#answersOf(node, Buffer.concat(bytes), ['hello', 'pong', 'reply']);
+    });
+    return (await Promise.all(told)).flat();
+  }
+
+  /** Sends bytes and waits for answers of these types, in any order; tells which did not come. */
+  #answersOf(node: number, bytes: Buffer, types: readonly string[]): Promise<string[]> {
+    const missing = new Set(types);
+    const address = { host: '127.0.0.1', port: this.#ports[node]! };
+    const socket: Socket = this.#right.dial(address, () => socket.write(bytes));
+    this.#track(socket);
+    const reader = new FrameReader(FRAME_BYTES);
+    socket.on('data', (chunk: Buffer) => {
+      for (const frame of reader.push(chunk)) missing.delete(decodeFrame(frame).type);
+      if (missing.size === 0) socket.destroy();
+    });
+    return ended(socket, GREET_MS).then(() =>
+      [...missing].map((type) => `the members' port ${address.port} gives no ${type}`),
+    );
+  }
+
+  async close(): Promise<void> {
+    const gone = [...this.#open].map((socket) => new Promise((done) => socket.once('close', done)));
+    for (const socket of this.#open) socket.destroy();
+    await Promise.all(gone);
+  }
+
+  #count(what: string): void {
+    this.counts[what] = (this.counts[what] ?? 0) + 1;
+  }
+
+  /** Bytes that are no TLS, or its beginning only. */
+  async #garbage(node: number): Promise<Sent> {
+    const random = this.#random;
+    const record = Buffer.from([22, 3, random.int(5), random.int(3), random.int(256), 1, 0, 0]);
+    const begun = Buffer.concat([record, noise(random, random.int(600))]);
+    const bytes = random.chance(0.5) ? noise(random, 1 + random.int(2000)) : begun;
+    const socket = this.#track(this.#plain(node));
+    socket.once('connect', () => socket.write(bytes));
+    this.#count('garbage');
+    await ended(socket, STAY_MS);
+    return { label: 'members: garbage', node, bytes };
+  }
+
+  async #silent(node: number, count: number): Promise<Sent> {
+    const all = Array.from({ length: count }, () => this.#track(this.#plain(node)));
+    this.#count(count > 10 ? 'crowd' : 'silent');
+    await Promise.all(all.map((socket) => ended(socket, STAY_MS)));
+    return { label: `members: ${count} silent`, node, bytes: Buffer.alloc(0) };
+  }
+
+  #plain(node: number): Socket {
+    return connect({ host: '127.0.0.1', port: this.#ports[node]! });
+  }
+
+  /** A connection with TLS on which frames are sent. */
+  async #framed(node: number, key: 'right key' | 'wrong key'): Promise<Sent> {
+    const maker = key === 'right key' ? this.#right : this.#wrong;
+    const { label, stream } = this.#conversation(node);
+    const bytes = Buffer.concat(stream);
+    const shot = { label: `members: ${key}, ${label}`, node, bytes };
+    const address = { host: '127.0.0.1', port: this.#ports[node]! };
+    const socket: Socket = maker.dial(address, () => {
+      this.#count(`${key}: let in`);
+      for (const part of stream) socket.write(part);
+      if (this.#random.chance(0.3)) socket.end();
+    });
+    this.#track(socket);
+    const reader = new FrameReader(FRAME_BYTES);
+    socket.on('data', (chunk: Buffer) => {
+      for (const frame of reader.push(chunk)) this.#count(`answered: ${decodeFrame(frame).type}`);
+    });
+    this.#count(key);
+    await ended(socket, STAY_MS);
+    return shot;
+  }
+
+  /** A hello and some frames, most often damaged. Never what a member has to obey. */
+  #conversation(node: number): { label: string; stream: Buffer[] } {
+    const random = this.#random;
+    const isMember = random.chance(0.5);
+    const purpose = random.pick(PURPOSES);
+    const hello = this.#hello(node, isMember, purpose);
+    const to = this.#identities[node]!.nodeId;
+    const frames = Array.from({ length: 1 + random.int(5) }, () =>
+      purpose === 'join' ? joinFrame(hello.nodeId, random) : goodFrame(hello.nodeId, to, random),
+    );
+    const greeting = bytesOf({ type: 'hello', hello });
+    const draw = random.next();
+    const label = `${isMember ? 'a member' : 'a stranger'} for ${purpose}`;
+    if (draw < 0.35) return { label, stream: [greeting, ...frames] };
+    const stream =
+      draw < 0.8 ? [greeting, ...damaged(frames, random)] : damaged([greeting, ...frames], random);
+    if (!isOrder(Buffer.concat(stream))) return { label: `${label}, damaged`, stream };
+    this.#count('orders not sent');
+    return { label, stream: [greeting] };
+  }
+
+  #hello(node: number, isMember: boolean, purpose: Purpose): Hello {
+    const random = this.#random;
+    const own = this.#identities[node]!;
+    const other = this.#identities[(node + 1 + random.int(2)) % this.#identities.length]!;
+    const stranger = {
+      nodeId: randomUUID(),
+      incarnation: 'i',
+      starts: 1,
+      startId: 's',
+      earlier: [],
+    };
+    const { nodeId, incarnation, starts, startId, earlier } = isMember ? other : stranger;
+    const hello: Hello = {
+      ...{ version: PROTOCOL_VERSION, oldestVersion: 1, clusterId: own.clusterId ?? '' },
+      ...{ nodeId, incarnation, starts, startId, earlier, purpose },
+      ...{ address: '127.0.0.1:1', target: random.pick(['', own.nodeId]) },
+    };
+    if (isMember || random.chance(0.7)) return hello;
+    return {
+      ...hello,
+      ...random.pick<Partial<Hello>>([
+        { version: 0 },
+        { version: 99, oldestVersion: 98 },
+        { clusterId: '' },
+        { clusterId: 'another' },
+        { nodeId: own.nodeId },
+        { target: 'another' },
+        { address: '' },
+        { address: 'x'.repeat(1000) },
+        { earlier: Array(500).fill('s') },
+        { starts: Number.MAX_SAFE_INTEGER },
+      ]),
+    };
+  }
+
+  #track(socket: Socket): Socket {
+    this.#open.add(socket);
+    // cut off is what most of them deserve
+    socket.on('error', () => {}).on('close', () => this.#open.delete(socket));
+    return socket;
+  }
+}
+
+const bytesOf = (frame: Frame): Buffer => Buffer.concat(encodeFrame(frame));
+
+const joinFrame = (id: string, random: Random): Buffer =>
+  bytesOf({ type: 'request', id: random.pick([1, 1, 1, 2]), payload: joinQuestion(id, random) });
+
+/** Resolves when the socket has closed, which it is made to after a while. */
+function ended(socket: Socket, afterMs: number): Promise<void> {
+  return new Promise((done) => {
+    const timer = setTimeout(() => socket.destroy(), afterMs);
+    socket.once('close', () => {
+      clearTimeout(timer);
+      done();
+    });
+  });
+}

@@ -1,0 +1,34 @@
+/** The ACL configuration, for operators. */
+import {
+  decodeConfiguration,
+  mayConfigure,
+  readConfiguration,
+  writeConfiguration,
+} from '../service/acl-configuration.js';
+import type { Service } from '../service/types.js';
+import { admit } from './admit.js';
+import { ifMatchOf } from './preconditions.js';
+import type { ApiRequest, Route } from './types.js';
+
+const FAILURE = 'Error parsing ACL configuration';
+
+const etagOf = (text: string): string =>
+  `"${(JSON.parse(text) as { ModifyIndex: number }).ModifyIndex}"`;
+
+export function aclConfigurationRoutes(service: Service): readonly Route[] {
+  const read = async (request: ApiRequest): Promise<void> => {
+    const options = request.readOptions(false);
+    const outcome = await service.read(request.caller, options, readConfiguration);
+    request.answerRead(outcome, undefined, { ETag: etagOf(outcome.value) });
+  };
+
+  const write = async (request: ApiRequest): Promise<void> => {
+    await admit(request, FAILURE, mayConfigure(service, request));
+    const ifMatch = ifMatchOf(request.incoming);
+    const configuration = decodeConfiguration(FAILURE, await request.body(FAILURE));
+    const text = await writeConfiguration(service, request, configuration, ifMatch);
+    request.answerJson(text, 200, { ETag: etagOf(text) });
+  };
+
+  return [{ path: '/v1/operator/acl/configuration', parameters: [], GET: read, PUT: write }];
+}

@@ -1,0 +1,105 @@
+/** Use cases of the ACL configuration: how long tokens of logins live, and how many one identity may have. */
+import type { Authorizer } from '../acl/types.js';
+import { reject } from '../errors.js';
+import { formatDuration } from '../kinds/duration.js';
+import { didYouMean } from '../languages/suggest.js';
+import {
+  ACL_DEFAULTS,
+  ACL_FACT,
+  type AclConfiguration,
+  type AclConfigure,
+  aclConfiguration,
+  REPLACED_MAX,
+} from '../state/login-limits.js';
+import { DEFAULT_NAMESPACE } from '../state/namespaces.js';
+import { type Decoded, decodeBody, duration, ignored, index, text } from './decode.js';
+import type { ReadUseCase, Service } from './types.js';
+import { propose, type Write } from './writing.js';
+
+const FIELDS = {
+  LoginTokenTTL: duration,
+  LoginTokenTTLMax: duration,
+  TokensPerIdentity: index,
+  OnTokenLimit: text,
+  ModifyIndex: ignored,
+};
+
+/** As of MaxTokenTTL of auth methods, in nanoseconds. */
+const TTL_MIN = 60e9;
+const TTL_MAX = 100 * 365 * 24 * 3600e9;
+const ON_LIMIT = ['refuse', 'replace'] as const;
+
+/** Why a caller may not read or write the configuration; undefined when they may. */
+export const aclConfigurationDenial = (
+  authorizer: Authorizer,
+  access: 'read' | 'write',
+): string | undefined =>
+  authorizer.denial('operator', access) ??
+  (access === 'write'
+    ? authorizer.denial('acl', 'write', undefined, DEFAULT_NAMESPACE)
+    : undefined);
+
+/** Lets a caller pass who may write the configuration; throws 403. */
+export const mayConfigure = (
+  service: Service,
+  { caller, timeoutMs }: Omit<Write, 'ns'>,
+): Promise<Authorizer> =>
+  service.permit(caller, timeoutMs, (authorizer) => aclConfigurationDenial(authorizer, 'write'));
+
+/** A whole configuration as it was sent: what is left out takes its default. Throws ApiError `invalid`. */
+export function decodeConfiguration(failure: string, body: unknown): AclConfiguration {
+  const sent: Decoded<typeof FIELDS> = decodeBody(failure, body, FIELDS);
+  const { LoginTokenTTL = 0, LoginTokenTTLMax = 0, TokensPerIdentity = 0 } = sent;
+  const fail = (field: keyof AclConfiguration, why: string): never =>
+    reject('invalid', `${failure}: ${field} ${why}`, { pointer: `/${field}` });
+  for (const [field, ttl] of Object.entries({ LoginTokenTTL, LoginTokenTTLMax })) {
+    if (ttl === 0) continue;
+    const is = `${formatDuration(ttl)} cannot be`;
+    if (ttl < TTL_MIN) fail(field as 'LoginTokenTTL', `${is} less than 1m0s`);
+    if (ttl > TTL_MAX) fail(field as 'LoginTokenTTL', `${is} more than ${formatDuration(TTL_MAX)}`);
+  }
+  if (LoginTokenTTLMax !== 0 && LoginTokenTTL > LoginTokenTTLMax) {
+    const most = formatDuration(LoginTokenTTLMax);
+    const why = `${formatDuration(LoginTokenTTL)} cannot be more than LoginTokenTTLMax, which is ${most}`;
+    fail('LoginTokenTTL', why);
+  }
+  if (TokensPerIdentity > REPLACED_MAX) {
+    fail('TokensPerIdentity', `${TokensPerIdentity} cannot be more than ${REPLACED_MAX}`);
+  }
+  const { OnTokenLimit: wanted = ACL_DEFAULTS.OnTokenLimit } = sent;
+  const OnTokenLimit =
+    ON_LIMIT.find((known) => known === wanted) ??
+    fail('OnTokenLimit', `should be one of: refuse, replace${didYouMean(wanted, ON_LIMIT)}`);
+  const textOf = (ttl: number): string => (ttl === 0 ? '' : formatDuration(ttl));
+  return {
+    LoginTokenTTL: textOf(LoginTokenTTL),
+    LoginTokenTTLMax: textOf(LoginTokenTTLMax),
+    TokensPerIdentity,
+    OnTokenLimit,
+  };
+}
+
+/** Puts a configuration in the place of the present one; gives it as answered. `ifMatch`: see AclConfigure. */
+export function writeConfiguration(
+  service: Service,
+  write: Omit<Write, 'ns'>,
+  configuration: AclConfiguration,
+  ifMatch: readonly number[] | undefined,
+): Promise<string> {
+  const command: AclConfigure = {
+    type: 'acl.configure',
+    v: 1,
+    configuration,
+    ...(ifMatch !== undefined && { ifMatch }),
+  };
+  return propose(service, write, command);
+}
+
+/** The configuration in force, as it is answered. */
+export const readConfiguration: ReadUseCase<string> = ({ view, authorizer }) => {
+  const why = aclConfigurationDenial(authorizer, 'read');
+  if (why !== undefined) reject('permission_denied', why);
+  const configuration = aclConfiguration(view);
+  const value = JSON.stringify(configuration);
+  return { value, index: configuration.ModifyIndex, keys: [ACL_FACT] };
+};

@@ -1,0 +1,117 @@
+/** An address that is refused again and again waits for its refusals, and for nothing else. */
+import { connect, type Socket } from 'node:net';
+import { expect } from 'chai';
+import { reject } from '../../src/errors.js';
+import type { Route } from '../../src/http/types.js';
+import { type Front, LIMITS, startFront } from './harness.js';
+
+describe('http: refusals beyond limits.refusalsPerAddress', () => {
+  const sockets: Socket[] = [];
+  const refused: Route['GET'] = ({ incoming }) => {
+    sockets.push(incoming.socket);
+    reject('permission_denied', 'Permission denied');
+  };
+  const routes: Route[] = [
+    { path: '/v1/open', GET: (r) => r.answerText('') },
+    { path: '/v1/missing', GET: () => reject('not_found', 'no such thing') },
+    { path: '/v1/shut', GET: refused, PUT: refused },
+  ];
+  const BODY = Buffer.alloc(32 * 1024 * 1024);
+  /** Longer than any test: what is late is not answered in it. */
+  const FOREVER = 3_600_000;
+  let front: Front;
+  /** A front whose addresses are refused once at once, and then never again for a long time. */
+  const start = async (refusalDelayMs: number, socket = {}) => {
+    front = await startFront(
+      routes,
+      { limits: { ...LIMITS, refusalsPerAddress: 0.0001, refusalDelayMs } },
+      socket,
+    );
+    expect(await status('/v1/shut')).to.equal(403);
+    expect(late()).to.equal(0);
+    sockets.length = 0;
+  };
+  const clients: Socket[] = [];
+  afterEach(async () => {
+    for (const client of clients.splice(0)) client.destroy();
+    sockets.length = 0;
+    await front.close();
+  });
+
+  const late = () => front.app.refused.counts['refusalsPerAddress'] ?? 0;
+  const status = async (path: string, method = 'GET') => (await front.ask(path, { method })).status;
+  const until = async (condition: () => boolean) => {
+    while (!condition()) await new Promise((resolve) => setImmediate(resolve));
+  };
+  const client = (): Socket => {
+    const socket = connect(front.listener.port, '127.0.0.1').on('error', () => {});
+    clients.push(socket);
+    return socket;
+  };
+  const get = (path: string, more = '') => `GET ${path} HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
+  /** Sends a body that nobody wants and reads what comes; gives that, once the connection is closed. */
+  const send = async (path: string): Promise<string> => {
+    const socket = client();
+    let text = '';
+    socket.on('data', (chunk) => {
+      text += chunk.toString('latin1');
+    });
+    socket.write(`PUT ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: ${BODY.length}\r\n\r\n`);
+    socket.write(BODY);
+    await new Promise((resolve) => socket.once('close', resolve));
+    return text;
+  };
+
+  it('come late, while what is permitted or missing is answered at once', async () => {
+    await start(FOREVER);
+    const answers: string[] = [];
+    client()
+      .on('data', (chunk) => answers.push(String(chunk)))
+      .write(get('/v1/shut'));
+    await until(() => late() === 1);
+    expect(await status('/v1/open')).to.equal(200);
+    expect(await status('/v1/missing')).to.equal(404);
+    expect(answers).to.deep.equal([]);
+  });
+
+  it('are given in the end', async () => {
+    await start(1);
+    expect(await status('/v1/shut')).to.equal(403);
+    expect(late()).to.equal(1);
+  });
+
+  it('are also those of unknown paths and methods', async () => {
+    await start(1);
+    expect(await status('/v1/nowhere')).to.equal(404);
+    expect(await status('/v1/open', 'PUT')).to.equal(405);
+    expect(late()).to.equal(2);
+  });
+
+  it('leave a long body unread', async () => {
+    front = await startFront(routes);
+    expect(await send('/v1/shut')).to.match(/^HTTP\/1.1 403 .*connection: close/is);
+    expect(sockets.pop()!.bytesRead, 'at once').to.be.greaterThan(BODY.length);
+    await front.close();
+    await start(1);
+    expect(await send('/v1/shut')).to.match(/^HTTP\/1.1 403 .*connection: close.*denied$/is);
+    expect(sockets.pop()!.bytesRead, 'late').to.be.lessThan(BODY.length / 4);
+    expect(late()).to.equal(1);
+  });
+
+  it('keep a connection without a body, and the order of what was sent at once', async () => {
+    await start(1);
+    const text = await front.raw(
+      `${get('/v1/shut')}${get('/v1/shut')}${get('/v1/open', 'Connection: close\r\n')}`,
+    );
+    const statuses = [...text.matchAll(/HTTP\/1.1 (\d+)/g)].map(([, code]) => code);
+    expect(statuses).to.deep.equal(['403', '403', '200']);
+  });
+
+  it('are no more than so many at a time: others are given at once and close the connection', async () => {
+    await start(FOREVER, { connections: 2000, connectionsPerAddress: 2000 });
+    for (let at = 0; at < 1024; at += 1) client().write(get('/v1/shut'));
+    await until(() => late() === 1024);
+    const { status: code, headers } = await front.ask('/v1/shut');
+    expect([code, headers.connection]).to.deep.equal([403, 'close']);
+  });
+});

@@ -1,0 +1,47 @@
+import { expect } from 'chai';
+import { LONG_CHARS, SharedValues } from '../../src/storage/shared-values.js';
+
+describe('storage: values that views share', () => {
+  const long = 'x'.repeat(LONG_CHARS);
+  let reads: number;
+  let values: SharedValues;
+  beforeEach(() => {
+    reads = 0;
+    values = new SharedValues();
+  });
+  const get = (key: string, opened: number, value = long) =>
+    values.get(key, opened, () => {
+      reads += 1;
+      return value;
+    });
+
+  it('are read once for all views', () => {
+    for (let view = 0; view < 40; view += 1) expect(get('a', values.open())).to.equal(long);
+    expect(reads).to.equal(1);
+  });
+
+  it('are read once for views before and after a change of something else', () => {
+    const before = values.open();
+    values.noteChange('b');
+    get('a', before);
+    get('a', values.open());
+    expect(reads).to.equal(1);
+  });
+
+  it('are not those of a key that changed since a view was opened', () => {
+    const before = values.open();
+    get('a', before);
+    values.noteChange('a');
+    expect(get('a', before, 'old')).to.equal('old');
+    expect(get('a', values.open(), `new${long}`)).to.equal(`new${long}`);
+    expect(get('a', before, 'old')).to.equal('old');
+    expect(reads).to.equal(4);
+  });
+
+  it('are long ones alone', () => {
+    const view = values.open();
+    get('a', view, 'short');
+    get('a', view, 'short');
+    expect(reads).to.equal(2);
+  });
+});
