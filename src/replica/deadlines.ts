@@ -1,6 +1,6 @@
 /**
- * Many deadlines on one timer: ten thousand held calls must not cost a timer each. Coarse on purpose: a deadline passes at
- * the end of the slot it falls into, never early.
+ * Many deadlines on one timer, so that ten thousand waiting calls do not need a timer each. A deadline passes at the end of
+ * the 50 ms slot it falls into, never early.
  */
 import type { ClockPort } from './ports.js';
 
@@ -9,7 +9,7 @@ const SLOT_MS = 50;
 export class Deadlines {
   readonly #clock: ClockPort;
   readonly #slots = new Map<number, Set<() => void>>();
-  /** Last slot that was emptied. */
+  /** The last slot that has passed. */
   #passed: number;
   #cancelTimer: (() => void) | undefined;
 
@@ -18,12 +18,12 @@ export class Deadlines {
     this.#passed = this.#slotOf(clock.now());
   }
 
-  /** Runs `run` once when `clock.now()` has reached `atMs`. Returns a cancel function. */
+  /** Calls `run` once when the clock has reached `atMs`. Returns a cancel function. */
   at(atMs: number, run: () => void): () => void {
     const wanted = Math.ceil(atMs / SLOT_MS);
     if (this.#slots.size === 0) this.#passed = this.#slotOf(this.#clock.now());
     const slot = Math.max(wanted, this.#passed + 1);
-    // A function of its own, so that the same `run` may wait twice.
+    // A new function, so that the same `run` may wait twice.
     const entry = (): void => run();
     const entries = this.#slots.get(slot);
     if (entries === undefined) this.#slots.set(slot, new Set([entry]));

@@ -1,7 +1,7 @@
 /**
- * Watches whether the disks make progress. One that hangs returns no error, so the process goes on; but as a leader it
- * would keep its office and acknowledge nothing. Time is counted in ticks: a process that was paused gets one tick for any
- * pause, and a disk that is only slow makes progress between ticks.
+ * Detects disks that hang. Such a disk reports no error, so the process goes on: as a leader it would stay the leader and
+ * acknowledge nothing. Time is counted in ticks, since a paused process gets one tick for a pause of any length. A slow disk
+ * makes progress between ticks.
  */
 
 export interface DiskWatchLimits {
@@ -11,7 +11,7 @@ export interface DiskWatchLimits {
 }
 
 export class DiskWatch {
-  /** A state waits for its disk: applying rests. */
+  /** Applying is paused until the disk of the state has caught up. */
   isStateBehind = false;
   readonly #limits: DiskWatchLimits;
   #logTicks = 0;
@@ -21,23 +21,24 @@ export class DiskWatch {
     this.#limits = limits;
   }
 
-  /** A tick has passed. */
+  /** Counts a tick. */
   tick(isLogWriting: boolean): void {
     this.#logTicks = isLogWriting ? this.#logTicks + 1 : 0;
     this.#stateTicks = this.isStateBehind ? this.#stateTicks + 1 : 0;
   }
 
-  /** The disk of the log has finished a write. */
+  /** The disk of the log finished a write. */
   logProgressed(): void {
     this.#logTicks = 0;
   }
 
-  /** The disk of the state has caught up, or holds another state. */
+  /** The disk of the state caught up, or another state is being installed. */
   stateProgressed(): void {
     this.isStateBehind = false;
     this.#stateTicks = 0;
   }
 
+  /** Whether the disk of the log hangs. */
   get logHangs(): boolean {
     return this.#logTicks >= this.#limits.hangTicks;
   }
@@ -56,7 +57,7 @@ export class DiskWatch {
     return this.#logTicks * this.#limits.tickMs;
   }
 
-  /** Milliseconds for which applying has waited for the disk of the state. */
+  /** Milliseconds that applying has waited for the disk of the state. */
   get stateWaitMs(): number {
     return this.#stateTicks * this.#limits.tickMs;
   }

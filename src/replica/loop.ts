@@ -1,7 +1,7 @@
 /**
- * The loop: where Raft meets time, disk and wire. One owner of the core, one loop: what has arrived → one `step` → send
- * and store → apply a bounded slice → answer. It has no timer, promise or clock of its own: all of that are ports, so the
- * simulation runs this very file.
+ * The loop around the Raft core, where it meets time, disk and network. Each turn takes everything that has arrived, makes
+ * one `step`, sends and stores its output, applies a bounded number of entries, and completes the calls that waited for
+ * them. Timers, clock, disk and network are ports, so the simulation runs this file as it is.
  */
 import type {
   Configuration,
@@ -23,33 +23,33 @@ import type { ClockPort, LogPort, MachinePort, WirePort } from './ports.js';
 import { Ticker } from './ticker.js';
 import { Proposals, type Settle } from './writes/proposals.js';
 
-/** How far one turn of the loop may go, and how time is cut into ticks. */
+/** How much one turn of the loop may do, and the length of a tick. */
 export interface LoopLimits {
   /** Milliseconds of a tick. */
   readonly tickMs: number;
-  /** A tick that comes later than this by so many milliseconds counts as a stall of the process. */
+  /** Milliseconds by which a tick must be late to count as a stall of the process. */
   readonly stallMs: number;
-  /** Entries and bytes applied in one turn: between turns messages are handled, so applying starves nobody. */
+  /** Entries and bytes applied in one turn. Messages are handled between turns, so applying does not delay them for long. */
   readonly applyEntriesMax: number;
   readonly applyBytesMax: number;
 }
 
 /** What the owner of the loop is told. All calls are made from the loop's own turn. */
 export interface LoopEvents {
-  /** A turn begins: the last chance to add inputs that are worth collecting until now (shared barriers). */
+  /** A turn begins: the last moment to add inputs to its step, such as read barriers that share one. */
   gather(): void;
-  /** Role, term or known leader changed; the machine may still be behind. */
+  /** The role, the term or the known leader changed. The machine may not have applied everything yet. */
   role(change: RoleChange): void;
   /** The configuration in force changed. */
   configuration(configuration: Configuration): void;
   /**
-   * The machine stands at `index`; `entries` were applied just now (none after an installed snapshot). Called between turns
-   * for an entry that took many of them.
+   * The machine has applied `index`. `entries` are those applied just now; none after an installed snapshot. Called between
+   * turns for an entry that takes many of them.
    */
   applied(index: Index, entries: readonly Entry[]): void;
-  /** A follower needs a snapshot; the outcome goes to `snapshotSent`. */
+  /** A follower needs a snapshot. The outcome is reported to `snapshotSent`. */
   sendSnapshot(to: NodeId, message: Message): void;
-  /** A tick has passed, at `now`. */
+  /** A tick passed at `now`. */
   tick(now: number): void;
 }
 
@@ -61,34 +61,34 @@ export interface LoopParts {
   readonly clock: ClockPort;
   readonly limits: LoopLimits;
   readonly events: LoopEvents;
-  /** True while too much of what was applied waits for the disk: applying rests until it has caught up. */
+  /** True while too much applied state waits for the disk. Applying is paused until the disk has caught up. */
   readonly isBehind?: (() => boolean) | undefined;
   /** Ticks without progress after which a disk counts as hanging. */
   readonly hangTicks: number;
 }
 
-/** Figures for metrics; they only grow, but for those that say so. */
+/** Counters for metrics. All but `stallMsMax` only grow. */
 export interface LoopStats {
   turns: number;
-  /** Batches handed over for storing, and the entries in them. */
+  /** Batches given to the log, and the entries in them. */
   appends: number;
   entriesAppended: number;
-  /** Ticks that came too late, and the longest delay seen, in milliseconds. */
+  /** Ticks that came too late, and the longest delay in milliseconds. */
   stalls: number;
   stallMsMax: number;
 }
 
-/** A batch on its way to the disk. */
+/** A batch that is being stored, and the messages that wait for it. */
 interface Storing {
-  /** First index it replaced, if it holds entries. */
+  /** First index of the batch; undefined if it holds no entries. */
   readonly first: Index | undefined;
-  /** Last index of the log once it is stored. */
+  /** Last index of the log once the batch is stored. */
   readonly last: Index;
   readonly send: Message[];
 }
 
 export type ReadDone = (index: Index | undefined) => void;
-/** The messages of an election. */
+/** The messages of elections. */
 const VOTING: ReadonlySet<Message['type']> = new Set([
   ...(['preVote', 'preVoteResponse', 'vote', 'voteResponse', 'timeoutNow'] as const),
 ]);
@@ -129,11 +129,11 @@ export class RaftLoop {
   #scheduled = false;
   #applyPaused = false;
   #lookAgainLater = false;
-  /** An entry that takes many turns is being applied. */
+  /** An entry is being applied that takes many turns. */
   #applyingLong = false;
   #running = false;
   #votingSuspended = false;
-  /** The log is being replaced: no step until that is durable. */
+  /** The log is being replaced. No step is made until that is durable. */
   #held = false;
   #ticked = false;
 
@@ -165,7 +165,7 @@ export class RaftLoop {
     });
   }
 
-  /** Starts the ticks. Messages are taken from now on. */
+  /** Starts the ticks and the turns. */
   start(): void {
     this.#running = true;
     const applied = this.#machine.appliedIndex();
@@ -175,13 +175,13 @@ export class RaftLoop {
     this.wake();
   }
 
-  /** Stops for good: nothing is sent, applied or answered any more. What is being stored is stored by the port. */
+  /** Stops for good: nothing more is sent, applied or completed. The log still stores what it was given. */
   stop(): void {
     this.#running = false;
     this.#ticker.stop();
   }
 
-  /** Asks for a turn (and so for a `gather`). */
+  /** Requests a turn. */
   wake(): void {
     if (this.#scheduled || !this.#running) return;
     this.#scheduled = true;
@@ -189,8 +189,8 @@ export class RaftLoop {
   }
 
   /**
-   * A node that has lost entries it acknowledged must neither vote nor campaign until it has them again. Without ticks it
-   * does not campaign; what asks for its vote is not heard.
+   * Set while this server lacks entries it has acknowledged: it must neither vote nor campaign. Without ticks it does not
+   * campaign, and requests for its vote are dropped.
    */
   get votingSuspended(): boolean {
     return this.#votingSuspended;
@@ -200,8 +200,9 @@ export class RaftLoop {
   }
 
   /**
-   * While the disk of the log hangs, this node takes no part in an election: it could not store a vote, and a candidate
-   * would take its granted pre-vote for the promise of one. While either disk hangs, it takes over no leadership.
+   * Takes a message of a peer. While the disk of the log hangs, messages of elections are dropped: this server could not
+   * store a vote, and a candidate would take its pre-vote for the promise of one. While either disk hangs, it does not take
+   * over leadership.
    */
   receive(message: Message): void {
     if (VOTING.has(message.type) && (this.#votingSuspended || this.disks.logHangs)) return;
@@ -212,50 +213,54 @@ export class RaftLoop {
     this.#feed({ type: 'message', message });
   }
 
-  /** Appends a command to the log, if this node leads. `settle` is called once. */
+  /** Appends a command to the log if this server leads. `settle` is called once. */
   propose(data: Uint8Array, settle: Settle): void {
     this.#commands.push({ id: this.#proposals.add(settle), data });
     this.wake();
   }
 
-  /** Proposes a configuration. Settles like a command, without a result. */
+  /** Proposes a configuration. `settle` is called once, without a result. */
   changeConfiguration(configuration: Configuration, settle: Settle): void {
     const id = this.#proposals.add(settle);
     this.#feed({ type: 'changeConfiguration', id, configuration });
   }
 
-  /** A read barrier at the leader; `done` gets the index to wait for, or undefined when this node cannot give one. */
+  /** Requests a read index from the core (§6.4). `done` gets undefined when this server cannot give one. */
   read(mode: ReadMode, done: ReadDone): void {
     this.#readsWaiting[mode].push(done);
     this.wake();
   }
 
+  /** Transfers leadership to `to`, or to the voter whose log is most complete. */
   transfer(to?: NodeId): void {
     this.#feed(to === undefined ? { type: 'transfer' } : { type: 'transfer', to });
   }
 
+  /** The network reports that a peer cannot be reached. */
   unreachable(peer: NodeId): void {
     this.#feed({ type: 'unreachable', peer });
   }
 
+  /** A snapshot was sent to a follower, or could not be. */
   snapshotSent(to: NodeId, ok: boolean): void {
     this.#feed({ type: 'snapshotSent', to, ok });
   }
 
-  /** Applying rests while the state is exchanged; messages are handled all the while. */
+  /** Pauses applying while the state is replaced. Messages are still handled. */
   pauseApply(): void {
     this.#applyPaused = true;
     this.disks.stateProgressed();
   }
 
+  /** Resumes applying. */
   resumeApply(): void {
     this.#applyPaused = false;
     this.wake();
   }
 
   /**
-   * A snapshot is in the machine. If the core wants it, the log is replaced by its position too, and no step is made until
-   * that is durable; else the log goes beyond it already and only the machine has jumped.
+   * The machine holds the state of a snapshot. If the core needs the snapshot, the log is replaced by its position too, and
+   * no step is made until that is durable. Otherwise the log already extends beyond it, and only the machine has jumped.
    */
   switched(meta: SnapshotMeta, from: NodeId, done: () => void): void {
     this.#applyPaused = false;
@@ -268,7 +273,7 @@ export class RaftLoop {
     }
     this.#held = true;
     const hard = this.#log.hardState();
-    // The hard state may not fall behind the log, be it for the moment until the core stores its own.
+    // The stored term must not be below the log's, not even until the core stores its own.
     const hardState = hard.term >= meta.term ? hard : { term: meta.term, votedFor: null };
     this.#log.reset(meta, hardState, () => {
       this.#held = false;
@@ -283,8 +288,8 @@ export class RaftLoop {
   }
 
   /**
-   * Whether a snapshot is still wanted. While applying rests the state may be bad, and an equally new one will do; but it
-   * must reach the beginning of the log, or the entries between the two could never be applied.
+   * Whether a snapshot is needed. While applying is paused the local state may be corrupt, so a snapshot at the same index
+   * is accepted too; but it must reach the start of the log, or the entries in between could never be applied.
    */
   wants(meta: SnapshotMeta): boolean {
     const applied = this.#machine.appliedIndex();
@@ -292,35 +297,37 @@ export class RaftLoop {
     return applied < meta.index && this.#core.accepts(meta);
   }
 
+  /** The status of the core. */
   status(): RaftStatus {
     return this.#core.status();
   }
 
-  /** What is committed, durable in this log and applied. */
+  /** Last index that is committed, durable in this log and applied. */
   get settledIndex(): Index {
     return Math.min(this.#commit, this.#durable, this.#machine.appliedIndex());
   }
 
+  /** Role, term and leader as of the last step. */
   get role(): RoleChange {
     return this.#role;
   }
 
-  /** Commands and configurations whose fate is open. */
+  /** Number of proposals whose outcome is open. */
   get pending(): number {
     return this.#proposals.size;
   }
 
-  /** Batches on their way to the disk. */
+  /** Number of batches that are being stored. */
   get storing(): number {
     return this.#storing.length;
   }
 
-  /** Milliseconds since a leader was heard; 0 on the leader. */
+  /** Milliseconds since the last message of a leader; 0 on the leader. */
   get leaderSilenceMs(): number {
     return this.#role.role === 'leader' ? 0 : this.#clock.now() - this.#leaderContactMs;
   }
 
-  /** Without ticks a node does not campaign. A leader needs them to notice that it has lost its majority. */
+  /** A server that must not campaign gets no ticks. A leader needs them to notice that it has lost its majority. */
   get #mayTick(): boolean {
     return this.#role.role === 'leader' || !(this.#votingSuspended || this.disks.logHangs);
   }
@@ -331,8 +338,8 @@ export class RaftLoop {
   }
 
   /**
-   * One turn. The time given to the core is read here, after everything that arrived was taken: a process that was
-   * paused must not serve a lease read by the time of before (§6.4), nor a machine whose monotonic clock stood still.
+   * One turn. The clock is read after everything that arrived was taken: otherwise a process that was paused, or a machine
+   * whose monotonic clock stood still, would serve a lease read by the time before the pause (§6.4).
    */
   #turn(): void {
     this.#scheduled = false;
@@ -348,7 +355,7 @@ export class RaftLoop {
     this.#applySlice();
   }
 
-  /** Everything that arrived, in order; the tick last, so that messages which were waiting count as heard in time. */
+  /** Everything that arrived, in order. The tick comes last, so that waiting messages count as received in time. */
   #takeInputs(): Input[] {
     const inputs: Input[] = [];
     if (this.#storedChanged) {
@@ -395,8 +402,8 @@ export class RaftLoop {
   }
 
   /**
-   * Hands over what must be stored, and keeps what may be sent only after it. A message waits for every batch handed over
-   * before it too: a repeated vote may not leave while the first is still on its way to the disk.
+   * Gives the log what must be stored, and keeps the messages that may be sent only afterwards. A message also waits for all
+   * earlier batches: a repeated vote must not be sent while the first one is still being stored.
    */
   #store(output: Output): void {
     const { hardState, entries, sendAfterStore } = output;
@@ -442,8 +449,8 @@ export class RaftLoop {
   }
 
   /**
-   * Applies what is committed and durable here, so that the state is never ahead of the log. Bounded: what is left
-   * waits for the next turn.
+   * Applies entries that are committed and durable here, so that the state is never ahead of the log. The rest waits for the
+   * next turn.
    */
   #applySlice(): void {
     if (this.#applyPaused || this.#lookAgainLater || this.#applyingLong) return;
@@ -482,7 +489,7 @@ export class RaftLoop {
     this.#events.applied(applied, entries);
   }
 
-  /** The disk of the state does not keep up: its backlog must not grow without limit. */
+  /** Pauses applying for a tick: the disk of the state does not keep up, and its backlog must stay bounded. */
   #rest(): void {
     this.disks.isStateBehind = true;
     this.#lookAgainLater = true;

@@ -1,6 +1,6 @@
 /**
- * What the loop needs from the world. All of it is given from outside, so that the simulation runs the real loop on
- * a simulated disk, network and clock. Nothing here returns a promise: completions are calls, in the order promised.
+ * What a replica needs from its process: disk, network, state machine and clock. Nothing here returns a promise. Completions
+ * are calls, in the documented order.
  */
 import type {
   Entry,
@@ -14,32 +14,33 @@ import type {
 } from '../raft/types.js';
 import type { Result } from '../state/types.js';
 
-/** The log on disk. A failure of any write must stop the process: it is reported once, to `onFatal` of the implementation. */
+/** The log on disk. A failed write must stop the process; the implementation reports it once, to its `onFatal`. */
 export interface LogPort extends LogView {
   hardState(): HardState;
   /**
-   * Stores hard state and entries in one synced batch. Entries replace everything from `entries[0].index` on. The view
-   * shows them at once; `done` is called when they are durable, never before this call has returned. Calls complete in
-   * order. What is handed over while a sync runs is written together by the next one (group commit).
+   * Stores hard state and entries in one synced batch. Entries replace everything from `entries[0].index` on. Reads show
+   * them at once. `done` is called when they are durable, never before this call has returned, and in the order of the
+   * calls. Batches given while a sync runs are written together by the next one (group commit).
    */
   append(batch: { hardState?: HardState; entries: readonly Entry[] }, done: () => void): void;
-  /** Drops entries up to `index`, after the state is durable beyond it (the implementation does not check that). */
+  /** Drops entries up to `meta.index`. The caller makes sure that the state is durable beyond it. */
   compact(meta: SnapshotMeta, done: () => void): void;
-  /** Replaces the whole log by a snapshot's position (after an installed snapshot). */
+  /** Replaces the whole log by the position of an installed snapshot. */
   reset(meta: SnapshotMeta, hardState: HardState, done: () => void): void;
   /**
-   * Set on a node that has lost entries it may have acknowledged: it must neither vote nor campaign until it holds a
-   * committed entry of a term above `term`, or has applied `index`. Then the loop lifts it.
+   * Set on a server that has lost entries it may have acknowledged. It must neither vote nor campaign until it holds a
+   * committed entry of a term above `term`, or has applied `index`; then `liftBar` clears it.
    */
   bar?(): { readonly index: Index; readonly term: Term } | undefined;
   liftBar?(done: () => void): void;
 }
 
-/** An answer to a peer's request. */
+/** Sends the response to a peer's request. Called at most once. */
 export type Reply = (payload: Uint8Array) => void;
 
-/** The network. Sending may lose, delay or repeat; it never throws and never blocks. */
+/** The network. It may lose, delay or repeat what is sent. Sending never throws and never blocks. */
 export interface WirePort {
+  /** Sends a Raft message. */
   send(message: Message): void;
   /**
    * Sends a peer a request outside Raft (forwarded write, read barrier, join). `done` gets undefined when the peer did not
@@ -60,26 +61,26 @@ export interface WirePort {
     timeoutMs: number,
     done: (answer: Uint8Array | undefined, fate?: 'unsent') => void,
   ): void;
-  /** Sends the state as of `meta` in chunks, at a lower priority than messages. */
+  /** Sends the state as of `message.meta` in chunks, at a lower priority than messages. */
   sendSnapshot(to: NodeId, message: Message, done: (ok: boolean) => void): void;
-  /** Tells the wire who the members are and where. */
+  /** Sets the members to connect to, and their addresses. */
   setMembers(members: readonly { readonly id: NodeId; readonly address: string }[]): void;
 }
 
-/** The replicated state machine as the loop sees it. */
+/** The replicated state machine. */
 export interface MachinePort {
-  /** The last index applied. */
+  /** The last applied index. */
   appliedIndex(): Index;
   /**
-   * Applies entries in order. Results are for command entries, by position. Fewer than entries: the next one takes many
-   * turns of the loop. Then `resume` is called once, later: with its result when it is applied, with undefined when it is
-   * not and is to be given again. Until then this is not called again.
+   * Applies entries in order. Returns the results of command entries, by position. Fewer results than entries: the next
+   * entry takes many turns of the event loop. Then `resume` is called once, later: with its result when it is applied, or
+   * with undefined when it must be passed again. `apply` is not called until then.
    */
   apply(
     entries: readonly Entry[],
     resume: (result: Result | undefined) => void,
   ): readonly (Result | undefined)[];
-  /** Calls done when all that was applied so far is durable. */
+  /** Calls `done` when everything applied so far is durable. */
   flush(done: (index: Index, term: Term) => void): void;
   /** The remembered result of a request that was applied (see Proposal). */
   remembered(id: string): Result | undefined;
@@ -87,17 +88,17 @@ export interface MachinePort {
   reload(): void;
   /** Calls `listener` within each `apply`, after its commits, with the state keys that changed. */
   onChanged(listener: (keys: readonly string[]) => void): void;
-  /** Calls `listener` when an entry has replaced the whole state: any key may have changed. */
+  /** Calls `listener` when an entry has replaced the whole state. Any key may have changed. */
   onReplaced?(listener: () => void): void;
 }
 
 export interface ClockPort {
-  /** Monotonic milliseconds. They may stand still while the machine is suspended. */
+  /** Milliseconds of the monotonic clock. It may stand still while the machine is suspended. */
   now(): number;
-  /** Milliseconds of the wall clock, which goes on while the machine is suspended, and which may be set. */
+  /** Milliseconds of the wall clock. It goes on while the machine is suspended, and may be set. */
   wall(): number;
-  /** Runs `run` once after at least `ms`; returns a cancel function. */
+  /** Calls `run` once after at least `ms` milliseconds. Returns a cancel function. */
   after(ms: number, run: () => void): () => void;
-  /** Runs `run` once what has arrived by now has been delivered (setImmediate). */
+  /** Calls `run` after everything that has already arrived was delivered (setImmediate). */
   soon(run: () => void): void;
 }

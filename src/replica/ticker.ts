@@ -1,7 +1,6 @@
 /**
- * Ticks of the logical clock, measured on the monotonic clock. After a stall a Node process runs its timers before it
- * reads its sockets; so a timer that fires only asks for the tick, which comes after what has arrived was delivered, and a
- * pause of any length gives one tick.
+ * Ticks of the logical clock, measured on the monotonic clock. After a stall a Node process runs timers before it reads
+ * sockets, so a tick is delivered only after the messages that had arrived. A pause of any length gives one tick.
  */
 import type { ClockPort } from './ports.js';
 
@@ -11,11 +10,11 @@ export interface TickerLimits {
 }
 export interface TickerEvents {
   tick(): void;
-  /** The timer came `ms` too late. */
+  /** The timer fired `ms` milliseconds too late. */
   stall(ms: number): void;
 }
 
-/** Turns of the loop that are left to the sockets after a stall, before time goes on. */
+/** Turns of the event loop in which sockets are read after a stall, before the tick. */
 const DRAIN_TURNS_AFTER_STALL = 3;
 
 export class Ticker {
@@ -24,7 +23,7 @@ export class Ticker {
   readonly #events: TickerEvents;
   #cancel: () => void = () => {};
   #running = false;
-  /** What the next tick to be armed is longer by. */
+  /** Milliseconds by which the next tick is longer. */
   #extraMs = 0;
 
   constructor(clock: ClockPort, limits: TickerLimits, events: TickerEvents) {
@@ -43,12 +42,12 @@ export class Ticker {
     this.#cancel();
   }
 
-  /** Puts one tick off by `ms`, the next that is not armed yet; the others follow it. */
+  /** Delays the tick after the present one, and so all later ones, by `ms` milliseconds. */
   lengthen(ms: number): void {
     this.#extraMs = ms;
   }
 
-  /** Two ticks are never closer than `tickMs`: the lease relies on followers not being faster than the clock. */
+  /** Two ticks are never closer than `tickMs`: the lease relies on followers that do not tick too fast. */
   #arm(): void {
     const ms = this.#limits.tickMs + this.#extraMs;
     this.#extraMs = 0;

@@ -2,18 +2,18 @@
 import type { Refusal } from '../errors.js';
 import type { Command, View } from '../state/types.js';
 
-/** `default` is a barrier by lease, `consistent` one by quorum; `stale` needs none. */
+/** `default` reads wait for a barrier by lease, `consistent` ones for a barrier by quorum, `stale` ones for none (§6.4). */
 export type ReadMode = 'stale' | 'default' | 'consistent';
 
 export interface WriteRequest {
   /** SHA-256 of the caller's SecretID in hex; null for a caller without a token. */
   readonly tokenKey: string | null;
   readonly command: Command;
-  /** Milliseconds from now until the caller must have an answer. */
+  /** Milliseconds until the caller must have a result. */
   readonly timeoutMs: number;
 }
 
-/** The key of commands that the server makes itself; no hash of a secret looks like it. A leader takes it from nobody else. */
+/** The key of commands that a leader proposes by itself. No hash of a secret looks like it, and no peer may send it. */
 export const INTERNAL_KEY = 'internal';
 
 /**

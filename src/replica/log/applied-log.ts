@@ -1,54 +1,54 @@
 /**
- * What is known of the applied part of the log besides its entries: which configuration was in force where, and how many
- * bytes lie behind which index. From it come the position of a snapshot and the place where the log is cut.
+ * Facts about the applied part of the log: the configuration in force at each index, and the bytes of entries up to it. They
+ * give the position of a snapshot and the index up to which the log is compacted.
  */
 import type { Configuration, Entry, Index, LogView, SnapshotMeta } from '../../raft/types.js';
 
-/** When the log is cut, and what is left of it for followers that were away briefly. */
+/** When the log is compacted, and how much of it stays for followers that were away briefly. */
 export interface CompactionLimits {
-  /** The log is cut when more than this is applied and not needed for `keep…`. */
+  /** The log is compacted when more than this is applied beyond what `keep…` retains. */
   readonly cutEntries: number;
   readonly cutBytes: number;
   readonly keepEntries: number;
   readonly keepBytes: number;
-  /** Cuts are made at multiples of this many entries, more or less; 1024 unless given. */
+  /** Distance, in entries, of the indexes at which the log may be compacted; 1024 unless given. */
   readonly markEntries?: number;
 }
 
-/** The configuration in force at the end of a log, committed or not. */
+/** The last configuration in a log, committed or not. */
 export function newestConfiguration(log: LogView): Configuration {
   const last = Math.max(log.lastIndex(), log.firstIndex() - 1);
   return new AppliedLog(log, last).configurationAt(last);
 }
 
-/** Distance of the marks from which a cut is chosen. */
+/** Distance of the marks at which the log may be compacted. */
 const MARK_BYTES = 256 * 1024;
 const MARK_ENTRIES = 1024;
 const SCAN_BYTES = 1024 * 1024;
 
 interface Mark {
   readonly index: Index;
-  /** Bytes of all entries up to here, counted from the start of the process. */
+  /** Bytes of all entries up to here, counted since the log was read. */
   readonly bytes: number;
 }
 
 export class AppliedLog {
   readonly #log: LogView;
   readonly #markEntries: number;
-  /** Ascending; the first one is in force at the beginning of the log. */
+  /** Ascending. The first one is in force at the start of the log. */
   #configurations: { readonly index: Index; readonly configuration: Configuration }[] = [];
   #marks: Mark[] = [];
   #applied: Index = 0;
   #bytes = 0;
 
-  /** Reads the log up to what is applied. */
+  /** Reads the log up to the applied index. */
   constructor(log: LogView, applied: Index, markEntries = MARK_ENTRIES) {
     this.#log = log;
     this.#markEntries = markEntries;
     this.restart(applied);
   }
 
-  /** The log was replaced, or is new: reads it up to what is applied. */
+  /** The log was replaced: reads it up to the applied index. */
   restart(applied: Index): void {
     const meta = this.#log.snapshot();
     this.#configurations = [
@@ -78,27 +78,31 @@ export class AppliedLog {
     }
   }
 
-  /** First index of the log that is not known to be cut. */
+  /** First index of the log. */
   get first(): Index {
     return this.#marks[0]!.index + 1;
   }
 
-  /** Bytes of entries between the beginning of the log and what is applied. */
+  /** Bytes of the applied entries in the log. */
   get bytes(): number {
     return this.#bytes - this.#marks[0]!.bytes;
   }
 
+  /** The configuration in force at an index. */
   configurationAt(index: Index): Configuration {
     const known = this.#configurations;
     return (known.findLast((each) => each.index <= index) ?? known[0]!).configuration;
   }
 
-  /** Position of the state as it is applied now; undefined while nothing is. */
+  /** Position of the applied state; undefined while nothing is applied. */
   meta(): SnapshotMeta | undefined {
     return this.metaAt(this.#applied);
   }
 
-  /** Where the log should be cut now, if it should; below `needed` (what a snapshot on its way will be continued with). */
+  /**
+   * The position up to which the log should be compacted now, if it should. Below `needed`, the first index that a follower
+   * needs after the snapshot it is being sent.
+   */
   cut(limits: CompactionLimits, needed: Index): SnapshotMeta | undefined {
     const first = this.#marks[0]!;
     const spareEntries = this.#applied - first.index - limits.keepEntries;
@@ -115,7 +119,7 @@ export class AppliedLog {
     return mark === undefined || mark.index <= first.index ? undefined : this.metaAt(mark.index);
   }
 
-  /** The log was cut at `index`. */
+  /** The log was compacted up to `index`. */
   forget(index: Index): void {
     const at = this.#marks.findLastIndex((mark) => mark.index <= index);
     if (at > 0) this.#marks = this.#marks.slice(at);
@@ -123,7 +127,7 @@ export class AppliedLog {
     if (inForce > 0) this.#configurations = this.#configurations.slice(inForce);
   }
 
-  /** Position at an index of the log that is applied; undefined where the log does not hold its term. */
+  /** Position at an applied index; undefined where the log does not hold its term. */
   metaAt(index: Index): SnapshotMeta | undefined {
     const term = this.#log.term(index);
     if (index === 0 || term === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** Cutting the log where nobody needs it, and sending the state to followers that the cut has left behind. */
+/** Compacts the log, and sends the state to followers that need entries which were dropped. */
 import type { Index, Message, NodeId, SnapshotMeta } from '../../raft/types.js';
 import type { RaftLoop } from '../loop.js';
 import type { LogPort, MachinePort, WirePort } from '../ports.js';
@@ -11,13 +11,13 @@ export interface CompactionParts {
   readonly wire: WirePort;
   readonly appliedLog: AppliedLog;
   readonly limits: CompactionLimits;
-  /** Whether the state of this node, which leads, may be given to others. */
+  /** Whether this leader may send its state to others. See StateComparison. */
   readonly mayCopy: () => boolean;
 }
 
 export class Compaction {
   readonly #parts: CompactionParts;
-  /** AppliedLog of snapshots on their way to followers: the log is not cut beyond them. */
+  /** Positions of the snapshots that are being sent. The log is not compacted beyond them. */
   readonly #out = new Set<SnapshotMeta>();
   #cutting = false;
   #through: Index = 0;
@@ -27,8 +27,8 @@ export class Compaction {
   }
 
   /**
-   * Cuts if it is time to, after the state is durable beyond the cut. Not while entries are lost: a configuration may be
-   * among them, and the cut would go on with the one before it.
+   * Compacts the log when it is time to, once the state is durable beyond that index. Not while voting is suspended: a
+   * configuration may be among the lost entries, and the log would begin with the one before it.
    */
   tick(): void {
     const { loop, machine, appliedLog, limits } = this.#parts;
@@ -40,7 +40,7 @@ export class Compaction {
     machine.flush((durable) => this.#cut(meta, durable));
   }
 
-  /** Orders a cut up to `index`, which is applied, whoever still needs those entries: they get the state instead. */
+  /** Compacts up to `index`, which is applied, on a later tick. Followers that still need those entries get a snapshot. */
   cutThrough(index: Index): void {
     this.#through = Math.max(this.#through, index);
   }
@@ -53,7 +53,7 @@ export class Compaction {
 
   #cut(meta: SnapshotMeta, durable: Index): void {
     const { log, appliedLog } = this.#parts;
-    // Between the decision and now a snapshot may have taken the log's place.
+    // A snapshot may have replaced the log since the decision.
     const isThere = meta.index >= log.firstIndex() && log.term(meta.index) === meta.term;
     if (durable < meta.index || !isThere) {
       this.#cutting = false;
@@ -65,7 +65,7 @@ export class Compaction {
     appliedLog.forget(meta.index);
   }
 
-  /** The core wants a follower to get a snapshot. What is sent is the state as it is now, under its own position. */
+  /** A follower needs a snapshot. It is sent the present state with its position. */
   sendSnapshot(to: NodeId, message: Message): void {
     const { loop, appliedLog, wire, mayCopy } = this.#parts;
     const meta = appliedLog.meta();
@@ -80,7 +80,7 @@ export class Compaction {
     });
   }
 
-  /** A member has lost its state, but not its log: the core knows nothing of this. False when there is nothing to send. */
+  /** A member that has lost its state, but not its log, asks for one. Returns false when this server cannot send it. */
   sendState(from: NodeId, to: NodeId): boolean {
     const { loop, appliedLog, wire, mayCopy } = this.#parts;
     const { role, term } = loop.role;

@@ -1,8 +1,8 @@
 /**
- * Taking secrets off the disk after they were deleted. The leader has the cluster forget the results of requests up to some
- * index (`request.forget`), which may hold them; once that is applied, every member cuts its log up to there and rewrites
- * what its databases still hold. One at a time, in the background. A start erases once more, since nothing tells whether
- * the process before it came to the end.
+ * Erases deleted secrets from the disk. The leader makes the cluster forget the results of requests up to an index
+ * (`request.forget`), which may hold secrets. When that is applied, every member compacts its log up to the index and rewrites
+ * its databases, in the background and one erasure at a time. Each start erases once more, since nothing records whether the
+ * last process finished.
  */
 import { forgottenAt } from '../../state/requests.js';
 import type { View } from '../../state/types.js';
@@ -13,7 +13,7 @@ export interface ErasureParts {
   readonly view: View;
   readonly log: LogPort;
   readonly compaction: Compaction;
-  /** Takes what was deleted out of the files; `done` once it is gone. */
+  /** Removes deleted records from the files. `done` is called when they are gone. */
   readonly erase: (done: () => void) => void;
 }
 
@@ -26,6 +26,7 @@ export class Erasure {
     this.#parts = parts;
   }
 
+  /** Erases when there is something to erase. */
   tick(): void {
     if (this.#busy) return;
     const { view, log, compaction, erase } = this.#parts;

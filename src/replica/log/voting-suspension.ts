@@ -1,6 +1,6 @@
 /**
- * A node whose disk has lost entries that it may have acknowledged (LogPort.bar): it has no vote until it has them again.
- * Its leader sees the loss when it compares the logs.
+ * Suspends the vote of a server whose disk has lost entries that it may have acknowledged (LogPort.bar), until it has them
+ * again. Its leader notices the loss when it compares the logs.
  */
 import type { RaftLoop } from '../loop.js';
 import type { LogPort } from '../ports.js';
@@ -8,7 +8,7 @@ import type { LogPort } from '../ports.js';
 export interface VotingSuspensionParts {
   readonly loop: RaftLoop;
   readonly log: LogPort;
-  /** Everything is here again. */
+  /** All entries are back. */
   readonly found: () => void;
 }
 
@@ -21,17 +21,18 @@ export class VotingSuspension {
     this.look();
   }
 
-  /** The bar may have changed with the log. */
+  /** Reads the bar again; it may have changed with the log. */
   look(): void {
     const { loop, log } = this.#parts;
     loop.votingSuspended = log.bar?.() !== undefined;
   }
 
+  /** Resumes voting when the lost entries are back. */
   tick(): void {
     if (this.#parts.loop.votingSuspended && !this.#lifting && this.#isWhole()) this.#lift();
   }
 
-  /** See LogPort.bar for when that is. */
+  /** Whether the lost entries are back; see LogPort.bar. */
   #isWhole(): boolean {
     const { loop, log } = this.#parts;
     const bar = log.bar?.();

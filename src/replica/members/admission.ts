@@ -1,6 +1,6 @@
 /**
- * Who may become a member, on the leader: a server that shows a join token, or one that an operator admits. Any other server
- * that asks is told to wait. It asks again every second, so the next leader knows soon who waits, and nothing of it is stored.
+ * Admission of new servers, on the leader: a server with a join token, or one that an operator admits, becomes a member. Any
+ * other server is told to wait. It asks again every second, so a new leader soon knows who waits, and nothing is stored.
  */
 import { type Refusal, refusal } from '../../errors.js';
 import type { NodeId } from '../../raft/types.js';
@@ -20,7 +20,7 @@ type Done = (answer: RpcResponse) => void;
 export interface AdmissionParts {
   readonly loop: RaftLoop;
   readonly clock: Pick<ClockPort, 'now' | 'wall'>;
-  /** The applied state of this node. */
+  /** The applied state of this server. */
   readonly view: View;
   readonly membership: Membership;
   readonly levels: Levels;
@@ -28,9 +28,9 @@ export interface AdmissionParts {
   readonly log: (level: 'info' | 'warn', message: string) => void;
 }
 
-/** A server that has not asked for so long does not wait any more. */
+/** Milliseconds after which a server that does not ask again is forgotten. */
 const WAITING_MS = 10_000;
-/** Servers that wait, beyond which the one that asked first is forgotten. */
+/** Servers that may wait. Above that, the one that asked first is forgotten. */
 const WAITING_MAX = 32;
 
 export class Admission {
@@ -48,13 +48,13 @@ export class Admission {
     return [...this.#waiting.values()].map(({ server }) => server);
   }
 
-  /** An operator admits a server. */
+  /** Makes a server a member, as an operator asks. */
   admit(server: ServerFacts, done: Done): void {
     const { levels, membership } = this.#parts;
     levels.admit(server, () => membership.add(server, done), done);
   }
 
-  /** A server asks to become a member; or, itself a member, tells its new name and address. `from`: who passes this on. */
+  /** Handles a server that asks to join, or a member that reports its new name and address. `from` forwards the request. */
   ask(request: JoinRequest, from: NodeId, done: Done): void {
     const { loop, membership } = this.#parts;
     const { server, token } = request;
@@ -98,7 +98,7 @@ export class Admission {
     done(refused('permission_denied', 'It waits for an operator', hint));
   }
 
-  /** Binds the token to the server, durably, before the server is added. */
+  /** Binds the token to the server, durably, before it adds the server. */
   #redeem(request: JoinRequest, token: string, done: Done): void {
     const { clock, loop, log, newId, view } = this.#parts;
     const { server } = request;

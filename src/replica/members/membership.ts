@@ -1,6 +1,6 @@
 /**
- * Changes of the membership, on the leader: one server at a time (§4.1). A new server is a learner first (§4.2.1) and
- * becomes a voter once it has caught up. Nobody is ever removed unless somebody asked for it.
+ * Membership changes, on the leader: one server at a time (§4.1). A new server is a learner first (§4.2.1) and becomes a voter
+ * once it has caught up. No server is removed unless an operator asks for it.
  */
 import { type Refusal, refusal } from '../../errors.js';
 import { quorumSize } from '../../raft/quorum.js';
@@ -17,22 +17,22 @@ export interface MembershipParts {
   readonly loop: RaftLoop;
   /** A learner is promoted when it is no more than this many entries behind. */
   readonly promoteLagMax: number;
-  /** Milliseconds without an answer after which a server does not count as caught up. */
+  /** Milliseconds without a response after which a learner does not count as caught up. */
   readonly contactMsMax: number;
-  /** Milliseconds without a majority's answers after which a leader gives up its office. */
+  /** Milliseconds without responses from a majority after which a leader steps down. */
   readonly electionMs: number;
   readonly clock: Pick<ClockPort, 'now'>;
-  /** Asks a member how far it has applied the log. `Infinity`: it does not say; undefined: no answer. */
+  /** Asks a member how far it has applied the log. `Infinity`: its release does not say; undefined: it did not respond. */
   readonly askApplied: (id: NodeId, done: (applied: Index | undefined) => void) => void;
 }
 
-/** How far a handed-over leadership may take, in ticks, before it counts as failed. */
+/** Ticks that a leadership transfer may take before it counts as failed. */
 const TRANSFER_TICKS = 60;
 
 export class Membership {
   readonly #parts: MembershipParts;
   #changing = false;
-  /** A learner was asked how far it has applied the log. */
+  /** A learner is being asked how far it has applied the log. */
   #asking = false;
   #transfers: { readonly to: NodeId | null; readonly done: Done; ticksLeft: number }[] = [];
 
@@ -40,12 +40,12 @@ export class Membership {
     this.#parts = parts;
   }
 
-  /** Whether a change is on its way, which may not be in the log yet. */
+  /** Whether a change is under way. It may not be in the log yet. */
   get isChanging(): boolean {
     return this.#changing;
   }
 
-  /** Adds a server as a learner; one that is a member already gets its name and address renewed. */
+  /** Adds a server as a learner, or updates the name and address of a member. */
   add({ level: _level, ...server }: ServerFacts, done: Done): void {
     const wrong = this.problem(server);
     if (wrong !== undefined) {
@@ -62,7 +62,7 @@ export class Membership {
     this.#change([...members.filter(({ id }) => id !== server.id), next], done);
   }
 
-  /** Why no configuration can hold this server. */
+  /** Why a server cannot be in the configuration; undefined if it can. */
   problem(server: ServerFacts): Refusal | undefined {
     const wrong = unreadable(server);
     if (wrong !== undefined) return refusal('invalid', wrong);
@@ -73,6 +73,7 @@ export class Membership {
     return refusal('conflict', `The address ${address} belongs to the server ${holder.id}`);
   }
 
+  /** Removes a server. Refused when the remaining voters could not commit anything. */
   remove(id: NodeId, done: Done): void {
     const { members } = this.#configuration();
     const left = members.filter((member) => member.id !== id);
@@ -88,8 +89,8 @@ export class Membership {
   }
 
   /**
-   * A configuration is in force once it is in the log (§4.1). If too few of it answer, the leader loses its office at once,
-   * and nothing is committed until one of the silent servers is back: not even the removal of that one.
+   * A configuration is in force as soon as it is in the log (§4.1). If too few of its voters respond, the leader steps down at
+   * once, and nothing can be committed until a silent server is back, not even its removal.
    */
   #wouldStop(left: readonly Member[]): Refusal | undefined {
     const { id: self, loop, clock, electionMs } = this.#parts;
@@ -111,7 +112,7 @@ export class Membership {
     });
   }
 
-  /** Hands leadership over; done when this node no longer leads. */
+  /** Transfers leadership (§3.10). `done` is called when this server no longer leads, or with the reason it still does. */
   transfer(to: NodeId | null, done: Done): void {
     const why = this.#cannotTransfer(to);
     if (why !== undefined || to === this.#parts.id) {
@@ -135,16 +136,18 @@ export class Membership {
     return undefined;
   }
 
+  /** The role changed: transfers are complete if this server no longer leads. */
   role(): void {
     if (this.#parts.loop.role.role === 'leader') return;
     for (const { done } of this.#transfers.splice(0)) done({ type: 'done' });
   }
 
+  /** Repeats transfers, and promotes a learner that has caught up. */
   tick(now: number): void {
     for (const transfer of [...this.#transfers]) {
       transfer.ticksLeft -= 1;
       if (transfer.ticksLeft > 0) {
-        // At first there may have been nobody who answers; the core ignores what it does already.
+        // At first no voter may have responded. The core ignores a transfer that is already under way.
         this.#parts.loop.transfer(transfer.to ?? undefined);
         continue;
       }
@@ -155,8 +158,8 @@ export class Membership {
   }
 
   /**
-   * Promotes a learner that has caught up: the next one follows once this change is committed. It must have applied the
-   * log, not only received it. A leader serves nobody before it has, and every voter may be elected.
+   * Promotes one learner that has caught up; the next one follows once this change is committed. It must have applied the
+   * log, not only received it: any voter may be elected, and a leader serves nobody before it has applied its log.
    */
   #promote(now: number): void {
     const { loop, promoteLagMax, contactMsMax } = this.#parts;
@@ -211,7 +214,7 @@ export class Membership {
   }
 }
 
-/** Why no member could read a configuration with this server in it. */
+/** Why members could not decode a configuration with this server in it. */
 function unreadable(server: ServerFacts): string | undefined {
   if (server.id === '') return 'The server has no id';
   for (const field of ['id', 'name', 'address'] as const) {

@@ -1,4 +1,4 @@
-/** Who waits for the machine to have applied an index. Indexes come nearly in order, so a sorted list is enough. */
+/** Calls that wait until an index is applied. Indexes come nearly in order, so a sorted list is enough. */
 import type { Index } from '../../raft/types.js';
 
 interface Waiter {
@@ -20,7 +20,7 @@ export class AppliedIndex {
     return this.#waiters.length;
   }
 
-  /** Runs `run` once `index` is applied: at once if it is. Returns a cancel function. */
+  /** Calls `run` when `index` is applied, which may be at once. Returns a cancel function. */
   when(index: Index, run: () => void): () => void {
     if (this.#applied() >= index) {
       run();
@@ -37,7 +37,7 @@ export class AppliedIndex {
     };
   }
 
-  /** The machine has applied up to `index`. */
+  /** The machine has applied `index`. */
   reached(index: Index): void {
     if (this.#waiters.length === 0 || this.#waiters[0]!.index > index) return;
     const after = this.#waiters.findIndex((waiter) => waiter.index > index);

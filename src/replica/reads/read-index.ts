@@ -1,7 +1,7 @@
 /**
- * Read barriers (§6.4): a node asks the leader for an index, waits until it has applied that and then reads its own state.
- * At most one question per mode is on its way; all readers that arrive meanwhile share the next one, for an index given
- * before they came would not do for them.
+ * Read barriers (§6.4): a server asks the leader for a read index, waits until it has applied that index, and then reads its
+ * own state. At most one request per mode is under way. Readers that arrive meanwhile share the next one, since an index given
+ * before they arrived may be too old for them.
  */
 import type { Index } from '../../raft/types.js';
 import type { Deadlines } from '../deadlines.js';
@@ -9,11 +9,11 @@ import type { AppliedIndex } from './applied-index.js';
 
 export type BarrierMode = 'default' | 'consistent';
 
-/** Asks the leader (this node or another); undefined when there is none or it could not tell. */
+/** Asks the leader, which may be this server. `done` gets undefined when there is none or it gives no index. */
 export type AskIndex = (mode: BarrierMode, done: (index: Index | undefined) => void) => void;
 
 interface Reader {
-  /** Called once: true when the barrier is passed, false at the deadline. */
+  /** Called once: with true when the barrier is passed, with false at the deadline. */
   readonly done: (passed: boolean) => void;
   cancelDeadline: () => void;
   ended: boolean;
@@ -21,11 +21,11 @@ interface Reader {
 
 interface Lane {
   waiting: Reader[];
-  /** Those whose question is on its way. */
+  /** Readers whose request is under way. */
   asking: Reader[];
-  /** The last question failed: the next one is asked by `retry`. */
+  /** The last request failed. `retry` sends the next one. */
   failed: boolean;
-  /** Numbers the questions, so that the answer to one that was given up is not taken. */
+  /** Numbers the requests, so that the response to an abandoned one is ignored. */
   round: number;
 }
 
@@ -33,9 +33,9 @@ export interface ReadIndexParts {
   readonly ask: AskIndex;
   readonly applied: AppliedIndex;
   readonly deadlines: Deadlines;
-  /** Asks for a call of `gather` soon. */
+  /** Requests a call of `gather` soon. */
   readonly wake: () => void;
-  /** Asks for a call of `retry` after a while. */
+  /** Requests a call of `retry` after a while. */
   readonly retryLater: () => void;
 }
 
@@ -57,7 +57,7 @@ export class ReadIndexClient {
     this.#parts.wake();
   }
 
-  /** Asks for all that wait; called when a turn of the loop begins. */
+  /** Sends one request for all waiting readers of a mode. Called when a turn of the Raft loop begins. */
   gather(): void {
     for (const mode of ['default', 'consistent'] as const) {
       const lane = this.#lanes[mode];
@@ -66,7 +66,7 @@ export class ReadIndexClient {
     }
   }
 
-  /** Questions that failed, or are on their way to a leader that is none any more, are asked again. */
+  /** Retries requests that failed or were sent to a deposed leader. */
   retry(leaderChanged: boolean): void {
     for (const lane of Object.values(this.#lanes)) {
       if (!leaderChanged && !lane.failed) continue;
@@ -76,7 +76,7 @@ export class ReadIndexClient {
     this.#parts.wake();
   }
 
-  /** Ends every wait. */
+  /** Ends all waits. */
   stop(): void {
     for (const lane of Object.values(this.#lanes)) {
       this.#giveUp(lane);

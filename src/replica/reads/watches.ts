@@ -1,17 +1,17 @@
 /**
- * Who waits for a change of which state keys. A held call costs one entry here: no timer, no promise. Woken callers are
- * called a few at a time, so that ten thousand of them do not hold up the messages of the cluster.
+ * Blocking queries that wait for a change of state keys. Each costs one entry here, no timer and no promise. They are woken a
+ * few at a time, so that ten thousand of them do not delay the messages of the cluster.
  */
 import type { ClockPort } from '../ports.js';
 
 interface Waiter {
   readonly keys: readonly string[];
   readonly wake: () => void;
-  /** In the map; then, once one of its keys has changed, about to be called; then done with. */
+  /** `waiting`: in the map. `woken`: one of its keys changed, and it will be called. `done`: called or cancelled. */
   stage: 'waiting' | 'woken' | 'done';
 }
 
-/** Callers woken in one turn of the loop. */
+/** Callers woken in one turn of the event loop. */
 const WAKES_PER_TURN = 128;
 
 export class Watches {
@@ -25,12 +25,12 @@ export class Watches {
     this.#clock = clock;
   }
 
-  /** Callers that wait now. */
+  /** Number of callers that wait. */
   get size(): number {
     return this.#count;
   }
 
-  /** Calls `wake` once, after the next change of any of the keys. Returns a cancel function, which may be called late. */
+  /** Calls `wake` once, after the next change of any of the keys. Returns a cancel function, which may be called at any time. */
   watch(keys: readonly string[], wake: () => void): () => void {
     const waiter: Waiter = { keys, wake, stage: 'waiting' };
     for (const key of keys) {
@@ -45,7 +45,7 @@ export class Watches {
     };
   }
 
-  /** These keys have changed. */
+  /** Wakes the callers that wait for any of these keys. */
   changed(keys: readonly string[]): void {
     for (const key of keys) {
       const waiters = this.#byKey.get(key);
@@ -53,7 +53,7 @@ export class Watches {
     }
   }
 
-  /** Everything may have changed (another state was put in place), or the node stops. */
+  /** Wakes all callers: the whole state was replaced, or this server stops serving. */
   wakeAll(): void {
     this.changed([...this.#byKey.keys()]);
   }

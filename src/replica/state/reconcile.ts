@@ -1,19 +1,19 @@
-/** Log and state are two databases; after a crash they are brought to agree before anything else happens. */
+/** Reconciles log and state when a server starts, before anything else happens. */
 import type { Index, SnapshotMeta, Term } from '../../raft/types.js';
 import { POSITION_KEY } from '../../state/keys.js';
 import type { View } from '../../state/types.js';
 import type { LogPort } from '../ports.js';
 
-/** Where the applied state ends. */
+/** Position of the applied state. */
 export interface AppliedState {
   appliedIndex(): Index;
   appliedTerm(): Term;
 }
 
 /**
- * The state may not lack what the log has dropped; it may be ahead only by a snapshot whose switch was interrupted
- * (completed here), or when the log was damaged. `done` gets the reason when the state is lacking. Throws when the two
- * cannot be of one node.
+ * Checks that the state contains everything the log has dropped. The state may be ahead of the log only by a snapshot whose
+ * installation was interrupted, which is completed here, or when the log was damaged. `done` gets the reason when the state
+ * lacks something. Throws when log and state cannot belong to the same server.
  */
 export function reconcile(
   log: LogPort,

@@ -1,7 +1,7 @@
 /**
- * The receiving side of a write. It goes to the leader, wherever that is, and again to the next one under the same request
- * id, until its fate is known or the deadline has come; the machine sees to it that it takes effect once. Attempts whose
- * fate is open are counted: without any, the write did certainly not happen.
+ * Writes of this server's clients. Each is sent to the leader, and to the next one under the same request id, until its
+ * outcome is known or its deadline passes; the state machine makes sure that it takes effect once. Attempts with an open
+ * outcome are counted: while there are none, the write certainly did not happen.
  */
 import { type Refusal, refusal } from '../../errors.js';
 import type { Index, NodeId, RoleChange } from '../../raft/types.js';
@@ -14,7 +14,7 @@ import { noLeader, type Rpc, type RpcResponse } from '../rpc.js';
 import type { WriteRequest } from '../types.js';
 import { sizeProblem } from './leader-writes.js';
 
-/** Either the result of apply, or why there is none. */
+/** The result of apply, or the reason there is none. */
 export type WriteOutcome = { readonly result: Result } | { readonly refusal: Refusal };
 export type WriteDone = (outcome: WriteOutcome) => void;
 
@@ -26,15 +26,15 @@ export interface ClientWritesParts {
   readonly applied: AppliedIndex;
   readonly appliedIndex: () => Index;
   readonly role: () => RoleChange;
-  /** A new request id, unique in the cluster and for ever. */
+  /** Returns a new request id, unique in the cluster and for ever. */
   readonly newId: () => string;
-  /** Asks for a call of `retry` after a while. */
+  /** Requests a call of `retry` after a while. */
   readonly retryLater: () => void;
-  /** Writes held here, beyond which more are refused. */
+  /** Writes that may wait here. More are refused. */
   readonly heldMax: number;
-  /** The result of a request that this node has applied (see MachinePort). */
+  /** The result of a request that this server has applied; see MachinePort. */
   readonly remembered: (id: string) => Result | undefined;
-  /** Milliseconds after which the answer of a leader counts as late. */
+  /** Milliseconds after which the response of a leader counts as late. */
   readonly lateMs: number;
 }
 
@@ -47,13 +47,13 @@ interface Held {
   readonly deadlineMs: number;
   readonly done: WriteDone;
   cancelDeadline: () => void;
-  /** Attempts made so far; answers to earlier ones count only when they are final. */
+  /** Attempts so far. Responses to all but the last count only when they are final. */
   attempts: number;
-  /** The attempt on its way: to whom, in which term. */
+  /** The leader that the present attempt was sent to, and its term; undefined while the write waits. */
   target: { readonly id: NodeId; readonly term: number } | undefined;
-  /** Attempts that may still take effect, the one on its way included. */
+  /** Attempts that may still take effect, including the present one. */
   open: number;
-  /** Known, but not yet applied on this node. */
+  /** The result, known but not yet applied on this server. */
   result: Result | undefined;
 }
 
@@ -65,10 +65,12 @@ export class ClientWrites {
     this.#parts = parts;
   }
 
+  /** Number of writes that wait here. */
   get size(): number {
     return this.#held.size;
   }
 
+  /** Replicates a command. `done` is called once. */
   write(request: WriteRequest, done: WriteDone): void {
     const { clock, deadlines, newId, appliedIndex, heldMax } = this.#parts;
     if (this.#held.size >= heldMax) {
@@ -101,19 +103,19 @@ export class ClientWrites {
     this.#attempt(held);
   }
 
-  /** There may be a new leader: what waits for one, or for an answer of an old one, goes to it. */
+  /** The leader may have changed: sends it the writes that wait for a leader or for the response of a deposed one. */
   role(): void {
     for (const held of [...this.#held]) this.#attempt(held);
   }
 
-  /** What was turned away without a change of leader is tried again. */
+  /** Retries writes that failed without a change of leader. */
   retry(): void {
     this.role();
   }
 
   /**
-   * A leader may commit a write and never answer, because its own disk hangs. What was applied on this node needs no
-   * answer: here the oldest writes are looked up, which are late only when something is wrong.
+   * A leader may commit a write and never respond, because its own disk hangs. A write that this server has applied needs no
+   * response: the oldest ones, which are late only when something is wrong, are looked up here.
    */
   tick(nowMs: number): void {
     for (const held of this.#held) {
@@ -122,7 +124,7 @@ export class ClientWrites {
     }
   }
 
-  /** Ends all that is held. */
+  /** Ends all waiting writes. */
   stop(): void {
     for (const held of [...this.#held]) {
       if (held.open > 0 || held.result !== undefined) this.#expire(held);
@@ -134,7 +136,7 @@ export class ClientWrites {
     const { leader, term } = this.#parts.role();
     if (leader === null || held.result !== undefined) return;
     const target = held.target;
-    // An attempt at this node is followed in its own log, which tells what becomes of it.
+    // The outcome of an attempt at this server is seen in its own log.
     if (target?.id === this.#parts.id) return;
     if (target?.id === leader && target.term === term) return;
     held.attempts += 1;
@@ -162,7 +164,7 @@ export class ClientWrites {
     else this.#parts.retryLater();
   }
 
-  /** The caller reads its own write on this node: it waits until it is applied here too. */
+  /** The client must read its own write on this server, so it waits until the write is applied here too. */
   #whenApplied(held: Held, result: Result): void {
     held.result = result;
     const cancelDeadline = held.cancelDeadline;
@@ -173,14 +175,14 @@ export class ClientWrites {
     };
   }
 
-  /** A refusal holds only if no earlier attempt can still take effect; then what is only put off is asked for again. */
+  /** A refusal is final only if no earlier attempt can still take effect. */
   #refuse(held: Held, why: Refusal): void {
     if (held.open > 0 && this.#settle(held)) return;
     if (held.open > 0 && why.code === 'too_many') this.#parts.retryLater();
     else this.#end(held, { refusal: held.open > 0 ? outcomeUnknown() : why });
   }
 
-  /** Answers a write that this node has applied; false if it has not. */
+  /** Ends a write that this server has applied. Returns false if it has not. */
   #settle(held: Held): boolean {
     const applied = this.#parts.remembered(held.id);
     if (applied !== undefined) this.#end(held, { result: applied });
@@ -189,7 +191,7 @@ export class ClientWrites {
 
   #expire(held: Held): void {
     if (this.#settle(held)) return;
-    // It has taken effect, though this node has not come so far: nothing is truer than the result.
+    // The write took effect, although this server has not applied it yet.
     if (held.result !== undefined) this.#end(held, { result: held.result });
     else this.#end(held, { refusal: held.open > 0 ? outcomeUnknown() : noLeader() });
   }

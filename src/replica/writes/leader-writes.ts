@@ -1,7 +1,7 @@
 /**
- * The leader's side of a write: once this leader's own first entry is applied, is the caller allowed to, against the
- * applied state; then propose; then wait until it is applied. A request id that is on its way or was applied already is
- * joined, not proposed again.
+ * Writes on the leader. Once the first entry of its term is applied, it authorises the caller against the applied state,
+ * proposes the command, and waits until the command is applied. A request id that is already proposed or applied is not
+ * proposed again.
  */
 import { type Refusal, refusal } from '../../errors.js';
 import type { Index, RoleChange, Term } from '../../raft/types.js';
@@ -14,7 +14,7 @@ import type { AppliedIndex } from '../reads/applied-index.js';
 import type { Gate } from '../types.js';
 import type { Outcome } from './proposals.js';
 
-/** What became of one attempt at this node. Only `unknown` leaves something that may still happen. */
+/** The outcome of one attempt at this server. After `unknown` alone the write may still take effect. */
 export type Attempt =
   | { readonly type: 'applied'; readonly result: Result }
   | { readonly type: 'refused'; readonly refusal: Refusal }
@@ -27,15 +27,15 @@ export interface LeaderWritesParts {
   readonly applied: AppliedIndex;
   readonly view: View;
   readonly gate: Gate;
-  /** This node does not serve or its disk hangs, and it hands leadership over: another leader will take the write. */
+  /** Whether this server does not serve or its disk hangs. It transfers leadership, and the next leader takes the write. */
   readonly isUnfit: () => boolean;
-  /** Why this node takes no such command at present (disk at its reserve). */
+  /** Why this server refuses a command at present: its disk is at its reserve. */
   readonly closedFor: (command: Command) => Refusal | undefined;
-  /** False while another member may have room, to which leadership is handed over. */
+  /** Whether no member has room. Otherwise leadership is transferred to one that has. */
   readonly isFullEverywhere: () => boolean;
-  /** Proposals whose fate is open, beyond which writes are refused. */
+  /** Proposals that may be open. More writes are refused. */
   readonly pendingMax: number;
-  /** Ticks that a new leader may need to apply what is committed. */
+  /** Ticks that a new leader may take to apply what is committed. */
   readonly lateTicks: number;
 }
 
@@ -48,20 +48,20 @@ type Done = (attempt: Attempt) => void;
 
 export class LeaderWrites {
   readonly #parts: LeaderWritesParts;
-  /** Those who wait for a proposal, by request id. */
+  /** Callers that wait for a proposal, by request id. */
   readonly #running = new Map<string, Done[]>();
-  /** The leader's term, and the index of its first entry; undefined when this node does not lead. */
+  /** The term of this leader and the index of its first entry; undefined while this server does not lead. */
   #leads: { readonly term: Term; readonly firstIndex: Index } | undefined;
   /** Ticks since that entry was committed, while it is not applied. */
   #lateTicks = 0;
-  /** Writes that wait for that entry to be applied. */
+  /** Callers that wait until that entry is applied. */
   #notReady: Done[] = [];
 
   constructor(parts: LeaderWritesParts) {
     this.#parts = parts;
   }
 
-  /** A new leader knows what was acknowledged before it only once its own first entry is applied (§6.4). */
+  /** The role changed. A new leader has applied all acknowledged writes only once its own first entry is applied (§6.4). */
   role(change: RoleChange): void {
     if (change.role === 'leader') {
       if (this.#leads?.term === change.term) return;
@@ -81,14 +81,14 @@ export class LeaderWrites {
   }
 
   /**
-   * This leader serves nobody yet: its first entry is committed, and for long it has been applying entries of earlier terms
-   * (it was away, or its disk is slow). Another member may have applied them already.
+   * Whether this leader has been applying entries of earlier terms for too long since its first entry was committed: it was
+   * away, or its disk is slow. It serves nobody meanwhile, and another member may have applied them already.
    */
   get isLate(): boolean {
     return this.#lateTicks > this.#parts.lateTicks;
   }
 
-  /** Ends what has not been proposed; what has is open. */
+  /** Ends all calls: writes not yet proposed may be retried, the outcome of proposed ones is unknown. */
   stop(): void {
     for (const done of this.#notReady.splice(0)) done({ type: 'retry' });
     for (const waiting of this.#running.values())
@@ -149,20 +149,20 @@ export class LeaderWrites {
     else this.#askAgain(proposal, write, done);
   }
 
-  /** The gate reads fields that nobody has checked: a peer may have sent others, or none. */
+  /** Authorises a command. Nobody has checked its fields: a peer may have sent others, or none. */
   #gate({ command }: Proposal, { tokenKey }: EncodedWrite): Refusal | undefined {
     try {
       return this.#parts.gate(this.#parts.view, tokenKey, command);
     } catch (error) {
-      // anything else, as a disk that cannot be read, is no fault of the command
+      // Any other error, such as a disk that cannot be read, is not caused by the command.
       if (error instanceof TypeError || error instanceof SyntaxError) return unreadable();
       throw error;
     }
   }
 
   /**
-   * The gate refused. A leader that was deposed without knowing would refuse by an old state; so a refusal counts only
-   * behind a read barrier. (A permission by an old state does no harm: such a leader commits nothing.)
+   * The gate refused. A leader that was deposed without knowing judges by an old state, so a refusal counts only behind a
+   * read barrier. A permission needs none: a deposed leader commits nothing.
    */
   #askAgain(proposal: Proposal, write: EncodedWrite, done: Done): void {
     this.#parts.loop.read('lease', (index) => {
@@ -201,7 +201,7 @@ function attemptOf(outcome: Outcome): Attempt {
   }
 }
 
-/** Why an encoded command is not proposed: no message could carry it to a follower. */
+/** Why an encoded command cannot be replicated: it does not fit into a message. Undefined if it does. */
 export function sizeProblem(data: Uint8Array): Refusal | undefined {
   if (data.length <= COMMAND_BYTES_MAX) return undefined;
   const why = `The write is too large: its command has ${data.length} bytes, at most ${COMMAND_BYTES_MAX} are replicated`;
@@ -215,7 +215,7 @@ function overloaded(): Attempt {
   return { type: 'refused', refusal: why };
 }
 
-/** What a peer forwards is not committed: if it cannot be read it is refused, and the node goes on. */
+/** Decodes a forwarded write. It is not committed, so one that cannot be decoded is refused and the server goes on. */
 function tryDecode(data: Uint8Array): Proposal | undefined {
   try {
     return decodeProposal(data);

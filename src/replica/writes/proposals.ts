@@ -1,11 +1,11 @@
 /**
- * Commands that this node has given to the core and whose fate is open: by id until the core has appended them, then by
- * (index, term). An index alone would hand the result of another leader's command to the wrong caller.
+ * Proposals whose outcome is open: by id until the core has appended them, then by index and term. With the index alone, a
+ * caller could get the result of another leader's command.
  */
 import type { DropReason, Index, Term } from '../../raft/types.js';
 import type { Result } from '../../state/types.js';
 
-/** What became of a proposal. `dropped`: certainly not in any log. `unknown`: it may be in a log still. */
+/** The outcome of a proposal. `dropped`: certainly not in any log. `unknown`: it may still be in some log. */
 export type Outcome =
   | { readonly kind: 'applied'; readonly index: Index; readonly result: Result | undefined }
   | { readonly kind: 'dropped'; readonly reason: DropReason }
@@ -27,7 +27,7 @@ export class Proposals {
     return this.#offered.size + this.#appended.size;
   }
 
-  /** Takes up a proposal; gives the id by which the core speaks of it. */
+  /** Adds a proposal. Returns the id by which the core refers to it. */
   add(settle: Settle): number {
     const id = this.#nextId++;
     this.#offered.set(id, settle);
@@ -49,17 +49,17 @@ export class Proposals {
     settle?.(outcome);
   }
 
-  /** Entries from `index` on are overwritten in this log. They may live on in another one. */
+  /** Entries from `index` on are overwritten in this log. They may still be in another one. */
   truncatedFrom(index: Index): void {
     this.#giveUp((at) => at >= index);
   }
 
-  /** A snapshot took the place of the log up to `index`: what happened there cannot be seen any more. */
+  /** A snapshot replaced the log up to `index`: the outcome of entries there cannot be known. */
   skippedTo(index: Index): void {
     this.#giveUp((at) => at <= index);
   }
 
-  /** The entry at (index, term) was applied. Of another term it is another leader's command, not the one proposed here. */
+  /** The entry at (index, term) was applied. If the term differs it is another leader's command, not the one proposed here. */
   applied(index: Index, term: Term, result: Result | undefined): void {
     const appended = this.#appended.get(index);
     if (appended === undefined) return;
