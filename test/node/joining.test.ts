@@ -7,6 +7,7 @@ import { INTERNAL_KEY } from '../../src/node/types.js';
 import { ACCEPTED_FROM, type RpcRequest } from '../../src/replica/rpc.js';
 import { decodeResponse, encodeRequest } from '../../src/replica/rpc-codec.js';
 import { joinTokens, setJoinTokens } from '../../src/state/join-tokens.js';
+import { SUPPORTED_LEVEL } from '../../src/state/levels.js';
 import { encodeProposal } from '../../src/state/proposal.js';
 import { setFact } from '../../src/state/system.js';
 import { secretKeyOf } from '../../src/state/tokens.js';
@@ -114,7 +115,7 @@ describe('node: joining', function () {
     ).to.equal(1);
     expect(cluster.lines.join('\n')).to.include(`PUT /v1/operator/raft/joining/${d.id}`);
     const c = cluster.nodes.get('c')!;
-    const shown = { id: d.id, name: 'd', address: cluster.address('d'), level: 1 };
+    const shown = { id: d.id, name: 'd', address: cluster.address('d'), level: SUPPORTED_LEVEL };
     expect(await c.joining(5000)).to.deep.equal([shown]);
     await c.admit(d.id);
     await cluster.until(() => a.status().peers.filter(({ voter }) => voter).length === 4);
