@@ -21,7 +21,7 @@ import { ClockWatch } from './clock-watch.js';
 import { DiskWatch } from './disk-watch.js';
 import type { ClockPort, LogPort, MachinePort, WirePort } from './ports.js';
 import { Ticker } from './ticker.js';
-import { Proposals, type Settle } from './writes/proposals.js';
+import { PendingWrites, type Settle } from './writes/pending-writes.js';
 
 /** How much one turn of the loop may do, and the length of a tick. */
 export interface LoopLimits {
@@ -114,11 +114,10 @@ export class RaftLoop {
   readonly #events: LoopEvents;
   readonly #ticker: Ticker;
   readonly #isBehind: () => boolean;
-  readonly #proposals = new Proposals();
+  readonly #pending = new PendingWrites();
   readonly #reads = new Map<number, ReadDone[]>();
   #readsWaiting: Record<ReadMode, ReadDone[]> = { lease: [], quorum: [] };
   #inbox: Input[] = [];
-  #commands: { id: number; data: Uint8Array }[] = [];
   #storing: Storing[] = [];
   #storedChanged = false;
   #durable: Index;
@@ -213,15 +212,28 @@ export class RaftLoop {
     this.#feed({ type: 'message', message });
   }
 
-  /** Appends a command to the log if this server leads. `settle` is called once. */
-  propose(data: Uint8Array, settle: Settle): void {
-    this.#commands.push({ id: this.#proposals.add(settle), data });
+  /**
+   * Appends a command to the log if this server leads. `settle` is called once. `request` is the id under which the same
+   * command may come again; see `joinProposal`.
+   */
+  propose(data: Uint8Array, settle: Settle, request?: string): void {
+    this.#pending.offer(data, settle, request);
     this.wake();
+  }
+
+  /** Waits for the outcome of a request that is already proposed. Returns false if it is not. */
+  joinProposal(request: string, settle: Settle): boolean {
+    return this.#pending.join(request, settle);
+  }
+
+  /** Ends the calls that wait for requests; their outcome is unknown. */
+  endProposals(): void {
+    this.#pending.stop();
   }
 
   /** Proposes a configuration. `settle` is called once, without a result. */
   changeConfiguration(configuration: Configuration, settle: Settle): void {
-    const id = this.#proposals.add(settle);
+    const id = this.#pending.add(settle);
     this.#feed({ type: 'changeConfiguration', id, configuration });
   }
 
@@ -265,7 +277,7 @@ export class RaftLoop {
   switched(meta: SnapshotMeta, from: NodeId, done: () => void): void {
     this.#applyPaused = false;
     this.#commit = Math.max(this.#commit, meta.index);
-    this.#proposals.skippedTo(meta.index);
+    this.#pending.skippedTo(meta.index);
     if (!this.#core.accepts(meta)) {
       this.#feed({ type: 'applied', index: meta.index });
       done();
@@ -282,7 +294,7 @@ export class RaftLoop {
       this.#feed({ type: 'applied', index: meta.index });
       done();
     });
-    this.#proposals.truncatedFrom(meta.index);
+    this.#pending.truncatedFrom(meta.index);
     this.#storing = [];
     this.#durable = meta.index;
   }
@@ -314,7 +326,7 @@ export class RaftLoop {
 
   /** Number of proposals whose outcome is open. */
   get pending(): number {
-    return this.#proposals.size;
+    return this.#pending.size;
   }
 
   /** Number of batches that are being stored. */
@@ -365,10 +377,8 @@ export class RaftLoop {
     }
     inputs.push(...this.#inbox);
     this.#inbox = [];
-    if (this.#commands.length > 0) {
-      inputs.push({ type: 'propose', commands: this.#commands });
-      this.#commands = [];
-    }
+    const commands = this.#pending.take();
+    if (commands.length > 0) inputs.push({ type: 'propose', commands });
     for (const mode of ['lease', 'quorum'] as const) {
       if (this.#readsWaiting[mode].length === 0) continue;
       const id = this.#nextReadId++;
@@ -386,10 +396,8 @@ export class RaftLoop {
     if (output.lengthenTick !== undefined) {
       this.#ticker.lengthen(output.lengthenTick * this.#limits.tickMs);
     }
-    for (const { id, index, term } of output.appended) this.#proposals.appended(id, index, term);
-    for (const { id, reason } of output.dropped) {
-      this.#proposals.settle(id, { kind: 'dropped', reason });
-    }
+    for (const { id, index, term } of output.appended) this.#pending.appended(id, index, term);
+    for (const { id, reason } of output.dropped) this.#pending.dropped(id, reason);
     if (output.commit !== undefined) this.#commit = Math.max(this.#commit, output.commit);
     if (output.configuration !== undefined) this.#events.configuration(output.configuration);
     if (output.role !== undefined) {
@@ -415,7 +423,7 @@ export class RaftLoop {
     }
     const first = entries[0]?.index;
     if (first !== undefined) {
-      if (first <= this.#log.lastIndex()) this.#proposals.truncatedFrom(first);
+      if (first <= this.#log.lastIndex()) this.#pending.truncatedFrom(first);
       this.#durable = Math.min(this.#durable, first - 1);
     }
     const last = entries.at(-1)?.index ?? this.#log.lastIndex();
@@ -484,7 +492,7 @@ export class RaftLoop {
     const applied = this.#machine.appliedIndex();
     this.#feed({ type: 'applied', index: applied });
     for (const [at, entry] of entries.entries()) {
-      this.#proposals.applied(entry.index, entry.term, results[at]);
+      this.#pending.applied(entry.index, entry.term, results[at]);
     }
     this.#events.applied(applied, entries);
   }

@@ -388,6 +388,7 @@ export class Replica {
     const { rpc, deadlines, loop } = this;
     return new ClientWrites({
       ...{ id, rpc, clock, deadlines, newId, applied: this.#applied },
+      leaderWrites: this.#leaderWrites,
       appliedIndex: () => machine.appliedIndex(),
       role: () => loop.role,
       remembered: (request) => machine.remembered(request),

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { Entry, Message, Output } from '../../src/raft/types.js';
 import { type LoopEvents, RaftLoop } from '../../src/replica/loop.js';
 import type { MachinePort } from '../../src/replica/ports.js';
-import type { Outcome } from '../../src/replica/writes/proposals.js';
+import type { Outcome } from '../../src/replica/writes/pending-writes.js';
 import { encodeProposal } from '../../src/state/proposal.js';
 import type { Result } from '../../src/state/types.js';
 import { FakeClock, FakeLog, FakeMachine, FakeWire, heartbeat, ScriptedCore } from './fakes.js';

@@ -47,12 +47,12 @@ const machine: readonly Mutation[] = [
     changes: [
       {
         file: 'replica/loop.js',
-        find: 'if (first <= this.#log.lastIndex())\n                this.#proposals.truncatedFrom(first);',
+        find: 'if (first <= this.#log.lastIndex())\n                this.#pending.truncatedFrom(first);',
         replace: '',
       },
       {
-        file: 'replica/writes/proposals.js',
-        find: 'const isOurs = appended.term === term;',
+        file: 'replica/writes/pending-writes.js',
+        find: 'const isOurs = pending.term === term;',
         replace: 'const isOurs = true;',
       },
     ],
@@ -165,9 +165,9 @@ const outcomes: readonly Mutation[] = [
   },
   one(
     'a question of another server answered twice',
-    'replica/writes/leader-writes.js',
-    'each(attempt);\n        });',
-    'each(attempt), each(attempt);\n        });',
+    'replica/writes/pending-writes.js',
+    'settle(outcome);',
+    'settle(outcome), settle(outcome);',
   ),
   one(
     'a turn that applies nothing and asks for the next',

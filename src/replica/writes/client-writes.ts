@@ -6,13 +6,13 @@
 import { type Refusal, refusal } from '../../errors.js';
 import type { Index, NodeId, RoleChange } from '../../raft/types.js';
 import { encodeProposal } from '../../state/proposal.js';
-import type { Result } from '../../state/types.js';
+import type { Proposal, Result } from '../../state/types.js';
 import type { Deadlines } from '../deadlines.js';
 import type { ClockPort } from '../ports.js';
 import type { AppliedIndex } from '../reads/applied-index.js';
 import { noLeader, type Rpc, type RpcResponse } from '../rpc.js';
 import type { WriteRequest } from '../types.js';
-import { sizeProblem } from './leader-writes.js';
+import { type LeaderWrites, sizeProblem } from './leader-writes.js';
 
 /** The result of apply, or the reason there is none. */
 export type WriteOutcome = { readonly result: Result } | { readonly refusal: Refusal };
@@ -21,6 +21,7 @@ export type WriteDone = (outcome: WriteOutcome) => void;
 export interface ClientWritesParts {
   readonly id: NodeId;
   readonly rpc: Rpc;
+  readonly leaderWrites: LeaderWrites;
   readonly clock: ClockPort;
   readonly deadlines: Deadlines;
   readonly applied: AppliedIndex;
@@ -43,6 +44,8 @@ interface Held {
   readonly id: string;
   readonly sinceMs: number;
   readonly tokenKey: string | null;
+  readonly proposal: Proposal;
+  /** The proposal as it is sent and stored. */
   readonly data: Uint8Array;
   readonly deadlineMs: number;
   readonly done: WriteDone;
@@ -80,7 +83,8 @@ export class ClientWrites {
     }
     const { tokenKey, command } = request;
     const id = newId();
-    const data = encodeProposal({ id, since: appliedIndex(), command });
+    const proposal: Proposal = { id, since: appliedIndex(), command };
+    const data = encodeProposal(proposal);
     const tooLarge = sizeProblem(data);
     if (tooLarge !== undefined) {
       done({ refusal: tooLarge });
@@ -89,7 +93,7 @@ export class ClientWrites {
     const sinceMs = clock.now();
     const deadlineMs = sinceMs + request.timeoutMs;
     const held: Held = {
-      ...{ id, sinceMs, tokenKey, data },
+      ...{ id, sinceMs, tokenKey, proposal, data },
       deadlineMs,
       done,
       cancelDeadline: () => {},
@@ -143,7 +147,11 @@ export class ClientWrites {
     held.open += 1;
     held.target = { id: leader, term };
     const number = held.attempts;
-    const { clock, rpc } = this.#parts;
+    const { id, clock, rpc, leaderWrites } = this.#parts;
+    if (leader === id) {
+      leaderWrites.accept(held.proposal, held, (attempt) => this.#answered(held, number, attempt));
+      return;
+    }
     const { tokenKey, data } = held;
     const timeoutMs = Math.max(1, Math.ceil(held.deadlineMs - clock.now()));
     rpc.callLeader({ type: 'write', tokenKey, data, timeoutMs }, timeoutMs, (response) =>

@@ -12,7 +12,7 @@ import type { RaftLoop } from '../loop.js';
 import type { MachinePort } from '../ports.js';
 import type { AppliedIndex } from '../reads/applied-index.js';
 import type { Gate } from '../types.js';
-import type { Outcome } from './proposals.js';
+import type { Outcome } from './pending-writes.js';
 
 /** The outcome of one attempt at this server. After `unknown` alone the write may still take effect. */
 export type Attempt =
@@ -48,8 +48,6 @@ type Done = (attempt: Attempt) => void;
 
 export class LeaderWrites {
   readonly #parts: LeaderWritesParts;
-  /** Callers that wait for a proposal, by request id. */
-  readonly #running = new Map<string, Done[]>();
   /** The term of this leader and the index of its first entry; undefined while this server does not lead. */
   #leads: { readonly term: Term; readonly firstIndex: Index } | undefined;
   /** Ticks since that entry was committed, while it is not applied. */
@@ -91,9 +89,7 @@ export class LeaderWrites {
   /** Ends all calls: writes not yet proposed may be retried, the outcome of proposed ones is unknown. */
   stop(): void {
     for (const done of this.#notReady.splice(0)) done({ type: 'retry' });
-    for (const waiting of this.#running.values())
-      for (const done of waiting) done({ type: 'unknown' });
-    this.#running.clear();
+    this.#parts.loop.endProposals();
   }
 
   write({ tokenKey, data }: EncodedWrite, done: Done): void {
@@ -107,7 +103,12 @@ export class LeaderWrites {
       done({ type: 'refused', refusal: unreadable() });
       return;
     }
-    this.#whenReady(done, () => this.#decide(proposal, { tokenKey, data }, done));
+    this.accept(proposal, { tokenKey, data }, done);
+  }
+
+  /** The same for a write whose command is known, as that of a client of this server. */
+  accept(proposal: Proposal, write: EncodedWrite, done: Done): void {
+    this.#whenReady(done, () => this.#decide(proposal, write, done));
   }
 
   #whenReady(done: Done, run: () => void): void {
@@ -135,11 +136,8 @@ export class LeaderWrites {
       done({ type: 'applied', result });
       return;
     }
-    const running = this.#running.get(proposal.id);
-    if (running !== undefined) {
-      running.push(done);
-      return;
-    }
+    const settle = (outcome: Outcome): void => done(attemptOf(outcome));
+    if (this.#parts.loop.joinProposal(proposal.id, settle)) return;
     const closed = this.#parts.closedFor(proposal.command);
     if (this.#parts.isUnfit()) done({ type: 'retry' });
     else if (closed !== undefined && !this.#parts.isFullEverywhere()) done({ type: 'retry' });
@@ -179,13 +177,9 @@ export class LeaderWrites {
   }
 
   #propose(proposal: Proposal, write: EncodedWrite, done: Done): void {
-    const waiting = [done];
-    this.#running.set(proposal.id, waiting);
-    this.#parts.loop.propose(write.data, (outcome) => {
-      this.#running.delete(proposal.id);
-      const attempt = attemptOf(outcome);
-      for (const each of waiting) each(attempt);
-    });
+    const settle = (outcome: Outcome): void => done(attemptOf(outcome));
+    if (this.#parts.loop.joinProposal(proposal.id, settle)) return;
+    this.#parts.loop.propose(write.data, settle, proposal.id);
   }
 }
 

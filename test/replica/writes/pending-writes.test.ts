@@ -1,15 +1,15 @@
 import { expect } from 'chai';
-import { type Outcome, Proposals } from '../../../src/replica/writes/proposals.js';
+import { type Outcome, PendingWrites } from '../../../src/replica/writes/pending-writes.js';
 
 function build() {
-  const proposals = new Proposals();
+  const proposals = new PendingWrites();
   const outcomes: Outcome[] = [];
   const propose = (): number => proposals.add((outcome) => outcomes.push(outcome));
   return { proposals, outcomes, propose };
 }
 const result = { ok: true, index: 5 } as const;
 
-describe('replica/writes/proposals', () => {
+describe('replica/writes/pending-writes', () => {
   it('gives the result to who proposed the entry at that index and term', () => {
     const { proposals, outcomes, propose } = build();
     proposals.appended(propose(), 5, 2);
@@ -40,9 +40,25 @@ describe('replica/writes/proposals', () => {
   it('takes no second word on a proposal, and none on one that it does not know', () => {
     const { proposals, outcomes, propose } = build();
     const id = propose();
-    proposals.settle(id, { kind: 'dropped', reason: 'overloaded' });
-    proposals.settle(id, { kind: 'unknown' });
+    proposals.dropped(id, 'overloaded');
+    proposals.dropped(id, 'not_leader');
     expect(outcomes).to.deep.equal([{ kind: 'dropped', reason: 'overloaded' }]);
     expect(() => proposals.appended(id, 5, 2)).to.throw(/twice/);
+  });
+
+  it('a request that comes again while it is pending shares the outcome, and is proposed once', () => {
+    const { proposals, outcomes } = build();
+    const settle = (outcome: Outcome): unknown => outcomes.push(outcome);
+    proposals.offer(new Uint8Array([1]), settle, 'one');
+    expect(proposals.join('other', settle)).to.equal(false);
+    expect(proposals.join('one', settle)).to.equal(true);
+    const [offered, ...others] = proposals.take();
+    expect([others.length, proposals.take().length]).to.deep.equal([0, 0]);
+    proposals.appended(offered!.id, 5, 2);
+    expect(proposals.join('one', settle)).to.equal(true);
+    proposals.applied(5, 2, result);
+    const applied = { kind: 'applied', index: 5, result };
+    expect(outcomes).to.deep.equal([applied, applied, applied]);
+    expect(proposals.join('one', settle)).to.equal(false);
   });
 });
