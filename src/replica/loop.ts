@@ -20,6 +20,7 @@ import type { Result } from '../state/types.js';
 import { ClockWatch } from './clock-watch.js';
 import { DiskWatch } from './disk-watch.js';
 import type { ClockPort, LogPort, MachinePort, WirePort } from './ports.js';
+import type { ReadIndexClient } from './reads/read-index.js';
 import { Ticker } from './ticker.js';
 import { PendingWrites, type Settle } from './writes/pending-writes.js';
 
@@ -36,8 +37,6 @@ export interface LoopLimits {
 
 /** What the owner of the loop is told. All calls are made from the loop's own turn. */
 export interface LoopEvents {
-  /** A turn begins: the last moment to add inputs to its step, such as read barriers that share one. */
-  gather(): void;
   /** The role, the term or the known leader changed. The machine may not have applied everything yet. */
   role(change: RoleChange): void;
   /** The configuration in force changed. */
@@ -93,7 +92,8 @@ const VOTING: ReadonlySet<Message['type']> = new Set([
   ...(['preVote', 'preVoteResponse', 'vote', 'voteResponse', 'timeoutNow'] as const),
 ]);
 
-type ReadMode = 'lease' | 'quorum';
+/** How the core makes sure that it still leads: by its lease, or by a round to a quorum (§6.4). */
+export type ReadMode = 'lease' | 'quorum';
 
 export class RaftLoop {
   readonly stats: LoopStats = {
@@ -104,6 +104,8 @@ export class RaftLoop {
     stallMsMax: 0,
   };
   readonly disks: DiskWatch;
+  /** Readers that share one read index per turn. Set once, before the start. */
+  readIndex: Pick<ReadIndexClient, 'drain'> | undefined;
   readonly #core: RaftCore;
   readonly #log: LogPort;
   readonly #wire: WirePort;
@@ -354,10 +356,11 @@ export class RaftLoop {
    * whose monotonic clock stood still, would serve a lease read by the time before the pause (§6.4).
    */
   #turn(): void {
+    // The reads that are drained here belong to this turn, so they request no other one.
+    if (this.#running && !this.#held) this.readIndex?.drain();
     this.#scheduled = false;
     if (!this.#running || this.#held) return;
     this.stats.turns += 1;
-    this.#events.gather();
     const inputs = this.#takeInputs();
     if (this.#clockWatch.hasDrifted()) inputs.unshift({ type: 'clockSuspect' });
     const now = this.#clock.now();

@@ -304,7 +304,6 @@ export class Replica {
     return new RaftLoop({
       ...{ core, log, wire, machine, clock, limits, isBehind, hangTicks },
       events: {
-        gather: () => this.#readIndex.gather(),
         role: (change) => this.#roleChanged(change),
         configuration: (configuration) => this.#peers.inForce(configuration),
         applied: (index, entries) => this.#hasApplied(index, entries),
@@ -398,17 +397,14 @@ export class Replica {
   }
 
   #createReadIndex(): ReadIndexClient {
+    const { id, limits } = this.#parts;
     const { rpc, loop, deadlines } = this;
-    const { askMs } = this.#parts.limits;
-    return new ReadIndexClient({
-      ...{ applied: this.#applied, deadlines },
-      ask: (mode, done) =>
-        rpc.callLeader({ type: 'read', mode }, askMs, (response) =>
-          done(response.type === 'index' ? response.index : undefined),
-        ),
-      wake: () => loop.wake(),
+    const readIndex = new ReadIndexClient({
+      ...{ id, rpc, loop, deadlines, applied: this.#applied, askMs: limits.askMs },
       retryLater: () => this.#retryLater(),
     });
+    loop.readIndex = readIndex;
+    return readIndex;
   }
 
   #createAdmission(): Admission {

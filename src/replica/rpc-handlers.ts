@@ -8,6 +8,7 @@ import type { Levels } from './members/levels.js';
 import type { Membership } from './members/membership.js';
 import type { Peers } from './members/peers.js';
 import type { ReplicaParts } from './options.js';
+import { READ_MODE } from './reads/read-index.js';
 import type { RpcHandlers } from './rpc.js';
 import type { StateComparison } from './state/comparison.js';
 import type { LeaderWrites } from './writes/leader-writes.js';
@@ -26,9 +27,6 @@ export interface RpcHandlerParts
   /** The leader found that this server's state differs in a table. */
   readonly diverged: (index: Index, table: string) => void;
 }
-
-/** `default` reads rely on the leader's lease, `consistent` ones on a round to a quorum (§6.4). */
-const READ_MODE = { default: 'lease', consistent: 'quorum' } as const;
 
 /** The function for each request of `RpcRequest`. */
 export function rpcHandlers(parts: RpcHandlerParts): RpcHandlers {

@@ -27,7 +27,6 @@ function build(events: Partial<LoopEvents> = {}, isBehind = () => false) {
   const machine = new FakeMachine();
   const core = new ScriptedCore();
   const quiet: LoopEvents = {
-    gather: () => {},
     role: () => {},
     configuration: () => {},
     applied: () => {},
@@ -240,6 +239,22 @@ describe('replica/loop: one step for all that arrived', () => {
     expect(core.types).to.deep.equal(['message', 'propose', 'read']);
     const propose = core.steps[0]!.inputs[1];
     expect(propose?.type === 'propose' && propose.commands).to.have.length(2);
+  });
+
+  it('takes reads that are drained as a turn begins into its step, and asks for no other turn', () => {
+    const { loop, core, clock } = build();
+    const before = loop.stats.turns;
+    let drained = 0;
+    loop.readIndex = {
+      drain: () => {
+        drained += 1;
+        if (drained === 1) loop.read('lease', () => {});
+      },
+    };
+    loop.wake();
+    clock.settle();
+    expect(core.types).to.deep.equal(['read']);
+    expect([drained, loop.stats.turns - before]).to.deep.equal([1, 1]);
   });
 
   it('releases all readers of a turn by one read', () => {

@@ -3,14 +3,16 @@
  * own state. At most one request per mode is under way. Readers that arrive meanwhile share the next one, since an index given
  * before they arrived may be too old for them.
  */
-import type { Index } from '../../raft/types.js';
+import type { Index, NodeId } from '../../raft/types.js';
 import type { Deadlines } from '../deadlines.js';
+import type { RaftLoop, ReadDone } from '../loop.js';
+import type { Rpc } from '../rpc.js';
 import type { AppliedIndex } from './applied-index.js';
 
 export type BarrierMode = 'default' | 'consistent';
 
-/** Asks the leader, which may be this server. `done` gets undefined when there is none or it gives no index. */
-export type AskIndex = (mode: BarrierMode, done: (index: Index | undefined) => void) => void;
+/** `default` reads rely on the leader's lease, `consistent` ones on a round to a quorum (§6.4). */
+export const READ_MODE = { default: 'lease', consistent: 'quorum' } as const;
 
 interface Reader {
   /** Called once: with true when the barrier is passed, with false at the deadline. */
@@ -30,11 +32,13 @@ interface Lane {
 }
 
 export interface ReadIndexParts {
-  readonly ask: AskIndex;
+  readonly id: NodeId;
+  readonly loop: Pick<RaftLoop, 'role' | 'read' | 'wake'>;
+  readonly rpc: Pick<Rpc, 'callLeader'>;
+  /** Milliseconds that the leader has to respond. */
+  readonly askMs: number;
   readonly applied: AppliedIndex;
   readonly deadlines: Deadlines;
-  /** Requests a call of `gather` soon. */
-  readonly wake: () => void;
   /** Requests a call of `retry` after a while. */
   readonly retryLater: () => void;
 }
@@ -54,11 +58,11 @@ export class ReadIndexClient {
     const reader: Reader = { done, cancelDeadline: () => {}, ended: false };
     reader.cancelDeadline = this.#parts.deadlines.at(deadlineMs, () => end(reader, false));
     this.#lanes[mode].waiting.push(reader);
-    this.#parts.wake();
+    this.#parts.loop.wake();
   }
 
-  /** Sends one request for all waiting readers of a mode. Called when a turn of the Raft loop begins. */
-  gather(): void {
+  /** Sends one request for all waiting readers of a mode. Called by the Raft loop at the beginning of a turn. */
+  drain(): void {
     for (const mode of ['default', 'consistent'] as const) {
       const lane = this.#lanes[mode];
       if (lane.failed || lane.asking.length > 0 || lane.waiting.length === 0) continue;
@@ -73,7 +77,7 @@ export class ReadIndexClient {
       this.#giveUp(lane);
       lane.failed = false;
     }
-    this.#parts.wake();
+    this.#parts.loop.wake();
   }
 
   /** Ends all waits. */
@@ -90,7 +94,7 @@ export class ReadIndexClient {
     if (lane.asking.length === 0) return;
     lane.round += 1;
     const { round } = lane;
-    this.#parts.ask(mode, (index) => {
+    this.#request(mode, (index) => {
       if (round !== lane.round || lane.asking.length === 0) return;
       if (index === undefined) {
         this.#giveUp(lane);
@@ -99,8 +103,18 @@ export class ReadIndexClient {
         return;
       }
       for (const reader of lane.asking.splice(0)) this.#whenApplied(reader, index);
-      if (lane.waiting.length > 0) this.#parts.wake();
+      if (lane.waiting.length > 0) this.#parts.loop.wake();
     });
+  }
+
+  /** Asks the core if this server leads, otherwise the leader. `done` gets undefined when there is no index. */
+  #request(mode: BarrierMode, done: ReadDone): void {
+    const { id, loop, rpc, askMs } = this.#parts;
+    if (loop.role.leader === id) loop.read(READ_MODE[mode], done);
+    else
+      rpc.callLeader({ type: 'read', mode }, askMs, (response) =>
+        done(response.type === 'index' ? response.index : undefined),
+      );
   }
 
   #whenApplied(reader: Reader, index: Index): void {

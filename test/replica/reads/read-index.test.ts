@@ -12,10 +12,15 @@ function build() {
   const asked: Asked[] = [];
   const applied = new AppliedIndex(() => state.applied);
   const barriers: ReadIndexClient = new ReadIndexClient({
-    ask: (mode, done) => asked.push({ mode, done }),
+    ...{ id: 'a', askMs: 500 },
+    loop: {
+      role: { role: 'leader', term: 1, leader: 'a' },
+      read: (mode, done) => asked.push({ mode: mode === 'lease' ? 'default' : 'consistent', done }),
+      wake: () => clock.soon(() => barriers.drain()),
+    },
+    rpc: { callLeader: () => {} },
     applied,
     deadlines: new Deadlines(clock),
-    wake: () => clock.soon(() => barriers.gather()),
     retryLater: () => {
       state.retries += 1;
     },
