@@ -1,8 +1,9 @@
 /**
- * Faults on real processes: `npm run chaos -- --minutes M --seed S [--nodes 5] [--kills 10]`. Clients work on a cluster
- * whose nodes, network, disks and clocks fail and whose members change; what they saw is checked for linearizability.
- * Then leaders are killed under load, and what that costs is measured. Exits with 1 if anything was lost, mixed up or
- * does not recover.
+ * Faults on real processes: `npm run chaos -- --minutes M --seed S [--nodes 5] [--kills 10]`.
+ * Clients use a cluster while its nodes, network, disks and clocks fail and its members change. The
+ * history of the clients is checked for linearizability. Then leaders are killed under load, and
+ * the write outages are measured. Exits with 1 if a write was lost or duplicated, the history is
+ * not linearizable, or the cluster does not recover.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -10,18 +11,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { markdownOf, type RunFacts } from './chaos/report.js';
-import { wreak } from './chaos/run.js';
+import { runChaos } from './chaos/run.js';
 
 const options = new Command('chaos')
-  .description('faults on real processes, and a check of what clients saw')
-  .option('--minutes <number>', 'how long faults are made', '5')
-  .option('--seed <number>', 'which faults', String(Date.now() % 1_000_000))
-  .option('--nodes <number>', '3 or 5', '3')
-  .option('--kills <number>', 'how many leaders are killed afterwards', '10')
-  .option('--pause <ms>', 'longest pause of each of the 12 clients between two requests', '250')
-  .option('--faults <names>', 'only these faults, separated by commas')
+  .description('runs a cluster of real processes under faults and checks what its clients saw')
+  .option('--minutes <number>', 'duration of the faults', '5')
+  .option('--seed <number>', 'seed of the choice of faults', String(Date.now() % 1_000_000))
+  .option('--nodes <number>', '3 or 5 nodes', '3')
+  .option('--kills <number>', 'how many leaders to kill after the faults', '10')
+  .option('--pause <ms>', 'longest pause of a client between two requests, in milliseconds', '250')
+  .option('--faults <names>', 'names of the faults to make, separated by commas (default: all)')
   .option('--keep', 'keep the data and logs of a run that passes')
-  .option('--report <path>', 'where the report goes, as <path>.json and <path>.md')
+  .option('--report <path>', 'write the report to <path>.json and <path>.md')
   .parse()
   .opts<{
     minutes: string;
@@ -34,8 +35,11 @@ const options = new Command('chaos')
     report?: string;
   }>();
 
+const only = options.faults === undefined ? '' : ` --faults '${options.faults}'`;
 const facts: RunFacts = {
-  command: `npm run chaos -- --minutes ${options.minutes} --seed ${options.seed} --nodes ${options.nodes} --kills ${options.kills}${options.faults === undefined ? '' : ` --faults '${options.faults}'`}`,
+  command:
+    `npm run chaos -- --minutes ${options.minutes} --seed ${options.seed}` +
+    ` --nodes ${options.nodes} --kills ${options.kills}${only}`,
   commit: commit(),
   node: process.version,
   at: new Date().toISOString(),
@@ -45,7 +49,7 @@ const began = performance.now();
 console.log(`${facts.command}; data, logs and history are in ${dir}`);
 let ok = false;
 try {
-  const report = await wreak({
+  const report = await runChaos({
     seed: Number(options.seed),
     nodes: Number(options.nodes),
     seconds: Number(options.minutes) * 60,
@@ -70,7 +74,7 @@ console.log(ok ? 'PASSED' : `FAILED; data, logs and history are in ${dir}`);
 if (ok && !options.keep) rmSync(dir, { recursive: true, force: true });
 process.exit(ok ? 0 : 1);
 
-/** The commit of this working tree, with a plus if there is more in it; empty if nobody knows. */
+/** Returns the commit of the working tree, with `+` if it has changes; empty if it is unknown. */
 function commit(): string {
   const git = (...words: string[]): string =>
     execFileSync('git', words, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();

@@ -1,4 +1,4 @@
-/** Real nodes as child processes on loopback: for `npm start`, for the tests that need processes, for measurements. */
+/** Real nodes as child processes on loopback, for `npm start`, tests and measurements. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
@@ -9,13 +9,13 @@ import { freePorts, HOST } from './ports.js';
 
 const MAIN = fileURLToPath(new URL('../src/main.js', import.meta.url));
 const POLL_MS = 50;
-/** The first start of three nodes on a busy machine: compile, elect, seed. */
+/** Time for the first start of three nodes on a busy machine. */
 const READY_MS = 30_000;
 
-/** One node of a local cluster as the measuring program knows it. */
+/** A node in `cluster.json`, for programs that measure the cluster. */
 export interface NodeEntry {
   readonly url: string;
-  /** What `/v1/status/leader` prints while this node leads. */
+  /** The address that `/v1/status/leader` returns while this node leads. */
   readonly raft: string;
   /** Shell command that runs the node in the foreground; it writes its process id to `pidFile`. */
   readonly start: string;
@@ -24,7 +24,7 @@ export interface NodeEntry {
   readonly dataDir: string;
 }
 
-/** `cluster.json`. */
+/** The content of `cluster.json`. */
 export interface ClusterFile {
   readonly name: string;
   readonly kind: 'service';
@@ -39,13 +39,16 @@ export interface LocalNode {
   readonly url: string;
   readonly entry: NodeEntry;
   readonly logFile: string;
-  /** The process id while a process started here runs. */
+  /** The id of the process that `start` started; undefined when it has ended. */
   readonly pid: number | undefined;
-  /** Starts the node's process; does nothing while it runs. Does not wait for it to serve. */
+  /** Starts the node's process unless it runs. Does not wait until it is ready. */
   start(): void;
-  /** Sends a signal and, for one that ends it, resolves when the process has ended. */
+  /** Sends a signal. Waits for the end of the process if the signal ends it. */
   kill(signal: NodeJS.Signals): Promise<void>;
-  /** Resolves when the node says that it is ready. Rejects with the end of its log after `timeoutMs`. */
+  /**
+   * Resolves when the node reports that it is ready. Rejects with the end of its log if its process
+   * ends or `timeoutMs` pass.
+   */
   ready(timeoutMs?: number): Promise<void>;
 }
 
@@ -56,33 +59,33 @@ export interface LocalCluster {
   /** A token with every right. */
   readonly token: string;
   readonly nodes: readonly LocalNode[];
-  /** Stops all nodes in order. */
+  /** Stops the nodes one after the other. */
   stop(): Promise<void>;
 }
 
 export interface ClusterPlan {
   readonly nodes: number;
   readonly dir: string;
-  /** HTTP and Raft port of each node; free ones by default. */
+  /** The HTTP and Raft port of each node; free ports by default. */
   readonly ports?: readonly { readonly http: number; readonly raft: number }[];
-  /** The management token that the cluster begins with; '' for none (it is then to be bootstrapped). */
+  /** The initial management token; random by default. With '' the cluster is not bootstrapped. */
   readonly token?: string;
-  /** More settings for every node, as in its configuration file. */
+  /** Additional settings of every node, as in its configuration file. */
   readonly settings?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
-  /** How each node's process is run, beyond that. */
+  /** How to run the process of a node. */
   readonly run?: (name: string) => NodeRun;
 }
 
-/** What a node's process gets from whoever starts it here. */
+/** How to run the process of a node. */
 export interface NodeRun {
-  /** Modules that Node loads before the node's own. */
+  /** Modules to load before the program (`node --import`). */
   readonly preload: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** The program, asked for at each start; this release's own by default. */
+  /** Returns the program for each start; that of this release by default. */
   readonly main?: () => string;
 }
 
-/** Writes the configuration of each node and `cluster.json` into a folder; starts nothing. */
+/** Writes the configuration of each node and `cluster.json` to a folder. Does not start nodes. */
 export async function planCluster(plan: ClusterPlan): Promise<LocalCluster> {
   const dir = resolve(plan.dir);
   mkdirSync(dir, { recursive: true });
@@ -121,7 +124,7 @@ export async function planCluster(plan: ClusterPlan): Promise<LocalCluster> {
   return clusterOf(dir, file, nodes);
 }
 
-/** The file with the key that the members share; made where there is none. */
+/** Returns the path of the shared key of the members. Creates the file if it does not exist. */
 function sharedKeyOf(dir: string): string {
   const file = join(dir, 'shared.key');
   if (!existsSync(file))
@@ -129,7 +132,9 @@ function sharedKeyOf(dir: string): string {
   return file;
 }
 
-/** The cluster that an earlier `planCluster` left in a folder. Throws what `readFileSync` throws when there is none. */
+/**
+ * Opens the cluster that `planCluster` wrote to a folder. Throws like `readFileSync` if none is.
+ */
 export function openCluster(dir: string): LocalCluster {
   const at = resolve(dir);
   const file = JSON.parse(readFileSync(join(at, 'cluster.json'), 'utf8')) as ClusterFile;
@@ -140,7 +145,7 @@ export function openCluster(dir: string): LocalCluster {
   return clusterOf(at, file, nodes);
 }
 
-/** Plans a cluster, starts it and waits until every node serves. */
+/** Plans a cluster, starts it and waits until every node is ready. */
 export async function startCluster(plan: ClusterPlan): Promise<LocalCluster> {
   const cluster = await planCluster(plan);
   for (const node of cluster.nodes) node.start();
@@ -161,7 +166,7 @@ function clusterOf(dir: string, file: ClusterFile, nodes: readonly LocalNode[]):
     token: file.token,
     nodes,
     async stop() {
-      // one after the other, so that leadership always finds somebody to go to
+      // One after the other, so that a leader finds a node to transfer leadership to.
       for (const node of nodes) await node.kill('SIGTERM');
     },
   };
@@ -197,8 +202,8 @@ function localNode(
     start() {
       if (child !== undefined) return;
       const log = openSync(logFile, 'a', 0o600);
-      // a group of its own: an interrupt of the terminal reaches us, and we stop the nodes in order. The channel tells
-      // the node when we are gone without having done so.
+      // The process has a group of its own: Ctrl-C interrupts only this program, which then stops
+      // the nodes in order. If this program dies, the node sees the IPC channel close.
       const preload = run.preload.flatMap((module) => ['--import', module]);
       const main = run.main?.() ?? MAIN;
       const started = spawn(process.execPath, [...preload, main, ...arguments_], {
@@ -234,12 +239,12 @@ function localNode(
   };
 }
 
-/** Whether a node would serve a request. */
-export async function isReady(url: string): Promise<boolean> {
+/** Whether a node reports that it is ready. */
+async function isReady(url: string): Promise<boolean> {
   try {
     const answer = await fetch(`${url}/v1/health/ready`, {
       signal: AbortSignal.timeout(2000),
-      // a connection kept open would hold up the node's stop
+      // An open connection would delay the stop of the node.
       headers: { connection: 'close' },
     });
     await answer.arrayBuffer();
@@ -249,7 +254,7 @@ export async function isReady(url: string): Promise<boolean> {
   }
 }
 
-/** The last lines of a node's log. */
+/** Returns the last lines of a node's log. */
 export function endOf(logFile: string, lines = 5): string {
   try {
     return readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-lines).join('\n');
@@ -262,7 +267,7 @@ function writePrivate(path: string, value: unknown): void {
   writeFileSync(path, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });
 }
 
-/** A word for the shell. */
+/** Quotes a word for the shell. */
 function quote(word: string): string {
   return /^[\w./:@=-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

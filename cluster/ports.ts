@@ -1,13 +1,17 @@
-/** Ports for nodes that are stopped and started again. */
+/** Free ports for nodes that are stopped and started again. */
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
+/** The address of all local nodes. */
 export const HOST = '127.0.0.1';
-/** Below what Linux (32768 up) and others take for outgoing connections: such a one would keep a node from coming back. */
+/**
+ * The range is below the ephemeral ports of Linux (from 32768) and other systems. An outgoing
+ * connection on its port would keep a stopped node from starting again.
+ */
 const LOWEST = 10_240;
 const HIGHEST = 32_767;
 
-/** So many different ports that nobody listens on at present, and that no outgoing connection takes later. */
+/** Returns `count` distinct ports that are free now and outside the ephemeral range. */
 export async function freePorts(count: number): Promise<number[]> {
   const ports = new Set<number>();
   while (ports.size < count) {

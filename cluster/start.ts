@@ -1,4 +1,4 @@
-/** `npm start`: a cluster of real nodes on this machine, to try things on. */
+/** `npm start`: runs a cluster of real nodes on this machine, to try the server. */
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -12,8 +12,8 @@ const PORT = 8501;
 const RAFT_OFFSET = 100;
 const WATCH_MS = 1000;
 
-/** What the user is told in one line, without a stack. */
-class Refused extends Error {}
+/** An error that is printed in one line, without a stack. */
+class UsageError extends Error {}
 
 interface Flags {
   readonly nodes?: number;
@@ -28,26 +28,27 @@ const whole = (text: string): number => {
 
 async function prepare({ nodes, port, fresh }: Flags): Promise<LocalCluster> {
   if (nodes !== undefined && ![1, 3, 5].includes(nodes))
-    throw new Refused(
-      '--nodes: a cluster has 1, 3 or 5 nodes: an even number survives no more failures',
+    throw new UsageError(
+      '--nodes: expected 1, 3 or 5; an even number of nodes survives no more failures',
     );
   const known = existsSync(join(DIR, 'cluster.json'));
   if (!known && existsSync(DIR) && readdirSync(DIR).length > 0)
-    throw new Refused(
-      `${DIR}/ holds something that no cluster of this program left there; move it away`,
+    throw new UsageError(
+      `${DIR}/ is not empty and does not contain a cluster of this program; move it away`,
     );
   const before = known ? openCluster(DIR) : undefined;
   if (before) refuseRunning(before);
   const kept = fresh ? undefined : before;
   const first = kept ? Number(new URL(kept.urls[0]!).port) : (port ?? PORT);
   if (kept && nodes !== undefined && nodes !== kept.nodes.length)
-    throw new Refused(
-      `${DIR}/ holds a cluster of ${kept.nodes.length} nodes; add --fresh to begin anew with ${nodes}`,
+    throw new UsageError(
+      `${DIR}/ contains a cluster of ${kept.nodes.length} nodes; ` +
+        `add --fresh to replace it by one of ${nodes}`,
     );
-  // the members know each other by their addresses
+  // The members know each other by their addresses, so the port cannot change.
   if (kept && port !== undefined && port !== first)
-    throw new Refused(
-      `${DIR}/ holds a cluster on port ${first}; add --fresh to begin anew on ${port}`,
+    throw new UsageError(
+      `${DIR}/ contains a cluster on port ${first}; add --fresh to replace it by one on ${port}`,
     );
   const ports = Array.from({ length: nodes ?? kept?.nodes.length ?? NODES }, (_, at) => ({
     http: first + at,
@@ -56,24 +57,28 @@ async function prepare({ nodes, port, fresh }: Flags): Promise<LocalCluster> {
   for (const { http, raft } of ports) for (const one of [http, raft]) await mustBeFree(one);
   if (!kept) rmSync(DIR, { recursive: true, force: true });
   return planCluster({
-    ...{ nodes: ports.length, dir: DIR, ports },
+    nodes: ports.length,
+    dir: DIR,
+    ports,
     ...(kept && { token: kept.token }),
   });
 }
 
-/** A node of this folder that still runs holds its files and ports. */
+/** Throws if a node of this folder still runs: it locks its files and ports. */
 function refuseRunning(cluster: LocalCluster): void {
   for (const { name, entry } of cluster.nodes) {
     const pid = runningPid(entry.pidFile);
     if (pid !== undefined)
-      throw new Refused(`node ${name} already runs (process ${pid}); stop it first: kill ${pid}`);
+      throw new UsageError(
+        `node ${name} is still running (process ${pid}); stop it first: kill ${pid}`,
+      );
   }
 }
 
 function runningPid(pidFile: string): number | undefined {
   try {
     const pid = Number(readFileSync(pidFile, 'utf8'));
-    // a process id may have gone to somebody else since; its command line tells
+    // Another process may have the id by now; the command line shows that.
     const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
     return command.includes('agent') && command.includes('--config') ? pid : undefined;
   } catch {
@@ -85,21 +90,24 @@ function mustBeFree(port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const probe = createServer();
     probe.once('error', () =>
-      reject(new Refused(`port ${port} is in use by another program; choose others with --port`)),
+      reject(
+        new UsageError(`port ${port} is in use by another program; choose another with --port`),
+      ),
     );
     probe.listen(port, '127.0.0.1', () => probe.close(() => resolve()));
   });
 }
 
-interface Seen {
+/** The Raft state of a node, as texts to print. */
+interface RaftState {
   readonly role: string;
   readonly term: string;
   readonly commit: string;
 }
-const DOWN: Seen = { role: 'down', term: '', commit: '' };
+const DOWN: RaftState = { role: 'down', term: '', commit: '' };
 
-/** What a node says of itself; `down` when it does not answer. */
-async function look(node: LocalNode, token: string): Promise<Seen> {
+/** Returns the Raft state that a node reports; DOWN if it does not answer. */
+async function stateOf(node: LocalNode, token: string): Promise<RaftState> {
   try {
     const answer = await fetch(`${node.url}/v1/agent/self`, {
       headers: { 'X-Service-Token': token },
@@ -117,16 +125,21 @@ async function look(node: LocalNode, token: string): Promise<Seen> {
   }
 }
 
-async function announce(cluster: LocalCluster): Promise<void> {
+async function describe(cluster: LocalCluster): Promise<void> {
   const { token, nodes } = cluster;
-  const seen = await Promise.all(nodes.map((node) => look(node, token)));
+  const states = await Promise.all(nodes.map((node) => stateOf(node, token)));
   const [first, second, third] = [0, 1, 2].map((at) => nodes[at % nodes.length]!.url);
   const header = `-H 'X-Service-Token: ${token}'`;
   const role = '/v1/acl/role/name/hello';
-  const index = `$(curl -s -D - -o /dev/null ${header} ${third}${role} | awk 'tolower($1)=="x-service-index:"{print $2+0}')`;
+  const awk = `awk 'tolower($1)=="x-service-index:"{print $2+0}'`;
+  const index = `$(curl -s -D - -o /dev/null ${header} ${third}${role} | ${awk})`;
+  const rows = nodes.map((node, at) => {
+    const { name, url, entry } = node;
+    return `  ${name.padEnd(5)} ${url.padEnd(23)} ${entry.raft.padEnd(16)} ${states[at]!.role}`;
+  });
   console.log(`
   node  URL                     Raft             role
-${nodes.map((node, at) => `  ${node.name.padEnd(5)} ${node.url.padEnd(23)} ${node.entry.raft.padEnd(16)} ${seen[at]!.role}`).join('\n')}
+${rows.join('\n')}
 
   management token  ${token}
 
@@ -139,21 +152,26 @@ curl -s ${header} "${third}${role}?wait=60s&index=${index}"
 data, logs and cluster.json are in ${DIR}/; Ctrl-C stops the nodes\n`);
 }
 
-/** Shows leader and commit index: one line rewritten on a terminal, else a line whenever roles change. */
+/**
+ * Shows the leader and the commit index. Rewrites one line on a terminal; otherwise prints a line
+ * whenever the leader, its term or a node's state changes.
+ */
 async function watch(cluster: LocalCluster, stop: AbortSignal): Promise<void> {
   const live = process.stdout.isTTY;
   let last = '';
   while (!stop.aborted) {
-    const seen = await Promise.all(cluster.nodes.map((node) => look(node, cluster.token)));
-    const leader = seen.findIndex(({ role }) => role === 'leader');
-    const down = cluster.nodes.filter((_, at) => seen[at]!.role === 'down').map(({ name }) => name);
+    const states = await Promise.all(cluster.nodes.map((node) => stateOf(node, cluster.token)));
+    const leader = states.findIndex(({ role }) => role === 'leader');
+    const down = cluster.nodes
+      .filter((_, at) => states[at]!.role === 'down')
+      .map(({ name }) => name);
     const who =
       leader < 0
         ? 'no leader'
-        : `leader ${cluster.nodes[leader]!.name}, term ${seen[leader]!.term}`;
+        : `leader ${cluster.nodes[leader]!.name}, term ${states[leader]!.term}`;
     const text = `${who}${down.length > 0 ? `, down: ${down.join(' ')}` : ''}`;
     if (stop.aborted) break;
-    if (live) process.stdout.write(`\r\x1b[K${text}, commit ${seen[leader]?.commit ?? '-'} `);
+    if (live) process.stdout.write(`\r\x1b[K${text}, commit ${states[leader]?.commit ?? '-'} `);
     else if (text !== last) console.log(text);
     last = text;
     await sleep(WATCH_MS, undefined, { signal: stop }).catch(() => undefined);
@@ -182,9 +200,9 @@ async function run(flags: Flags): Promise<void> {
   } catch (error) {
     await cluster.stop();
     if (stop.signal.aborted) return;
-    throw new Refused((error as Error).message);
+    throw new UsageError((error as Error).message);
   }
-  await announce(cluster);
+  await describe(cluster);
   await watch(cluster, stop.signal);
   await ended;
 }
@@ -197,13 +215,13 @@ const program = new Command('npm start --')
     `HTTP port of the first node (${PORT}); Raft uses the ports ${RAFT_OFFSET} higher`,
     whole,
   )
-  .option('--fresh', 'forget the data of the last cluster')
+  .option('--fresh', 'delete the data of the last cluster')
   .action(async () => {
     try {
       await run(program.opts<Flags>());
       process.exit(0);
     } catch (error) {
-      if (!(error instanceof Refused)) throw error;
+      if (!(error instanceof UsageError)) throw error;
       console.error(error.message);
       process.exit(1);
     }

@@ -1,7 +1,8 @@
 /**
- * Requests and frames that nobody sends by accident, to a cluster of three on loopback: `npm run fuzz -- --minutes M --seed S
- * [--report PATH]`. Exits with 1 when a node answers what it must not, ends, logs an error, keeps what it should have let go,
- * differs from the others, or hinders permitted clients.
+ * Requests and frames that nobody sends by accident, to a cluster of three on loopback: `npm run
+ * fuzz -- --minutes M --seed S [--report PATH]`. Exits with 1 when a node answers what it must not,
+ * ends, logs an error, keeps what it should have let go, differs from the others, or hinders
+ * permitted clients.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,11 +1,11 @@
 /**
- * The import law and the purity of the pure rooms, checked as text. `node dist/scripts/imports.js` prints what breaks
+ * The import law and the purity of the pure layers, checked as text. `node dist/scripts/imports.js` prints what breaks
  * them and exits with 1; `npm test` runs it first.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize, relative, sep } from 'node:path';
 
-/** A room may import rooms of a lower rank, and itself. Rooms of one rank do not know each other. */
+/** A layer imports layers of a lower rank, and itself. Layers of one rank do not import each other. */
 const RANK: Record<string, number> = {
   errors: 0,
   'wire-limits': 0,
@@ -21,6 +21,7 @@ const RANK: Record<string, number> = {
   node: 5,
   service: 6,
   http: 7,
+  setting: 1,
   settings: 8,
   config: 9,
   log: 8,
@@ -37,7 +38,7 @@ const FORBIDDEN: [from: string, to: string, why: string][] = [
   ['transport', 'state', 'the wire does not know what it carries'],
 ];
 const PURE = ['raft', 'languages', 'acl', 'kinds', 'state', 'replica'];
-/** Effects that a pure room must not have; what they depend on is given from outside. */
+/** Effects that a pure layer must not have: what depends on them is passed in. */
 const EFFECTS: [pattern: RegExp, what: string][] = [
   [/\bDate\.now\b|\bDate\(\s*\)/, 'the wall clock'],
   [/\bset(Timeout|Interval|Immediate)\b|\bqueueMicrotask\b/, 'a timer'],
@@ -80,41 +81,41 @@ const withoutText = (source: string): string =>
     all.replace(/[^\n]/g, ' '),
   );
 
-const roomOf = (path: string): string => (path.split(sep)[1] ?? '').replace(/\.ts$/, '');
+const layerOf = (path: string): string => (path.split(sep)[1] ?? '').replace(/\.ts$/, '');
 const lineOf = (source: string, offset: number): number =>
   source.slice(0, offset).split('\n').length;
 
 function problemsOf(path: string): string[] {
   const found: string[] = [];
-  const room = roomOf(path);
-  const rank = RANK[room];
-  if (rank === undefined) return [`${path}: no room named ${room}`];
+  const layer = layerOf(path);
+  const rank = RANK[layer];
+  if (rank === undefined) return [`${path}: no layer named ${layer}`];
   const source = withoutComments(readFileSync(path, 'utf8'));
   for (const match of source.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)) {
     const target = match[1] ?? '';
     const at = `${path}:${lineOf(source, match.index)}`;
     if (!target.startsWith('.')) {
-      if (PURE.includes(room) && target.startsWith('node:') && !PURE_MODULES.has(target))
-        found.push(`${at}: ${room}/ is pure and may not use ${target}`);
+      if (PURE.includes(layer) && target.startsWith('node:') && !PURE_MODULES.has(target))
+        found.push(`${at}: ${layer}/ is pure and may not use ${target}`);
       continue;
     }
-    const other = roomOf(normalize(join(dirname(path), target)).replace(/\.js$/, '.ts'));
-    if (other === room) continue;
-    const otherRank = RANK[other];
-    if (otherRank === undefined || otherRank >= rank)
-      found.push(`${at}: ${room} may not import ${other} (imports go one way)`);
+    const other = layerOf(normalize(join(dirname(path), target)).replace(/\.js$/, '.ts'));
+    if (other === layer) continue;
+    const rankOfOther = RANK[other];
+    if (rankOfOther === undefined || rankOfOther >= rank)
+      found.push(`${at}: ${layer} may not import ${other} (imports go one way)`);
     for (const [from, to, why] of FORBIDDEN)
-      if (from === room && to === other)
-        found.push(`${at}: ${room} may not import ${other}: ${why}`);
+      if (from === layer && to === other)
+        found.push(`${at}: ${layer} may not import ${other}: ${why}`);
   }
   // types.ts holds shapes only: the promise in an interface is somebody else's effect
-  if (PURE.includes(room) && !path.endsWith('types.ts')) {
+  if (PURE.includes(layer) && !path.endsWith('types.ts')) {
     const bare = withoutText(source);
     for (const [pattern, what] of EFFECTS) {
       const match = pattern.exec(bare);
       if (match)
         found.push(
-          `${path}:${lineOf(bare, match.index)}: ${room}/ is pure and may not touch ${what}`,
+          `${path}:${lineOf(bare, match.index)}: ${layer}/ is pure and may not touch ${what}`,
         );
     }
   }

@@ -1,7 +1,7 @@
 /**
- * Proves that the simulation sees: each deliberate fault of `test/simulation/mutations.ts` is put into a copy of the build,
- * and worlds are played until one fails. A fault that survives, or whose text is no longer in the build, fails the run.
- * `npm run mutate -- [part of a name]`
+ * Proves that the simulation sees: each deliberate fault of `test/simulation/mutations.ts` is put
+ * into a copy of the build, and worlds are played until one fails. A fault that survives, or whose
+ * text is no longer in the build, fails the run. `npm run mutate -- [part of a name]`
  */
 import { spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -20,7 +20,9 @@ interface Caught {
   readonly invariant: string;
 }
 
-/** A copy of the build with the fault in it. Throws if the text to change is not there exactly once. */
+/**
+ * A copy of the build with the fault in it. Throws if the text to change is not there exactly once.
+ */
 function mutant(mutation: Mutation): string {
   const folder = mkdtempSync(join(tmpdir(), 'conclave-mutant-'));
   try {
@@ -71,7 +73,10 @@ function hunt(folder: string, { by = 'simulate', fault }: Mutation): Promise<Cau
 }
 
 const wanted = mutations.filter((m) => m.name.includes(process.argv[2] ?? ''));
-/** All are made before any is played: a text that has changed is told at once, with all others that have. */
+/**
+ * All are made before any is played: a text that has changed is told at once, with all others that
+ * have.
+ */
 function prepare(): { mutation: Mutation; folder: string }[] {
   const stale: string[] = [];
   const ready = wanted.flatMap((mutation) => {

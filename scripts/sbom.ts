@@ -1,6 +1,7 @@
 /**
- * The bill of materials of the product in CycloneDX 1.6 (JSON), made from package-lock.json alone: `npm run --silent sbom >
- * conclave.cdx.json`. Packages that only building and testing need are left out. The same lock file gives the same text.
+ * The bill of materials of the product in CycloneDX 1.6 (JSON), made from package-lock.json alone:
+ * `npm run --silent sbom > conclave.cdx.json`. Packages that only building and testing need are
+ * left out. The same lock file gives the same text.
  */
 import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
@@ -29,7 +30,9 @@ const nameAt = (path: string): string => path.slice(path.lastIndexOf(FOLDER) + F
 const urlOf = (name: string, version: string): string =>
   `pkg:npm/${name.replace('@', '%40')}@${version}`;
 
-/** The document as an object. Throws when a package of the product has no checksum in the lock file. */
+/**
+ * The document as an object. Throws when a package of the product has no checksum in the lock file.
+ */
 export function billOf(lock: LockFile): Record<string, unknown> {
   const own = lock.packages['']!;
   const ownRef = urlOf(own.name!, own.version);

@@ -1,7 +1,8 @@
 /**
- * What `npm test` runs after set-up (packages, types): import law, lint, then every suite under `test/`. Ends with one
- * line, `N passed, N failed`. Arguments are path prefixes below `test/`: `npm test -- raft simulation`. The properties are
- * tried with the same examples in every run; `--seed N` chooses others.
+ * What `npm test` runs after set-up (packages, types): import law, tidy, lint, then every suite
+ * under `test/`. Ends with one line, `N passed, N failed`. Arguments are path prefixes below
+ * `test/`: `npm test -- raft simulation`. The properties are tried with the same examples in every
+ * run; `--seed N` chooses others.
  */
 import { spawnSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
@@ -24,6 +25,7 @@ const { positionals: wanted, values } = parseArgs({
 fc.configureGlobal({ seed: Number(values.seed) });
 if (wanted.length === 0) {
   step('import law', process.execPath, ['dist/scripts/imports.js']);
+  step('tidy', process.execPath, ['dist/scripts/tidy.js']);
   step('lint', process.execPath, ['node_modules/@biomejs/biome/bin/biome', 'ci', '.']);
 }
 

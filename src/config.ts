@@ -1,105 +1,20 @@
-/** The configuration of a node: one JSON file, environment variables and flags for the same settings, all checked. */
+/**
+ * The configuration of a node: one JSON file, environment variables and flags for the same
+ * settings, all checked.
+ */
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { Ajv, type ErrorObject } from 'ajv';
 import { closest, distance } from 'fastest-levenshtein';
 import { inTicks } from './node/options.js';
 import { leaseMsMax } from './raft/options.js';
-import { SETTINGS, type Setting } from './settings.js';
+import type { MemberSetting, Setting } from './setting.js';
+import { type ConfigOfSettings, SETTINGS } from './settings.js';
 import { isAddress, isLoopback } from './transport/security.js';
 import { TEXT_MAX } from './wire-limits.js';
 
-export interface TlsFiles {
-  readonly cert: string;
-  readonly key: string;
-  readonly ca?: string;
-}
-
 /** A checked configuration. Times in milliseconds, sizes in bytes; see settings.ts for each. */
-export interface Config {
-  readonly datacenter: string;
-  readonly nodeName: string;
-  readonly dataDir: string;
-  readonly pidFile?: string;
-  readonly http: {
-    readonly host: string;
-    readonly port: number;
-    readonly tls?: TlsFiles;
-    readonly headerPrefix: string;
-    readonly tokenInQuery: boolean;
-    readonly allowedHosts?: readonly string[];
-    readonly responseHeaders: Readonly<Record<string, string>>;
-    readonly blockedPaths: readonly string[];
-  };
-  readonly raft: {
-    readonly host: string;
-    readonly port: number;
-    readonly advertise: string;
-    readonly tls?: Required<TlsFiles> & { readonly name: string; readonly crl?: string };
-    readonly sharedKeyFile?: string;
-    readonly insecure: boolean;
-    readonly tickMs: number;
-    readonly heartbeatMs: number;
-    readonly electionMs: number;
-    readonly leaseMs: number;
-  };
-  readonly cluster: {
-    readonly initial: readonly { readonly name: string; readonly address: string }[];
-    readonly join: readonly string[];
-    readonly joinTokenFile?: string;
-  };
-  readonly acl: {
-    readonly defaultPolicy: 'allow' | 'deny';
-    readonly initialManagement?: string;
-    readonly initialManagementFile?: string;
-    readonly bootstrapSecret?: string;
-    readonly bootstrapSecretFile?: string;
-  };
-  readonly login: {
-    readonly allowedHosts: readonly string[];
-    readonly privateAddresses: boolean;
-    readonly plainHttp: boolean;
-  };
-  readonly limits: {
-    readonly bodyBytes: number;
-    readonly anonymousBodyBytes: number;
-    readonly headerBytes: number;
-    readonly connections: number;
-    readonly connectionsPerAddress: number;
-    readonly probeConnections: number;
-    readonly held: number;
-    readonly heldPerClient: number;
-    readonly heldPerToken: number;
-    readonly heldAnonymous: number;
-    readonly streamsPerToken: number;
-    readonly streamBytesPerSecond: number;
-    readonly requestsPerAddress: number;
-    readonly requestsPerToken: number;
-    readonly writesPerAddress: number;
-    readonly writesPerToken: number;
-    readonly loginsPerAddress: number;
-    readonly loginsPerMethod: number;
-    readonly loginsPerIdentity: number;
-    readonly refusalsPerAddress: number;
-    readonly refusalDelayMs: number;
-    readonly requestMs: number;
-    readonly headersMs: number;
-    readonly receiveMs: number;
-    readonly stalledMs: number;
-    readonly keepAliveMs: number;
-    readonly stopMs: number;
-    readonly lingerMs: number;
-    readonly snapshotBytes: number;
-    readonly pendingWrites: number;
-    readonly waitingWrites: number;
-    readonly issuerRequests: number;
-    readonly rightsBytes: number;
-    readonly logBytes: number;
-    readonly diskReserveBytes: number;
-    readonly secretsGoneMs: number;
-  };
-  readonly log: { readonly level: 'debug' | 'info' | 'warn' | 'error' | 'silent' };
-}
+export type Config = ConfigOfSettings;
 
 /** What is wrong with a configuration: one line per fault, each with its key. */
 export class ConfigError extends Error {
@@ -162,7 +77,10 @@ const MISTYPED_MAX = 3;
 /** Variables that are no settings. */
 const OTHER_VARIABLES = new Set(['CONCLAVE_TOKEN', 'CONCLAVE_URL']);
 
-/** Variables that nearly name a setting. Others are let be: container platforms set some of their own after a service's name. */
+/**
+ * Variables that nearly name a setting. Others are let be: container platforms set some of their
+ * own after a service's name.
+ */
 function mistyped(env: NonNullable<Sources['env']>): string[] {
   const known = SETTINGS.map(({ key }) => envName(key));
   return Object.keys(env)
@@ -230,7 +148,7 @@ function fromText(setting: Setting, text: string): unknown {
 const MEMBER = /^([a-zA-Z0-9][a-zA-Z0-9._-]*)=(.+:\d+)$/;
 
 /** A member given as `name=host:port`. Throws for anything else. */
-export function memberOf(text: string): { name: string; address: string } {
+export function memberOf(text: string): MemberSetting {
   const [, name, address] = MEMBER.exec(text) ?? [];
   if (name === undefined || address === undefined)
     throw new Error(`"${text}" is no member: name=host:port is expected`);
@@ -307,6 +225,7 @@ function withDefaults(tree: Tree): Config {
   full['nodeName'] ??= hostname();
   const cluster = full['cluster'] as { initial: unknown };
   cluster.initial = (cluster.initial as readonly string[]).map(memberOf);
+  // the schema has checked what the type says; only TLS files that go together are judged later
   const config = full as unknown as Config;
   return {
     ...config,
@@ -449,6 +368,6 @@ function addressFaults(advertise: string, { initial, join }: Config['cluster']) 
   ]);
 }
 
-function tlsWhole(tls: Partial<TlsFiles> | undefined): boolean {
+function tlsWhole(tls: Partial<NonNullable<Config['http']['tls']>> | undefined): boolean {
   return tls === undefined || (tls.cert !== undefined && tls.key !== undefined);
 }

@@ -53,7 +53,7 @@ export function refusal(
   return { code, message, ...extra };
 }
 
-/** A refusal as an exception, for the rooms that answer requests (service, http). Pure rooms return refusals. */
+/** A refusal as an exception, for the layers that answer requests (service, http). Pure layers return refusals. */
 export class ApiError extends Error {
   readonly refusal: Refusal;
   constructor(why: Refusal) {

@@ -1,9 +1,12 @@
-/** The files of certificates and keys that a configuration names, looked at before anything uses them. */
+/**
+ * The files of certificates and keys that a configuration names, looked at before anything uses
+ * them.
+ */
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSecureContext } from 'node:tls';
-import { BOOTSTRAP_SECRET, type Config, type TlsFiles, UUID } from './config.js';
+import { BOOTSTRAP_SECRET, type Config, UUID } from './config.js';
 import { IDENTITY_FILE } from './node/identity.js';
 import { checkSecurity } from './transport/security.js';
 
@@ -40,8 +43,9 @@ export function checkKeyFiles(config: Omit<Config, 'log'>): KeyFileReport {
 }
 
 /**
- * The configured SecretID of the first management token, if there is one. Its file may be gone, or empty, where no cluster begins: the
- * folder is in use, or the node joins others. Throws when the file cannot be read or holds something else.
+ * The configured SecretID of the first management token, if there is one. Its file may be gone, or
+ * empty, where no cluster begins: the folder is in use, or the node joins others. Throws when the
+ * file cannot be read or holds something else.
  */
 export function initialManagement({
   acl,
@@ -58,7 +62,10 @@ export function initialManagement({
   return secret;
 }
 
-/** What a bootstrap must carry, if anything. Throws when its file cannot be read or holds something else. */
+/**
+ * What a bootstrap must carry, if anything. Throws when its file cannot be read or holds something
+ * else.
+ */
 export function bootstrapSecret({ acl }: Pick<Config, 'acl'>): string | undefined {
   const { bootstrapSecretFile: file } = acl;
   if (file === undefined) return acl.bootstrapSecret;
@@ -74,7 +81,7 @@ export const sharedKeys = (text: string): string[] =>
 /** Gives the certificate if it can be read. */
 function checkTls(
   where: string,
-  files: TlsFiles,
+  files: NonNullable<Config['http']['tls']>,
   { faults, warnings }: { faults: string[]; warnings: string[] },
 ): X509Certificate | undefined {
   const certificate = (path: string) => new X509Certificate(readFileSync(path));

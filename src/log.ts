@@ -20,6 +20,7 @@ const HARMLESS = new Set([
   ...['initialManagementFile', 'bootstrapSecretFile', 'secretsGoneMs'],
   ...['heldPerToken', 'streamsPerToken', 'requestsPerToken', 'writesPerToken'],
 ]);
+/** Nesting that a line of the log may have; what is deeper is left out. */
 const DEPTH_MAX = 6;
 
 /** A copy for logs and status pages: values under secret names are replaced by `hidden`. */
@@ -49,8 +50,8 @@ export function withoutSecrets(value: unknown, depth = 0): unknown {
 const WAITING_MAX = 2 ** 20;
 
 /**
- * Makes a log; `fields` are on every line. Lines are written at once: the last one before a crash counts most. A log
- * that cannot be written does not stop the node.
+ * Makes a log; `fields` are on every line. Lines are written at once: the last one before a crash
+ * counts most. A log that cannot be written does not stop the node.
  */
 export function createLog(level: LogLevel, fields: Fields, destination?: DestinationStream): Log {
   return pino(

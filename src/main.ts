@@ -98,7 +98,7 @@ async function agent(config: Config): Promise<void> {
     }
   });
   try {
-    // the other commands do without the server's rooms, and start faster
+    // the other commands do not load the server, and start faster
     const { startServer } = await import('./server.js');
     server = await startServer(config, log, fatal);
     writePidFile(config.pidFile);

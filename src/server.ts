@@ -1,4 +1,4 @@
-/** The composition root: builds the rooms from the disk up, listens last, closes in reverse. */
+/** The composition root: builds the layers from the disk up, listens last, closes in reverse. */
 import { readFileSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ import { configCheck } from './service/config.js';
 import { Engine } from './service/engine.js';
 import { makeGate } from './service/gate.js';
 import { Housekeeper } from './service/housekeeper.js';
-import { authMethodTypes, LOGIN_DEFAULTS } from './service/login/index.js';
+import { authMethodTypes, loginOptions } from './service/login/index.js';
 import { Refusals } from './service/login/refusals.js';
 import type { Service } from './service/types.js';
 import { HANDLERS } from './state/handlers.js';
@@ -50,7 +50,7 @@ export async function startServer(
   onFatal: (error: unknown) => void,
 ): Promise<Server> {
   log.info({ dataDir: config.dataDir }, 'opening the data folder');
-  const opened = await openRooms(config, log, onFatal);
+  const opened = await openLayers(config, log, onFatal);
   const { node, service, authorizers, housekeeper } = opened;
   const refusals = new Refusals(log, () => performance.now());
   let listener: Listener | undefined;
@@ -114,8 +114,8 @@ export async function startServer(
   };
 }
 
-/** The rooms below the front end. */
-async function openRooms(config: Config, log: Log, onFatal: (error: unknown) => void) {
+/** Opens the layers below the front end. */
+async function openLayers(config: Config, log: Log, onFatal: (error: unknown) => void) {
   // the node asks the gate, which decides by what the node's state says of a token
   const options = nodeOptions(config, log, onFatal, (...asked) => gate(...asked));
   const node = await openNode(options);
@@ -126,7 +126,7 @@ async function openRooms(config: Config, log: Log, onFatal: (error: unknown) => 
   const managementSecret = initialManagement(config);
   const authorizers = new Authorizers({
     ...{ view: node.view, datacenter, defaultPolicy, nowMs },
-    weightMax: limits.rightsBytes,
+    rightsBytes: limits.rightsBytes,
   });
   const gate = makeGate(authorizers, {
     config: configCheck,
@@ -139,7 +139,7 @@ async function openRooms(config: Config, log: Log, onFatal: (error: unknown) => 
     ...(managementSecret !== undefined && { managementSecret }),
     // an upload ends with its request, and its last part with that part's own
     restoreIdleMs: 2 * (limits.receiveMs + limits.requestMs),
-    secrets: { goneMs: limits.secretsGoneMs, leftAt: () => node.secretLeftAt() },
+    secrets: { secretsGoneMs: limits.secretsGoneMs, leftAt: () => node.secretLeftAt() },
     log: (level, message, error) => log[level](error === undefined ? {} : { err: error }, message),
   });
   return { node, service: new Engine({ node, authorizers, clock }), authorizers, housekeeper };
@@ -173,7 +173,7 @@ function listenerOptions({ http, limits }: Config): ListenerOptions {
     connectionsPerAddress: limits.connectionsPerAddress,
     probeConnections: limits.probeConnections,
     headersMs: limits.headersMs,
-    requestMs: limits.receiveMs,
+    receiveMs: limits.receiveMs,
     keepAliveMs: limits.keepAliveMs,
     silenceMs: HELD_MS_MAX + limits.stalledMs,
   };
@@ -201,9 +201,9 @@ function nodeOptions(
     timing: raft,
     limits: {
       diskReserveBytes: limits.diskReserveBytes,
-      cutBytes: limits.logBytes,
-      pendingMax: limits.pendingWrites,
-      heldMax: limits.waitingWrites,
+      logBytes: limits.logBytes,
+      pendingWrites: limits.pendingWrites,
+      waitingWrites: limits.waitingWrites,
     },
     log: (level, message) => log[level]({}, message),
     onFatal,
@@ -259,11 +259,7 @@ function routesOf(
     nowMs: Date.now,
     bootstrapSecret: bootstrapSecret(config),
     bootstrapReset: bootstrapReset(config.dataDir),
-    methodTypes: authMethodTypes({
-      ...LOGIN_DEFAULTS,
-      limits: { ...LOGIN_DEFAULTS.limits, concurrentMax: config.limits.issuerRequests },
-      rules: config.login,
-    }),
+    methodTypes: authMethodTypes(loginOptions(config.login, config.limits.issuerRequests)),
     logger: log,
     refusals,
   };
@@ -274,7 +270,7 @@ function routesOf(
   };
   const snapshot: SnapshotParts = {
     ...{ service, node, dataDir: config.dataDir },
-    stateBytesMax: config.limits.snapshotBytes,
+    snapshotBytes: config.limits.snapshotBytes,
   };
   return allRoutes({ acl, cluster, snapshot });
 }

@@ -1,25 +1,11 @@
 /**
- * Every setting of a node, once: its key in the configuration file, type, bounds, default and reason. Environment variables
- * (`CONCLAVE_HTTP_PORT`) and flags (`--http-port`) follow from the key (`http.port`).
+ * Every setting of a node, once: its key in the configuration file, type, bounds, default and
+ * reason. Environment variables (`CONCLAVE_HTTP_PORT`) and flags (`--http-port`) follow from the
+ * key (`http.port`).
  */
-import { DEFAULT_TIMING } from './node/options.js';
+import { DEFAULT_LIMITS, DEFAULT_TIMING } from './node/options.js';
+import type { ConfigOf, Setting } from './setting.js';
 import { COMMAND_BYTES_MAX } from './wire-limits.js';
-
-export type SettingType = 'text' | 'integer' | 'boolean' | 'list' | 'members' | 'map';
-
-export interface Setting {
-  readonly key: string;
-  readonly type: SettingType;
-  readonly default?: unknown;
-  readonly min?: number;
-  readonly max?: number;
-  readonly choices?: readonly string[];
-  readonly pattern?: string;
-  /** One line: what it is, its unit, and why the default is what it is. */
-  readonly why: string;
-  /** Never printed, and not taken as a flag. A setting with `File` after its key names a file that holds it. */
-  readonly secret?: boolean;
-}
 
 const PORT = { type: 'integer', min: 0, max: 65_535 } as const;
 const MS = { type: 'integer', min: 1, max: 3_600_000 } as const;
@@ -28,7 +14,7 @@ const RATE = { type: 'integer', min: 0, max: 10_000_000 } as const;
 const TEXT = { type: 'text' } as const;
 const NAME = '^[a-zA-Z0-9][a-zA-Z0-9._-]{0,127}$';
 
-export const SETTINGS: readonly Setting[] = [
+const LIST = [
   {
     key: 'datacenter',
     ...TEXT,
@@ -39,6 +25,7 @@ export const SETTINGS: readonly Setting[] = [
   {
     key: 'nodeName',
     ...TEXT,
+    derived: true,
     pattern: NAME,
     why: 'name of this node, unique in the cluster; the host name by default',
   },
@@ -52,8 +39,13 @@ export const SETTINGS: readonly Setting[] = [
 
   { key: 'http.host', ...TEXT, default: '127.0.0.1', why: 'address the API listens on' },
   { key: 'http.port', ...PORT, default: 8500, why: 'port the API listens on; 0 takes a free one' },
-  { key: 'http.tls.cert', ...TEXT, why: 'PEM file of the API’s certificate; serves HTTPS' },
-  { key: 'http.tls.key', ...TEXT, why: 'PEM file of its private key' },
+  {
+    key: 'http.tls.cert',
+    ...TEXT,
+    needed: true,
+    why: 'PEM file of the API’s certificate; serves HTTPS',
+  },
+  { key: 'http.tls.key', ...TEXT, needed: true, why: 'PEM file of its private key' },
   {
     key: 'http.tls.ca',
     ...TEXT,
@@ -100,23 +92,27 @@ export const SETTINGS: readonly Setting[] = [
   {
     key: 'raft.advertise',
     ...TEXT,
+    derived: true,
     pattern: '^.+:\\d+$',
     why: 'host:port where other members reach this node; raft.host:raft.port by default',
   },
   {
     key: 'raft.tls.cert',
     ...TEXT,
+    needed: true,
     why: 'PEM file of this member’s certificate, for mutual TLS between members',
   },
-  { key: 'raft.tls.key', ...TEXT, why: 'PEM file of its private key' },
+  { key: 'raft.tls.key', ...TEXT, needed: true, why: 'PEM file of its private key' },
   {
     key: 'raft.tls.ca',
     ...TEXT,
+    needed: true,
     why: 'PEM file of the authority all members’ certificates come from',
   },
   {
     key: 'raft.tls.name',
     ...TEXT,
+    needed: true,
     why: 'DNS name that the certificate of every member carries, so that no other certificate of the authority makes a member',
   },
   {
@@ -233,7 +229,8 @@ export const SETTINGS: readonly Setting[] = [
     key: 'limits.bodyBytes',
     type: 'integer',
     min: 1024,
-    // Quotes are escaped in the command, and again in what is remembered of its result: each must fit into a message.
+    // Quotes are escaped in the command, and again in what is remembered of its result: each must
+    // fit into a message.
     max: COMMAND_BYTES_MAX / 4,
     default: 1_048_576,
     why: 'largest request body: an entry is replicated whole, and one that large already delays heartbeats',
@@ -419,13 +416,13 @@ export const SETTINGS: readonly Setting[] = [
   {
     key: 'limits.pendingWrites',
     ...COUNT,
-    default: 10_000,
+    default: DEFAULT_LIMITS.pendingWrites,
     why: 'writes that this node, as leader, has in its log and not committed yet; more are refused with 429',
   },
   {
     key: 'limits.waitingWrites',
     ...COUNT,
-    default: 20_000,
+    default: DEFAULT_LIMITS.waitingWrites,
     why: 'writes that wait on this node for a leader or for their outcome; more are refused with 429',
   },
   {
@@ -447,7 +444,7 @@ export const SETTINGS: readonly Setting[] = [
     type: 'integer',
     min: 1_048_576,
     max: 68_719_476_736,
-    default: 67_108_864,
+    default: DEFAULT_LIMITS.logBytes,
     why: 'bytes of applied log after which it is cut: a node that was away briefly still finds there what it missed',
   },
   {
@@ -455,7 +452,7 @@ export const SETTINGS: readonly Setting[] = [
     type: 'integer',
     min: 0,
     max: 1_099_511_627_776,
-    default: 134_217_728,
+    default: DEFAULT_LIMITS.diskReserveBytes,
     why: 'free bytes on the disk below which writes are refused: the databases need room to tidy up',
   },
   {
@@ -474,4 +471,10 @@ export const SETTINGS: readonly Setting[] = [
     choices: ['debug', 'info', 'warn', 'error', 'silent'],
     why: 'least severity logged',
   },
-];
+] as const satisfies readonly Setting[];
+
+/** Every setting, in the order of `--help` and of docs/settings.md. */
+export const SETTINGS: readonly Setting[] = LIST;
+
+/** A configuration as these settings make it. */
+export type ConfigOfSettings = ConfigOf<(typeof LIST)[number]>;

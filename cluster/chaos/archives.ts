@@ -1,4 +1,4 @@
-/** Snapshots and restores while everything else goes on: as operations on all registers at once. */
+/** Snapshots and restores under load, recorded as operations on all registers at once (sweeps). */
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,42 +8,50 @@ import type { Random } from '../checker/random.js';
 import { Connection } from './client.js';
 import { tokenKey } from './workload.js';
 
-/** Above everything that a restore may take in the server: an attempt without an answer is over by then. */
+/** Longer than any restore may take on the server, so that an attempt without an answer is over. */
 const ANSWER_MS = 30_000;
+/** Maximum state of an archive. */
 const STATE_BYTES = 2 ** 30;
-const KEPT = 4;
-/** So long a restore is tried again; then the cluster does not recover. */
+/** Number of archives kept for restores. */
+const ARCHIVES_MAX = 4;
+/** Time in which a restore must succeed; otherwise the cluster does not recover. */
 const RESTORE_MS = 180_000;
 
-/** What one archive holds. */
+/** An archive and its content. */
 interface Archive {
   readonly bytes: Buffer;
   readonly index: number;
   /** The registers, by name. */
   readonly values: ReadonlyMap<string, Value>;
-  /** Of all records that members must agree on. */
+  /** Digest of all records that must be equal on all members. */
   readonly digest: string;
 }
 
+/** The numbers of snapshots and restores. */
 export interface ArchiveCounts {
   saved: number;
-  /** Not given, by a node that could not. */
+  /** Snapshots that a node refused or did not complete. */
   notSaved: number;
   restored: number;
-  /** Attempts without effect, and with an unknown one; each was tried again. */
+  /** Attempts without effect, and of unknown outcome. Each was retried. */
   restoreFailed: number;
   restoreUnknown: number;
 }
 
-export class Archivist {
+/** A client that saves and restores snapshots, and compares the state of the nodes. */
+export class ArchiveClient {
   readonly sweeps: Sweep[] = [];
   readonly counts: ArchiveCounts = {
-    ...{ saved: 0, notSaved: 0, restored: 0, restoreFailed: 0, restoreUnknown: 0 },
+    saved: 0,
+    notSaved: 0,
+    restored: 0,
+    restoreFailed: 0,
+    restoreUnknown: 0,
   };
   readonly #connections: readonly Connection[];
   readonly #random: Random;
   readonly #note: (text: string) => void;
-  readonly #kept: Archive[] = [];
+  readonly #archives: Archive[] = [];
 
   constructor(urls: readonly string[], token: string, random: Random, note: (t: string) => void) {
     this.#connections = urls.map((url) => new Connection(url, token, ANSWER_MS));
@@ -51,49 +59,54 @@ export class Archivist {
     this.#note = note;
   }
 
-  /** Saves now and then, and restores what was saved before. The last restore that was begun is brought to its end. */
+  /**
+   * Saves snapshots and restores earlier ones until `untilMs` of `performance.now()`. Completes the
+   * restore that runs then.
+   */
   async run(untilMs: number): Promise<void> {
     const random = this.#random;
     while (performance.now() < untilMs) {
       await sleep(Math.min(random.between(3_000, 15_000), untilMs - performance.now()));
       const archive = await this.#save(random.pick(this.#connections), '');
-      if (archive) this.#kept.push(archive);
-      if (this.#kept.length > KEPT) this.#kept.shift();
-      if (this.#kept.length > 0 && random.chance(0.4)) await this.#restore(random.pick(this.#kept));
+      if (archive) this.#archives.push(archive);
+      if (this.#archives.length > ARCHIVES_MAX) this.#archives.shift();
+      if (this.#archives.length > 0 && random.chance(0.4))
+        await this.#restore(random.pick(this.#archives));
     }
   }
 
   /**
-   * Reads all registers through each node, and compares the whole state of the nodes. Gives the index at which all are
-   * the same. Throws if a node does not answer, or if they are not the same after a while.
+   * Reads all registers through each node and compares the states of the nodes. Returns the index
+   * at which they are equal. Throws if a node does not answer, if states differ at one index, or if
+   * the nodes do not reach the same index.
    */
   async compare(): Promise<number> {
     for (const connection of this.#connections)
       if (!(await this.#save(connection, ''))) throw new Error(`no archive from ${connection.url}`);
-    let said = '';
+    let digests = '';
     for (let tries = 0; tries < 60; tries++) {
       const archives = await Promise.all(
         this.#connections.map((connection) => fetchArchive(connection, '?stale')),
       );
       const [first] = archives;
-      said = archives.map((archive) => `${archive?.index} ${archive?.digest}`).join(', ');
+      digests = archives.map((archive) => `${archive?.index} ${archive?.digest}`).join(', ');
       if (first && archives.every((archive) => archive?.index === first.index)) {
         if (archives.every((archive) => archive?.digest === first.digest)) return first.index;
-        throw new Error(`the nodes differ at one index: ${said}`);
+        throw new Error(`the states differ at the same index: ${digests}`);
       }
       await sleep(500);
     }
-    throw new Error(`the nodes do not come to one index: ${said}`);
+    throw new Error(`the nodes do not reach the same index: ${digests}`);
   }
 
-  /** What the archives showed and restored, of the tokens only those that clients followed. */
+  /** Returns the sweeps, with only those tokens that the history contains. */
   sweepsOf(history: readonly Operation[]): Sweep[] {
     const followed = new Set(history.map(({ key }) => key));
-    const counts = ([key]: readonly [string, Value]): boolean =>
+    const isKnown = ([key]: readonly [string, Value]): boolean =>
       followed.has(key) || !key.startsWith(tokenKey(''));
     return this.sweeps.map((sweep) => ({
       ...sweep,
-      values: new Map([...sweep.values].filter(counts)),
+      values: new Map([...sweep.values].filter(isKnown)),
     }));
   }
 
@@ -107,13 +120,20 @@ export class Archivist {
     this.counts[archive ? 'saved' : 'notSaved']++;
     if (archive)
       this.sweeps.push({
-        ...{ client: 'archive', type: 'read', call, return: performance.now(), outcome: 'ok' },
+        client: 'archive',
+        type: 'read',
+        call,
+        return: performance.now(),
+        outcome: 'ok',
         values: archive.values,
       });
     return archive;
   }
 
-  /** Tries until it is acknowledged; what an attempt before left open can take effect until then, and no longer. */
+  /**
+   * Retries a restore until it is acknowledged. Earlier attempts of unknown outcome can take effect
+   * until then, and no longer.
+   */
   async #restore({ bytes, values, index }: Archive): Promise<void> {
     const open: (Omit<Sweep, 'return' | 'outcome'> & { client: string })[] = [];
     const until = performance.now() + RESTORE_MS;
@@ -125,7 +145,7 @@ export class Archivist {
       if (outcome === 'ok') {
         const end = performance.now();
         this.counts.restored++;
-        this.#note(`restored the archive of index ${index}`);
+        this.#note(`restored the snapshot of index ${index}`);
         this.sweeps.push({ ...sweep, return: end, outcome });
         for (const attempt of open)
           this.sweeps.push({ ...attempt, return: end, until: end, outcome: 'unknown' });
@@ -136,16 +156,16 @@ export class Archivist {
       if (call > until) {
         for (const attempt of open)
           this.sweeps.push({ ...attempt, return: call, outcome: 'unknown' });
-        throw new Error(`no restore succeeds for ${RESTORE_MS / 1000} s`);
+        throw new Error(`no restore succeeded for ${RESTORE_MS / 1000} s`);
       }
       await sleep(this.#random.between(300, 1500));
     }
   }
 }
 
-/** Undefined if there is no whole archive. */
+/** Fetches a snapshot. Returns undefined if the answer is not a complete archive. */
 async function fetchArchive(connection: Connection, query: string): Promise<Archive | undefined> {
-  const reply = await connection.ask('GET', `/v1/snapshot${query}`);
+  const reply = await connection.send('GET', `/v1/snapshot${query}`);
   if ('why' in reply || reply.status !== 200) return undefined;
   const values = new Map<string, Value>();
   const hash = createHash('sha256');
@@ -165,7 +185,7 @@ async function fetchArchive(connection: Connection, query: string): Promise<Arch
     const { meta } = await readArchive(source, { stateBytes: STATE_BYTES }, take);
     return { bytes: reply.body, index: meta.Index, values, digest: hash.digest('hex') };
   } catch {
-    // cut off: the node ended in the middle of it
+    // The answer was cut off, because the node ended.
     return undefined;
   }
 }

@@ -1,37 +1,42 @@
-/** One client's connection to one node: registers kept in service-defaults entries, over the public API. */
+/** The connection of a client to one node. Registers are service-defaults entries. */
 import { Agent, request as httpRequest } from 'node:http';
 import type { Value } from '../checker/history.js';
 
-/** `fail`: certainly without effect. `unknown`: it may have taken effect, or still do. */
-export type Answer<T> =
+/**
+ * The result of a request. `fail`: it had no effect. `unknown`: it may have taken effect, or still
+ * may.
+ */
+export type Result<T> =
   | { readonly outcome: 'ok'; readonly value: T }
   | { readonly outcome: 'fail' | 'unknown'; readonly why: string };
 
-/** A register with the index by which it can be compared. Index 0: it does not exist. */
+/** A register with its ModifyIndex, for a compare-and-set. Index 0: it does not exist. */
 export interface Reading {
   readonly value: Value;
   readonly createIndex: number;
   readonly index: number;
-  /** The index of the whole answer. */
+  /** The index header of the answer. */
   readonly answerIndex: number;
 }
+/** The consistency mode of a read. */
 export type ReadMode = 'default' | 'consistent' | 'stale';
 
 interface Reply {
   readonly status: number;
   readonly body: Buffer;
-  /** The index header; 0 where there is none. */
+  /** The index header; 0 if there is none. */
   readonly index: number;
 }
-/** What became of a request that was not answered. */
-export interface Broken {
+/** A request without an answer. */
+export interface NoAnswer {
   readonly outcome: 'fail' | 'unknown';
   readonly why: string;
 }
 
-/** Errors that come before a byte of the request has left. */
+/** Errors before any byte of the request was sent. */
 const NEVER_SENT = new Set(['ECONNREFUSED']);
 
+/** A connection to one node, with one request at a time. */
 export class Connection {
   readonly url: string;
   readonly #token: string;
@@ -48,19 +53,24 @@ export class Connection {
     this.#agent.destroy();
   }
 
-  /** Writes a register; with `cas` only if it is still at that index. The value tells whether it was written. */
-  async write(key: string, value: string, cas?: number): Promise<Answer<boolean>> {
+  /**
+   * Writes a register, with `cas` only if it is still at that index. The value is whether it was
+   * written.
+   */
+  async write(key: string, value: string, cas?: number): Promise<Result<boolean>> {
     const body = JSON.stringify({ Kind: 'service-defaults', Name: key, Meta: { value } });
     return this.#change('PUT', `/v1/config${cas === undefined ? '' : `?cas=${cas}`}`, body);
   }
 
-  async remove(key: string): Promise<Answer<boolean>> {
+  /** Deletes a register. */
+  async remove(key: string): Promise<Result<boolean>> {
     return this.#change('DELETE', `/v1/config/service-defaults/${key}`);
   }
 
-  async read(key: string, mode: ReadMode): Promise<Answer<Reading>> {
+  /** Reads a register. */
+  async read(key: string, mode: ReadMode): Promise<Result<Reading>> {
     const path = `/v1/config/service-defaults/${key}${mode === 'default' ? '' : `?${mode}`}`;
-    const reply = await this.ask('GET', path);
+    const reply = await this.send('GET', path);
     if ('why' in reply) return reply;
     const answerIndex = reply.index;
     if (reply.status === 404)
@@ -76,32 +86,33 @@ export class Connection {
     return { outcome: 'ok', value: { value, createIndex, index, answerIndex } };
   }
 
-  /** `host:port` of the Raft listener that leads, as this node knows it. */
+  /** Returns the Raft address of the leader, `host:port`, as this node knows it. */
   async leader(): Promise<string | undefined> {
-    const reply = await this.ask('GET', '/v1/status/leader');
+    const reply = await this.send('GET', '/v1/status/leader');
     if ('why' in reply || reply.status !== 200) return undefined;
     const address = JSON.parse(reply.body.toString()) as string;
     return address === '' ? undefined : address;
   }
 
-  async #change(method: string, path: string, body?: string): Promise<Answer<boolean>> {
+  async #change(method: string, path: string, body?: string): Promise<Result<boolean>> {
     const reply = await this.change(method, path, body);
     if (reply.outcome !== 'ok') return reply;
     return { outcome: 'ok', value: reply.value.trim() !== 'false' };
   }
 
-  /** A request that changes something; gives the answer's text. */
-  async change(method: string, path: string, body?: string | Buffer): Promise<Answer<string>> {
-    const reply = await this.ask(method, path, body);
+  /** Sends a request that changes the state. The value is the text of the answer. */
+  async change(method: string, path: string, body?: string | Buffer): Promise<Result<string>> {
+    const reply = await this.send(method, path, body);
     if ('why' in reply) return reply;
     const { status } = reply;
     if (status === 200) return { outcome: 'ok', value: reply.body.toString() };
-    // the contract: 504 is the only answer that leaves the outcome open
+    // By the contract only 504 leaves the outcome open. 500 is a bug, so nothing is certain.
     const outcome = status === 504 || status === 500 ? 'unknown' : 'fail';
     return { outcome, why: `${status} ${reply.body}` };
   }
 
-  ask(method: string, path: string, body?: string | Buffer): Promise<Reply | Broken> {
+  /** Sends a request. Resolves with the reply, or with why there is none. */
+  send(method: string, path: string, body?: string | Buffer): Promise<Reply | NoAnswer> {
     return new Promise((resolve) => {
       const broken = (error: NodeJS.ErrnoException): void => {
         const outcome = NEVER_SENT.has(error.code ?? '') ? 'fail' : 'unknown';
@@ -119,7 +130,7 @@ export class Connection {
           }),
         },
       });
-      request.on('timeout', () => request.destroy(new Error('no answer in time')));
+      request.on('timeout', () => request.destroy(new Error('no answer within the timeout')));
       request.on('error', broken);
       request.on('response', (response) => {
         const parts: Buffer[] = [];

@@ -1,19 +1,23 @@
-/** What a node under test is told to suffer: read by `preload.ts` inside its process, written here. */
+/**
+ * The control file of a node: this program writes it, `preload.ts` in the node's process reads it.
+ */
 import { renameSync, writeFileSync } from 'node:fs';
 
+/** The faults that a node injects into itself. */
 export interface Control {
-  /** How far the wall clock is off. */
+  /** Offset of the wall clock. */
   readonly clockMs: number;
-  /** How long each write to the disk takes beyond what it takes. */
+  /** Additional time of each write to the disk. */
   readonly syncMs: number;
-  /** No write to the disk returns. */
+  /** Whether writes to the disk hang. */
   readonly hangs: boolean;
-  /** The file system says that it has no room left. */
+  /** Whether the file system reports that it is full. */
   readonly noSpace: boolean;
-  /** For how long, in all, the monotonic clock stood still. */
+  /** Total time for which the monotonic clock stood still. */
   readonly frozenMs: number;
 }
 
+/** No fault. */
 export const NO_FAULTS: Control = {
   clockMs: 0,
   syncMs: 0,
@@ -21,7 +25,7 @@ export const NO_FAULTS: Control = {
   noSpace: false,
   frozenMs: 0,
 };
-/** Environment variable that names the control file. */
+/** The environment variable with the path of the control file. */
 export const CONTROL_VARIABLE = 'CHAOS_CONTROL';
 
 /** The control file of one node. */
@@ -34,19 +38,19 @@ export class ControlFile {
     this.set({});
   }
 
-  /** Changes some of it; the node sees that within a twentieth of a second, or when it starts. */
+  /** Changes some members. The node applies them within 50 ms, or when it starts. */
   set(change: Partial<Control>): void {
     this.#control = { ...this.#control, ...change };
     writeFileSync(`${this.path}.part`, JSON.stringify(this.#control));
     renameSync(`${this.path}.part`, this.path);
   }
 
-  /** The process is stopped and about to go on: to its monotonic clock this time has not passed. */
+  /** Hides `ms` from the monotonic clock. Call it before the stopped process continues. */
   freeze(ms: number): void {
     this.set({ frozenMs: this.#control.frozenMs + ms });
   }
 
-  /** Ends all faults. Time that was lost stays lost. */
+  /** Ends all faults. The monotonic clock does not catch up. */
   heal(): void {
     this.set({ ...NO_FAULTS, frozenMs: this.#control.frozenMs });
   }

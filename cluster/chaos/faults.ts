@@ -1,4 +1,4 @@
-/** Each fault that is made, and how. A fault of one node ends with the node's process running as it was. */
+/** The faults. When a fault of a node ends, the node's process runs as before. */
 import { execFile } from 'node:child_process';
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,36 +12,38 @@ import type { ProxyNetwork } from './proxy.js';
 
 const run = promisify(execFile);
 
-export interface Field {
+/** What a fault can act on. */
+export interface FaultContext {
   readonly nodes: readonly LocalNode[];
   readonly network: ProxyNetwork;
   readonly members: Members;
   readonly random: Random;
-  /** What the node of this name is told to suffer. */
+  /** Returns the control file of a node. */
   readonly control: (name: string) => ControlFile;
 }
 
+/** A kind of fault. */
 export interface Fault {
   readonly name: string;
-  /** How it is made, for reports. */
+  /** How the fault is made, for reports. */
   readonly how: string;
-  /** How often it is chosen, against the others. */
+  /** Relative frequency. */
   readonly weight: number;
-  /** It ends or starts the node's process: not to be made together with others that do. */
+  /** What the fault acts on. Two faults of one process are not made at once. */
   readonly owns: 'process' | 'clock' | 'disk' | 'network' | 'members';
-  /** Gives what became of it as text, where that differs from time to time; it is counted. */
-  make(field: Field, node: LocalNode): Promise<unknown>;
-  /** Why it cannot be made on this machine. */
+  /** Makes the fault. May return its effect as text, which the report counts. */
+  make(context: FaultContext, node: LocalNode): Promise<unknown>;
+  /** Returns why the fault cannot be made on this machine, or undefined. */
   missing?(): Promise<string | undefined>;
 }
 
-/** A node whose write failed takes a moment to end. */
+/** Time that a node takes to end after a failed write. */
 const ENDING_MS = 500;
 
 export const FAULTS: readonly Fault[] = [
   {
     name: 'kill',
-    how: 'SIGKILL, started again after 0.1 to 2.5 s',
+    how: 'SIGKILL; restart after 0.1 to 2.5 s',
     weight: 3,
     owns: 'process',
     async make({ random }, node) {
@@ -52,7 +54,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'pause',
-    how: 'SIGSTOP, SIGCONT after 0.5 to 3 s',
+    how: 'SIGSTOP; SIGCONT after 0.5 to 3 s',
     weight: 3,
     owns: 'process',
     async make({ random }, node) {
@@ -63,27 +65,29 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'full disk',
-    how: 'a limit on the size of files (prlimit --fsize), some bytes beyond the end of the log: the write that crosses it is cut off. Room is given back after 1 to 4 s, and the node is started again if it ended',
+    how:
+      'limit on the size of files (prlimit --fsize) a few bytes beyond the end of the log, which ' +
+      'truncates the write that exceeds it; lifted after 1 to 4 s; restart of the node if it ended',
     weight: 2,
     owns: 'process',
     missing: async () =>
       run('prlimit', ['--version']).then(
         () => undefined,
-        () => 'there is no prlimit on this machine',
+        () => 'prlimit is not available',
       ),
     async make({ random }, node) {
       await limitFiles(node, longestLog(node) + random.int(4000));
       await sleep(random.between(1000, 4000));
       await limitFiles(node, 'unlimited');
       await sleep(ENDING_MS);
-      const effect = node.pid === undefined ? 'the node ended' : 'the node went on';
+      const effect = node.pid === undefined ? 'the node ended' : 'the node continued';
       node.start();
       return effect;
     },
   },
   {
     name: 'disk at its reserve',
-    how: 'statfs of the node says that nothing is free, for 2 to 5 s',
+    how: 'statfs in the node reports no free space, for 2 to 5 s',
     weight: 1,
     owns: 'disk',
     async make({ random, control }, { name }) {
@@ -94,7 +98,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'slow disk',
-    how: 'every batch of the node’s LevelDB waits for 20 to 800 ms, for 1 to 5 s',
+    how: 'every LevelDB batch of the node takes 20 to 800 ms longer, for 1 to 5 s',
     weight: 2,
     owns: 'disk',
     async make({ random, control }, { name }) {
@@ -105,7 +109,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'hanging disk',
-    how: 'no write and no sync of the node’s data folder returns, for 2 to 12 s',
+    how: 'writes and syncs of the node’s data folder hang, for 2 to 12 s',
     weight: 2,
     owns: 'disk',
     async make({ random, control }, { name }) {
@@ -116,7 +120,9 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'clock freeze',
-    how: 'SIGSTOP, SIGCONT after 1 to 4 s that the node’s monotonic clock does not show and Date does, as after a suspend',
+    how:
+      'SIGSTOP; SIGCONT after 1 to 4 s, which Date shows and the node’s monotonic clock does not, ' +
+      'as after a suspend',
     weight: 2,
     owns: 'process',
     async make({ random, control }, node) {
@@ -129,7 +135,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'clock jump',
-    how: 'Date of the node jumps by 0.2 s to 2 days, forward or back; and back again after up to 6 s',
+    how: 'Date of the node jumps by 0.1 s to 2 days in either direction, for up to 6 s',
     weight: 2,
     owns: 'clock',
     async make({ random, control }, { name }) {
@@ -141,36 +147,36 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'isolated node',
-    how: 'the proxies carry nothing from and to the node, for 0.5 to 5 s',
+    how: 'the proxies forward nothing from and to the node, for 0.5 to 5 s',
     weight: 2,
     owns: 'network',
-    make: (field, { name }) => cut(field, (from, to) => from === name || to === name),
+    make: (context, { name }) => cut(context, (from, to) => from === name || to === name),
   },
   {
     name: 'split',
-    how: 'the proxies carry nothing between two groups, for 0.5 to 5 s',
+    how: 'the proxies forward nothing between two groups of nodes, for 0.5 to 5 s',
     weight: 2,
     owns: 'network',
-    make(field) {
-      const { random, nodes } = field;
+    make(context) {
+      const { random, nodes } = context;
       const some = random.shuffle(nodes).slice(0, 1 + random.int(nodes.length - 1));
       const group = new Set(some.map((node) => node.name));
-      return cut(field, (from, to) => group.has(from) !== group.has(to));
+      return cut(context, (from, to) => group.has(from) !== group.has(to));
     },
   },
   {
     name: 'one-way cut',
-    how: 'the node is heard but hears nothing, or the other way round, for 0.5 to 5 s',
+    how: 'the proxies forward nothing to the node, or nothing from it, for 0.5 to 5 s',
     weight: 2,
     owns: 'network',
-    make(field, { name }) {
-      const isDeaf = field.random.chance(0.5);
-      return cut(field, (from, to) => (isDeaf ? to : from) === name);
+    make(context, { name }) {
+      const isDeaf = context.random.chance(0.5);
+      return cut(context, (from, to) => (isDeaf ? to : from) === name);
     },
   },
   {
     name: 'slow network',
-    how: 'everything between nodes takes 20 to 250 ms longer each way, for 1 to 4 s',
+    how: 'messages between nodes take 20 to 250 ms longer each way, for 1 to 4 s',
     weight: 2,
     owns: 'network',
     async make({ random, network }) {
@@ -180,7 +186,7 @@ export const FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: 'leadership handed over',
+    name: 'leadership transfer',
     how: 'POST /v1/operator/raft/transfer-leader',
     weight: 1,
     owns: 'members',
@@ -188,27 +194,30 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'node replaced',
-    how: 'DELETE /v1/operator/raft/peer; then SIGKILL, the data folder is emptied, and the node joins under a new id',
+    how:
+      'DELETE /v1/operator/raft/peer; then SIGKILL, deletion of the data folder, and a join with ' +
+      'a new id',
     weight: 2,
     owns: 'members',
     make: ({ members }, node) => members.replace(node),
   },
 ];
 
-/** The faults of these names; all, if there are none. Throws if there is none of a name. */
+/** Returns the faults of these names, or all if the list is empty. Throws for an unknown name. */
 export function faultsOf(names: readonly string[] = []): readonly Fault[] {
   if (names.length === 0) return FAULTS;
   return names.map((name) => {
     const fault = FAULTS.find((each) => each.name === name);
     if (fault !== undefined) return fault;
     throw new Error(
-      `there is no fault "${name}"; there are: ${FAULTS.map((each) => each.name).join(', ')}`,
+      `unknown fault "${name}", expected one of ${FAULTS.map((each) => each.name).join(', ')}`,
     );
   });
 }
 
+/** Cuts the links for which `isCut` is true, for a while. */
 async function cut(
-  { network, random }: Field,
+  { network, random }: FaultContext,
   isCut: (from: string, to: string) => boolean,
 ): Promise<void> {
   network.cutWhere(isCut);
@@ -216,13 +225,13 @@ async function cut(
   network.cutWhere(() => false);
 }
 
-/** Sets the soft limit, so that it can be raised again; nothing happens to a process that is gone. */
+/** Sets the soft limit, which can be raised again. Ignores a process that has ended. */
 async function limitFiles(node: LocalNode, bytes: number | 'unlimited'): Promise<void> {
   if (node.pid === undefined) return;
   await run('prlimit', ['--pid', String(node.pid), `--fsize=${bytes}:`]).catch(() => {});
 }
 
-/** Length of the longest log file of the node's databases. */
+/** Returns the length of the longest log file in the node's databases. */
 function longestLog({ entry }: LocalNode): number {
   const names = readdirSync(entry.dataDir, { recursive: true, encoding: 'utf8' });
   const lengths = names

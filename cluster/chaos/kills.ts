@@ -1,19 +1,20 @@
-/** What the death of a leader costs: writes over all nodes go on while one leader after the other is killed. */
+/** Measures failover: kills one leader after the other under writes through all nodes. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LocalNode } from '../local.js';
 import { Connection } from './client.js';
-import type { Setting } from './setting.js';
+import type { Testbed } from './testbed.js';
 
+/** What the kills cost. */
 export interface KillFigures {
   readonly kills: number;
   readonly acknowledged: number;
-  /** Acknowledged writes that are not there afterwards. */
+  /** Acknowledged writes that do not exist afterwards. */
   readonly lost: number;
   /** Writes that took effect twice. */
   readonly duplicates: number;
-  /** Writes that nodes other than the killed one did not carry out, and what they said. */
+  /** Failed writes to nodes that were not killed, and their distinct messages. */
   readonly survivorErrors: number;
-  readonly survivorSaid: readonly string[];
+  readonly survivorMessages: readonly string[];
   /** Longest time without any acknowledged write around each kill, in milliseconds. */
   readonly gapsMs: readonly number[];
   readonly gapMedianMs: number;
@@ -23,7 +24,7 @@ export interface KillFigures {
 const CONNECTIONS = 16;
 const SETTLE_MS = 1_500;
 const ANSWER_MS = 20_000;
-/** A busy machine may be slow. */
+/** Time for a restart on a busy machine. */
 const READY_MS = 120_000;
 
 interface Load {
@@ -34,9 +35,9 @@ interface Load {
   stopped: boolean;
 }
 
-/** Kills the leader `kills` times; it is started again after each. */
-export async function killLeaders(setting: Setting, kills: number): Promise<KillFigures> {
-  const { cluster } = setting;
+/** Kills the leader `kills` times and restarts it each time. */
+export async function killLeaders(testbed: Testbed, kills: number): Promise<KillFigures> {
+  const { cluster } = testbed;
   const load: Load = {
     acknowledged: new Map(),
     acknowledgedAt: [],
@@ -44,16 +45,16 @@ export async function killLeaders(setting: Setting, kills: number): Promise<Kill
     dead: undefined,
     stopped: false,
   };
-  const writers = Array.from({ length: CONNECTIONS }, (_, i) => write(setting, load, i));
+  const writers = Array.from({ length: CONNECTIONS }, (_, i) => write(testbed, load, i));
   const gapsMs: number[] = [];
   for (let i = 0; i < kills; i++) {
     await sleep(SETTLE_MS);
-    const leader = await awaitLeader(setting);
+    const leader = await awaitLeader(testbed);
     const from = performance.now();
     load.dead = leader.url;
     await leader.kill('SIGKILL');
     await sleep(SETTLE_MS);
-    await awaitLeader(setting);
+    await awaitLeader(testbed);
     await sleep(SETTLE_MS);
     gapsMs.push(longestGap(load.acknowledgedAt, from));
     leader.start();
@@ -71,15 +72,15 @@ export async function killLeaders(setting: Setting, kills: number): Promise<Kill
     lost,
     duplicates,
     survivorErrors: load.errors.length,
-    survivorSaid: [...new Set(load.errors)].slice(0, 5),
+    survivorMessages: [...new Set(load.errors)].slice(0, 5),
     gapsMs,
     gapMedianMs: sorted[sorted.length >> 1] ?? 0,
     gapMaxMs: sorted.at(-1) ?? 0,
   };
 }
 
-async function write(setting: Setting, load: Load, writer: number): Promise<void> {
-  const { urls, token } = setting.cluster;
+async function write(testbed: Testbed, load: Load, writer: number): Promise<void> {
+  const { urls, token } = testbed.cluster;
   const connection = new Connection(urls[writer % urls.length]!, token, ANSWER_MS);
   for (let i = 0; !load.stopped; i++) {
     const name = `w${writer}-${i}`;
@@ -90,7 +91,7 @@ async function write(setting: Setting, load: Load, writer: number): Promise<void
       load.acknowledged.set(name, i);
       load.acknowledgedAt.push(performance.now());
     } else if (!wasDead && !isDead) load.errors.push(answer.why.slice(0, 200));
-    // a connection to a killed node would spin; and the clients share the machine with the nodes
+    // Do not spin on a killed node: the clients share the machine with the nodes.
     await sleep(answer.outcome === 'ok' ? 5 : 50);
   }
   connection.close();
@@ -107,16 +108,16 @@ function longestGap(times: readonly number[], from: number): number {
   return Math.round(Math.max(longest, performance.now() - last));
 }
 
-async function awaitLeader(setting: Setting): Promise<LocalNode> {
+async function awaitLeader(testbed: Testbed): Promise<LocalNode> {
   for (let tries = 0; tries < 100; tries++) {
-    const leader = await setting.leader();
+    const leader = await testbed.leader();
     if (leader?.pid !== undefined) return leader;
     await sleep(100);
   }
-  throw new Error('no leader for ten seconds');
+  throw new Error('no leader for 10 s');
 }
 
-/** Every acknowledged write must be there, made by one entry. */
+/** Counts acknowledged writes that are lost, and those that were applied twice. */
 async function audit(
   url: string,
   token: string,

@@ -1,4 +1,4 @@
-/** Membership while everything else goes on: nodes leave and come back as new ones, leadership is handed over. */
+/** Membership changes under load: nodes are replaced, and leadership is transferred. */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,9 +8,10 @@ import { Connection } from './client.js';
 
 const ANSWER_MS = 10_000;
 const AGAIN_MS = 300;
-/** So long a change may take while other faults are made; then the cluster does not recover. */
+/** Time in which a change must succeed under faults; otherwise the cluster does not recover. */
 const CHANGE_MS = 180_000;
 
+/** The result of a successful attempt. */
 const DONE = Symbol('done');
 
 interface Peer {
@@ -20,6 +21,7 @@ interface Peer {
   readonly Voter: boolean;
 }
 
+/** Changes the members of a cluster through its API. */
 export class Members {
   readonly #cluster: LocalCluster;
   readonly #random: Random;
@@ -34,8 +36,9 @@ export class Members {
   }
 
   /**
-   * The node leaves, loses its data and joins as a new one. Its data goes only when its leaving was acknowledged: what
-   * the cluster acknowledged before is then on a majority of the others.
+   * Removes a node, deletes its data and lets it join as a new one. The data is deleted only when
+   * the removal is acknowledged: everything acknowledged before is then on a majority of the
+   * others.
    */
   async replace(node: LocalNode): Promise<void> {
     const others = this.#cluster.nodes.filter(({ name }) => name !== node.name);
@@ -43,7 +46,7 @@ export class Members {
       peers.find((peer) => peer.Node === node.name);
     await this.#until(`${node.name} leaves`, async () => {
       const peers = await this.#peers(others);
-      if (!peers) return 'nobody tells who is a member';
+      if (!peers) return 'no node returns the configuration';
       const path = `/v1/operator/raft/peer?id=${isIn(peers)?.ID}`;
       if (!isIn(peers)) return DONE;
       const answer = await this.#pick(others).change('DELETE', path);
@@ -58,11 +61,11 @@ export class Members {
       if (node.pid === undefined) node.start();
       await this.#admit(node.name, others);
       const peer = isIn((await this.#peers(others)) ?? []);
-      return peer?.Voter === true ? DONE : `it is ${peer ? 'a learner' : 'no member'}`;
+      return peer?.Voter === true ? DONE : `it is ${peer ? 'a learner' : 'not a member'}`;
     });
   }
 
-  /** Asks for another leader; it is fine if that fails. */
+  /** Requests a leadership transfer, which may fail. */
   async transfer(): Promise<void> {
     const peers = await this.#peers(this.#cluster.nodes);
     if (!peers) return;
@@ -75,10 +78,10 @@ export class Members {
     for (const connection of this.#connections.values()) connection.close();
   }
 
-  /** Admits a server of this name, if one waits; it is asked for again until it is a member. */
+  /** Admits a server of this name if one waits. The caller repeats this until it is a member. */
   async #admit(name: string, others: readonly LocalNode[]): Promise<void> {
     const path = '/v1/operator/raft/joining';
-    const reply = await this.#pick(others).ask('GET', path);
+    const reply = await this.#pick(others).send('GET', path);
     if ('why' in reply || reply.status !== 200) return;
     const waiting = JSON.parse(reply.body.toString()) as readonly Omit<Peer, 'Voter'>[];
     for (const { ID, Node } of waiting)
@@ -90,26 +93,26 @@ export class Members {
   }
 
   async #peers(nodes: readonly LocalNode[]): Promise<readonly Peer[] | undefined> {
-    const reply = await this.#pick(nodes).ask('GET', '/v1/operator/raft/configuration');
+    const reply = await this.#pick(nodes).send('GET', '/v1/operator/raft/configuration');
     if ('why' in reply || reply.status !== 200) return undefined;
     return (JSON.parse(reply.body.toString()) as { Servers: Peer[] }).Servers;
   }
 
-  /** `attempt` gives `DONE`, or why it is not done yet. */
+  /** Repeats `attempt` until it returns `DONE`. Otherwise it returns why it is not done yet. */
   async #until(what: string, attempt: () => Promise<string | typeof DONE>): Promise<void> {
     const end = performance.now() + CHANGE_MS;
     for (;;) {
       const why = await attempt();
       if (why === DONE) return;
       if (performance.now() > end)
-        throw new Error(`not within ${CHANGE_MS / 1000} s: ${what} (${why})`);
+        throw new Error(`${what}: not done within ${CHANGE_MS / 1000} s (${why})`);
       await sleep(AGAIN_MS);
     }
   }
 }
 
-/** From now on a node without data asks to be taken in, and never founds a cluster. */
-export function joinFromNowOn(cluster: LocalCluster, addresses: readonly string[]): void {
+/** Configures the nodes so that a node without data joins and never starts a new cluster. */
+export function setJoin(cluster: LocalCluster, addresses: readonly string[]): void {
   for (const { name } of cluster.nodes) {
     const path = join(cluster.dir, `${name}.json`);
     const settings = JSON.parse(readFileSync(path, 'utf8')) as Record<string, object>;

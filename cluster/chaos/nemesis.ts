@@ -1,31 +1,33 @@
-/** Makes faults, one or several at once, and undoes all of them at the end. */
+/** Makes random faults, one or several at once, and undoes all of them at the end. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LocalNode } from '../local.js';
-import { FAULTS, type Fault, type Field } from './faults.js';
+import { FAULTS, type Fault, type FaultContext } from './faults.js';
 
-export interface NemesisParts extends Field {
-  /** The node that leads, if one does. */
+/** What the nemesis needs. */
+export interface NemesisParts extends FaultContext {
+  /** Returns the leader, if there is one. */
   readonly leader: () => Promise<LocalNode | undefined>;
   readonly note: (text: string) => void;
 }
 
-/** How often it looks for nodes that have ended, as whatever runs services on a machine does. */
-const LOOK_MS = 250;
+/** Interval of the search for ended nodes, which are restarted as by a service manager. */
+const RESTART_MS = 250;
 
+/** Makes the faults of a run. */
 export class Nemesis {
   readonly #parts: NemesisParts;
   readonly #all: readonly Fault[];
   readonly #faults: Fault[] = [];
-  readonly #lasting = new Set<Promise<void>>();
-  /** Nodes whose process belongs to a fault. */
+  readonly #running = new Set<Promise<void>>();
+  /** Nodes whose process a fault uses. */
   readonly #owned = new Set<string>();
   #isChanging = false;
   #failure: Error | undefined;
-  /** How often each fault was made. */
+  /** The number of times that each fault was made. */
   readonly counts: Record<string, number> = {};
-  /** What became of them, where that is not always the same. */
+  /** The number of times of each effect, for faults with several. */
   readonly effects: Record<string, number> = {};
-  /** Faults that cannot be made on this machine, with the reason. */
+  /** Faults that cannot be made on this machine, with the reasons. */
   readonly leftOut: Record<string, string> = {};
 
   constructor(parts: NemesisParts, faults: readonly Fault[] = FAULTS) {
@@ -33,17 +35,20 @@ export class Nemesis {
     this.#all = faults;
   }
 
-  /** Makes faults until `untilMs` of `performance.now()`, then undoes them. Rejects if a member does not come back. */
-  async rage(untilMs: number): Promise<void> {
-    const watch = setInterval(() => this.#restart(), LOOK_MS);
+  /**
+   * Makes faults until `untilMs` of `performance.now()`, then undoes them. Rejects if a replaced
+   * member does not join again.
+   */
+  async run(untilMs: number): Promise<void> {
+    const watch = setInterval(() => this.#restart(), RESTART_MS);
     try {
-      await this.#rage(untilMs);
+      await this.#makeFaults(untilMs);
     } finally {
       clearInterval(watch);
     }
   }
 
-  async #rage(untilMs: number): Promise<void> {
+  async #makeFaults(untilMs: number): Promise<void> {
     const { random } = this.#parts;
     for (const fault of this.#all) {
       const why = await fault.missing?.();
@@ -52,16 +57,16 @@ export class Nemesis {
     }
     while (performance.now() < untilMs && !this.#failure) {
       await sleep(random.between(200, 2000));
-      const lasting = this.#strike(random.pick(this.#faults))
+      const running = this.#make(random.pick(this.#faults))
         .catch((error: Error) => {
           this.#failure ??= error;
         })
-        .finally(() => this.#lasting.delete(lasting));
-      this.#lasting.add(lasting);
-      // mostly one at a time
-      if (random.chance(0.6)) await lasting;
+        .finally(() => this.#running.delete(running));
+      this.#running.add(running);
+      // Most faults are made alone.
+      if (random.chance(0.6)) await running;
     }
-    await Promise.all(this.#lasting);
+    await Promise.all(this.#running);
     this.#parts.network.heal();
     for (const node of this.#parts.nodes) {
       this.#parts.control(node.name).heal();
@@ -71,14 +76,14 @@ export class Nemesis {
     if (this.#failure) throw this.#failure;
   }
 
-  async #strike(fault: Fault): Promise<void> {
+  async #make(fault: Fault): Promise<void> {
     const { random, nodes, note } = this.#parts;
     const leader = random.chance(0.5) ? await this.#parts.leader() : undefined;
     const node = leader ?? random.pick(nodes);
     const { owns, name } = fault;
     const ownsProcess = owns === 'process' || owns === 'members';
     if (ownsProcess && this.#owned.has(node.name)) return;
-    // one change of members at a time: never are the data of two nodes gone at once
+    // One change of members at a time, so that the data of at most one node is gone.
     if (owns === 'members' && this.#isChanging) return;
     note(`${name}: ${node.name}`);
     this.#count(this.counts, name);
@@ -93,12 +98,14 @@ export class Nemesis {
     }
   }
 
-  /** A node that ended after its fault was over would else stay away, and all faults to come meet a cluster without it. */
+  /**
+   * Restarts nodes that ended after their fault was over, so that later faults hit a whole cluster.
+   */
   #restart(): void {
     for (const node of this.#parts.nodes) {
       if (node.pid !== undefined || this.#owned.has(node.name)) continue;
-      this.#parts.note(`${node.name} had ended by itself`);
-      this.#count(this.effects, 'a node ended by itself and was started again');
+      this.#parts.note(`${node.name} ended by itself`);
+      this.#count(this.effects, 'a node ended by itself and was restarted');
       node.start();
     }
   }

@@ -1,6 +1,7 @@
 /**
- * Loaded into a node before its own code (`node --import`): makes its clocks jump and stand still, its disk slow or hang,
- * and its file system say that it is almost full, as the control file tells. The node itself knows nothing of this.
+ * Injects faults into a node, which loads this module before its own code (`node --import`). As the
+ * control file says, its clocks jump or stand still, its disk is slow or hangs, and its file system
+ * reports that it is full. The code of the node is unchanged.
  */
 import { readFileSync } from 'node:fs';
 import fsPromises from 'node:fs/promises';
@@ -10,20 +11,20 @@ import { ClassicLevel } from 'classic-level';
 import { CONTROL_VARIABLE, type Control, NO_FAULTS } from './control.js';
 
 const POLL_MS = 50;
-/** A process that asks for the time at each tick of Raft, and did not for this long, was held up or stopped. */
+/** A node reads the time at each Raft tick. If it did not for this long, it was stopped. */
 const STOPPED_MS = 100;
 
 let control: Control = NO_FAULTS;
 const file = process.env[CONTROL_VARIABLE]!;
-function look(): void {
+function readControl(): void {
   try {
     control = JSON.parse(readFileSync(file, 'utf8')) as Control;
   } catch {
-    // not written yet, or just being replaced
+    // The file is not written yet, or is being replaced.
   }
 }
-look();
-setInterval(look, POLL_MS).unref();
+readControl();
+setInterval(readControl, POLL_MS).unref();
 
 const RealDate = Date;
 class ShiftedDate extends RealDate {
@@ -34,7 +35,7 @@ class ShiftedDate extends RealDate {
   static override now(): number {
     return RealDate.now() + control.clockMs;
   }
-  /** Dates that Node itself makes are of the class that was there before. */
+  /** Node itself creates dates of the original class. */
   static override [Symbol.hasInstance](value: unknown): boolean {
     return Object.prototype.toString.call(value) === '[object Date]';
   }
@@ -42,14 +43,14 @@ class ShiftedDate extends RealDate {
 globalThis.Date = ShiftedDate as DateConstructor;
 
 const realNow = performance.now.bind(performance);
-/** What earlier processes of this node lost does not concern this one. */
+/** Time that was hidden from earlier processes of the node. */
 const frozenBeforeMs = control.frozenMs;
-let askedMs = realNow();
+let lastReadMs = realNow();
 performance.now = () => {
   const nowMs = realNow();
-  // the first look at the clock after a freeze must not show the time that has passed
-  if (nowMs - askedMs > STOPPED_MS) look();
-  askedMs = nowMs;
+  // The first reading after a freeze must not show the time that passed.
+  if (nowMs - lastReadMs > STOPPED_MS) readControl();
+  lastReadMs = nowMs;
   return nowMs - (control.frozenMs - frozenBeforeMs);
 };
 
@@ -67,13 +68,13 @@ async function diskAnswers(): Promise<void> {
 }
 
 type Method = (this: object, ...parameters: unknown[]) => Promise<unknown>;
-/** Lets calls of a method wait as `around` says. */
+/** Wraps methods of an object or prototype with `around`. */
 function wrap(
   target: object,
   names: readonly string[],
   around: (self: object, run: () => Promise<unknown>) => Promise<unknown>,
 ): void {
-  // methods that the types do not show, or show with overloads
+  // The types do not declare these methods, or declare overloads.
   const methods = target as Record<string, Method>;
   for (const name of names) {
     const real = methods[name]!;
@@ -83,14 +84,14 @@ function wrap(
   }
 }
 
-/** Files of the data folder beside the databases. */
+/** Files of the data folder that are not databases. */
 const handle = await fsPromises.open('/dev/null');
 wrap(Object.getPrototypeOf(handle), ['write', 'writeFile', 'sync', 'datasync'], (_file, run) =>
   diskAnswers().then(run),
 );
 await handle.close();
 
-/** Writes of one database reach the disk in the order in which they were given. */
+/** Writes to a database keep their order. */
 const lastOf = new WeakMap<object, Promise<unknown>>();
 function inTurn(database: object, run: () => Promise<unknown>): Promise<unknown> {
   const last = lastOf.get(database) ?? Promise.resolve();

@@ -1,7 +1,13 @@
 /**
- * The network between real nodes, under control: every node advertises a proxy, and all bytes between two nodes go through
- * the link of their direction, which can be cut (bytes wait, as when packets are lost) or made slow. Who opened a connection
- * is in its first frame, the hello, which tells the address that its sender advertises.
+ * The network between real nodes. Every node advertises the address of a proxy, and the bytes
+ * between two nodes pass one link per direction:
+ *
+ *     n1 --connect--> proxy of n2 --link n1>n2--> n2
+ *     n1 <------------------------link n2>n1----- n2
+ *
+ * A link can be cut (bytes wait, as when packets are lost) or slow. The proxy learns who opened a
+ * connection from its first frame, the hello, which contains the address that the sender
+ * advertises.
  */
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { FrameReader } from '../../src/transport/frame-reader.js';
@@ -27,8 +33,8 @@ class Link {
     }
   }
 
-  /** Carries what comes out of `source` into `target`, in order. */
-  carry(source: Socket, target: Socket): void {
+  /** Forwards the bytes of `source` to `target`, in order. */
+  forward(source: Socket, target: Socket): void {
     this.#sources.add(source);
     source.on('data', (chunk: Buffer) => {
       const write = (): void => {
@@ -47,9 +53,10 @@ class Link {
   }
 }
 
+/** The proxies and links of a cluster. */
 export class ProxyNetwork {
   readonly #names: readonly string[];
-  /** Names by the address that they advertise. */
+  /** The names of the nodes by their advertised address. */
   readonly #nameOf = new Map<string, string>();
   readonly #links = new Map<string, Link>();
   readonly #servers: Server[] = [];
@@ -59,7 +66,7 @@ export class ProxyNetwork {
     this.#names = names;
   }
 
-  /** Listens for connections to a node; gives the address to advertise. */
+  /** Starts the proxy of a node. Resolves with the address to advertise. */
   listen(name: string, targetPort: number): Promise<string> {
     const server = createServer((incoming) => this.#accept(incoming, name, targetPort));
     this.#servers.push(server);
@@ -73,6 +80,7 @@ export class ProxyNetwork {
     });
   }
 
+  /** Returns the link from one node to another. */
   link(from: string, to: string): Link {
     const key = `${from}>${to}`;
     let link = this.#links.get(key);
@@ -83,17 +91,19 @@ export class ProxyNetwork {
     return link;
   }
 
-  /** Cuts every direction for which `cut` says so, and opens all others. */
+  /** Cuts every link for which `cut` returns true, and opens all others. */
   cutWhere(cut: (from: string, to: string) => boolean): void {
     for (const from of this.#names)
       for (const to of this.#names) if (from !== to) this.link(from, to).cut = cut(from, to);
   }
 
+  /** Delays the bytes on every link. */
   delayAll(delayMs: number): void {
     for (const from of this.#names)
       for (const to of this.#names) if (from !== to) this.link(from, to).delayMs = delayMs;
   }
 
+  /** Opens all links and removes all delays. */
   heal(): void {
     this.cutWhere(() => false);
     this.delayAll(0);
@@ -104,7 +114,7 @@ export class ProxyNetwork {
     await Promise.all(this.#servers.map((server) => new Promise((done) => server.close(done))));
   }
 
-  /** Reads the hello to know whose connection it is, and carries it and everything after it. */
+  /** Reads the hello to identify the sender, then forwards it and everything after it. */
   #accept(incoming: Socket, to: string, targetPort: number): void {
     this.#keep(incoming);
     const reader = new FrameReader(HELLO_BYTES_MAX);
@@ -115,23 +125,23 @@ export class ProxyNetwork {
       try {
         const [hello] = reader.push(part);
         if (hello === undefined) return;
-        const from = this.#whoSays(hello);
+        const from = this.#senderOf(hello);
         incoming.off('data', onData);
         incoming.pause();
         incoming.unshift(Buffer.concat(parts));
-        this.#carry(incoming, from, to, targetPort);
+        this.#forward(incoming, from, to, targetPort);
       } catch {
-        incoming.destroy(); // no member
+        incoming.destroy(); // The sender is not a member.
       }
     };
     incoming.on('data', onData);
   }
 
-  #carry(incoming: Socket, from: string, to: string, targetPort: number): void {
+  #forward(incoming: Socket, from: string, to: string, targetPort: number): void {
     const outgoing = connect(targetPort, HOST);
     this.#keep(outgoing);
-    this.link(from, to).carry(incoming, outgoing);
-    this.link(to, from).carry(outgoing, incoming);
+    this.link(from, to).forward(incoming, outgoing);
+    this.link(to, from).forward(outgoing, incoming);
   }
 
   #keep(socket: Socket): void {
@@ -140,7 +150,7 @@ export class ProxyNetwork {
     socket.once('close', () => this.#sockets.delete(socket));
   }
 
-  #whoSays(bytes: Buffer): string {
+  #senderOf(bytes: Buffer): string {
     const frame = decodeFrame(bytes);
     return (frame.type === 'hello' && this.#nameOf.get(frame.hello.address)) || 'unknown';
   }

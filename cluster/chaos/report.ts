@@ -1,47 +1,59 @@
-/** A run as Markdown, for people. */
+/** The report of a run as Markdown. */
 import { FAULTS } from './faults.js';
 import type { ChaosReport } from './run.js';
 
+/** How a run was started. */
 export interface RunFacts {
   readonly command: string;
-  /** The commit that ran; empty if unknown. */
+  /** The commit of the program; empty if unknown. */
   readonly commit: string;
   readonly node: string;
-  /** When it began, ISO. */
+  /** The start of the run, in ISO 8601. */
   readonly at: string;
 }
 
 const howMade = new Map(FAULTS.map(({ name, how }) => [name, how]));
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
 
+/** Writes the report of a run. */
 export function markdownOf(facts: RunFacts, report: ChaosReport): string {
   const { counts, archives, verdict, kills } = report;
   const operations =
     counts.acknowledged + counts.failed + counts.unknown + counts.reads + counts.staleReads;
-  const judged =
+  const result =
     verdict.result === 'linearizable'
       ? `linearizable: ${verdict.operations} operations on ${verdict.keys} registers`
       : verdict.result === 'violation'
         ? `**not linearizable** in register ${verdict.key}:\n${verdict.explanation.join('\n')}`
         : `**undecided** in register ${verdict.key}`;
+  const at = facts.commit && ` at commit ${facts.commit}`;
+  const agreed = report.agreedAt === undefined ? '**no**' : `yes, at index ${report.agreedAt}`;
+  const writes =
+    `${counts.acknowledged} writes acknowledged, ${counts.failed} refused, ` +
+    `${counts.unknown} of unknown outcome`;
+  const reads = `${counts.reads} reads, ${counts.staleReads} stale reads`;
+  const attempts =
+    `${archives.restoreFailed} attempts failed, ` + `${archives.restoreUnknown} of unknown outcome`;
   const faults = Object.entries(report.faults).sort(([, a], [, b]) => b - a);
   return [
     `# Chaos on ${report.nodes} nodes: ${report.ok ? 'passed' : 'FAILED'}`,
     '',
-    `\`${facts.command}\`${facts.commit && ` at commit ${facts.commit}`}, Node ${facts.node}, begun ${facts.at}.`,
+    `\`${facts.command}\`${at}, Node ${facts.node}, started ${facts.at}.`,
     '',
     '| | |',
     '| --- | --- |',
-    `| faults for | ${(report.seconds / 60).toFixed(1)} min |`,
-    `| verdict | ${judged} |`,
-    `| all nodes alike at the end | ${report.agreedAt === undefined ? '**no**' : `yes, at index ${report.agreedAt}`} |`,
-    `| operations | ${operations}: ${counts.acknowledged} writes acknowledged, ${counts.failed} refused, ${counts.unknown} of unknown outcome; ${counts.reads} reads, ${counts.staleReads} stale ones; ${counts.tokens} tokens with a TTL |`,
-    `| snapshots | ${archives.saved} saved, ${archives.restored} restored (${archives.restoreFailed} attempts failed, ${archives.restoreUnknown} of unknown outcome) |`,
+    `| duration of the faults | ${(report.seconds / 60).toFixed(1)} min |`,
+    `| verdict | ${result} |`,
+    `| states equal at the end | ${agreed} |`,
+    `| operations | ${operations}: ${writes}; ${reads}; ${counts.tokens} tokens with a TTL |`,
+    `| snapshots | ${archives.saved} saved, ${archives.restored} restored (${attempts}) |`,
     `| longest time without an acknowledged write | ${seconds(report.longestGapMs)} |`,
     `| every node ready after the last fault | ${seconds(report.recoveryMs)} |`,
     ...(kills
       ? [
-          `| ${kills.kills} leaders killed under load | ${kills.acknowledged} writes acknowledged, ${kills.lost} lost, ${kills.duplicates} made twice; pause ${kills.gapMedianMs} ms (median), ${kills.gapMaxMs} ms (longest) |`,
+          `| ${kills.kills} leaders killed under load | ` +
+            `${kills.acknowledged} writes acknowledged, ${kills.lost} lost, ${kills.duplicates} applied twice; longest time without a write ` +
+            `${kills.gapMedianMs} ms (median), ${kills.gapMaxMs} ms (maximum) |`,
         ]
       : []),
     '',
@@ -51,7 +63,7 @@ export function markdownOf(facts: RunFacts, report: ChaosReport): string {
     '',
     ...Object.entries(report.effects).map(([what, times]) => `- ${what}: ${times} times`),
     '',
-    ...Object.entries(report.leftOut).map(([name, why]) => `Left out: ${name}, because ${why}.\n`),
-    ...report.oddities.map((text) => `- **${text}**`),
+    ...Object.entries(report.leftOut).map(([name, why]) => `Left out: ${name} (${why}).\n`),
+    ...report.anomalies.map((text) => `- **${text}**`),
   ].join('\n');
 }

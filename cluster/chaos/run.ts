@@ -1,18 +1,19 @@
-/** One run: a cluster, clients, faults, recovery, verdict. */
+/** A run: starts a cluster, lets clients work under faults, waits for recovery, and checks. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Operation, Sweep } from '../checker/history.js';
 import { checkHistory, type Verdict } from '../checker/linearizability.js';
 import { Random } from '../checker/random.js';
-import { type ArchiveCounts, Archivist } from './archives.js';
+import { ArchiveClient, type ArchiveCounts } from './archives.js';
 import { type Fault, faultsOf } from './faults.js';
 import { type KillFigures, killLeaders } from './kills.js';
 import { Members } from './members.js';
 import { Nemesis } from './nemesis.js';
-import { type Setting, setUp } from './setting.js';
+import { startTestbed, type Testbed } from './testbed.js';
 import { ChaosWorkload, type WorkloadCounts } from './workload.js';
 
+/** The options of a run. */
 export interface ChaosOptions {
   readonly seed: number;
   readonly nodes: number;
@@ -22,60 +23,64 @@ export interface ChaosOptions {
   readonly pauseMs: number;
   /** Names of the faults to make; all of them by default. */
   readonly faults?: readonly string[] | undefined;
-  /** Where the nodes keep data and logs, and the history goes if anything is wrong. */
+  /** The folder for data and logs of the nodes, and for the history of a run that fails. */
   readonly dir: string;
   readonly note: (text: string) => void;
 }
 
+/** The result of a run. */
 export interface ChaosReport {
   readonly ok: boolean;
   readonly seed: number;
   readonly nodes: number;
   readonly seconds: number;
-  /** How often each fault was made. */
+  /** The number of times that each fault was made. */
   readonly faults: Readonly<Record<string, number>>;
-  /** What became of some of them. */
+  /** The number of times of each effect, for faults with several. */
   readonly effects: Readonly<Record<string, number>>;
-  /** Faults that could not be made on this machine, and why. */
+  /** Faults that cannot be made on this machine, with the reasons. */
   readonly leftOut: Readonly<Record<string, string>>;
   readonly counts: WorkloadCounts;
   readonly archives: ArchiveCounts;
-  /** The most frequent reasons of what failed or was left open. */
+  /** The most frequent reasons of failed requests and unknown outcomes. */
   readonly reasons: Readonly<Record<string, number>>;
-  /** Longest time without an acknowledged write while faults were made. */
+  /** Longest time without an acknowledged write, in milliseconds. */
   readonly longestGapMs: number;
-  /** From the end of the faults until every node was ready. */
+  /** Time from the end of the faults until every node was ready, in milliseconds. */
   readonly recoveryMs: number;
   readonly verdict: Verdict;
-  /** The index at which all nodes had the same state in the end. */
+  /**
+   * The index at which the states of all nodes were equal at the end; undefined if they were not.
+   */
   readonly agreedAt: number | undefined;
-  readonly oddities: readonly string[];
+  /** Violations and failures besides the verdict. */
+  readonly anomalies: readonly string[];
   readonly kills?: KillFigures;
 }
 
-/** How long after the last fault a node may need; a busy machine is slow. */
+/** Time in which every node must be ready after the last fault, on a busy machine. */
 const READY_MS = 120_000;
 
-/** Throws if the cluster does not start. What goes wrong later is in the report. */
-export async function wreak(options: ChaosOptions): Promise<ChaosReport> {
+/** Runs the test. Throws if the cluster does not start; later failures are in the report. */
+export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const random = new Random(options.seed);
   const faults = faultsOf(options.faults);
-  const setting = await setUp(options.nodes, options.dir);
+  const testbed = await startTestbed(options.nodes, options.dir);
   try {
-    return await trouble(options, setting, random, faults);
+    return await runFaults(options, testbed, random, faults);
   } finally {
-    await setting.close();
+    await testbed.close();
   }
 }
 
-async function trouble(
+async function runFaults(
   options: ChaosOptions,
-  setting: Setting,
+  testbed: Testbed,
   random: Random,
   faults: readonly Fault[],
-) {
-  const { seed, nodes, seconds, dir, note } = options;
-  const { cluster } = setting;
+): Promise<ChaosReport> {
+  const { seed, nodes, seconds, note } = options;
+  const { cluster } = testbed;
   const workload = new ChaosWorkload(
     cluster.urls,
     cluster.token,
@@ -84,57 +89,79 @@ async function trouble(
     note,
   );
   const members = new Members(cluster, random.fork());
-  const archivist = new Archivist(cluster.urls, cluster.token, random.fork(), note);
+  const archives = new ArchiveClient(cluster.urls, cluster.token, random.fork(), note);
   const nemesis = new Nemesis(
-    { ...setting, nodes: cluster.nodes, members, random: random.fork(), note },
+    { ...testbed, nodes: cluster.nodes, members, random: random.fork(), note },
     faults,
   );
-  const oddities: string[] = [];
-  /** What must succeed however the run went; a failure is part of the report. */
+  const anomalies: string[] = [];
+  /** Awaits a step that must succeed. A failure becomes an anomaly and does not end the run. */
   const must = async <T>(step: Promise<T>): Promise<T | undefined> =>
     step.catch((error: Error) => {
       note(error.message);
-      oddities.push(error.message);
+      anomalies.push(error.message);
       return undefined;
     });
 
   workload.start(options.clients, options.pauseMs);
   const until = performance.now() + seconds * 1000;
-  const saving = must(archivist.run(until));
-  await must(nemesis.rage(until));
+  const saving = must(archives.run(until));
+  await must(nemesis.run(until));
   const healed = performance.now();
-  note('healed');
+  note('all faults are undone');
   await must(Promise.all(cluster.nodes.map((node) => node.ready(READY_MS))));
   const recoveryMs = Math.round(performance.now() - healed);
   await saving;
   await sleep(1000);
   await workload.stop();
   await must(workload.readTokens());
-  const agreedAt = await must(archivist.compare());
-  const sweeps = archivist.sweepsOf(workload.history);
-  const verdict = checkHistory(workload.history, { sweeps });
-  oddities.push(...workload.oddities);
-  const isFine = verdict.result === 'linearizable' && oddities.length === 0;
-  if (!isFine) keepHistory(dir, workload.history, sweeps);
-  const kills = options.kills > 0 ? await must(killLeaders(setting, options.kills)) : undefined;
+  const agreedAt = await must(archives.compare());
+  const verdict = check(options.dir, workload, archives, anomalies);
+  const kills = options.kills > 0 ? await must(killLeaders(testbed, options.kills)) : undefined;
   members.close();
-  archivist.close();
+  archives.close();
+  return {
+    ok: isFine(verdict, anomalies) && (kills?.lost ?? 0) + (kills?.duplicates ?? 0) === 0,
+    seed,
+    nodes,
+    seconds,
+    ...resultsOf(workload, archives, nemesis),
+    recoveryMs,
+    verdict,
+    agreedAt,
+    anomalies: anomalies.slice(0, 20),
+    ...(kills && { kills }),
+  };
+}
+
+const isFine = (verdict: Verdict, anomalies: readonly string[]): boolean =>
+  verdict.result === 'linearizable' && anomalies.length === 0;
+
+/** Checks the history. Adds the anomalies of the clients, and keeps the history of a failed run. */
+function check(
+  dir: string,
+  workload: ChaosWorkload,
+  archives: ArchiveClient,
+  anomalies: string[],
+): Verdict {
+  const sweeps = archives.sweepsOf(workload.history);
+  const verdict = checkHistory(workload.history, { sweeps });
+  anomalies.push(...workload.anomalies);
+  if (!isFine(verdict, anomalies)) keepHistory(dir, workload.history, sweeps);
+  return verdict;
+}
+
+/** The figures that clients and nemesis counted. */
+function resultsOf(workload: ChaosWorkload, archives: ArchiveClient, nemesis: Nemesis) {
   const reasons = [...workload.reasons].sort(([, a], [, b]) => b - a).slice(0, 15);
   return {
-    ok: isFine && oddities.length === 0 && (kills?.lost ?? 0) + (kills?.duplicates ?? 0) === 0,
-    ...{ seed, nodes, seconds },
     faults: nemesis.counts,
     effects: nemesis.effects,
     leftOut: nemesis.leftOut,
     counts: workload.counts,
-    archives: archivist.counts,
+    archives: archives.counts,
     reasons: Object.fromEntries(reasons),
     longestGapMs: workload.longestGapMs,
-    recoveryMs,
-    verdict,
-    agreedAt,
-    oddities: oddities.slice(0, 20),
-    ...(kills && { kills }),
   };
 }
 

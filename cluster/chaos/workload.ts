@@ -1,37 +1,41 @@
-/** Clients of a real cluster: each sends one request after another to any node and writes down what it saw. */
+/** Clients of a real cluster. Each sends requests to random nodes and records them in a history. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Action, Operation, Value } from '../checker/history.js';
 import type { Random } from '../checker/random.js';
-import { type Answer, Connection, type Reading, type ReadMode } from './client.js';
+import { Connection, type Reading, type ReadMode, type Result } from './client.js';
 
-/** A register is left for a new one after so many operations: unknown outcomes must not pile up on one. */
+/** Operations on a register before a new one replaces it, which bounds its unknown outcomes. */
 const OPERATIONS_PER_KEY = 120;
 const KEYS_AT_ONCE = 5;
 const ANSWER_MS = 8_000;
-/** Of the probes: a node that hangs must not keep the next one waiting. */
+/** Timeout of a probe: shorter than a hang, so that the gaps of other nodes are seen. */
 const PROBE_MS = 500;
 const PROBE_PAUSE_MS = 100;
-/** A gap between two acknowledged writes that is told when it ends, so that the nodes' logs can be searched. */
+/**
+ * Shortest gap between acknowledged writes that is logged, to find its cause in the nodes' logs.
+ */
 const LONG_GAP_MS = 5_000;
-/** Tokens in all: each is read again at the end, and is in every archive. */
+/** Maximum number of tokens of a run. Each is read at the end, and is in every archive. */
 const TOKENS_MAX = 300;
-/** A token lives for so long beyond the run: less than the clocks jump at most. */
+/** Lifetime of a token beyond the run. The largest clock jumps exceed it. */
 const TOKEN_MORE_MS = 3_600_000;
 
-/** The register of a token: it holds the accessor as long as the token exists. */
+/** The register of a token. It contains the accessor while the token exists. */
 export const tokenKey = (accessor: string): string => `token:${accessor}`;
 
+/** The numbers of requests by outcome. */
 export interface WorkloadCounts {
   acknowledged: number;
   failed: number;
   unknown: number;
   reads: number;
   staleReads: number;
-  /** Tokens with a TTL that were made, and must be there in the end unless a restore took them back. */
+  /** Tokens with a TTL that were created. They exist at the end unless a restore removed them. */
   tokens: number;
 }
 
+/** The clients of a run and their history. */
 export class ChaosWorkload {
   readonly history: Operation[] = [];
   readonly counts: WorkloadCounts = {
@@ -42,21 +46,21 @@ export class ChaosWorkload {
     staleReads: 0,
     tokens: 0,
   };
-  /** Longest time without an acknowledged write at any node, in milliseconds, as the clients and a probe of each node saw it. */
+  /** Longest time without an acknowledged write of any client or probe, in milliseconds. */
   longestGapMs = 0;
-  /** Why requests failed or were left open, without numbers, and how often. */
+  /** The reasons of failed requests and unknown outcomes, without numbers, and their counts. */
   readonly reasons = new Map<string, number>();
-  /** What was seen that no history explains: indexes that moved or went back, values that nobody wrote. */
-  readonly oddities: string[] = [];
+  /** Results that no history explains: indexes that change or go back, values never written. */
+  readonly anomalies: string[] = [];
   readonly #urls: readonly string[];
   readonly #token: string;
   readonly #random: Random;
   readonly #runMs: number;
   readonly #keys: { name: string; left: number }[] = [];
-  /** The one place of each value in the log. */
+  /** The log index of each value. */
   readonly #indexOf = new Map<string, number>();
   readonly #attempted = new Set<string>();
-  /** The highest index with which a read of the register was answered so far. */
+  /** The highest index that reads of a register returned so far. */
   readonly #answered = new Map<string, number>();
   #beganAt = 0;
   #tokensTried = 0;
@@ -66,9 +70,9 @@ export class ChaosWorkload {
   #stopped = false;
   #running: Promise<void>[] = [];
 
-  readonly #say: (text: string) => void;
+  readonly #log: (text: string) => void;
 
-  /** `runMs`: for how long clients work, about. */
+  /** `runMs` is the approximate duration of the run. */
   constructor(
     urls: readonly string[],
     token: string,
@@ -76,13 +80,14 @@ export class ChaosWorkload {
     runMs: number,
     note: (text: string) => void,
   ) {
-    this.#say = note;
+    this.#log = note;
     this.#runMs = runMs;
     this.#urls = urls;
     this.#token = token;
     this.#random = random;
   }
 
+  /** Starts the clients and the probes. */
   start(clients: number, pauseMs: number): void {
     this.#beganAt = performance.now();
     this.#acknowledgedAt = this.#beganAt;
@@ -93,13 +98,14 @@ export class ChaosWorkload {
     ];
   }
 
+  /** Stops the clients and waits for their last requests. */
   async stop(): Promise<void> {
     this.#stopped = true;
     await Promise.all(this.#running);
     this.#noteGap();
   }
 
-  /** Reads every token that was made, once no clock is off any more. Throws if a node does not tell. */
+  /** Reads every token when all clocks are right again. Throws if a node does not answer. */
   async readTokens(): Promise<void> {
     const connections = this.#urls.map((url) => new Connection(url, this.#token, ANSWER_MS));
     const made = this.history.filter(({ key }) => key.startsWith(tokenKey('')));
@@ -107,7 +113,7 @@ export class ChaosWorkload {
       const accessor = key.slice(tokenKey('').length);
       const call = performance.now();
       const connection = this.#random.pick(connections);
-      const reply = await connection.ask('GET', `/v1/acl/token/${accessor}?consistent`);
+      const reply = await connection.send('GET', `/v1/acl/token/${accessor}?consistent`);
       if ('why' in reply || ![200, 403, 404].includes(reply.status))
         throw new Error(`no answer about a token: ${'why' in reply ? reply.why : reply.body}`);
       const seen = reply.status === 200 ? accessor : null;
@@ -149,8 +155,8 @@ export class ChaosWorkload {
   }
 
   /**
-   * Writes to one node again and again, outside the history. Clients wait long for an answer, so some hanging nodes can hold
-   * all of them while the others take writes.
+   * Writes to one node repeatedly, outside the history, to measure gaps. Clients wait long for an
+   * answer, so that hanging nodes may block all of them while other nodes accept writes.
    */
   async #probe(url: string, name: string): Promise<void> {
     const connection = new Connection(url, this.#token, PROBE_MS);
@@ -184,19 +190,19 @@ export class ChaosWorkload {
     }
     this.counts.reads++;
     if (answerIndex < atLeast)
-      this.oddities.push(`${key} was answered with index ${atLeast}, later with ${answerIndex}`);
+      this.anomalies.push(`a read of ${key} returned index ${atLeast}, a later one ${answerIndex}`);
     this.#answered.set(key, Math.max(answerIndex, this.#answered.get(key) ?? 0));
     this.#note({ client, key, action: { type: 'read' }, call, outcome: 'ok', seen: value });
     return answer.value;
   }
 
-  /** A value is written once, so it has one index for ever, on whichever node it is read. */
+  /** Checks the index of a value. A value is written once, so all nodes return the same index. */
   #checkPlace(key: string, value: string, index: number): void {
     const known = this.#indexOf.get(value);
     if (known === undefined) this.#indexOf.set(value, index);
     else if (known !== index)
-      this.oddities.push(`${key}=${value} was at index ${known}, and is seen at ${index}`);
-    if (!this.#attempted.has(value)) this.oddities.push(`${key}=${value} was never written`);
+      this.anomalies.push(`${key}=${value} had index ${known}, then ${index}`);
+    if (!this.#attempted.has(value)) this.anomalies.push(`${key}=${value} was never written`);
   }
 
   async #write(
@@ -222,7 +228,9 @@ export class ChaosWorkload {
     this.#noteWrite({ client, key, action, call }, answer);
   }
 
-  /** One whose making was not acknowledged, or that may be over before the run is, is not followed. */
+  /**
+   * Creates a token. Ignores one that is not acknowledged or may expire before the end of the run.
+   */
   async #makeToken(client: string, connection: Connection): Promise<void> {
     this.#tokensTried++;
     const accessor = randomUUID();
@@ -243,7 +251,7 @@ export class ChaosWorkload {
 
   #noteWrite(
     operation: { client: string; key: string; action: Action; call: number },
-    answer: Answer<boolean>,
+    answer: Result<boolean>,
   ): void {
     const { outcome } = answer;
     this.counts[outcome === 'ok' ? 'acknowledged' : outcome === 'fail' ? 'failed' : 'unknown']++;
@@ -259,7 +267,7 @@ export class ChaosWorkload {
   #noteGap(): void {
     const now = performance.now();
     const gapMs = Math.round(now - this.#acknowledgedAt);
-    if (gapMs >= LONG_GAP_MS) this.#say(`no write was acknowledged for ${gapMs} ms`);
+    if (gapMs >= LONG_GAP_MS) this.#log(`no write was acknowledged for ${gapMs} ms`);
     this.longestGapMs = Math.max(this.longestGapMs, gapMs);
     this.#acknowledgedAt = now;
   }

@@ -1,46 +1,49 @@
-/** What clients saw: the input of the linearizability checker. Plain data, one object per operation. */
+/** The history of clients, which the linearizability checker reads: one object per operation. */
 
-/** A register's content; null: no such key. */
+/** The content of a register; null if its key does not exist. */
 export type Value = string | null;
 
+/** What an operation does to a register. */
 export type Action =
   | { readonly type: 'read' }
   | { readonly type: 'write'; readonly value: Value }
-  /** Writes `value` if the register holds `expected`. */
+  /** Compare-and-set: writes `value` if the register contains `expected`. */
   | { readonly type: 'cas'; readonly expected: Value; readonly value: Value };
 
 /**
- * `ok`: it took effect and `seen` / `matched` is what it answered. `fail`: it certainly took no effect (it is left out of the
- * check). `unknown`: it may have taken effect at any time after its call, or never.
+ * The outcome of an operation. `ok`: it took effect and returned `seen` or `matched`. `fail`: it
+ * had no effect; the checker ignores it. `unknown`: it took effect at some time after its call, or
+ * never.
  */
 export type Outcome = 'ok' | 'fail' | 'unknown';
 
+/** An operation of a client on one register. */
 export interface Operation {
   readonly client: string;
   readonly key: string;
   readonly action: Action;
-  /** Times of one common clock, any unit. Operations that touch at one instant count as concurrent. */
+  /** Times of one clock, in any unit. Operations that share an instant count as concurrent. */
   readonly call: number;
-  /** Ignored unless the outcome is ok. */
+  /** Read only if the outcome is `ok`. */
   readonly return: number;
   readonly outcome: Outcome;
-  /** Of an unknown outcome: after this it can no longer take effect. Forever, if not given. */
+  /** The time until which an operation of unknown outcome can take effect; forever if absent. */
   readonly until?: number;
-  /** What a read with outcome ok answered. */
+  /** The value that a read returned. */
   readonly seen?: Value;
-  /** Whether a compare-and-set with outcome ok found what it expected. */
+  /** Whether a compare-and-set found the expected value. */
   readonly matched?: boolean;
 }
 
-/** One operation on all registers at once: all are read, or all are written. */
+/** An operation that reads or writes all registers at once: a snapshot or a restore. */
 export interface Sweep extends Pick<Operation, 'client' | 'call' | 'return' | 'until'> {
   readonly type: 'read' | 'write';
   readonly outcome: Outcome;
-  /** What it saw or wrote; null in every register that is not named. */
+  /** The values read or written; null for every register that is absent. */
   readonly values: ReadonlyMap<string, Value>;
 }
 
-/** What a sweep was for one register. */
+/** Returns the part of a sweep that concerns one register. */
 export function partOf({ type, values, ...sweep }: Sweep, key: string): Operation {
   const value = values.get(key) ?? null;
   return type === 'read'
@@ -48,15 +51,18 @@ export function partOf({ type, values, ...sweep }: Sweep, key: string): Operatio
     : { ...sweep, key, action: { type, value } };
 }
 
-/** One line for reports. */
+/** Describes an operation in one line, for reports. */
 export function describeOperation(op: Operation): string {
   const { action } = op;
-  const what =
-    action.type === 'read'
-      ? `read -> ${op.outcome === 'ok' ? op.seen : '?'}`
-      : action.type === 'write'
-        ? `write ${action.value}`
-        : `cas ${action.expected} -> ${action.value}${op.outcome === 'ok' ? (op.matched ? ' (matched)' : ' (refused)') : ''}`;
+  let what: string;
+  if (action.type === 'read') {
+    what = `read -> ${op.outcome === 'ok' ? op.seen : '?'}`;
+  } else if (action.type === 'write') {
+    what = `write ${action.value}`;
+  } else {
+    const result = op.matched ? ' (matched)' : ' (refused)';
+    what = `cas ${action.expected} -> ${action.value}${op.outcome === 'ok' ? result : ''}`;
+  }
   const until = op.outcome === 'ok' ? op.return.toFixed(1) : op.outcome;
   return `[${op.call.toFixed(1)}, ${until}] ${op.client} ${op.key}: ${what}`;
 }

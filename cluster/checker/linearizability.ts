@@ -1,13 +1,15 @@
 /**
- * Is there an order of the operations, agreeing with real time, in which a plain register would have answered the same?
- * The search of Wing & Gong (1993) with the memory of Lowe (2017): depth first over the operations that may come next, never
- * visiting the same (set of operations done, content of the register) twice. Registers are independent, so each key is
- * checked alone (Herlihy & Wing, locality). Values tell who wrote them, which cuts most choices (Gibbons & Korach, 1997): a
- * value is not overwritten while someone still needs it and nobody can write it again, and what changes nothing is placed
- * as soon as it fits.
+ * Checks linearizability: is there an order of the operations that agrees with real time and in
+ * which a plain register returns the same results? The search is that of Wing & Gong (1993) with
+ * the cache of Lowe (2017): depth first over the operations that may come next, and never twice
+ * from the same set of placed operations with the same content. Each register is checked alone
+ * (locality, Herlihy & Wing 1990). Values identify their writers, which prunes most choices
+ * (Gibbons & Korach 1997): a value is not overwritten while an operation still needs it and none
+ * can write it again, and an operation that changes nothing is placed as soon as it fits.
  */
 import { describeOperation, type Operation, partOf, type Sweep, type Value } from './history.js';
 
+/** The result of a check. */
 export type Verdict =
   | { readonly result: 'linearizable'; readonly operations: number; readonly keys: number }
   | {
@@ -16,25 +18,25 @@ export type Verdict =
       /** Operations of this key around the first one that no order can explain. */
       readonly explanation: readonly string[];
     }
-  /** The search was too long: neither proved nor refuted. Never to be taken as a pass. */
+  /** The search exceeded its bound and proved nothing. It is not a pass. */
   | { readonly result: 'undecided'; readonly key: string; readonly steps: number };
 
-/** Bound of the search per key: about a second. */
+/** Maximum number of steps of the search per key: about one second. */
 const STEPS_MAX = 3_000_000;
 
-/** Checks a whole history. A sweep counts as an operation of every register that is met anywhere. */
+/** Checks a history. A sweep counts as an operation on every register of the history. */
 export function checkHistory(
   history: readonly Operation[],
   { sweeps = [], stepsMax = STEPS_MAX }: { sweeps?: readonly Sweep[]; stepsMax?: number } = {},
 ): Verdict {
   const byKey = new Map<string, Operation[]>();
   const effective = sweeps
-    .filter((sweep) => saysSomething(sweep, sweep.type))
+    .filter((sweep) => isRelevant(sweep, sweep.type))
     .sort((a, b) => a.call - b.call);
   for (const { values } of effective)
     for (const key of values.keys()) if (!byKey.has(key)) byKey.set(key, []);
   for (const op of history) {
-    if (!saysSomething(op, op.action.type)) continue;
+    if (!isRelevant(op, op.action.type)) continue;
     const list = byKey.get(op.key);
     if (list) list.push(op);
     else byKey.set(op.key, [op]);
@@ -49,11 +51,11 @@ export function checkHistory(
   return { result: 'linearizable', operations, keys: byKey.size };
 }
 
-/** What failed had no effect, and a read without an answer says nothing. */
-const saysSomething = ({ outcome }: Pick<Operation, 'outcome'>, type: string): boolean =>
+/** Whether the check needs the operation: not if it failed, or is a read without a result. */
+const isRelevant = ({ outcome }: Pick<Operation, 'outcome'>, type: string): boolean =>
   outcome === 'ok' || (outcome === 'unknown' && type !== 'read');
 
-/** The sweeps as operations of one register, but for those which found or left it empty before it was first used. */
+/** Returns the sweeps on one register, without those that find or leave it empty before its use. */
 function partsOf(sweeps: readonly Sweep[], key: string, own: readonly Operation[]): Operation[] {
   const used = own.reduce((first, op) => Math.min(first, op.call), Number.POSITIVE_INFINITY);
   const parts: Operation[] = [];
@@ -66,13 +68,13 @@ function partsOf(sweeps: readonly Sweep[], key: string, own: readonly Operation[
   return parts;
 }
 
-/** The last moment at which it can have taken effect. */
+/** Returns the last time at which an operation can have taken effect. */
 const endOf = (op: Operation): number =>
   op.outcome === 'ok' ? op.return : (op.until ?? Number.POSITIVE_INFINITY);
 
 /**
- * Leaves out writes of unknown outcome whose value nobody needs: an order that holds them also holds without them, unless a
- * refused compare-and-set has one as its reason. Each one kept widens the search.
+ * Removes writes of unknown outcome whose value no operation needs: an order with them is valid
+ * without them too, unless one is the reason of a refused compare-and-set. Each widens the search.
  */
 function withoutUnseen(operations: readonly Operation[]): Operation[] {
   const needed = neededValues(operations);
@@ -86,7 +88,9 @@ function withoutUnseen(operations: readonly Operation[]): Operation[] {
   );
 }
 
-/** The values that the register must have held: those that were read or matched, and what those were made from. */
+/**
+ * Returns the values that the register must have had: those read or matched, and what led to them.
+ */
 function neededValues(operations: readonly Operation[]): Set<Value> {
   const needed = new Set<Value>();
   for (const op of operations) {
@@ -102,7 +106,7 @@ function neededValues(operations: readonly Operation[]): Set<Value> {
   return needed;
 }
 
-/** The value without which the operation cannot have been answered as it was. */
+/** Returns the value that explains the result of an operation. */
 function valueNeeded({ outcome, action, seen, matched }: Operation): Value | undefined {
   if (outcome !== 'ok') return undefined;
   if (action.type === 'read') return seen ?? null;
@@ -112,7 +116,7 @@ function valueNeeded({ outcome, action, seen, matched }: Operation): Value | und
 const isRefusal = ({ outcome, action, matched }: Operation): boolean =>
   outcome === 'ok' && action.type === 'cas' && matched === false;
 
-/** What the register holds after the operation, or undefined if it could not have answered so. */
+/** Returns the content after an operation; undefined if its result is impossible in this state. */
 function after(state: Value, op: Operation): Value | undefined {
   const { action } = op;
   if (action.type === 'read') return op.seen === state ? state : undefined;
@@ -122,10 +126,10 @@ function after(state: Value, op: Operation): Value | undefined {
   return matches ? action.value : state;
 }
 
-/** A call or a return in the list of what is not yet placed in the order. */
+/** A call or return in the list of operations that are not placed in the order yet. */
 interface Event {
   readonly operation: number;
-  /** The return that belongs to a call; null for a return. */
+  /** The return of a call; null for a return. */
   readonly match: Event | null;
   before: Event;
   next: Event | null;
@@ -134,7 +138,7 @@ interface Event {
 function eventsOf(operations: readonly Operation[]): Event {
   const points: { time: number; isReturn: boolean; operation: number }[] = [];
   operations.forEach((op, operation) => {
-    // what may never have taken effect has no moment by which it must be placed
+    // An operation of unknown outcome need not be placed.
     const end = op.outcome === 'ok' ? op.return : Number.POSITIVE_INFINITY;
     points.push({ time: op.call, isReturn: false, operation });
     points.push({ time: end, isReturn: true, operation });
@@ -161,7 +165,7 @@ function eventsOf(operations: readonly Operation[]): Event {
   return head;
 }
 
-/** Takes a call and its return out of the list. */
+/** Removes a call and its return from the list. */
 function lift(call: Event): void {
   call.before.next = call.next;
   if (call.next) call.next.before = call.before;
@@ -169,7 +173,7 @@ function lift(call: Event): void {
   end.before.next = end.next;
   if (end.next) end.next.before = end.before;
 }
-/** Puts them back; calls must be undone in reverse order of `lift`. */
+/** Undoes `lift`. Calls must be put back in reverse order. */
 function unlift(call: Event): void {
   const end = call.match!;
   end.before.next = end;
@@ -180,26 +184,26 @@ function unlift(call: Event): void {
 
 /** The operations placed so far. */
 class Placed {
-  private readonly words: Uint32Array;
+  readonly #words: Uint32Array;
   constructor(size: number) {
-    this.words = new Uint32Array((size >> 5) + 1);
+    this.#words = new Uint32Array((size >> 5) + 1);
   }
   flip(operation: number): void {
-    this.words[operation >> 5]! ^= 1 << (operation & 31);
+    this.#words[operation >> 5]! ^= 1 << (operation & 31);
   }
-  /** The set as a short text: leading full words are counted, trailing empty ones left out. */
+  /** The set as a short text: counts the leading full words and omits the trailing empty ones. */
   key(): string {
     let low = 0;
-    while (low < this.words.length && this.words[low] === 0xffffffff) low++;
-    let high = this.words.length;
-    while (high > low && this.words[high - 1] === 0) high--;
+    while (low < this.#words.length && this.#words[low] === 0xffffffff) low++;
+    let high = this.#words.length;
+    while (high > low && this.#words[high - 1] === 0) high--;
     let text = `${low}`;
-    for (let i = low; i < high; i++) text += `,${this.words[i]!.toString(36)}`;
+    for (let i = low; i < high; i++) text += `,${this.#words[i]!.toString(36)}`;
     return text;
   }
 }
 
-/** How many of something there are for each value. */
+/** A count for each value. */
 class Tally {
   readonly #counts = new Map<Value, number>();
   constructor(values: Iterable<Value | undefined>) {
@@ -215,10 +219,10 @@ class Tally {
 
 interface Step {
   readonly call: Event;
-  /** Content and latest call before it. */
+  /** The content and the latest call before it. */
   readonly state: Value;
   readonly latestCall: number;
-  /** It was placed because nothing speaks against it, so there is no other choice to try in its stead. */
+  /** Whether it was placed by #force, so that there is no alternative to try. */
   readonly isForced: boolean;
 }
 
@@ -229,20 +233,23 @@ class Search {
   readonly #placed: Placed;
   readonly #visited = new Set<string>();
   readonly #path: Step[] = [];
-  /** Of what is not placed: who needs a value, who may write it, and whose refusal some other value must explain. */
+  /**
+   * Operations not placed yet, by value: those that need it, those that may write it, and the
+   * compare-and-sets that were refused because the register had another one.
+   */
   readonly #needs: Tally;
   readonly #writers: Tally;
   readonly #refusals: Tally;
   /**
-   * Writes of unknown outcome whose values no operation names. One is as good as another, so they
+   * Writes of unknown outcome whose values no operation names. They are interchangeable, so they
    * are placed in order, and only where a refusal needs one.
    */
   readonly #spare: ReadonlyMap<number, number>;
   #spareUsed = 0;
   #state: Value = null;
-  /** The latest call of all that is placed: what ended before it is too late now. */
+  /** The latest call of the placed operations. An operation that ended before it is too late. */
   #latestCall = Number.NEGATIVE_INFINITY;
-  /** Operations with an answer that are not placed. */
+  /** The number of operations with a result that are not placed. */
   #answered: number;
   #deepest: number[] = [];
 
@@ -260,7 +267,7 @@ class Search {
     this.#answered = operations.filter((op) => op.outcome === 'ok').length;
   }
 
-  /** `explanation` when no order exists; `steps` when the search was given up. */
+  /** Returns an `explanation` if no order exists, and `steps` if the search was aborted. */
   run(stepsMax: number): { explanation: readonly string[] } | { steps: number } | undefined {
     this.#force();
     let event = this.#head.next;
@@ -273,7 +280,7 @@ class Search {
         } else event = event.next;
         continue;
       }
-      // a return is reached: its operation must come earlier than what was tried, so undo one choice
+      // At a return, its operation must be placed before what was tried: undo one choice.
       if (this.#path.length > this.#deepest.length)
         this.#deepest = this.#path.map((step) => step.call.operation);
       const undone = this.#undoChoice();
@@ -284,8 +291,8 @@ class Search {
   }
 
   /**
-   * Places whatever fits and changes nothing: in any order that follows it can as well stand here, unless that makes it
-   * too late for a write of unknown outcome.
+   * Places every operation that fits and changes nothing. A valid order that has it later is also
+   * valid with it here, unless a write of unknown outcome would then be too late.
    */
   #force(): void {
     let edge = Number.POSITIVE_INFINITY;
@@ -299,7 +306,7 @@ class Search {
     }
   }
 
-  /** Places the operation if it may come next, and that was not tried before. */
+  /** Places an operation if it may come next and this was not tried before. */
   #tryNext(event: Event): boolean {
     const op = this.#operations[event.operation]!;
     if (endOf(op) < this.#latestCall) return false;
@@ -314,11 +321,11 @@ class Search {
     return true;
   }
 
-  /** Whether an order can go on after this step, as far as can be told at once. */
+  /** Whether this step can lead to an order, by quick checks. */
   #isUseful(operation: number, op: Operation, next: Value): boolean {
     const state = this.#state;
     if (next === state) return op.outcome === 'ok';
-    // who still needs the present value will not find it again
+    // An operation that still needs the current value could not find it again.
     const waiting = this.#needs.of(state) - Number(valueNeeded(op) === state);
     if (waiting > 0 && this.#writers.of(state) === 0) return false;
     const order = this.#spare.get(operation);
@@ -333,7 +340,7 @@ class Search {
     lift(event);
   }
 
-  /** Takes back the last choice, and all that was forced by it; undefined when there was none. */
+  /** Undoes the last choice and what it forced. Returns its call; undefined if there was none. */
   #undoChoice(): Event | undefined {
     for (let step = this.#path.pop(); step; step = this.#path.pop()) {
       this.#count(step.call.operation, 1);
@@ -345,7 +352,7 @@ class Search {
     return undefined;
   }
 
-  /** Notes that an operation is placed (-1: one fewer is left) or not any more. */
+  /** Updates the counts when an operation is placed (-1) or removed (1). */
   #count(operation: number, by: 1 | -1): Operation {
     const op = this.#operations[operation]!;
     this.#placed.flip(operation);
@@ -359,15 +366,15 @@ class Search {
   }
 }
 
-/** The value that the operation may leave in the register. */
+/** Returns the value that an operation may write. */
 const valueWritten = (op: Operation): Value | undefined =>
   op.action.type === 'read' || isRefusal(op) ? undefined : op.action.value;
 
-/** The value that the register did not hold. */
+/** Returns the value that the register did not contain, for a refused compare-and-set. */
 const valueRefused = (op: Operation): Value | undefined =>
   op.action.type === 'cas' && isRefusal(op) ? op.action.expected : undefined;
 
-/** Whether the operation leaves the register as it is. */
+/** Whether an operation does not change the register. */
 const isIdle = (op: Operation): boolean => op.action.type === 'read' || isRefusal(op);
 
 const isSpare = (op: Operation, named: ReadonlySet<Value>): boolean =>
@@ -388,7 +395,7 @@ function checkRegister(
     : { result: 'violation', key, explanation: found.explanation };
 }
 
-/** The end of the longest order found and what could not be added to it. */
+/** Describes the end of the longest order found and the operations that cannot follow it. */
 function explain(operations: readonly Operation[], order: readonly number[]): string[] {
   const inOrder = new Set(order);
   const left = operations
@@ -397,7 +404,7 @@ function explain(operations: readonly Operation[], order: readonly number[]): st
   return [
     'the longest order that agrees with real time ends with:',
     ...order.slice(-8).map((i) => `  ${describeOperation(operations[i]!)}`),
-    'none of the next can follow:',
+    'none of these can follow:',
     ...left.slice(0, 6).map((op) => `  ${describeOperation(op)}`),
   ];
 }

@@ -1,4 +1,7 @@
-/** All chance of a simulated world, from its seed: the small fast counter generator of Chris Doty-Humphrey (sfc32). */
+/**
+ * A seeded random number generator: the small fast counter generator (sfc32) of Chris
+ * Doty-Humphrey. All random choices of a simulated world come from one seed.
+ */
 export class Random {
   #a: number;
   #b: number;
@@ -21,15 +24,15 @@ export class Random {
     return sum >>> 0;
   }
 
-  /** A number in [0, 1). */
+  /** Returns a number in [0, 1). */
   next = (): number => this.#word() / 0x1_0000_0000;
 
-  /** A whole number in [0, n). */
+  /** Returns a whole number in [0, n). */
   int(n: number): number {
     return Math.floor(this.next() * n);
   }
 
-  /** A number in [low, high). */
+  /** Returns a number in [low, high). */
   between(low: number, high: number): number {
     return low + (high - low) * this.next();
   }
@@ -43,7 +46,7 @@ export class Random {
     return list[this.int(list.length)]!;
   }
 
-  /** The list in another order. */
+  /** Returns a shuffled copy of the list. */
   shuffle<T>(list: readonly T[]): T[] {
     const out = [...list];
     for (let i = out.length - 1; i > 0; i--) {
@@ -53,14 +56,14 @@ export class Random {
     return out;
   }
 
-  /** Mostly `usual` milliseconds, now and then much more: how disks and networks are late. */
+  /** Returns about `usual` ms, and rarely up to `long` ms: the latency of disks and networks. */
   delay(usual: number, long: number, longProbability: number): number {
     return this.chance(longProbability)
       ? this.between(usual, long)
       : usual * (0.3 + 0.7 * this.next() + 0.7 * this.next());
   }
 
-  /** An independent stream, so that one concern's draws do not shift another's. */
+  /** Returns an independent generator, so that draws of one part do not shift those of another. */
   fork(): Random {
     return new Random(this.#word() * 0x10_0000 + (this.#word() >>> 12));
   }

@@ -1,38 +1,65 @@
 /** What strangers cost the others: anonymous bodies that are long to check. */
-import { type Load, load } from './load.js';
+import { type Load, load, spreadOf } from './load.js';
 import { figure, row, title } from './report.js';
 import { putEntry, type Setting, withCluster } from './setting.js';
 import { attack, withBareServer } from './strangers.js';
 
 const WARM_UP_SECONDS = 4;
-const SECONDS = 12;
+const QUIET_SECONDS = 6;
+const ATTACK_SECONDS = 12;
 const WRITERS = 8;
-const STRANGERS = [2, 8];
+/** What else the machine does changes within a minute: each attack is compared with the quiet time right before it. */
+const ROUNDS = 3;
+
+interface Outcome {
+  readonly requests: number;
+  readonly before: Load;
+  readonly during: Load;
+}
 
 /**
- * Writes of permitted clients before and while strangers send bodies to all nodes. Strangers at a bare server tell what
- * they cost by sharing the machine alone.
+ * Writes of permitted clients before and while strangers send bodies to all nodes. Strangers at a
+ * bare server tell what they cost by sharing the machine alone.
  */
 export function measureAttack(): Promise<void> {
   return withCluster(3, async (setting) => {
-    title('Permitted writes while strangers send 800 kB each', [
-      ...['strangers', 'their requests', 'writes per second', 'p50 ms', 'max ms', 'errors', 'term'],
+    title(`Permitted writes while strangers send 800 kB each, medians of ${ROUNDS} attacks`, [
+      ...['strangers', 'their requests', 'p50 ms before', 'p50 ms during', 'during to before'],
+      ...['max ms', 'failed writes', 'term'],
     ]);
     await writesFor(setting, WARM_UP_SECONDS);
-    const told = async (who: string, urls: readonly string[], strangers: number): Promise<void> => {
-      const requests = attack({ urls, strangers, seconds: SECONDS });
-      const { perSec, p50Ms, maxMs, errors } = await writesFor(setting, SECONDS);
-      const term = await setting.metric('conclave_raft_term');
-      const figures = [await requests, perSec, p50Ms, maxMs, errors, term];
-      row([who, ...figures.map((value) => figure(value))]);
-    };
     const urls = setting.targets.map(({ url }) => url);
-    await told('0', urls, 0);
-    for (const count of STRANGERS)
-      await withBareServer((bare) => told(`${count}, at a bare server`, [bare], count));
-    for (const count of STRANGERS) await told(String(count), urls, count);
-    await told('0', urls, 0);
+    await withBareServer((url) => tell(setting, '8, at a bare server', [url], 8));
+    await tell(setting, '2', urls, 2);
+    await tell(setting, '8', urls, 8);
   });
+}
+
+async function tell(
+  setting: Setting,
+  who: string,
+  urls: readonly string[],
+  strangers: number,
+): Promise<void> {
+  const found: Outcome[] = [];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const before = await writesFor(setting, QUIET_SECONDS);
+    const requests = attack({ urls, strangers, seconds: ATTACK_SECONDS });
+    const during = await writesFor(setting, ATTACK_SECONDS);
+    found.push({ requests: await requests, before, during });
+  }
+  const median = (of: (each: Outcome) => number): number => spreadOf(found.map(of)).p50Ms;
+  const most = (of: (each: Outcome) => number): number => spreadOf(found.map(of)).maxMs;
+  const figures = [
+    median(({ requests }) => requests),
+    median(({ before }) => before.p50Ms),
+    median(({ during }) => during.p50Ms),
+    median(({ before, during }) => during.p50Ms / before.p50Ms),
+    most(({ during }) => during.maxMs),
+    found.reduce((sum, { during }) => sum + during.errors, 0),
+    await setting.metric('conclave_raft_term'),
+  ];
+  row([who, ...figures.map((value) => figure(value))]);
 }
 
 const writesFor = ({ targets }: Setting, seconds: number): Promise<Load> =>

@@ -1,4 +1,7 @@
-/** This build beside another one: both clusters are up and warm, and short bursts of the same load take turns. */
+/**
+ * This build beside another one: both clusters are up and warm, and short bursts of the same load
+ * take turns.
+ */
 import { resolve } from 'node:path';
 import type { Ask } from './line.js';
 import { fill, load } from './load.js';

@@ -53,7 +53,10 @@ async function timed(setting: Setting, what: string, path: string): Promise<void
   row([what, `${figure(ms)} ms, ${size}, event loop held ${figure(held)} ms at most`]);
 }
 
-/** How long the event loop is held while lists of ten thousand are made, each for a change that was just written. */
+/**
+ * How long the event loop is held while lists of ten thousand are made, each for a change that was
+ * just written.
+ */
 async function loopDelay(setting: Setting, seconds: number): Promise<void> {
   const { targets } = setting;
   const kind = 'service-resolver';

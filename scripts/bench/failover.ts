@@ -1,4 +1,7 @@
-/** For how long a cluster takes no writes when its leader is killed, hands over, or is restarted like all the others. */
+/**
+ * For how long a cluster takes no writes when its leader is killed, hands over, or is restarted
+ * like all the others.
+ */
 import { statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { spreadOf } from './load.js';
@@ -132,7 +135,10 @@ export function measureTransfers(repeat: number): Promise<void> {
   });
 }
 
-/** All nodes are restarted by SIGTERM, the next when the last is ready; clients go elsewhere when they are refused. */
+/**
+ * All nodes are restarted by SIGTERM, the next when the last is ready; clients go elsewhere when
+ * they are refused.
+ */
 export function measureRolling(rounds: number): Promise<void> {
   // clients on a busy machine pause long between two requests to one node
   const limits = { lingerMs: 4000, stopMs: 15_000 };

@@ -1,6 +1,6 @@
 /**
- * One keep-alive connection of the measuring client: prepared bytes out, status and lengths in. The client shares the
- * cores with the nodes, so it does as little as it can.
+ * One keep-alive connection of the measuring client: prepared bytes out, status and lengths in. The
+ * client shares the cores with the nodes, so it does as little as it can.
  */
 import { connect, type Socket } from 'node:net';
 

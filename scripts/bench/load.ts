@@ -50,7 +50,10 @@ export async function load({ targets, connections, seconds, next }: LoadPlan): P
   return { perSec: times.length / seconds, ...spreadOf(times), errors, answered };
 }
 
-/** Sends requests 0..count-1 once each, over so many connections. Throws when one is not answered with 200. */
+/**
+ * Sends requests 0..count-1 once each, over so many connections. Throws when one is not answered
+ * with 200.
+ */
 export async function fill(
   targets: readonly Target[],
   connections: number,

@@ -7,7 +7,10 @@ import { putEntry, type Setting } from './setting.js';
 /** Connections: enough that the offered rate does not depend on the latency. */
 const WRITERS = 64;
 
-/** Writes at times that are fixed beforehand; what comes late, because others are slow, counts from when it was due. */
+/**
+ * Writes at times that are fixed beforehand; what comes late, because others are slow, counts from
+ * when it was due.
+ */
 export class Pace {
   errors = 0;
   #times: number[] = [];

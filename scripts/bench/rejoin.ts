@@ -53,7 +53,10 @@ export function measureRejoin(options: {
 
 const LAST = '/v1/config/service-defaults/entry-0?stale';
 
-/** The procedure for a lost disk: remove the old member, empty its folder, let it join. Gives how long that took. */
+/**
+ * The procedure for a lost disk: remove the old member, empty its folder, let it join. Gives how
+ * long that took.
+ */
 async function replace(setting: Setting, { leader, wiped }: { leader: number; wiped: number }) {
   const node = setting.cluster.nodes[wiped]!;
   await node.kill('SIGKILL');
@@ -97,7 +100,10 @@ async function servers(setting: Setting, node: number): Promise<readonly Server[
   return (JSON.parse(body.toString()) as { Servers: Server[] }).Servers;
 }
 
-/** How long a follower hears nothing of its leader, looked at every 50 ms, and what holds the leader's event loop. */
+/**
+ * How long a follower hears nothing of its leader, looked at every 50 ms, and what holds the
+ * leader's event loop.
+ */
 class Pauses {
   #contact = 0;
   #loop = 0;

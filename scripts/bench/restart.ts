@@ -1,6 +1,6 @@
 /**
- * A follower is killed and started again under a light load: how long until it has applied what its leader has applied,
- * and where that time goes.
+ * A follower is killed and started again under a light load: how long until it has applied what its
+ * leader has applied, and where that time goes.
  */
 import { statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,4 +1,7 @@
-/** How long applying a restore takes on one node, and how long it holds the event loop: machine and disk, no network. */
+/**
+ * How long applying a restore takes on one node, and how long it holds the event loop: machine and
+ * disk, no network.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

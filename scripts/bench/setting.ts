@@ -1,4 +1,6 @@
-/** A cluster to measure, in a folder that goes away with it, and what its nodes say of themselves. */
+/**
+ * A cluster to measure, in a folder that goes away with it, and what its nodes say of themselves.
+ */
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -38,7 +40,9 @@ export class Setting {
     return this.cluster.nodes.findIndex(({ entry }) => entry.raft === address);
   }
 
-  /** Figures of a node's metrics; the event loop's are of the time since they were asked for last. */
+  /**
+   * Figures of a node's metrics; the event loop's are of the time since they were asked for last.
+   */
   async metrics(names: readonly string[], node = 0): Promise<number[]> {
     const path = '/v1/agent/metrics?format=prometheus';
     const text = (await this.ask({ method: 'GET', path }, node)).body.toString();
@@ -111,7 +115,7 @@ export async function diskBytes({ entry }: LocalNode, folder = ''): Promise<numb
 }
 
 /** A service-defaults entry of some 250 bytes. */
-export const entry = (kind: string, name: string, n: number | string): string =>
+const entry = (kind: string, name: string, n: number | string): string =>
   JSON.stringify({
     Kind: kind,
     Name: name,

@@ -1,4 +1,7 @@
-/** A snapshot of many entries out of three nodes and in again: how long it takes, and whether the leader stays. */
+/**
+ * A snapshot of many entries out of three nodes and in again: how long it takes, and whether the
+ * leader stays.
+ */
 import { fill } from './load.js';
 import { figure, row, title } from './report.js';
 import { putEntry, type Setting, withCluster } from './setting.js';

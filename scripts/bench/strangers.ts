@@ -1,6 +1,7 @@
 /**
- * Strangers in a thread of their own, so that the loop of the measuring client does not count what they cost. Run as a
- * worker: with `bare`, as the least server that refuses them; otherwise as the strangers, until `endMs`.
+ * Strangers in a thread of their own, so that the loop of the measuring client does not count what
+ * they cost. Run as a worker: with `bare`, as the least server that refuses them; otherwise as the
+ * strangers, until `endMs`.
  */
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -25,7 +26,10 @@ interface Attack {
   readonly seconds: number;
 }
 
-/** So many strangers send bodies to the nodes in turn, each on a new connection when the last is closed; gives how many. */
+/**
+ * So many strangers send bodies to the nodes in turn, each on a new connection when the last is
+ * closed; gives how many.
+ */
 export function attack(plan: Attack): Promise<number> {
   const worker = new Worker(new URL(import.meta.url), { workerData: plan });
   return new Promise((done, fail) => worker.once('message', done).once('error', fail));

@@ -10,7 +10,10 @@ export interface WakePlan {
   readonly name: string;
 }
 
-/** Lets so many connections to one node wait for an entry, writes it, and tells when they had their answer. */
+/**
+ * Lets so many connections to one node wait for an entry, writes it, and tells when they had their
+ * answer.
+ */
 export async function wake(setting: Setting, { node, watchers, name }: WakePlan): Promise<string> {
   const path = `/v1/config/service-defaults/${name}`;
   await setting.ask(putEntry(name, `before ${watchers}`), node);

@@ -1,4 +1,7 @@
-/** Clients that write new names through all nodes until they are stopped, and how long nobody was acknowledged. */
+/**
+ * Clients that write new names through all nodes until they are stopped, and how long nobody was
+ * acknowledged.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Line, RefusedError } from './line.js';
 import { linesTo } from './load.js';
@@ -13,8 +16,8 @@ export interface WriterPlan {
   /** Beginning of all names that are written. */
   readonly names: string;
   /**
-   * A writer whose node takes no connections goes to the next one, and every other writer does so after each answer.
-   * Otherwise each stays at its own node.
+   * A writer whose node takes no connections goes to the next one, and every other writer does so
+   * after each answer. Otherwise each stays at its own node.
    */
   readonly moves?: boolean;
 }
@@ -27,7 +30,9 @@ export class Writers {
   readonly reasons: string[] = [];
   readonly #setting: Setting;
   readonly #done: Promise<unknown>;
-  /** `Date.now()` of the acknowledgement that ended the longest gap since `gapMs` was called last. */
+  /**
+   * `Date.now()` of the acknowledgement that ended the longest gap since `gapMs` was called last.
+   */
   gapEndedAt = 0;
   #gapMs = 0;
   #lastAck = performance.now();

@@ -1,4 +1,6 @@
-/** What is fuzzed: every method of every route of the code, so that a new route needs no entry here. */
+/**
+ * What is fuzzed: every method of every route of the code, so that a new route needs no entry here.
+ */
 import { allRoutes, type RouteParts } from '../../src/http/routes.js';
 import type { Method, Route } from '../../src/http/types.js';
 import { ENDPOINTS, type Endpoint } from '../../test/hostile/endpoints.js';

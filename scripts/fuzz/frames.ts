@@ -9,7 +9,10 @@ import { noise } from './raw-shots.js';
 /** Any value at all, maps and extensions among them, which the wire's own codec does not make. */
 const packr = new Packr({ useRecords: false });
 
-/** Questions that change nothing when they are asked well. A write is told by its token, and shows none that exists. */
+/**
+ * Questions that change nothing when they are asked well. A write is told by its token, and shows
+ * none that exists.
+ */
 const HARMLESS: ReadonlySet<string> = new Set([
   ...['read', 'status', 'joining', 'member', 'level', 'room', 'sums', 'write'],
 ]);
@@ -208,8 +211,8 @@ export function damaged(frames: readonly Buffer[], random: Random): Buffer[] {
 }
 
 /**
- * Whether a member may take a stream for an order of another one. Who holds the shared key is trusted: a well-formed vote or
- * removal does what it says, and would be no fault of the node.
+ * Whether a member may take a stream for an order of another one. Who holds the shared key is
+ * trusted: a well-formed vote or removal does what it says, and would be no fault of the node.
  */
 export function isOrder(stream: Buffer): boolean {
   for (let at = 0; at + 4 <= stream.length; ) {

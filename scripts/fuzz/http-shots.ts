@@ -1,4 +1,7 @@
-/** Shots at the API: whole requests, valid ones and mutations of them, framed in every way HTTP has, and some it has not. */
+/**
+ * Shots at the API: whole requests, valid ones and mutations of them, framed in every way HTTP has,
+ * and some it has not.
+ */
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import type { Random } from '../../cluster/checker/random.js';
@@ -17,14 +20,20 @@ export interface HttpPlan {
   readonly endpoints: readonly Fuzzed[];
   readonly hosts: readonly string[];
   readonly tokens: Tokens;
-  /** A body for an endpoint whose good bodies are made as the cluster runs; undefined for the others. */
+  /**
+   * A body for an endpoint whose good bodies are made as the cluster runs; undefined for the
+   * others.
+   */
   readonly bodyFor: (endpoint: Fuzzed, random: Random) => Buffer | undefined;
 }
 
 /** Mutations of one endpoint that are drawn at a time. */
 const BATCH = 20;
 const TRANSFER = 'POST /v1/operator/raft/transfer-leader';
-/** One transfer in so many requests for one is let through as it is: each costs the cluster a moment without a leader. */
+/**
+ * One transfer in so many requests for one is let through as it is: each costs the cluster a moment
+ * without a leader.
+ */
 const TRANSFERS_ONE_IN = 40;
 
 const EXTRA_QUERY = [
@@ -122,8 +131,8 @@ export class HttpShots {
   }
 
   /**
-   * A request whose target, headers and body are each as they are meant, or mutated: what is wrong everywhere is refused by the
-   * first check.
+   * A request whose target, headers and body are each as they are meant, or mutated: what is wrong
+   * everywhere is refused by the first check.
    */
   #request(endpoint: Fuzzed): Hostile {
     const random = this.#random;

@@ -30,7 +30,9 @@ function problemOfReply({ status, headers, body }: Reply): string | undefined {
   if (status >= 500 && !WITH_REASON.has(status)) return `status ${status}: ${start(body)}`;
   let text: string;
   try {
-    text = (headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body).toString('utf8');
+    // an answer to HEAD names the encoding of a body that it does not have
+    const isPacked = headers['content-encoding'] === 'gzip' && body.length > 0;
+    text = (isPacked ? gunzipSync(body) : body).toString('utf8');
   } catch {
     return `status ${status}: the answer cannot be unpacked`;
   }

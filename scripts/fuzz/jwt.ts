@@ -1,4 +1,7 @@
-/** Logins with JWTs: an auth method that knows one key of this program, and tokens that are good, or nearly. */
+/**
+ * Logins with JWTs: an auth method that knows one key of this program, and tokens that are good, or
+ * nearly.
+ */
 import { createHmac, generateKeyPairSync, sign } from 'node:crypto';
 import type { Random } from '../../cluster/checker/random.js';
 

@@ -1,4 +1,7 @@
-/** Shots at the members' port: of strangers, of holders of a wrong key, and of members that have gone mad. */
+/**
+ * Shots at the members' port: of strangers, of holders of a wrong key, and of members that have
+ * gone mad.
+ */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
@@ -71,7 +74,10 @@ export class MemberShots {
     return this.#framed(node, 'right key');
   }
 
-  /** Speaks to each node as a member does, and tells which does not answer: what follows would prove nothing. */
+  /**
+   * Speaks to each node as a member does, and tells which does not answer: what follows would prove
+   * nothing.
+   */
   async greet(): Promise<string[]> {
     const told = this.#ports.map((_, node) => {
       const bytes = [

@@ -1,6 +1,6 @@
 /**
- * Loaded into a node before its own code (`node --import`): on SIGUSR2 it collects garbage and writes what the process holds
- * to a file. The node itself knows nothing of this.
+ * Loaded into a node before its own code (`node --import`): on SIGUSR2 it collects garbage and
+ * writes what the process holds to a file. The node itself knows nothing of this.
  */
 import { readdirSync, readlinkSync, renameSync, writeFileSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';

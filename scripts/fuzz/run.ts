@@ -1,4 +1,7 @@
-/** A fuzz run: a cluster of three, a warm-up, shots for a time or a number, and what the nodes are like afterwards. */
+/**
+ * A fuzz run: a cluster of three, a warm-up, shots for a time or a number, and what the nodes are
+ * like afterwards.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Random } from '../../cluster/checker/random.js';
 import { type LocalCluster, startCluster } from '../../cluster/local.js';
@@ -45,8 +48,9 @@ const WHOLE_ARCHIVE = 0.03;
 const SETTINGS = {
   // long, so that a busy machine is not taken for a term that a forged message has raised
   raft: { electionMs: 3000, heartbeatMs: 100, leaseMs: 1000 },
-  // results of requests are remembered, some 65,000 of them, unless a secret was deleted: then they are forgotten in this time
-  limits: { requestMs: 12_000, secretsGoneMs: 48_000 },
+  // results of requests are remembered, some 65,000 of them, unless a secret was deleted: then they
+  // are forgotten in this time most shots are refused, and none is to wait for that
+  limits: { requestMs: 12_000, secretsGoneMs: 48_000, refusalsPerAddress: 0 },
 };
 const WEAK_RULES =
   'key_prefix "" { policy = "read" } service "web" { policy = "read" } agent_prefix "" { policy = "read" }';
@@ -98,7 +102,8 @@ class Run {
     let [before, after]: [Figures[], Figures[]] = [[], []];
     await this.#setUp();
     try {
-      // each endpoint is met once before anything is measured: what runs for the first time loads code
+      // each endpoint is met once before anything is measured: what runs for the first time loads
+      // code
       for (const endpoint of this.#endpoints) this.#shoot(this.#http!.at(endpoint));
       await this.#fire(() => this.#findings.shots < warmUp);
       await this.#calm();
@@ -247,7 +252,10 @@ class Run {
     return true;
   }
 
-  /** Everybody leaves, the state is again what it was at the beginning, and a secret is deleted, so that requests are forgotten. */
+  /**
+   * Everybody leaves, the state is again what it was at the beginning, and a secret is deleted, so
+   * that requests are forgotten.
+   */
   async #calm(): Promise<void> {
     await Promise.all([this.#gun.close(), this.#members!.close()]);
     const answer = await fetch(`${this.#cluster.urls[0]}/v1/snapshot`, {
@@ -264,7 +272,10 @@ class Run {
     await this.#watch.quiet();
   }
 
-  /** Each endpoint must have answered, by the count of the nodes; a wrong key must not have been let in. */
+  /**
+   * Each endpoint must have answered, by the count of the nodes; a wrong key must not have been let
+   * in.
+   */
   async #checkReached(): Promise<void> {
     const reached = await this.#watch.reached();
     for (const endpoint of this.#endpoints)

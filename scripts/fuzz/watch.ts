@@ -1,4 +1,7 @@
-/** Looks at the nodes while they are fuzzed: processes, logs, terms; and at what they hold and agree on at the end. */
+/**
+ * Looks at the nodes while they are fuzzed: processes, logs, terms; and at what they hold and agree
+ * on at the end.
+ */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';

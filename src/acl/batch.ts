@@ -1,30 +1,33 @@
-/** Batch authorisation: many questions about one token, one answer each (http.md section 14). */
+/** Batch authorisation: decides many requests for one token. */
 import { type Refusal, refusal } from '../errors.js';
 import { type Access, type Authorizer, NAMED, type Resource, SCALARS } from './types.js';
 
-/** A question as it is sent; what is left out counts as empty. */
+/** One request of a batch. An absent member counts as empty. */
 export interface Question {
   readonly Resource?: string;
   /** In any letter case. */
   readonly Access?: string;
   readonly Segment?: string;
 }
-/** The question again, and whether it is allowed. */
+/** The request with its decision. */
 export type Decision<Q extends Question> = Q & { readonly Allow: boolean };
 
+/** The outcome of a batch: a decision for each request, or one refusal. */
 export type BatchOutcome<Q extends Question> =
   | { readonly ok: true; readonly decisions: readonly Decision<Q>[] }
   | { readonly ok: false; readonly refusal: Refusal };
 
-/** One request answers at most so many questions: it is decided in one turn of the loop. */
+/**
+ * Maximum number of requests in a batch, because a batch is decided in one turn of the event loop.
+ */
 export const QUESTIONS_MAX = 64;
 const RESOURCES: ReadonlySet<string> = new Set([...SCALARS, ...NAMED, 'intention']);
 const ACCESSES: readonly string[] = ['read', 'write'];
 const KEY_ACCESSES: readonly string[] = ['read', 'list', 'write', 'write-prefix'];
 
 /**
- * Answers questions for one token; one bad question refuses all. `namespace` is where the named
- * objects live.
+ * Decides the requests of a batch for one token. One invalid request refuses the whole batch.
+ * `namespace` is the namespace of the named objects.
  */
 export function authorizeBatch<Q extends Question>(
   authorizer: Authorizer,

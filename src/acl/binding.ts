@@ -1,6 +1,6 @@
 /**
- * Binding rules: what a rule may say when it is written, and what the rules of a method give an
- * identity at login. All rules that match add up.
+ * Binding rules: the checks when a rule is written, and the rights that the rules of an auth method
+ * bind to an identity at login. All matching rules add up.
  */
 import { type Refusal, refusal } from '../errors.js';
 import {
@@ -23,7 +23,7 @@ import {
   variablesProblem,
 } from './templates.js';
 
-/** A rule as it is stored and answered, without the fields that do not matter here. */
+/** A binding rule, with only the fields that this file reads. */
 export interface BindingRule {
   readonly ID?: string;
   readonly Selector?: string;
@@ -32,31 +32,25 @@ export interface BindingRule {
   readonly BindVars?: TemplateVariables | null;
 }
 
-/** What an auth method can tell about those who log in by it. */
+/** The data that an auth method provides about the identities it verifies. */
 export interface IdentityShape {
-  /** Of `Identity.selectable`. */
+  /** The shape of `Identity.selectable`. */
   readonly selectable: Shape;
-  /**
-   * Keys that the maps of `selectable` can have, by the map's name: a selector over any other never
-   * matches.
-   */
+  /** The possible keys of each map of `selectable`. A selector over any other key never matches. */
   readonly mapped: Readonly<Record<string, readonly string[]>>;
-  /** Names of `Identity.variables`. */
+  /** The names of `Identity.variables`. */
   readonly variables: readonly string[];
 }
 
-/** Someone whom an auth method has verified. */
+/** An identity that an auth method has verified. */
 export interface Identity {
-  /** The data that selectors are evaluated on. */
+  /** The data on which selectors are evaluated. */
   readonly selectable: Readonly<Record<string, unknown>>;
-  /**
-   * What BindName and BindVars may interpolate: every variable of the shape, empty when it has no
-   * value.
-   */
+  /** The values for BindName and BindVars: every variable of the shape, empty if it has none. */
   readonly variables: ReadonlyMap<string, string>;
 }
 
-/** What a login binds; the members of a token, left out when empty. */
+/** The rights that a login binds, as members of a token. Empty lists are absent. */
 export interface Bound {
   readonly Policies?: readonly { readonly ID: string; readonly Name: string }[];
   readonly Roles?: readonly { readonly ID: string; readonly Name: string }[];
@@ -68,22 +62,22 @@ export interface Bound {
     readonly TemplateVariables?: TemplateVariables;
   }[];
 }
-/** `reason` is for the log: the caller learns only that permission is denied. */
+/** The outcome of bind. `reason` is for the log; the client learns only that access is denied. */
 export type BindOutcome =
   | { readonly ok: true; readonly bound: Bound }
   | { readonly ok: false; readonly reason: string };
 
-export const BIND_TYPES = ['service', 'node', 'role', 'policy', 'templated-policy'] as const;
+const BIND_TYPES = ['service', 'node', 'role', 'policy', 'templated-policy'] as const;
 type BindType = (typeof BIND_TYPES)[number];
 
 const NAME_RULE: Readonly<
   Record<Exclude<BindType, 'templated-policy'>, (name: string) => boolean>
 > = { service: isIdentityName, node: isIdentityName, role: isRoleName, policy: isPolicyName };
 
-// ---- when a rule is written
+// ---- Checks when a rule is written.
 
 /**
- * Checks all of a rule but its auth method; `namespace` is where the tokens of the rule will live.
+ * Checks a rule, but not its auth method. `namespace` is the namespace of the tokens it creates.
  */
 export function checkBindingRule(
   rule: BindingRule,
@@ -112,7 +106,7 @@ export function checkBindingRule(
     const message = 'node identities are allowed only in the namespace "default"';
     return invalid(`Invalid Binding Rule: ${message}`, 'BindType');
   }
-  // any value will do to try the names: each variable stands for one lower-case word
+  // Any value serves to try the names: each variable stands for one lower-case word.
   const tried = new Map(shape.variables.map((name) => [name, 'fake']));
   const computed = compute({ ...rule, BindType }, tried);
   if (computed.ok) return undefined;
@@ -127,8 +121,7 @@ const isBindType = (text: string): text is BindType =>
 const at = ({ message, line, column }: Problem): string => `${message} at ${line}:${column}`;
 
 /**
- * Why a selector may not be stored for a method of this shape, with its place; undefined when it
- * may.
+ * Checks a selector against the shape of its auth method. Returns the problem with its position.
  */
 export function selectorProblem(selector: string, shape: IdentityShape): string | undefined {
   const compiled = compileExpression(selector, shape.selectable);
@@ -137,7 +130,7 @@ export function selectorProblem(selector: string, shape: IdentityShape): string 
   return problem && at({ message: problem.message, ...positionAt(selector, problem.at) });
 }
 
-/** A test over a claim that nothing produces is a mistake: with `!=` it would match everybody. */
+/** Finds a test of a claim that is never mapped. Such a test with `!=` would match everybody. */
 function unmapped(
   expression: Expression,
   shape: IdentityShape,
@@ -166,7 +159,7 @@ type Computed =
   | { readonly ok: true; readonly name: string; readonly variables?: TemplateVariables }
   | { readonly ok: false; readonly reason: string; readonly field: 'BindName' | 'BindVars' };
 
-/** The name, and for a template its variables, that a rule gives for variables. */
+/** Computes the name that a rule binds, and the variables of a templated policy. */
 function compute(
   rule: BindingRule & { readonly BindType: BindType },
   variables: ReadonlyMap<string, string>,
@@ -209,15 +202,16 @@ function computeTemplate(
   return computed === undefined ? { ok: true, name } : { ok: true, name, variables: computed };
 }
 
-// ---- at login
+// ---- Binding at login.
 
+/** The input of bind. */
 export interface BindContext {
   readonly rules: readonly BindingRule[];
   readonly identity: Identity;
   readonly shape: IdentityShape;
   /** The local datacenter, for node identities. */
   readonly datacenter: string;
-  /** Present role or policy of a name in the namespace of the token. */
+  /** Returns an existing role or policy by its name in the namespace of the token. */
   readonly roleByName: (name: string) => { readonly ID: string; readonly Name: string } | undefined;
   readonly policyByName: (
     name: string,
@@ -225,8 +219,8 @@ export interface BindContext {
 }
 
 /**
- * What the rules give an identity. One matching rule that computes an unusable name fails the whole
- * login.
+ * Computes the rights that the rules bind to an identity. One matching rule with an invalid name
+ * fails the whole login.
  */
 export function bind(context: BindContext): BindOutcome {
   const { rules, identity } = context;
@@ -250,8 +244,9 @@ const label = ({ ID }: BindingRule): string =>
   ID === undefined ? 'a binding rule' : `binding rule ${ID}`;
 
 /**
- * Whether a stored selector matches an identity. One that cannot be evaluated does not match, nor
- * does one over a claim that the method has ceased to map: `!=` would hold for everybody.
+ * Whether a stored selector matches an identity. A selector that cannot be evaluated does not
+ * match, and neither does one over a claim that the method no longer maps: `!=` would match
+ * everybody.
  */
 export function selects(selector: string, identity: Identity, shape: IdentityShape): boolean {
   if (selector === '') return true;
@@ -265,11 +260,16 @@ export function selects(selector: string, identity: Identity, shape: IdentitySha
   }
 }
 
-/** Characters of the selectors that are kept compiled: those of some thousand rules. */
+/**
+ * Maximum number of characters of the selectors in the cache: enough for about a thousand rules.
+ */
 const COMPILED_CHARS_MAX = 2 ** 18;
 const compiled = { byShape: new WeakMap<Shape, Map<string, Compiled>>(), chars: 0 };
 
-/** A selector for data of a shape, kept compiled: each login asks all rules of its method, and compiling is most of that. */
+/**
+ * Returns a compiled selector from the cache. Each login evaluates all rules of its method, and
+ * compiling them takes most of that time.
+ */
 function compiledSelector(selector: string, shape: Shape): Compiled {
   const known = compiled.byShape.get(shape)?.get(selector);
   if (known !== undefined) return known;
@@ -285,40 +285,40 @@ function compiledSelector(selector: string, shape: Shape): Compiled {
   return fresh;
 }
 
-/** Gathers what rules bind, each thing once, in the order of the rules. */
+/** Collects what rules bind, each item once, in the order of the rules. */
 class Collector {
-  private readonly context: BindContext;
-  private readonly services = new Set<string>();
-  private readonly nodes = new Set<string>();
-  private readonly roles = new Map<string, { ID: string; Name: string }>();
-  private readonly policies = new Map<string, { ID: string; Name: string }>();
-  private readonly templates = new Map<string, NonNullable<Bound['TemplatedPolicies']>[number]>();
-  private readonly missing: string[] = [];
+  readonly #context: BindContext;
+  readonly #services = new Set<string>();
+  readonly #nodes = new Set<string>();
+  readonly #roles = new Map<string, { ID: string; Name: string }>();
+  readonly #policies = new Map<string, { ID: string; Name: string }>();
+  readonly #templates = new Map<string, NonNullable<Bound['TemplatedPolicies']>[number]>();
+  readonly #missing: string[] = [];
 
   constructor(context: BindContext) {
-    this.context = context;
+    this.#context = context;
   }
 
   add(type: BindType, name: string, variables: TemplateVariables | undefined): void {
-    if (type === 'service') this.services.add(name);
-    else if (type === 'node') this.nodes.add(name);
-    else if (type === 'templated-policy') this.addTemplate(name, variables);
-    else this.addLink(type, name);
+    if (type === 'service') this.#services.add(name);
+    else if (type === 'node') this.#nodes.add(name);
+    else if (type === 'templated-policy') this.#addTemplate(name, variables);
+    else this.#addLink(type, name);
   }
 
-  private addLink(type: 'role' | 'policy', name: string): void {
-    const { roleByName, policyByName } = this.context;
+  #addLink(type: 'role' | 'policy', name: string): void {
+    const { roleByName, policyByName } = this.#context;
     const found = type === 'role' ? roleByName(name) : policyByName(name);
-    const links = type === 'role' ? this.roles : this.policies;
-    if (found === undefined) this.missing.push(`${type} ${JSON.stringify(name)}`);
+    const links = type === 'role' ? this.#roles : this.#policies;
+    if (found === undefined) this.#missing.push(`${type} ${JSON.stringify(name)}`);
     else links.set(found.ID, { ID: found.ID, Name: found.Name });
   }
 
-  private addTemplate(name: string, variables: TemplateVariables | undefined): void {
+  #addTemplate(name: string, variables: TemplateVariables | undefined): void {
     const takesName = TEMPLATES[name]?.Schema !== '';
     const key = JSON.stringify([name, takesName ? variables?.name : null]);
-    if (this.templates.has(key)) return;
-    this.templates.set(key, {
+    if (this.#templates.has(key)) return;
+    this.#templates.set(key, {
       TemplateID: templateId(name) as string,
       TemplateName: name,
       ...(variables === undefined ? {} : { TemplateVariables: variables }),
@@ -327,18 +327,18 @@ class Collector {
 
   outcome(): BindOutcome {
     const lists = {
-      Policies: [...this.policies.values()],
-      Roles: [...this.roles.values()],
-      ServiceIdentities: [...this.services].map((ServiceName) => ({ ServiceName })),
-      NodeIdentities: [...this.nodes].map((NodeName) => ({
+      Policies: [...this.#policies.values()],
+      Roles: [...this.#roles.values()],
+      ServiceIdentities: [...this.#services].map((ServiceName) => ({ ServiceName })),
+      NodeIdentities: [...this.#nodes].map((NodeName) => ({
         NodeName,
-        Datacenter: this.context.datacenter,
+        Datacenter: this.#context.datacenter,
       })),
-      TemplatedPolicies: [...this.templates.values()],
+      TemplatedPolicies: [...this.#templates.values()],
     };
     const filled = Object.entries(lists).filter(([, list]) => list.length > 0);
     if (filled.length > 0) return { ok: true, bound: Object.fromEntries(filled) };
-    const reason = `the matching binding rules bind nothing: no ${this.missing.join(', no ')}`;
+    const reason = `the matching binding rules bind nothing: no ${this.#missing.join(', no ')}`;
     return { ok: false, reason };
   }
 }

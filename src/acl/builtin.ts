@@ -1,11 +1,14 @@
-/** The objects that every cluster has from its first start. */
+/** The ACL objects that every cluster has from its first start. */
 
+/** The id of the policy `global-management`. */
 export const GLOBAL_MANAGEMENT_ID = '00000000-0000-0000-0000-000000000001';
-export const GLOBAL_READ_ONLY_ID = '00000000-0000-0000-0000-000000000002';
+const GLOBAL_READ_ONLY_ID = '00000000-0000-0000-0000-000000000002';
+/** The accessor of the anonymous token. */
 export const ANONYMOUS_ACCESSOR = '00000000-0000-0000-0000-000000000002';
+/** The secret of the anonymous token, which a request without a token uses. */
 export const ANONYMOUS_SECRET = 'anonymous';
 
-/** Ids whose first 120 bits are zero belong to built-in objects. */
+/** Whether an id is reserved for built-in objects: its first 120 bits are zero. */
 export const isReservedId = (id: string): boolean =>
   id.startsWith('00000000-0000-0000-0000-0000000000');
 
@@ -15,8 +18,8 @@ function everything(level: 'read' | 'write'): string {
     resource === 'service'
       ? `service_prefix "" {\n\tpolicy = "${level}"\n\tintentions = "${level}"\n}`
       : `${resource}_prefix "" {\n\tpolicy = "${level}"\n}`;
-  // what a created namespace cannot hold (operator, event, keyring, query, write on nodes) is
-  // cluster-wide already
+  // Rules that a created namespace cannot have (operator, event, keyring, query, write on nodes)
+  // are cluster-wide already.
   const inside = [
     scalar('policy'),
     scalar('acl'),
@@ -32,7 +35,7 @@ function everything(level: 'read' | 'write'): string {
   ].join('\n');
 }
 
-/** The two built-in policies, which live in `default`. */
+/** The two built-in policies, in the namespace `default`. */
 export const BUILT_IN_POLICIES = [
   {
     ID: GLOBAL_MANAGEMENT_ID,

@@ -1,6 +1,7 @@
 /**
- * The `Hash` of ACL objects: base64 of BLAKE2b-256 over the content's parts, without separators.
- * Equal content gives an equal hash; ids, indexes and the names of linked policies do not enter.
+ * The `Hash` of ACL objects: base64 of BLAKE2b-256 over the parts of the content, without
+ * separators. Objects with equal content have equal hashes. Ids, indexes and the names of linked
+ * policies are not part of the content.
  */
 import { blake2b } from '@noble/hashes/blake2.js';
 
@@ -38,13 +39,13 @@ interface TokenContent extends Identities {
   readonly Roles?: readonly Link[];
 }
 
-/** Standard base64, with padding, of BLAKE2b-256 over the UTF-8 bytes of the parts. */
+/** Returns padded base64 of BLAKE2b-256 over the UTF-8 bytes of the parts. */
 export function contentHash(parts: readonly string[]): string {
   const digest = blake2b(new TextEncoder().encode(parts.join('')), { dkLen: 32 });
   return btoa(String.fromCharCode(...digest));
 }
 
-/** Hash of a policy, synthetic ones included. */
+/** Returns the hash of a stored or synthetic policy. */
 export function policyHash(policy: PolicyContent): string {
   return contentHash([
     policy.Name,
@@ -54,12 +55,12 @@ export function policyHash(policy: PolicyContent): string {
   ]);
 }
 
-/** Hash of a role. */
+/** Returns the hash of a role. */
 export function roleHash(role: RoleContent): string {
   return contentHash([role.Name, role.Description, ...ids(role.Policies), ...identityParts(role)]);
 }
 
-/** Hash of a token: a function of description, locality and what it grants. */
+/** Returns the hash of a token: over its description, its locality and its grants. */
 export function tokenHash(token: TokenContent): string {
   return contentHash([
     token.Description,

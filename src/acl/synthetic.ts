@@ -1,4 +1,4 @@
-/** The rules of synthetic policies, and of any policy text that was accepted once. */
+/** The grants of stored policies, templated policies and identities. */
 import { parseRules } from './rules.js';
 import { NAME_VARIABLE, type TemplateVariables, templateByName } from './templates.js';
 import type { Grant, Named, NamedRule, Rules } from './types.js';
@@ -13,18 +13,18 @@ const ALL_SERVICES_READ: NamedRule = {
 const CLUSTER_WIDE_NAMED: ReadonlySet<Named> = new Set(['event', 'query']);
 
 /**
- * The grant of a stored policy. A text that cannot be read grants nothing: such a policy was
- * refused when written, so only a damaged state can hold one.
+ * Returns the grant of a stored policy. An invalid text grants nothing. Writes of such policies are
+ * refused, so only a damaged state can contain one.
  */
 export function policyGrant(rules: string, namespace: string): Grant {
   const outcome = parseRules(rules, namespace);
   return { rules: outcome.ok ? outcome.rules : NOTHING, namespace };
 }
 
-/** Rules of templates as they are written, by name: parsed once, for a role may hold many identities. */
+/** The parsed rules of each template, with its variable. A role may have many identities. */
 const PARSED = new Map<string, Rules>();
 
-/** The rules of a template for a name: what parsing the text of its synthetic policy gives. */
+/** Fills a template. The result equals the parsed text of the synthetic policy. */
 function filled(templateName: string, name: string): Rules {
   let rules = PARSED.get(templateName);
   if (rules === undefined) {
@@ -42,15 +42,15 @@ function filled(templateName: string, name: string): Rules {
 }
 
 /**
- * The grant of a templated policy of a token or role that lives in `namespace`. It acts in that
- * namespace; nodes belong to `default` and may read the services of all.
+ * Returns the grant of a templated policy of a token or role in `namespace`, where it applies.
+ * Nodes belong to `default` and may read the services of all namespaces.
  */
 export function templateGrant(
   templateName: string,
   variables: TemplateVariables | undefined,
   namespace: string,
 ): Grant {
-  // identity rules have no effect
+  // Rules for the resource `identity` have no effect.
   if (templateName === 'builtin/workload-identity') return { rules: NOTHING, namespace };
   const rules = filled(templateName, variables?.name ?? '');
   if (namespace !== 'default') {
@@ -69,10 +69,10 @@ export function templateGrant(
   return { rules: { ...rules, namespaces: [everywhere] }, namespace };
 }
 
-/** The grant of a service identity. */
+/** Returns the grant of a service identity. */
 export const serviceGrant = (name: string, namespace: string): Grant =>
   templateGrant('builtin/service', { name }, namespace);
 
-/** The grant of a node identity, to be used in its datacenter only. */
+/** Returns the grant of a node identity. The caller applies it only in its datacenter. */
 export const nodeGrant = (name: string, namespace: string): Grant =>
   templateGrant('builtin/node', { name }, namespace);

@@ -1,25 +1,22 @@
-/**
- * The built-in templated policies, and the synthetic policies that they and the identities stand
- * for.
- */
+/** The built-in templated policies, and the synthetic policies of templates and identities. */
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import { policyHash } from './hash.js';
 import { identityNameProblem, isIdentityName } from './names.js';
 
-/** Stands in a template for the value of its variable. */
+/** The placeholder for the value of a template's variable. */
 export const NAME_VARIABLE = '{{.Name}}';
 
-/** A templated policy as it is answered. */
+/** A templated policy as answers contain it. */
 export interface Template {
   readonly TemplateName: string;
-  /** A JSON schema as text; empty when there are no variables. */
+  /** A JSON schema of the variables, as text. Empty if there are none. */
   readonly Schema: string;
-  /** Policy rules in which `{{.Name}}` stands for the variable. */
+  /** Policy rules with `{{.Name}}` in the place of the variable. */
   readonly Template: string;
   readonly Description: string;
 }
 
-/** A policy that is stored nowhere: it follows from an identity or a templated policy. */
+/** A policy that is derived from an identity or a templated policy and never stored. */
 export interface SyntheticPolicy {
   readonly ID: string;
   readonly Name: string;
@@ -31,7 +28,7 @@ export interface SyntheticPolicy {
   readonly ModifyIndex: 0;
 }
 
-/** Variables of a template in their answered form. */
+/** The variables of a template as answers contain them. */
 export interface TemplateVariables {
   readonly name?: string;
 }
@@ -50,9 +47,7 @@ const NAME_SCHEMA = `{
 	}
 }`;
 
-/**
- * One block of rules. Template texts are part of synthetic ids and hashes, so white space counts.
- */
+/** Writes one block of rules. White space matters: synthetic ids and hashes depend on the text. */
 const block = (indent: string, resource: string, name: string, level: string): string =>
   `${resource} "${name}" {\n${indent}policy = "${level}"\n}`;
 const tab = (resource: string, name: string, level: string): string =>
@@ -62,7 +57,7 @@ const two = (resource: string, name: string, level: string): string =>
 
 interface BuiltIn extends Template {
   readonly id: string;
-  /** Sort of name the variable must be: an identity's, or any that is not empty. */
+  /** The kind of name: that of an identity, or any non-empty text. */
   readonly variable?: 'Service' | 'Node' | 'any';
 }
 
@@ -167,28 +162,27 @@ const answered = ({ TemplateName, Schema, Template, Description }: BuiltIn): Tem
   Description,
 });
 
-/** Every template by name, as listed. */
+/** Every template by name. */
 export const TEMPLATES: Readonly<Record<string, Template>> = Object.fromEntries(
   [...BUILT_IN].map(([name, template]) => [name, answered(template)]),
 );
 
-/** A template by name; letter case counts. */
+/** Returns a template by name. Letter case matters. */
 export function templateByName(name: string): Template | undefined {
   const template = BUILT_IN.get(name);
   return template && answered(template);
 }
 
-/** The fixed TemplateID of a template. */
+/** Returns the fixed TemplateID of a template. */
 export const templateId = (name: string): string | undefined => BUILT_IN.get(name)?.id;
 
-/** Compiled when it is first needed. */
+/** The schema, compiled at its first use. */
 let nameSchema: ValidateFunction | undefined;
 
 /**
- * What is wrong with the variables of a template that exists, in the words that follow a caller's
- * lead-in; undefined when nothing is. `variables` undefined: none were sent. Empty text counts as
- * not given. `forPreview`: the text is only shown, so a name that would change the meaning of the
- * rules is let through.
+ * Checks the variables of an existing template. Returns the problem as the end of a sentence that
+ * the caller begins, or undefined. An empty text counts as absent. With `forPreview` the rules are
+ * only shown, so the name may change their meaning.
  */
 export function variablesProblem(
   templateName: string,
@@ -207,7 +201,7 @@ export function variablesProblem(
     return schemaProblem(nameSchema.errors?.[0]);
   }
   if (!forPreview && changesRules(name)) {
-    return `name ${JSON.stringify(name)} may not hold a quote, a backslash, a control character or "\${"`;
+    return `name ${JSON.stringify(name)} must not contain a quote, a backslash, a control character or "\${"`;
   }
   return undefined;
 }
@@ -221,15 +215,15 @@ function schemaProblem(error: ErrorObject | undefined): string {
 }
 
 /**
- * Templates are filled by plain substitution inside a quoted name, so such a name could add rules
- * of its own.
+ * Whether a name could add rules of its own. Templates are filled by plain substitution inside a
+ * quoted name.
  */
 const changesRules = (name: string): boolean =>
   /["\\\u0000-\u001f\u007f\ufffd]/.test(name) || name.includes('${');
 
 const FNV_OFFSET = '6c62272e07bb014262b821756295c58d';
 
-/** The policy that a template stands for; the template exists and its variables were found good. */
+/** Returns the policy of a template. The template must exist and its variables must be valid. */
 export function syntheticPolicy(
   templateName: string,
   variables: TemplateVariables | undefined,
@@ -237,7 +231,7 @@ export function syntheticPolicy(
 ): SyntheticPolicy {
   const template = BUILT_IN.get(templateName);
   if (template === undefined) throw new Error(`no template ${JSON.stringify(templateName)}`);
-  // split and join: a replacement text would give `$&` in a name a meaning
+  // Not `replace`, which would interpret `$&` in a name.
   const rules = template.Template.split(NAME_VARIABLE).join(variables?.name ?? '');
   const id = hex(new TextEncoder().encode(rules)) + FNV_OFFSET;
   const content = {
@@ -249,7 +243,7 @@ export function syntheticPolicy(
   return limitedTo(content, datacenters);
 }
 
-/** The policy that counts wherever one of two with the same rules does. */
+/** Merges two policies with the same rules: the result applies wherever one of them does. */
 export function inAllDatacenters(one: SyntheticPolicy, other: SyntheticPolicy): SyntheticPolicy {
   const { ID, Name, Description, Rules } = one;
   const isLimited = one.Datacenters !== undefined && other.Datacenters !== undefined;
@@ -257,7 +251,7 @@ export function inAllDatacenters(one: SyntheticPolicy, other: SyntheticPolicy): 
   return limitedTo({ ID, Name, Description, Rules }, [...all].sort());
 }
 
-/** A policy for these datacenters; none: for all. */
+/** Limits a policy to datacenters. An empty list stands for all datacenters. */
 function limitedTo(
   policy: Pick<SyntheticPolicy, 'ID' | 'Name' | 'Description' | 'Rules'>,
   datacenters: readonly string[] = [],
@@ -266,11 +260,11 @@ function limitedTo(
   return { ...content, Hash: policyHash(content), CreateIndex: 0, ModifyIndex: 0 };
 }
 
-/** The policy of a service identity. */
+/** Returns the policy of a service identity. */
 export const servicePolicy = (name: string, datacenters?: readonly string[]): SyntheticPolicy =>
   syntheticPolicy('builtin/service', { name }, datacenters);
 
-/** The policy of a node identity: it counts in its datacenter only. */
+/** Returns the policy of a node identity, limited to its datacenter. */
 export const nodePolicy = (name: string, datacenter: string): SyntheticPolicy =>
   syntheticPolicy('builtin/node', { name }, [datacenter]);
 

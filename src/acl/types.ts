@@ -1,26 +1,30 @@
-/** Access control as data: rules in, decisions out. Pure. */
+/** The types of access control: rules, grants and the authorizer. */
 
+/** The level that a rule grants. `list` exists for keys only. */
 export type Level = 'deny' | 'read' | 'list' | 'write';
-/** Resources without a name. */
+/** Resources without names. */
 export const SCALARS = ['acl', 'keyring', 'operator', 'mesh', 'peering'] as const;
-/** Resources whose rules name an object exactly or by prefix. */
+/** Resources whose rules match the name of an object exactly or by prefix. */
 export const NAMED = ['agent', 'event', 'key', 'node', 'query', 'service', 'session'] as const;
+/** A resource without names. */
 export type Scalar = (typeof SCALARS)[number];
+/** A resource with names. */
 export type Named = (typeof NAMED)[number];
 
+/** A rule for one name or prefix. */
 export interface NamedRule {
   readonly resource: Named;
   readonly prefix: boolean;
   readonly name: string;
   readonly level: Level;
-  /** service only: explicit intention level. */
+  /** The explicit level on intentions, for services only. */
   readonly intentions?: Level;
 }
-/** Rules of one policy text, never changed after parsing. */
+/** The rules of one policy. They never change. */
 export interface Rules {
   readonly scalars: Readonly<Partial<Record<Scalar, Level>>>;
   readonly named: readonly NamedRule[];
-  /** `namespace "x" { … }` and `namespace_prefix "x" { … }` of a policy in `default`. */
+  /** The blocks `namespace "x" { … }` and `namespace_prefix "x" { … }` of a policy in `default`. */
   readonly namespaces: readonly {
     readonly name: string;
     readonly prefix: boolean;
@@ -29,37 +33,38 @@ export interface Rules {
   }[];
 }
 
-/** Rules and the namespace of the policy they come from. */
+/** Rules with the namespace of their policy. */
 export interface Grant {
   readonly rules: Rules;
   readonly namespace: string;
 }
 
+/** An access to decide. `list` and `write-prefix` exist for keys only. */
 export type Access = 'read' | 'list' | 'write' | 'write-prefix';
 /**
- * What can be asked for: the resources of the rules, intentions (which follow from services), and
- * namespaces by name.
+ * A resource to decide about: those of the rules, intentions (derived from services) and namespaces
+ * by name.
  */
 export type Resource = Scalar | Named | 'intention' | 'namespace';
 
 /**
- * Decides for one token. `segment` is the object's name, `namespace` where it lives (default:
- * `default`). Cheap: a few map look-ups and a longest-prefix search.
+ * Decides the accesses of one token. `segment` is the name of the object, `namespace` its
+ * namespace, `default` if absent. A decision takes a few map look-ups and a longest-prefix search.
  */
 export interface Authorizer {
   readonly accessor: string;
   readonly anonymous: boolean;
   allowed(resource: Resource, access: Access, segment?: string, namespace?: string): boolean;
   /**
-   * Whether something of the resource may be accessed in some namespace: asked before it is known what. Says yes too
-   * often rather than too rarely.
+   * Whether the token may access any object of the resource in any namespace. For checks before the
+   * object is known: may return true if no object exists that the token can access.
    */
   anywhere(resource: Scalar | 'service' | 'intention' | 'namespace', access: Access): boolean;
-  /** Any right inside the namespace. */
+  /** Whether the token has any right in the namespace. */
   anyIn(namespace: string): boolean;
   /**
-   * Undefined when allowed, else the 403 text: `Permission denied: token with AccessorID '…' lacks
-   * permission 'service:write' on "web"`.
+   * Returns undefined if the access is allowed, otherwise the text of the 403: `Permission denied:
+   * token with AccessorID '…' lacks permission 'service:write' on "web"`.
    */
   denial(
     resource: Resource,

@@ -35,9 +35,10 @@ export const writeOf = (request: ApiRequest, bodyNamespace?: string): Write => (
 const NARROWING = ['filter', 'policy', 'role', 'servicename', 'authmethod'];
 
 /**
- * Reads a list and answers it: a long one in pieces, over a view that is frozen after the read. That may be newer than
- * the index that is told, never older, so who waits on the index misses nothing. `ofNamespaces`: it shows what is in
- * several namespaces, or these themselves, and leaves out those that are hidden from the caller.
+ * Reads a list and answers it: a long one in pieces, over a view that is frozen after the read.
+ * That may be newer than the index that is told, never older, so who waits on the index misses
+ * nothing. `ofNamespaces`: it shows what is in several namespaces, or these themselves, and leaves
+ * out those that are hidden from the caller.
  */
 export async function answerList(
   service: Service,

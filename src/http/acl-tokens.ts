@@ -101,7 +101,10 @@ async function putBootstrap(parts: AclParts, request: ApiRequest): Promise<void>
   request.answerJson(await bootstrap(service, request, body, { nowMs: nowMs(), reset }));
 }
 
-/** Where the configuration has a bootstrap secret, only who knows it makes the first token. Throws 403. */
+/**
+ * Where the configuration has a bootstrap secret, only who knows it makes the first token. Throws
+ * 403.
+ */
 function mustKnowSecret({ bootstrapSecret }: AclParts, { caller }: ApiRequest): void {
   if (bootstrapSecret === undefined) return;
   // hashes of one length, so that the time taken tells nothing

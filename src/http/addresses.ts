@@ -3,7 +3,10 @@ import type { Socket } from 'node:net';
 
 const bySocket = new WeakMap<Socket, string>();
 
-/** The client at the other end of a connection, as limits count it. Worked out once for each connection. */
+/**
+ * The client at the other end of a connection, as limits count it. Worked out once for each
+ * connection.
+ */
 export function clientOf(socket: Socket): string {
   let client = bySocket.get(socket);
   if (client === undefined) {
@@ -13,7 +16,10 @@ export function clientOf(socket: Socket): string {
   return client;
 }
 
-/** An IPv4 address stands for itself; of an IPv6 address the first 64 bits count, of which a client chooses the rest. */
+/**
+ * An IPv4 address stands for itself; of an IPv6 address the first 64 bits count, of which a client
+ * chooses the rest.
+ */
 export function clientAt(address: string): string {
   if (!address.includes(':')) return address;
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address);

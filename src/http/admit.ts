@@ -2,8 +2,9 @@
 import type { ApiRequest } from './types.js';
 
 /**
- * Waits for a permission before the body is read; throws what it throws. A caller who is refused learns nothing of what
- * the body would have done, at most that a tiny one is not JSON: clients that send none rely on hearing so.
+ * Waits for a permission before the body is read; throws what it throws. A caller who is refused
+ * learns nothing of what the body would have done, at most that a tiny one is not JSON: clients
+ * that send none rely on hearing so.
  */
 export async function admit(
   request: ApiRequest,

@@ -60,7 +60,8 @@ export function agentRoutes(parts: ClusterParts): readonly Route[] {
     { path: '/v1/agent/members', GET: members },
     { path: '/v1/agent/metrics', GET: metrics },
     {
-      // replication between datacenters, which this server does not have; all members of one share their state
+      // replication between datacenters, which this server does not have; all members of one share
+      // their state
       path: '/v1/acl/replication',
       GET: (request) =>
         request.answerValue({

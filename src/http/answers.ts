@@ -81,7 +81,7 @@ export function addQueryHeaders(
 }
 
 /** Whether the client takes gzip (`gzip;q=0` says it does not). */
-export function acceptsGzip(req: IncomingMessage): boolean {
+function acceptsGzip(req: IncomingMessage): boolean {
   const accepted = req.headers['accept-encoding'];
   if (typeof accepted !== 'string' || !accepted.includes('gzip')) return false;
   return accepted.split(',').some((part) => {

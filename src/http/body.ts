@@ -4,7 +4,10 @@ import type { IncomingMessage } from 'node:http';
 import type { Context, Middleware } from 'koa';
 import { ApiError, type Refusal, reject } from '../errors.js';
 
-/** Reads a body. `failure` begins the sentence of a refusal. Throws ApiError `too_large` or `invalid`. */
+/**
+ * Reads a body. `failure` begins the sentence of a refusal. Throws ApiError `too_large` or
+ * `invalid`.
+ */
 export type BodyReader = (request: IncomingMessage, failure: string) => Promise<string>;
 
 /** How much a reader takes, and the setting that says so. */
@@ -13,7 +16,9 @@ export interface BodyLimit {
   readonly setting: 'limits.bodyBytes' | 'limits.anonymousBodyBytes';
 }
 
-/** A reader for bodies of at most so many bytes, also after they were unpacked (`Content-Encoding`). */
+/**
+ * A reader for bodies of at most so many bytes, also after they were unpacked (`Content-Encoding`).
+ */
 export function bodyReader(limit: BodyLimit): BodyReader {
   let parser: Promise<Middleware> | undefined;
   return async (request, failure) => {
@@ -40,7 +45,9 @@ async function parserOf(maxBytes: number): Promise<Middleware> {
 
 const nothing = (): Promise<void> => Promise.resolve();
 
-/** What the parser looks at. Content types are not looked at in this API: every body is text to it. */
+/**
+ * What the parser looks at. Content types are not looked at in this API: every body is text to it.
+ */
 class Wanted {
   readonly method = 'PUT';
   readonly req: IncomingMessage;

@@ -1,13 +1,16 @@
 /**
- * What keeps pages of other sites from using a browser inside the network as their arm: the names this server answers to
- * (against DNS rebinding), and where a request comes from.
+ * What keeps pages of other sites from using a browser inside the network as their arm: the names
+ * this server answers to (against DNS rebinding), and where a request comes from.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Refusal } from '../errors.js';
 import { isLoopback } from '../transport/security.js';
 
 export interface BrowserOptions {
-  /** Names and addresses in `Host`, without port; `*` for any. Undefined: loopback names and addresses. */
+  /**
+   * Names and addresses in `Host`, without port; `*` for any. Undefined: loopback names and
+   * addresses.
+   */
   readonly allowedHosts: readonly string[] | undefined;
   /** The operator's own `Access-Control-Allow-Origin`, if any: pages of that origin are welcome. */
   readonly allowedOrigin: string | undefined;

@@ -9,7 +9,9 @@ export interface ClusterParts {
   readonly node: ClusterNode;
   readonly datacenter: string;
   readonly version: string;
-  /** Why this node does not serve, or cannot follow the leader, if so. A full disk does not count. */
+  /**
+   * Why this node does not serve, or cannot follow the leader, if so. A full disk does not count.
+   */
   readonly fault: () => string | undefined;
   /** The settings in force, secrets hidden. */
   readonly settings: Readonly<Record<string, unknown>>;
@@ -20,8 +22,9 @@ export interface ClusterParts {
 }
 
 /**
- * Lets the request pass only with a right; throws 403. Operators' rights are asked of the state after a barrier, because
- * no leader asks again what they do; those of an agent must be known while there is no leader.
+ * Lets the request pass only with a right; throws 403. Operators' rights are asked of the state
+ * after a barrier, because no leader asks again what they do; those of an agent must be known while
+ * there is no leader.
  */
 export async function mustHave(
   { service }: ClusterParts,

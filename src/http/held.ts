@@ -1,4 +1,7 @@
-/** What clients keep of a node for longer than an answer takes: held queries, and long answers that are being read. */
+/**
+ * What clients keep of a node for longer than an answer takes: held queries, and long answers that
+ * are being read.
+ */
 import { reject } from '../errors.js';
 import type { Refused } from './rates.js';
 
@@ -31,7 +34,10 @@ export interface HeldLimits {
   readonly heldAnonymous: number;
 }
 
-/** The blocking queries that are held: counted by client and in all, and let go when the server stops. */
+/**
+ * The blocking queries that are held: counted by client and in all, and let go when the server
+ * stops.
+ */
 export class HeldCalls {
   readonly #byAddress = new Tally();
   readonly #byToken = new Tally();

@@ -7,7 +7,10 @@ import { secretKeyOf } from '../state/tokens.js';
 import { type ClusterParts, mustHave } from './cluster.js';
 import type { ApiRequest, Route } from './types.js';
 
-/** How long a join token lasts: long enough to bring it to a server and start that; and at most a day. */
+/**
+ * How long a join token lasts: long enough to bring it to a server and start that; and at most a
+ * day.
+ */
 const TTL_MS = 15 * 60_000;
 const TTL_MS_MAX = 24 * 3_600_000;
 /** Attempts to store a token while others are stored or used. */

@@ -28,9 +28,12 @@ export function prettyJson(text: string): string {
 
 const HTML: Record<string, string> = { '<': '\\u003c', '>': '\\u003e', '&': '\\u0026' };
 
-/** Escapes `<`, `>` and `&` in JSON text, so that an answer shown as HTML by mistake does no harm. */
+/**
+ * Escapes `<`, `>` and `&` in JSON text, so that an answer shown as HTML by mistake does no harm.
+ */
 export function escapeHtml(text: string): string {
-  // three memchr-like searches are cheaper than one regular expression over text that nearly never holds any
+  // three memchr-like searches are cheaper than one regular expression over text that nearly never
+  // holds any
   if (!text.includes('<') && !text.includes('>') && !text.includes('&')) return text;
   return text.replace(/[<>&]/g, (char) => HTML[char]!);
 }

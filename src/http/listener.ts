@@ -1,4 +1,7 @@
-/** The listening socket and its limits: slow clients, large headers, too many connections, an orderly end. */
+/**
+ * The listening socket and its limits: slow clients, large headers, too many connections, an
+ * orderly end.
+ */
 import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
@@ -14,17 +17,24 @@ export interface ListenerOptions {
   readonly tls?: { readonly cert: string; readonly key: string; readonly ca?: string };
   /** Bytes of all request headers together; more is answered with 431. */
   readonly headerBytes: number;
-  /** Connections at one time, in all and from one address; more are answered with 429 and closed. */
+  /**
+   * Connections at one time, in all and from one address; more are answered with 429 and closed.
+   */
   readonly connections: number;
   readonly connectionsPerAddress: number;
   /** Connections beyond these, each for one probe of the node's health. */
   readonly probeConnections: number;
-  /** Milliseconds for all headers, and for the whole request, to arrive: against clients that send byte by byte. */
+  /**
+   * Milliseconds for all headers, and for the whole request, to arrive: against clients that send
+   * byte by byte.
+   */
   readonly headersMs: number;
-  readonly requestMs: number;
+  readonly receiveMs: number;
   /** Milliseconds an idle connection is kept. */
   readonly keepAliveMs: number;
-  /** Milliseconds without a byte either way, whatever is under way, after which a connection is cut. */
+  /**
+   * Milliseconds without a byte either way, whatever is under way, after which a connection is cut.
+   */
   readonly silenceMs: number;
 }
 
@@ -32,19 +42,25 @@ export interface Listener {
   readonly port: number;
   /** Connections open at present. */
   connections(): number;
-  /** Reads the TLS files again; connections made from now on use them. Throws, changing nothing, if they are no good. */
+  /**
+   * Reads the TLS files again; connections made from now on use them. Throws, changing nothing, if
+   * they are no good.
+   */
   reloadTls(): void;
   /**
-   * Takes no more connections, lets requests in flight end, cuts what is left after `graceMs`. Connections on which nothing
-   * is asked stay open for `lingerMs`: a client that keeps its connection is told by its next answer to leave; closed
-   * under it, the connection would take a request on its way with it.
+   * Takes no more connections, lets requests in flight end, cuts what is left after `graceMs`.
+   * Connections on which nothing is asked stay open for `lingerMs`: a client that keeps its
+   * connection is told by its next answer to leave; closed under it, the connection would take a
+   * request on its way with it.
    */
   close(graceMs: number, lingerMs?: number): Promise<void>;
 }
 
 /** How long one that is beyond the limit may take to hear so. */
 const REFUSED_MS = 1000;
-/** Of the connections for probes, those that one address may have: a node is probed from few places. */
+/**
+ * Of the connections for probes, those that one address may have: a node is probed from few places.
+ */
 const PROBES_PER_ADDRESS = 4;
 /** How many connections may wait to be taken in. */
 const BACKLOG = 4096;
@@ -115,7 +131,7 @@ export async function listen(app: HttpApp, options: ListenerOptions): Promise<Li
   const settings = {
     maxHeaderSize: options.headerBytes,
     headersTimeout: options.headersMs,
-    requestTimeout: options.requestMs,
+    requestTimeout: options.receiveMs,
     keepAliveTimeout: options.keepAliveMs,
     // one shared sweep over all connections instead of a timer per request
     connectionsCheckingInterval: Math.max(1000, Math.min(options.headersMs, 30_000) / 2),
@@ -200,8 +216,9 @@ export async function listen(app: HttpApp, options: ListenerOptions): Promise<Li
     },
     async close(graceMs, lingerMs = 0) {
       const closed = new Promise((resolve) => server.once('close', resolve));
-      // Connections that the system has made for us already must be taken in, or they would be reset. Each turn of the loop
-      // takes at least one: where one brings none, none waits. Where they never cease to come, those of now are in by then.
+      // Connections that the system has made for us already must be taken in, or they would be
+      // reset. Each turn of the loop takes at least one: where one brings none, none waits. Where
+      // they never cease to come, those of now are in by then.
       const most = accepted + BACKLOG;
       for (let before = -1; before !== accepted && accepted < most; ) {
         before = accepted;
@@ -209,7 +226,8 @@ export async function listen(app: HttpApp, options: ListenerOptions): Promise<Li
       }
       // not the HTTP server's own close, which cuts idle connections at once
       NetServer.prototype.close.call(server);
-      // Only now: a client that is told to leave comes back at once, and would be reset if we still listened until then.
+      // Only now: a client that is told to leave comes back at once, and would be reset if we still
+      // listened until then.
       app.drain();
       const idle = setTimeout(() => {
         server.close(() => {});

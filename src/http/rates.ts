@@ -1,4 +1,6 @@
-/** How often clients may ask: token buckets by client, and a count of what was refused, by limit. */
+/**
+ * How often clients may ask: token buckets by client, and a count of what was refused, by limit.
+ */
 import { reject } from '../errors.js';
 
 /** Requests per second and client; 0: any number. */
@@ -23,12 +25,21 @@ const NAMES: Readonly<Record<RateName, string>> = {
   loginsPerIdentity: 'logins of this identity',
 };
 
-/** Seconds of its rate that a client may spend at once: clients come in bursts, after a restart above all. */
+/**
+ * Seconds of its rate that a client may spend at once: clients come in bursts, after a restart
+ * above all.
+ */
 const BURST_SECONDS = 5;
-/** Clients remembered by one limit, some 100 bytes each. One that is forgotten begins anew with a full bucket. */
+/**
+ * Clients remembered by one limit, some 100 bytes each. One that is forgotten begins anew with a
+ * full bucket.
+ */
 const CLIENTS_MAX = 16_384;
 
-/** Buckets by client; the least recently used gives way. Taking allocates nothing for a client that is known. */
+/**
+ * Buckets by client; the least recently used gives way. Taking allocates nothing for a client that
+ * is known.
+ */
 export class Buckets {
   readonly #perMs: number;
   readonly #burst: number;

@@ -1,4 +1,7 @@
-/** Answers refusals: at once, or late when an address is refused again and again, so that it waits and the node does not. */
+/**
+ * Answers refusals: at once, or late when an address is refused again and again, so that it waits
+ * and the node does not.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { clientOf } from './addresses.js';
@@ -10,7 +13,10 @@ export interface RefusalLimits {
   readonly refusalsPerAddress: number;
   /** How much later the others are answered, in milliseconds. */
   readonly refusalDelayMs: number;
-  /** The largest body that is read to its end although nobody wants it, so that the connection can be kept. */
+  /**
+   * The largest body that is read to its end although nobody wants it, so that the connection can
+   * be kept.
+   */
   readonly anonymousBodyBytes: number;
 }
 
@@ -37,8 +43,9 @@ export class Refusals {
   }
 
   /**
-   * Refuses a request whose client is a stranger, as far as can be told. Beyond the rate of its address the refusal comes
-   * late and the rest of the body stays unread. Calls `given` when the answer is handed over.
+   * Refuses a request whose client is a stranger, as far as can be told. Beyond the rate of its
+   * address the refusal comes late and the rest of the body stays unread. Calls `given` when the
+   * answer is handed over.
    */
   answerStranger(req: IncomingMessage, res: ServerResponse, answer: Answer, given = nothing): void {
     const { socket } = req;
@@ -69,7 +76,9 @@ export class Refusals {
     }, refusalDelayMs);
   }
 
-  /** Refuses a request at once. An unread body is taken, or the connection closed when it is long. */
+  /**
+   * Refuses a request at once. An unread body is taken, or the connection closed when it is long.
+   */
   answer(req: IncomingMessage, res: ServerResponse, { status, headers, body }: Answer): void {
     const isEnded = headers.includes('Connection');
     if ((status === 413 || this.#hasMuchUnread(req)) && !isEnded)

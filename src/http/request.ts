@@ -30,9 +30,16 @@ import type { Refusals } from './refusals.js';
 import { secretOf } from './token.js';
 import type { ApiRequest, JsonObject, Method, Pieces, Route } from './types.js';
 
+/**
+ * How long a blocking query waits that names no time, and the longest it may name: as long as
+ * Consul's.
+ */
 const WAIT_DEFAULT_MS = 300_000;
 const WAIT_MAX_MS = 600_000;
-/** Up to 1/16 of the wait is added by chance, so that watchers that came together do not leave together. */
+/**
+ * Up to 1/16 of the wait is added by chance, so that watchers that came together do not leave
+ * together.
+ */
 const JITTER = 1 / 16;
 /** The longest that a blocking query is held. */
 export const HELD_MS_MAX = WAIT_MAX_MS * (1 + JITTER);
@@ -144,7 +151,10 @@ export class HttpRequest implements ApiRequest {
 
   // ---- parameters ----
 
-  /** What is the same for every endpoint: datacenter, partitions. Resolves the token's namespace where it may be needed. */
+  /**
+   * What is the same for every endpoint: datacenter, partitions. Resolves the token's namespace
+   * where it may be needed.
+   */
   prepare(): Promise<void> | void {
     const { options } = this.shared;
     const control = this.incoming.headers['cache-control'];
@@ -412,7 +422,7 @@ const quoted = (text: string): string => JSON.stringify(text.slice(0, 60));
 
 const namesByRoute = new WeakMap<Route, readonly string[]>();
 /** The names of a route's path parameters, in order. */
-export function parameterNames(route: Route): readonly string[] {
+function parameterNames(route: Route): readonly string[] {
   let names = namesByRoute.get(route);
   if (names === undefined) {
     names = [...route.path.matchAll(/:(\w+)/g)].map((match) => match[1]!);

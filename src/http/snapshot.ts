@@ -14,13 +14,21 @@ import { Spool } from '../storage/spool.js';
 import type { StateRecord } from '../storage/types.js';
 import type { ApiRequest, Route } from './types.js';
 
-/** Bytes of keys and values in one command: each member stores and applies one in a few milliseconds. */
+/**
+ * Bytes of keys and values in one command: each member stores and applies one in a few
+ * milliseconds.
+ */
 const PART_BYTES = 64 * 1024;
 /** Milliseconds that applying a part may take on a slow machine. */
 const PART_MS = 64;
-/** Parts on their way at one time: the log is never busy with this for longer than with a few ordinary writes. */
+/**
+ * Parts on their way at one time: the log is never busy with this for longer than with a few
+ * ordinary writes.
+ */
 const WINDOW = 2;
-/** What an archive may be longer than its state: names, checksums, and blocks that do not compress. */
+/**
+ * What an archive may be longer than its state: names, checksums, and blocks that do not compress.
+ */
 const ARCHIVE_BYTES_MORE = 2 ** 20;
 
 export interface SnapshotParts {
@@ -29,7 +37,7 @@ export interface SnapshotParts {
   /** Folder of the file that an archive is kept in while it is verified. */
   readonly dataDir: string;
   /** Bytes a snapshot may unfold to, and about as many may be sent. */
-  readonly stateBytesMax: number;
+  readonly snapshotBytes: number;
 }
 
 export function snapshotRoutes(parts: SnapshotParts): readonly Route[] {
@@ -40,7 +48,8 @@ export function snapshotRoutes(parts: SnapshotParts): readonly Route[] {
       GET: (request) => save(parts, request),
       PUT: async (request) => {
         await mayRestore(parts, request);
-        // A second archive would need as much room again, and would only take the place of the first.
+        // A second archive would need as much room again, and would only take the place of the
+        // first.
         if (isRestoring) reject('too_many', 'This server takes another snapshot just now');
         isRestoring = true;
         try {
@@ -94,12 +103,12 @@ async function mayRestore({ service }: SnapshotParts, { caller, timeoutMs }: Api
 
 /** Verifies the whole archive before any of it is proposed. */
 async function restore(
-  { service, node, dataDir, stateBytesMax }: SnapshotParts,
+  { service, node, dataDir, snapshotBytes }: SnapshotParts,
   request: ApiRequest,
 ): Promise<void> {
-  const limits = { stateBytes: stateBytesMax, level: levelOf(node.view) };
+  const limits = { stateBytes: snapshotBytes, level: levelOf(node.view) };
   const { incoming } = request;
-  const spool = await Spool.of(incoming, dataDir, stateBytesMax + ARCHIVE_BYTES_MORE).catch(
+  const spool = await Spool.of(incoming, dataDir, snapshotBytes + ARCHIVE_BYTES_MORE).catch(
     (error) => {
       if (error === incoming.errored) reject('invalid', 'the snapshot was cut off');
       throw error;

@@ -4,7 +4,10 @@ import { INIT_FACT } from '../state/system.js';
 import type { ClusterParts } from './cluster.js';
 import type { ApiRequest, Route } from './types.js';
 
-/** Entries a node may be behind its commit index and still count as ready: less than a client would notice. */
+/**
+ * Entries a node may be behind its commit index and still count as ready: less than a client would
+ * notice.
+ */
 const BEHIND_MAX = 1000;
 
 export function statusRoutes({ node, service, fault }: ClusterParts): readonly Route[] {

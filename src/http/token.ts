@@ -11,8 +11,8 @@ export interface TokenPlaces {
 }
 
 /**
- * The secret of a request; null when it carries none. Throws 400 when it carries several that differ: a proxy may have
- * set, or judged, another than the one that would count.
+ * The secret of a request; null when it carries none. Throws 400 when it carries several that
+ * differ: a proxy may have set, or judged, another than the one that would count.
  */
 export function secretOf(
   { headers }: IncomingMessage,
@@ -44,7 +44,10 @@ function same(before: string | null, secret: string): string {
   );
 }
 
-/** The value of a token header, the same as what came `before`; repeated headers come joined by ", ". */
+/**
+ * The value of a token header, the same as what came `before`; repeated headers come joined by ",
+ * ".
+ */
 function single(value: string, before: string | null): string | null {
   if (!value.includes(',')) return same(before, value.trim());
   let secret = before;

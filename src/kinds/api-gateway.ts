@@ -20,14 +20,14 @@ import { tlsProblem, tlsVersion } from './tls.js';
 const CERTIFICATE_KINDS = ['file-system-certificate', 'inline-certificate'];
 const LISTENER_PROTOCOLS = ['tcp', 'http'];
 
-/** A pointer to another entry. */
+/** A reference from a listener to a certificate entry. */
 export const certificateReference = object({
   Kind: keep(textOr('inline-certificate')),
   Name: keep(text()),
   SectionName: keep(text()),
 });
 
-/** Settings of other editions; their only member is known by name and refused. */
+/** Settings of other editions of the API. Every member of them is refused. */
 const withoutMembers = object({});
 const listener = object({
   Name: keep(text()),
@@ -47,6 +47,7 @@ const listener = object({
 });
 type Listener = Normal<typeof listener>;
 
+/** The kind `api-gateway`. */
 export const apiGateway = defineKind(
   'api-gateway',
   {
@@ -69,6 +70,7 @@ export const apiGateway = defineKind(
     },
   },
 );
+/** A normalised `api-gateway` entry. */
 export type ApiGateway = Normal<typeof apiGateway.type>;
 
 function* nameProblems(listeners: readonly Listener[]): Iterable<Problem> {
@@ -90,7 +92,7 @@ function* nameProblems(listeners: readonly Listener[]): Iterable<Problem> {
   }
 }
 
-/** Listeners of one port must agree on everything that clients of the port see. */
+/** Listeners that share a port must agree on everything that a client of the port can see. */
 function* mergeProblems(listeners: readonly Listener[]): Iterable<Problem> {
   const byPort = new Map<number, Listener>();
   for (const [i, one] of listeners.entries()) {
@@ -152,6 +154,7 @@ function* referenceProblems(
       'Kind',
     );
   }
-  if (reference.Name === '')
+  if (reference.Name === '') {
     yield problem('certificate reference must have a name', ...path, 'Name');
+  }
 }

@@ -1,4 +1,7 @@
-/** `bound-api-gateway`: what is bound to an api-gateway. Made by the server alone. */
+/**
+ * `bound-api-gateway`: the routes and certificates bound to an api-gateway. Only the server writes
+ * entries of this kind.
+ */
 import { certificateReference } from './api-gateway.js';
 import { defineKind } from './definition.js';
 import { keep, list, map, type Normal, object, text } from './fields.js';
@@ -9,6 +12,7 @@ const routeReference = object({
   SectionName: keep(text()),
 });
 
+/** The kind `bound-api-gateway`. */
 export const boundApiGateway = defineKind(
   'bound-api-gateway',
   {
@@ -25,5 +29,7 @@ export const boundApiGateway = defineKind(
   },
   { *validate() {} },
 );
+/** A normalised `bound-api-gateway` entry. */
 export type BoundApiGateway = Normal<typeof boundApiGateway.type>;
+/** A reference from a bound gateway to a route. */
 export type Reference = Normal<typeof routeReference>;

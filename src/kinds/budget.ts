@@ -1,16 +1,17 @@
 /**
- * What one entry may contain. An entry is decoded and checked in one node's loop and applied in every node's, between
- * heartbeats: what is not bounded here holds them up.
+ * Limits on the contents of one entry. One node decodes and checks an entry on its event loop, and
+ * every node applies it there, between heartbeats: unbounded work would delay the heartbeats.
  */
 
 /**
- * Items of one list or map. Each costs some 5 µs to decode and check. The same as the links of a token, and as the
- * services that an entry may name.
+ * Maximum number of items in one list or map. Decoding and checking an item takes about 5 µs. The
+ * limits on the links of a token and on the services that an entry names are the same.
  */
 export const ITEMS_MAX = 2_000;
 
 /**
- * Characters of all filters of an entry together. Parsing takes some 0.5 ms per thousand, in a turn of the loop for each
- * filter: this many take some 30 ms in all.
+ * Maximum number of characters in all filters of an entry together. Parsing takes about 0.5 ms per
+ * thousand characters, so about 30 ms for this many. Each filter is parsed in its own turn of the
+ * event loop.
  */
 export const FILTER_LENGTH_MAX = 64 * 1024;

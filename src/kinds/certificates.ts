@@ -5,10 +5,14 @@ import { defineKind } from './definition.js';
 import { keep, omit, text } from './fields.js';
 import { type Problem, problem } from './problems.js';
 
+/** Minimum size of an RSA key in bits, as in Consul. Shorter keys are not secure. */
 const RSA_BITS_MIN = 2048;
 const fields = { Certificate: keep(text()), PrivateKey: keep(text()), Meta: omit(meta) };
 
-/** The entry names files on the gateways' disks: nothing of them can be checked here. */
+/**
+ * The kind `file-system-certificate`. It names files on the disks of the gateways, so the server
+ * cannot check their contents.
+ */
 export const fileSystemCertificate = defineKind('file-system-certificate', fields, {
   *validate(entry) {
     if (entry.Name === '') yield problem('Name is empty: serviceName is required', 'Name');
@@ -16,6 +20,7 @@ export const fileSystemCertificate = defineKind('file-system-certificate', field
   },
 });
 
+/** The kind `inline-certificate`. The certificate and its private key must match. */
 export const inlineCertificate = defineKind('inline-certificate', fields, {
   *validate(entry) {
     if (entry.Name === '') yield problem('Name is empty: serviceName is required', 'Name');
@@ -25,7 +30,7 @@ export const inlineCertificate = defineKind('inline-certificate', fields, {
   },
 });
 
-/** The first thing wrong with a certificate and its key. */
+/** Returns the first problem of a certificate and its key. */
 function pairProblem(certificatePem: string, keyPem: string): Problem | undefined {
   const keyBlock = firstBlock(keyPem);
   const key = keyBlock === undefined ? undefined : parsedKey(keyBlock.pem);
@@ -54,7 +59,7 @@ function pairProblem(certificatePem: string, keyPem: string): Problem | undefine
     : problem(`host ${JSON.stringify(host)} must be a valid DNS hostname`, 'Certificate');
 }
 
-/** The first PEM block of a text, and what it says it is. */
+/** Returns the first PEM block of a text with its label, such as `CERTIFICATE`. */
 function firstBlock(pem: string): { label: string; pem: string } | undefined {
   const label = /-----BEGIN ([A-Z0-9 ]+)-----/.exec(pem);
   if (label?.[1] === undefined) return undefined;
@@ -80,7 +85,7 @@ function parsedCertificate(pem: string): X509Certificate | undefined {
   }
 }
 
-/** The common name, DNS names and addresses a certificate is for. */
+/** Returns the common name, DNS names and IP addresses of a certificate. */
 function namesIn(certificate: X509Certificate): string[] {
   const common = /^CN=(.*)$/m.exec(certificate.subject ?? '')?.[1] ?? '';
   const others = (certificate.subjectAltName ?? '').split(', ').flatMap((name) => {

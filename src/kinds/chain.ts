@@ -1,7 +1,11 @@
 /**
- * Discovery chains: how a request to a service goes from its router over splitters to resolvers,
- * redirects and failovers. A chain is compiled to find out whether its entries fit together, and
- * what it ends in.
+ * Discovery chains. A chain is the route of a request to a service:
+ *
+ *     router -> splitter -> ... -> splitter -> resolver -> redirect -> ... -> resolver
+ *                                                                              |-> failover targets
+ *
+ * Every stage is optional. Compiling a chain checks that its entries are consistent and returns the
+ * services in which it ends.
  */
 import type { ProxyDefaults } from './proxy-defaults.js';
 import type { ServiceDefaults } from './service-defaults.js';
@@ -10,48 +14,57 @@ import type { ServiceRouter } from './service-router.js';
 import type { ServiceSplitter } from './service-splitter.js';
 import type { Kind } from './types.js';
 
-/** What a chain is compiled from. */
+/** The entries that a chain is compiled from. */
 export interface ChainEntries {
   get(kind: Kind, name: string): unknown;
 }
 
+/** A compiled discovery chain. */
 export interface Chain {
   readonly service: string;
   readonly protocol: string;
   readonly startsAt: 'router' | 'splitter' | 'resolver';
-  /** The services in which its ways end, in lower case; failovers and peers aside. */
+  /** The services in which the chain ends, in lower case, without failovers and peers. */
   readonly ends: ReadonlySet<string>;
-  /** The resolvers that were met. */
+  /** The resolvers along the chain. */
   readonly resolvers: readonly ServiceResolver[];
 }
+/** The outcome of a compilation. `fault` is the sentence of the first fault. */
 export type Compiled =
   | { readonly ok: true; readonly chain: Chain }
   | { readonly ok: false; readonly fault: string };
 
-/** Longer ways are nobody's intention, and they would be walked at every change along them. */
+/**
+ * Maximum number of splitters or redirects in a row. No real configuration needs more, and every
+ * change to an entry of the chain walks all of them.
+ */
 const HOPS_MAX = 64;
-/** Steps of one chain, and of all chains that one change makes be compiled: no member can do anything else meanwhile. */
+/** Maximum number of steps of one chain. A member does nothing else while it compiles a chain. */
 const STEPS_MAX = 5_000;
-// Replicated: see state/levels.ts before changing it.
+/**
+ * Maximum number of steps of all chains that one change makes the members compile. The value is
+ * replicated behaviour: see state/levels.ts before changing it.
+ */
 export const CHANGE_STEPS_MAX = 50_000;
 
-/** Steps that are left for the chains of one change. */
+/** The steps left for the chains of one change. */
 export interface Budget {
   left: number;
 }
-/** The chains that a change reaches are too many, or too large, to be judged. */
+/** The chains that a change affects are too many or too large to validate. */
 export class ReachesTooFar extends Error {}
 
+/** Whether the protocol carries HTTP requests, which can be routed and split. */
 export const isHttpLike = (protocol: string): boolean =>
   protocol === 'http' || protocol === 'http2' || protocol === 'grpc';
 
-/** The protocol of every service without an entry of its own. */
+/** The protocol of every service without a `service-defaults` entry. */
 export function defaultProtocol(defaults: ProxyDefaults | undefined): string {
   const protocol = defaults?.Config?.['protocol'] ?? '';
   return String(protocol).toLowerCase() || 'tcp';
 }
 
-/** A service speaks what its own entry says (nothing: tcp), else what the proxy defaults say. */
+/** The protocol of the service's own entry (tcp if empty), otherwise that of the proxy defaults. */
 function protocolOf(entries: ChainEntries, service: string): string {
   const own = entries.get('service-defaults', service) as ServiceDefaults | undefined;
   if (own !== undefined) return own.Protocol || 'tcp';
@@ -59,8 +72,8 @@ function protocolOf(entries: ChainEntries, service: string): string {
 }
 
 /**
- * Compiles the chain of a service. A service without entries has a chain that ends in itself. Throws
- * ReachesTooFar when the budget is used up.
+ * Compiles the chain of a service. The chain of a service without entries ends in the service
+ * itself. Throws ReachesTooFar when the budget is exhausted.
  */
 export function compileChain(
   entries: ChainEntries,
@@ -75,7 +88,7 @@ export function compileChain(
   }
 }
 
-/** Ends a compilation; it never leaves this file. */
+/** Aborts a compilation. Never leaves this file. */
 class ChainFault extends Error {}
 
 interface Target {
@@ -143,7 +156,7 @@ class Compiler {
     };
   }
 
-  /** To the splitter of a service, if it has one and no subset is named, else to its resolver. */
+  /** Follows the chain to the splitter of a service, or to its resolver if a subset is named. */
   #forward(service: string, subset: string, path: readonly string[]): void {
     this.#step();
     const splitter =
@@ -196,9 +209,7 @@ class Compiler {
     this.#end(at, failsOver);
   }
 
-  /**
-   * The resolver where a way ends: its subset must be there, and so must those it fails over to.
-   */
+  /** Ends in a resolver. Its subset and its failover targets must exist. */
   #end(at: Target, failsOver: boolean): void {
     if (failsOver) this.#ends.add(at.service.toLowerCase());
     const seen = `${failsOver}${keyOf(at)}`;
@@ -235,7 +246,10 @@ class Compiler {
     return resolver;
   }
 
-  /** All services that requests can reach speak one protocol: one that only splits is not among them. */
+  /**
+   * Checks that all services that receive requests have the same protocol. A service that only
+   * splits its traffic receives none.
+   */
   #meet(service: string): void {
     const name = service.toLowerCase();
     if (this.#protocols.has(name)) return;
@@ -266,7 +280,7 @@ class Compiler {
   }
 }
 
-/** Where a target leads by redirect or default subset; the same target when it stays. */
+/** Follows one redirect or default subset. Returns the same target if there is none. */
 function redirected(at: Target, resolver: ServiceResolver | undefined): Target {
   const to = resolver?.Redirect;
   if (to !== undefined) {

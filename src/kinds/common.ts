@@ -1,4 +1,4 @@
-/** Fields and rules that several kinds share. */
+/** Fields and rules that kinds share. */
 import {
   boolean,
   duration,
@@ -15,17 +15,24 @@ import {
 } from './fields.js';
 import { type Problem, problem } from './problems.js';
 
+/** The path of a field in an entry: member names and list positions. */
 export type Path = readonly (string | number)[];
 
+/** Text that is stored in lower case. */
 export const lowerText = text({ change: (value) => value.toLowerCase() });
+/** Text that is stored in upper case. */
 export const upperText = text({ change: (value) => value.toUpperCase() });
-/** Text that means `value` when it is empty. */
+/** Text that defaults to `value` when it is empty. */
 export const textOr = (value: string): ReturnType<typeof text> =>
   text({ change: (given) => given || value });
 
-/** An admin partition. There is one, `default`: to name it means nothing, and the kinds refuse any other. */
+/**
+ * An admin partition. The only one is `default`, which is stored as the empty text. The kinds
+ * refuse any other.
+ */
 export const partition = text({ change: (value) => (value === 'default' ? '' : value) });
 
+/** `Meta`: free metadata. metaProblems checks its limits. */
 export const meta = map(text());
 const META_LIMITS = { count: 64, key: 128, value: 512 };
 
@@ -34,10 +41,13 @@ const encoder = new TextEncoder();
 export const isLonger = (value: string, max: number): boolean =>
   value.length * 3 > max && encoder.encode(value).length > max;
 
-/** Longest name of an entry in bytes: names are free text, but they are held in memory as parts of keys. */
+/**
+ * Maximum length of the name of an entry, in bytes of UTF-8. Names are parts of keys that stay in
+ * memory.
+ */
 export const ENTRY_NAME_MAX = 1024;
 
-/** Limits of `Meta`, the same for every kind. */
+/** Checks the limits of `Meta`, which are the same for every kind. */
 export function* metaProblems(value: Normal<typeof meta> | undefined): Iterable<Problem> {
   const entries = Object.entries(value ?? {});
   if (entries.length > META_LIMITS.count) {
@@ -61,18 +71,21 @@ export function* metaProblems(value: Normal<typeof meta> | undefined): Iterable<
   }
 }
 
-/** `Name is required`. */
+/** Checks that the name is not empty. */
 export function* nameProblems(name: string): Iterable<Problem> {
   if (name === '') yield problem('Name is required', 'Name');
 }
 
+/** How a proxy uses mesh gateways. */
 export const meshGateway = object({
   Mode: omit(text({ values: ['', 'none', 'local', 'remote'] })),
 });
+/** Settings of transparent proxy mode. */
 export const transparentProxy = object({
   OutboundListenerPort: omit(whole(), 'outbound_listener_port'),
   DialedDirectly: omit(boolean, 'dialed_directly'),
 });
+/** HTTP paths that a proxy exposes outside the mesh. */
 export const expose = object({
   Checks: omit(boolean),
   Paths: omit(
@@ -87,10 +100,13 @@ export const expose = object({
     ),
   ),
 });
+/** The mode of a proxy. */
 export const proxyMode = text({ values: ['', 'transparent', 'direct'] });
 
 const MUTUAL_TLS_MODES = ['', 'strict', 'permissive'];
+/** Whether a proxy accepts connections without mutual TLS. */
 export const mutualTlsMode = text({ values: MUTUAL_TLS_MODES });
+/** Checks a MutualTLSMode. */
 export function* mutualTlsProblems(mode = ''): Iterable<Problem> {
   if (!MUTUAL_TLS_MODES.includes(mode)) {
     yield problem(
@@ -100,16 +116,18 @@ export function* mutualTlsProblems(mode = ''): Iterable<Problem> {
   }
 }
 
-/** Changes to headers: what is added, set and removed. */
+/** Header changes: the headers to add, set and remove. */
 export const headerChanges = object({
   Add: omit(map(text())),
   Set: omit(map(text())),
   Remove: omit(list(text())),
 });
 type HeaderChanges = Normal<typeof headerChanges>;
+/** Whether any header is changed. */
 export const changesHeaders = (changes: HeaderChanges | undefined): boolean =>
   changes !== undefined && Object.keys(changes).length > 0;
 
+/** Outlier detection of an upstream. */
 export const passiveHealthCheck = object({
   Interval: omit(duration),
   MaxFailures: omit(uint32, 'max_failures'),
@@ -117,6 +135,7 @@ export const passiveHealthCheck = object({
   MaxEjectionPercent: given(uint32, 'max_ejection_percent'),
   BaseEjectionTime: given(duration, 'base_ejection_time'),
 });
+/** Checks a passive health check; undefined is accepted. */
 export function* healthCheckProblems(
   check: Normal<typeof passiveHealthCheck> | undefined,
   ...path: Path
@@ -148,8 +167,9 @@ const HTTP_METHODS = new Set([
   'OPTIONS',
   'TRACE',
 ]);
+/** Whether the text is an HTTP method in upper case. */
 export const isHttpMethod = (method: string): boolean => HTTP_METHODS.has(method);
-/** Methods are known and not repeated; `at` comes before the word Methods. */
+/** Checks that methods are known and not repeated. `at` precedes the word Methods in messages. */
 export function* methodProblems(
   methods: readonly string[] | null | undefined,
   at: string,
@@ -159,20 +179,21 @@ export function* methodProblems(
   for (const [i, method] of (methods ?? []).entries()) {
     const name = JSON.stringify(method);
     const where = [...path, 'Methods', i];
-    if (!isHttpMethod(method))
+    if (!isHttpMethod(method)) {
       yield problem(`${at}Methods contains an invalid method ${name}`, ...where);
+    }
     if (seen.has(method)) yield problem(`${at}Methods contains ${name} more than once`, ...where);
     seen.add(method);
   }
 }
 
-/** The ways to match the path of a request. */
+/** The three ways to match the path of a request. */
 export const pathMatch = {
   PathExact: omit(text(), 'path_exact'),
   PathPrefix: omit(text(), 'path_prefix'),
   PathRegex: omit(text(), 'path_regex'),
 };
-/** At most one of the three paths, and the first two start with a slash. */
+/** Checks that at most one of the three is set, and that the first two start with a slash. */
 export function* pathMatchProblems(
   match: Infer<typeof pathMatch>,
   at: { readonly field: string; readonly whole: string },
@@ -201,13 +222,13 @@ export function* pathMatchProblems(
   }
 }
 
-/** How many of the values are there. */
+/** Counts the values that are not undefined. */
 export const countGiven = (...values: unknown[]): number =>
   values.filter((value) => value !== undefined).length;
 
 /**
- * A DNS name as gateways take it: labels of letters, digits, `-`, `_` and, for the caller to place,
- * `*`.
+ * Whether the text is a DNS name as gateways accept it: labels of letters, digits, `-`, `_` and
+ * `*`. The caller checks where `*` stands.
  */
 export function isDomainName(name: string): boolean {
   if (name.length === 0 || name.length > 254) return false;
@@ -215,7 +236,7 @@ export function isDomainName(name: string): boolean {
   return labels.every((label) => /^[A-Za-z0-9_*-]{1,63}$/.test(label));
 }
 
-/** Whether text is an IPv4 or IPv6 address. */
+/** Whether the text is an IPv4 or IPv6 address. */
 export function isAddress(value: string): boolean {
   if (/^(\d{1,3}\.){3}\d{1,3}$/.test(value)) {
     return value.split('.').every((part) => Number(part) <= 255 && !/^0\d/.test(part));
@@ -239,6 +260,7 @@ function isIpv6(value: string): boolean {
   return halves.length === 2 ? size <= 7 : size === 8;
 }
 
+/** Connection and request limits of an upstream. */
 export const upstreamLimits = object({
   MaxConnections: given(whole(), 'max_connections'),
   MaxPendingRequests: given(whole(), 'max_pending_requests'),

@@ -1,41 +1,42 @@
-/** What makes a kind: its fields, the last step to its normal form, its own rules. */
+/** The definition of a kind: its fields, its normal form and its rules. */
 import { type Fields, type Infer, keep, object, type Type, text } from './fields.js';
 import type { PAUSE, Problem } from './problems.js';
 import type { ConfigEntry, Kind } from './types.js';
 
 type Head = { Kind: ReturnType<typeof keep<string>>; Name: ReturnType<typeof keep<string>> };
 
-/** A normalised entry with these fields. */
+/** A normalised entry with the given fields. */
 export type EntryOf<F extends Fields> = Infer<Head & F>;
 
-/** One kind, as index.ts uses it. */
+/** A kind as index.ts uses it. */
 export interface KindDefinition<T = ConfigEntry> {
   readonly kind: Kind;
   readonly type: Type<T> & { readonly fields: Fields };
   /**
-   * Everything wrong with a normalised entry by itself, the most telling first. Rules between
-   * entries are in rules.ts.
+   * Yields the problems of a normalised entry by itself, the most important first. Rules between
+   * entries are in cross-entry-rules.ts.
    */
   validate(entry: T, context: EntryContext): Iterable<Problem | typeof PAUSE>;
-  /** All faults are told together, not only the first. */
-  readonly gathers: boolean;
+  /** Whether a refusal lists all problems, not only the first. */
+  readonly reportsAll: boolean;
 }
 
+/** Where an entry is written. */
 export interface EntryContext {
   /** The namespace the entry is written to. */
   readonly namespace: string;
 }
 
 interface Rules<T> {
-  /** The Name in normal form; as given if absent. */
+  /** Normalises the Name. Without it the Name stays as given. */
   readonly name?: (given: string) => string;
-  /** The last step to the normal form, where it depends on several fields. */
+  /** Last step to the normal form, for what depends on several fields. */
   readonly normalise?: (entry: T) => T;
-  readonly gathers?: boolean;
+  readonly reportsAll?: boolean;
   readonly validate: (entry: T, context: EntryContext) => Iterable<Problem | typeof PAUSE>;
 }
 
-/** Defines a kind. `Kind` and `Name` come before the given fields. */
+/** Defines a kind. The fields `Kind` and `Name` come before the given ones. */
 export function defineKind<F extends Fields>(
   kind: Kind,
   fields: F,
@@ -46,5 +47,5 @@ export function defineKind<F extends Fields>(
     Name: keep(text({ change: rules.name ?? ((given) => given) })),
   };
   const type = object<Head & F>({ ...head, ...fields }, rules.normalise);
-  return { kind, type, validate: rules.validate, gathers: rules.gathers ?? false };
+  return { kind, type, validate: rules.validate, reportsAll: rules.reportsAll ?? false };
 }

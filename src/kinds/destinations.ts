@@ -1,11 +1,11 @@
-/** Destinations of routes and splits: what of them belongs to another edition. */
+/** Members of route and split destinations that belong to other editions of the API. */
 import type { Path } from './common.js';
 import type { EntryContext } from './definition.js';
 import { type Problem, problem } from './problems.js';
 
 /**
- * A destination may name its own namespace and the partition `default`, which change nothing.
- * Anything else would point out of the chain, which stays within one namespace here.
+ * Checks the namespace and partition of a destination. It may name the namespace of its entry and
+ * the partition `default`, which have no effect. A discovery chain cannot leave its namespace.
  */
 export function* destinationEditionProblems(
   destination: { readonly Namespace?: string; readonly Partition?: string },

@@ -1,4 +1,4 @@
-/** Durations as the API writes them: `1h30m`, `1.5s`, or a number of nanoseconds. */
+/** Durations in the text form of the API: `1h30m`, `1.5s`. */
 
 const UNITS: ReadonlyMap<string, bigint> = new Map([
   ['ns', 1n],
@@ -10,16 +10,22 @@ const UNITS: ReadonlyMap<string, bigint> = new Map([
   ['m', 60_000_000_000n],
   ['h', 3_600_000_000_000n],
 ]);
+/** The longest duration that fits a signed 64-bit number of nanoseconds. */
 const NANOSECONDS_MAX = 2n ** 63n - 1n;
-/** Longer texts are no durations anybody means, and big numbers cost time. */
+/**
+ * Maximum number of characters of a duration: no real one is longer, and large numbers are slow to
+ * parse.
+ */
 const LENGTH_MAX = 64;
 
+/** The outcome of parseDuration. `message` quotes the text and shows a valid form. */
 export type ParsedDuration =
   | { readonly ok: true; readonly nanoseconds: number }
   | { readonly ok: false; readonly message: string };
 
 /**
- * Reads a duration text. Units: ns, us, µs, ms, s, m, h, with fractions and sums; `0` needs none.
+ * Parses a duration: a sum of numbers with the units ns, us, µs, ms, s, m or h, as in `1h30m` and
+ * `1.5s`. `0` needs no unit.
  */
 export function parseDuration(text: string): ParsedDuration {
   const fail = (why: string): ParsedDuration => ({
@@ -50,9 +56,7 @@ export function parseDuration(text: string): ParsedDuration {
   return { ok: true, nanoseconds: (negative ? -1 : 1) * Number(total) + 0 };
 }
 
-/**
- * Writes nanoseconds in the shortest of the usual forms: `1m30s`, `1.5s`, `36h0m0s`, `1µs`, `0s`.
- */
+/** Formats nanoseconds as Go does: `1m30s`, `1.5s`, `36h0m0s`, `1µs`, `0s`. */
 export function formatDuration(nanoseconds: number): string {
   const sign = nanoseconds < 0 ? '-' : '';
   const value = BigInt(Math.abs(nanoseconds));
@@ -67,7 +71,7 @@ export function formatDuration(nanoseconds: number): string {
   return `${sign}${minutes / 60n}h${minutes % 60n}m${seconds}`;
 }
 
-/** `value / 10^digits` without trailing zeros. */
+/** Formats `value / 10^digits` without trailing zeros. */
 function decimal(value: bigint, digits: number): string {
   const scale = 10n ** BigInt(digits);
   const fraction = (value % scale).toString().padStart(digits, '0').replace(/0+$/, '');

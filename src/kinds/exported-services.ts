@@ -1,4 +1,4 @@
-/** `exported-services`: which services peers may use. */
+/** `exported-services`: the services that peers may use. */
 import { meta, metaProblems, partition } from './common.js';
 import { defineKind } from './definition.js';
 import { drop, keep, list, type Normal, object, omit, text } from './fields.js';
@@ -15,6 +15,7 @@ const exported = object({
   Consumers: keep(list(consumer)),
 });
 
+/** The kind `exported-services`. Its only entry is `default`. */
 export const exportedServices = defineKind(
   'exported-services',
   { Services: omit(list(exported)), Meta: omit(meta) },
@@ -30,6 +31,7 @@ export const exportedServices = defineKind(
     },
   },
 );
+/** A normalised `exported-services` entry. */
 export type ExportedServices = Normal<typeof exportedServices.type>;
 
 function* serviceProblems(service: Normal<typeof exported>, i: number): Iterable<Problem> {

@@ -1,4 +1,4 @@
-/** EnvoyExtensions: names, version constraints and the arguments of the built-in ones. */
+/** EnvoyExtensions: names, version constraints and arguments of the built-in extensions. */
 import type { Path } from './common.js';
 import { boolean, free, jsonKind, keep, list, type Normal, object, text } from './fields.js';
 import { type Problem, problem } from './problems.js';
@@ -10,12 +10,13 @@ const extension = object({
   ConsulVersion: keep(text(), 'consul_version', 'consulversion'),
   EnvoyVersion: keep(text(), 'envoy_version', 'envoyversion'),
 });
+/** The field `EnvoyExtensions`. extensionProblems checks it. */
 export const envoyExtensions = list(extension);
 
-/** Yields what is wrong with the arguments; the messages are prefixed by the caller. */
+/** Yields the problems of the arguments. The caller prefixes the messages. */
 type ArgumentRules = (args: Arguments) => Iterable<string>;
 
-/** Everything wrong with the extensions of an entry, in their order. */
+/** Checks the extensions of an entry, in their order. */
 export function* extensionProblems(
   extensions: Normal<typeof envoyExtensions> | undefined,
 ): Iterable<Problem> {
@@ -46,14 +47,14 @@ export function* extensionProblems(
   }
 }
 
-/** Version constraints: `>= 1.15`, several joined by commas; the empty text is none. */
+/** Whether the text is a list of version constraints such as `>= 1.15, < 2`. It may be empty. */
 function isConstraint(value: string): boolean {
   if (value === '') return true;
   const one = /^\s*(?:=|!=|>|<|>=|<=|~>)?\s*v?\d+(?:\.\d+)*(?:[-+~][0-9A-Za-z.+~-]*)?\s*$/;
   return value.length <= 256 && value.split(',').every((part) => one.test(part));
 }
 
-/** The arguments of an extension: names in any letter case, absent means empty. */
+/** The arguments of an extension. Names match in any letter case; null counts as absent. */
 class Arguments {
   readonly #values = new Map<string, unknown>();
 
@@ -71,12 +72,12 @@ class Arguments {
   has(name: string): boolean {
     return this.get(name) !== undefined;
   }
-  /** A member that is an object; undefined when absent. */
+  /** Returns a member that is an object; undefined otherwise. */
   inner(name: string): Arguments | undefined {
     const value = this.get(name);
     return jsonKind(value) === 'map' ? new Arguments(value as Record<string, unknown>) : undefined;
   }
-  /** A member that is a list of objects. A single object counts as a list of one. */
+  /** Returns a list of objects. A single object counts as a list of one. */
   items(name: string): Arguments[] {
     const value = this.get(name);
     const items = Array.isArray(value) ? value : [value];

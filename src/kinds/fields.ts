@@ -1,21 +1,24 @@
 /**
- * The field language in which the kinds are written. One declaration gives the decoder with its
- * normal form, the type of the normalised value, the JSON schema (schema.ts) and what filters may
- * select (schema.ts).
+ * The field language that declares the kinds. From one declaration follow the decoder with its
+ * normal form, the type of the normalised value, and what filters may select (schema.ts).
  *
- *     object({ Name: keep(text()), MeshGateway: keep(meshGateway, 'mesh_gateway'), Meta: omit(meta) })
+ *     object({ Name: keep(text()), ExternalSNI: omit(text(), 'external_sni'), Meta: omit(meta) })
  *
- * A member is spelled exactly by its name or by its second spelling (the snake_case name, or the
- * name in lower case where there is none). Absent and `null` are the same. How it is answered:
- * `omit`: only when not empty; `keep`: always, in its empty form if need be; `given`: when it was
- * given, even empty; `drop`: never.
+ * A member is spelled as its name or its second spelling: the snake_case name, or the name in lower
+ * case if no other is declared. An absent member and `null` are the same. The mode of a member says
+ * when answers contain it. With `Meta: {}` in the request:
+ *
+ *     omit   if it is not empty      no Meta
+ *     given  if it was in the body   "Meta": {}
+ *     keep   always                  "Meta": {}, and its zero value if it was absent
+ *     drop   never                   no Meta
  */
-import { distance } from 'fastest-levenshtein';
 import { ITEMS_MAX } from './budget.js';
 import { formatDuration, parseDuration } from './duration.js';
+import { membersOf } from './members.js';
 import type { Report } from './problems.js';
 
-/** What a type is, as data. */
+/** A type as data. */
 export type Description =
   | { readonly is: 'text'; readonly values?: readonly string[] }
   | { readonly is: 'whole'; readonly min: number; readonly max: number }
@@ -25,23 +28,27 @@ export type Description =
   | { readonly is: 'list' | 'map'; readonly of: Type<unknown> }
   | { readonly is: 'foreign'; readonly sentence: string };
 
+/** A type of the field language: how to decode and normalise a value. */
 export interface Type<T> {
   readonly description: Description;
-  /** The normal form of an absent value. A new one each time: it may be changed afterwards. */
+  /** Returns the normal form of an absent value, a new one each time: the caller may change it. */
   zero(): T;
   /** Whether `omit` leaves the value out. */
   isEmpty(value: T): boolean;
-  /** The normal form of a value as it came from JSON; a fault goes to the report. Never throws. */
+  /** Normalises a value parsed from JSON. Adds problems to the report and never throws. */
   decode(input: unknown, report: Report): T;
 }
 
+/** When answers contain a member; see the head of this file. */
 export type Mode = 'omit' | 'keep' | 'given' | 'drop';
+/** A member of an object: its type, mode and spellings. */
 export interface Field<T = unknown, M extends Mode = Mode> {
   readonly type: Type<T>;
   readonly mode: M;
-  /** Spellings besides the name itself; undefined: the name in lower case. */
+  /** Spellings besides the name itself. Undefined stands for the name in lower case. */
   readonly spellings?: readonly string[];
 }
+/** The members of an object by name. */
 // biome-ignore lint/suspicious/noExplicitAny: the only bound that keeps each member's own type for Infer
 export type Fields = Readonly<Record<string, Field<any, Mode>>>;
 
@@ -60,12 +67,16 @@ const member =
   <M extends Mode>(mode: M) =>
   <T>(type: Type<T>, ...spellings: string[]): Field<T, M> =>
     spellings.length === 0 ? { type, mode } : { type, mode, spellings };
+/** A member that answers contain if it is not empty. */
 export const omit = member('omit');
+/** A member that answers always contain. */
 export const keep = member('keep');
+/** A member that answers contain if it was given, even if it is empty. */
 export const given = member('given');
+/** A member that is accepted and never stored. */
 export const drop = member('drop');
 
-/** The kind of a JSON value in the words clients know from this API. */
+/** The type of a JSON value in the words of this API's error messages. */
 export function jsonKind(input: unknown): string {
   if (input === null) return 'null';
   if (Array.isArray(input)) return 'slice';
@@ -77,7 +88,7 @@ const isObject = (input: unknown): input is Record<string, unknown> =>
   typeof input === 'object' && input !== null && !Array.isArray(input);
 
 /**
- * Text; `change` gives the normal form, of the empty text too. `values` are for the schema: the
+ * Text. `change` normalises it, and the empty text too. `values` document the known values; the
  * kind itself checks them.
  */
 export function text(
@@ -97,7 +108,7 @@ export function text(
   };
 }
 
-/** A whole number. `change` gives the normal form. */
+/** A whole number from `min` to `max`. `change` normalises it. */
 export function whole(
   options: { min?: number; max?: number; change?: (value: number) => number } = {},
 ): Type<number> {
@@ -113,14 +124,15 @@ export function whole(
       }
       const word = min === 0 ? 'uint' : 'int';
       const range = ` from ${min} to ${max}`;
-      report.add(`cannot parse '${report.place}' as ${word}: a whole number${range} is expected`);
+      report.add(`cannot parse '${report.place}' as ${word}: expected a whole number${range}`);
       return 0;
     },
   };
 }
+/** An unsigned 32-bit number. */
 export const uint32 = whole({ min: 0, max: 4_294_967_295 });
 
-/** A 32-bit floating-point number. */
+/** A 32-bit floating-point number. `change` normalises it. */
 export function fraction(change: (value: number) => number): Type<number> {
   return {
     description: { is: 'fraction' },
@@ -128,31 +140,32 @@ export function fraction(change: (value: number) => number): Type<number> {
     isEmpty: (value) => value === 0,
     decode(input, report) {
       if (typeof input === 'number' && Number.isFinite(Math.fround(input))) return change(input);
-      report.add(`cannot parse '${report.place}' as float: a number is expected`);
+      report.add(`cannot parse '${report.place}' as float: expected a number`);
       return 0;
     },
   };
 }
 
+/** A boolean. */
 export const boolean: Type<boolean> = {
   description: { is: 'boolean' },
   zero: () => false,
   isEmpty: (value) => !value,
   decode(input, report) {
     if (typeof input === 'boolean') return input;
-    report.add(`cannot parse '${report.place}' as bool: true or false is expected`);
+    report.add(`cannot parse '${report.place}' as bool: expected true or false`);
     return false;
   },
 };
 
-/** A duration: text with a unit, or nanoseconds; answered as nanoseconds. */
+/** A duration: text with a unit, or nanoseconds. Answers contain nanoseconds. */
 export const duration: Type<number> = {
   description: { is: 'duration', out: 'nanoseconds' },
   zero: () => 0,
   isEmpty: (value) => value === 0,
   decode: decodeDuration,
 };
-/** A duration that is answered as text, `''` when zero. */
+/** A duration that answers contain as text, `''` for zero. */
 export const durationText: Type<string> = {
   description: { is: 'duration', out: 'text' },
   zero: () => '',
@@ -179,7 +192,7 @@ function decodeDuration(input: unknown, report: Report): number {
   return 0;
 }
 
-/** A point in time in RFC 3339 text; the kinds that have one drop it. */
+/** A point in time, as RFC 3339 text. The kinds that declare one drop it. */
 export const time: Type<string> = {
   description: { is: 'time' },
   zero: () => '',
@@ -187,12 +200,12 @@ export const time: Type<string> = {
   decode(input, report) {
     const pattern = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/;
     if (typeof input === 'string' && pattern.test(input)) return input;
-    report.add(`cannot parse '${report.place}' as time: RFC 3339 text is expected`);
+    report.add(`cannot parse '${report.place}' as time: expected RFC 3339 text`);
     return '';
   },
 };
 
-/** A list; absent it is null, and answered so where it is kept. */
+/** A list. Its zero value is null. */
 export function list<T>(of: Type<T>): Type<T[] | null> {
   return {
     description: { is: 'list', of },
@@ -209,7 +222,7 @@ export function list<T>(of: Type<T>): Type<T[] | null> {
   };
 }
 
-/** Refuses a list or map that would take too long to look at; none of it is. */
+/** Reports a list or map with too many items. The caller then decodes none of them. */
 function hasTooMany(count: number, what: string, report: Report): boolean {
   if (count <= ITEMS_MAX) return false;
   report.add(`'${report.place}' has ${count} ${what}, at most ${ITEMS_MAX} are allowed`);
@@ -217,7 +230,7 @@ function hasTooMany(count: number, what: string, report: Report): boolean {
 }
 
 /**
- * A map with free keys, answered in the order of the keys. Keys are data: the object has no
+ * A map with free keys, sorted by key. Its zero value is null. Keys are data, so the object has no
  * prototype.
  */
 export function map<T>(of: Type<T>): Type<Record<string, T> | null> {
@@ -241,10 +254,10 @@ export function map<T>(of: Type<T>): Type<Record<string, T> | null> {
   };
 }
 
-/** The looser the object, the more a hostile body can nest: normalising and writing recurse. */
+/** Maximum nesting depth of a free object: normalising and serialising recurse. */
 const DEPTH_MAX = 64;
 
-/** An object whose members are the client's own, kept as given. */
+/** An object with free members of any type. `change` normalises it. */
 export function free(
   change: (value: Record<string, unknown>) => Record<string, unknown> = (value) => value,
 ): Type<Record<string, unknown> | null> {
@@ -281,8 +294,8 @@ function freeValue(input: unknown, report: Report): unknown {
 }
 
 /**
- * A member of another edition: absent or null it is fine, anything else is refused with the
- * sentence. `isTaken` tells what else is fine.
+ * A member of another edition of the API. Accepts null and what `isTaken` accepts, and refuses
+ * anything else with the sentence.
  */
 export function foreign(
   sentence: (place: string) => string,
@@ -300,8 +313,8 @@ export function foreign(
 }
 
 /**
- * A member of later releases of this API whose clients send it with every entry, set or not: not set
- * it is fine.
+ * A member of later releases of this API. Their clients send it with every entry, so it is accepted
+ * while nothing in it is set.
  */
 export const later = foreign(
   (place) =>
@@ -311,14 +324,14 @@ export const later = foreign(
 
 const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
 
-/** Whether nothing is set: neither in the value nor in the members of an object. */
+/** Whether a value, or every member of an object, is unset. */
 function isBlank(input: unknown): boolean {
   const isUnset = (value: unknown): boolean =>
     value === null || value === false || value === 0 || value === '' || isEmptyList(value);
   return isUnset(input) || (isObject(input) && Object.values(input).every(isUnset));
 }
 
-/** An object with the given members; `change` gives the normal form. */
+/** An object with the given members. `change` normalises it. */
 export function object<F extends Fields>(
   fields: F,
   change: (value: Infer<F>) => Infer<F> = (value) => value,
@@ -356,10 +369,10 @@ export function object<F extends Fields>(
     decode,
   };
 }
-/** Never written to: an object without members has no faults to tell. */
+/** Receives nothing: decoding `{}` reports no problems. */
 const EMPTY_REPORT = { within: (_part: unknown, body: () => unknown) => body() } as Report;
 
-/** An object that is null when absent. */
+/** An object whose zero value is null. */
 export function nullable<T extends object>(type: Type<T>): Type<T | null> {
   const { description } = type;
   return {
@@ -368,70 +381,4 @@ export function nullable<T extends object>(type: Type<T>): Type<T | null> {
     isEmpty: (value) => value === null,
     decode: (input, report) => type.decode(input, report),
   };
-}
-
-/** The members of an object by name. What is not known, or there twice, is told. */
-function membersOf(
-  input: Record<string, unknown>,
-  spellings: ReadonlyMap<string, string>,
-  report: Report,
-): Map<string, { key: string; input: unknown }> {
-  const values = new Map<string, { key: string; input: unknown }>();
-  for (const key of Object.keys(input)) {
-    const name = spellings.get(key);
-    const before = name === undefined ? undefined : values.get(name);
-    if (name === undefined && isDefaultPartition(key, input[key])) continue;
-    if ((name === undefined || before !== undefined) && report.full) {
-      report.count += 1;
-    } else if (name === undefined || before !== undefined) {
-      report.within(key, () => unknownKey(key, before?.key, spellings, report));
-    } else if (input[key] !== null) {
-      values.set(name, { key, input: input[key] });
-    }
-  }
-  return values;
-}
-
-/** Clients of other editions name the only partition there is, wherever they may; it means nothing. */
-const isDefaultPartition = (key: string, value: unknown): boolean =>
-  (key === 'Partition' || key === 'partition') &&
-  (value === 'default' || value === '' || value === null);
-
-const EDITION_HINTS: readonly (readonly [RegExp, string])[] = [
-  [/jwt/i, ', api-gateway jwt validation is a feature that this server does not have'],
-  [/partition$/i, ', partitions are a feature that this server does not have'],
-  [
-    /samenessgroup$|sameness_group$/i,
-    ', sameness groups are a feature that this server does not have',
-  ],
-  [/namespace$/i, ', namespaces are a matter of the request: choose one with the parameter "ns"'],
-];
-
-function unknownKey(
-  key: string,
-  twin: string | undefined,
-  spellings: ReadonlyMap<string, string>,
-  report: Report,
-): void {
-  const near = twin !== undefined ? undefined : nearest(key, spellings);
-  const edition = EDITION_HINTS.find(([pattern]) => pattern.test(key))?.[1];
-  let why = '';
-  if (twin !== undefined) why = `: the field is there already as "${twin}"`;
-  else if (edition !== undefined) why = edition;
-  const hint = why === '' && near !== undefined ? `did you mean "${near}"?` : undefined;
-  report.add(`invalid config key ${JSON.stringify(report.place)}${why}`, hint);
-}
-
-/** The known name closest to a key, if any is close enough to have been meant. */
-function nearest(key: string, spellings: ReadonlyMap<string, string>): string | undefined {
-  if (key.length > 64) return undefined;
-  const plain = (name: string): string => name.replaceAll('_', '').toLowerCase();
-  const wanted = plain(key);
-  let best: { name: string; steps: number } | undefined;
-  for (const name of spellings.values()) {
-    const steps = distance(wanted, plain(name));
-    if (best === undefined || steps < best.steps) best = { name, steps };
-  }
-  const limit = Math.min(3, Math.floor(wanted.length / 3));
-  return best !== undefined && best.steps <= limit ? best.name : undefined;
 }

@@ -1,12 +1,12 @@
-/** Filters that entries hold for others to use. */
+/** Filters over service instances that entries hold. The server stores and does not run them. */
 import { parse } from '../languages/bexpr.peggy.js';
 import { runGrammar } from '../languages/syntax.js';
 
 const LIMITS = { lengthMax: 8 * 1024, depthMax: 64 };
 
 /**
- * Why a filter over service instances does not parse; undefined when it does. What it selects is
- * not known here.
+ * Returns the syntax error of a filter, or undefined. Selectors are not checked: the fields of
+ * service instances are not known here.
  */
 export function filterFault(expression: string): string | undefined {
   const parsed = runGrammar(parse, expression, LIMITS);

@@ -1,4 +1,4 @@
-/** The kinds: a body goes in as a client sent it, and comes out as it is stored and answered. */
+/** The kinds: decodes, normalises and checks the entries that clients send. */
 import { distance } from 'fastest-levenshtein';
 import { type Refusal, refusal } from '../errors.js';
 import { apiGateway } from './api-gateway.js';
@@ -22,8 +22,8 @@ import { serviceSplitter } from './service-splitter.js';
 import { terminatingGateway } from './terminating-gateway.js';
 import { type ConfigEntry, type Decoded, KINDS, type Kind } from './types.js';
 
-// Each definition has an entry type of its own; here they are one table, and decodeEntry gives each
-// only its own entries.
+// Each definition has its own entry type. The cast makes them one table, which is safe because
+// decodeInSteps passes each definition only entries of its kind.
 const DEFINITIONS = new Map<Kind, KindDefinition>(
   (
     [
@@ -47,22 +47,23 @@ const DEFINITIONS = new Map<Kind, KindDefinition>(
   ).map((definition) => [definition.kind, definition]),
 );
 
-/** The definition of a kind. */
+/** Returns the definition of a kind. */
 export function definitionOf(kind: Kind): KindDefinition {
   const definition = DEFINITIONS.get(kind);
   if (definition === undefined) throw new Error(`kind ${kind} has no definition`);
   return definition;
 }
 
+/** Whether the text names a kind. */
 export const isKind = (text: string): text is Kind => DEFINITIONS.has(text as Kind);
 
 /**
- * Kinds that exist once for the whole cluster, whatever namespace a request names; they belong to
- * `default`.
+ * Whether entries of a kind exist once for the whole cluster, whatever namespace a request names.
+ * They belong to `default`.
  */
 export const isClusterWide = (kind: Kind): boolean => kind === 'proxy-defaults' || kind === 'mesh';
 
-/** The refusal for an unknown kind. `prefix` begins the sentence. */
+/** Returns the refusal of an unknown kind. `prefix` begins the sentence. */
 export function unknownKind(text: string, prefix = ''): Refusal {
   const near = KINDS.map((kind) => ({ kind, steps: distance(text.slice(0, 64), kind) })).sort(
     (a, b) => a.steps - b.steps,
@@ -75,22 +76,14 @@ export function unknownKind(text: string, prefix = ''): Refusal {
 }
 
 const DECODING = 'Request decoding failed: ';
-/** Members of an answer that a body may hold and that count for nothing. */
+/** Members of answers that a body may contain. They have no effect. */
 const RESPONSE_ONLY = ['CreateIndex', 'ModifyIndex', 'Hash'];
 
 /**
- * Decodes, normalises and checks a body (the parsed JSON): field names and types first, then the
- * kind's own rules. The first fault is told, or all of them where the kind gathers them.
+ * Decodes, normalises and checks a body (parsed JSON): field names and types first, then the rules
+ * of its kind. The refusal lists the first problem, or all of them for a kind that reports all.
+ * Yields between steps that may take milliseconds, so that the caller can let others run.
  */
-export function decodeEntry(body: unknown, context: EntryContext): Decoded {
-  const steps = decodeInSteps(body, context);
-  for (;;) {
-    const step = steps.next();
-    if (step.done) return step.value;
-  }
-}
-
-/** The same with a pause wherever one step may take milliseconds. */
 export function* decodeInSteps(body: unknown, context: EntryContext): Generator<void, Decoded> {
   const fail = (why: Refusal): Decoded => ({ ok: false, refusal: why });
   const found = kindOf(body);
@@ -112,7 +105,7 @@ export function* decodeInSteps(body: unknown, context: EntryContext): Generator<
         continue;
       }
       problems.push(one);
-      if (!definition.gathers) break;
+      if (!definition.reportsAll) break;
     }
   }
   if (problems.length === 0) problems.push(...targetProblems(entry));
@@ -121,18 +114,19 @@ export function* decodeInSteps(body: unknown, context: EntryContext): Generator<
 }
 
 /**
- * What is wrong with the form of a stored entry, without what the server adds to it: field names as they are stored, and
- * types. The rules of its kind do not count: they may be stricter now than when it was written.
+ * Checks the form of a stored entry without the members that the server adds: the types of its
+ * fields, and their names in stored form. Returns the first problem, or undefined. It does not
+ * apply the rules of the kind, which may be stricter now than when the entry was written.
  */
 export function storedProblem(kind: Kind, content: Record<string, unknown>): string | undefined {
   const report = new Report();
   const entry = definitionOf(kind).type.decode(content, report);
   const [first] = report.problems;
   if (first !== undefined) return first.message;
-  return isSpelledAs(entry, content) ? undefined : 'its fields are not spelled as they are stored';
+  return isSpelledAs(entry, content) ? undefined : 'its fields are not in their stored form';
 }
 
-/** Whether both have the same members all through: bodies may leave them out, or spell them otherwise. */
+/** Whether both values have the same members at every level. Bodies may omit or respell members. */
 function isSpelledAs(normal: unknown, stored: unknown): boolean {
   if (stored === null || typeof stored !== 'object') return (normal === null) === (stored === null);
   if (normal === null || typeof normal !== 'object') return false;
@@ -148,7 +142,7 @@ function isSpelledAs(normal: unknown, stored: unknown): boolean {
   );
 }
 
-/** The kind a body names. */
+/** Returns the kind that a body names, or the refusal. */
 function kindOf(body: unknown): Kind | Refusal {
   const decoding = (what: string, pointer = ''): Refusal =>
     refusal('invalid', DECODING + what, { pointer });
@@ -167,7 +161,7 @@ function kindOf(body: unknown): Kind | Refusal {
   return isKind(kind) ? kind : unknownKind(kind, DECODING);
 }
 
-/** The members that are the entry's, without those of the answer around it. */
+/** Returns the members that belong to the entry, without those that only answers have. */
 function ownFields(
   body: Record<string, unknown>,
   context: EntryContext,
@@ -191,17 +185,19 @@ function ownFields(
 }
 
 const CONTROL = /[\u0000-\u001f\u007f]/;
-/** What no path holds: `//`, `/./`, `/../`. */
+/** Segments that clients and proxies remove from a path: `//`, `/./`, `/../`. */
 const UNCLEAN = /\/\/|\/\.\.?(?:\/|$)/;
 
-/** What no name may be: it becomes part of a key of the state, and entries are read and deleted by it. */
+/**
+ * Checks a name. It becomes part of a state key, and of the URL that reads and deletes the entry.
+ */
 function* entryNameProblems(name: string): Iterable<Problem> {
   if (/\p{Surrogate}/u.test(name)) {
     yield problem('Name must be valid Unicode text', 'Name');
   }
   if (CONTROL.test(name) || UNCLEAN.test(`/${name}`)) {
     yield problem(
-      'Name must be one that a path can carry: no control characters, no empty, "." or ".." part between slashes',
+      'Name must fit into a URL path: no control characters and no empty, "." or ".." segments',
       'Name',
     );
   }
@@ -210,7 +206,10 @@ function* entryNameProblems(name: string): Iterable<Problem> {
   }
 }
 
-/** How many others an entry may name: each is a key of the state, and is followed at every change. */
+/**
+ * Maximum number of entries that an entry may name: each costs a state key, and a visit at every
+ * change.
+ */
 const TARGETS_MAX = 2_000;
 
 function* targetProblems(entry: ConfigEntry): Iterable<Problem> {
@@ -222,7 +221,7 @@ function* targetProblems(entry: ConfigEntry): Iterable<Problem> {
   }
 }
 
-/** What is wrong with the name of an entry to be deleted, apart from the entry being there. */
+/** Checks the name of an entry to delete. Does not check that the entry exists. */
 export function nameRefusal(kind: Kind, name: string): Refusal | undefined {
   const problems = [...entryNameProblems(name)];
   if (kind === 'proxy-defaults') problems.push(...proxyDefaultsNameProblems(name));

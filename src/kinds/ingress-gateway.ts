@@ -1,4 +1,4 @@
-/** `ingress-gateway`: services offered outside the mesh. */
+/** `ingress-gateway`: services that are reachable from outside the mesh. */
 import {
   changesHeaders,
   headerChanges,
@@ -63,6 +63,7 @@ type Service = Normal<typeof service>;
 type Listener = Normal<typeof listener>;
 type GatewayTls = Normal<typeof gatewayTls>;
 
+/** The kind `ingress-gateway`. */
 export const ingressGateway = defineKind(
   'ingress-gateway',
   {
@@ -95,6 +96,7 @@ export const ingressGateway = defineKind(
     },
   },
 );
+/** A normalised `ingress-gateway` entry. */
 export type IngressGateway = Normal<typeof ingressGateway.type>;
 
 const gatewayTlsProblem = (tls: GatewayTls | undefined, ...path: Path): Problem | undefined =>
@@ -177,8 +179,8 @@ function* serviceProblems(value: Service, one: Listener, ...path: Path): Iterabl
 }
 
 /**
- * Where certificates come from is given on the gateway, the listener or the service; the nearest
- * counts.
+ * Checks the sources of certificates (SDS). The gateway, the listener and the service may each name
+ * one; the most specific takes precedence.
  */
 function* sdsProblems(
   value: Service,

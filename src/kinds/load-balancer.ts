@@ -1,4 +1,4 @@
-/** LoadBalancer of a service-resolver. */
+/** The `LoadBalancer` of a service-resolver. */
 import type { Path } from './common.js';
 import {
   boolean,
@@ -28,6 +28,7 @@ const hashPolicy = object({
   Terminal: omit(boolean),
 });
 
+/** The field `LoadBalancer`. */
 export const loadBalancer = object({
   Policy: omit(text({ values: POLICIES })),
   RingHashConfig: given(
@@ -44,6 +45,7 @@ export const loadBalancer = object({
   HashPolicies: omit(list(hashPolicy), 'hash_policies'),
 });
 
+/** Checks a `LoadBalancer`; undefined is accepted. */
 export function* loadBalancerProblems(
   value: Normal<typeof loadBalancer> | undefined,
 ): Iterable<Problem> {

@@ -1,4 +1,4 @@
-/** `mesh`: the one entry with settings of the whole mesh. */
+/** `mesh`: settings of the whole mesh. */
 import { meta, metaProblems } from './common.js';
 import { defineKind } from './definition.js';
 import { boolean, given, keep, type Normal, object, omit, text } from './fields.js';
@@ -27,6 +27,7 @@ const requestNormalization = object({
   ),
 });
 
+/** The kind `mesh`. Its only entry is `mesh`. */
 export const mesh = defineKind(
   'mesh',
   {
@@ -84,6 +85,7 @@ export const mesh = defineKind(
     },
   },
 );
+/** A normalised `mesh` entry. */
 export type Mesh = Normal<typeof mesh.type>;
 
 type ActionField = 'PathWithEscapedSlashesAction' | 'HeadersWithUnderscoresAction';

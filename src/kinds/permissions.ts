@@ -1,13 +1,14 @@
 /**
- * Who may do what to which kind: the API's permission table. Enforcement and tests read it here and
- * nowhere else. `mesh` rights are the token's mesh rule or, where it has none, its operator rule;
- * that is for the authorizer to know.
+ * The permissions that operations on each kind need. Enforcement and tests read this table and no
+ * other. The authorizer decides `mesh` by the token's mesh rule, or by its operator rule if it has
+ * no mesh rule.
  */
-
 import { servicesNamed } from './references.js';
 import type { ConfigEntry, Kind, Permission } from './types.js';
 
+/** An operation on config entries. */
 export type Operation = 'apply' | 'delete' | 'get' | 'list';
+/** The permission that each operation needs. */
 export type Permissions = Readonly<Record<Operation, Permission>>;
 
 const right = (
@@ -51,19 +52,19 @@ const TABLE: Readonly<Record<Kind, Permissions>> = {
   'terminating-gateway': OF_GATEWAY,
 };
 
-/** The refusal for what nobody may do. */
+/** The message for an operation that no token may perform. */
 export const NEVER_ALLOWED = 'Permission denied: only writeable by controller';
 
-/** The permissions of a kind. */
+/** Returns the permissions of a kind. */
 export const permissionsOf = (kind: Kind): Permissions => TABLE[kind];
 
 /**
- * Kinds that send requests on: who applies an entry needs service:read on every other service named
- * in it.
+ * Whether a kind forwards requests to other services. A token that writes such an entry needs
+ * service:read on every other service that the entry names.
  */
 export const readsServices = (kind: Kind): boolean =>
   kind === 'service-resolver' || kind === 'service-router' || kind === 'service-splitter';
 
-/** The services to be read for an entry of such a kind. */
+/** Returns the services on which the writer of an entry needs service:read. */
 export const servicesToRead = (entry: ConfigEntry): readonly string[] =>
   readsServices(entry.Kind) ? servicesNamed(entry) : [];

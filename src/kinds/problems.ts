@@ -1,34 +1,32 @@
-/** What is wrong with an entry, and how several faults become one refusal. */
+/** The problems of an entry, and the refusal that reports them. */
 import { type Refusal, refusal } from '../errors.js';
 
-/**
- * One fault. `pointer` is the JSON pointer (RFC 6901) of the field, `message` says what is
- * expected.
- */
+/** A problem. `pointer` is the JSON pointer (RFC 6901) of the field, `message` a sentence. */
 export interface Problem {
   readonly pointer: string;
   readonly message: string;
   readonly hint?: string;
 }
 
-/** Told between problems where work goes on that may take milliseconds: others may have their turn. */
+/** Yielded between problems before work that may take milliseconds, so that others can run. */
 export const PAUSE: unique symbol = Symbol('pause');
 
-/** A message lists at most this many faults: a hostile body can hold a hundred thousand. */
+/** Maximum number of problems that a message lists: a hostile body may have a hundred thousand. */
 const SHOWN_MAX = 10;
-/** Messages quote what was sent, which may be long. */
+/** Maximum number of characters of a message, which may quote long parts of the body. */
 const MESSAGE_LENGTH_MAX = 600;
+/** Maximum number of characters of a name from the body in a message. */
 const NAME_LENGTH_MAX = 100;
 
 const cut = (text: string, max: number): string =>
   text.length > max ? `${text.slice(0, max)}…` : text;
 
-/** Builds a problem at the given path, e.g. `problem('…', 'Sources', 0, 'Name')`. */
+/** Builds a problem at a path, such as `problem('…', 'Sources', 0, 'Name')`. */
 export function problem(message: string, ...path: readonly (string | number)[]): Problem {
   return { message, pointer: pointerOf(path) };
 }
 
-/** The JSON pointer of a path. */
+/** Returns the JSON pointer of a path. */
 function pointerOf(path: readonly (string | number)[]): string {
   let pointer = '';
   for (const part of path) {
@@ -37,7 +35,7 @@ function pointerOf(path: readonly (string | number)[]): string {
   return pointer;
 }
 
-/** One refusal for all problems: the sentence of the only one, or `2 errors occurred: …; …`. */
+/** Builds one refusal: the sentence of the only problem, or `2 errors occurred: …; …`. */
 export function refusalOf(
   problems: readonly [Problem, ...Problem[]],
   options: { prefix?: string; count?: number } = {},
@@ -58,13 +56,13 @@ export function refusalOf(
   return refusal('invalid', prefix + text, { pointer: first.pointer });
 }
 
-/** Collects what is wrong with a body while it is decoded, and knows where the decoder is. */
+/** Collects the problems of a body while it is decoded, and tracks the position of the decoder. */
 export class Report {
   readonly problems: Problem[] = [];
   count = 0;
   readonly #path: PathPart[] = [];
 
-  /** Runs `body`, which must not throw, one level deeper. */
+  /** Runs `body` one level deeper. `body` must not throw. */
   within<T>(part: PathPart, body: () => T): T {
     this.#path.push(part);
     const result = body();
@@ -72,14 +70,12 @@ export class Report {
     return result;
   }
 
-  /** How many levels deep the decoder is. */
+  /** The nesting depth of the decoder. */
   get depth(): number {
     return this.#path.length;
   }
 
-  /**
-   * Whether another problem would still be shown: suggestions are not worth computing beyond that.
-   */
+  /** Whether no further problem will be shown, so that computing suggestions is a waste. */
   get full(): boolean {
     return this.problems.length >= SHOWN_MAX;
   }
@@ -92,7 +88,9 @@ export class Report {
     this.problems.push(hint === undefined ? found : { ...found, hint });
   }
 
-  /** The present place as clients know it: `UpstreamConfig.Overrides[0].Name`, `Meta[a]`. */
+  /**
+   * The current position in the form of messages: `UpstreamConfig.Overrides[0].Name`, `Meta[a]`.
+   */
   get place(): string {
     let text = '';
     for (const part of this.#path) {
@@ -104,5 +102,5 @@ export class Report {
   }
 }
 
-/** A member by name, a list item by position, a map entry by key. */
+/** A step into a body: a member by name, a list item by position or a map entry by key. */
 export type PathPart = string | number | { readonly entry: string };

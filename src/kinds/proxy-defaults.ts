@@ -1,4 +1,4 @@
-/** `proxy-defaults`: the one entry `global` with the defaults of every proxy. */
+/** `proxy-defaults`: the defaults of every proxy. */
 import {
   expose,
   meshGateway,
@@ -28,6 +28,7 @@ import { type Problem, problem } from './problems.js';
 const LOG_TYPES = ['', 'file', 'stderr', 'stdout'];
 const FAILOVER_MODES = ['', 'sequential', 'order-by-locality'];
 const SOCKET_DIRECTORY = 'envoy_hcp_metrics_bind_socket_dir';
+/** Maximum number of characters, as in Consul: operating systems limit the path of a socket. */
 const SOCKET_DIRECTORY_MAX = 70;
 
 const accessLogs = object({
@@ -38,11 +39,11 @@ const accessLogs = object({
   JSONFormat: omit(text(), 'json_format'),
   TextFormat: omit(text(), 'text_format'),
 });
+/** The field `PrioritizeByLocality`, which localityProblems refuses unless it is empty. */
 export const prioritizeByLocality = object({ Mode: omit(text()) });
 
 /**
- * A list of one item stands for the item, as in the configuration language these settings are often
- * written in.
+ * Replaces a list of one item by the item: HCL, the usual source of this Config, makes such lists.
  */
 function withoutLonelyLists(config: Record<string, unknown>): Record<string, unknown> {
   for (const [name, value] of Object.entries(config)) {
@@ -69,8 +70,10 @@ const fields = {
   PrioritizeByLocality: given(prioritizeByLocality, 'prioritize_by_locality'),
   Meta: omit(meta),
 };
+/** A normalised `proxy-defaults` entry. */
 export type ProxyDefaults = EntryOf<typeof fields>;
 
+/** The kind `proxy-defaults`. Its only entry is `global`. */
 export const proxyDefaults = defineKind('proxy-defaults', fields, {
   name: (given) => given || 'global',
   validate,
@@ -111,14 +114,14 @@ function* validate(entry: ProxyDefaults): Iterable<Problem> {
   yield* mutualTlsProblems(entry.MutualTLSMode);
 }
 
-/** Only `global` exists, for writes and deletes alike. */
+/** Checks the name of an entry to write or delete: it is `global`. */
 export function* proxyDefaultsNameProblems(name: string): Iterable<Problem> {
   if (name !== 'global') {
     yield problem(`invalid name (${JSON.stringify(name)}), only "global" is supported`, 'Name');
   }
 }
 
-/** Preferring near instances belongs to another edition: only the empty setting passes. */
+/** Refuses a locality mode, which is a feature of another edition of the API. */
 export function* localityProblems(
   value: Normal<typeof prioritizeByLocality> | undefined,
 ): Iterable<Problem> {
@@ -155,7 +158,7 @@ function* accessLogProblems(logs: Normal<typeof accessLogs>): Iterable<Problem> 
   }
 }
 
-/** A format must be a JSON object. */
+/** Returns why a format is not a JSON object, or undefined. */
 function jsonFault(value: string): string | undefined {
   try {
     return jsonKind(JSON.parse(value)) === 'map' ? undefined : 'it is not an object';

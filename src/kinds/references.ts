@@ -1,6 +1,6 @@
 /**
- * What an entry names. The state keeps it the other way round, so that a change finds who depends
- * on it without a search.
+ * The services, gateways and certificates that an entry names. The state indexes entries by these
+ * targets, so that a change finds the entries that depend on it without a scan.
  */
 import type { ApiGateway } from './api-gateway.js';
 import { ENTRY_NAME_MAX, isLonger } from './common.js';
@@ -11,7 +11,7 @@ import type { ServiceRouter } from './service-router.js';
 import type { ServiceSplitter } from './service-splitter.js';
 import type { ConfigEntry } from './types.js';
 
-/** Something that can be named, as text; names count in any letter case. */
+/** Builds the index key of a target. Names match in any letter case. */
 export const target = {
   service: (name: string): string => `service ${name.toLowerCase()}`,
   gateway: (name: string): string => `api-gateway ${name.toLowerCase()}`,
@@ -19,7 +19,7 @@ export const target = {
 };
 
 /**
- * The services that an entry sends to, own name excluded, wildcards and services of peers aside.
+ * Returns the services to which an entry forwards requests, without itself, wildcards and peers.
  */
 export function servicesNamed(entry: ConfigEntry): string[] {
   return [...new Set(namedBy(entry))].filter(
@@ -52,14 +52,17 @@ function namedBy(entry: ConfigEntry): string[] {
   }
 }
 
-/** Everything an entry names, as targets. */
+/** Returns the index keys of everything that an entry names. */
 export function targetsOf(entry: ConfigEntry): ReadonlySet<string> {
   return new Set([...namesOf(entry)].filter(isName));
 }
 
-/** The word before the name, and what lower case may add to it. */
+/** Maximum number of bytes of a target: a name with its prefix, which lower-casing may lengthen. */
 const TARGET_MAX = 2 * ENTRY_NAME_MAX;
-/** What no entry can be called is no target either: it would break the key it becomes part of, or swell it. */
+/**
+ * Whether the text can be the name of an entry. Any other text is not a reference: it would corrupt
+ * or bloat the index key.
+ */
 const isName = (text: string): boolean =>
   !text.includes('\u0000') && !/\p{Surrogate}/u.test(text) && !isLonger(text, TARGET_MAX);
 
@@ -87,7 +90,7 @@ function* namesOf(entry: ConfigEntry): Iterable<string> {
   }
 }
 
-/** The services of an http-route or tcp-route, once each, in order. */
+/** Returns the services of an http-route or tcp-route, each once, in order. */
 export function routedServices(route: ConfigEntry): string[] {
   if (route.Kind === 'tcp-route') {
     const { Services: services } = route as unknown as TcpRoute;
@@ -98,7 +101,7 @@ export function routedServices(route: ConfigEntry): string[] {
   return [...new Set(services.map(({ Name: name }) => name))];
 }
 
-/** The gateways (and listeners) that a route wants to bind to. */
+/** Returns the gateways and listeners to which a route asks to bind. */
 export function parentsOf(route: ConfigEntry): NonNullable<TcpRoute['Parents']> {
   return (route as unknown as TcpRoute).Parents ?? [];
 }

@@ -1,4 +1,4 @@
-/** `http-route` and `tcp-route`: what goes from an api-gateway to services. */
+/** `http-route` and `tcp-route`: traffic from an api-gateway to services. */
 import {
   isDomainName,
   isHttpMethod,
@@ -87,7 +87,7 @@ const match = object({
   Path: keep(
     object(
       { Match: keep(text({ values: ['', ...PATH_MATCHES] })), Value: keep(text()) },
-      // a path without a way to match it stands for every path
+      // A path without a match type matches every path.
       (path) => (path.Match === '' ? { Match: 'prefix', Value: '/' } : path),
     ),
   ),
@@ -114,6 +114,7 @@ const rule = object({
   Services: keep(list(routedService)),
 });
 
+/** The kind `http-route`. */
 export const httpRoute = defineKind(
   'http-route',
   {
@@ -131,8 +132,9 @@ export const httpRoute = defineKind(
         if (!isDomainName(host)) {
           yield problem(`host ${quoted} must be a valid DNS hostname`, 'Hostnames', i);
         }
-        if (host.includes('*'))
+        if (host.includes('*')) {
           yield problem(`host ${quoted} must not be a wildcard`, 'Hostnames', i);
+        }
       }
       yield* parentProblems(entry.Parents ?? []);
       yield* metaProblems(entry.Meta);
@@ -147,8 +149,10 @@ export const httpRoute = defineKind(
     },
   },
 );
+/** A normalised `http-route` entry. */
 export type HttpRoute = Normal<typeof httpRoute.type>;
 
+/** The kind `tcp-route`. */
 export const tcpRoute = defineKind(
   'tcp-route',
   {
@@ -168,6 +172,7 @@ export const tcpRoute = defineKind(
     },
   },
 );
+/** A normalised `tcp-route` entry. */
 export type TcpRoute = Normal<typeof tcpRoute.type>;
 
 function* parentProblems(parents: readonly Parent[]): Iterable<Problem> {
@@ -185,7 +190,7 @@ function* parentProblems(parents: readonly Parent[]): Iterable<Problem> {
   }
 }
 
-/** Message and path of each fault of a match. */
+/** Yields the message and path of each problem of a match. */
 function* matchFaults(one: Normal<typeof match>): Iterable<[string, ...Path]> {
   if (one.Method !== '' && !isHttpMethod(one.Method)) {
     yield [`Method contains an invalid method ${JSON.stringify(one.Method)}`, 'Method'];

@@ -1,4 +1,4 @@
-/** `service-defaults`: what is true of a service wherever it runs. */
+/** `service-defaults`: settings of a service that hold for all of its instances. */
 import {
   expose,
   healthCheckProblems,
@@ -51,7 +51,7 @@ const rateRoute = object({
   RequestsPerSecond: omit(whole(), 'requests_per_second'),
   RequestsMaxBurst: omit(whole(), 'requests_max_burst'),
 });
-/** Known only to be refused with a sentence of its own. */
+/** Declared only so that the refusal can say that rate limiting is not supported. */
 const rateLimits = object({
   InstanceLevel: keep(
     object({
@@ -84,17 +84,19 @@ const fields = {
   EnvoyExtensions: omit(envoyExtensions, 'envoy_extensions'),
   Meta: omit(meta),
 };
+/** A normalised `service-defaults` entry. */
 export type ServiceDefaults = EntryOf<typeof fields>;
 
+/** The kind `service-defaults`. */
 export const serviceDefaults = defineKind('service-defaults', fields, {
-  gathers: true,
+  reportsAll: true,
   validate(entry) {
     const alone = [...loneProblems(entry.Name, entry.MutualTLSMode)];
-    return alone.length > 0 ? alone.slice(0, 1) : gathered(entry);
+    return alone.length > 0 ? alone.slice(0, 1) : allProblems(entry);
   },
 });
 
-/** Faults that are told without the others. */
+/** Yields the problems that a refusal reports alone. */
 function* loneProblems(name: string, mode: string | undefined): Iterable<Problem> {
   yield* nameProblems(name);
   if (name === '*') {
@@ -106,7 +108,7 @@ function* loneProblems(name: string, mode: string | undefined): Iterable<Problem
   yield* mutualTlsProblems(mode);
 }
 
-function* gathered(entry: ServiceDefaults): Iterable<Problem> {
+function* allProblems(entry: ServiceDefaults): Iterable<Problem> {
   yield* metaProblems(entry.Meta);
   const balance = entry.BalanceInboundConnections ?? '';
   if (!BALANCES.includes(balance)) {
@@ -194,8 +196,9 @@ function* destinationProblems(value: Normal<typeof destination> | undefined): It
   }
   const seen = new Set<string>();
   for (const [i, address] of addresses.entries()) {
-    if (seen.has(address))
+    if (seen.has(address)) {
       yield problem(`Duplicate address '${address}' is not allowed`, ...path, i);
+    }
     seen.add(address);
     if (!isAddress(address) && (!isDomainName(address) || address.includes('*'))) {
       yield problem(

@@ -1,4 +1,4 @@
-/** `service-intentions`: who may talk to a service. */
+/** `service-intentions`: which services may connect to a service. */
 import {
   countGiven,
   isLonger,
@@ -29,6 +29,7 @@ import {
 import { type Problem, problem } from './problems.js';
 
 const ACTIONS = ['allow', 'deny'];
+/** Maximum number of bytes of a description, as in Consul. */
 const DESCRIPTION_MAX = 512;
 
 const jwt = object({
@@ -82,13 +83,14 @@ const source = object({
 type Source = Normal<typeof source>;
 type Permission = Normal<typeof permission>;
 
+/** The kind `service-intentions`. */
 export const serviceIntentions = defineKind(
   'service-intentions',
   { JWT: given(jwt), Sources: keep(list(source)), Meta: omit(meta) },
   {
     normalise(entry) {
       for (const one of entry.Sources ?? []) one.Precedence = precedence(entry.Name, one.Name);
-      // stable: equal ones keep the order of the request
+      // The sort is stable: sources of equal precedence keep the order of the request.
       entry.Sources?.sort((a, b) => b.Precedence - a.Precedence);
       return entry;
     },
@@ -109,9 +111,10 @@ export const serviceIntentions = defineKind(
     },
   },
 );
+/** A normalised `service-intentions` entry. */
 export type ServiceIntentions = Normal<typeof serviceIntentions.type>;
 
-/** 9: exact to exact, 8: any source, 6: any destination, 5: both. */
+/** 9 for an exact source and destination, 8 for any source, 6 for any destination, 5 for both. */
 function precedence(destination: string, from: string): number {
   if (destination === '*') return from === '*' ? 5 : 6;
   return from === '*' ? 8 : 9;
@@ -205,7 +208,7 @@ function* headerProblems(one: Normal<typeof header>, at: string, ...path: Path):
   }
 }
 
-/** No jwt-provider entries exist on this server, so whatever names one is refused. */
+/** Refuses every provider: this server has no jwt-provider entries. */
 function* providerProblems(
   value: Normal<typeof jwt> | undefined,
   ...path: Path

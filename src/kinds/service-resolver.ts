@@ -1,4 +1,4 @@
-/** `service-resolver`: the instances that answer for a service. */
+/** `service-resolver`: which instances receive the requests of a service. */
 import { FILTER_LENGTH_MAX } from './budget.js';
 import { meta, metaProblems, nameProblems, type Path, partition } from './common.js';
 import { defineKind, type EntryOf } from './definition.js';
@@ -18,6 +18,7 @@ import { loadBalancer, loadBalancerProblems } from './load-balancer.js';
 import { PAUSE, type Problem, problem } from './problems.js';
 import { localityProblems, prioritizeByLocality } from './proxy-defaults.js';
 
+/** Maximum number of characters of a subset's name, which becomes a label of a DNS name. */
 const SUBSET_LENGTH_MAX = 63;
 
 const subset = object({ Filter: omit(text()), OnlyPassing: omit(boolean, 'only_passing') });
@@ -59,8 +60,10 @@ const fields = {
   LoadBalancer: given(loadBalancer, 'load_balancer'),
   Meta: omit(meta),
 };
+/** A normalised `service-resolver` entry. */
 export type ServiceResolver = EntryOf<typeof fields>;
 
+/** The kind `service-resolver`. */
 export const serviceResolver = defineKind('service-resolver', fields, {
   *validate(entry) {
     yield* nameProblems(entry.Name);
@@ -79,7 +82,7 @@ export const serviceResolver = defineKind('service-resolver', fields, {
   },
 });
 
-/** Whether a resolver defines a subset; subset names are data, so only own keys count. */
+/** Whether a resolver defines a subset. Subset names are data, so only own keys count. */
 export const hasSubset = (resolver: ServiceResolver | undefined, name: string): boolean =>
   Object.hasOwn(resolver?.Subsets ?? {}, name);
 
@@ -105,7 +108,7 @@ function* subsetProblems(entry: ServiceResolver): Iterable<Problem | typeof PAUS
     filterLength += value.Filter.length;
     if (filterLength > FILTER_LENGTH_MAX) {
       yield problem(
-        `the Filters of all Subsets together have more than the ${FILTER_LENGTH_MAX} characters that are allowed`,
+        `the Filters of all Subsets together are longer than ${FILTER_LENGTH_MAX} characters`,
         ...path,
         'Filter',
       );
@@ -130,7 +133,7 @@ function* subsetProblems(entry: ServiceResolver): Iterable<Problem | typeof PAUS
   }
 }
 
-/** Names another edition's `field`; the phrase before "requires" is what clients know. */
+/** Refuses a field of another edition. Clients know the phrase up to "requires". */
 const editionProblem = (at: string, field: string, ...path: Path): Problem =>
   problem(
     `${at}Setting ${field} requires another edition of this API; here a resolver stays within its namespace`,

@@ -1,4 +1,4 @@
-/** `service-router`: where requests of a service go, by path, header, query and method. */
+/** `service-router`: routes of requests to a service, by path, header, query and method. */
 import {
   countGiven,
   headerChanges,
@@ -85,6 +85,7 @@ const route = object({
 });
 type Match = Normal<typeof httpMatch>;
 
+/** The kind `service-router`. */
 export const serviceRouter = defineKind(
   'service-router',
   { Routes: keep(list(route)), Meta: omit(meta) },
@@ -98,6 +99,7 @@ export const serviceRouter = defineKind(
     },
   },
 );
+/** A normalised `service-router` entry. */
 export type ServiceRouter = Normal<typeof serviceRouter.type>;
 
 function* routeProblems(

@@ -1,11 +1,11 @@
-/** `service-splitter`: shares of a service's traffic. */
+/** `service-splitter`: how the traffic of a service is split. */
 import { changesHeaders, headerChanges, meta, metaProblems, nameProblems } from './common.js';
 import { defineKind } from './definition.js';
 import { destinationEditionProblems } from './destinations.js';
 import { fraction, given, keep, list, type Normal, object, omit, text } from './fields.js';
 import { type Problem, problem } from './problems.js';
 
-/** Weights are 32-bit floats, rounded to hundredths of a percent. */
+/** Returns a weight in hundredths of a percent. Weights are 32-bit floats. */
 const hundredths = (weight: number): number => Math.round(Math.fround(weight) * 100);
 
 const split = object({
@@ -19,6 +19,7 @@ const split = object({
 });
 type Split = Normal<typeof split>;
 
+/** The kind `service-splitter`. */
 export const serviceSplitter = defineKind(
   'service-splitter',
   { Splits: keep(list(split)), Meta: omit(meta) },
@@ -40,9 +41,10 @@ export const serviceSplitter = defineKind(
     },
   },
 );
+/** A normalised `service-splitter` entry. */
 export type ServiceSplitter = Normal<typeof serviceSplitter.type>;
 
-/** One destination may occur once; splits with header changes never count as equal. */
+/** Refuses equal destinations. Splits that change headers are never equal to another. */
 function* repeats(splits: readonly Split[], name: string): Iterable<Problem> {
   const seen = new Set<string>();
   for (const [i, one] of splits.entries()) {

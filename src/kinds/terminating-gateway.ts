@@ -1,4 +1,4 @@
-/** `terminating-gateway`: services outside the mesh. */
+/** `terminating-gateway`: services outside the mesh that the mesh can reach. */
 import { meta, metaProblems } from './common.js';
 import { defineKind } from './definition.js';
 import { boolean, keep, list, object, omit, text } from './fields.js';
@@ -13,6 +13,7 @@ const service = object({
   DisableAutoHostRewrite: omit(boolean),
 });
 
+/** The kind `terminating-gateway`. */
 export const terminatingGateway = defineKind(
   'terminating-gateway',
   { Services: keep(list(service)), Meta: omit(meta) },

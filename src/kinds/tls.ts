@@ -1,4 +1,4 @@
-/** The TLS rules. */
+/** TLS versions and cipher suites, and the rules between them. */
 import type { Path } from './common.js';
 import { list, object, omit, text } from './fields.js';
 import { type Problem, problem } from './problems.js';
@@ -20,22 +20,25 @@ const SUITES = new Set([
   'TLS_RSA_WITH_AES_256_CBC_SHA',
 ]);
 
+/** A TLS version as Envoy names it. */
 export const tlsVersion = text({ values: ['', ...VERSIONS] });
-/** Versions and suites as most kinds spell them. */
+/** TLS versions and cipher suites in the spelling of most kinds. */
 export const tlsFields = {
   TLSMinVersion: omit(tlsVersion, 'tls_min_version'),
   TLSMaxVersion: omit(tlsVersion, 'tls_max_version'),
   CipherSuites: omit(list(text()), 'cipher_suites'),
 };
+/** TLS settings of one direction of connections. */
 export const tlsDirection = object(tlsFields);
 
+/** TLS settings in one spelling for all kinds. */
 export interface TlsSettings {
   readonly min?: string | undefined;
   readonly max?: string | undefined;
   readonly suites?: readonly string[] | null | undefined;
 }
 
-/** The first thing wrong with TLS settings. `prefix` begins the message. */
+/** Returns the first problem of TLS settings, or undefined. `prefix` begins the message. */
 export function tlsProblem(
   settings: TlsSettings | undefined,
   prefix: string,
@@ -52,7 +55,7 @@ export function tlsProblem(
       );
     }
   }
-  // TLS_AUTO is the first of the list and, like the empty text, no concrete version
+  // TLS_AUTO is the first of the list. Like the empty text, it is not a concrete version.
   const rank = (version: string): number => Math.max(0, VERSIONS.indexOf(version));
   if (rank(max) > 0 && rank(min) > rank(max)) {
     return say(

@@ -1,9 +1,7 @@
-/**
- * One config-entry kind. Pure: an entry goes in as a client sent it and comes out as it is stored
- * and answered.
- */
+/** Config entries, their kinds and permissions. */
 import type { Refusal } from '../errors.js';
 
+/** All kinds of config entries. */
 export const KINDS = [
   'api-gateway',
   'bound-api-gateway',
@@ -22,11 +20,12 @@ export const KINDS = [
   'tcp-route',
   'terminating-gateway',
 ] as const;
+/** The name of a kind. */
 export type Kind = (typeof KINDS)[number];
 
 /**
- * A normalised entry in answer form, without indexes, Namespace and Status. Key order is the order
- * of the answer.
+ * A normalised entry, as answers contain it but without indexes, Namespace and Status. Answers keep
+ * the order of its keys.
  */
 export interface ConfigEntry {
   readonly Kind: Kind;
@@ -34,31 +33,35 @@ export interface ConfigEntry {
   readonly [field: string]: unknown;
 }
 
+/** The outcome of decoding a body. */
 export type Decoded =
   | { readonly ok: true; readonly entry: ConfigEntry }
   | { readonly ok: false; readonly refusal: Refusal };
 
-/** One permission of a kind. 'none': no right needed, not even a token. 'never': nobody has it. */
+/**
+ * A permission that an operation needs. `none` needs no right, not even a token; `never` is granted
+ * to nobody.
+ */
 export interface Permission {
   readonly resource: 'service' | 'intention' | 'mesh' | 'none' | 'never';
   readonly access: 'read' | 'write';
-  /** The entry's name is the segment. */
+  /** Whether the permission is on the name of the entry. */
   readonly named: boolean;
 }
 
-/** An entry by kind and name. */
+/** The identity of an entry in its namespace. */
 export interface EntryId {
   readonly kind: Kind;
   readonly name: string;
 }
 
 /**
- * Looks entries of a namespace up while a change is judged: the state with the change already made.
- * Names in any case.
+ * Access to the entries of a namespace while a change is validated: the state with the change
+ * already made. Names match in any letter case.
  */
 export interface EntryLookup {
   get(kind: Kind, name: string): ConfigEntry | undefined;
   list(kind: Kind): Iterable<ConfigEntry>;
-  /** The entries that name the given service, gateway or certificate (references.ts). */
+  /** Returns the entries that name a target (see references.ts). */
   naming(target: string): Iterable<EntryId>;
 }

@@ -1,7 +1,7 @@
 /**
- * Filter and selector expressions: parsed, checked as a whole against the declared shape of the
- * data, then compiled to a function. Data of any size is tested in bounded time: regular
- * expressions run in linear time and on a budget.
+ * Filter and selector expressions such as `Meta.team == "web" and Name not in ["a"]`. An expression
+ * is parsed, checked against the declared shape of the data, and compiled to a function. Evaluation
+ * takes bounded time on any data: regular expressions run in linear time and spend a budget.
  */
 import { RE2JS, RE2JSSyntaxException } from 're2js';
 import { parse } from './bexpr.peggy.js';
@@ -23,8 +23,8 @@ type IntegerKind =
   | 'uint64';
 
 /**
- * The declared type of data. Absent members of a struct have the zero value of theirs; a null
- * pointer has none.
+ * The declared type of data. An absent member of a struct counts as the zero value of its type. A
+ * null pointer has no value.
  */
 export type Shape =
   | { readonly kind: 'string' | 'bool' | 'float32' | 'float64' | IntegerKind }
@@ -35,6 +35,7 @@ export type Shape =
   | { readonly kind: 'any (not filterable)' };
 
 type Operator = 'equal' | 'in' | 'matches' | 'empty';
+/** A test of one selector. `at` is its offset in the text. */
 export interface Match {
   readonly type: 'match';
   readonly path: readonly string[];
@@ -43,45 +44,45 @@ export interface Match {
   readonly value: string;
   readonly at: number;
 }
+/** A parsed expression. */
 export type Expression =
   | Match
   | { readonly type: 'not'; readonly term: Expression }
   | { readonly type: 'and' | 'or'; readonly terms: readonly Expression[] };
 
 /**
- * Work that evaluation may still spend: one for each test, and what a test costs beyond that, such
- * as the instructions of a regular expression times the characters. Shared by the tests of one
- * request.
+ * The work that evaluation may still do: one unit for each test, and more for expensive ones. A
+ * regular expression costs its instructions times the characters it matches. The tests of one
+ * request share a budget.
  */
 export interface Budget {
   left: number;
 }
-/** Enough for any honest list; a tenth of a second or so at worst. */
+/** The budget of a request: enough for any real list, and about 0.1 s of work at most. */
 export const EVALUATION_BUDGET = 20_000_000;
-/**
- * Thrown by an evaluator whose budget is used up: a selector then does not match, a filter is
- * refused.
- */
+/** Thrown when a budget is exhausted. A selector then does not match; a filter is refused. */
 export class BudgetError extends Error {}
 
+/** Tests data. Throws BudgetError when the budget is exhausted. */
 export type Evaluator = (data: unknown, budget?: Budget) => boolean;
+/** The outcome of a compilation. */
 export type Compiled =
   | { readonly ok: true; readonly evaluate: Evaluator; readonly expression: Expression }
   | { readonly ok: false; readonly problem: Problem };
 
+/** Maximum number of characters of an expression, which bounds the time to parse it. */
 const LENGTH_MAX = 8 * 1024;
+/** Maximum nesting depth of an expression. The parser recurses. */
 const DEPTH_MAX = 64;
-/**
- * Of the regular expressions of one expression together: what compiling them may cost. Characters
- * alone do not bound it, since `(a{99}){9}` is written out before it is compiled.
- */
+/** Maximum number of characters of all regular expressions of an expression together. */
 const REGEX_LENGTH_MAX = 512;
+/**
+ * Maximum number of characters of these regular expressions once their repetitions are expanded,
+ * which bounds the time to compile them: `(a{99}){9}` is short and expands to 891 characters.
+ */
 const REGEX_SIZE_MAX = 5_000;
 
-/**
- * Compiles an expression for data of a shape. The text is not empty: "no filter" is the caller's
- * business.
- */
+/** Compiles an expression for data of a shape. The text must not be empty. */
 export function compileExpression(text: string, shape: Shape): Compiled {
   const parsed = runGrammar(parse, text, { lengthMax: LENGTH_MAX, depthMax: DEPTH_MAX });
   if (!parsed.ok) return parsed;
@@ -99,7 +100,7 @@ export function compileExpression(text: string, shape: Shape): Compiled {
   }
 }
 
-/** An expression that does not fit the shape; never leaves this file. */
+/** The expression does not fit the shape. Never leaves this file. */
 class CheckError extends Error {
   readonly at: number;
   constructor(message: string, at: number) {
@@ -122,7 +123,7 @@ function compileNode(node: Expression, shape: Shape): Node {
     : (data, budget) => terms.some((term) => term(data, budget));
 }
 
-/** One step from a value towards what the selector names. */
+/** Compiles the test of one selector. */
 function compileMatch(match: Match, shape: Shape): Node {
   if (shape.kind === 'map' && shape.of.kind === 'any (not filterable)') {
     throw new CheckError('the data has no fields that can be filtered', match.at);
@@ -163,11 +164,11 @@ const isRecord = (shape: Shape): boolean =>
 const hasOwn = (data: unknown, key: string): data is Record<string, unknown> =>
   typeof data === 'object' && data !== null && Object.hasOwn(data, key);
 
-/** What a test says of a key or value that is not there: both `matches` and `not matches` hold. */
+/** The result of a test of a missing key or value. Both `matches` and `not matches` hold. */
 const ifMissing = ({ op, negated }: Match): boolean =>
   op === 'matches' || (op === 'empty' ? !negated : negated);
 
-/** The test at the end of a selector. */
+/** Compiles the test at the end of a selector. */
 function leaf(match: Match, shape: Shape): Node {
   const positive = leafTest(match, shape);
   if (positive === undefined) {
@@ -212,7 +213,7 @@ function leafTest(match: Match, shape: Shape): Node | undefined {
   }
 }
 
-/** Characters that are searched through at the price of one test. */
+/** Characters that a search for a substring may scan for one unit of the budget. */
 const SEARCHED_AT_ONCE = 4;
 
 function partTest(value: string): Node {
@@ -235,13 +236,15 @@ const elementTest =
 const isScalar = ({ kind }: Shape): boolean =>
   !['list', 'map', 'struct', 'pointer', 'any (not filterable)'].includes(kind);
 
-/** Equality with the expression's value, converted once to the type of the data. */
+/**
+ * Compiles an equality test. Converts the value of the expression once, to the type of the data.
+ */
 function scalarTest(match: Match, shape: Shape): Node {
   const { value } = match;
   const { kind } = shape;
   if (kind === 'string') return (data) => (data ?? '') === value;
   if (kind === 'bool') {
-    const wanted = converted(booleanOf(value), 'a truth value such as true', match);
+    const wanted = converted(booleanOf(value), 'a boolean such as true', match);
     return (data) => (data ?? false) === wanted;
   }
   if (kind === 'float32' || kind === 'float64') {
@@ -261,7 +264,7 @@ function scalarTest(match: Match, shape: Shape): Node {
   };
 }
 
-/** The integer that data holds; durations may be kept as text. */
+/** Returns the integer in data, which may be a duration as text. */
 function integer(data: unknown): bigint | undefined {
   if (data === undefined || data === null) return 0n;
   if (typeof data === 'bigint') return data;
@@ -299,7 +302,7 @@ function compileRegex(match: Match): RE2JS {
   }
 }
 
-/** Refuses regular expressions that would take long to compile, before any is compiled. */
+/** Refuses regular expressions that are slow to compile, before it compiles any. */
 function boundRegexes(node: Expression, sum: { length: number; size: number }): void {
   if (node.type !== 'match') {
     for (const term of node.type === 'not' ? [node.term] : node.terms) boundRegexes(term, sum);
@@ -311,13 +314,13 @@ function boundRegexes(node: Expression, sum: { length: number; size: number }): 
     const why = `the regular expressions are longer than ${REGEX_LENGTH_MAX} characters`;
     throw regexFault(node, why);
   }
-  sum.size += writtenOut(node.value);
+  sum.size += expandedSize(node.value);
   if (sum.size > REGEX_SIZE_MAX)
-    throw regexFault(node, 'it is too large once its repeats are written out');
+    throw regexFault(node, 'it is too large once its repetitions are expanded');
 }
 
-/** How many characters and classes a regular expression has once its repeats are written out. */
-function writtenOut(regex: string): number {
+/** Counts the characters and classes of a regular expression with its repetitions expanded. */
+function expandedSize(regex: string): number {
   const groups = [0];
   let last = 0;
   const add = (size: number): void => {
@@ -353,7 +356,11 @@ function operatorName({ op, negated }: Match): string {
   return op === 'empty' ? 'Is Not Empty' : `Not ${OPERATOR_NAMES[op]}`;
 }
 
+/**
+ * Maximum number of characters of a word that an error quotes: enough to find it, too few to echo a
+ * text.
+ */
 const SHOWN_MAX = 80;
-/** A word of the expression as an error shows it. */
+/** Quotes a word of the expression for an error. */
 const shown = (text: string): string =>
   JSON.stringify(text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text);

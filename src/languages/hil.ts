@@ -1,13 +1,15 @@
 /**
- * Interpolated names such as `web-${value.team}`. The ASCII letters of variables are lower-cased, literal text
- * keeps its case: a letter of another script never turns into one that a name may hold. Nothing short-circuits: a failure anywhere fails the whole text, so what can be
- * stored can be computed.
+ * Interpolated names such as `web-${value.team}`. The ASCII letters of variables are lower-cased
+ * and literal text keeps its case. Letters of other scripts stay as they are, so that none becomes
+ * a letter that names may contain. Operators do not short-circuit: an error in any operand fails
+ * the whole text, so a template that passes its check when it is stored evaluates at login.
  */
 import { parse } from './hil.peggy.js';
 import { booleanOf, floatOf, integerOf } from './numbers.js';
 import { didYouMean } from './suggest.js';
 import { type Parsed, positionAt, runGrammar } from './syntax.js';
 
+/** A parsed template. `at` is an offset in the text. */
 export type Template =
   | { readonly type: 'join'; readonly parts: readonly Template[] }
   | { readonly type: 'text'; readonly text: string }
@@ -35,16 +37,21 @@ export type Template =
       readonly at: number;
     };
 
-/** Text, a 64-bit integer, a float, or a truth value. */
+/** A text, a signed 64-bit integer, a float or a boolean. */
 type Value = string | bigint | number | boolean;
 type Type = 'text' | 'integer' | 'float' | 'boolean';
 
+/** Maximum number of characters of a template: far more than a name needs. */
 const LENGTH_MAX = 4 * 1024;
+/** Maximum nesting depth of a template: far more than a name needs. */
 const DEPTH_MAX = 32;
-/** Names are far shorter; this only keeps a template from multiplying a long claim. */
+/**
+ * Maximum number of characters of a result. Names are far shorter; a template may repeat a long
+ * claim.
+ */
 const RESULT_LENGTH_MAX = 64 * 1024;
 
-/** Computes a template over variables by name; a text without `${` is given back as it is. */
+/** Evaluates a template with the given variables. Returns a text without `${` unchanged. */
 export function interpolate(text: string, variables: ReadonlyMap<string, string>): Parsed<string> {
   if (!text.includes('${')) return { ok: true, value: text };
   const parsed = runGrammar(parse, text, { lengthMax: LENGTH_MAX, depthMax: DEPTH_MAX });
@@ -60,7 +67,7 @@ export function interpolate(text: string, variables: ReadonlyMap<string, string>
   }
 }
 
-/** A computation that fails; never leaves this file. */
+/** Evaluation failed at an offset. Never leaves this file. */
 class Fault extends Error {
   at: number;
   constructor(message: string, at = 0) {
@@ -88,9 +95,9 @@ function evaluate(node: Template, variables: ReadonlyMap<string, string>): Value
     case 'variable':
       return variable(node.name, node.at, variables);
     case 'call':
-      throw new Fault(`unknown function called: ${node.name}: there are no functions`, node.at);
+      throw new Fault(`unknown function called: ${node.name}: no functions are supported`, node.at);
     case 'element':
-      throw new Fault(`invalid index operation: ${node.name} is no list or map`, node.at);
+      throw new Fault(`invalid index operation: ${node.name} is not a list or map`, node.at);
     case 'unary':
       return placed(node.at, () => {
         const operand = evaluate(node.operand, variables);
@@ -111,7 +118,7 @@ function evaluate(node: Template, variables: ReadonlyMap<string, string>): Value
   }
 }
 
-/** Gives a failure below the place of the operation, unless it has one already. */
+/** Adds the offset of an operation to a fault of its operands that has none. */
 function placed(at: number, compute: () => Value): Value {
   try {
     return compute();
@@ -169,10 +176,7 @@ const typeOf = (value: Value): Type => {
   return typeof value === 'number' ? 'float' : 'boolean';
 };
 
-/**
- * Converts where the language does: between text and all, between integer and float, and nothing
- * else.
- */
+/** Converts between text and any type, and between integer and float. Throws otherwise. */
 function convert(value: Value, to: Type): Value {
   const from = typeOf(value);
   if (from === to) return value;
@@ -192,10 +196,10 @@ function fromText(text: string, to: Type): Value | undefined {
   return to === 'float' ? floatOf(text) : booleanOf(text);
 }
 
-/** The type both operands of a computation get. */
+/** Returns the type to which arithmetic converts both operands. */
 function numeric(left: Value, right: Value): 'integer' | 'float' {
   for (const value of [left, right]) {
-    if (typeof value === 'boolean') throw new Fault('a number is expected, not a truth value');
+    if (typeof value === 'boolean') throw new Fault('expected a number, not a boolean');
   }
   return typeof left === 'number' || typeof right === 'number' ? 'float' : 'integer';
 }
@@ -222,10 +226,10 @@ function floatArithmetic(op: string, a: number, b: number): number {
   if (op === '-') return a - b;
   if (op === '*') return a * b;
   if (op === '/') return a / b;
-  throw new Fault('the remainder of numbers with a fraction is not defined');
+  throw new Fault('the operator % needs integers');
 }
 
-/** The left operand's type decides. */
+/** Compares in the type of the left operand. */
 const equal = (left: Value, right: Value): boolean => left === convert(right, typeOf(left));
 
 function ordered(op: string, left: Value, right: Value): boolean {

@@ -1,17 +1,20 @@
 /**
- * JSON as strictly as RFC 8259 lets us be. `JSON.parse` makes the value; the reader below walks the same text to find
- * what it lets pass (duplicate keys, `__proto__`, numbers out of range, lone surrogates, depth) and, where it fails, to
- * say where and what was expected.
+ * JSON as strict as RFC 8259 permits. `JSON.parse` builds the value. The reader below walks the
+ * same text to refuse what `JSON.parse` accepts (duplicate keys, `__proto__`, numbers out of range,
+ * lone surrogates, deep nesting) and to report where an error is and what was expected.
  */
 import { type Parsed, positionAt } from './syntax.js';
 
 /**
- * Values that a body may hold: each costs some microseconds to read, decode and write again. The largest entry that the
- * limits of its lists allow has fewer.
+ * Maximum number of values in a body. Each takes a few microseconds to parse, decode and serialise.
+ * The largest entry that the limits on lists allow has fewer.
  */
 const VALUES_MAX = 30_000;
 
-/** Deeper nesting than any object of the API needs; bounds recursion in everything that walks a body. */
+/**
+ * Maximum nesting depth of a body. No object of the API needs more; code that walks bodies
+ * recurses.
+ */
 const DEPTH_MAX = 64;
 
 class JsonError extends Error {
@@ -27,144 +30,147 @@ const LITERALS = ['true', 'false', 'null'];
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** What stands at `at`, for a message. */
-function seen(text: string, at: number): string {
+/** Describes the character at an offset for a message. */
+function found(text: string, at: number): string {
   const point = text.codePointAt(at);
   if (point === undefined) return 'the end of the body';
   if (point === 0x2f) return '"/" (JSON has no comments)';
-  if (point === 0x27) return '"\'" (JSON text stands in double quotes)';
+  if (point === 0x27) return '"\'" (JSON strings take double quotes)';
   if (point === 0xfeff) return 'a byte-order mark (send UTF-8 without one)';
   return JSON.stringify(String.fromCodePoint(point));
 }
 
-/** Reads one JSON text from start to end; throws JsonError at the first fault. */
+/** Checks one JSON text. Throws JsonError at the first error. */
 class Reader {
-  private at = 0;
-  private values = 0;
-  private readonly text: string;
+  #at = 0;
+  #values = 0;
+  readonly #text: string;
   constructor(text: string) {
-    this.text = text;
+    this.#text = text;
   }
 
   check(): void {
-    this.value(0, '');
-    this.blanks();
-    if (this.at < this.text.length)
-      throw this.fault(
-        `unexpected ${seen(this.text, this.at)} after the end of the JSON value, where the body should end`,
+    this.#value(0, '');
+    this.#blanks();
+    if (this.#at < this.#text.length) {
+      const what = found(this.#text, this.#at);
+      throw this.#fault(
+        `unexpected ${what} after the end of the JSON value, where the body should end`,
       );
+    }
   }
 
-  private fault(message: string, at = this.at): JsonError {
+  #fault(message: string, at = this.#at): JsonError {
     return new JsonError(at, message);
   }
 
-  private expected(what: string): JsonError {
-    return this.fault(`unexpected ${seen(this.text, this.at)}, expected ${what}`);
+  #expected(what: string): JsonError {
+    return this.#fault(`unexpected ${found(this.#text, this.#at)}, expected ${what}`);
   }
 
-  private blanks(): number {
+  #blanks(): number {
     for (;;) {
-      const code = this.text.charCodeAt(this.at);
+      const code = this.#text.charCodeAt(this.#at);
       if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return code;
-      this.at++;
+      this.#at++;
     }
   }
 
-  private value(depth: number, after: string): void {
-    const code = this.blanks();
-    if (++this.values > VALUES_MAX)
-      throw this.fault(`there are more than the ${VALUES_MAX} values that a body may hold`);
-    if (depth > DEPTH_MAX) throw this.fault(`nested deeper than ${DEPTH_MAX} levels`);
-    if (code === 0x7b) this.object(depth);
-    else if (code === 0x5b) this.array(depth);
-    else if (code === QUOTE) this.string();
-    else if (code === 0x2d || (code >= 0x30 && code <= 0x39)) this.number();
+  #value(depth: number, after: string): void {
+    const code = this.#blanks();
+    if (++this.#values > VALUES_MAX)
+      throw this.#fault(`the body has more than ${VALUES_MAX} values`);
+    if (depth > DEPTH_MAX) throw this.#fault(`nested deeper than ${DEPTH_MAX} levels`);
+    if (code === 0x7b) this.#object(depth);
+    else if (code === 0x5b) this.#array(depth);
+    else if (code === QUOTE) this.#string();
+    else if (code === 0x2d || (code >= 0x30 && code <= 0x39)) this.#number();
     else {
-      const literal = LITERALS.find((word) => this.text.startsWith(word, this.at));
-      if (literal === undefined) throw this.expected(`a value${after}`);
-      this.at += literal.length;
+      const literal = LITERALS.find((word) => this.#text.startsWith(word, this.#at));
+      if (literal === undefined) throw this.#expected(`a value${after}`);
+      this.#at += literal.length;
     }
   }
 
-  private object(depth: number): void {
-    this.at++;
-    if (this.blanks() === 0x7d) {
-      this.at++;
+  #object(depth: number): void {
+    this.#at++;
+    if (this.#blanks() === 0x7d) {
+      this.#at++;
       return;
     }
     const names = new Set<string>();
     for (;;) {
-      if (this.blanks() !== QUOTE) throw this.expected('a field name in double quotes');
-      const start = this.at;
-      const name = this.string();
+      if (this.#blanks() !== QUOTE) throw this.#expected('a field name in double quotes');
+      const start = this.#at;
+      const name = this.#string();
       if (names.has(name))
-        throw this.fault(`the field ${JSON.stringify(name)} stands twice in one object`, start);
+        throw this.#fault(`the field ${JSON.stringify(name)} stands twice in one object`, start);
       if (name === '__proto__')
-        throw this.fault('unknown field "__proto__": that name is not allowed', start);
+        throw this.#fault('unknown field "__proto__": that name is not allowed', start);
       names.add(name);
-      if (this.blanks() !== 0x3a) throw this.expected('":" after the field name');
-      this.at++;
-      this.value(depth + 1, ` for ${JSON.stringify(name)}`);
-      const code = this.blanks();
-      if (code !== 0x2c && code !== 0x7d) throw this.expected('"," or "}" after the value');
-      this.at++;
+      if (this.#blanks() !== 0x3a) throw this.#expected('":" after the field name');
+      this.#at++;
+      this.#value(depth + 1, ` for ${JSON.stringify(name)}`);
+      const code = this.#blanks();
+      if (code !== 0x2c && code !== 0x7d) throw this.#expected('"," or "}" after the value');
+      this.#at++;
       if (code === 0x7d) return;
     }
   }
 
-  private array(depth: number): void {
-    this.at++;
-    if (this.blanks() === 0x5d) {
-      this.at++;
+  #array(depth: number): void {
+    this.#at++;
+    if (this.#blanks() === 0x5d) {
+      this.#at++;
       return;
     }
     for (;;) {
-      this.value(depth + 1, ' in the list');
-      const code = this.blanks();
-      if (code !== 0x2c && code !== 0x5d) throw this.expected('"," or "]" after the value');
-      this.at++;
+      this.#value(depth + 1, ' in the list');
+      const code = this.#blanks();
+      if (code !== 0x2c && code !== 0x5d) throw this.#expected('"," or "]" after the value');
+      this.#at++;
       if (code === 0x5d) return;
     }
   }
 
-  private string(): string {
-    const start = this.at;
+  #string(): string {
+    const start = this.#at;
     let escaped = false;
-    for (this.at++; ; this.at++) {
-      const code = this.text.charCodeAt(this.at);
+    for (this.#at++; ; this.#at++) {
+      const code = this.#text.charCodeAt(this.#at);
       if (code === QUOTE) break;
       if (code === BACKSLASH) {
         escaped = true;
-        this.at++;
+        this.#at++;
       } else if (code < 0x20)
-        throw this.fault('a control character inside a string must be escaped, as \\n or \\u0009');
-      else if (Number.isNaN(code)) throw this.fault('the string has no closing double quote');
+        throw this.#fault('a control character inside a string must be escaped, as \\n or \\u0009');
+      else if (Number.isNaN(code)) throw this.#fault('the string has no closing double quote');
     }
-    this.at++;
-    if (!escaped) return this.text.slice(start + 1, this.at - 1);
+    this.#at++;
+    if (!escaped) return this.#text.slice(start + 1, this.#at - 1);
     try {
-      const value = JSON.parse(this.text.slice(start, this.at)) as string;
+      const value = JSON.parse(this.#text.slice(start, this.#at)) as string;
       if (!/\p{Surrogate}/u.test(value)) return value;
     } catch {
-      throw this.fault('a string with an escape that JSON does not have', start);
+      throw this.#fault('the string has an escape that JSON does not know', start);
     }
-    throw this.fault('a string with half of a surrogate pair, which is no character', start);
+    throw this.#fault('the string has a lone surrogate, which is not a character', start);
   }
 
-  private number(): void {
-    NUMBER.lastIndex = this.at;
-    const match = NUMBER.exec(this.text);
-    if (match === null) throw this.fault('a minus sign without a number');
+  #number(): void {
+    NUMBER.lastIndex = this.#at;
+    const match = NUMBER.exec(this.#text);
+    if (match === null) throw this.#fault('a minus sign without a number');
     if (!Number.isFinite(Number(match[0])))
-      throw this.fault(`the number ${match[0].slice(0, 40)} is out of range`);
-    this.at += match[0].length;
-    // "01" and "1.": the digits that cannot follow are named here rather than as a missing comma
-    if (/[\d.]/.test(this.text.charAt(this.at))) throw this.fault('a number that JSON cannot read');
+      throw this.#fault(`the number ${match[0].slice(0, 40)} is out of range`);
+    this.#at += match[0].length;
+    // Report "01" and "1." as bad numbers rather than as a missing comma.
+    if (/[\d.]/.test(this.#text.charAt(this.#at)))
+      throw this.#fault('a number that JSON cannot read');
   }
 }
 
-/** Reads a JSON text. */
+/** Parses a JSON text. */
 export function parseStrictJson(text: string): Parsed<unknown> {
   try {
     new Reader(text).check();
@@ -172,7 +178,7 @@ export function parseStrictJson(text: string): Parsed<unknown> {
   } catch (error) {
     if (error instanceof JsonError)
       return { ok: false, problem: { message: error.message, ...positionAt(text, error.at) } };
-    // nothing the reader lets pass should fail to parse; if it does, the sender still gets an error
+    // What the reader accepts should always parse. If it does not, the client still gets an error.
     if (!(error instanceof SyntaxError)) throw error;
     return { ok: false, problem: { message: 'it is not JSON', line: 1, column: 1 } };
   }

@@ -1,4 +1,4 @@
-/** Text to number and truth value, by the rules that expressions and interpolation share. */
+/** Parses numbers and booleans by the rules that expressions and interpolation share. */
 
 const INTEGER =
   /^([+-]?)(?:0[xX]((?:_?[0-9a-fA-F])+)|0[bB]((?:_?[01])+)|0[oO]?((?:_?[0-7])*)|([1-9](?:_?[0-9])*))$/;
@@ -6,12 +6,15 @@ const DECIMAL =
   /^[+-]?(?:[0-9](?:_?[0-9])*\.?(?:[0-9](?:_?[0-9])*)?|\.[0-9](?:_?[0-9])*)(?:[eE][+-]?[0-9]+)?$/;
 const HEXADECIMAL =
   /^([+-]?)0[xX]_?([0-9a-fA-F](?:_?[0-9a-fA-F])*)?(?:\.([0-9a-fA-F](?:_?[0-9a-fA-F])*)?)?[pP]([+-]?[0-9]+)$/;
-/** Longer texts are no numbers anybody means, and big ones take long to convert. */
+/**
+ * Maximum number of characters of a number: no real one is longer, and large ones are slow to
+ * convert.
+ */
 const DIGITS_MAX = 256;
 
 /**
- * An integer of `bits` bits: decimal, `0x`, `0b`, `0o` or a leading 0 for octal; undefined when it
- * is none.
+ * Parses an integer of `bits` bits: decimal, or with the prefix `0x`, `0b`, `0o` or `0` (octal).
+ * Returns undefined for any other text and for one that does not fit.
  */
 export function integerOf(text: string, signed: boolean, bits: number): bigint | undefined {
   const match = text.length > DIGITS_MAX ? null : INTEGER.exec(text);
@@ -32,7 +35,7 @@ export function integerOf(text: string, signed: boolean, bits: number): bigint |
   return fits ? value : undefined;
 }
 
-/** A float: decimal or hexadecimal, `inf` and `nan`; undefined when it is none or too large. */
+/** Parses a decimal or hexadecimal float, `inf` or `nan`. Returns undefined if it is too large. */
 export function floatOf(text: string, bits: 32 | 64 = 64): number | undefined {
   const word = /^([+-]?)(?:inf|infinity)$/i.exec(text);
   if (word !== null) return word[1] === '-' ? -Infinity : Infinity;
@@ -55,7 +58,7 @@ function hexadecimal(text: string): number | undefined {
   return sign === '-' ? -value : value;
 }
 
-/** A truth value in the spellings `1 t T TRUE true True` and their opposites. */
+/** Parses a boolean: `1 t T TRUE true True` or `0 f F FALSE false False`. */
 export function booleanOf(text: string): boolean | undefined {
   if (['1', 't', 'T', 'TRUE', 'true', 'True'].includes(text)) return true;
   if (['0', 'f', 'F', 'FALSE', 'false', 'False'].includes(text)) return false;
@@ -73,11 +76,12 @@ const UNIT_NS: Readonly<Record<string, number>> = {
   h: 3600e9,
 };
 
-/** Nanoseconds of a duration such as `1h30m`, or undefined. */
+/** Parses a duration such as `1h30m` to nanoseconds. Returns undefined for any other text. */
 export function durationNs(text: string): bigint | undefined {
   if (text === '0') return 0n;
-  if (!/^[+-]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+$/.test(text))
+  if (!/^[+-]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+$/.test(text)) {
     return undefined;
+  }
   let total = 0;
   for (const [, amount, unit] of text.matchAll(/([0-9.]+)(ns|us|µs|μs|ms|s|m|h)/g)) {
     total += Number(amount) * (UNIT_NS[unit as string] as number);

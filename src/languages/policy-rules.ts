@@ -1,24 +1,23 @@
-/**
- * The surface of policy rules: text in block or JSON form to one tree. What the names mean is
- * decided in acl/rules.ts.
- */
+/** The syntax of policy rules, in block and JSON form. acl/rules.ts interprets the tree. */
 import { parse } from './policy-rules.peggy.js';
 import { type Parsed, runGrammar } from './syntax.js';
 
+/** A key or block label. `at` is its offset. */
 export interface Key {
   readonly text: string;
-  /** As it is spelled, quotes and escapes included: two arguments are the same only if this is. */
+  /** The text as written, with quotes and escapes. Two arguments are equal if this is equal. */
   readonly raw: string;
   readonly at: number;
 }
-/** `key = value` (assigned, one key), or `key key … { … }`. */
+/** `key = value` (assigned, with one key) or `key key … { … }`. */
 export interface Item {
   readonly keys: readonly Key[];
   readonly value: Value;
   readonly assigned: boolean;
 }
+/** The items of a text or of a block, in order. */
 export type Body = readonly Item[];
-/** `at` is the offset of the value in the normalised text. */
+/** A value. `at` is its offset in the `source` of the tree. */
 export type Value =
   | {
       readonly type: 'text' | 'number' | 'boolean' | 'null';
@@ -28,16 +27,19 @@ export type Value =
   | { readonly type: 'object'; readonly items: Body; readonly at: number }
   | { readonly type: 'list'; readonly items: readonly Value[]; readonly at: number };
 
+/** The parsed text of a policy. */
 export interface RulesTree {
   readonly body: Body;
   readonly json: boolean;
-  /** The text that offsets refer to: carriage returns before line feeds are left out. */
+  /** The text to which offsets refer, with CRLF replaced by LF. */
   readonly source: string;
 }
 
-/** Some fifteen hundred blocks: parsing them holds a node up for less than a heartbeat. */
-export const RULES_LENGTH_MAX = 64 * 1024;
-/** Rules need four levels, namespaces one more. */
+/**
+ * Maximum number of characters: about 1,500 blocks, which parse in less than a heartbeat interval.
+ */
+const RULES_LENGTH_MAX = 64 * 1024;
+/** Maximum nesting depth. Rules need four levels, and a namespace block one more. */
 const DEPTH_MAX = 32;
 
 /** Parses the text of a policy. */

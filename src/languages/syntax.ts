@@ -1,28 +1,25 @@
-/**
- * What the three languages share: how a syntax error reads, where it is, and how escapes become
- * text.
- */
+/** What the three languages share: syntax errors with their position, and escapes in texts. */
 
-/**
- * Why a text was not accepted, and where. Line and column count from 1, columns in UTF-16 units.
- */
+/** Why a text was refused, and where. Lines and columns count from 1, columns in UTF-16 units. */
 export interface Problem {
   readonly message: string;
   readonly line: number;
   readonly column: number;
 }
 
+/** The outcome of parsing a text. */
 export type Parsed<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly problem: Problem };
 
 /** Options of the generated parsers. */
 export interface GrammarOptions {
-  /** Nesting beyond this is refused, because the parsers recurse. */
+  /** Maximum nesting depth. The parsers recurse. */
   readonly depthMax: number;
-  /** See joinEscaped. */
+  /** joinEscaped. */
   readonly join: (parts: readonly (string | number)[]) => string;
 }
+/** A generated parser. */
 export type Grammar<T> = (text: string, options: GrammarOptions) => T;
 
 interface Expectation {
@@ -36,9 +33,10 @@ interface GrammarError extends Error {
   readonly found: string | null;
 }
 
+/** Maximum number of alternatives that an error lists. An error with more lists none. */
 const EXPECTED_SHOWN_MAX = 8;
 
-/** Runs a generated parser; what it refuses becomes a problem. */
+/** Runs a generated parser and turns its syntax error into a problem. */
 export function runGrammar<T>(
   grammar: Grammar<T>,
   text: string,
@@ -69,14 +67,14 @@ function sentence(error: GrammarError): string {
   return `expected ${names.length > 0 ? `${names.join(', ')} or ` : ''}${last} but found ${found}`;
 }
 
-/** Bare character classes say nothing to a reader: rules that matter carry a name of their own. */
+/** Names an alternative. Bare character classes are left out: rules that matter have a name. */
 function nameOf(expectation: Expectation): string {
   if (expectation.type === 'literal') return JSON.stringify(expectation.text);
   if (expectation.type === 'other') return expectation.description ?? '';
   return expectation.type === 'end' ? 'the end of the text' : '';
 }
 
-/** Line and column of an offset. */
+/** Returns the line and column of an offset. */
 export function positionAt(text: string, offset: number): { line: number; column: number } {
   const before = text.slice(0, offset);
   const lastBreak = before.lastIndexOf('\n');
@@ -84,11 +82,11 @@ export function positionAt(text: string, offset: number): { line: number; column
 }
 
 /**
- * Joins the parts of a quoted text. A number is one byte of UTF-8 from an escape. Bytes that form
- * no valid character become lone surrogates, which no name from a request holds: such a text stays
- * different from every other.
+ * Joins the parts of a quoted text. A number is one byte of UTF-8 from an escape: the two escapes
+ * of "\xc3\xa9" form one "é". Bytes that are not valid UTF-8 become lone surrogates. No name in a
+ * request contains one, so such a text equals no name.
  */
-export function joinEscaped(parts: readonly (string | number)[]): string {
+function joinEscaped(parts: readonly (string | number)[]): string {
   let text = '';
   let bytes: number[] = [];
   for (const part of parts) {

@@ -1,6 +1,7 @@
 /**
- * Watches the room left on the disk, off the hot path. At a reserve a leader hands over to a member that has room, or
- * refuses writes that make the state grow; reads and deletes go on, and it recovers by itself when there is room again.
+ * Watches the room left on the disk, off the hot path. At a reserve a leader hands over to a member
+ * that has room, or refuses writes that make the state grow; reads and deletes go on, and it
+ * recovers by itself when there is room again.
  */
 import { statfs } from 'node:fs/promises';
 import { type Refusal, refusal } from '../errors.js';
@@ -20,6 +21,10 @@ export interface DiskSpaceOptions {
   readonly freeBytes?: (dir: string) => Promise<number>;
 }
 
+/**
+ * Free bytes must exceed the reserve by this factor again, so that a node at its edge does not go
+ * back and forth.
+ */
 const MARGIN = 1.1;
 
 export class DiskSpace {

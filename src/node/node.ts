@@ -1,5 +1,5 @@
 /**
- * A node of the cluster: the replica on a real disk, wire and clock, with promises for the rooms above. `openNode` opens
+ * A node of the cluster: the replica on a real disk, wire and clock, with promises for the layers above. `openNode` opens
  * the data folder, `start` lets it take part, `stop` takes it out in good order.
  */
 import { randomUUID } from 'node:crypto';

@@ -88,8 +88,8 @@ export const DEFAULT_LIMITS: NodeLimits = {
   applyEntriesMax: 256,
   applyBytesMax: 2 ** 20,
   // Writes in memory: at some kilobytes each these are some tens of megabytes.
-  pendingMax: 10_000,
-  heldMax: 20_000,
+  pendingWrites: 10_000,
+  waitingWrites: 20_000,
   retryMs: 100,
   askMs: 1000,
   compareTicks: 500,
@@ -97,7 +97,7 @@ export const DEFAULT_LIMITS: NodeLimits = {
   // A node that was away for ten seconds of brisk writing still finds what it missed; a longer log would keep a new one
   // busy longer than the state does, which it gets instead.
   cutEntries: 10_000,
-  cutBytes: 64 * 2 ** 20,
+  logBytes: 64 * 2 ** 20,
   keepEntries: 10_000,
   keepBytes: 16 * 2 ** 20,
   appendBytes: 512 * 2 ** 10,

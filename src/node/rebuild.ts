@@ -6,6 +6,7 @@ import type { LevelLog } from '../storage/log.js';
 import { MemoryState } from '../storage/memory-state.js';
 import type { LevelState } from '../storage/state.js';
 
+/** Bytes of entries applied in one piece. */
 const APPLY_BYTES = 2 ** 20;
 
 /**

@@ -1,4 +1,4 @@
-/** A member of the cluster as the rooms above see it: they never see Raft. */
+/** A member of the cluster as the layers above see it: they never see Raft. */
 import type { Refusal } from '../errors.js';
 import type { JoiningServer, LevelStatus, WriteRequest } from '../replica/types.js';
 import type { PinnedView, Result, View } from '../state/types.js';

@@ -1,6 +1,6 @@
 /**
- * Stops the process when an invariant is broken: going on could lose an acknowledged write. `facts` are printed, so that
- * the message alone tells what disagreed. Stays on in production.
+ * Stops the process when an invariant is broken: going on could lose an acknowledged write. `facts`
+ * are printed, so that the message alone tells what disagreed. Stays on in production.
  */
 export function invariant(
   condition: boolean,

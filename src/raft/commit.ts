@@ -21,8 +21,9 @@ export function commitTo(raft: Raft, index: Index): void {
 }
 
 /**
- * Commits what a majority holds durably (§3.5). Only entries of the own term are counted; older ones are committed
- * with them (§3.6.2). The leader counts itself up to what its own disk confirmed, and only if it is a voter (§4.2.2).
+ * Commits what a majority holds durably (§3.5). Only entries of the own term are counted; older
+ * ones are committed with them (§3.6.2). The leader counts itself up to what its own disk
+ * confirmed, and only if it is a voter (§4.2.2).
  */
 export function maybeCommit(raft: Raft, leader: LeaderState): void {
   const index = quorumValue(voterValues(raft, leader, raft.log.stored, (peer) => peer.match));

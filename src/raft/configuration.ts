@@ -1,4 +1,7 @@
-/** Which servers form the cluster: in force when appended (§4.1), back to the one before when truncated. */
+/**
+ * Which servers form the cluster: in force when appended (§4.1), back to the one before when
+ * truncated.
+ */
 import type { Configuration, Entry, Index, LogView, NodeId, SnapshotMeta } from './types.js';
 
 const NONE: Configuration = { members: [] };
@@ -10,7 +13,10 @@ interface Placed {
   readonly configuration: Configuration;
 }
 
-/** The configurations that may still come into force or back: the last committed one and all after it. */
+/**
+ * The configurations that may still come into force or back: the last committed one and all after
+ * it.
+ */
 export class Configurations {
   /** Ids of the voters in force. */
   voters: readonly NodeId[] = [];
@@ -44,8 +50,9 @@ export class Configurations {
   }
 
   /**
-   * Whether the server may start elections: as long as it is a voter in the last committed configuration or a later one.
-   * One that has appended its own removal may be the only server with a log good enough to lead (§4.2.2).
+   * Whether the server may start elections: as long as it is a voter in the last committed
+   * configuration or a later one. One that has appended its own removal may be the only server with
+   * a log good enough to lead (§4.2.2).
    */
   mayCampaign(id: NodeId): boolean {
     return this.#placed.some(({ configuration: { members } }) =>
@@ -72,8 +79,8 @@ export class Configurations {
   }
 
   /**
-   * What is committed stays: only the last committed configuration is needed to fall back to. True when an older one was
-   * forgotten.
+   * What is committed stays: only the last committed configuration is needed to fall back to. True
+   * when an older one was forgotten.
    */
   settle(commit: Index): boolean {
     let settled = false;
@@ -89,7 +96,10 @@ export class Configurations {
   }
 }
 
-/** Whether `after` may follow `before`: one member added, removed or altered, and a voter is left (§4.1). */
+/**
+ * Whether `after` may follow `before`: one member added, removed or altered, and a voter is left
+ * (§4.1).
+ */
 export function isSingleChange(before: Configuration, after: Configuration): boolean {
   const ids = new Set(after.members.map((member) => member.id));
   if (ids.size !== after.members.length || ids.has('')) return false;

@@ -23,9 +23,9 @@ import {
 import type { NodeId } from './types.js';
 
 /**
- * A tick without leadership. A learner, or a server of no configuration, waits to be told. One that campaigns without
- * being a voter in its latest configuration does not count its own vote (§4.2.2). A follower's own vote breaks the silence
- * that it promised like any other (§6.4.1).
+ * A tick without leadership. A learner, or a server of no configuration, waits to be told. One that
+ * campaigns without being a voter in its latest configuration does not count its own vote (§4.2.2).
+ * A follower's own vote breaks the silence that it promised like any other (§6.4.1).
  */
 export function tickElection(raft: Raft): void {
   raft.leaderElapsed++;
@@ -37,13 +37,19 @@ export function tickElection(raft: Raft): void {
   else if (role !== 'follower' || !isSticky(raft)) startPreVote(raft);
 }
 
-/** The connection to the leader broke: it may be gone. One that is only cut off is heard by others, and they refuse. */
+/**
+ * The connection to the leader broke: it may be gone. One that is only cut off is heard by others,
+ * and they refuse.
+ */
 export function onLeaderUnreachable(raft: Raft, peer: NodeId): void {
   if (peer !== raft.leader || raft.state.role !== 'follower' || raft.hastened) return;
   hastenElection(raft, BROKEN);
 }
 
-/** Asks whether an election could be won, and soon again if not. Neither term nor vote is touched (§9.6). */
+/**
+ * Asks whether an election could be won, and soon again if not. Neither term nor vote is touched
+ * (§9.6).
+ */
 function startPreVote(raft: Raft): void {
   resetElectionTimer(raft);
   hastenElection(raft, RETRY);
@@ -52,7 +58,10 @@ function startPreVote(raft: Raft): void {
   requestVotes(raft, 'preVote', raft.term + 1, false);
 }
 
-/** Votes for itself in a new term and asks the others (§3.4). The requests leave when term and vote are durable. */
+/**
+ * Votes for itself in a new term and asks the others (§3.4). The requests leave when term and vote
+ * are durable.
+ */
 function startElection(raft: Raft, transfer: boolean): void {
   resetElectionTimer(raft);
   raft.term++;
@@ -84,9 +93,9 @@ export function onPreVote(raft: Raft, message: MessageOf<'preVote'>): void {
 }
 
 /**
- * One vote per term, first come first served, for a log at least as up to date (§3.4, §3.6.1). The sticky period holds
- * here too: this server may have answered the leader of an earlier term after it was asked for a pre-vote, and have
- * learned of this term from somebody else since.
+ * One vote per term, first come first served, for a log at least as up to date (§3.4, §3.6.1). The
+ * sticky period holds here too: this server may have answered the leader of an earlier term after
+ * it was asked for a pre-vote, and have learned of this term from somebody else since.
  */
 export function onVote(raft: Raft, message: MessageOf<'vote'>): void {
   const free = raft.votedFor === null || raft.votedFor === message.from;
@@ -97,7 +106,8 @@ export function onVote(raft: Raft, message: MessageOf<'vote'>): void {
     if (raft.state.role === 'preCandidate') becomeFollower(raft, raft.term, null);
     raft.votedFor = message.from;
     raft.electionElapsed = 0;
-    // Also when repeated: the answer then waits for this vote to be durable, however often it is asked for.
+    // Also when repeated: the answer then waits for this vote to be durable, however often it is
+    // asked for.
     storeHardState(raft);
   }
   raft.out.sendAfterStore.push({
@@ -109,7 +119,10 @@ export function onVote(raft: Raft, message: MessageOf<'vote'>): void {
   });
 }
 
-/** Answers to a pre-vote: worth nothing but the right to a real election. A grant carries the term that was asked for. */
+/**
+ * Answers to a pre-vote: worth nothing but the right to a real election. A grant carries the term
+ * that was asked for.
+ */
 export function onPreVoteResponse(raft: Raft, message: MessageOf<'preVoteResponse'>): void {
   if (message.granted && message.term !== raft.term + 1) return;
   const verdict = count(raft, raft.state as CandidateState, message);
@@ -135,7 +148,10 @@ export function onTimeoutNow(raft: Raft): void {
   if (raft.configurations.isVoter(raft.id)) startElection(raft, true);
 }
 
-/** Leads the term: begins it with a no-op, whose commit tells what is committed (§6.4), and hails every member (§3.4). */
+/**
+ * Leads the term: begins it with a no-op, whose commit tells what is committed (§6.4), and hails
+ * every member (§3.4).
+ */
 function becomeLeader(raft: Raft): void {
   const { term, configurations } = raft;
   invariant(raft.votedFor === raft.id, 'leads without its own vote', {

@@ -12,7 +12,8 @@ export function onAppend(raft: Raft, message: MessageOf<'append'>): void {
   const state = hearLeader(raft, message.from, message.round);
   if (!isWellFormed(message)) return;
   const { prevIndex, prevTerm, entries } = message;
-  // What is committed here is the same in every leader's log (§3.6.3): a late message is only read beyond it.
+  // What is committed here is the same in every leader's log (§3.6.3): a late message is only read
+  // beyond it.
   if (prevIndex >= raft.commit && raft.log.term(prevIndex) !== prevTerm) {
     reject(raft, message);
     return;
@@ -25,8 +26,9 @@ export function onAppend(raft: Raft, message: MessageOf<'append'>): void {
 }
 
 /**
- * A snapshot is on its way, or has come that is not needed: then its entry is in the log, and known to be committed. The
- * answer is contact, and tells a leader that thought otherwise how far this log is known to agree.
+ * A snapshot is on its way, or has come that is not needed: then its entry is in the log, and known
+ * to be committed. The answer is contact, and tells a leader that thought otherwise how far this
+ * log is known to agree.
  */
 export function onSnapshot(raft: Raft, message: MessageOf<'snapshot'>): void {
   const state = hearLeader(raft, message.from, message.round);
@@ -36,7 +38,10 @@ export function onSnapshot(raft: Raft, message: MessageOf<'snapshot'>): void {
   acknowledge(raft, message.from);
 }
 
-/** The log view starts behind a snapshot that was received: everything before it is committed, nothing is behind it. */
+/**
+ * The log view starts behind a snapshot that was received: everything before it is committed,
+ * nothing is behind it.
+ */
 export function adoptSnapshot(raft: Raft, meta: SnapshotMeta): void {
   invariant(raft.state.role !== 'leader', 'a leader was given a snapshot', {
     snapshot: meta.index,
@@ -60,13 +65,19 @@ export function onSnapshotStored(
   acknowledge(raft, raft.leader ?? input.from);
 }
 
-/** More is durable: acknowledges what was heard of again, or from a new leader, while it was being stored. */
+/**
+ * More is durable: acknowledges what was heard of again, or from a new leader, while it was being
+ * stored.
+ */
 export function acknowledgeStored(raft: Raft, state: FollowerState): void {
   if (raft.leader === null || state.acked >= Math.min(state.matched, raft.log.stored)) return;
   acknowledge(raft, raft.leader);
 }
 
-/** The leader lives: the timer and the sticky period start again. Two leaders in one term cannot be (§3.6.3). */
+/**
+ * The leader lives: the timer and the sticky period start again. Two leaders in one term cannot be
+ * (§3.6.3).
+ */
 function hearLeader(raft: Raft, from: NodeId, round: number): FollowerState {
   invariant(raft.leader === null || raft.leader === from, 'two leaders in one term', {
     term: raft.term,
@@ -91,7 +102,10 @@ function hearLeader(raft: Raft, from: NodeId, round: number): FollowerState {
   return state;
 }
 
-/** Entries must follow `prevIndex` without a gap; what does not is a peer's mistake and is not answered. */
+/**
+ * Entries must follow `prevIndex` without a gap; what does not is a peer's mistake and is not
+ * answered.
+ */
 function isWellFormed({ prevIndex, prevTerm, entries }: MessageOf<'append'>): boolean {
   let index = prevIndex;
   let term = prevTerm;
@@ -103,7 +117,10 @@ function isWellFormed({ prevIndex, prevTerm, entries }: MessageOf<'append'>): bo
   return true;
 }
 
-/** Takes what is new. Only a conflicting term truncates: a late or repeated append removes nothing (§3.5). */
+/**
+ * Takes what is new. Only a conflicting term truncates: a late or repeated append removes nothing
+ * (§3.5).
+ */
 function store(raft: Raft, entries: readonly Entry[]): void {
   const { log } = raft;
   let at = 0;
@@ -140,8 +157,9 @@ function truncate(raft: Raft, index: Index): void {
 }
 
 /**
- * Acknowledges what is known to match. An index that this step's batch makes durable is promised with it, else only what
- * is durable by now counts; the rest follows when it is confirmed. One answer per step is enough: the last tells all.
+ * Acknowledges what is known to match. An index that this step's batch makes durable is promised
+ * with it, else only what is durable by now counts; the rest follows when it is confirmed. One
+ * answer per step is enough: the last tells all.
  */
 function acknowledge(raft: Raft, to: NodeId): void {
   const state = raft.state as FollowerState;
@@ -156,8 +174,8 @@ function acknowledge(raft: Raft, to: NodeId): void {
 }
 
 /**
- * Says where the logs may agree: the last entry here whose term is not above the one the leader expected. With its term
- * the leader skips a whole term at a time (§3.5).
+ * Says where the logs may agree: the last entry here whose term is not above the one the leader
+ * expected. With its term the leader skips a whole term at a time (§3.5).
  */
 function reject(raft: Raft, { from, prevIndex, prevTerm, round }: MessageOf<'append'>): void {
   const found = raft.log.lastOfTerm(Math.min(prevIndex, raft.log.last), prevTerm);

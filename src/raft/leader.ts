@@ -7,8 +7,9 @@ import type { LeaderState, Raft } from './state.js';
 import { tickTransfer } from './transfer.js';
 
 /**
- * Steps down when no quorum has answered for an election timeout (§6.2): another may lead by then, and clients should not
- * wait here. Else sends heartbeats when due, each a new round for reads and lease.
+ * Steps down when no quorum has answered for an election timeout (§6.2): another may lead by then,
+ * and clients should not wait here. Else sends heartbeats when due, each a new round for reads and
+ * lease.
  */
 export function tickLeader(raft: Raft, leader: LeaderState): void {
   leader.ticks++;

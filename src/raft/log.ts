@@ -2,7 +2,10 @@
 import { invariant } from './assert.js';
 import type { Entry, Index, LogView, SnapshotMeta, Term } from './types.js';
 
-/** What an entry costs besides its data: keys, framing, bookkeeping. So a window in bytes bounds the count too. */
+/**
+ * What an entry costs besides its data: keys, framing, bookkeeping. So a window in bytes bounds the
+ * count too.
+ */
 const ENTRY_BYTES = 48;
 const MEMBER_BYTES = 192;
 
@@ -58,7 +61,10 @@ export class Log {
     return this.#view.snapshot();
   }
 
-  /** Term at index; undefined when compacted or beyond the end. The position before the first entry has term 0. */
+  /**
+   * Term at index; undefined when compacted or beyond the end. The position before the first entry
+   * has term 0.
+   */
   term(index: Index): Term | undefined {
     if (index === this.last) return this.lastTerm;
     if (index > this.last) return undefined;
@@ -73,8 +79,9 @@ export class Log {
   }
 
   /**
-   * The greatest index up to `index` whose term is at most `term`; terms never fall along a log, so it is searched by
-   * halves. Below the first index nothing is known: then `index` itself, or the last position that is compacted.
+   * The greatest index up to `index` whose term is at most `term`; terms never fall along a log, so
+   * it is searched by halves. Below the first index nothing is known: then `index` itself, or the
+   * last position that is compacted.
    */
   lastOfTerm(index: Index, term: Term): Index {
     let low = this.firstIndex() - 2;
@@ -102,7 +109,10 @@ export class Log {
     this.#runFrom = 0;
   }
 
-  /** Drops everything from `index` on; an append of another entry at `index` must follow in the same step. */
+  /**
+   * Drops everything from `index` on; an append of another entry at `index` must follow in the same
+   * step.
+   */
   truncate(index: Index): void {
     const from = this.#tailFrom();
     if (index > from) this.tail.length = index - from;
@@ -113,7 +123,10 @@ export class Log {
     this.#runFrom = 0;
   }
 
-  /** Takes a confirmation; false when it tells nothing new or is about an entry overwritten meanwhile. */
+  /**
+   * Takes a confirmation; false when it tells nothing new or is about an entry overwritten
+   * meanwhile.
+   */
   confirm(index: Index, term: Term): boolean {
     if (index <= this.stored) return false;
     const compacted = index < this.firstIndex() - 1;

@@ -7,7 +7,10 @@ import { becomeFollower } from './roles.js';
 import type { LeaderState, Raft } from './state.js';
 import type { DropReason, Input } from './types.js';
 
-/** Appends a new configuration, if this is the leader and the time is right. It is in force at once (§4.1). */
+/**
+ * Appends a new configuration, if this is the leader and the time is right. It is in force at once
+ * (§4.1).
+ */
 export function onChangeConfiguration(
   raft: Raft,
   { id, configuration }: Extract<Input, { type: 'changeConfiguration' }>,
@@ -30,7 +33,10 @@ export function onChangeConfiguration(
   applyConfiguration(raft);
 }
 
-/** Another configuration is in force, by append, truncation or snapshot, or the one in force is committed. */
+/**
+ * Another configuration is in force, by append, truncation or snapshot, or the one in force is
+ * committed.
+ */
 export function applyConfiguration(raft: Raft): void {
   const { state } = raft;
   const eligible = raft.configurations.mayCampaign(raft.id);
@@ -61,8 +67,8 @@ export function followProgress(raft: Raft, leader: LeaderState): void {
 }
 
 /**
- * One change at a time, and none before an entry of the own term is committed: else two changes of different terms could
- * be decided by majorities that do not overlap (the 2015 correction of §4.1).
+ * One change at a time, and none before an entry of the own term is committed: else two changes of
+ * different terms could be decided by majorities that do not overlap (the 2015 correction of §4.1).
  */
 function obstacle(raft: Raft, leader: LeaderState): DropReason | undefined {
   if (leader.transfer !== undefined) return 'transferring';

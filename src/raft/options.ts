@@ -2,23 +2,33 @@ import type { RaftOptions } from './types.js';
 
 type Timing = Pick<RaftOptions, 'electionTicks' | 'tickMs'>;
 
-/** Part of the followers' silence that a lease may fill: the rest is for clocks that run at different speeds. */
+/**
+ * Part of the followers' silence that a lease may fill: the rest is for clocks that run at
+ * different speeds.
+ */
 const LEASE_SHARE = 0.9;
 
 /**
- * How long a follower refuses votes after it heard its leader (§4.2.3), at least, in whole milliseconds. It counts
- * electionTicks; the first may come at once, and one more may have been late before it.
+ * How long a follower refuses votes after it heard its leader (§4.2.3), at least, in whole
+ * milliseconds. It counts electionTicks; the first may come at once, and one more may have been
+ * late before it.
  */
 export function silenceMsOf({ electionTicks, tickMs }: Timing): number {
   return Math.max(0, Math.floor((electionTicks - 2) * tickMs));
 }
 
-/** How many ticks without a vote keep a silence of so many milliseconds: the inverse of `silenceMsOf`. */
+/**
+ * How many ticks without a vote keep a silence of so many milliseconds: the inverse of
+ * `silenceMsOf`.
+ */
 export function ticksOfSilence(silenceMs: number, tickMs: number): number {
   return Math.ceil(silenceMs / tickMs) + 2;
 }
 
-/** How long a lease may rest on the silence of a follower, in milliseconds from when its round was sent (§6.4.1). */
+/**
+ * How long a lease may rest on the silence of a follower, in milliseconds from when its round was
+ * sent (§6.4.1).
+ */
 export function leaseMsOver(silenceMs: number): number {
   return silenceMs * LEASE_SHARE;
 }

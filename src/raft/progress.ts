@@ -37,12 +37,15 @@ class Inflight {
 }
 
 /**
- * probe: one append at a time until the place where the logs agree is found. replicate: appends are pipelined up to the
- * window. snapshot: nothing but heartbeats until the follower has the snapshot.
+ * probe: one append at a time until the place where the logs agree is found. replicate: appends are
+ * pipelined up to the window. snapshot: nothing but heartbeats until the follower has the snapshot.
  */
 export class Progress {
   readonly id: NodeId;
-  /** Highest index known to be durable there and equal; falls only when the peer has lost what it acknowledged. */
+  /**
+   * Highest index known to be durable there and equal; falls only when the peer has lost what it
+   * acknowledged.
+   */
   match: Index = 0;
   /** Next index to send; always beyond `match`. */
   next: Index;

@@ -37,7 +37,9 @@ export function appendOwn(raft: Raft, leader: LeaderState, entry: Entry): void {
   } else leader.uncommitted.push({ step: raft.steps, last: entry.index, bytes });
 }
 
-/** The limit holds once something is under way: a single entry of any size can always be proposed. */
+/**
+ * The limit holds once something is under way: a single entry of any size can always be proposed.
+ */
 function isOverloaded(raft: Raft, leader: LeaderState, entry: Entry): boolean {
   const { uncommittedBytes } = leader;
   const total = uncommittedBytes + entryBytes(entry);

@@ -7,8 +7,9 @@ export function quorumSize(voters: number): number {
 }
 
 /**
- * The greatest value that a majority has reached, given the value of each voter; -Infinity without voters. Sorts `values`
- * in place: it is the caller's scratch, and this runs for every acknowledgement.
+ * The greatest value that a majority has reached, given the value of each voter; -Infinity without
+ * voters. Sorts `values` in place: it is the caller's scratch, and this runs for every
+ * acknowledgement.
  */
 export function quorumValue(values: number[]): number {
   if (values.length === 0) return Number.NEGATIVE_INFINITY;
@@ -27,7 +28,10 @@ export function quorumValue(values: number[]): number {
 
 export type Verdict = 'won' | 'lost' | 'open';
 
-/** Where an election stands. Answers of servers that are not voters do not count, nor does a repeated one. */
+/**
+ * Where an election stands. Answers of servers that are not voters do not count, nor does a
+ * repeated one.
+ */
 export function tally(
   voters: readonly NodeId[],
   granted: ReadonlySet<NodeId>,

@@ -1,6 +1,7 @@
 /**
- * The Raft core: `output = step(inputs)`. It decides and does nothing: no clock, disk, socket or chance of its own. The
- * rules stand in the files named after them; here inputs and messages find their rule.
+ * The Raft core: `output = step(inputs)`. It decides and does nothing: no clock, disk, socket or
+ * chance of its own. The rules stand in the files named after them; here inputs and messages find
+ * their rule.
  */
 import { invariant } from './assert.js';
 import { commitTo, maybeCommit } from './commit.js';
@@ -44,8 +45,9 @@ import type {
 } from './types.js';
 
 /**
- * A Raft server as it stands after a start: what is in the log and the hard state is durable, all else is forgotten.
- * Throws on options that do not fit together. `now` is the monotonic clock of `step`, in milliseconds.
+ * A Raft server as it stands after a start: what is in the log and the hard state is durable, all
+ * else is forgotten. Throws on options that do not fit together. `now` is the monotonic clock of
+ * `step`, in milliseconds.
  */
 export function createRaft(
   options: RaftOptions,
@@ -91,7 +93,8 @@ function restart(options: RaftOptions, view: LogView, hardState: HardState, now:
     electionElapsed: 0,
     electionTimeout: 0,
     hastened: false,
-    // It may have promised silence to a leader just before the restart. A new server has promised nothing.
+    // It may have promised silence to a leader just before the restart. A new server has promised
+    // nothing.
     leaderElapsed:
       term > 0 ? options.electionTicks - ticksPromised(options) : options.electionTicks,
     out: newOutbox(),
@@ -104,7 +107,9 @@ function restart(options: RaftOptions, view: LogView, hardState: HardState, now:
   return raft;
 }
 
-/** The silence to keep after a start: the longest that this run or an earlier one may have promised. */
+/**
+ * The silence to keep after a start: the longest that this run or an earlier one may have promised.
+ */
 function ticksPromised({ electionTicks, promisedTicks = 0 }: RaftOptions): number {
   return Math.max(electionTicks, promisedTicks);
 }
@@ -115,7 +120,8 @@ function begin(raft: Raft, view: LogView, now: number): void {
   raft.steps++;
   const meta = view.snapshot();
   if (meta !== undefined && meta.index > raft.commit) {
-    // Either the log was reset to a received snapshot, or cut up to what an earlier run had applied.
+    // Either the log was reset to a received snapshot, or cut up to what an earlier run had
+    // applied.
     if (view.lastIndex() === meta.index) adoptSnapshot(raft, meta);
     else commitTo(raft, meta.index);
   }
@@ -245,7 +251,8 @@ function onMessage(raft: Raft, message: Message): void {
       return;
     }
     if (message.term > raft.term) {
-      // A server that hears a leader is not made to vote by one that does not (§4.2.3), unless the leader wants it.
+      // A server that hears a leader is not made to vote by one that does not (§4.2.3), unless the
+      // leader wants it.
       if (message.type === 'vote' && message.transfer !== true && isSticky(raft)) return;
       const leads = message.type === 'append' || message.type === 'snapshot';
       becomeFollower(raft, message.term, leads ? message.from : null);

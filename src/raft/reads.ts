@@ -30,8 +30,9 @@ export function onRead(raft: Raft, input: Extract<Input, { type: 'read' }>): voi
 }
 
 /**
- * Binds all reads that wait to one new round. Only once an entry of the own term is committed does the leader know what
- * is committed (§6.4, step 1). The index is taken no earlier than the reads were asked for.
+ * Binds all reads that wait to one new round. Only once an entry of the own term is committed does
+ * the leader know what is committed (§6.4, step 1). The index is taken no earlier than the reads
+ * were asked for.
  */
 export function bindReads(raft: Raft, leader: LeaderState): void {
   const { reads } = leader;
@@ -42,7 +43,10 @@ export function bindReads(raft: Raft, leader: LeaderState): void {
   settleReads(raft, leader);
 }
 
-/** Begins a round: everything sent from now on carries its number, and every peer is sent something in this step. */
+/**
+ * Begins a round: everything sent from now on carries its number, and every peer is sent something
+ * in this step.
+ */
 export function beginRound(raft: Raft, leader: LeaderState): void {
   const { reads } = leader;
   const { leaseMs } = raft.options;
@@ -63,8 +67,9 @@ export function settleReads(raft: Raft, leader: LeaderState): void {
 }
 
 /**
- * A peer echoes a round. It heard that round no earlier than the round was begun, so from there its silence counts: not from
- * the answer, which says nothing about when it was heard. What it promised before holds on.
+ * A peer echoes a round. It heard that round no earlier than the round was begun, so from there its
+ * silence counts: not from the answer, which says nothing about when it was heard. What it promised
+ * before holds on.
  */
 export function extendLease(
   raft: Raft,
@@ -80,7 +85,10 @@ export function extendLease(
   peer.silentUntil = Math.max(peer.silentUntil, at + leaseMs);
 }
 
-/** What was promised so far is not counted: another quorum decides from now on, or the clock has not told the truth. */
+/**
+ * What was promised so far is not counted: another quorum decides from now on, or the clock has not
+ * told the truth.
+ */
 export function forgetLease(leader: LeaderState): void {
   leader.reads.begun = [];
   for (const peer of leader.progress.values()) peer.silentUntil = Number.NEGATIVE_INFINITY;
@@ -93,7 +101,9 @@ export function dropReads(raft: Raft, leader: LeaderState): void {
   for (const id of reads.waiting) raft.out.readsDropped.push(id);
 }
 
-/** One value per voter: the leader's own, and what `theirs` takes from the progress of the others. */
+/**
+ * One value per voter: the leader's own, and what `theirs` takes from the progress of the others.
+ */
 export function voterValues(
   raft: Raft,
   leader: LeaderState,
@@ -108,14 +118,15 @@ export function voterValues(
 }
 
 /**
- * Whether no other server can lead yet: a majority of the voters is silent. Every majority that could elect another shares a
- * voter with it, and that voter refuses. Each follower counts for as long as it said itself, for members may have different
- * timing: the lease ends when so many silences have run out that the rest is no majority. The leader votes for nobody else
- * while it leads, so it counts for ever. (Of an even number of voters, one silent voter less would do.)
+ * Whether no other server can lead yet: a majority of the voters is silent. Every majority that
+ * could elect another shares a voter with it, and that voter refuses. Each follower counts for as
+ * long as it said itself, for members may have different timing: the lease ends when so many
+ * silences have run out that the rest is no majority. The leader votes for nobody else while it
+ * leads, so it counts for ever. (Of an even number of voters, one silent voter less would do.)
  *
- * Not during a transfer nor after one in this term, as a TimeoutNow may arrive at
- * any time and overrides the followers' silence; not when the leader itself is no voter, as a voter need not be silent
- * towards itself.
+ * Not during a transfer nor after one in this term, as a TimeoutNow may arrive at any time and
+ * overrides the followers' silence; not when the leader itself is no voter, as a voter need not be
+ * silent towards itself.
  */
 function holdsLease(raft: Raft, leader: LeaderState): boolean {
   const { reads } = leader;

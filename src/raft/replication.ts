@@ -1,4 +1,7 @@
-/** The leader brings every follower's log to its own (§3.5), and installs snapshots where entries are gone (§5). */
+/**
+ * The leader brings every follower's log to its own (§3.5), and installs snapshots where entries
+ * are gone (§5).
+ */
 import { invariant } from './assert.js';
 import { maybeCommit } from './commit.js';
 import type { Progress } from './progress.js';
@@ -10,7 +13,8 @@ export function onAppendResponse(raft: Raft, message: MessageOf<'appendResponse'
   const leader = raft.state as LeaderState;
   const peer = leader.progress.get(message.from);
   if (peer === undefined) return;
-  // No follower can hold more than was sent to it: such an answer is a mistake, and counts for nothing.
+  // No follower can hold more than was sent to it: such an answer is a mistake, and counts for
+  // nothing.
   if (message.round > leader.reads.round) return;
   if (message.success && message.index > raft.log.last) return;
   peer.contactTick = leader.ticks;
@@ -25,7 +29,10 @@ export function onAppendResponse(raft: Raft, message: MessageOf<'appendResponse'
   }
 }
 
-/** Sends what each peer needs next: entries, a heartbeat if one is due, or the news of a higher commit index. */
+/**
+ * Sends what each peer needs next: entries, a heartbeat if one is due, or the news of a higher
+ * commit index.
+ */
 export function replicate(raft: Raft, leader: LeaderState): void {
   for (const peer of leader.progress.values()) replicateTo(raft, leader, peer);
   leader.broadcast = false;
@@ -56,8 +63,8 @@ export function onUnreachable(leader: LeaderState, id: NodeId): void {
 }
 
 /**
- * Once per tick: who has not answered for an election timeout does not count as responsive, and who took a whole
- * snapshot that long ago without saying so is probed again.
+ * Once per tick: who has not answered for an election timeout does not count as responsive, and who
+ * took a whole snapshot that long ago without saying so is probed again.
  */
 export function tickProgress(raft: Raft, leader: LeaderState): void {
   const { electionTicks } = raft.options;
@@ -83,8 +90,8 @@ function advance(raft: Raft, leader: LeaderState, peer: Progress, index: Index):
 }
 
 /**
- * The follower does not have the entry before those sent. The hint skips a whole term (§3.5): the logs can agree at
- * most where this log's term is not above the follower's.
+ * The follower does not have the entry before those sent. The hint skips a whole term (§3.5): the
+ * logs can agree at most where this log's term is not above the follower's.
  */
 function backtrack(raft: Raft, peer: Progress, message: MessageOf<'appendResponse'>): void {
   // No wonder while the snapshot is under way.
@@ -92,8 +99,9 @@ function backtrack(raft: Raft, peer: Progress, message: MessageOf<'appendRespons
   if (message.index < peer.match) {
     // Older than what is known since: it echoes no later round than what set `match` did.
     if (message.round <= peer.round) return;
-    // It has lost what it acknowledged (its disk was damaged), and an old acknowledgement may even arrive after this. What
-    // is committed by its former word stays so; the peer has no vote until it has everything again (the driver's part).
+    // It has lost what it acknowledged (its disk was damaged), and an old acknowledgement may even
+    // arrive after this. What is committed by its former word stays so; the peer has no vote until
+    // it has everything again (the driver's part).
     peer.match = 0;
   }
   const agreed = raft.log.lastOfTerm(Math.min(message.index, raft.log.last), message.hintTerm);
@@ -106,7 +114,8 @@ function replicateTo(raft: Raft, leader: LeaderState, peer: Progress): void {
   const { log, options } = raft;
   let sent = false;
   if (peer.state !== 'snapshot' && peer.next < log.firstIndex()) {
-    // The entry before the next is gone, and even its term: the logs cannot be compared there any more.
+    // The entry before the next is gone, and even its term: the logs cannot be compared there any
+    // more.
     if (peer.responsive) startSnapshot(raft, leader, peer);
   } else if (peer.state === 'probe' && !peer.waiting && peer.next <= log.last) {
     sendEntries(raft, leader, peer);
@@ -140,8 +149,9 @@ function sendEntries(raft: Raft, leader: LeaderState, peer: Progress): void {
 const NO_ENTRIES: MessageOf<'append'>['entries'] = [];
 
 /**
- * An append without entries. It asks whether the logs agree before `next`, so a lost append is noticed at the next
- * heartbeat. A follower whose next entry is compacted is asked about the snapshot's position, the oldest still known.
+ * An append without entries. It asks whether the logs agree before `next`, so a lost append is
+ * noticed at the next heartbeat. A follower whose next entry is compacted is asked about the
+ * snapshot's position, the oldest still known.
  */
 function sendHeartbeat(raft: Raft, leader: LeaderState, peer: Progress): void {
   let prevIndex = peer.snapshot?.index ?? peer.next - 1;

@@ -1,4 +1,7 @@
-/** The fields of a Raft server, and what a step puts out. The rules that change them are in the files named after them. */
+/**
+ * The fields of a Raft server, and what a step puts out. The rules that change them are in the
+ * files named after them.
+ */
 import type { Configurations } from './configuration.js';
 import type { Log } from './log.js';
 import type { Progress } from './progress.js';
@@ -40,9 +43,14 @@ export interface Reads {
   waiting: ReadId[];
   /** Bound to a round, oldest first. */
   bound: { readonly round: number; readonly index: Index; readonly ids: readonly ReadId[] }[];
-  /** When recent rounds were begun, oldest first and without a gap: leases are counted from there. */
+  /**
+   * When recent rounds were begun, oldest first and without a gap: leases are counted from there.
+   */
   begun: { readonly round: number; readonly at: number }[];
-  /** A TimeoutNow was sent in this term: whenever it arrives, its receiver overrides the sticky period. */
+  /**
+   * A TimeoutNow was sent in this term: whenever it arrives, its receiver overrides the sticky
+   * period.
+   */
   leaseRefused: boolean;
 }
 
@@ -56,11 +64,14 @@ export interface LeaderState {
   readonly role: 'leader';
   /** All other members. */
   readonly progress: Map<NodeId, Progress>;
-  /** Index of the no-op that began the term: what is committed from here on was counted in this term (§3.6.2). */
+  /**
+   * Index of the no-op that began the term: what is committed from here on was counted in this term
+   * (§3.6.2).
+   */
   readonly termStart: Index;
   /**
-   * Term and vote are known to be durable. A lone voter leads before that and must stay silent: after a crash it could
-   * lead the same term again with other entries.
+   * Term and vote are known to be durable. A lone voter leads before that and must stay silent:
+   * after a crash it could lead the same term again with other entries.
    */
   established: boolean;
   /** Ticks since the term began. */
@@ -104,8 +115,8 @@ export interface Raft {
   /** The timer was made to run out sooner: once a leader is heard it starts anew. */
   hastened: boolean;
   /**
-   * Ticks since a leader was heard, in whatever term: the sticky period (§4.2.3), on which leases rest. Below 0 while an
-   * earlier run may have promised more than electionTicks.
+   * Ticks since a leader was heard, in whatever term: the sticky period (§4.2.3), on which leases
+   * rest. Below 0 while an earlier run may have promised more than electionTicks.
    */
   leaderElapsed: number;
   out: Outbox;

@@ -22,7 +22,10 @@ export function continueTransfer(raft: Raft, leader: LeaderState): void {
   sendTimeoutNow(raft, leader, transfer.to);
 }
 
-/** A transfer that did not succeed within an election timeout is given up, and proposals are taken again. */
+/**
+ * A transfer that did not succeed within an election timeout is given up, and proposals are taken
+ * again.
+ */
 export function tickTransfer(raft: Raft, leader: LeaderState): void {
   const { transfer } = leader;
   if (transfer === undefined) return;
@@ -30,8 +33,8 @@ export function tickTransfer(raft: Raft, leader: LeaderState): void {
 }
 
 /**
- * A leader that is no voter any more, by a change that is committed, leaves (§4.2.2). The best of the others may campaign
- * at once, so that the cluster need not wait for a timeout.
+ * A leader that is no voter any more, by a change that is committed, leaves (§4.2.2). The best of
+ * the others may campaign at once, so that the cluster need not wait for a timeout.
  */
 export function leaveIfRemoved(raft: Raft, leader: LeaderState): void {
   const { configurations } = raft;

@@ -4,6 +4,7 @@
  */
 import type { ClockPort } from './ports.js';
 
+/** How exact deadlines are: those within this time end together, with one timer. */
 const SLOT_MS = 50;
 
 export class Deadlines {

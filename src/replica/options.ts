@@ -13,8 +13,8 @@ import type { Gate } from './types.js';
 
 export interface ReplicaLimits extends LoopLimits, CompactionLimits {
   /** Open proposals of a leader, and writes that wait on one server. Above either, writes are refused as too_many. */
-  readonly pendingMax: number;
-  readonly heldMax: number;
+  readonly pendingWrites: number;
+  readonly waitingWrites: number;
   /** Milliseconds until a request that failed without a change of leader is retried. */
   readonly retryMs: number;
   /** Milliseconds without responses from a majority after which a leader steps down. */

@@ -375,7 +375,7 @@ export class Replica {
       ...{ loop: this.loop, machine, applied: this.#applied, view },
       gate: (state, tokenKey, command) =>
         this.levels.refusal(command) ?? gate(state, tokenKey, command),
-      ...{ pendingMax: limits.pendingMax, lateTicks: hangTicksOf(limits) },
+      ...{ pendingWrites: limits.pendingWrites, lateTicks: hangTicksOf(limits) },
       isUnfit: () => this.availability.isUnfit,
       closedFor: (command) => closedFor?.(command),
       isFullEverywhere: () => this.#handover.isFullEverywhere,
@@ -392,7 +392,7 @@ export class Replica {
       role: () => loop.role,
       remembered: (request) => machine.remembered(request),
       retryLater: () => this.#retryLater(),
-      ...{ heldMax: limits.heldMax, lateMs: limits.electionMs },
+      ...{ waitingWrites: limits.waitingWrites, lateMs: limits.electionMs },
     });
   }
 

@@ -46,13 +46,20 @@ export const METHOD_FIELDS = {
 };
 export type MethodBody = Decoded<typeof METHOD_FIELDS>;
 
+/**
+ * Shortest and longest MaxTokenTTL, in nanoseconds: a minute, since members’ clocks differ; a
+ * hundred years.
+ */
 const TTL_MIN = 60e9;
 const TTL_MAX = 100 * 365 * 24 * 3600e9;
 
 /** What writing auth methods needs. */
 export type MethodParts = Pick<LoginParts, 'service' | 'methodTypes' | 'logger'>;
 
-/** All that whoever writes a method learns of its issuer: more would let them explore the network of the node. */
+/**
+ * All that whoever writes a method learns of its issuer: more would let them explore the network of
+ * the node.
+ */
 const NO_KEYS = 'the keys of the issuer cannot be fetched';
 
 /** Creates or replaces an auth method; gives it as answered. `name`: of the path, if it has one. */
@@ -235,7 +242,10 @@ export const readMethod =
     return { ...answer, value: withoutSecrets(value) };
   };
 
-/** Keys of a Config, lower-cased as they match in any letter case, whose values open another server to who has them. */
+/**
+ * Keys of a Config, lower-cased as they match in any letter case, whose values open another server
+ * to who has them.
+ */
 const SECRET_KEYS: ReadonlySet<string> = new Set(['serviceaccountjwt']);
 
 /** A method as those see it who may not write it. */
@@ -248,7 +258,10 @@ function withoutSecrets(text: string): string {
   return JSON.stringify({ ...method, Config: Object.fromEntries(shown) });
 }
 
-/** The auth methods of a namespace (`*`: of all), by name, without their Config: it may hold keys of others. */
+/**
+ * The auth methods of a namespace (`*`: of all), by name, without their Config: it may hold keys of
+ * others.
+ */
 export const listMethods =
   (ns: string, filter: FilterOf): ReadUseCase<ListPlan> =>
   ({ view, authorizer }) => {

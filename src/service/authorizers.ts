@@ -28,7 +28,7 @@ export interface AuthorizersOptions {
   /** Tokens whose rights are at hand; the oldest go first. */
   readonly max?: number;
   /** Bytes that policies and compiled rights kept may take, about; the oldest go first. */
-  readonly weightMax?: number;
+  readonly rightsBytes: number;
 }
 
 /** Compiled rights, the state keys that they were read from, and the tokens that have them. */
@@ -48,8 +48,8 @@ interface Cached {
   readonly sharedId?: string;
 }
 
+/** Tokens whose rights are at hand. */
 const MAX = 20_000;
-const WEIGHT_MAX = 64 * 2 ** 20;
 /** What it takes to watch a state key, with what every entry takes: each watches one at least. */
 const KEY_BYTES = 400;
 /** Key under which a caller without a token is cached: not a hash, so never a secret's. */
@@ -67,7 +67,7 @@ export class Authorizers {
 
   constructor(options: AuthorizersOptions) {
     this.#options = options;
-    const half = (options.weightMax ?? WEIGHT_MAX) / 2;
+    const half = options.rightsBytes / 2;
     this.#shared = new Weighted(half, (id, shared) => this.#release(id, shared));
     this.#policies = new Weighted(half);
   }

@@ -138,7 +138,7 @@ export const readConfig =
   };
 
 /** The 403 text if the caller may not do this with an entry of that name. */
-export function denialOf(
+function denialOf(
   authorizer: Authorizer,
   operation: Operation,
   { kind, name }: EntryId,

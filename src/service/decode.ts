@@ -1,6 +1,7 @@
 /**
- * Request bodies as tables of typed fields. Every field is optional and `null` counts as absent; what a field must hold is
- * said once, and every fault names the path, what was expected and, for a mistyped name, what was probably meant.
+ * Request bodies as tables of typed fields. Every field is optional and `null` counts as absent;
+ * what a field must hold is said once, and every fault names the path, what was expected and, for a
+ * mistyped name, what was probably meant.
  */
 import { reject } from '../errors.js';
 import { parseDuration } from '../kinds/duration.js';
@@ -58,6 +59,7 @@ export const object =
 export const text: Decoder<string> = (value, place) =>
   typeof value === 'string' ? value : fail(place, 'a string', value);
 
+/** Bytes of a description: what is stored is replicated and listed with every read. */
 const DESCRIPTION_BYTES_MAX = 8192;
 
 /** A text for people. The longest that the server makes itself, at login, fits. */
@@ -76,7 +78,10 @@ export const index: Decoder<number> = (value, place) =>
     ? (value as number)
     : fail(place, 'a whole number', value);
 
-/** Links and identities are all looked at, in one turn of the loop, when a token's rights are worked out. */
+/**
+ * Links and identities are all looked at, in one turn of the loop, when a token's rights are worked
+ * out.
+ */
 const LIST_MAX = 2_000;
 
 /** A list; `null` is no member of any. */
@@ -90,6 +95,10 @@ export const list =
     return value.map((item: unknown, at) => of(item, below(place, String(at))));
   };
 
+/**
+ * Pairs of a Meta, and bytes of it as JSON: what is stored is replicated and listed with every
+ * read.
+ */
 const META_PAIRS_MAX = 64;
 const META_BYTES_MAX = 4096;
 
@@ -159,6 +168,7 @@ function kindOf(value: unknown): string {
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }
 
+/** Characters of a name that an error shows. */
 const NAME_SHOWN_MAX = 80;
 /** A name as errors show it: they tell where to look and echo no body. */
 const cut = (name: string): string =>

@@ -15,7 +15,7 @@ export interface ForgettingParts {
   readonly clock: Pick<ClockPort, 'now'>;
   /** See Machine. */
   readonly secretLeftAt: () => number;
-  readonly goneMs: number;
+  readonly secretsGoneMs: number;
 }
 
 export class Forgetting {
@@ -28,12 +28,12 @@ export class Forgetting {
 
   /** The command that is due, if one is. */
   next(): RequestForget | undefined {
-    const { view, clock, secretLeftAt, goneMs } = this.#parts;
+    const { view, clock, secretLeftAt, secretsGoneMs } = this.#parts;
     const forgotten = forgottenAt(view);
     if (this.#due !== undefined && forgotten >= this.#due.upTo) this.#due = undefined;
     const leftAt = secretLeftAt();
     if (leftAt <= forgotten) return undefined;
-    this.#due ??= { upTo: leftAt, atMs: clock.now() + goneMs / 2 };
+    this.#due ??= { upTo: leftAt, atMs: clock.now() + secretsGoneMs / 2 };
     const { upTo, atMs } = this.#due;
     if (clock.now() < atMs) return undefined;
     return { type: 'request.forget', v: 1, upTo, max: RESULTS_PER_COMMAND };

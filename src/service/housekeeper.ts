@@ -29,7 +29,7 @@ export interface HousekeeperOptions {
   /** Milliseconds without a new part after which a restore is dead; longer than an upload can take. */
   readonly restoreIdleMs: number;
   /** Milliseconds after its deletion in which a secret is to be gone from all disks, and see Machine. Absent: never. */
-  readonly secrets?: { readonly goneMs: number; readonly leftAt: () => number };
+  readonly secrets?: { readonly secretsGoneMs: number; readonly leftAt: () => number };
   /** Told when a condition changes, not at each attempt. `error`: what was thrown, if it is not a refusal. */
   readonly log: (level: 'info' | 'warn', message: string, error?: unknown) => void;
 }
@@ -40,7 +40,9 @@ const EVERY_MS = 1000;
 const BEGIN_EVERY_MS = 50;
 /** The longest pause after failures. */
 const FAILED_EVERY_MS = 10_000;
+/** How long one of its own commands may wait for a leader and a majority. */
 const WRITE_MS = 10_000;
+/** Expired tokens removed by one command: some milliseconds of applying. */
 const TOKENS_PER_COMMAND = 500;
 
 export class Housekeeper {
@@ -66,7 +68,7 @@ export class Housekeeper {
       new Forgetting({
         ...{ view: node.view, clock },
         secretLeftAt: secrets.leftAt,
-        goneMs: secrets.goneMs,
+        secretsGoneMs: secrets.secretsGoneMs,
       });
   }
 

@@ -1,6 +1,6 @@
 /**
- * Lists of objects in two steps: what is in them is decided in one turn of the loop, and they are rendered some items at a
- * time, because tens of thousands of them would hold up the heartbeats.
+ * Lists of objects in two steps: what is in them is decided in one turn of the loop, and they are
+ * rendered some items at a time, because tens of thousands of them would hold up the heartbeats.
  */
 import { createHash } from 'node:crypto';
 import type { View } from '../state/types.js';
@@ -17,8 +17,12 @@ export interface ListPlan {
   readonly render: (view: View, candidate: string, links: Links) => string | undefined;
 }
 
+/** Items rendered in one turn of the event loop, so that nothing else waits for a long list. */
 const ITEMS_PER_TURN = 256;
-/** Characters of the items rendered in one turn, more or less: a client that does not read keeps as much in memory. */
+/**
+ * Characters of the items rendered in one turn, more or less: a client that does not read keeps as
+ * much in memory.
+ */
 const LENGTH_PER_TURN = 64 * 1024;
 
 /** All items, if one turn is enough for them; undefined: they are to be made in pieces. */
@@ -39,7 +43,9 @@ export async function* listChunks(view: View, plan: ListPlan): AsyncIterable<rea
   }
 }
 
-/** Reads a list that shows only some of its items; while it is held, it waits for a change of these. */
+/**
+ * Reads a list that shows only some of its items; while it is held, it waits for a change of these.
+ */
 export function readSome(
   service: Service,
   caller: Caller,

@@ -6,7 +6,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 
 /** Longest piece of work between two turns, in milliseconds. */
-export const SLICE_MS = 5;
+const SLICE_MS = 5;
 
 let last: Promise<void> = Promise.resolve();
 

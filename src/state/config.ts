@@ -2,9 +2,9 @@
 
 import { type Refusal, refusal } from '../errors.js';
 import { CHANGE_STEPS_MAX, ReachesTooFar } from '../kinds/chain.js';
-import { hasStatus, type Status, settleGateways } from '../kinds/gateways.js';
+import { affectedServices, type Change, validateChange } from '../kinds/cross-entry-rules.js';
+import { hasStatus, type Status, settleGateways } from '../kinds/gateway-status.js';
 import { targetsOf } from '../kinds/references.js';
-import { affectedServices, type Change, judge } from '../kinds/rules.js';
 import type { ConfigEntry, EntryId, Kind } from '../kinds/types.js';
 import { allNamespaces, Entries } from './config-entries.js';
 import { keys } from './keys.js';
@@ -36,7 +36,7 @@ export interface ConfigDelete extends ConfigCommand {
   readonly type: 'config.delete';
 }
 
-export const setConfig: Handler<ConfigSet> = (context, command) => {
+const setConfig: Handler<ConfigSet> = (context, command) => {
   const { draft } = context;
   const { ns, kind, name, cas, entry: content } = command;
   const problem = namespaceProblem(draft, ns);
@@ -58,7 +58,7 @@ export const setConfig: Handler<ConfigSet> = (context, command) => {
   return why === undefined ? { ok: true, value: 'true' } : refused(why);
 };
 
-export const deleteConfig: Handler<ConfigDelete> = (context, command) => {
+const deleteConfig: Handler<ConfigDelete> = (context, command) => {
   const { draft } = context;
   const { ns, kind, name, cas } = command;
   const text = draft.get(keys.config(ns, kind, name));
@@ -119,7 +119,7 @@ function settle(
   for (const each of reach) {
     const entries = new Entries(context.draft, each);
     const affected = affectedServices(change, entries);
-    const why = judge(change, entries, { datacenter, affected, budget });
+    const why = validateChange(change, entries, { datacenter, affected, budget });
     if (why !== undefined) return why;
     const { statuses, bound } = settleGateways(change, affected, entries, { at, budget });
     for (const { id, status } of statuses) putStatus(context, each, id, status);

@@ -48,7 +48,7 @@ export interface Checkpoint {
 }
 
 /** Checkpoints lie at multiples of this, so that members can compare them; the newest ones are remembered. */
-export const CHECKPOINT_EVERY = 256;
+const CHECKPOINT_EVERY = 256;
 const CHECKPOINTS_KEPT = 64;
 /**
  * Releases that know no levels read version 1 alone: from level 2 on they refuse the folder, or a snapshot, by the version.

@@ -80,18 +80,18 @@ const tableOf = (key: string): string => key.split('\u0000', 1)[0]!;
 /** Whether a record of a snapshot is part of what is restored. */
 export const isRestored = (key: string): boolean => !OWN_TABLES.has(tableOf(key));
 
-export const addRestore: Handler<RestoreAdd> = ({ draft }, { id, part, records }) => {
+const addRestore: Handler<RestoreAdd> = ({ draft }, { id, part, records }) => {
   if (part === 0) dropParts(draft);
   draft.put(partKey(id, part), JSON.stringify(records));
   return { ok: true };
 };
 
-export const abortRestore: Handler<RestoreAbort> = ({ draft }, { id }) => {
+const abortRestore: Handler<RestoreAbort> = ({ draft }, { id }) => {
   for (const key of keysBelow(draft, PARTS, id)) draft.del(key);
   return { ok: true };
 };
 
-export const commitRestore: Handler<RestoreCommit> = ({ draft, index }, { id, parts }) => {
+const commitRestore: Handler<RestoreCommit> = ({ draft, index }, { id, parts }) => {
   const found = [...keysBelow(draft, PARTS, id)];
   if (found.length !== parts) {
     const why = `The restore holds ${found.length} of its ${parts} parts: another one took its place`;

@@ -49,7 +49,7 @@ export interface FactSet extends Command {
 /** Whether the cluster has begun. */
 export const INIT_FACT = keys.fact('init');
 /** `{"Index":n}` once bootstrapped. */
-export const BOOTSTRAP_FACT = keys.fact('bootstrap');
+const BOOTSTRAP_FACT = keys.fact('bootstrap');
 
 /** Seeds the default namespace, the built-in policies and the anonymous token; a second time does nothing. */
 export const initSystem: Handler<SystemInit> = (context, { createTime, management }) => {

@@ -110,4 +110,3 @@ export interface Answer<T> {
   readonly index: number;
   readonly keys: readonly string[];
 }
-export type Query<T> = (view: View) => Answer<T>;

@@ -19,10 +19,15 @@ import { nextTurn, RecordReader, takeRecords } from './record-stream.js';
 import type { StateRecord, StateTally } from './types.js';
 
 const FORMAT_LINE = Buffer.from('conclave state 1\n');
+/** Bytes of records encoded in one turn of the event loop. */
 const SLICE_BYTES = 128 * 1024;
+/** Bytes of the two small files of an archive: both are read into memory. */
 const META_BYTES_MAX = 2 ** 20;
 const SUMS_BYTES_MAX = 4096;
-/** Bytes of an archive taken in before they are used: the time limit of a request counts the client's time, not ours. */
+/**
+ * Bytes of an archive taken in before they are used: the time limit of a request counts the
+ * client's time, not ours.
+ */
 const AHEAD_BYTES = 32 * 2 ** 20;
 
 /** `meta.json`, in the field names that tools know. */
@@ -50,7 +55,10 @@ export interface ArchiveMeta {
 export interface ArchiveLimits {
   /** Bytes of state.bin once decompressed: what a small archive may unfold to. */
   readonly stateBytes: number;
-  /** The level in force: an archive of a higher one may hold what some members do not know. Absent: any will do. */
+  /**
+   * The level in force: an archive of a higher one may hold what some members do not know. Absent:
+   * any will do.
+   */
   readonly level?: number;
 }
 
@@ -199,7 +207,9 @@ function explain(error: Error, bytesSeen: number): never {
   throw error;
 }
 
-/** meta.json comes first: an archive of a higher level is named as one, before a table of it is met. */
+/**
+ * meta.json comes first: an archive of a higher level is named as one, before a table of it is met.
+ */
 function checkLevel(text: string, level = Number.POSITIVE_INFINITY): void {
   let saved = 1;
   try {

@@ -10,7 +10,10 @@ import type { StateTally } from './types.js';
 const NODE_SIZE = 64;
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** Keys with their values; a directory of keys alone has `true` for each, which `get` tells faster than `has`. */
+/**
+ * Keys with their values; a directory of keys alone has `true` for each, which `get` tells faster
+ * than `has`.
+ */
 export type Directory<V = true> = InstanceType<typeof sortedBtree.default<string, V>>;
 
 /** An empty directory. */

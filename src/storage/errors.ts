@@ -11,7 +11,7 @@
  */
 export type StorageErrorCode = 'damaged' | 'locked' | 'foreign' | 'failed' | 'invalid';
 
-/** An error of this room. `message` says what is wrong and what can be done about it. */
+/** An error of the storage layer. `message` says what is wrong and what can be done about it. */
 export class StorageError extends Error {
   readonly code: StorageErrorCode;
   constructor(code: StorageErrorCode, message: string, cause?: unknown) {

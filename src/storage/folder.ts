@@ -17,9 +17,9 @@ const HARMLESS = /^lost\+found$|\.new$/;
 const OTHERS = 0o077;
 
 /**
- * Makes the folder if need be, for its owner alone, and closes to others what is in it. Throws StorageError `foreign` for a folder that
- * holds other things but not the file `marker` of ours: a path mistaken in the configuration must
- * not be written to.
+ * Makes the folder if need be, for its owner alone, and closes to others what is in it. Throws
+ * StorageError `foreign` for a folder that holds other things but not the file `marker` of ours: a
+ * path mistaken in the configuration must not be written to.
  */
 export async function claimFolder(dir: string, marker: string): Promise<void> {
   await mkdir(dir, { recursive: true, mode: 0o700 });
@@ -34,7 +34,10 @@ export async function claimFolder(dir: string, marker: string): Promise<void> {
   await closeToOthers(dir);
 }
 
-/** Takes the rights of all but the owner from a folder and everything in it. Symbolic links are left alone. */
+/**
+ * Takes the rights of all but the owner from a folder and everything in it. Symbolic links are left
+ * alone.
+ */
 async function closeToOthers(dir: string): Promise<void> {
   await chmod(dir, 0o700);
   for (const entry of await readdir(dir, { withFileTypes: true })) {

@@ -13,7 +13,10 @@ import type { DurableState, Installation, StateRecord, StateTally } from './type
 /** Characters of records that are written as one batch. */
 const WRITE_CHARS = 2 ** 20;
 
-/** Puts these records in the place of the whole state: written beside it, read back, then switched in. */
+/**
+ * Puts these records in the place of the whole state: written beside it, read back, then switched
+ * in.
+ */
 export async function installRecords(
   state: DurableState,
   records: Iterable<StateRecord>,

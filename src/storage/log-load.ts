@@ -10,7 +10,10 @@ import { decodeEntry, decodeSealed, encodeSealed, entryKey, indexOfKey } from '.
 import { IN_SLICES, slices } from './slices.js';
 import { type Marks, Witness } from './witness.js';
 
-/** Of entries held while the log is opened: whoever starts reads all of it again, before the first write lets most of it go. */
+/**
+ * Of entries held while the log is opened: whoever starts reads all of it again, before the first
+ * write lets most of it go.
+ */
 const OPENING_BYTES = 128 * 2 ** 20;
 
 export type LogDatabase = ClassicLevel<Buffer, Buffer>;

@@ -8,10 +8,11 @@
  * On opening every record is read. A crash takes whole batches off the end, as LevelDB's are
  * atomic, so a record that is not as it was written is damage wherever it stands, and may be an
  * acknowledged entry. So may be what is missing below the witness's marks. Damage is not cut: the
- * log shows what stands before it, takes no appends, and `damaged` says where it begins. `repair` makes it usable again: it drops everything from there and sets a bar, which is durable.
- * While `bar()` is set the node must neither vote nor campaign, since it has forgotten entries it
- * once acknowledged; it may follow. The bar can be lifted once the node holds a committed entry of
- * a term above `bar().term`, or has matched its leader up to `bar().index`: then it has everything
+ * log shows what stands before it, takes no appends, and `damaged` says where it begins. `repair`
+ * makes it usable again: it drops everything from there and sets a bar, which is durable. While
+ * `bar()` is set the node must neither vote nor campaign, since it has forgotten entries it once
+ * acknowledged; it may follow. The bar can be lifted once the node holds a committed entry of a
+ * term above `bar().term`, or has matched its leader up to `bar().index`: then it has everything
  * again that it may have acknowledged. Where the damage is below what the cluster still keeps,
  * `reset` by a snapshot does the same.
  */
@@ -33,6 +34,8 @@ import type { Marks, Witness } from './witness.js';
 const WITNESS_EVERY_MS = 1000;
 /** Operations that may be written as one batch: bounds the wait of the first of them. */
 const GROUP_OPERATIONS = 10_000;
+/** Bytes of recent entries kept in memory: what followers and apply usually read. */
+const WINDOW_BYTES = 16 * 2 ** 20;
 /** Keys dropped at a time when the log is cut: bounds the time one step holds LevelDB. */
 const CLEAR_STEP = 2000;
 
@@ -40,7 +43,7 @@ export interface LogOptions {
   /** Called once, when the disk failed. The process must stop. */
   readonly onFatal: (error: StorageError) => void;
   /**
-   * Bytes of recent entries kept in memory, default 16 MiB: what followers and apply read without
+   * Bytes of recent entries kept in memory: what followers and apply read without
    * touching the disk.
    */
   readonly windowBytes?: number;
@@ -51,7 +54,7 @@ export interface LogOptions {
  * state, in both copies).
  */
 export async function openLog(dir: string, options: LogOptions): Promise<LevelLog> {
-  return new LevelLog(await loadLog(dir, options.windowBytes ?? 16 * 2 ** 20), options);
+  return new LevelLog(await loadLog(dir, options.windowBytes ?? WINDOW_BYTES), options);
 }
 
 interface Job {
@@ -220,7 +223,10 @@ export class LevelLog {
     });
   }
 
-  /** Drops the damaged entries and all after them, writes the other records anew, and bars this node from voting. */
+  /**
+   * Drops the damaged entries and all after them, writes the other records anew, and bars this node
+   * from voting.
+   */
   repair(done: () => void): void {
     const damaged = this.damaged;
     if (damaged === undefined) throw new Error('repair of a log that is not damaged');
@@ -366,8 +372,8 @@ export class LevelLog {
   }
 
   /**
-   * Removes entries up to `index` in the background, then gives the space back: also where a crash came between, of which
-   * nothing tells.
+   * Removes entries up to `index` in the background, then gives the space back: also where a crash
+   * came between, of which nothing tells.
    */
   private clean(index: Index): void {
     this.cleaning = this.cleaning.then(async () => {

@@ -1,6 +1,6 @@
 /**
- * The state's twin in memory: where a state is made again from the log, and for tests. Commits become
- * durable only by `flush`.
+ * The state's twin in memory: where a state is made again from the log, and for tests. Commits
+ * become durable only by `flush`.
  */
 import type { Change, PinnedView, StateRecord } from '../state/types.js';
 import {

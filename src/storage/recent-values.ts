@@ -1,4 +1,6 @@
-/** Values read lately, bounded in size: a value that is read again soon costs no visit to LevelDB. */
+/**
+ * Values read lately, bounded in size: a value that is read again soon costs no visit to LevelDB.
+ */
 export class RecentValues {
   private young = new Map<string, string>();
   private old = new Map<string, string>();

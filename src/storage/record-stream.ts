@@ -8,7 +8,7 @@ import { StorageError } from './errors.js';
 import type { StateRecord } from './types.js';
 
 /** A key or a value; far above what the limits of the API let in. */
-export const RECORD_BYTES_MAX = 64 * 2 ** 20;
+const RECORD_BYTES_MAX = 64 * 2 ** 20;
 
 export interface Batch {
   readonly bytes: Buffer;

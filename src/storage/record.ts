@@ -17,7 +17,7 @@ const HEADER = 22;
 const KINDS = ['command', 'noop', 'configuration'] as const;
 
 /** Writes a safe integer as eight bytes, big-endian. */
-export function writeSafe(into: Buffer, value: number, at: number): void {
+function writeSafe(into: Buffer, value: number, at: number): void {
   into.writeUInt32BE(Math.floor(value / 2 ** 32), at);
   into.writeUInt32BE(value % 2 ** 32, at + 4);
 }
@@ -26,7 +26,7 @@ export function writeSafe(into: Buffer, value: number, at: number): void {
  * Reads what `writeSafe` wrote. The result may be beyond the safe integers if the bytes are not
  * ours.
  */
-export function readSafe(from: Buffer, at: number): number {
+function readSafe(from: Buffer, at: number): number {
   return from.readUInt32BE(at) * 2 ** 32 + from.readUInt32BE(at + 4);
 }
 

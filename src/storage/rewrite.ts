@@ -1,12 +1,14 @@
-/** A whole state drawn from slices and put in the place of the present one. See StateStore.rewrite. */
+/**
+ * A whole state drawn from slices and put in the place of the present one. See StateStore.rewrite.
+ */
 import { setImmediate as turn } from 'node:timers/promises';
 import type { StateRecord } from '../state/types.js';
 import { StorageError } from './errors.js';
 import type { Installation } from './types.js';
 
 /**
- * Adds every slice in a turn of its own, then switches. Resolves with false when the slices end so, or when the
- * installation is given up for another one. Rejects when the disk fails.
+ * Adds every slice in a turn of its own, then switches. Resolves with false when the slices end so,
+ * or when the installation is given up for another one. Rejects when the disk fails.
  */
 export async function rewriteBy(
   installation: Installation,

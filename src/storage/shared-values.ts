@@ -1,6 +1,6 @@
 /**
- * Long values that pinned views read, each in memory once for all views that show the same: lists that are read slowly
- * keep what they are made of, and many may be read at a time.
+ * Long values that pinned views read, each in memory once for all views that show the same: lists
+ * that are read slowly keep what they are made of, and many may be read at a time.
  */
 import { RecentValues } from './recent-values.js';
 
@@ -35,7 +35,9 @@ export class SharedValues {
     this.#changed.set(key, this.#changes);
   }
 
-  /** The value of a key for a view that was opened at `opened`; `read` gets it from the view itself. */
+  /**
+   * The value of a key for a view that was opened at `opened`; `read` gets it from the view itself.
+   */
   get(key: string, opened: number, read: () => string | undefined): string | undefined {
     if ((this.#changed.get(key) ?? 0) > opened) return read();
     let value = this.#values.get(key);

@@ -1,6 +1,6 @@
 /**
- * A stream kept in a file while it is verified. The file has no name from the moment it is open, so it is gone with its
- * last reader, after a crash too.
+ * A stream kept in a file while it is verified. The file has no name from the moment it is open, so
+ * it is gone with its last reader, after a crash too.
  */
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, open, rm } from 'node:fs/promises';
@@ -16,8 +16,9 @@ export class Spool {
   }
 
   /**
-   * Writes all of `source` to a file in `dir`. Throws ApiError `too_large` for more than `bytesMax`, and what the source
-   * or the disk throws. The source is not destroyed: a request that is destroyed can no longer be answered.
+   * Writes all of `source` to a file in `dir`. Throws ApiError `too_large` for more than
+   * `bytesMax`, and what the source or the disk throws. The source is not destroyed: a request that
+   * is destroyed can no longer be answered.
    */
   static async of(source: Readable, dir: string, bytesMax: number): Promise<Spool> {
     const path = join(dir, `upload-${randomUUID()}`);

@@ -17,7 +17,7 @@ export type Snapshot = ReturnType<StateDatabase['snapshot']>;
 export const POINTER = '!state';
 export const KEY_COUNT = '!keys';
 /** More batches than LevelDB's own log of 4 MiB can hold of ordinary size. */
-export const RING_SLOTS = 16384;
+const RING_SLOTS = 16384;
 const GENERATION_DIGITS = 8;
 const SUM_DIGITS = 8;
 
@@ -234,7 +234,10 @@ async function listGenerations(db: StateDatabase): Promise<number[]> {
   }
 }
 
-/** The number of the last batch, and the first number from `since` on that is missing among the newest. */
+/**
+ * The number of the last batch, and the first number from `since` on that is missing among the
+ * newest.
+ */
 async function readRing(
   db: StateDatabase,
   since: number,
@@ -249,7 +252,10 @@ async function readRing(
   return { last, gap: undefined };
 }
 
-/** The keys of a generation; with `checkValues`, how many values are not what was written, and in which tables. */
+/**
+ * The keys of a generation; with `checkValues`, how many values are not what was written, and in
+ * which tables.
+ */
 async function readKeys(db: StateDatabase, generation: number, checkValues: boolean) {
   const keys: string[] = [];
   const { gte, lt } = rangeOf(generation);

@@ -49,9 +49,13 @@ import type { DurableState, Installation } from './types.js';
 /** Commits gather this long before they are written, unless they are many or someone waits. */
 const GATHER_MS = 50;
 const GATHER_BYTES = 2 ** 20;
+/** Bytes of LevelDB's cache of blocks: values that are read often stay in memory. */
+const CACHE_BYTES = 32 * 2 ** 20;
 /** Records dropped at a time when an old generation is removed. */
 const CLEAR_STEP = 2000;
-/** Characters of values that were read lately and are kept: a few thousand objects of usual size. */
+/**
+ * Characters of values that were read lately and are kept: a few thousand objects of usual size.
+ */
 const RECENT_CHARS = 4 * 2 ** 20;
 /** Before and after the keys of all generations, which begin with a digit. */
 const FIRST_GENERATION = '0';
@@ -63,7 +67,7 @@ export interface StateOptions {
    * must stop.
    */
   readonly onFatal: (error: StorageError) => void;
-  /** Bytes of LevelDB's cache of blocks, default 32 MiB. */
+  /** Bytes of LevelDB's cache of blocks. */
   readonly cacheBytes?: number;
   /** Reads every value on opening too: a value that went bad counts as damage then. */
   readonly checkValues?: boolean;
@@ -77,7 +81,7 @@ type Layer = ReadonlyMap<string, string | null>;
  * told from it).
  */
 export async function openState(dir: string, options: StateOptions): Promise<LevelState> {
-  const { cacheBytes = 32 * 2 ** 20, checkValues = false } = options;
+  const { cacheBytes = CACHE_BYTES, checkValues = false } = options;
   return new LevelState(await loadState(dir, { cacheBytes, checkValues }), options);
 }
 
@@ -266,8 +270,9 @@ export class LevelState implements DurableState {
   }
 
   /**
-   * Calls `done` once nothing is left in a file of the secrets that were deleted or replaced before. Waits for the views
-   * that are open now, which may show them. Never calls it when the state is closed before.
+   * Calls `done` once nothing is left in a file of the secrets that were deleted or replaced
+   * before. Waits for the views that are open now, which may show them. Never calls it when the
+   * state is closed before.
    */
   erase(done: () => void): void {
     const erased = async (): Promise<void> => {
@@ -330,7 +335,8 @@ export class LevelState implements DurableState {
     clearTimeout(this.timer);
     this.timer = undefined;
     if (this.switching || this.closed || this.failure !== undefined) return;
-    // With nothing to write the loop would end before it is assigned here, and then count as running for ever.
+    // With nothing to write the loop would end before it is assigned here, and then count as
+    // running for ever.
     if (this.pending.size === 0) return;
     this.loop ??= this.writeGathered();
   }

@@ -1,4 +1,4 @@
-/** What this room gives to the node beyond the StateStore of the state room. */
+/** What storage offers the node beyond the `StateStore` that `state/` declares. */
 import type { StateRecord, StateStore } from '../state/types.js';
 
 export type { StateRecord } from '../state/types.js';

@@ -20,6 +20,7 @@ export interface Marks {
   readonly lastIndex: Index;
 }
 
+/** One block of the file system: a torn write does not reach the other slot. */
 const SLOT_BYTES = 4096;
 const KEY = Buffer.from('witness');
 

@@ -9,6 +9,7 @@ import { WireError } from './types.js';
 
 const packr = new Packr({ useRecords: false, moreTypes: false });
 const unpackr = new Unpackr({ useRecords: false, moreTypes: false });
+/** Arrays within arrays: frames nest less. */
 const DEPTH_MAX = 6;
 
 /** Encodes a value of arrays and scalars. */

@@ -13,9 +13,9 @@ import { bool, fields, id, int, list, optional, text } from './shapes.js';
 import { WireError } from './types.js';
 
 /**
- * The newest and the oldest version of the members' protocol that this release speaks. A new item at
- * the end of a frame needs no new version. A new type of frame or message does, or a level: an older
- * release closes the connection on it.
+ * The newest and the oldest version of the members' protocol that this release speaks. A new item
+ * at the end of a frame needs no new version. A new type of frame or message does, or a level: an
+ * older release closes the connection on it.
  */
 export const PROTOCOL_VERSION = 1;
 export const OLDEST_PROTOCOL_VERSION = 1;

@@ -2,9 +2,9 @@
  * The first frames of a connection. Each side says who it is; the one that listens answers with its
  * own hello or with a refusal. What is refused: a release without a protocol version in common,
  * another cluster, a node that is not the one meant, a node under our own id, one that was removed,
- * one that this node does not know, one that shows another certificate than before, and a node whose
- * data folder has forgotten something: its incarnation is not the one known for its id (the disk was
- * wiped), or it was started from an older copy of itself.
+ * one that this node does not know, one that shows another certificate than before, and a node
+ * whose data folder has forgotten something: its incarnation is not the one known for its id (the
+ * disk was wiped), or it was started from an older copy of itself.
  */
 
 import type { PeerRecord } from '../peer-record.js';
@@ -85,7 +85,9 @@ function helloFor(context: WireContext, purpose: Purpose, target: string): Hello
   };
 }
 
-/** Whether a node is a member, or may be one although the configuration here is too old to hold it. */
+/**
+ * Whether a node is a member, or may be one although the configuration here is too old to hold it.
+ */
 export const isKnown = ({ records, isMember }: WireContext, id: NodeId): boolean =>
   isMember(id) || records.isKnown?.(id) !== false;
 
@@ -108,8 +110,8 @@ function checkSpeaker(context: WireContext, hello: Hello): WireError | undefined
 }
 
 /**
- * Why a node that says hello is not believed; undefined when it is. Remembers the data folder of one
- * that is, and `subject`, that of its certificate.
+ * Why a node that says hello is not believed; undefined when it is. Remembers the data folder of
+ * one that is, and `subject`, that of its certificate.
  */
 export function checkHello(
   context: Pick<WireContext, 'identity' | 'records'>,
@@ -174,7 +176,8 @@ export function checkRecord(
   // One process connects many times.
   const isSameStart = known?.startId === startId && known.starts === starts;
   if (isSameStart && known.subject === pinned) return undefined;
-  // A copy that was started often enough has a new number, but does not know the start that was seen.
+  // A copy that was started often enough has a new number, but does not know the start that was
+  // seen.
   const before = known && earlier[starts - known.starts - 1];
   const isCopy = before !== undefined && before !== known?.startId;
   if (known !== undefined && !isSameStart && (starts <= known.starts || isCopy)) {

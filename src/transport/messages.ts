@@ -94,6 +94,7 @@ type Four = [number, number, number, number];
 
 /** Entries encoded last: all followers that stand at the same place get the same bytes. */
 const recent: { first: Entry; last: Entry; count: number; blob: Buffer }[] = [];
+/** Encodings kept: followers stand at few places at a time. */
 const RECENT_MAX = 4;
 
 /** The blob of a message: its entries, encoded once for all peers. */

@@ -88,7 +88,10 @@ export class Peer {
     } else this.connection.send({ type: 'ping' });
   }
 
-  /** The peer has dialled this node, so it is up: does not wait out the pause before the next attempt. */
+  /**
+   * The peer has dialled this node, so it is up: does not wait out the pause before the next
+   * attempt.
+   */
   hasDialled(): void {
     if (this.retry === undefined) return;
     clearTimeout(this.retry);

@@ -29,12 +29,19 @@ export type WireSecurity =
       readonly ca: string;
       /** DNS name which the certificate of every member carries. */
       readonly name: string;
-      /** Revocation lists (PEM), one of each authority in a certificate's chain. Without it nothing counts as revoked. */
+      /**
+       * Revocation lists (PEM), one of each authority in a certificate's chain. Without it nothing
+       * counts as revoked.
+       */
       readonly crl?: string;
     };
 
+/** A shorter key could be guessed by whoever records a handshake. */
 const KEY_CHARACTERS_MIN = 16;
-/** Said on both sides: Node takes its default from NODE_TLS_REJECT_UNAUTHORIZED, which would let anyone in. */
+/**
+ * Said on both sides: Node takes its default from NODE_TLS_REJECT_UNAUTHORIZED, which would let
+ * anyone in.
+ */
 const VERIFIED = { rejectUnauthorized: true };
 /** A stranger who connects and says nothing is not held for long. */
 const HANDSHAKE_MS = 3000;
@@ -75,8 +82,9 @@ export function parseAddress(address: string): { host: string; port: number } {
 }
 
 /**
- * The subject of the certificate that the other side has shown: its common name, or the whole subject if it has none.
- * Undefined where no certificates are used. It stays the same when a certificate is renewed.
+ * The subject of the certificate that the other side has shown: its common name, or the whole
+ * subject if it has none. Undefined where no certificates are used. It stays the same when a
+ * certificate is renewed.
  */
 export function subjectOf(socket: net.Socket): string | undefined {
   if (!(socket instanceof tls.TLSSocket)) return undefined;
@@ -165,7 +173,10 @@ export function socketMaker(security: WireSecurity): SocketMaker {
 
 const notValid = (code: Error | string): string => `the certificate is not valid: ${code}`;
 
-/** Why a handshake failed. A client whose certificate is refused is cut off by Node, which only the socket explains. */
+/**
+ * Why a handshake failed. A client whose certificate is refused is cut off by Node, which only the
+ * socket explains.
+ */
 function handshakeProblem(error: NodeJS.ErrnoException, socket: tls.TLSSocket): string {
   if (socket.authorizationError) return notValid(socket.authorizationError);
   return error.code === 'ECONNRESET' ? 'it broke the handshake off' : error.message;

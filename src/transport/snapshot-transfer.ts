@@ -10,8 +10,15 @@ import type { Frame } from './frames.js';
 import { dial, type WireContext } from './handshake.js';
 import { type ChunkSink, type ChunkSource, WireError } from './types.js';
 
+/**
+ * Connections that may break one after the other before the transfer is given up; Raft begins
+ * another.
+ */
 const ATTEMPTS_WITHOUT_PROGRESS = 5;
-/** The last chunk may take so many times as long as another: the receiver reads everything back before it answers. */
+/**
+ * The last chunk may take so many times as long as another: the receiver reads everything back
+ * before it answers.
+ */
 const VERIFY_FACTOR = 20;
 
 /** Sends a state. `done` is called once; the returned object can stop it. */
@@ -26,7 +33,10 @@ export class SnapshotSender {
   private retry: NodeJS.Timeout | undefined;
   private attempts = 0;
   private furthest = -1;
-  /** Turns of the wire's timer since the receiver asked for a chunk that it had not asked for before. */
+  /**
+   * Turns of the wire's timer since the receiver asked for a chunk that it had not asked for
+   * before.
+   */
   private stalledTurns = 0;
   private sentLast = false;
   private ended = false;

@@ -1,6 +1,7 @@
 /**
- * Connections on which nobody has proved anything yet. There are few of them at a time: when another one comes, the one
- * that has waited longest goes. Who holds many open can so keep no member out, who needs a moment only.
+ * Connections on which nobody has proved anything yet. There are few of them at a time: when
+ * another one comes, the one that has waited longest goes. Who holds many open can so keep no
+ * member out, who needs a moment only.
  */
 import type { Socket } from 'node:net';
 import { remoteOf } from './connection.js';

@@ -28,8 +28,8 @@ export interface PeerRecords {
   /** Whether the node was a member once and was removed. Absent: nobody was. */
   isRemoved?(id: NodeId): boolean;
   /**
-   * Whether a node that this node's configuration does not hold may speak: its configuration may be old. Absent: every
-   * node may.
+   * Whether a node that this node's configuration does not hold may speak: its configuration may be
+   * old. Absent: every node may.
    */
   isKnown?(id: NodeId): boolean;
 }

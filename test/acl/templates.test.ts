@@ -163,7 +163,7 @@ describe('templated policies', () => {
   });
   it('let no name add rules of its own, except in a preview', () => {
     const name = 'x" { policy = "write" } acl = "write" key "y';
-    expect(variablesProblem('builtin/api-gateway', { name })).to.match(/may not hold/);
+    expect(variablesProblem('builtin/api-gateway', { name })).to.match(/must not contain/);
     expect(variablesProblem('builtin/api-gateway', { name }, true)).to.equal(undefined);
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom(...ODD) }), (any) => {

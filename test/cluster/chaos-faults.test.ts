@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { Connection } from '../../cluster/chaos/client.js';
 import { CONTROL_VARIABLE, ControlFile } from '../../cluster/chaos/control.js';
-import { type Setting, setUp } from '../../cluster/chaos/setting.js';
+import { startTestbed, type Testbed } from '../../cluster/chaos/testbed.js';
 import type { Operation, Value } from '../../cluster/checker/history.js';
 import { checkHistory } from '../../cluster/checker/linearizability.js';
 import { ask, until } from './operator.js';
@@ -20,18 +20,18 @@ const SYNC_MS = 400;
 describe('faults made inside a real node', function () {
   this.timeout(60_000);
   let dir: string;
-  let setting: Setting;
+  let testbed: Testbed;
   before(async () => {
     dir = mkdtempSync(join(tmpdir(), 'conclave-faults-'));
-    setting = await setUp(1, dir);
+    testbed = await startTestbed(1, dir);
   });
   after(async () => {
-    await setting.close();
+    await testbed.close();
     rmSync(dir, { recursive: true, force: true });
   });
 
   const write = () => {
-    const { token, urls } = setting.cluster;
+    const { token, urls } = testbed.cluster;
     return ask(urls[0]!, 'PUT', '/v1/acl/token', { token, body: '{}' });
   };
   const createdAt = (reply: { body: string }): number =>
@@ -41,20 +41,20 @@ describe('faults made inside a real node', function () {
     const isAhead = (reply: { body: string }, ms: number): boolean =>
       Math.abs(createdAt(reply) - Date.now() - ms) < DAY_MS / 2;
     for (const clockMs of [DAY_MS, -DAY_MS, 0]) {
-      setting.control('n1').set({ clockMs });
+      testbed.control('n1').set({ clockMs });
       await until(write, (reply) => isAhead(reply, clockMs));
     }
   });
 
   it('let it believe that its disk is almost full, until there is room again', async () => {
-    setting.control('n1').set({ noSpace: true });
+    testbed.control('n1').set({ noSpace: true });
     await until(write, ({ status }) => status === 507);
-    setting.control('n1').set({ noSpace: false });
+    testbed.control('n1').set({ noSpace: false });
     await until(write, ({ status }) => status === 200);
   });
 
   it('make its disk slow: a write takes that much longer', async () => {
-    setting.control('n1').set({ syncMs: SYNC_MS });
+    testbed.control('n1').set({ syncMs: SYNC_MS });
     await until(
       async () => {
         const began = performance.now();
@@ -63,13 +63,13 @@ describe('faults made inside a real node', function () {
       },
       ({ status, ms }) => status === 200 && ms >= SYNC_MS - 1,
     );
-    setting.control('n1').set({ syncMs: 0 });
+    testbed.control('n1').set({ syncMs: 0 });
   });
 
   it('let its disk hang: nothing is acknowledged until it answers', async () => {
-    setting.control('n1').set({ hangs: true });
+    testbed.control('n1').set({ hangs: true });
     await until(write, ({ status }) => status >= 500);
-    setting.control('n1').set({ hangs: false });
+    testbed.control('n1').set({ hangs: false });
     await until(write, ({ status }) => status === 200);
   });
 
@@ -108,10 +108,10 @@ describe('the check of what clients saw', function () {
 
   it('finds a stale answer of a node that was cut off, if it is given for a fresh one', async () => {
     const dir = mkdtempSync(join(tmpdir(), 'conclave-stale-'));
-    const setting = await setUp(3, dir);
+    const testbed = await startTestbed(3, dir);
     try {
-      const { cluster, network } = setting;
-      const leader = (await setting.leader())!;
+      const { cluster, network } = testbed;
+      const leader = (await testbed.leader())!;
       const cutOff = cluster.nodes.find((node) => node !== leader)!;
       const history: Operation[] = [];
       const connect = ({ url }: { url: string }): Connection =>
@@ -150,7 +150,7 @@ describe('the check of what clients saw', function () {
       at.close();
       away.close();
     } finally {
-      await setting.close();
+      await testbed.close();
       rmSync(dir, { recursive: true, force: true });
     }
   });

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { wreak } from '../../cluster/chaos/run.js';
+import { runChaos } from '../../cluster/chaos/run.js';
 
 describe('real processes under faults', function () {
   this.timeout(290_000);
@@ -10,7 +10,7 @@ describe('real processes under faults', function () {
   it('keep what they acknowledged, show clients one order, and go on when leaders die', async () => {
     const dir = mkdtempSync(join(tmpdir(), 'conclave-chaos-'));
     const faults: string[] = [];
-    const report = await wreak({
+    const report = await runChaos({
       seed: 7,
       nodes: 3,
       seconds: 45,
@@ -22,7 +22,7 @@ describe('real processes under faults', function () {
     });
     const story = `${faults.join('\n')}\n${JSON.stringify(report, null, 2)}\nin ${dir}`;
     expect(report.verdict.result, story).to.equal('linearizable');
-    expect(report.oddities, story).to.deep.equal([]);
+    expect(report.anomalies, story).to.deep.equal([]);
     expect(report.agreedAt, story).to.be.a('number');
     expect(report.kills, story).to.include({ lost: 0, duplicates: 0 });
     expect(report.counts.acknowledged, story).to.be.greaterThan(50);

@@ -51,10 +51,10 @@ describe('the maker of faults', () => {
       note: (text: string) => notes.push(text),
     } as unknown as NemesisParts;
     const nemesis = new Nemesis(parts, [lateEnd, needsNode]);
-    await nemesis.rage(performance.now() + 4000);
+    await nemesis.run(performance.now() + 4000);
     expect(node.pid).to.equal(1);
     expect(nemesis.counts).to.have.all.keys('late end', 'needs the node');
-    expect(notes).to.include('n1 had ended by itself');
-    expect(nemesis.effects['a node ended by itself and was started again']).to.be.greaterThan(0);
+    expect(notes).to.include('n1 ended by itself');
+    expect(nemesis.effects['a node ended by itself and was restarted']).to.be.greaterThan(0);
   }).timeout(10_000);
 });

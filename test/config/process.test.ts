@@ -307,19 +307,19 @@ describe('npm start', function () {
     });
     const { code, err } = await run(START, [], { cwd: foreign });
     expect(code).to.equal(1);
-    expect(err).to.match(/^data\/ holds something .*\n$/);
+    expect(err).to.match(/^data\/ is not empty .*\n$/);
   });
 
   it('refuses, in one line, another number of nodes than the data has', async () => {
     const { code, err } = await run(START, ['--nodes', '3'], { cwd: dir });
     expect(code).to.equal(1);
-    expect(err).to.match(/^data\/ holds a cluster of 1 nodes; .*--fresh.*\n$/);
+    expect(err).to.match(/^data\/ contains a cluster of 1 nodes; .*--fresh.*\n$/);
   });
 
   it('refuses, in one line, other ports than the data has', async () => {
     const { code, err } = await run(START, ['--port', '9'], { cwd: dir });
     expect(code).to.equal(1);
-    expect(err).to.match(/^data\/ holds a cluster on port \d+; .*--fresh.*\n$/);
+    expect(err).to.match(/^data\/ contains a cluster on port \d+; .*--fresh.*\n$/);
   });
 
   it('refuses, in one line, ports that are in use', async () => {
@@ -331,7 +331,7 @@ describe('npm start', function () {
     });
     taken.close();
     expect(code).to.equal(1);
-    expect(err).to.equal(`port ${port} is in use by another program; choose others with --port\n`);
+    expect(err).to.equal(`port ${port} is in use by another program; choose another with --port\n`);
   });
 
   it('writes a plan that only its owner can read', async () => {

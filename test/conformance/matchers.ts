@@ -10,7 +10,7 @@ const same = (a: Json, b: Json): boolean => show(sorted(a)) === show(sorted(b));
 const when = (bad: boolean, problem: string): string[] => (bad ? [problem] : []);
 
 /** The same value with the members of every object in one order. */
-export function sorted(value: Json): Json {
+function sorted(value: Json): Json {
   if (Array.isArray(value)) return value.map(sorted);
   if (!isObject(value)) return value;
   return Object.fromEntries(

@@ -93,7 +93,7 @@ export async function startFront(
     connectionsPerAddress: 100,
     probeConnections: 0,
     headersMs: 10_000,
-    requestMs: 30_000,
+    receiveMs: 30_000,
     keepAliveMs: 5000,
     silenceMs: 60_000,
     ...socket,

@@ -41,7 +41,7 @@ describe('kinds: config entries over HTTP', () => {
       ['PUT', '/v1/config', defaults('x'.repeat(1_025)), 400, 'Name exceeds maximum length 1024'],
       ...['a\nb', '/a', 'a//b', '.', 'a/..', 'a/./b'].map(
         (name): [string, string, unknown, number, string] => [
-          ...(['PUT', '/v1/config', defaults(name), 400, 'a path can carry'] as const),
+          ...(['PUT', '/v1/config', defaults(name), 400, 'fit into a URL path'] as const),
         ],
       ),
       ['PUT', '/v1/config?cas=18446744073709551616', defaults('a'), 400, 'value out of range'],

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { decodeEntry } from '../../src/kinds/index.js';
+import { validateChange } from '../../src/kinds/cross-entry-rules.js';
 import { NEVER_ALLOWED, permissionsOf } from '../../src/kinds/permissions.js';
-import { judge } from '../../src/kinds/rules.js';
 import type { Kind } from '../../src/kinds/types.js';
+import { decodeEntry } from './decode-entry.js';
 import { lookupOf } from './lookup.js';
 
 interface Row {
@@ -30,8 +30,9 @@ function refusalFor(input: Record<string, unknown>): string | undefined {
   const kind = (input['Kind'] ?? input['kind']) as Kind;
   if (permissionsOf(kind).apply.resource === 'never') return NEVER_ALLOWED;
   const { entry } = decoded;
-  return judge({ kind, name: entry.Name, after: entry }, lookupOf([entry]), { datacenter: 'dc1' })
-    ?.message;
+  return validateChange({ kind, name: entry.Name, after: entry }, lookupOf([entry]), {
+    datacenter: 'dc1',
+  })?.message;
 }
 
 describe('kinds: the table of measured bodies', () => {

@@ -3,10 +3,11 @@ import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { decodeEntry, definitionOf } from '../../src/kinds/index.js';
+import { definitionOf } from '../../src/kinds/index.js';
 import { Report } from '../../src/kinds/problems.js';
-import { schemaOf } from '../../src/kinds/schema.js';
 import { KINDS, type Kind } from '../../src/kinds/types.js';
+import { decodeEntry } from './decode-entry.js';
+import { schemaOf } from './schema.js';
 
 const context = { namespace: 'default' };
 const decode = (body: unknown) => decodeEntry(body, context);
@@ -40,7 +41,7 @@ describe('kinds: names of fields', () => {
       'invalid config key "meshgateway"',
     ],
     ['nothing near', { Colour: 'red' }, 'invalid config key "Colour"'],
-    ['both spellings', { Protocol: 'http', protocol: 'tcp' }, 'there already as "Protocol"'],
+    ['both spellings', { Protocol: 'http', protocol: 'tcp' }, 'already given as "Protocol"'],
     ['partitions', { Partition: 'p' }, 'partitions are a feature that this server does not have'],
     ['an inherited name', { constructor: {} }, 'invalid config key "constructor"'],
   ];

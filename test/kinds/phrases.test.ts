@@ -3,7 +3,7 @@
  * on.
  */
 import { expect } from 'chai';
-import { decodeEntry } from '../../src/kinds/index.js';
+import { decodeEntry } from './decode-entry.js';
 
 /** Bodies by kind and name; what is wrong with them; the phrase. */
 const defaults = (more: object) => ({ Kind: 'service-defaults', Name: 'n', ...more });

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { decodeEntry, storedProblem } from '../../src/kinds/index.js';
+import { storedProblem } from '../../src/kinds/index.js';
+import { decodeEntry } from './decode-entry.js';
 
 interface Row {
   readonly accepted: boolean;

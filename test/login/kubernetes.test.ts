@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { expect } from 'chai';
-import { authMethodTypes, LOGIN_DEFAULTS } from '../../src/service/login/index.js';
+import { authMethodTypes } from '../../src/service/login/index.js';
 import type { Verdict } from '../../src/service/login/types.js';
+import { LOGIN_DEFAULTS } from '../support/defaults.js';
 import { CA } from './certificates.js';
 import { TestServer } from './server.js';
 

@@ -5,7 +5,8 @@ import { expect } from 'chai';
 import { ApiError } from '../../src/errors.js';
 import type { AddressRules } from '../../src/service/login/addresses.js';
 import { FetchFault, Outbound, type Resolve } from '../../src/service/login/exchange.js';
-import { authMethodTypes, LOGIN_DEFAULTS } from '../../src/service/login/index.js';
+import { authMethodTypes } from '../../src/service/login/index.js';
+import { LOGIN_DEFAULTS } from '../support/defaults.js';
 import { CA } from './certificates.js';
 import { TestServer } from './server.js';
 import { AT, signer, times } from './signers.js';
@@ -155,7 +156,7 @@ describe('requests to issuers', () => {
       release.push(() => response.end('{}'));
       arrived();
     });
-    const limits = { ...LIMITS, timeoutMs: 10_000, concurrentMax: 4 };
+    const limits = { ...LIMITS, timeoutMs: 10_000, issuerRequests: 4 };
     const rules = { ...RULES, privateAddresses: true, plainHttp: true };
     const outbound = new Outbound({ limits, rules });
     const slow = (ns: string) => outbound.exchange({ url: new URL(`${server.url}/slow`) }, ns);
@@ -186,7 +187,7 @@ describe('requests to issuers', () => {
   });
 
   it('that are too many end a login and the writing of a method with 429', async () => {
-    const limits = { ...LIMITS, concurrentMax: 1 };
+    const limits = { ...LIMITS, issuerRequests: 1 };
     const types = authMethodTypes({ ...LOGIN_DEFAULTS, limits });
     const [jwt, kubernetes] = [types.get('jwt')!, types.get('kubernetes')!];
     const bearer = await (await signer('ES256', 'k1')).sign(times);

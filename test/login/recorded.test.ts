@@ -12,6 +12,7 @@ import {
   checkBindingRule,
 } from '../../src/acl/binding.js';
 import { authMethodTypes } from '../../src/service/login/index.js';
+import { LOGIN_DEFAULTS } from '../support/defaults.js';
 
 interface Step {
   call: string;
@@ -33,7 +34,7 @@ const OVERRULED = /\b(value|list)\.(missing|NAME)\b/;
 
 /** As much of a cluster as a login needs. */
 class Small {
-  readonly types = authMethodTypes();
+  readonly types = authMethodTypes(LOGIN_DEFAULTS);
   readonly methods = new Map<string, { Name: string; Type: string; Config?: unknown }>();
   readonly rules = new Map<string, BindingRule & { AuthMethod: string }>();
   readonly links = new Map<string, { ID: string; Name: string }>();

@@ -7,9 +7,10 @@ import {
   generateKeyPair,
   type JWK,
 } from 'jose';
-import { authMethodTypes, LOGIN_DEFAULTS } from '../../src/service/login/index.js';
+import { authMethodTypes } from '../../src/service/login/index.js';
+import { LOGIN_DEFAULTS } from '../support/defaults.js';
 
-export const NOW_MS = 1_800_000_000_000;
+const NOW_MS = 1_800_000_000_000;
 export const NOW = NOW_MS / 1000;
 /** When, and for a method of which namespace, JWTs are judged. */
 export const AT = { namespace: 'default', nowMs: NOW_MS };

@@ -36,7 +36,7 @@ export function options(id: NodeId, spread = 0, more: Partial<RaftOptions> = {})
   };
 }
 
-export function member(id: NodeId, voter = true): Member {
+function member(id: NodeId, voter = true): Member {
   return { id, name: `node-${id}`, address: `${id}:8300`, voter };
 }
 

@@ -13,7 +13,7 @@ function entryText({ index, term, ...entry }: Entry): string {
 }
 
 /** A message in one line; positions are index/term. */
-export function messageText(message: Message): string {
+function messageText(message: Message): string {
   const head = `${message.from} > ${message.to}  ${message.type} term ${message.term}`;
   switch (message.type) {
     case 'preVote':

@@ -8,14 +8,14 @@ import type { Identity, IdentityPort } from '../../src/replica/members/identity.
 import type { ReplicaLimits } from '../../src/replica/options.js';
 import type { WirePort } from '../../src/replica/ports.js';
 import { Replica } from '../../src/replica/replica.js';
-import { MemoryLog } from '../../src/storage/memory-log.js';
+import { MemoryLog } from '../support/memory-log.js';
 import { FakeClock, FakeMachine } from './fakes.js';
 
 export const LIMITS: ReplicaLimits = {
   ...{ tickMs: 20, stallMs: 100, applyEntriesMax: 64, applyBytesMax: 1 << 20 },
-  ...{ pendingMax: 1000, heldMax: 1000, retryMs: 60, askMs: 500, electionMs: 300 },
+  ...{ pendingWrites: 1000, waitingWrites: 1000, retryMs: 60, askMs: 500, electionMs: 300 },
   ...{ compareTicks: 0, promoteLagMax: 4 },
-  ...{ cutEntries: 1000, cutBytes: 1 << 20, keepEntries: 100, keepBytes: 1 << 16 },
+  ...{ cutEntries: 1000, logBytes: 1 << 20, keepEntries: 100, keepBytes: 1 << 16 },
 };
 
 /** The identity of a member, kept in memory. */

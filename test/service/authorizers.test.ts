@@ -5,6 +5,7 @@ import { keys } from '../../src/state/keys.js';
 import { secretKeyOf } from '../../src/state/tokens.js';
 import type { Command, View } from '../../src/state/types.js';
 import { aCommand, fitted } from '../state/commands.js';
+import { DEFAULTS } from '../support/defaults.js';
 import { MANAGER, Solo } from './solo.js';
 
 const SECRETS = [1, 2, 3].map((n) => `00000005-aaaa-4aaa-8aaa-${String(n).padStart(12, '0')}`);
@@ -39,6 +40,7 @@ describe('authorizers', () => {
             datacenter: 'dc1',
             defaultPolicy: 'deny',
             nowMs: () => now,
+            rightsBytes: DEFAULTS.limits.rightsBytes,
           });
           for (const secret of [...SECRETS, null]) {
             expect(answers(solo.authorizers, secret)).to.equal(answers(fresh, secret));
@@ -77,6 +79,7 @@ describe('authorizers', () => {
       datacenter: 'dc1',
       defaultPolicy: 'deny',
       nowMs: () => solo.nowMs,
+      rightsBytes: DEFAULTS.limits.rightsBytes,
       max: 2,
     });
     for (const secret of SECRETS) {
@@ -154,7 +157,7 @@ describe('authorizers', () => {
     const solo = new Solo();
     const rules = (n: number) =>
       Array.from({ length: 500 }, (_, i) => `service "s-${n}-${i}" { policy = "read" }`).join('\n');
-    const authorizers = new Authorizers({ ...optionsOf(solo), weightMax: 250_000 });
+    const authorizers = new Authorizers({ ...optionsOf(solo), rightsBytes: 250_000 });
     for (const [n, secret] of SECRETS.entries()) {
       const id = `11111111-aaaa-4aaa-8aaa-00000000000${n}`;
       solo.must(policySet(id, `p-${n}`, rules(n)));
@@ -169,7 +172,7 @@ describe('authorizers', () => {
     const again = authorizers.of(secretKeyOf(SECRETS[0]!))!;
     expect(again.allowed('service', 'read', 's-0-7')).to.equal(true);
     expect(again.allowed('service', 'read', 's-1-7')).to.equal(false);
-    const tiny = new Authorizers({ ...optionsOf(solo), weightMax: 1 });
+    const tiny = new Authorizers({ ...optionsOf(solo), rightsBytes: 1 });
     const kept = tiny.of(secretKeyOf(SECRETS[1]!));
     expect(tiny.of(secretKeyOf(SECRETS[1]!))).to.equal(kept);
   });
@@ -243,6 +246,7 @@ const accessorOf = (secret: string): string => secret.replace('00000005', '00000
 const optionsOf = (solo: Solo) => ({
   ...{ view: solo.store, datacenter: 'dc1', defaultPolicy: 'deny' as const },
   nowMs: () => solo.nowMs,
+  rightsBytes: DEFAULTS.limits.rightsBytes,
 });
 
 /** Secrets of tokens that have one role in common and nothing else. */

@@ -43,7 +43,7 @@ class Kept {
       nowMs: () => solo.nowMs,
       managementSecret: MANAGEMENT_SECRET,
       restoreIdleMs: RESTORE_IDLE_MS,
-      secrets: { goneMs: 600_000, leftAt: () => solo.machine.secretLeftAt() },
+      secrets: { secretsGoneMs: 600_000, leftAt: () => solo.machine.secretLeftAt() },
       log: (level, message) => this.lines.push(`${level} ${message}`),
     });
   }

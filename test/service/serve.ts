@@ -11,9 +11,10 @@ import type { Route } from '../../src/http/types.js';
 import { authMethodTypes } from '../../src/service/login/index.js';
 import { Refusals } from '../../src/service/login/refusals.js';
 import { LIMITS } from '../http/harness.js';
+import { LOGIN_DEFAULTS } from '../support/defaults.js';
 import type { Solo } from './solo.js';
 
-const methodTypes = authMethodTypes();
+const methodTypes = authMethodTypes(LOGIN_DEFAULTS);
 const logger = { warn: () => {} };
 
 export const partsOf = (solo: Solo): AclParts => ({
@@ -61,7 +62,7 @@ export async function serve(
     connectionsPerAddress: 100,
     probeConnections: 0,
     headersMs: 5000,
-    requestMs: 5000,
+    receiveMs: 5000,
     keepAliveMs: 1000,
     silenceMs: 60_000,
   });

@@ -195,7 +195,7 @@ describe('a snapshot', function () {
       },
     });
     const node = { view: new MemoryState() } as never;
-    const parts = { service, node, dataDir, stateBytesMax: 1_000_000 };
+    const parts = { service, node, dataDir, snapshotBytes: 1_000_000 };
     const front = await startFront(snapshotRoutes(parts), { service });
     const put = async (content: Records) => {
       const state = new MemoryState();
@@ -230,11 +230,11 @@ describe('a snapshot', function () {
     });
     const node = { view: new MemoryState() } as never;
     const front = await startFront(
-      snapshotRoutes({ service, node, dataDir, stateBytesMax: 100_000_000 }),
+      snapshotRoutes({ service, node, dataDir, snapshotBytes: 100_000_000 }),
       { service },
     );
     const small = await startFront(
-      snapshotRoutes({ service, node, dataDir, stateBytesMax: 10_000 }),
+      snapshotRoutes({ service, node, dataDir, snapshotBytes: 10_000 }),
       { service },
     );
     const put = (to: typeof front, body: Buffer) => to.ask('/v1/snapshot', { method: 'PUT', body });

@@ -1,4 +1,5 @@
 /** A cluster of one without Raft, disk or waiting: what is written is applied at once, by the real machine. */
+
 import { randomUUID } from 'node:crypto';
 import { ApiError } from '../../src/errors.js';
 import type { ClusterNode, Gate, NodeStatus, WriteRequest } from '../../src/node/types.js';
@@ -16,13 +17,14 @@ import type { SystemInit } from '../../src/state/system.js';
 import { secretKeyOf } from '../../src/state/tokens.js';
 import type { Command, Result } from '../../src/state/types.js';
 import { MemoryState } from '../../src/storage/memory-state.js';
+import { DEFAULTS } from '../support/defaults.js';
 
 export const MANAGEMENT_SECRET = '11111111-2222-4333-8444-555555555555';
 export const NOBODY: Caller = { tokenKey: null };
 export const callerOf = (secret: string): Caller => ({ tokenKey: secretKeyOf(secret) });
 export const MANAGER = callerOf(MANAGEMENT_SECRET);
 
-export const clock: ClockPort = {
+const clock: ClockPort = {
   now: () => performance.now(),
   wall: () => Date.now(),
   after: (ms, run) => {
@@ -50,6 +52,7 @@ export class Solo {
       datacenter: 'dc1',
       defaultPolicy,
       nowMs: () => this.nowMs,
+      rightsBytes: DEFAULTS.limits.rightsBytes,
     });
     this.gate = makeGate(this.authorizers, {
       config: configCheck,

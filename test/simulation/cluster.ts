@@ -10,7 +10,7 @@ import { Scheduler } from './scheduler.js';
 import { SimServer } from './server.js';
 
 /** Timing as in production, windows small enough that a short life meets their limits. */
-export const RAFT: Omit<RaftOptions, 'id' | 'random'> = {
+const RAFT: Omit<RaftOptions, 'id' | 'random'> = {
   tickMs: 50,
   electionTicks: 20,
   heartbeatTicks: 2,
@@ -67,7 +67,7 @@ export class SimCluster {
       requestsMax: isSmall ? size.pick([2, 4, 12]) : 65_536,
       checkpointEvery: isSmall ? size.pick([5, 40]) : 256,
     };
-    if (isSmall) this.#limits = { ...this.#limits, heldMax: size.pick([2, 1000]) };
+    if (isSmall) this.#limits = { ...this.#limits, waitingWrites: size.pick([2, 1000]) };
     this.#watched = size.chance(options.plain ? 0 : 0.3);
   }
 
@@ -210,12 +210,12 @@ function limitsFor(random: Random): ReplicaLimits {
     applyEntriesMax: random.pick([1, 3, 100]),
     applyBytesMax: random.pick([200, 100_000]),
     cutEntries: small ? random.pick([2, 20, 100]) : 100_000,
-    cutBytes: 1_000_000_000,
+    logBytes: 1_000_000_000,
     keepEntries: random.pick([0, 5, 50]),
     keepBytes: 1_000_000_000,
     markEntries: random.pick([1, 7]),
-    pendingMax: random.pick([3, 1000]),
-    heldMax: 1000,
+    pendingWrites: random.pick([3, 1000]),
+    waitingWrites: 1000,
     retryMs: 100,
     askMs: 500,
     electionMs: RAFT.tickMs * RAFT.electionTicks,

@@ -428,8 +428,8 @@ export class Life {
 }
 
 /** Of what a server may have waiting: what it is told to refuse beyond, and a change of members. */
-const queueLimits = ({ pendingMax, heldMax }: ReplicaLimits) => ({
+const queueLimits = ({ pendingWrites, waitingWrites }: ReplicaLimits) => ({
   storing: STORING_MAX,
-  pending: pendingMax + 1,
-  held: heldMax,
+  pending: pendingWrites + 1,
+  held: waitingWrites,
 });

@@ -184,13 +184,13 @@ const outcomes: readonly Mutation[] = [
   one(
     'as many proposals at once as anyone likes',
     'replica/writes/leader-writes.js',
-    'this.#parts.loop.pending >= this.#parts.pendingMax',
+    'this.#parts.loop.pending >= this.#parts.pendingWrites',
     'this.#parts.loop.pending < 0',
   ),
   one(
     'as many held writes as anyone likes',
     'replica/writes/client-writes.js',
-    'if (this.#held.size >= heldMax)',
+    'if (this.#held.size >= waitingWrites)',
     'if (this.#held.size < 0)',
   ),
   one(
@@ -238,8 +238,8 @@ const machines: readonly Mutation[] = [
   one(
     'a leader that keeps its office while its disk alone is at its reserve',
     'replica/members/handover.js',
-    'else\n            this.#lookForSuccessor(isLate);',
-    '',
+    '(hasRoom() && !isLate)',
+    '!isLate',
   ),
   one(
     'an older copy of a disk believed',

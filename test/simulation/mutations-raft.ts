@@ -20,7 +20,7 @@ const elections: readonly Mutation[] = [
   one(
     'a vote that is not stored',
     'raft/election.js',
-    'however often it is asked for.\n        storeHardState(raft);',
+    'asked for.\n        storeHardState(raft);',
     '\n',
   ),
   one(

@@ -54,7 +54,7 @@ interface Before {
   readonly isWhole: boolean;
 }
 
-export class World {
+class World {
   readonly #cluster: SimCluster;
   readonly #workload: Workload;
   readonly #faults: Faults;

@@ -8,7 +8,7 @@ import type { Command, View } from '../../src/state/types.js';
 const uuid = (kind: number, n: number): string =>
   `${String(kind).padStart(8, '0')}-aaaa-4aaa-8aaa-${String(n).padStart(12, '0')}`;
 
-export const NAMESPACES = ['default', 'red'];
+const NAMESPACES = ['default', 'red'];
 const ns = fc.constantFrom(...NAMESPACES);
 const name = fc.constantFrom('a', 'A', 'b', '__proto__');
 const idOf = (kind: number) => fc.integer({ min: 1, max: 3 }).map((n) => uuid(kind, n));

@@ -1,10 +1,11 @@
 /** Config entries without anything around them: commands go to their handlers, over a map. */
-import { decodeEntry } from '../../src/kinds/index.js';
+
 import type { Kind } from '../../src/kinds/types.js';
 import { type ConfigDelete, type ConfigSet, configHandlers } from '../../src/state/config.js';
 import { Overlay } from '../../src/state/draft.js';
 import { keys } from '../../src/state/keys.js';
 import type { Change, Handler } from '../../src/state/types.js';
+import { decodeEntry } from '../kinds/decode-entry.js';
 import { MapStore } from './store.js';
 
 export type Body = Readonly<Record<string, unknown>> & { readonly Kind: Kind };

@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import type { HardState, LogView } from '../../src/raft/types.js';
-import { MemoryLog } from '../../src/storage/memory-log.js';
+import { MemoryLog } from '../support/memory-log.js';
 import { cutAfter, logStep, stateAfter } from './crash-script.js';
 import { contents, entriesOf, Folders } from './helpers.js';
 

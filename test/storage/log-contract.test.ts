@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import type { Entry, SnapshotMeta } from '../../src/raft/types.js';
 import type { LogPort } from '../../src/replica/ports.js';
 import { openLog } from '../../src/storage/log.js';
-import { MemoryLog } from '../../src/storage/memory-log.js';
+import { MemoryLog } from '../support/memory-log.js';
 
 type TestLog = LogPort & { close(): Promise<void> };
 interface Bench {

@@ -4,7 +4,7 @@ import type { LevelLog } from '../../src/storage/log.js';
 import type { LevelState } from '../../src/storage/state.js';
 import { command, configuration, countBytes, done, Folders } from './helpers.js';
 
-/** Room for indexes that have become longer. */
+/** Space for indexes that have become longer. */
 const DIGITS = 16;
 
 describe('bytes written', function () {

@@ -12,7 +12,7 @@ import { Wire } from '../../src/transport/wire.js';
 type Reply = (payload: Uint8Array) => void;
 
 /** Lets a test wait until something was heard. */
-export class Heard<T> {
+class Heard<T> {
   readonly all: T[] = [];
   private waiting: (() => void)[] = [];
   push(item: T): void {

@@ -8,7 +8,7 @@ import type { Configuration, Entry, Index, LogView, SnapshotMeta } from '../../r
 export interface CompactionLimits {
   /** The log is compacted when more than this is applied beyond what `keep…` retains. */
   readonly cutEntries: number;
-  readonly cutBytes: number;
+  readonly logBytes: number;
   readonly keepEntries: number;
   readonly keepBytes: number;
   /** Distance, in entries, of the indexes at which the log may be compacted; 1024 unless given. */
@@ -24,6 +24,7 @@ export function newestConfiguration(log: LogView): Configuration {
 /** Distance of the marks at which the log may be compacted. */
 const MARK_BYTES = 256 * 1024;
 const MARK_ENTRIES = 1024;
+/** Bytes of entries read at a time. */
 const SCAN_BYTES = 1024 * 1024;
 
 interface Mark {
@@ -107,7 +108,7 @@ export class AppliedLog {
     const first = this.#marks[0]!;
     const spareEntries = this.#applied - first.index - limits.keepEntries;
     const spareBytes = this.#bytes - first.bytes - limits.keepBytes;
-    const due = spareEntries > limits.cutEntries || spareBytes > limits.cutBytes;
+    const due = spareEntries > limits.cutEntries || spareBytes > limits.logBytes;
     if (!due) return undefined;
     const mark = this.#marks.findLast(
       ({ index, bytes }) =>

@@ -32,7 +32,7 @@ export interface ClientWritesParts {
   /** Requests a call of `retry` after a while. */
   readonly retryLater: () => void;
   /** Writes that may wait here. More are refused. */
-  readonly heldMax: number;
+  readonly waitingWrites: number;
   /** The result of a request that this server has applied; see MachinePort. */
   readonly remembered: (id: string) => Result | undefined;
   /** Milliseconds after which the response of a leader counts as late. */
@@ -75,8 +75,8 @@ export class ClientWrites {
 
   /** Replicates a command. `done` is called once. */
   write(request: WriteRequest, done: WriteDone): void {
-    const { clock, deadlines, newId, appliedIndex, heldMax } = this.#parts;
-    if (this.#held.size >= heldMax) {
+    const { clock, deadlines, newId, appliedIndex, waitingWrites } = this.#parts;
+    if (this.#held.size >= waitingWrites) {
       const why = 'Too many writes are waiting on this server; try again later';
       done({ refusal: refusal('too_many', why) });
       return;

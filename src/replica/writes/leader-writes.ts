@@ -34,7 +34,7 @@ export interface LeaderWritesParts {
   /** Whether no member has room. Otherwise leadership is transferred to one that has. */
   readonly isFullEverywhere: () => boolean;
   /** Proposals that may be open. More writes are refused. */
-  readonly pendingMax: number;
+  readonly pendingWrites: number;
   /** Ticks that a new leader may take to apply what is committed. */
   readonly lateTicks: number;
 }
@@ -142,7 +142,7 @@ export class LeaderWrites {
     if (this.#parts.isUnfit()) done({ type: 'retry' });
     else if (closed !== undefined && !this.#parts.isFullEverywhere()) done({ type: 'retry' });
     else if (closed !== undefined) done({ type: 'refused', refusal: closed });
-    else if (this.#parts.loop.pending >= this.#parts.pendingMax) done(overloaded());
+    else if (this.#parts.loop.pending >= this.#parts.pendingWrites) done(overloaded());
     else if (this.#gate(proposal, write) === undefined) this.#propose(proposal, write, done);
     else this.#askAgain(proposal, write, done);
   }

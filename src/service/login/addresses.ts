@@ -1,11 +1,19 @@
-/** Where a request of this node may go: by the host that a URL names, and by the address that it is resolved to. */
+/**
+ * Where a request of this node may go: by the host that a URL names, and by the address that it is
+ * resolved to.
+ */
 import { BlockList, isIP } from 'node:net';
 import { DEFAULT_NAMESPACE } from '../../state/namespaces.js';
 
 export interface AddressRules {
-  /** Hosts that may be named (`idp.example.com`, `*.example.com`, either with a port); empty: any. */
+  /**
+   * Hosts that may be named (`idp.example.com`, `*.example.com`, either with a port); empty: any.
+   */
   readonly allowedHosts: readonly string[];
-  /** Methods of any namespace may reach loopback, link-local and private addresses; else those of `default` alone. */
+  /**
+   * Methods of any namespace may reach loopback, link-local and private addresses; else those of
+   * `default` alone.
+   */
   readonly privateAddresses: boolean;
   /** Requests may go without TLS; else to loopback alone, by methods of `default`. */
   readonly plainHttp: boolean;
@@ -20,7 +28,9 @@ const listOf = (...subnets: readonly string[]): BlockList => {
   return list;
 };
 const LOOPBACK = listOf('127.0.0.0/8', '::1/128');
-/** Addresses that are not of the public network, and those of IPv6 in which one of IPv4 may stand. */
+/**
+ * Addresses that are not of the public network, and those of IPv6 in which one of IPv4 may stand.
+ */
 const INSIDE = listOf(
   ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16'],
   ...['172.16.0.0/12', '192.0.0.0/24', '192.168.0.0/16', '198.18.0.0/15', '224.0.0.0/3'],

@@ -27,6 +27,7 @@ export function refusing(check: () => unknown): Refusal | undefined {
   }
 }
 
+/** Characters of an unknown key that an error shows. */
 const SHOWN_MAX = 60;
 
 /** The values of a Config by their proper keys; unknown keys are refused. */

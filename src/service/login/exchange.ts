@@ -1,6 +1,6 @@
 /**
- * The door through which a node asks others: servers that auth methods name. Each exchange is bounded in time, size and
- * redirects, and goes only where the rules allow.
+ * The door through which a node asks others: servers that auth methods name. Each exchange is
+ * bounded in time, size and redirects, and goes only where the rules allow.
  */
 import { type LookupAddress, type LookupAllOptions, lookup } from 'node:dns';
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
@@ -26,6 +26,7 @@ export interface Reply {
 /** An exchange that did not work out. The message is short and holds no header, body or query. */
 export class FetchFault extends Error {}
 
+/** Redirects that are followed: each is judged again, and a loop ends. */
 const REDIRECTS_MAX = 3;
 
 /** Resolves a host to all of its addresses. */
@@ -60,19 +61,22 @@ export class Outbound {
     return this.#limits;
   }
 
-  /** Why a method of a namespace may not name a URL; undefined when it may, as far as the URL tells. */
+  /**
+   * Why a method of a namespace may not name a URL; undefined when it may, as far as the URL tells.
+   */
   problem(url: URL, namespace: string): string | undefined {
     return urlProblem(url, namespace, this.#rules);
   }
 
   /**
-   * Sends a request for a method of a namespace and reads the whole reply. Rejects with FetchFault, and with ApiError
-   * `too_many` when too many are under way; those of one namespace may be half of them.
+   * Sends a request for a method of a namespace and reads the whole reply. Rejects with FetchFault,
+   * and with ApiError `too_many` when too many are under way; those of one namespace may be half of
+   * them.
    */
   async exchange(what: Exchange, namespace: string): Promise<Reply> {
-    const { concurrentMax } = this.#limits;
+    const { issuerRequests } = this.#limits;
     const own = this.#underWay.get(namespace) ?? 0;
-    if (this.#count >= concurrentMax || own >= Math.ceil(concurrentMax / 2)) {
+    if (this.#count >= issuerRequests || own >= Math.ceil(issuerRequests / 2)) {
       reject('too_many', 'This node asks too many issuers at a time: try again in a moment');
     }
     this.#note(namespace, 1);
@@ -110,7 +114,10 @@ export class Outbound {
     }
   }
 
-  /** The socket connects to what this gives, so a name that is resolved otherwise a moment later is of no use. */
+  /**
+   * The socket connects to what this gives, so a name that is resolved otherwise a moment later is
+   * of no use.
+   */
   #resolver(url: URL, namespace: string): LookupFunction {
     return (host, options, done) => {
       this.#resolve(host, { ...options, all: true }, (error, addresses) => {

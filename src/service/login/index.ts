@@ -15,18 +15,27 @@ export interface LoginOptions {
   readonly keysRefetchMsMin: number;
 }
 
-/** A login waits for these fetches, so they are short; keys are small. */
-export const LOGIN_DEFAULTS: LoginOptions = {
-  limits: { timeoutMs: 5_000, bodyBytesMax: 1024 * 1024, concurrentMax: 32 },
-  rules: { allowedHosts: [], privateAddresses: false, plainHttp: false },
-  keysAgeMsMax: 10 * 60_000,
-  keysRefetchMsMin: 5_000,
-};
+/** A login waits for what is fetched, so that takes little time. */
+const FETCH_MS = 5_000;
+/** Bytes of one answer of an issuer: keys are small. */
+const FETCH_BYTES_MAX = 1024 * 1024;
+/** How long keys of issuers are used before they are fetched again. */
+const KEYS_AGE_MS_MAX = 10 * 60_000;
+/** How often, at most, an unknown key id makes them be fetched again: anybody can send one. */
+const KEYS_REFETCH_MS_MIN = 5_000;
+
+/** The options of a node with these settings. */
+export const loginOptions = (rules: AddressRules, issuerRequests: number): LoginOptions => ({
+  limits: { timeoutMs: FETCH_MS, bodyBytesMax: FETCH_BYTES_MAX, issuerRequests },
+  rules,
+  keysAgeMsMax: KEYS_AGE_MS_MAX,
+  keysRefetchMsMin: KEYS_REFETCH_MS_MIN,
+});
 
 export type AuthMethodTypes = ReadonlyMap<string, AuthMethodType>;
 
 /** Every type by name. Keys of issuers are kept inside, so there is one of these per node. */
-export function authMethodTypes(options: LoginOptions = LOGIN_DEFAULTS): AuthMethodTypes {
+export function authMethodTypes(options: LoginOptions): AuthMethodTypes {
   const { keysAgeMsMax, keysRefetchMsMin } = options;
   const outbound = new Outbound(options);
   const types = [

@@ -1,16 +1,20 @@
 /**
- * Logins that were refused. All are counted; the log is told of some of each kind, because anybody can have as many
- * refused as they like.
+ * Logins that were refused. All are counted; the log is told of some of each kind, because anybody
+ * can have as many refused as they like.
  */
 import { type LoginLogger, REFUSAL_CAUSES, type RefusalCause } from './types.js';
 
-/** A login that was refused; `method` is in the spelling of the stored method, absent for one that is unknown. */
+/**
+ * A login that was refused; `method` is in the spelling of the stored method, absent for one that
+ * is unknown.
+ */
 export interface RefusedLogin {
   readonly cause: RefusalCause;
   readonly reason: string;
   readonly method?: { readonly Name: string; readonly Namespace: string; readonly Type: string };
 }
 
+/** The time for which lines of the log are counted. */
 const WINDOW_MS = 60_000;
 /** Lines in this time for one cause and method: enough to see what a client does wrong. */
 const LINES_MAX = 10;

@@ -2,7 +2,10 @@
 import type { Identity, IdentityShape } from '../../acl/binding.js';
 import type { Refusal } from '../../errors.js';
 
-/** Kinds of reasons for which logins are refused; `login_refused_total` of the metrics counts by them. */
+/**
+ * Kinds of reasons for which logins are refused; `login_refused_total` of the metrics counts by
+ * them.
+ */
 export const REFUSAL_CAUSES = [
   // no such auth method
   'method_unknown',
@@ -22,8 +25,8 @@ export const REFUSAL_CAUSES = [
 export type RefusalCause = (typeof REFUSAL_CAUSES)[number];
 
 /**
- * Why someone was not verified. The reason is for the log only: it never reaches the caller, and never holds a
- * secret.
+ * Why someone was not verified. The reason is for the log only: it never reaches the caller, and
+ * never holds a secret.
  */
 export type Verdict =
   | {
@@ -34,7 +37,10 @@ export type Verdict =
     }
   | { readonly ok: false; readonly cause: RefusalCause; readonly reason: string };
 
-/** Why an issuer is of no use: the key of the Config that names it, and the reason, for the log only. */
+/**
+ * Why an issuer is of no use: the key of the Config that names it, and the reason, for the log
+ * only.
+ */
 export interface IssuerProblem {
   readonly key: string;
   readonly reason: string;
@@ -42,8 +48,8 @@ export interface IssuerProblem {
 
 /**
  * One type of auth method. `config` is the method's Config as it was sent (any JSON value; absent:
- * undefined), `namespace` the method's. Only checkIssuer and validate may use the network, each within a few
- * seconds.
+ * undefined), `namespace` the method's. Only checkIssuer and validate may use the network, each
+ * within a few seconds.
  */
 export interface AuthMethodType {
   readonly name: string;
@@ -77,5 +83,5 @@ export interface FetchLimits {
   readonly timeoutMs: number;
   readonly bodyBytesMax: number;
   /** Exchanges at a time. */
-  readonly concurrentMax: number;
+  readonly issuerRequests: number;
 }

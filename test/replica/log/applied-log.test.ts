@@ -22,7 +22,7 @@ function build(count: number, bytes: number): AppliedLog {
   });
   return new AppliedLog(log, count);
 }
-const never = { cutEntries: 1e9, cutBytes: 1e9, keepEntries: 1000, keepBytes: 300_000 };
+const never = { cutEntries: 1e9, logBytes: 1e9, keepEntries: 1000, keepBytes: 300_000 };
 
 describe('replica/log/applied-log', () => {
   it('cuts by count, keeps the tail that was asked for, and knows the configuration there', () => {
@@ -36,7 +36,7 @@ describe('replica/log/applied-log', () => {
 
   it('cuts by bytes', () => {
     const appliedLog = build(2000, 1000);
-    const meta = appliedLog.cut({ ...never, cutBytes: 1_000_000 }, Infinity)!;
+    const meta = appliedLog.cut({ ...never, logBytes: 1_000_000 }, Infinity)!;
     expect((2000 - meta.index) * 1000).to.be.within(300_000, 800_000);
   });
 

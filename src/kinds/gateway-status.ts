@@ -1,16 +1,16 @@
 /**
- * What the server itself keeps up to date: which routes are bound to which api-gateway, and the
- * status conditions of gateways and routes. Computed inside apply, so a read after a write shows
- * both.
+ * What the server computes about api-gateways: the routes bound to each gateway, and the status
+ * conditions of gateways and routes. It does so inside apply, so a read after a write shows both.
  */
 import type { ApiGateway } from './api-gateway.js';
 import type { BoundApiGateway, Reference } from './bound-api-gateway.js';
 import { type Budget, compileChain } from './chain.js';
+import type { Change } from './cross-entry-rules.js';
 import { parentsOf, routedServices, target } from './references.js';
 import type { HttpRoute } from './routes.js';
-import type { Change } from './rules.js';
 import type { ConfigEntry, EntryId, EntryLookup, Kind } from './types.js';
 
+/** A status condition. `Resource` is empty if it is about the whole entry. */
 export interface Condition {
   readonly Type: string;
   readonly Status: 'True' | 'False';
@@ -19,28 +19,28 @@ export interface Condition {
   readonly Resource: { readonly Kind: string; readonly Name: string; readonly SectionName: string };
   readonly LastTransitionTime: string;
 }
+/** The status that answers contain for gateways and routes. */
 export interface Status {
   readonly Conditions: readonly Condition[] | null;
 }
-type Judgement = Omit<Condition, 'LastTransitionTime'>;
+/** A condition without its time, which #status adds. */
+type UntimedCondition = Omit<Condition, 'LastTransitionTime'>;
 
-/** The kinds that have a Status. */
+/** Whether entries of a kind have a Status. */
 export const hasStatus = (kind: Kind): boolean => kind === 'api-gateway' || isRoute(kind);
 const isRoute = (kind: Kind): boolean => kind === 'http-route' || kind === 'tcp-route';
 const quoted = (text: string): string => JSON.stringify(text);
 
-/**
- * What a change makes necessary: new conditions of entries, new bound-api-gateways (undefined: it
- * goes).
- */
+/** The effects of a change: new statuses and bound-api-gateways. An undefined entry is deleted. */
 export interface Settled {
   readonly statuses: readonly { readonly id: EntryId; readonly status: Status }[];
   readonly bound: readonly { readonly name: string; readonly entry: ConfigEntry | undefined }[];
 }
 
 /**
- * Works out what follows from a change for gateways and routes. `at` is the time of the change, RFC
- * 3339 text. Throws ReachesTooFar when the budget is used up.
+ * Computes the effects of a change on gateways and routes. `affected` is the result of
+ * affectedServices, `at` the time of the change as RFC 3339 text. Throws ReachesTooFar when the
+ * budget is exhausted.
  */
 export function settleGateways(
   change: Change,
@@ -49,23 +49,23 @@ export function settleGateways(
   { at, budget }: { readonly at: string; readonly budget?: Budget },
 ): Settled {
   const { gateways, routes } = reached(change, affected, lookup);
-  const desk = new Desk(lookup, at, budget);
+  const status = new GatewayStatus(lookup, at, budget);
   const statuses: Settled['statuses'][number][] = [];
   const bound: Settled['bound'][number][] = [];
   for (const route of routes) {
     const entry = lookup.get(route.kind, route.name);
-    if (entry !== undefined) statuses.push({ id: route, status: desk.ofRoute(entry) });
+    if (entry !== undefined) statuses.push({ id: route, status: status.ofRoute(entry) });
   }
   for (const name of gateways) {
     const entry = lookup.get('api-gateway', name) as unknown as ApiGateway | undefined;
-    bound.push({ name, entry: entry && desk.bound(entry) });
+    bound.push({ name, entry: entry && status.bound(entry) });
     if (entry === undefined) continue;
-    statuses.push({ id: { kind: 'api-gateway', name }, status: desk.ofGateway(entry) });
+    statuses.push({ id: { kind: 'api-gateway', name }, status: status.ofGateway(entry) });
   }
   return { statuses, bound };
 }
 
-/** The gateways and routes whose state a change may alter. */
+/** Returns the gateways and routes whose status a change may alter. */
 function reached(
   change: Change,
   affected: ReadonlyMap<string, string>,
@@ -83,7 +83,7 @@ function reached(
   const { kind, name, before, after } = change;
   if (kind === 'api-gateway') addGateway(name);
   if (kind === 'inline-certificate' || kind === 'file-system-certificate') {
-    // only whether it is there counts
+    // Only the existence of a certificate counts.
     if (before !== undefined && after !== undefined) return { gateways, routes: [] };
     for (const id of lookup.naming(target.certificate(kind, name))) addGateway(id.name);
   }
@@ -108,14 +108,14 @@ function reached(
   return { gateways, routes: routes.values() };
 }
 
-/** Judges gateways and routes of one namespace at one moment, each chain once. */
-class Desk {
+/** Computes the status of gateways and routes of one namespace. Compiles each chain once. */
+class GatewayStatus {
   readonly #lookup: EntryLookup;
   readonly #at: string;
   readonly #budget: Budget | undefined;
-  /** By service: the protocol of its chain, or what is wrong with it. */
+  /** The protocol or the fault of each chain, by service. */
   readonly #chains = new Map<string, { readonly protocol?: string; readonly fault?: string }>();
-  readonly #accepted = new Map<string, Judgement>();
+  readonly #accepted = new Map<string, UntimedCondition>();
   readonly #bound = new Map<string, readonly ConfigEntry[]>();
   readonly #byListener = new Map<string, ReadonlyMap<string, readonly ConfigEntry[]>>();
   readonly #missing = new Map<string, ReadonlyMap<string, string>>();
@@ -133,10 +133,10 @@ class Desk {
 
   ofGateway(gateway: ApiGateway): Status {
     const missing = this.#missingCertificates(gateway);
-    const judgements = [
+    const untimed = [
       missing.size === 0
-        ? judged('Accepted', 'True', 'Accepted', 'gateway is valid')
-        : judged(
+        ? conditionOf('Accepted', 'True', 'Accepted', 'gateway is valid')
+        : conditionOf(
             'Accepted',
             'False',
             'InvalidCertificates',
@@ -147,19 +147,19 @@ class Desk {
       const place = { Kind: 'api-gateway', Name: gateway.Name, SectionName: section };
       const lost = missing.get(section);
       const conflicts = protocol === 'tcp' && this.#routesOf(gateway, section).length > 1;
-      judgements.push(
+      untimed.push(
         lost === undefined
-          ? judged('ResolvedRefs', 'True', 'ResolvedRefs', 'resolved refs', place)
-          : judged('ResolvedRefs', 'False', 'InvalidCertificateRef', notFound(lost), place),
+          ? conditionOf('ResolvedRefs', 'True', 'ResolvedRefs', 'resolved refs', place)
+          : conditionOf('ResolvedRefs', 'False', 'InvalidCertificateRef', notFound(lost), place),
         conflicts
-          ? judged('Conflicted', 'True', 'RouteConflict', ONE_ROUTE_ONLY, place)
-          : judged('Conflicted', 'False', 'NoConflict', NO_CONFLICT, place),
+          ? conditionOf('Conflicted', 'True', 'RouteConflict', ONE_ROUTE_ONLY, place)
+          : conditionOf('Conflicted', 'False', 'NoConflict', NO_CONFLICT, place),
       );
     }
-    return this.#status(gateway as unknown as ConfigEntry, judgements);
+    return this.#status(gateway as unknown as ConfigEntry, untimed);
   }
 
-  /** The bound-api-gateway that belongs to a gateway. */
+  /** Returns the bound-api-gateway of a gateway. */
   bound(gateway: ApiGateway): ConfigEntry {
     const services = new Map<string, Reference[]>();
     const listeners = (gateway.Listeners ?? []).map(({ Name, TLS }) => {
@@ -193,7 +193,7 @@ class Desk {
     return entry as unknown as ConfigEntry;
   }
 
-  /** Routes bound to a gateway, by kind and name. */
+  /** Returns the routes bound to a gateway, in order of kind and name. */
   #boundRoutes(gateway: ApiGateway): readonly ConfigEntry[] {
     const known = this.#bound.get(gateway.Name);
     if (known !== undefined) return known;
@@ -218,7 +218,7 @@ class Desk {
     return routes.get(listener) ?? [];
   }
 
-  /** The bound routes of a gateway by listener: in one pass, because gateways have many of both. */
+  /** Groups the bound routes of a gateway by listener, in one pass: there may be many of both. */
   #sortRoutes(gateway: ApiGateway): ReadonlyMap<string, readonly ConfigEntry[]> {
     const sorted = new Map<string, ConfigEntry[]>();
     for (const route of this.#boundRoutes(gateway)) {
@@ -235,19 +235,20 @@ class Desk {
     return sorted;
   }
 
-  /** Whether a route binds to a gateway, or to the named listener of it. */
-  #binding(route: ConfigEntry, parent: { Name: string; SectionName: string }): Judgement {
+  /** Whether a route binds to a gateway, or to one of its listeners if `SectionName` names one. */
+  #binding(route: ConfigEntry, parent: { Name: string; SectionName: string }): UntimedCondition {
     const { Name: name, SectionName: section } = parent;
     const place = { Kind: 'api-gateway', Name: name, SectionName: section };
     const gateway = this.#lookup.get('api-gateway', name) as unknown as ApiGateway | undefined;
     if (gateway === undefined) {
-      return judged('Bound', 'False', 'GatewayNotFound', 'gateway was not found', place);
+      return conditionOf('Bound', 'False', 'GatewayNotFound', 'gateway was not found', place);
     }
     const why = this.#bindingFault(route, gateway, section);
-    if (why === undefined)
-      return judged('Bound', 'True', 'Bound', 'successfully bound route', place);
+    if (why === undefined) {
+      return conditionOf('Bound', 'True', 'Bound', 'successfully bound route', place);
+    }
     const message = `failed to bind route to gateway ${gateway.Name}: ${why}`;
-    return judged('Bound', 'False', 'FailedToBind', message, place);
+    return conditionOf('Bound', 'False', 'FailedToBind', message, place);
   }
 
   #bindingFault(route: ConfigEntry, gateway: ApiGateway, section: string): string | undefined {
@@ -262,7 +263,7 @@ class Desk {
       : 'no listener has the protocol and a hostname of the route';
   }
 
-  /** The listeners that take a route. */
+  /** Returns the listeners that accept a route. */
   #listenersFor(route: ConfigEntry, gateway: ApiGateway, section: string): string[] {
     const protocol = route.Kind === 'tcp-route' ? 'tcp' : 'http';
     const hosts = (route as unknown as HttpRoute).Hostnames ?? [];
@@ -273,27 +274,28 @@ class Desk {
       .map((one) => one.Name);
   }
 
-  /** Every service of the route must be there for its protocol. */
-  #routeAccepted(route: ConfigEntry): Judgement {
+  /** A route is accepted if the chain of every service has the protocol of the route. */
+  #routeAccepted(route: ConfigEntry): UntimedCondition {
     const key = `${route.Kind} ${route.Name}`;
-    let judgement = this.#accepted.get(key);
-    if (judgement === undefined) {
-      judgement = this.#judgeRoute(route);
-      this.#accepted.set(key, judgement);
+    let accepted = this.#accepted.get(key);
+    if (accepted === undefined) {
+      accepted = this.#acceptRoute(route);
+      this.#accepted.set(key, accepted);
     }
-    return judgement;
+    return accepted;
   }
 
-  #judgeRoute(route: ConfigEntry): Judgement {
+  #acceptRoute(route: ConfigEntry): UntimedCondition {
     const services = routedServices(route);
     if (services.length === 0) {
-      return judged('Accepted', 'False', 'NoUpstreamServicesTargeted', NO_SERVICES);
+      return conditionOf('Accepted', 'False', 'NoUpstreamServicesTargeted', NO_SERVICES);
     }
     for (const name of services) {
       const fault = this.#serviceFault(route, name);
-      if (fault !== undefined) return judged('Accepted', 'False', 'InvalidDiscoveryChain', fault);
+      if (fault !== undefined)
+        return conditionOf('Accepted', 'False', 'InvalidDiscoveryChain', fault);
     }
-    return judged('Accepted', 'True', 'Accepted', 'route is valid');
+    return conditionOf('Accepted', 'True', 'Accepted', 'route is valid');
   }
 
   #serviceFault(route: ConfigEntry, service: string): string | undefined {
@@ -310,7 +312,7 @@ class Desk {
       : 'route protocol does not match targeted service protocol';
   }
 
-  /** By listener: the first certificate that is not there. */
+  /** Returns the first missing certificate of each listener that has one. */
   #missingCertificates(gateway: ApiGateway): ReadonlyMap<string, string> {
     const known = this.#missing.get(gateway.Name);
     if (known !== undefined) return known;
@@ -325,18 +327,18 @@ class Desk {
     return missing;
   }
 
-  /** Conditions in order. One that says what it said before keeps its time. */
-  #status(entry: ConfigEntry, judgements: readonly Judgement[]): Status {
+  /** Sorts the conditions. A condition that did not change keeps its LastTransitionTime. */
+  #status(entry: ConfigEntry, untimed: readonly UntimedCondition[]): Status {
     const before = (entry['Status'] as Status | undefined)?.Conditions ?? [];
     const past = new Map(before.map((one) => [place(one), one]));
-    const conditions = judgements.map((judgement) => {
-      const known = past.get(place(judgement));
+    const conditions = untimed.map((condition) => {
+      const known = past.get(place(condition));
       const same =
         known !== undefined &&
-        known.Status === judgement.Status &&
-        known.Reason === judgement.Reason &&
-        known.Message === judgement.Message;
-      const { Type, Status, Reason, Message, Resource } = judgement;
+        known.Status === condition.Status &&
+        known.Reason === condition.Reason &&
+        known.Message === condition.Message;
+      const { Type, Status, Reason, Message, Resource } = condition;
       const LastTransitionTime = same ? known.LastTransitionTime : this.#at;
       return { Type, Status, Reason, Message, Resource, LastTransitionTime };
     });
@@ -345,31 +347,32 @@ class Desk {
   }
 }
 
-const NOBODY = { Kind: '', Name: '', SectionName: '' };
+const WHOLE_ENTRY = { Kind: '', Name: '', SectionName: '' };
 const ONE_ROUTE_ONLY = 'TCP-based listeners currently only support binding a single route';
 const NO_CONFLICT = 'listener has no route conflicts';
 const NO_SERVICES = 'route must target at least one upstream service';
 const notFound = (certificate: string): string => `certificate ${quoted(certificate)} not found`;
 
-/** A condition without its time; it is about the whole entry unless a resource is given. */
-const judged = (
+/** Builds a condition without its time, about the whole entry unless a resource is given. */
+const conditionOf = (
   Type: string,
   Status: 'True' | 'False',
   Reason: string,
   Message: string,
-  Resource: Condition['Resource'] = NOBODY,
-): Judgement => ({ Type, Status, Reason, Message, Resource });
+  Resource: Condition['Resource'] = WHOLE_ENTRY,
+): UntimedCondition => ({ Type, Status, Reason, Message, Resource });
 const place = ({ Type, Resource }: Pick<Condition, 'Type' | 'Resource'>): string =>
   [Type, Resource.Kind, Resource.Name, Resource.SectionName].join('\u0000');
 const sameName = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
 
 /**
- * A wildcard listener takes the names below it, another one its own name; without a name a listener
- * takes all.
+ * Whether a listener accepts a host. A wildcard listener accepts the names below its domain, and a
+ * listener without a name accepts every host.
  */
 function takesHost(listener: string, host: string): boolean {
   if (listener === '' || listener === '*') return true;
-  if (listener.startsWith('*.'))
+  if (listener.startsWith('*.')) {
     return host.toLowerCase().endsWith(listener.slice(1).toLowerCase());
+  }
   return listener.toLowerCase() === host.toLowerCase();
 }

@@ -1,10 +1,10 @@
 /**
- * The log's twin in memory, for tests and the simulation. Nothing becomes durable by itself: `sync`
- * completes what was handed over, in order, and `crash` gives the log as a disk would show it
- * afterwards.
+ * A log in memory that keeps the contract of the log on disk. Nothing becomes durable by itself:
+ * `sync` completes what was handed over, in order, and `crash` returns the log as a disk would show
+ * it afterwards.
  */
-import type { Entry, HardState, Index, SnapshotMeta, Term } from '../raft/types.js';
-import { EntryWindow, takeEntries } from './entry-window.js';
+import type { Entry, HardState, Index, SnapshotMeta, Term } from '../../src/raft/types.js';
+import { EntryWindow, takeEntries } from '../../src/storage/entry-window.js';
 
 type Operation =
   | { readonly type: 'append'; readonly hardState?: HardState; readonly entries: readonly Entry[] }

@@ -1,7 +1,12 @@
 /**
- * Rules between entries. They are judged inside apply, on the state with the change already made: a
- * write or delete is refused when a chain that includes it, or an entry that depends on such a
- * chain, no longer holds.
+ * Rules between entries. Apply checks them on the state with the change already made. It refuses a
+ * write or delete if a discovery chain that contains the entry, or an entry that depends on such a
+ * chain, becomes invalid:
+ *
+ *     ingress-gateway "edge" -> service-router "api" -> service-splitter "web"
+ *
+ * A change of service-defaults "web" affects the chains of "web" and "api", and through "api" the
+ * listeners of "edge".
  */
 import { type Refusal, refusal } from '../errors.js';
 import { type Budget, type Chain, compileChain, defaultProtocol, isHttpLike } from './chain.js';
@@ -14,7 +19,7 @@ import type { ServiceDefaults } from './service-defaults.js';
 import type { ServiceIntentions } from './service-intentions.js';
 import type { ConfigEntry, EntryId, EntryLookup, Kind } from './types.js';
 
-/** One change of a namespace: what was there before, what is there now. */
+/** A change of one entry. `before` is undefined if it is created, `after` if it is deleted. */
 export interface Change extends EntryId {
   readonly before?: ConfigEntry | undefined;
   readonly after?: ConfigEntry | undefined;
@@ -25,8 +30,7 @@ const isChainKind = (kind: Kind): boolean => CHAIN_KINDS.includes(kind);
 const quoted = (text: string): string => JSON.stringify(text);
 
 /**
- * The services whose chains a change may alter, by lower-case name; each with the spelling of who
- * names it.
+ * Returns the services whose chains a change may alter: lower-case names, each with its spelling.
  */
 export function affectedServices(change: Change, lookup: EntryLookup): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
@@ -55,7 +59,7 @@ const changesDefaultProtocol = ({ before, after }: Change): boolean =>
   defaultProtocol(before as ProxyDefaults | undefined) !==
   defaultProtocol(after as ProxyDefaults | undefined);
 
-/** Of service-defaults, chains see the protocol and whether there is an external SNI. */
+/** Chains depend only on the Protocol and the presence of the ExternalSNI of service-defaults. */
 function changesService({ before, after }: Change, lookup: EntryLookup): boolean {
   const defaults = lookup.get('proxy-defaults', 'global') as ProxyDefaults | undefined;
   const facts = (entry: ServiceDefaults | undefined): string =>
@@ -78,10 +82,10 @@ function* everyService(lookup: EntryLookup): Iterable<string> {
 }
 
 /**
- * Why a change cannot be made; undefined when it can. `affected` are the services of
- * affectedServices, `datacenter` is the cluster's own. Throws ReachesTooFar when the budget is used up.
+ * Returns why a change is refused, or undefined. `affected` is the result of affectedServices,
+ * `datacenter` that of the cluster. Throws ReachesTooFar when the budget is exhausted.
  */
-export function judge(
+export function validateChange(
   change: Change,
   lookup: EntryLookup,
   options: {
@@ -93,15 +97,15 @@ export function judge(
   const affected = options.affected ?? affectedServices(change, lookup);
   const own = ownProblem(change, lookup);
   if (own !== undefined) return own;
-  const court = new Court(change, lookup, options);
+  const validator = new CrossEntryValidator(change, lookup, options);
   for (const name of affected.values()) {
-    const why = court.ofService(name);
+    const why = validator.ofService(name);
     if (why !== undefined) return why;
   }
-  return court.ofEntry();
+  return validator.ofEntry();
 }
 
-/** Rules that look at one other entry. */
+/** Checks the rules between the changed entry and one other. */
 function ownProblem(
   { kind, name, before, after }: Change,
   lookup: EntryLookup,
@@ -111,7 +115,8 @@ function ownProblem(
   if (twin !== undefined && lookup.get(twin, name) !== undefined) {
     return refusal(
       'conflict',
-      `cannot create a ${quoted(kind)} config entry with name ${quoted(name)}, a ${quoted(twin)} config entry with that name already exists`,
+      `cannot create a ${quoted(kind)} config entry with name ${quoted(name)}, ` +
+        `a ${quoted(twin)} config entry with that name already exists`,
       { pointer: '/Name' },
     );
   }
@@ -121,7 +126,8 @@ function ownProblem(
     if (mesh?.AllowEnablingPermissiveMutualTLS !== true) {
       return refusal(
         'invalid',
-        'cannot set MutualTLSMode=permissive because AllowEnablingPermissiveMutualTLS=false in the mesh config entry',
+        'cannot set MutualTLSMode=permissive because ' +
+          'AllowEnablingPermissiveMutualTLS=false in the mesh config entry',
         { pointer: `/${mode}` },
       );
     }
@@ -133,8 +139,8 @@ const TWINS: ReadonlyMap<Kind, Kind> = new Map([
   ['terminating-gateway', 'ingress-gateway'],
 ]);
 
-/** Judges the services and entries that one change reaches. */
-class Court {
+/** Checks the services and entries that one change affects. */
+class CrossEntryValidator {
   readonly #change: Change;
   readonly #lookup: EntryLookup;
   readonly #datacenter: string;
@@ -152,7 +158,7 @@ class Court {
     this.#budget = budget;
   }
 
-  /** The chain of a service, and those who depend on it. */
+  /** Checks the chain of a service and the entries that depend on it. */
   ofService(name: string): Refusal | undefined {
     const compiled = compileChain(this.#lookup, name, this.#budget);
     if (!compiled.ok) return this.#refuse(compiled.fault, this.#headOf(name));
@@ -165,10 +171,7 @@ class Court {
     return this.#ofIntentions(name, chain.protocol) ?? this.#ofExport(chain);
   }
 
-  /**
-   * The changed entry itself, where it is of a kind that depends on chains without being part of
-   * one.
-   */
+  /** Checks the changed entry itself if its kind depends on chains without being part of one. */
   ofEntry(): Refusal | undefined {
     const { kind, name, after } = this.#change;
     if (after === undefined) return undefined;
@@ -191,7 +194,7 @@ class Court {
     return undefined;
   }
 
-  /** Listeners speak the protocol of their services. */
+  /** A listener must have the protocol of its services. */
   #listenerFault(gateway: string, chain: Chain): string | undefined {
     const entry = this.#lookup.get('ingress-gateway', gateway) as IngressGateway | undefined;
     const own = this.#change.kind === 'ingress-gateway';
@@ -199,8 +202,8 @@ class Court {
       if (protocol === chain.protocol) continue;
       const named = services?.find((one) => one.Name.toLowerCase() === chain.service.toLowerCase());
       if (named === undefined) continue;
-      // a service may move from tcp to http behind a tcp listener as long as nothing routes its
-      // requests
+      // A service behind a tcp listener may change from tcp to http if no router or splitter needs
+      // its requests.
       if (
         !own &&
         protocol === 'tcp' &&
@@ -209,18 +212,22 @@ class Court {
       ) {
         continue;
       }
-      return `service ${quoted(named.Name)} has protocol ${quoted(chain.protocol)}, which does not match defined listener protocol ${quoted(protocol)}`;
+      return (
+        `service ${quoted(named.Name)} has protocol ${quoted(chain.protocol)}, ` +
+        `which does not match defined listener protocol ${quoted(protocol)}`
+      );
     }
     return undefined;
   }
 
-  /** Permissions look at requests, so the destination must speak http. */
+  /** Permissions match HTTP requests, so the destination must have an HTTP protocol. */
   #ofIntentions(name: string, protocol: string): Refusal | undefined {
     if (isHttpLike(protocol)) return undefined;
     const entry = this.#lookup.get('service-intentions', name) as ServiceIntentions | undefined;
     if (!entry?.Sources?.some(({ Permissions }) => Permissions !== undefined)) return undefined;
     return this.#refuse(
-      `service ${quoted(entry.Name)} has protocol ${quoted(protocol)}, which is incompatible with L7 intentions permissions`,
+      `service ${quoted(entry.Name)} has protocol ${quoted(protocol)}, ` +
+        'which is incompatible with L7 intentions permissions',
       { kind: 'service-intentions', name: entry.Name },
     );
   }
@@ -241,7 +248,7 @@ class Court {
     return this.#refuse(fault, { kind: 'exported-services', name: 'default' });
   }
 
-  /** Peers cannot follow a way out of this datacenter. */
+  /** Peers cannot follow a redirect or failover that leaves this datacenter. */
   #exportFault({ service, resolvers }: Chain): string | undefined {
     const foreign = (datacenter = ''): boolean => ![this.#datacenter, ''].includes(datacenter);
     const say = (what: string): string =>
@@ -261,8 +268,8 @@ class Court {
   }
 
   /**
-   * Peers know from the beginning which services answer for an exported tcp service. Its own subsets and the services it
-   * fails over to are found behind its gateway and may come later.
+   * Peers learn the targets of an exported tcp service when it is exported, so none may be added
+   * later. Its own subsets and its failovers are resolved behind its gateway and may change.
    */
   #newTargetFault(chain: Chain): string | undefined {
     const { kind, name, before } = this.#change;
@@ -281,7 +288,10 @@ class Court {
     const known = new Set([...past.chain.ends, chain.service.toLowerCase()]);
     const added = [...chain.ends].find((service) => !known.has(service));
     if (added === undefined) return undefined;
-    return `peer exported service ${quoted(chain.service)} uses protocol=${quoted(chain.protocol)} and cannot introduce new discovery chain targets like ${quoted(added)}`;
+    return (
+      `peer exported service ${quoted(chain.service)} uses protocol=${quoted(chain.protocol)} ` +
+      `and cannot introduce new discovery chain targets like ${quoted(added)}`
+    );
   }
 
   #exported(): Exports {
@@ -291,7 +301,7 @@ class Court {
     return this.#exports;
   }
 
-  /** The entry with which the chain of a service starts, or the changed one. */
+  /** Returns the entry with which the chain of a service starts, or the changed one. */
   #headOf(name: string): EntryId {
     for (const kind of CHAIN_KINDS) {
       const entry = this.#lookup.get(kind, name);
@@ -301,8 +311,7 @@ class Court {
   }
 
   /**
-   * A fault in the changed entry itself is invalid; one that appears in another entry is a conflict
-   * with it.
+   * A fault of the changed entry is `invalid`. A fault that it causes in another is a `conflict`.
    */
   #refuse(fault: string, where: EntryId): Refusal {
     const { kind, name, after } = this.#change;
@@ -318,7 +327,7 @@ class Court {
   }
 }
 
-/** The services that an ingress-gateway names, wildcards aside. */
+/** Yields the services that an ingress-gateway names, without wildcards. */
 function* servicesOf(entry: ConfigEntry): Iterable<string> {
   const seen = new Set<string>();
   for (const { Services: services } of (entry as unknown as IngressGateway).Listeners ?? []) {
@@ -330,14 +339,15 @@ function* servicesOf(entry: ConfigEntry): Iterable<string> {
   }
 }
 
-/** What is exported to peers. */
+/** The services that are exported to peers. */
 class Exports {
   readonly #names = new Map<string, string>();
 
   constructor(entry: ExportedServices | undefined) {
     for (const { Name: name, Consumers: consumers } of entry?.Services ?? []) {
-      if (consumers?.some(({ Peer }) => Peer !== undefined))
+      if (consumers?.some(({ Peer }) => Peer !== undefined)) {
         this.#names.set(name.toLowerCase(), name);
+      }
     }
   }
 
@@ -345,10 +355,7 @@ class Exports {
     return this.#names.has(service.toLowerCase()) || this.#names.has('*');
   }
 
-  /**
-   * The exported services that have chain entries of their own, if all are exported, else those
-   * listed.
-   */
+  /** Yields the services listed, and for a wildcard all services with chain entries. */
   *names(lookup: EntryLookup): Iterable<string> {
     for (const [name, spelling] of this.#names) if (name !== '*') yield spelling;
     if (!this.#names.has('*')) return;

@@ -1,26 +1,27 @@
-/** A cluster of real nodes whose members reach each other only through the proxies of a `ProxyNetwork`. */
+/** A cluster of real nodes that reach each other only through the proxies of a `ProxyNetwork`. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type LocalCluster, type LocalNode, planCluster } from '../local.js';
 import { Connection } from './client.js';
 import { CONTROL_VARIABLE, ControlFile } from './control.js';
-import { joinFromNowOn } from './members.js';
+import { setJoin } from './members.js';
 import { ProxyNetwork } from './proxy.js';
 
 const PRELOAD = new URL('./preload.js', import.meta.url).href;
 
-export interface Setting {
+/** A running cluster with the means to inject faults. */
+export interface Testbed {
   readonly cluster: LocalCluster;
   readonly network: ProxyNetwork;
-  /** What the node of this name is told to suffer. */
+  /** Returns the control file of a node. */
   control(name: string): ControlFile;
-  /** Asks the nodes, in any state, who leads. */
+  /** Asks the nodes for the leader. Returns undefined if none knows one. */
   leader(): Promise<LocalNode | undefined>;
   close(): Promise<void>;
 }
 
-/** Starts it and waits until every node serves. */
-export async function setUp(nodes: number, dir: string): Promise<Setting> {
+/** Starts a cluster in `dir` and waits until every node is ready. */
+export async function startTestbed(nodes: number, dir: string): Promise<Testbed> {
   const controls = new Map<string, ControlFile>();
   const control = (name: string): ControlFile => {
     const file = controls.get(name) ?? new ControlFile(join(dir, `${name}.control.json`));
@@ -42,19 +43,19 @@ export async function setUp(nodes: number, dir: string): Promise<Setting> {
     const path = join(dir, `${name}.json`);
     const settings = JSON.parse(readFileSync(path, 'utf8')) as Record<string, object>;
     const { host, port } = settings['raft'] as { readonly host: string; readonly port: number };
-    // the proxies read who connects, so the members speak in the clear
+    // The proxies read the hello, so the members do not encrypt.
     const raft = { host, port, insecure: true, advertise: advertised.get(name) };
     writeFileSync(path, JSON.stringify({ ...settings, raft, cluster: { initial } }, null, 2));
   }
   const connections = cluster.nodes.map((node) => new Connection(node.url, cluster.token, 1_000));
-  const setting: Setting = {
+  const testbed: Testbed = {
     cluster,
     network,
     control,
     async leader() {
-      const said = await Promise.all(connections.map((connection) => connection.leader()));
+      const leaders = await Promise.all(connections.map((connection) => connection.leader()));
       for (const node of cluster.nodes)
-        if (said.some((address) => address === advertised.get(node.name))) return node;
+        if (leaders.some((address) => address === advertised.get(node.name))) return node;
       return undefined;
     },
     async close() {
@@ -67,10 +68,10 @@ export async function setUp(nodes: number, dir: string): Promise<Setting> {
   try {
     for (const node of cluster.nodes) node.start();
     await Promise.all(cluster.nodes.map((node) => node.ready()));
-    joinFromNowOn(cluster, [...advertised.values()]);
+    setJoin(cluster, [...advertised.values()]);
   } catch (error) {
-    await setting.close();
+    await testbed.close();
     throw error;
   }
-  return setting;
+  return testbed;
 }

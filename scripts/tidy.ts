@@ -1,0 +1,77 @@
+/**
+ * What the compiler and the formatter do not see: unused files and exports, wide lines, long files
+ * and functions, missing doc comments, banned idioms and words, dead links. `npm test` fails where
+ * there is more of it than `scripts/tidy.json` accepts. `npm run tidy` checks too, and lowers the
+ * accepted figures to what there is. `npm run tidy -- --accept` takes today's figures, higher ones
+ * as well: for moved files, and for what a review has agreed to.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { relative, sep } from 'node:path';
+import { parseArgs } from 'node:util';
+import { globSync } from './glob.js';
+import { bannedWords, brokenReferences } from './tidy/documents.js';
+import { beyond, type Finding, figures, lowered, type Ratchet } from './tidy/findings.js';
+import { idioms, longFile, longFunctions, undocumented, wide } from './tidy/habits.js';
+import { readSources } from './tidy/sources.js';
+import { unused, unusedMembers } from './tidy/usage.js';
+
+const RATCHET = 'scripts/tidy.json';
+
+/** What is started from outside: the program, the scripts of package.json, the suites. */
+function entriesOf(paths: readonly string[]): string[] {
+  const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+    scripts: Record<string, string>;
+  };
+  const started = Object.values(scripts).flatMap((script) =>
+    [...script.matchAll(/dist\/([\w/-]+)\.js/g)].map(([, name]) => `${name}.ts`),
+  );
+  return ['src/main.ts', ...started, ...paths.filter((path) => path.endsWith('.test.ts'))];
+}
+
+/** Everything the rules report on this project. */
+function findings(): Finding[] {
+  const sources = readSources('.');
+  const entries = entriesOf(sources.map(({ path }) => path));
+  const documents = ['.', 'docs', 'cluster']
+    .flatMap((folder) => globSync(folder, '.md', { recursive: folder !== '.' }))
+    .map((path) => relative('.', path).split(sep).join('/'));
+  return [
+    ...unused(sources, entries),
+    ...unusedMembers(sources),
+    ...sources.flatMap((source) => [
+      ...wide(source),
+      ...longFile(source),
+      ...longFunctions(source),
+      ...undocumented(source),
+      ...idioms(source),
+      ...bannedWords(source.path, source.file.text),
+    ]),
+    ...documents.flatMap((path) => {
+      const text = readFileSync(path, 'utf8');
+      return [...bannedWords(path, text), ...brokenReferences('.', path, text)];
+    }),
+  ];
+}
+
+/** Writes the accepted figures in order, so that two branches rarely change the same line. */
+function write(ratchet: Ratchet): void {
+  const sorted = (record: Readonly<Record<string, unknown>>) =>
+    Object.fromEntries(Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1)));
+  const rules = Object.entries(ratchet).map(([rule, buckets]) => [rule, sorted(buckets)]);
+  writeFileSync(RATCHET, `${JSON.stringify(sorted(Object.fromEntries(rules)), null, 2)}\n`);
+}
+
+const { values } = parseArgs({
+  options: {
+    lower: { type: 'boolean', default: false },
+    accept: { type: 'boolean', default: false },
+  },
+});
+const found = findings();
+const accepted = JSON.parse(readFileSync(RATCHET, 'utf8')) as Ratchet;
+if (values.accept) write(figures(found));
+else if (values.lower) write(lowered(found, accepted));
+const tooMany = values.accept ? [] : beyond(found, accepted);
+for (const { rule, at, message } of tooMany) console.error(`${at}: ${message} (${rule})`);
+console.log(`tidy: ${found.length} findings, ${tooMany.length} of them beyond ${RATCHET}`);
+process.exitCode = tooMany.length > 0 ? 1 : 0;

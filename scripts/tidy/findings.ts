@@ -1,0 +1,49 @@
+/** What the rules of `npm run tidy` report, and how it is held against what was accepted. */
+
+/** One place that breaks a rule. */
+export interface Finding {
+  readonly rule: string;
+  /** `path:line`, or a path. */
+  readonly at: string;
+  readonly message: string;
+  /** What is counted together, and has a figure in the ratchet: a file, a function or a layer. */
+  readonly bucket: string;
+  /** Where it is a size and not a count: how large. The largest of a bucket counts. */
+  readonly size?: number;
+}
+
+/** Rule → bucket → how much of it is accepted. */
+export type Ratchet = Readonly<Record<string, Readonly<Record<string, number>>>>;
+
+/** The figures of these findings: counts, or the largest size of each bucket. */
+export function figures(findings: readonly Finding[]): Ratchet {
+  const sums: Record<string, Record<string, number>> = {};
+  for (const { rule, bucket, size } of findings) {
+    sums[rule] ??= {};
+    const before = sums[rule][bucket] ?? 0;
+    sums[rule][bucket] = size === undefined ? before + 1 : Math.max(before, size);
+  }
+  return sums;
+}
+
+/** The findings of every bucket that has more than the ratchet accepts. */
+export function beyond(findings: readonly Finding[], accepted: Ratchet): Finding[] {
+  const now = figures(findings);
+  return findings.filter(
+    ({ rule, bucket }) => now[rule]![bucket]! > (accepted[rule]?.[bucket] ?? 0),
+  );
+}
+
+/** The accepted figures, each lowered to what there is now. What has gone is dropped. */
+export function lowered(findings: readonly Finding[], accepted: Ratchet): Ratchet {
+  const now = figures(findings);
+  return Object.fromEntries(
+    Object.entries(accepted).flatMap(([rule, buckets]) => {
+      const kept = Object.entries(buckets).flatMap(([bucket, figure]) => {
+        const least = Math.min(figure, now[rule]?.[bucket] ?? 0);
+        return least > 0 ? [[bucket, least] as const] : [];
+      });
+      return kept.length > 0 ? [[rule, Object.fromEntries(kept)]] : [];
+    }),
+  );
+}

@@ -1,0 +1,116 @@
+/** Size, width, doc comments, and idioms that this project does not use. */
+import {
+  isArrowFunction,
+  isConstructorDeclaration,
+  isFunctionDeclaration,
+  isFunctionExpression,
+  isMethodDeclaration,
+  isObjectLiteralExpression,
+  isPropertyAccessExpression,
+  isSpreadAssignment,
+  isVariableDeclaration,
+  type Node,
+  SyntaxKind,
+} from 'typescript/unstable/ast';
+import type { Finding } from './findings.js';
+import { layerOf, placeOf, type Source, walk } from './sources.js';
+import { exportsOf } from './usage.js';
+
+const WIDTH_MAX = 100;
+const FILE_LINES_MAX = 400;
+const FUNCTION_LINES_MAX = 60;
+
+/** Lines of code or comment that are too wide. The formatter breaks code, not comments and text. */
+export function wide({ path, file }: Source): Finding[] {
+  return file.text.split('\n').flatMap((line, index) =>
+    [...line].length <= WIDTH_MAX
+      ? []
+      : [
+          {
+            rule: 'width',
+            at: `${path}:${index + 1}`,
+            bucket: path,
+            message: `${[...line].length} characters, ${WIDTH_MAX} at most`,
+          },
+        ],
+  );
+}
+
+/** A file that is too long. */
+export function longFile({ path, file }: Source): Finding[] {
+  const lines = file.text.split('\n').length - 1;
+  if (lines <= FILE_LINES_MAX) return [];
+  const message = `${lines} lines, ${FILE_LINES_MAX} at most`;
+  return [{ rule: 'fileLines', at: path, bucket: path, size: lines, message }];
+}
+
+/**
+ * The name of a function, a method or a function in a constant; undefined for others, as callbacks.
+ */
+function functionName(node: Node): string | undefined {
+  if (isFunctionDeclaration(node) || isMethodDeclaration(node)) return node.name?.getText();
+  if (isConstructorDeclaration(node)) return 'constructor';
+  if (!isArrowFunction(node) && !isFunctionExpression(node)) return undefined;
+  return isVariableDeclaration(node.parent) ? node.parent.name.getText() : undefined;
+}
+
+/** Named functions that are too long. */
+export function longFunctions(source: Source): Finding[] {
+  const { path, file } = source;
+  const findings: Finding[] = [];
+  const line = (position: number): number => file.getLineAndCharacterOfPosition(position).line;
+  walk(file, (node) => {
+    const name = functionName(node);
+    if (name === undefined) return;
+    const size = line(node.getEnd()) - line(node.getStart(file)) + 1;
+    if (size <= FUNCTION_LINES_MAX) return;
+    const message = `${name}: ${size} lines, ${FUNCTION_LINES_MAX} at most`;
+    const bucket = `${path}#${name}`;
+    findings.push({ rule: 'functionLines', at: placeOf(source, node), bucket, size, message });
+  });
+  return findings;
+}
+
+/** Exports of the product without a doc comment. */
+export function undocumented(source: Source): Finding[] {
+  if (!source.path.startsWith('src/')) return [];
+  return exportsOf(source)
+    .filter(({ node }) => node.jsDoc === undefined)
+    .map(({ name, node }) => ({
+      rule: 'undocumented',
+      at: placeOf(source, node),
+      bucket: layerOf(source.path),
+      message: `${name}: no doc comment`,
+    }));
+}
+
+/** What an idiom is called in the ratchet, and why it is none of ours. */
+const IDIOMS = {
+  spread: 'a literal spread into a literal: write its members',
+  private: 'the keyword private: name the member #like this',
+  any: 'the type any',
+  exclusive: 'a test that is skipped, or that leaves out the others',
+} as const;
+
+function idiomOf(node: Node): keyof typeof IDIOMS | undefined {
+  if (isSpreadAssignment(node) && isObjectLiteralExpression(node.expression)) return 'spread';
+  if (node.kind === SyntaxKind.PrivateKeyword) return 'private';
+  if (node.kind === SyntaxKind.AnyKeyword) return 'any';
+  if (!isPropertyAccessExpression(node)) return undefined;
+  const [owner, name] = [node.expression.getText(), node.name.getText()];
+  return /^(?:describe|it|context)$/.test(owner) && /^(?:only|skip)$/.test(name)
+    ? 'exclusive'
+    : undefined;
+}
+
+/** Idioms that this project does not use. */
+export function idioms(source: Source): Finding[] {
+  const findings: Finding[] = [];
+  walk(source.file, (node) => {
+    const rule = idiomOf(node);
+    if (rule === undefined) return;
+    const bucket = source.path;
+    findings.push({ rule, at: placeOf(source, node), bucket, message: IDIOMS[rule] });
+  });
+  return findings;
+}

@@ -1,0 +1,54 @@
+import { readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import type { Message } from '../../src/raft/types.js';
+import { HANDLERS } from '../../src/state/handlers.js';
+import { encodeProposal } from '../../src/state/proposal.js';
+import type { Command } from '../../src/state/types.js';
+import { encodeEntry, encodeSealed, entryKey } from '../../src/storage/record.js';
+import { storedValue } from '../../src/storage/state-load.js';
+import { encodeFrame } from '../../src/transport/frames.js';
+
+const document = readFileSync('docs/formats.md', 'utf8');
+
+/** The example in the document with this name. */
+const example = (name: string): string | undefined =>
+  new RegExp(`^ {4}${name} +(.+)$`, 'm').exec(document)?.[1];
+const hex = (bytes: Uint8Array): string => [...bytes].map((byte) => HEX[byte]).join(' ');
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
+
+const from = { from: 'n1', to: 'n2', term: 3 };
+const message = (fields: object): Buffer =>
+  Buffer.concat(encodeFrame({ type: 'message', message: { ...from, ...fields } as Message }));
+
+describe('docs/formats.md', () => {
+  it('shows the bytes that the code writes', () => {
+    const noop = { kind: 'noop', index: 5, term: 3 } as const;
+    const hard = { version: 2, hardState: { term: 3, votedFor: 'n1' } };
+    const command = { type: 'policy.delete', v: 1, ns: 'default', id: 'p' } as Command;
+    const append = { prevIndex: 4, prevTerm: 2, commit: 4, round: 7 };
+    const shown = ['key', 'record', 'hard', 'state', 'command', 'ping', 'vote', 'append'];
+    expect(Object.fromEntries(shown.map((name) => [name, example(name)]))).to.deep.equal({
+      key: hex(entryKey(5)),
+      record: hex(encodeEntry(noop, 2)),
+      hard: hex(encodeSealed(Buffer.from('hard'), hard)),
+      state: storedValue('fact\u0000init', '{"Index":2}'),
+      command: hex(encodeProposal({ id: 'r1', since: 4, command })),
+      ping: hex(Buffer.concat(encodeFrame({ type: 'ping' }))),
+      vote: hex(message({ type: 'vote', lastIndex: 5, lastTerm: 2 })),
+      append: hex(message({ type: 'append', ...append, entries: [noop] })),
+    });
+  });
+
+  it('names every command', () => {
+    for (const type of Object.keys(HANDLERS)) expect(document).to.include(`\`${type}\``);
+  });
+
+  it('names every table of the state', () => {
+    const source = readFileSync('src/state/keys.ts', 'utf8');
+    const tables = [...source.matchAll(/keyOf\(\s*(?:\.\.\.\[)?'([\w-]+)'/g)].map(
+      ([, name]) => name,
+    );
+    expect(tables.length).to.be.greaterThan(20);
+    for (const table of tables) expect(document).to.match(new RegExp(`\`${table}[·\`]`));
+  });
+});

@@ -1,0 +1,123 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { expect } from 'chai';
+
+interface Manifest {
+  readonly version: string;
+  readonly bin: Readonly<Record<string, string>>;
+  readonly dependencies: Readonly<Record<string, string>>;
+}
+
+/** What a checkout has that a build or a package needs. */
+const SOURCES = ['src', 'test', 'cluster', 'scripts', 'docs'];
+/** What `cluster/deploy` holds beside its files once a cluster was started from it. */
+const SECRETS = ['.env', 'shared.key', 'management.token'];
+const FILES = /^(?:package.*|tsconfig)\.json$|\.md$|^LICENSE$/;
+
+describe('the package that npm packs', function () {
+  this.timeout(180_000);
+  const root = mkdtempSync(join(tmpdir(), 'conclave-package-'));
+  const installed = join(root, 'installed', 'node_modules', 'conclave');
+  const empty = join(root, 'empty');
+  const program = join(root, 'installed', 'node_modules', '.bin', 'conclave');
+  let manifest: Manifest;
+
+  before(() => {
+    // a checkout in which nothing was built yet, with the packages that this one has installed
+    const checkout = join(root, 'checkout');
+    mkdirSync(checkout);
+    const files = readdirSync('.').filter((name) => FILES.test(name));
+    for (const name of [...SOURCES, ...files])
+      cpSync(name, join(checkout, name), { recursive: true });
+    symlinkSync(resolve('node_modules'), join(checkout, 'node_modules'));
+    for (const secret of SECRETS) writeFileSync(join(checkout, 'cluster/deploy', secret), 'x');
+    const packed = execFileSync('npm', ['pack', '--silent', '--pack-destination', root], {
+      cwd: checkout,
+      encoding: 'utf8',
+      env: { ...process.env, CONCLAVE_OUT: 'dist', npm_config_update_notifier: 'false' },
+    });
+
+    // installed as npm does it, without the registry: what the package depends on, and nothing else
+    mkdirSync(installed, { recursive: true });
+    execFileSync('tar', ['-xzf', join(root, packed.trim()), '-C', installed, '--strip=1']);
+    manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as Manifest;
+    for (const name of Object.keys(manifest.dependencies)) {
+      const link = join(root, 'installed', 'node_modules', name);
+      mkdirSync(dirname(link), { recursive: true });
+      symlinkSync(resolve('node_modules', name), link);
+    }
+    mkdirSync(dirname(program), { recursive: true });
+    symlinkSync(join(installed, manifest.bin['conclave']!), program);
+    mkdirSync(empty);
+  });
+  after(() => rmSync(root, { recursive: true, force: true }));
+
+  /** Runs the packed program in an empty folder, by its `#!` line as npx does. */
+  const run = (...args: string[]): string =>
+    execFileSync(process.execPath, [program, ...args], { cwd: empty, encoding: 'utf8' });
+
+  it('holds the program, the documents that it refers to, and files to deploy with', () => {
+    const files = readdirSync(installed, { recursive: true }).map(String);
+    expect(files).to.include.members([
+      'dist/src/main.js',
+      'dist/src/languages/bexpr.peggy.js',
+      ...['LICENSE', 'README.md', 'CHANGELOG.md', 'SECURITY.md', 'docs/operations.md'],
+      ...['cluster/deploy/conclave.service', 'cluster/deploy/dashboard.json'],
+    ]);
+    const others = files.filter((name) => /^(?:test|scripts)\/|dist\/test|\.ts$|\.map$/.test(name));
+    expect(others).to.deep.equal([]);
+    expect(readFileSync(join(installed, 'dist/src/main.js'), 'utf8')).to.match(/^#!.*\bnode\n/);
+  });
+
+  it('holds no secret that cluster/deploy keeps beside the files to deploy with', () => {
+    const files = readdirSync(join(installed, 'cluster/deploy'));
+    for (const secret of SECRETS) expect(files).not.to.include(secret);
+  });
+
+  it('tells its version and its settings', () => {
+    expect(run('--version').trim()).to.equal(manifest.version);
+    expect(run('agent', '--help')).to.include('--http-port <integer>').and.include('--data-dir');
+    expect(readdirSync(empty)).to.deep.equal([]);
+  });
+
+  it('runs a node', async () => {
+    const flags = ['--http-port', '0', '--raft-port', '0', '--raft-advertise', '127.0.0.1:8300'];
+    const node = spawn(process.execPath, [program, 'agent', ...flags], {
+      cwd: empty,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    const ended = once(node, 'exit');
+    try {
+      const { status } = await fetch(`${await urlIn(node.stderr)}/v1/status/leader`);
+      expect(status).to.equal(200);
+    } finally {
+      node.kill('SIGTERM');
+    }
+    expect(await ended).to.deep.equal([0, null]);
+  });
+});
+
+/** Where the node with this log serves the API. */
+async function urlIn(log: Readable): Promise<string> {
+  for await (const line of createInterface({ input: log })) {
+    const { url } = JSON.parse(line) as { url?: string };
+    if (url === undefined) continue;
+    log.resume();
+    return url;
+  }
+  throw new Error('the node ended before it served');
+}
