@@ -1,7 +1,8 @@
 /**
- * Snapshots as streams: the state as numbered chunks of records. A sender reads them from a frozen view between turns of the
- * event loop; the same number always gives the same bytes, so a broken transfer goes on where it stopped. A receiver writes
- * them beside the present state, reads them back, compares them with the announced tally and switches them in.
+ * Snapshots as streams: the state as numbered chunks of records. A sender reads them from a frozen
+ * view between turns of the event loop; the same number always gives the same bytes, so a broken
+ * transfer goes on where it stopped. A receiver writes them beside the present state, reads them
+ * back, compares them with the announced tally and switches them in.
  */
 import { randomUUID } from 'node:crypto';
 import { Packr } from 'msgpackr';
@@ -71,8 +72,8 @@ export class StateSource implements ChunkSource {
 }
 
 /**
- * Where a snapshot that a leader offers goes; undefined when it is refused. The same `id` goes on where it stopped. `guard`
- * runs what takes up the new state: a failure in it stops the process.
+ * Where a snapshot that a leader offers goes; undefined when it is refused. The same `id` goes on
+ * where it stopped. `guard` runs what takes up the new state: a failure in it stops the process.
  */
 export async function snapshotSink(
   message: SnapshotMessage,
@@ -132,7 +133,10 @@ class StateSink implements ChunkSink, SnapshotTransfer {
     await this.#writes;
   }
 
-  /** Ignores a chunk that was stored already: a sender repeats the last one after a broken connection. */
+  /**
+   * Ignores a chunk that was stored already: a sender repeats the last one after a broken
+   * connection.
+   */
   write(number: number, data: Uint8Array, last: boolean): Promise<void> {
     this.#writing += 1;
     const written = this.#writes

@@ -1,12 +1,15 @@
 /** Whether this server serves its clients, and whether it should lead. */
 import { type Refusal, refusal } from '../errors.js';
 
+/** What Availability needs. */
 export interface AvailabilityParts {
   /** Whether this server knows that it was removed from the cluster. */
   readonly isRemoved: () => boolean;
   /** Which disk hangs, in words; undefined while both make progress. */
   readonly hang: () => string | undefined;
-  /** Ends what clients wait for and hands leadership over; called when this server stops serving. */
+  /**
+   * Ends what clients wait for and hands leadership over; called when this server stops serving.
+   */
   readonly stopServing: () => void;
   /** Hands leadership over. */
   readonly stepDown: () => void;
@@ -19,6 +22,7 @@ export interface AvailabilityParts {
 /** The fault of a server that was removed from the cluster. */
 export const REMOVED = 'it was removed from the cluster';
 
+/** One reason, or none, for not serving, and one for not leading. */
 export class Availability {
   readonly #parts: AvailabilityParts;
   /** Lasts until the process ends. */

@@ -1,12 +1,13 @@
 /**
- * Many deadlines on one timer, so that ten thousand waiting calls do not need a timer each. A deadline passes at the end of
- * the 50 ms slot it falls into, never early.
+ * Many deadlines on one timer, so that ten thousand waiting calls do not need a timer each. A
+ * deadline passes at the end of the 50 ms slot it falls into, never early.
  */
 import type { ClockPort } from './ports.js';
 
 /** How exact deadlines are: those within this time end together, with one timer. */
 const SLOT_MS = 50;
 
+/** The deadlines of one clock. */
 export class Deadlines {
   readonly #clock: ClockPort;
   readonly #slots = new Map<number, Set<() => void>>();

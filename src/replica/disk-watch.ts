@@ -1,7 +1,7 @@
 /**
- * Detects disks that hang. Such a disk reports no error, so the process goes on: as a leader it would stay the leader and
- * acknowledge nothing. Time is counted in ticks, since a paused process gets one tick for a pause of any length. A slow disk
- * makes progress between ticks.
+ * Detects disks that hang. Such a disk reports no error, so the process goes on: as a leader it
+ * would stay the leader and acknowledge nothing. Time is counted in ticks, since a paused process
+ * gets one tick for a pause of any length. A slow disk makes progress between ticks.
  */
 
 export interface DiskWatchLimits {
@@ -10,6 +10,7 @@ export interface DiskWatchLimits {
   readonly tickMs: number;
 }
 
+/** Whether the disks of the log and of the state make progress. */
 export class DiskWatch {
   /** Applying is paused until the disk of the state has caught up. */
   isStateBehind = false;

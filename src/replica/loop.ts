@@ -1,7 +1,8 @@
 /**
- * The loop around the Raft core, where it meets time, disk and network. Each turn takes everything that has arrived, makes
- * one `step`, sends and stores its output, applies a bounded number of entries, and completes the calls that waited for
- * them. Timers, clock, disk and network are ports, so the simulation runs this file as it is.
+ * The loop around the Raft core, where it meets time, disk and network. Each turn takes everything
+ * that has arrived, makes one `step`, sends and stores its output, applies a bounded number of
+ * entries, and completes the calls that waited for them. Timers, clock, disk and network are ports,
+ * so the simulation runs this file as it is.
  */
 import type {
   Configuration,
@@ -30,20 +31,26 @@ export interface LoopLimits {
   readonly tickMs: number;
   /** Milliseconds by which a tick must be late to count as a stall of the process. */
   readonly stallMs: number;
-  /** Entries and bytes applied in one turn. Messages are handled between turns, so applying does not delay them for long. */
+  /**
+   * Entries and bytes applied in one turn. Messages are handled between turns, so applying does not
+   * delay them for long.
+   */
   readonly applyEntriesMax: number;
   readonly applyBytesMax: number;
 }
 
 /** What the owner of the loop is told. All calls are made from the loop's own turn. */
 export interface LoopEvents {
-  /** The role, the term or the known leader changed. The machine may not have applied everything yet. */
+  /**
+   * The role, the term or the known leader changed. The machine may not have applied everything
+   * yet.
+   */
   role(change: RoleChange): void;
   /** The configuration in force changed. */
   configuration(configuration: Configuration): void;
   /**
-   * The machine has applied `index`. `entries` are those applied just now; none after an installed snapshot. Called between
-   * turns for an entry that takes many of them.
+   * The machine has applied `index`. `entries` are those applied just now; none after an installed
+   * snapshot. Called between turns for an entry that takes many of them.
    */
   applied(index: Index, entries: readonly Entry[]): void;
   /** A follower needs a snapshot. The outcome is reported to `snapshotSent`. */
@@ -52,6 +59,7 @@ export interface LoopEvents {
   tick(now: number): void;
 }
 
+/** What the loop needs. */
 export interface LoopParts {
   readonly core: RaftCore;
   readonly log: LogPort;
@@ -60,7 +68,10 @@ export interface LoopParts {
   readonly clock: ClockPort;
   readonly limits: LoopLimits;
   readonly events: LoopEvents;
-  /** True while too much applied state waits for the disk. Applying is paused until the disk has caught up. */
+  /**
+   * True while too much applied state waits for the disk. Applying is paused until the disk has
+   * caught up.
+   */
   readonly isBehind?: (() => boolean) | undefined;
   /** Ticks without progress after which a disk counts as hanging. */
   readonly hangTicks: number;
@@ -86,6 +97,7 @@ interface Storing {
   readonly send: Message[];
 }
 
+/** Gets the read index, or undefined when there is none. */
 export type ReadDone = (index: Index | undefined) => void;
 /** The messages of elections. */
 const VOTING: ReadonlySet<Message['type']> = new Set([
@@ -95,6 +107,7 @@ const VOTING: ReadonlySet<Message['type']> = new Set([
 /** How the core makes sure that it still leads: by its lease, or by a round to a quorum (§6.4). */
 export type ReadMode = 'lease' | 'quorum';
 
+/** Owns the Raft core: nothing else steps it. */
 export class RaftLoop {
   readonly stats: LoopStats = {
     turns: 0,
@@ -176,7 +189,10 @@ export class RaftLoop {
     this.wake();
   }
 
-  /** Stops for good: nothing more is sent, applied or completed. The log still stores what it was given. */
+  /**
+   * Stops for good: nothing more is sent, applied or completed. The log still stores what it was
+   * given.
+   */
   stop(): void {
     this.#running = false;
     this.#ticker.stop();
@@ -190,8 +206,8 @@ export class RaftLoop {
   }
 
   /**
-   * Set while this server lacks entries it has acknowledged: it must neither vote nor campaign. Without ticks it does not
-   * campaign, and requests for its vote are dropped.
+   * Set while this server lacks entries it has acknowledged: it must neither vote nor campaign.
+   * Without ticks it does not campaign, and requests for its vote are dropped.
    */
   get votingSuspended(): boolean {
     return this.#votingSuspended;
@@ -201,9 +217,9 @@ export class RaftLoop {
   }
 
   /**
-   * Takes a message of a peer. While the disk of the log hangs, messages of elections are dropped: this server could not
-   * store a vote, and a candidate would take its pre-vote for the promise of one. While either disk hangs, it does not take
-   * over leadership.
+   * Takes a message of a peer. While the disk of the log hangs, messages of elections are dropped:
+   * this server could not store a vote, and a candidate would take its pre-vote for the promise of
+   * one. While either disk hangs, it does not take over leadership.
    */
   receive(message: Message): void {
     if (VOTING.has(message.type) && (this.#votingSuspended || this.disks.logHangs)) return;
@@ -215,8 +231,8 @@ export class RaftLoop {
   }
 
   /**
-   * Appends a command to the log if this server leads. `settle` is called once. `request` is the id under which the same
-   * command may come again; see `joinProposal`.
+   * Appends a command to the log if this server leads. `settle` is called once. `request` is the id
+   * under which the same command may come again; see `joinProposal`.
    */
   propose(data: Uint8Array, settle: Settle, request?: string): void {
     this.#pending.offer(data, settle, request);
@@ -239,7 +255,10 @@ export class RaftLoop {
     this.#feed({ type: 'changeConfiguration', id, configuration });
   }
 
-  /** Requests a read index from the core (§6.4). `done` gets undefined when this server cannot give one. */
+  /**
+   * Requests a read index from the core (§6.4). `done` gets undefined when this server cannot give
+   * one.
+   */
   read(mode: ReadMode, done: ReadDone): void {
     this.#readsWaiting[mode].push(done);
     this.wake();
@@ -273,8 +292,9 @@ export class RaftLoop {
   }
 
   /**
-   * The machine holds the state of a snapshot. If the core needs the snapshot, the log is replaced by its position too, and
-   * no step is made until that is durable. Otherwise the log already extends beyond it, and only the machine has jumped.
+   * The machine holds the state of a snapshot. If the core needs the snapshot, the log is replaced
+   * by its position too, and no step is made until that is durable. Otherwise the log already
+   * extends beyond it, and only the machine has jumped.
    */
   switched(meta: SnapshotMeta, from: NodeId, done: () => void): void {
     this.#applyPaused = false;
@@ -302,8 +322,9 @@ export class RaftLoop {
   }
 
   /**
-   * Whether a snapshot is needed. While applying is paused the local state may be corrupt, so a snapshot at the same index
-   * is accepted too; but it must reach the start of the log, or the entries in between could never be applied.
+   * Whether a snapshot is needed. While applying is paused the local state may be corrupt, so a
+   * snapshot at the same index is accepted too; but it must reach the start of the log, or the
+   * entries in between could never be applied.
    */
   wants(meta: SnapshotMeta): boolean {
     const applied = this.#machine.appliedIndex();
@@ -341,7 +362,10 @@ export class RaftLoop {
     return this.#role.role === 'leader' ? 0 : this.#clock.now() - this.#leaderContactMs;
   }
 
-  /** A server that must not campaign gets no ticks. A leader needs them to notice that it has lost its majority. */
+  /**
+   * A server that must not campaign gets no ticks. A leader needs them to notice that it has lost
+   * its majority.
+   */
   get #mayTick(): boolean {
     return this.#role.role === 'leader' || !(this.#votingSuspended || this.disks.logHangs);
   }
@@ -352,8 +376,9 @@ export class RaftLoop {
   }
 
   /**
-   * One turn. The clock is read after everything that arrived was taken: otherwise a process that was paused, or a machine
-   * whose monotonic clock stood still, would serve a lease read by the time before the pause (§6.4).
+   * One turn. The clock is read after everything that arrived was taken: otherwise a process that
+   * was paused, or a machine whose monotonic clock stood still, would serve a lease read by the
+   * time before the pause (§6.4).
    */
   #turn(): void {
     // The reads that are drained here belong to this turn, so they request no other one.
@@ -370,7 +395,10 @@ export class RaftLoop {
     this.#applySlice();
   }
 
-  /** Everything that arrived, in order. The tick comes last, so that waiting messages count as received in time. */
+  /**
+   * Everything that arrived, in order. The tick comes last, so that waiting messages count as
+   * received in time.
+   */
   #takeInputs(): Input[] {
     const inputs: Input[] = [];
     if (this.#storedChanged) {
@@ -413,8 +441,9 @@ export class RaftLoop {
   }
 
   /**
-   * Gives the log what must be stored, and keeps the messages that may be sent only afterwards. A message also waits for all
-   * earlier batches: a repeated vote must not be sent while the first one is still being stored.
+   * Gives the log what must be stored, and keeps the messages that may be sent only afterwards. A
+   * message also waits for all earlier batches: a repeated vote must not be sent while the first
+   * one is still being stored.
    */
   #store(output: Output): void {
     const { hardState, entries, sendAfterStore } = output;
@@ -460,8 +489,8 @@ export class RaftLoop {
   }
 
   /**
-   * Applies entries that are committed and durable here, so that the state is never ahead of the log. The rest waits for the
-   * next turn.
+   * Applies entries that are committed and durable here, so that the state is never ahead of the
+   * log. The rest waits for the next turn.
    */
   #applySlice(): void {
     if (this.#applyPaused || this.#lookAgainLater || this.#applyingLong) return;
@@ -500,7 +529,10 @@ export class RaftLoop {
     this.#events.applied(applied, entries);
   }
 
-  /** Pauses applying for a tick: the disk of the state does not keep up, and its backlog must stay bounded. */
+  /**
+   * Pauses applying for a tick: the disk of the state does not keep up, and its backlog must stay
+   * bounded.
+   */
   #rest(): void {
     this.disks.isStateBehind = true;
     this.#lookAgainLater = true;

@@ -11,8 +11,12 @@ import type { ClockPort, LogPort, MachinePort, WirePort } from './ports.js';
 import type { ChecksumPort } from './state/comparison.js';
 import type { Gate } from './types.js';
 
+/** The limits of a replica. */
 export interface ReplicaLimits extends LoopLimits, CompactionLimits {
-  /** Open proposals of a leader, and writes that wait on one server. Above either, writes are refused as too_many. */
+  /**
+   * Open proposals of a leader, and writes that wait on one server. Above either, writes are
+   * refused as too_many.
+   */
   readonly pendingWrites: number;
   readonly waitingWrites: number;
   /** Milliseconds until a request that failed without a change of leader is retried. */
@@ -27,6 +31,7 @@ export interface ReplicaLimits extends LoopLimits, CompactionLimits {
   readonly promoteLagMax: number;
 }
 
+/** The ports of a replica, and whom it tells of what. */
 export interface ReplicaParts {
   readonly id: NodeId;
   /** Of this server, for people. */
@@ -34,7 +39,10 @@ export interface ReplicaParts {
   /** `host:port` where the other members reach this server. */
   readonly address: string;
   readonly identity: IdentityPort;
-  /** The join token that this server shows, read at each attempt. Absent or undefined: it waits for an operator. */
+  /**
+   * The join token that this server shows, read at each attempt. Absent or undefined: it waits for
+   * an operator.
+   */
   readonly joinToken?: () => string | undefined;
   /** See JoinParts. Absent: every joiner is believed. */
   readonly isBelieved?: (joiner: Joiner) => boolean;
@@ -50,7 +58,10 @@ export interface ReplicaParts {
   /** Returns a new request id, unique in the cluster and for ever. */
   readonly newId: () => string;
   readonly limits: ReplicaLimits;
-  /** Why this leader refuses a command at present, apart from its own faults: its disk is at its reserve. */
+  /**
+   * Why this leader refuses a command at present, apart from its own faults: its disk is at its
+   * reserve.
+   */
   readonly closedFor?: (command: Command) => Refusal | undefined;
   /** The levels that this release supports; by default those of the product. */
   readonly levels?: LevelTable;
@@ -67,7 +78,10 @@ export interface ReplicaParts {
   readonly onJoining?: (level: 'info' | 'warn', what: string) => void;
   /** This server stopped serving, and why; undefined: it serves again. */
   readonly onFault?: (why: string | undefined) => void;
-  /** A disk hangs (see DiskWatch) and another member should lead; undefined: the disks make progress again. */
+  /**
+   * A disk hangs (see DiskWatch) and another member should lead; undefined: the disks make progress
+   * again.
+   */
   readonly onHang?: (why: string | undefined) => void;
   /** The entries that the disk had lost are back. */
   readonly onWhole?: () => void;
@@ -85,6 +99,9 @@ export interface StartOptions {
   readonly needsState?: string | undefined;
   /** Addresses of members of a cluster that this server joins if it is in none. */
   readonly join?: readonly string[];
-  /** Milliseconds of silence that the present timing promises to a leader, and that an earlier run may still owe (§6.4.1). */
+  /**
+   * Milliseconds of silence that the present timing promises to a leader, and that an earlier run
+   * may still owe (§6.4.1).
+   */
   readonly silenceMs?: { readonly own: number; readonly owed: number };
 }

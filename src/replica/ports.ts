@@ -1,6 +1,6 @@
 /**
- * What a replica needs from its process: disk, network, state machine and clock. Nothing here returns a promise. Completions
- * are calls, in the documented order.
+ * What a replica needs from its process: disk, network, state machine and clock. Nothing here
+ * returns a promise. Completions are calls, in the documented order.
  */
 import type {
   Entry,
@@ -14,22 +14,29 @@ import type {
 } from '../raft/types.js';
 import type { Result } from '../state/types.js';
 
-/** The log on disk. A failed write must stop the process; the implementation reports it once, to its `onFatal`. */
+/**
+ * The log on disk. A failed write must stop the process; the implementation reports it once, to its
+ * `onFatal`.
+ */
 export interface LogPort extends LogView {
   hardState(): HardState;
   /**
-   * Stores hard state and entries in one synced batch. Entries replace everything from `entries[0].index` on. Reads show
-   * them at once. `done` is called when they are durable, never before this call has returned, and in the order of the
-   * calls. Batches given while a sync runs are written together by the next one (group commit).
+   * Stores hard state and entries in one synced batch. Entries replace everything from
+   * `entries[0].index` on. Reads show them at once. `done` is called when they are durable, never
+   * before this call has returned, and in the order of the calls. Batches given while a sync runs
+   * are written together by the next one (group commit).
    */
   append(batch: { hardState?: HardState; entries: readonly Entry[] }, done: () => void): void;
-  /** Drops entries up to `meta.index`. The caller makes sure that the state is durable beyond it. */
+  /**
+   * Drops entries up to `meta.index`. The caller makes sure that the state is durable beyond it.
+   */
   compact(meta: SnapshotMeta, done: () => void): void;
   /** Replaces the whole log by the position of an installed snapshot. */
   reset(meta: SnapshotMeta, hardState: HardState, done: () => void): void;
   /**
-   * Set on a server that has lost entries it may have acknowledged. It must neither vote nor campaign until it holds a
-   * committed entry of a term above `term`, or has applied `index`; then `liftBar` clears it.
+   * Set on a server that has lost entries it may have acknowledged. It must neither vote nor
+   * campaign until it holds a committed entry of a term above `term`, or has applied `index`; then
+   * `liftBar` clears it.
    */
   bar?(): { readonly index: Index; readonly term: Term } | undefined;
   liftBar?(done: () => void): void;
@@ -38,13 +45,16 @@ export interface LogPort extends LogView {
 /** Sends the response to a peer's request. Called at most once. */
 export type Reply = (payload: Uint8Array) => void;
 
-/** The network. It may lose, delay or repeat what is sent. Sending never throws and never blocks. */
+/**
+ * The network. It may lose, delay or repeat what is sent. Sending never throws and never blocks.
+ */
 export interface WirePort {
   /** Sends a Raft message. */
   send(message: Message): void;
   /**
-   * Sends a peer a request outside Raft (forwarded write, read barrier, join). `done` gets undefined when the peer did not
-   * answer in time; `'unsent'` with it when the question certainly never reached the peer.
+   * Sends a peer a request outside Raft (forwarded write, read barrier, join). `done` gets
+   * undefined when the peer did not answer in time; `'unsent'` with it when the question certainly
+   * never reached the peer.
    */
   request(
     to: NodeId,
@@ -72,9 +82,10 @@ export interface MachinePort {
   /** The last applied index. */
   appliedIndex(): Index;
   /**
-   * Applies entries in order. Returns the results of command entries, by position. Fewer results than entries: the next
-   * entry takes many turns of the event loop. Then `resume` is called once, later: with its result when it is applied, or
-   * with undefined when it must be passed again. `apply` is not called until then.
+   * Applies entries in order. Returns the results of command entries, by position. Fewer results
+   * than entries: the next entry takes many turns of the event loop. Then `resume` is called once,
+   * later: with its result when it is applied, or with undefined when it must be passed again.
+   * `apply` is not called until then.
    */
   apply(
     entries: readonly Entry[],
@@ -84,7 +95,10 @@ export interface MachinePort {
   flush(done: (index: Index, term: Term) => void): void;
   /** The remembered result of a request that was applied (see Proposal). */
   remembered(id: string): Result | undefined;
-  /** Loads the state that was put in the place of the present one. Throws when this release cannot read it. */
+  /**
+   * Loads the state that was put in the place of the present one. Throws when this release cannot
+   * read it.
+   */
   reload(): void;
   /** Calls `listener` within each `apply`, after its commits, with the state keys that changed. */
   onChanged(listener: (keys: readonly string[]) => void): void;
@@ -92,6 +106,7 @@ export interface MachinePort {
   onReplaced?(listener: () => void): void;
 }
 
+/** The clocks of the machine, and the timers on them. */
 export interface ClockPort {
   /** Milliseconds of the monotonic clock. It may stand still while the machine is suspended. */
   now(): number;

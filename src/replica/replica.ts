@@ -1,6 +1,7 @@
 /**
- * One member of the cluster without its ports: the Raft loop and the components around it. Completions are calls. There
- * are no promises, timers or randomness here, so the simulation runs the same code as production.
+ * One member of the cluster without its ports: the Raft loop and the components around it.
+ * Completions are calls. There are no promises, timers or randomness here, so the simulation runs
+ * the same code as production.
  */
 import type { Refusal } from '../errors.js';
 import type { Entry, Index, Message, NodeId, RoleChange, SnapshotMeta } from '../raft/types.js';
@@ -38,6 +39,7 @@ const HANG_TIMEOUTS = 5;
 const hangTicksOf = ({ electionMs, tickMs }: ReplicaLimits): number =>
   Math.ceil((electionMs * HANG_TIMEOUTS) / tickMs);
 
+/** A member of the cluster. Its process gives it ports, and calls it for what arrives. */
 export class Replica {
   readonly availability: Availability;
   readonly rpc: Rpc;
@@ -65,7 +67,10 @@ export class Replica {
   readonly #handover: Handover;
   #stopped = false;
   #ticks = 0;
-  /** Index at which the state was last replaced as a whole. Comparisons of the state before it do not count. */
+  /**
+   * Index at which the state was last replaced as a whole. Comparisons of the state before it do
+   * not count.
+   */
   #replacedIndex: Index = 0;
   #cancelRetry: (() => void) | undefined;
 
@@ -111,7 +116,8 @@ export class Replica {
     const { clock, identity } = this.#parts;
     this.#peers.inForce(this.loop.status().configuration);
     this.loop.start();
-    // A longer silence of an earlier run stays stored until it is over: a restart before that must keep it too.
+    // A longer silence of an earlier run stays stored until it is over: a restart before that must
+    // keep it too.
     if (silenceMs !== undefined && silenceMs.owed !== silenceMs.own) {
       clock.after(silenceMs.owed, () => {
         if (!this.#stopped) identity.save({ silenceMs: silenceMs.own });
@@ -122,8 +128,8 @@ export class Replica {
   }
 
   /**
-   * Transfers leadership before a stop. `done` is called once: when another server leads, when there is none that could, or
-   * after `withinMs`. Returns a function that ends the wait.
+   * Transfers leadership before a stop. `done` is called once: when another server leads, when
+   * there is none that could, or after `withinMs`. Returns a function that ends the wait.
    */
   handOver(withinMs: number, done: () => void): () => void {
     const { id, clock } = this.#parts;
@@ -165,7 +171,10 @@ export class Replica {
     return this.availability.fault;
   }
 
-  /** Replicates a command. `done` is called once, with the result of apply or the reason there is none. */
+  /**
+   * Replicates a command. `done` is called once, with the result of apply or the reason there is
+   * none.
+   */
   write(request: WriteRequest, done: WriteDone): void {
     const refused = this.availability.refusal ?? this.levels.refusal(request.command);
     if (refused === undefined) this.clientWrites.write(request, done);
@@ -173,8 +182,8 @@ export class Replica {
   }
 
   /**
-   * Read barrier (§6.4): `done` is called without a refusal once this server has applied everything that was acknowledged
-   * before the call.
+   * Read barrier (§6.4): `done` is called without a refusal once this server has applied everything
+   * that was acknowledged before the call.
    */
   barrier(mode: BarrierMode, timeoutMs: number, done: (refused?: Refusal) => void): void {
     const { availability } = this;
@@ -189,7 +198,9 @@ export class Replica {
     );
   }
 
-  /** Calls `wake` once, after the next applied change of any of the keys. Returns a cancel function. */
+  /**
+   * Calls `wake` once, after the next applied change of any of the keys. Returns a cancel function.
+   */
   watch(keys: readonly string[], wake: () => void): () => void {
     return this.watches.watch(keys, wake);
   }

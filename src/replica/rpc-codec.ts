@@ -1,6 +1,7 @@
 /**
- * Requests and responses as bytes: MessagePack arrays whose items are decoded strictly. What does not fit is refused, never
- * guessed at. Items beyond the known ones are ignored, so that a newer release can append some.
+ * Requests and responses as bytes: MessagePack arrays whose items are decoded strictly. What does
+ * not fit is refused, never guessed at. Items beyond the known ones are ignored, so that a newer
+ * release can append some.
  */
 import { Packr } from 'msgpackr';
 import { ERROR_STATUS, type Refusal } from '../errors.js';

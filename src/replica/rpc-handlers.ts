@@ -13,6 +13,7 @@ import type { RpcHandlers } from './rpc.js';
 import type { StateComparison } from './state/comparison.js';
 import type { LeaderWrites } from './writes/leader-writes.js';
 
+/** The components that handle requests. */
 export interface RpcHandlerParts
   extends Pick<ReplicaParts, 'id' | 'machine' | 'limits' | 'hasRoom' | 'statusText'> {
   readonly availability: Availability;

@@ -1,6 +1,6 @@
 /**
- * Remote procedure calls between members: everything one server can ask of another outside Raft. A call is made once;
- * whoever needs the result repeats it.
+ * Remote procedure calls between members: everything one server can ask of another outside Raft. A
+ * call is made once; whoever needs the result repeats it.
  */
 import { type Refusal, refusal } from '../errors.js';
 import type { PeerRecord } from '../peer-record.js';
@@ -13,12 +13,15 @@ import { INTERNAL_KEY } from './types.js';
 /** Checksums of the state, by table. */
 export type Sums = Readonly<Record<string, string>>;
 
+/** A server that joins, as it describes itself. */
 export interface ServerFacts {
   readonly id: NodeId;
   readonly name: string;
   /** `host:port` where the other members reach the server. */
   readonly address: string;
-  /** The highest level its release supports. Absent in requests of a release that knows no levels. */
+  /**
+   * The highest level its release supports. Absent in requests of a release that knows no levels.
+   */
   readonly level?: number;
 }
 
@@ -31,8 +34,12 @@ export interface JoinRequest {
   readonly subject?: string;
 }
 
+/** All requests between servers. */
 export type RpcRequest =
-  /** To the leader: replicate a write. `data` is the encoded Proposal; for `tokenKey` see WriteRequest. */
+  /**
+   * To the leader: replicate a write. `data` is the encoded Proposal; for `tokenKey` see
+   * WriteRequest.
+   */
   | {
       readonly type: 'write';
       readonly tokenKey: string | null;
@@ -49,11 +56,14 @@ export type RpcRequest =
   | { readonly type: 'admit'; readonly server: ServerFacts }
   | { readonly type: 'remove'; readonly id: NodeId }
   | { readonly type: 'transfer'; readonly to: NodeId | null }
-  /** From the leader: the configuration at `index` no longer holds you. Nothing else would tell the receiver. */
+  /**
+   * From the leader: the configuration at `index` no longer holds you. Nothing else would tell the
+   * receiver.
+   */
   | { readonly type: 'removed'; readonly index: Index }
   /**
-   * From a leader that should not lead: could you? `done` if the receiver serves, has room on its disk, and has applied
-   * almost all that it knows to be committed; otherwise `retry`.
+   * From a leader that should not lead: could you? `done` if the receiver serves, has room on its
+   * disk, and has applied almost all that it knows to be committed; otherwise `retry`.
    */
   | { readonly type: 'room' }
   /** To the leader: its view of the cluster, for operators. */
@@ -63,8 +73,8 @@ export type RpcRequest =
   /** Does your newest configuration hold this server? `done`, otherwise `retry`. */
   | { readonly type: 'member'; readonly id: NodeId }
   /**
-   * The highest level your release supports, and how far you have applied the log. A release that does not know the request
-   * supports level 1.
+   * The highest level your release supports, and how far you have applied the log. A release that
+   * does not know the request supports level 1.
    */
   | { readonly type: 'level' }
   /** From the leader: your checksums at an index, or at the newest checkpoint at or below it. */
@@ -73,8 +83,9 @@ export type RpcRequest =
   | { readonly type: 'differs'; readonly index: Index; readonly table: string };
 
 /**
- * Which servers may send a request. `member`: servers that the receiver's newest configuration holds. `peer`: any server
- * that passed the handshake; a leader sends these to members whose configuration may be too old to hold it.
+ * Which servers may send a request. `member`: servers that the receiver's newest configuration
+ * holds. `peer`: any server that passed the handshake; a leader sends these to members whose
+ * configuration may be too old to hold it.
  */
 export const ACCEPTED_FROM: Readonly<Record<RpcRequest['type'], 'member' | 'peer'>> = {
   write: 'member',
@@ -94,6 +105,7 @@ export const ACCEPTED_FROM: Readonly<Record<RpcRequest['type'], 'member' | 'peer
   differs: 'peer',
 };
 
+/** All responses. */
 export type RpcResponse =
   /** The write was applied, with this result. */
   | { readonly type: 'applied'; readonly result: Result }
@@ -111,8 +123,9 @@ export type RpcResponse =
   | { readonly type: 'status'; readonly text: string }
   | { readonly type: 'done' }
   /**
-   * To a server that asked to join: it is now a member of this cluster. `seen` is what the responding server knows of the
-   * members' data folders; otherwise the new member would believe one whose disk was wiped or put back before they met.
+   * To a server that asked to join: it is now a member of this cluster. `seen` is what the
+   * responding server knows of the members' data folders; otherwise the new member would believe
+   * one whose disk was wiped or put back before they met.
    */
   | {
       readonly type: 'joined';
@@ -122,9 +135,13 @@ export type RpcResponse =
       readonly removed: readonly NodeId[];
     };
 
+/** Gets the response. Called once. */
 export type RpcDone = (response: RpcResponse) => void;
 
-/** One function per request: responds once through `done`, now or later. `from` is the server that sent the request. */
+/**
+ * One function per request: responds once through `done`, now or later. `from` is the server that
+ * sent the request.
+ */
 export type RpcHandlers = {
   readonly [T in RpcRequest['type']]: (
     request: Extract<RpcRequest, { readonly type: T }>,
@@ -133,6 +150,7 @@ export type RpcHandlers = {
   ) => void;
 };
 
+/** What Rpc needs. */
 export interface RpcParts {
   readonly id: NodeId;
   readonly wire: Pick<WirePort, 'request'>;
@@ -142,6 +160,7 @@ export interface RpcParts {
   readonly isMember: (id: NodeId) => boolean;
 }
 
+/** Sends and receives requests. */
 export class Rpc {
   readonly #parts: RpcParts;
   #handlers: RpcHandlers | undefined;
@@ -156,8 +175,9 @@ export class Rpc {
   }
 
   /**
-   * Sends a request to a peer. `done` is called once: with the response; with `retry` when the request never left this
-   * server; with `unknown` when no response came within `timeoutMs`, or one that this release cannot decode.
+   * Sends a request to a peer. `done` is called once: with the response; with `retry` when the
+   * request never left this server; with `unknown` when no response came within `timeoutMs`, or one
+   * that this release cannot decode.
    */
   call(to: NodeId, request: RpcRequest, timeoutMs: number, done: RpcDone): void {
     this.#parts.wire.request(to, encodeRequest(request), timeoutMs, (bytes, fate) => {
@@ -171,7 +191,10 @@ export class Rpc {
     this.call(to, request, timeoutMs, () => {});
   }
 
-  /** Sends a request to the leader, which may be this server. Refused with `no_leader` when none is known. */
+  /**
+   * Sends a request to the leader, which may be this server. Refused with `no_leader` when none is
+   * known.
+   */
   callLeader(request: RpcRequest, timeoutMs: number, done: RpcDone): void {
     const { id, role } = this.#parts;
     const { leader } = role();

@@ -1,13 +1,16 @@
 /**
- * Ticks of the logical clock, measured on the monotonic clock. After a stall a Node process runs timers before it reads
- * sockets, so a tick is delivered only after the messages that had arrived. A pause of any length gives one tick.
+ * Ticks of the logical clock, measured on the monotonic clock. After a stall a Node process runs
+ * timers before it reads sockets, so a tick is delivered only after the messages that had arrived.
+ * A pause of any length gives one tick.
  */
 import type { ClockPort } from './ports.js';
 
+/** Milliseconds of a tick, and by how many a late one is a stall. */
 export interface TickerLimits {
   readonly tickMs: number;
   readonly stallMs: number;
 }
+/** What the ticker reports. */
 export interface TickerEvents {
   tick(): void;
   /** The timer fired `ms` milliseconds too late. */
@@ -17,6 +20,7 @@ export interface TickerEvents {
 /** Turns of the event loop in which sockets are read after a stall, before the tick. */
 const DRAIN_TURNS_AFTER_STALL = 3;
 
+/** The source of ticks for the loop. */
 export class Ticker {
   readonly #clock: ClockPort;
   readonly #limits: TickerLimits;
@@ -47,7 +51,10 @@ export class Ticker {
     this.#extraMs = ms;
   }
 
-  /** Two ticks are never closer than `tickMs`: the lease relies on followers that do not tick too fast. */
+  /**
+   * Two ticks are never closer than `tickMs`: the lease relies on followers that do not tick too
+   * fast.
+   */
   #arm(): void {
     const ms = this.#limits.tickMs + this.#extraMs;
     this.#extraMs = 0;

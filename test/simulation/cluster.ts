@@ -192,7 +192,7 @@ export class SimCluster {
   };
 }
 
-export const addressOf = (id: NodeId): string => `${id}:1`;
+const addressOf = (id: NodeId): string => `${id}:1`;
 
 export const memberOf = (id: NodeId, voter: boolean): Member => ({
   id,

@@ -7,7 +7,7 @@ import { LONG, type Timing } from './machine-faults.js';
 import type { ServerParts } from './parts.js';
 
 /** Milliseconds between two looks at the room on the disk. */
-export const LOOK_MS = 1000;
+const LOOK_MS = 1000;
 
 const CLUSTER = 'simulated';
 

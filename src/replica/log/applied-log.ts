@@ -1,6 +1,7 @@
 /**
- * Facts about the applied part of the log: the configuration in force at each index, and the bytes of entries up to it. They
- * give the position of a snapshot and the index up to which the log is compacted.
+ * Facts about the applied part of the log: the configuration in force at each index, and the bytes
+ * of entries up to it. They give the position of a snapshot and the index up to which the log is
+ * compacted.
  */
 import type { Configuration, Entry, Index, LogView, SnapshotMeta } from '../../raft/types.js';
 
@@ -33,6 +34,7 @@ interface Mark {
   readonly bytes: number;
 }
 
+/** Configurations and sizes of the applied part of the log. */
 export class AppliedLog {
   readonly #log: LogView;
   readonly #markEntries: number;
@@ -101,8 +103,8 @@ export class AppliedLog {
   }
 
   /**
-   * The position up to which the log should be compacted now, if it should. Below `needed`, the first index that a follower
-   * needs after the snapshot it is being sent.
+   * The position up to which the log should be compacted now, if it should. Below `needed`, the
+   * first index that a follower needs after the snapshot it is being sent.
    */
   cut(limits: CompactionLimits, needed: Index): SnapshotMeta | undefined {
     const first = this.#marks[0]!;

@@ -4,6 +4,7 @@ import type { RaftLoop } from '../loop.js';
 import type { LogPort, MachinePort, WirePort } from '../ports.js';
 import type { AppliedLog, CompactionLimits } from './applied-log.js';
 
+/** What Compaction needs. */
 export interface CompactionParts {
   readonly loop: RaftLoop;
   readonly log: LogPort;
@@ -15,6 +16,7 @@ export interface CompactionParts {
   readonly mayCopy: () => boolean;
 }
 
+/** Compacts the log and sends snapshots; one for each replica. */
 export class Compaction {
   readonly #parts: CompactionParts;
   /** Positions of the snapshots that are being sent. The log is not compacted beyond them. */
@@ -27,8 +29,9 @@ export class Compaction {
   }
 
   /**
-   * Compacts the log when it is time to, once the state is durable beyond that index. Not while voting is suspended: a
-   * configuration may be among the lost entries, and the log would begin with the one before it.
+   * Compacts the log when it is time to, once the state is durable beyond that index. Not while
+   * voting is suspended: a configuration may be among the lost entries, and the log would begin
+   * with the one before it.
    */
   tick(): void {
     const { loop, machine, appliedLog, limits } = this.#parts;
@@ -40,7 +43,10 @@ export class Compaction {
     machine.flush((durable) => this.#cut(meta, durable));
   }
 
-  /** Compacts up to `index`, which is applied, on a later tick. Followers that still need those entries get a snapshot. */
+  /**
+   * Compacts up to `index`, which is applied, on a later tick. Followers that still need those
+   * entries get a snapshot.
+   */
   cutThrough(index: Index): void {
     this.#through = Math.max(this.#through, index);
   }
@@ -80,7 +86,10 @@ export class Compaction {
     });
   }
 
-  /** A member that has lost its state, but not its log, asks for one. Returns false when this server cannot send it. */
+  /**
+   * A member that has lost its state, but not its log, asks for one. Returns false when this server
+   * cannot send it.
+   */
   sendState(from: NodeId, to: NodeId): boolean {
     const { loop, appliedLog, wire, mayCopy } = this.#parts;
     const { role, term } = loop.role;

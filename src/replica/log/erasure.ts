@@ -1,14 +1,15 @@
 /**
- * Erases deleted secrets from the disk. The leader makes the cluster forget the results of requests up to an index
- * (`request.forget`), which may hold secrets. When that is applied, every member compacts its log up to the index and rewrites
- * its databases, in the background and one erasure at a time. Each start erases once more, since nothing records whether the
- * last process finished.
+ * Erases deleted secrets from the disk. The leader makes the cluster forget the results of requests
+ * up to an index (`request.forget`), which may hold secrets. When that is applied, every member
+ * compacts its log up to the index and rewrites its databases, in the background and one erasure at
+ * a time. Each start erases once more, since nothing records whether the last process finished.
  */
 import { forgottenAt } from '../../state/requests.js';
 import type { View } from '../../state/types.js';
 import type { LogPort } from '../ports.js';
 import type { Compaction } from './compaction.js';
 
+/** What Erasure needs. */
 export interface ErasureParts {
   readonly view: View;
   readonly log: LogPort;
@@ -17,6 +18,7 @@ export interface ErasureParts {
   readonly erase: (done: () => void) => void;
 }
 
+/** Erases deleted secrets of this server. */
 export class Erasure {
   readonly #parts: ErasureParts;
   #erasedAt = 0;

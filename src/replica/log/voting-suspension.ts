@@ -1,10 +1,11 @@
 /**
- * Suspends the vote of a server whose disk has lost entries that it may have acknowledged (LogPort.bar), until it has them
- * again. Its leader notices the loss when it compares the logs.
+ * Suspends the vote of a server whose disk has lost entries that it may have acknowledged
+ * (LogPort.bar), until it has them again. Its leader notices the loss when it compares the logs.
  */
 import type { RaftLoop } from '../loop.js';
 import type { LogPort } from '../ports.js';
 
+/** What VotingSuspension needs. */
 export interface VotingSuspensionParts {
   readonly loop: RaftLoop;
   readonly log: LogPort;
@@ -12,6 +13,7 @@ export interface VotingSuspensionParts {
   readonly found: () => void;
 }
 
+/** Keeps the vote suspended while entries are lost. */
 export class VotingSuspension {
   readonly #parts: VotingSuspensionParts;
   #lifting = false;

@@ -1,6 +1,7 @@
 /**
- * Admission of new servers, on the leader: a server with a join token, or one that an operator admits, becomes a member. Any
- * other server is told to wait. It asks again every second, so a new leader soon knows who waits, and nothing is stored.
+ * Admission of new servers, on the leader: a server with a join token, or one that an operator
+ * admits, becomes a member. Any other server is told to wait. It asks again every second, so a new
+ * leader soon knows who waits, and nothing is stored.
  */
 import { type Refusal, refusal } from '../../errors.js';
 import type { NodeId } from '../../raft/types.js';
@@ -17,6 +18,7 @@ import type { Membership } from './membership.js';
 
 type Done = (answer: RpcResponse) => void;
 
+/** What Admission needs. */
 export interface AdmissionParts {
   readonly loop: RaftLoop;
   readonly clock: Pick<ClockPort, 'now' | 'wall'>;
@@ -33,6 +35,7 @@ const WAITING_MS = 10_000;
 /** Servers that may wait. Above that, the one that asked first is forgotten. */
 const WAITING_MAX = 32;
 
+/** Decides which servers become members, on the leader. */
 export class Admission {
   readonly #parts: AdmissionParts;
   readonly #waiting = new Map<NodeId, { readonly server: JoiningServer; readonly atMs: number }>();
@@ -54,7 +57,10 @@ export class Admission {
     levels.admit(server, () => membership.add(server, done), done);
   }
 
-  /** Handles a server that asks to join, or a member that reports its new name and address. `from` forwards the request. */
+  /**
+   * Handles a server that asks to join, or a member that reports its new name and address. `from`
+   * forwards the request.
+   */
   ask(request: JoinRequest, from: NodeId, done: Done): void {
     const { loop, membership } = this.#parts;
     const { server, token } = request;

@@ -1,12 +1,13 @@
 /**
- * Leadership transfer (§3.10) of a leader that should not lead: one that does not serve, one whose disk hangs, one whose
- * disk is at its reserve while another member has room, and one that is still applying entries of earlier terms while
- * another member has applied them.
+ * Leadership transfer (§3.10) of a leader that should not lead: one that does not serve, one whose
+ * disk hangs, one whose disk is at its reserve while another member has room, and one that is still
+ * applying entries of earlier terms while another member has applied them.
  */
 import type { NodeId } from '../../raft/types.js';
 import type { RaftLoop } from '../loop.js';
 import type { Rpc } from '../rpc.js';
 
+/** What Handover needs. */
 export interface HandoverParts {
   readonly id: NodeId;
   readonly loop: RaftLoop;
@@ -16,8 +17,8 @@ export interface HandoverParts {
   /** Milliseconds that a member has to say whether it has room. */
   readonly askMs: number;
   /**
-   * Entries that a voter may be behind the commit index to be chosen for its room. The transfer would hold up proposals too
-   * long while it catches up.
+   * Entries that a voter may be behind the commit index to be chosen for its room. The transfer
+   * would hold up proposals too long while it catches up.
    */
   readonly lagMax: number;
 }
@@ -36,12 +37,19 @@ interface Round {
   open: number;
 }
 
+/** Transfers the leadership of a leader that should not lead. */
 export class Handover {
   readonly #parts: HandoverParts;
   #ticks = 0;
-  /** The transfer in progress: its term, the tick it began, and the attempt number, which chooses the successor. */
+  /**
+   * The transfer in progress: its term, the tick it began, and the attempt number, which chooses
+   * the successor.
+   */
   #transfer = { term: 0, since: 0, attempt: 0 };
-  /** The last round of room requests; undefined while this server does not lead, or has room and is not late. */
+  /**
+   * The last round of room requests; undefined while this server does not lead, or has room and is
+   * not late.
+   */
   #round: Round | undefined;
   /** Voters that could take over, according to the last complete round. */
   #successors: readonly NodeId[] | undefined;
@@ -50,7 +58,10 @@ export class Handover {
     this.#parts = parts;
   }
 
-  /** Counts a tick. `isUnfit`: this server does not serve, or its disk hangs. `isLate`: see LeaderWrites.isLate. */
+  /**
+   * Counts a tick. `isUnfit`: this server does not serve, or its disk hangs. `isLate`: see
+   * LeaderWrites.isLate.
+   */
   tick(isUnfit: boolean, isLate: boolean): void {
     this.#ticks += 1;
     // Repeated on every tick: at first there may be no voter that can take over.
@@ -59,8 +70,9 @@ export class Handover {
   }
 
   /**
-   * Transfers leadership, if this server leads: to the next voter in turn, and to another one if that takes too long. Two
-   * unfit servers would otherwise transfer it to each other for ever, as neither knows of the other's fault.
+   * Transfers leadership, if this server leads: to the next voter in turn, and to another one if
+   * that takes too long. Two unfit servers would otherwise transfer it to each other for ever, as
+   * neither knows of the other's fault.
    */
   stepDown(): void {
     const { loop } = this.#parts;
@@ -79,8 +91,9 @@ export class Handover {
   }
 
   /**
-   * A leader at its reserve asks the others, and transfers only to a voter that has room: two full servers would otherwise
-   * transfer leadership to each other, and deletes would wait for that. A late leader does the same.
+   * A leader at its reserve asks the others, and transfers only to a voter that has room: two full
+   * servers would otherwise transfer leadership to each other, and deletes would wait for that. A
+   * late leader does the same.
    */
   #lookForSuccessor(isLate: boolean): void {
     const { loop, hasRoom } = this.#parts;

@@ -1,29 +1,38 @@
-/** The identity of a server, and what it remembers of the other members. Kept in its data folder. */
+/**
+ * The identity of a server, and what it remembers of the other members. Kept in its data folder.
+ */
 import type { PeerRecord } from '../../peer-record.js';
 import type { NodeId } from '../../raft/types.js';
 
+/** The content of `node.json` in the data folder. */
 export interface Identity {
   readonly v: 2;
   readonly nodeId: NodeId;
-  /** Random, drawn when the data folder was made. A server whose disk was wiped comes back with another one. */
+  /**
+   * Random, drawn when the data folder was made. A server whose disk was wiped comes back with
+   * another one.
+   */
   readonly incarnation: string;
   /**
-   * Set before the first batch of the log counts as stored. If the log is gone although this is set, the votes are forgotten
-   * and the server must not start.
+   * Set before the first batch of the log counts as stored. If the log is gone although this is
+   * set, the votes are forgotten and the server must not start.
    */
   readonly begun: boolean;
   /**
-   * Starts of a server on this folder. Peers refuse a number that is not above the last one they saw: the folder is then an
-   * older copy of itself.
+   * Starts of a server on this folder. Peers refuse a number that is not above the last one they
+   * saw: the folder is then an older copy of itself.
    */
   readonly starts: number;
   /** Random, drawn at each start: the same number with another id is another start. */
   readonly startId: string;
-  /** Ids of earlier starts, the newest first. An older copy of the folder does not know the starts after it. */
+  /**
+   * Ids of earlier starts, the newest first. An older copy of the folder does not know the starts
+   * after it.
+   */
   readonly earlier: readonly string[];
   /**
-   * The longest silence, in milliseconds, that a run on this folder may have promised to a leader and still owe (thesis
-   * §6.4.1). Absent: as long as the present timing says.
+   * The longest silence, in milliseconds, that a run on this folder may have promised to a leader
+   * and still owe (thesis §6.4.1). Absent: as long as the present timing says.
    */
   readonly silenceMs?: number;
   /** Null until the server is in a cluster. A recovered cluster gets a new one (see recover.ts). */
@@ -43,7 +52,9 @@ export interface IdentityPort {
 
 /** Removed servers that are remembered. The oldest are forgotten. */
 const REMOVED_MAX = 1000;
-/** Starts that a folder remembers. A member that has seen none of them compares the number alone. */
+/**
+ * Starts that a folder remembers. A member that has seen none of them compares the number alone.
+ */
 const EARLIER_MAX = 32;
 
 /** The list of removed servers, with more of them. */
@@ -58,8 +69,8 @@ export function introductions({ nodeId, incarnation, starts, startId, seen }: Id
 }
 
 /**
- * Merges what another member knows into what `own` has seen. Of one folder the later start wins. For a server that was met
- * under another incarnation, what this server has seen itself wins.
+ * Merges what another member knows into what `own` has seen. Of one folder the later start wins.
+ * For a server that was met under another incarnation, what this server has seen itself wins.
  */
 export function introduced(own: Identity, by: Identity['seen']): Identity['seen'] {
   const seen: Record<NodeId, PeerRecord> = { ...own.seen };

@@ -1,6 +1,7 @@
 /**
- * How a server enters a cluster: it asks members in turn until one of them, through the leader, has admitted it. Also how a
- * member forwards such requests, and how it reports that its own name or address changed.
+ * How a server enters a cluster: it asks members in turn until one of them, through the leader, has
+ * admitted it. Also how a member forwards such requests, and how it reports that its own name or
+ * address changed.
  */
 import type { PeerRecord } from '../../peer-record.js';
 import type { NodeId } from '../../raft/types.js';
@@ -15,6 +16,7 @@ export interface Joiner extends PeerRecord {
   readonly nodeId: NodeId;
 }
 
+/** What Join needs. */
 export interface JoinParts {
   readonly name: string;
   /** `host:port` where the other members reach this server. */
@@ -28,7 +30,10 @@ export interface JoinParts {
   readonly level: () => number;
   /** The join token of this server, read at each attempt. Undefined: it waits for an operator. */
   readonly token: () => string | undefined;
-  /** Whether the data folder and certificate of a joiner are those that were met under its id, if any were. */
+  /**
+   * Whether the data folder and certificate of a joiner are those that were met under its id, if
+   * any were.
+   */
   readonly isBelieved: (joiner: Joiner) => boolean;
   readonly log: (level: 'info' | 'warn', message: string) => void;
 }
@@ -38,6 +43,7 @@ export const CHANGE_MS = 10_000;
 /** Milliseconds between two attempts. */
 const AGAIN_MS = 1000;
 
+/** Joins a cluster, and lets others join through this server. */
 export class Join {
   readonly #parts: JoinParts;
   #stopped = false;
@@ -46,7 +52,10 @@ export class Join {
     this.#parts = parts;
   }
 
-  /** Reports a new address, and joins the cluster of one of these addresses if this server is in none. */
+  /**
+   * Reports a new address, and joins the cluster of one of these addresses if this server is in
+   * none.
+   */
   start(addresses: readonly string[]): void {
     this.#announce();
     const others = addresses.filter((address) => address !== this.#parts.address);
@@ -58,7 +67,10 @@ export class Join {
     this.#stopped = true;
   }
 
-  /** Handles the request of a server outside the cluster: the leader decides, and the server is told which cluster this is. */
+  /**
+   * Handles the request of a server outside the cluster: the leader decides, and the server is told
+   * which cluster this is.
+   */
   receive(joiner: Joiner, payload: Uint8Array, reply: Reply): void {
     const { identity, rpc, isBelieved } = this.#parts;
     const respond = (response: RpcResponse): void => reply(encodeResponse(response));
@@ -86,7 +98,10 @@ export class Join {
     });
   }
 
-  /** Asks all members, one of which leads, until the configuration holds this server's present name and address. */
+  /**
+   * Asks all members, one of which leads, until the configuration holds this server's present name
+   * and address.
+   */
   #announce(): void {
     const { name, address, identity, loop, rpc, clock, log } = this.#parts;
     const { members } = loop.status().configuration;

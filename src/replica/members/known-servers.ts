@@ -1,10 +1,14 @@
-/** The servers that may speak to this one: those it has met, and strangers that a member vouches for. */
+/**
+ * The servers that may speak to this one: those it has met, and strangers that a member vouches
+ * for.
+ */
 import type { PeerRecord } from '../../peer-record.js';
 import type { NodeId } from '../../raft/types.js';
 import type { RaftLoop } from '../loop.js';
 import type { Rpc } from '../rpc.js';
 import { type IdentityPort, withRemoved } from './identity.js';
 
+/** What KnownServers needs. */
 export interface KnownServersParts {
   readonly id: NodeId;
   readonly identity: IdentityPort;
@@ -17,6 +21,7 @@ const ASKED_MAX = 32;
 /** Milliseconds that a member has to respond. */
 const ASK_MS = 1000;
 
+/** What the network looks up and records about other servers. */
 export class KnownServers {
   readonly #parts: KnownServersParts;
   /** Strangers about which the members are being asked. */
@@ -44,7 +49,9 @@ export class KnownServers {
     return this.#parts.identity.get().removed.includes(id);
   }
 
-  /** Whether a server that the configuration does not hold may speak: the configuration may be old. */
+  /**
+   * Whether a server that the configuration does not hold may speak: the configuration may be old.
+   */
   isKnown(id: NodeId): boolean {
     return this.#vouched.has(id) || this.get(id) !== undefined;
   }
@@ -56,7 +63,10 @@ export class KnownServers {
     identity.save({ removed: withRemoved(identity.get().removed, ids) });
   }
 
-  /** A server connected that is neither known nor in this configuration, which may be old. Asks the members about it. */
+  /**
+   * A server connected that is neither known nor in this configuration, which may be old. Asks the
+   * members about it.
+   */
   askAbout(id: NodeId): void {
     if (this.#asked.has(id) || this.#asked.size >= ASKED_MAX) return;
     const { id: self, loop, rpc } = this.#parts;

@@ -1,7 +1,7 @@
 /**
- * Raises the level of the cluster once every member runs a release that supports it, and refuses commands that need a
- * higher level until then. While the level in force is below its own, each member asks the others what they support; the
- * leader proposes the raise.
+ * Raises the level of the cluster once every member runs a release that supports it, and refuses
+ * commands that need a higher level until then. While the level in force is below its own, each
+ * member asks the others what they support; the leader proposes the raise.
  */
 import { type Refusal, refusal } from '../../errors.js';
 import type { Index, NodeId } from '../../raft/types.js';
@@ -14,6 +14,7 @@ import type { AppliedIndex } from '../reads/applied-index.js';
 import type { Rpc, RpcDone, ServerFacts } from '../rpc.js';
 import type { LevelStatus } from '../types.js';
 
+/** What Levels needs. */
 export interface LevelsParts {
   readonly id: NodeId;
   readonly loop: RaftLoop;
@@ -43,6 +44,7 @@ interface Heard {
   readonly configurationIndex: Index;
 }
 
+/** The level in force, and what the members support. */
 export class Levels {
   readonly #parts: LevelsParts;
   readonly #heard = new Map<NodeId, Heard>();
@@ -107,8 +109,9 @@ export class Levels {
   }
 
   /**
-   * Runs `admit` if a server may become a member: it must support the level in force and the level being proposed. Waits
-   * until everything in this leader's log is applied, so that a raise by an earlier leader is seen.
+   * Runs `admit` if a server may become a member: it must support the level in force and the level
+   * being proposed. Waits until everything in this leader's log is applied, so that a raise by an
+   * earlier leader is seen.
    */
   admit({ name, level: its = UNKNOWN }: ServerFacts, admit: () => void, done: RpcDone): void {
     if (its >= this.supported) {
@@ -155,7 +158,10 @@ export class Levels {
     this.#question(id, (response) => done(response && (response.level ?? UNKNOWN)));
   }
 
-  /** Asks a member how far it has applied the log. `Infinity`: its release does not say; undefined: it did not respond. */
+  /**
+   * Asks a member how far it has applied the log. `Infinity`: its release does not say; undefined:
+   * it did not respond.
+   */
   askApplied(id: NodeId, done: (applied: Index | undefined) => void): void {
     this.#question(id, (response) => done(response && (response.applied ?? Infinity)));
   }
@@ -188,7 +194,10 @@ export class Levels {
     }
   }
 
-  /** Proposes here and never forwards: the decision is valid for this leader's newest configuration only. */
+  /**
+   * Proposes here and never forwards: the decision is valid for this leader's newest configuration
+   * only.
+   */
   #raise(level: number, nowMs: number): void {
     const { id, loop, newId, isChanging } = this.#parts;
     if (this.#proposed > 0 || isChanging()) return;

@@ -1,6 +1,7 @@
 /**
- * Membership changes, on the leader: one server at a time (§4.1). A new server is a learner first (§4.2.1) and becomes a voter
- * once it has caught up. No server is removed unless an operator asks for it.
+ * Membership changes, on the leader: one server at a time (§4.1). A new server is a learner first
+ * (§4.2.1) and becomes a voter once it has caught up. No server is removed unless an operator asks
+ * for it.
  */
 import { type Refusal, refusal } from '../../errors.js';
 import { quorumSize } from '../../raft/quorum.js';
@@ -12,6 +13,7 @@ import type { RpcResponse, ServerFacts } from '../rpc.js';
 
 type Done = (answer: RpcResponse) => void;
 
+/** What Membership needs. */
 export interface MembershipParts {
   readonly id: NodeId;
   readonly loop: RaftLoop;
@@ -22,13 +24,17 @@ export interface MembershipParts {
   /** Milliseconds without responses from a majority after which a leader steps down. */
   readonly electionMs: number;
   readonly clock: Pick<ClockPort, 'now'>;
-  /** Asks a member how far it has applied the log. `Infinity`: its release does not say; undefined: it did not respond. */
+  /**
+   * Asks a member how far it has applied the log. `Infinity`: its release does not say; undefined:
+   * it did not respond.
+   */
   readonly askApplied: (id: NodeId, done: (applied: Index | undefined) => void) => void;
 }
 
 /** Ticks that a leadership transfer may take before it counts as failed. */
 const TRANSFER_TICKS = 60;
 
+/** Changes the configuration, on the leader. */
 export class Membership {
   readonly #parts: MembershipParts;
   #changing = false;
@@ -89,8 +95,9 @@ export class Membership {
   }
 
   /**
-   * A configuration is in force as soon as it is in the log (§4.1). If too few of its voters respond, the leader steps down at
-   * once, and nothing can be committed until a silent server is back, not even its removal.
+   * A configuration is in force as soon as it is in the log (§4.1). If too few of its voters
+   * respond, the leader steps down at once, and nothing can be committed until a silent server is
+   * back, not even its removal.
    */
   #wouldStop(left: readonly Member[]): Refusal | undefined {
     const { id: self, loop, clock, electionMs } = this.#parts;
@@ -112,7 +119,10 @@ export class Membership {
     });
   }
 
-  /** Transfers leadership (§3.10). `done` is called when this server no longer leads, or with the reason it still does. */
+  /**
+   * Transfers leadership (§3.10). `done` is called when this server no longer leads, or with the
+   * reason it still does.
+   */
   transfer(to: NodeId | null, done: Done): void {
     const why = this.#cannotTransfer(to);
     if (why !== undefined || to === this.#parts.id) {
@@ -147,7 +157,8 @@ export class Membership {
     for (const transfer of [...this.#transfers]) {
       transfer.ticksLeft -= 1;
       if (transfer.ticksLeft > 0) {
-        // At first no voter may have responded. The core ignores a transfer that is already under way.
+        // At first no voter may have responded. The core ignores a transfer that is already under
+        // way.
         this.#parts.loop.transfer(transfer.to ?? undefined);
         continue;
       }
@@ -158,8 +169,9 @@ export class Membership {
   }
 
   /**
-   * Promotes one learner that has caught up; the next one follows once this change is committed. It must have applied the
-   * log, not only received it: any voter may be elected, and a leader serves nobody before it has applied its log.
+   * Promotes one learner that has caught up; the next one follows once this change is committed. It
+   * must have applied the log, not only received it: any voter may be elected, and a leader serves
+   * nobody before it has applied its log.
    */
   #promote(now: number): void {
     const { loop, promoteLagMax, contactMsMax } = this.#parts;

@@ -5,6 +5,7 @@ import type { RaftLoop } from '../loop.js';
 import type { ClockPort, WirePort } from '../ports.js';
 import type { Rpc } from '../rpc.js';
 
+/** What Peers needs. */
 export interface PeersParts {
   readonly id: NodeId;
   readonly loop: RaftLoop;
@@ -25,6 +26,7 @@ export interface PeersParts {
 /** How long removed servers stay connected, as a multiple of `askMs`. */
 const LEAVING_ASKS = 5;
 
+/** The members as this server knows them. */
 export class Peers {
   readonly #parts: PeersParts;
   /** The members, and for a while those that were removed. */
@@ -47,8 +49,8 @@ export class Peers {
   }
 
   /**
-   * Another configuration is in force. Removed servers stay connected a little longer: a leader that removes itself must
-   * learn that the configuration is stored.
+   * Another configuration is in force. Removed servers stay connected a little longer: a leader
+   * that removes itself must learn that the configuration is stored.
    */
   inForce({ members }: Configuration): void {
     const { id: self, clock, wire, loop, askMs } = this.#parts;
@@ -75,13 +77,18 @@ export class Peers {
     if (gone.includes(self)) this.removedBy(index);
   }
 
-  /** The state was replaced, and the configuration with it. This server did not see the configurations in between. */
+  /**
+   * The state was replaced, and the configuration with it. This server did not see the
+   * configurations in between.
+   */
   replaced(before: Configuration, after: Configuration): void {
     const gone = goneOf(before, after);
     if (gone.length > 0) this.#parts.gone(gone);
   }
 
-  /** The configuration at `index` does not hold this server, which may have been added again since. */
+  /**
+   * The configuration at `index` does not hold this server, which may have been added again since.
+   */
   removedBy(index: Index): void {
     const { configuration, configurationIndex } = this.#parts.loop.status();
     const isMember = configuration.members.some(({ id }) => id === this.#parts.id);

@@ -1,4 +1,7 @@
-/** Calls that wait until an index is applied. Indexes come nearly in order, so a sorted list is enough. */
+/**
+ * Calls that wait until an index is applied. Indexes come nearly in order, so a sorted list is
+ * enough.
+ */
 import type { Index } from '../../raft/types.js';
 
 interface Waiter {
@@ -7,6 +10,7 @@ interface Waiter {
   waiting: boolean;
 }
 
+/** The applied index of this server, and who waits for it. */
 export class AppliedIndex {
   readonly #applied: () => Index;
   /** Sorted by index, ascending. */

@@ -1,7 +1,8 @@
 /**
- * Read barriers (§6.4): a server asks the leader for a read index, waits until it has applied that index, and then reads its
- * own state. At most one request per mode is under way. Readers that arrive meanwhile share the next one, since an index given
- * before they arrived may be too old for them.
+ * Read barriers (§6.4): a server asks the leader for a read index, waits until it has applied that
+ * index, and then reads its own state. At most one request per mode is under way. Readers that
+ * arrive meanwhile share the next one, since an index given before they arrived may be too old for
+ * them.
  */
 import type { Index, NodeId } from '../../raft/types.js';
 import type { Deadlines } from '../deadlines.js';
@@ -9,6 +10,7 @@ import type { RaftLoop, ReadDone } from '../loop.js';
 import type { Rpc } from '../rpc.js';
 import type { AppliedIndex } from './applied-index.js';
 
+/** How fresh a read must be; see READ_MODE. */
 export type BarrierMode = 'default' | 'consistent';
 
 /** `default` reads rely on the leader's lease, `consistent` ones on a round to a quorum (§6.4). */
@@ -31,6 +33,7 @@ interface Lane {
   round: number;
 }
 
+/** What ReadIndexClient needs. */
 export interface ReadIndexParts {
   readonly id: NodeId;
   readonly loop: Pick<RaftLoop, 'role' | 'read' | 'wake'>;
@@ -45,6 +48,7 @@ export interface ReadIndexParts {
 
 const newLane = (): Lane => ({ waiting: [], asking: [], failed: false, round: 0 });
 
+/** Gets read indexes for the readers of this server. */
 export class ReadIndexClient {
   readonly #parts: ReadIndexParts;
   readonly #lanes: Record<BarrierMode, Lane> = { default: newLane(), consistent: newLane() };
@@ -61,7 +65,10 @@ export class ReadIndexClient {
     this.#parts.loop.wake();
   }
 
-  /** Sends one request for all waiting readers of a mode. Called by the Raft loop at the beginning of a turn. */
+  /**
+   * Sends one request for all waiting readers of a mode. Called by the Raft loop at the beginning
+   * of a turn.
+   */
   drain(): void {
     for (const mode of ['default', 'consistent'] as const) {
       const lane = this.#lanes[mode];
@@ -107,7 +114,10 @@ export class ReadIndexClient {
     });
   }
 
-  /** Asks the core if this server leads, otherwise the leader. `done` gets undefined when there is no index. */
+  /**
+   * Asks the core if this server leads, otherwise the leader. `done` gets undefined when there is
+   * no index.
+   */
   #request(mode: BarrierMode, done: ReadDone): void {
     const { id, loop, rpc, askMs } = this.#parts;
     if (loop.role.leader === id) loop.read(READ_MODE[mode], done);

@@ -1,19 +1,24 @@
 /**
- * Blocking queries that wait for a change of state keys. Each costs one entry here, no timer and no promise. They are woken a
- * few at a time, so that ten thousand of them do not delay the messages of the cluster.
+ * Blocking queries that wait for a change of state keys. Each costs one entry here, no timer and no
+ * promise. They are woken a few at a time, so that ten thousand of them do not delay the messages
+ * of the cluster.
  */
 import type { ClockPort } from '../ports.js';
 
 interface Waiter {
   readonly keys: readonly string[];
   readonly wake: () => void;
-  /** `waiting`: in the map. `woken`: one of its keys changed, and it will be called. `done`: called or cancelled. */
+  /**
+   * `waiting`: in the map. `woken`: one of its keys changed, and it will be called. `done`: called
+   * or cancelled.
+   */
   stage: 'waiting' | 'woken' | 'done';
 }
 
 /** Callers woken in one turn of the event loop. */
 const WAKES_PER_TURN = 128;
 
+/** Wakes blocking queries. */
 export class Watches {
   readonly #clock: ClockPort;
   readonly #byKey = new Map<string, Set<Waiter>>();
@@ -30,7 +35,10 @@ export class Watches {
     return this.#count;
   }
 
-  /** Calls `wake` once, after the next change of any of the keys. Returns a cancel function, which may be called at any time. */
+  /**
+   * Calls `wake` once, after the next change of any of the keys. Returns a cancel function, which
+   * may be called at any time.
+   */
   watch(keys: readonly string[], wake: () => void): () => void {
     const waiter: Waiter = { keys, wake, stage: 'waiting' };
     for (const key of keys) {

@@ -1,22 +1,27 @@
 /**
- * Checks that the members hold the same state. From time to time the leader compares their checksums at equal indexes. A
- * member whose state differs from the majority's is told so and stops serving. When too few members can be compared, the
- * round counts as inconclusive, never as agreement; a leader whose state is then in the minority transfers leadership.
+ * Checks that the members hold the same state. From time to time the leader compares their
+ * checksums at equal indexes. A member whose state differs from the majority's is told so and stops
+ * serving. When too few members can be compared, the round counts as inconclusive, never as
+ * agreement; a leader whose state is then in the minority transfers leadership.
  *
- * The leader sends its state as a snapshot only while more members hold it than any other one. Otherwise a wrong state
- * could spread until it is the majority.
+ * The leader sends its state as a snapshot only while more members hold it than any other one.
+ * Otherwise a wrong state could spread until it is the majority.
  */
 import type { Index, NodeId, Term } from '../../raft/types.js';
 import type { Rpc, RpcResponse, Sums } from '../rpc.js';
 
 /** Checksums of the state machine. */
 export interface ChecksumPort {
-  /** The sums at a checkpoint, an index at which every member takes them; the newest one if `index` is not given. */
+  /**
+   * The sums at a checkpoint, an index at which every member takes them; the newest one if `index`
+   * is not given.
+   */
   checkpoint(index?: Index): { readonly index: Index; readonly sums: Sums } | undefined;
   /** The sums of the state as it is now. */
   checksum(): { readonly index: Index; readonly sums: Sums };
 }
 
+/** What StateComparison needs. */
 export interface StateComparisonParts {
   readonly id: NodeId;
   readonly rpc: Rpc;
@@ -26,12 +31,13 @@ export interface StateComparisonParts {
   /** This server's state differs from the majority's. */
   readonly differs: (index: Index, table: string) => void;
   /**
-   * The members' states differ, and no majority tells which one is right. `successor` holds a state that more members have
-   * than this server's.
+   * The members' states differ, and no majority tells which one is right. `successor` holds a state
+   * that more members have than this server's.
    */
   readonly undecided: (index: Index, table: string, successor: NodeId | undefined) => void;
 }
 
+/** Compares the members' states, on the leader. */
 export class StateComparison {
   /** Rounds completed, members that could not be compared in them, and members that differed. */
   readonly stats = { rounds: 0, incomparable: 0, differing: 0 };
@@ -39,12 +45,15 @@ export class StateComparison {
   /** Index of the last comparison in which all members agreed. */
   #compared: Index = 0;
   /**
-   * Index of the last inconclusive comparison. A member that has restarted since has no checkpoint there; one that lags has
-   * not reached the current index.
+   * Index of the last inconclusive comparison. A member that has restarted since has no checkpoint
+   * there; one that lags has not reached the current index.
    */
   #inconclusive: Index = 0;
   #running = false;
-  /** The last comparison: the leader's term, and whether more members held this server's state than any other. */
+  /**
+   * The last comparison: the leader's term, and whether more members held this server's state than
+   * any other.
+   */
   #last: { readonly term: Term; readonly leads: boolean } | undefined;
 
   constructor(parts: StateComparisonParts) {
@@ -59,15 +68,19 @@ export class StateComparison {
     return found === undefined ? { type: 'retry' } : { type: 'sums', ...found };
   }
 
-  /** Whether the leader of this term may send others its state. Starts a comparison if there was none in this term. */
+  /**
+   * Whether the leader of this term may send others its state. Starts a comparison if there was
+   * none in this term.
+   */
   mayCopy(term: Term): boolean {
     if (this.#last?.term !== term) this.compare(term);
     return this.#last?.term === term && this.#last.leads;
   }
 
   /**
-   * Starts one comparison; called on the leader of `term`. An idle cluster is compared too: a restarted member applies a
-   * part of its log again, and may do so wrongly at an index where it was right before.
+   * Starts one comparison; called on the leader of `term`. An idle cluster is compared too: a
+   * restarted member applies a part of its log again, and may do so wrongly at an index where it
+   * was right before.
    */
   compare(term: Term): void {
     const { checksums, rpc, timeoutMs, id } = this.#parts;
@@ -113,7 +126,8 @@ export class StateComparison {
         this.#parts.rpc.notify(id, { type: 'differs', index, table }, this.#parts.timeoutMs);
       }
     }
-    // A `differs` request may be lost, so a member that differs is compared again even if nothing new is written.
+    // A `differs` request may be lost, so a member that differs is compared again even if nothing
+    // new is written.
     if (sums.size === members && differing === 0) this.#compared = index;
     return differingTable(right, sums.get(this.#parts.id)!) === undefined;
   }

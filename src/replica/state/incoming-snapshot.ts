@@ -1,13 +1,15 @@
 /**
- * The snapshot that is arriving, at most one: which one is taken, when it is installed and when it is given up. A sender
- * that fails sends no notice, so a transfer without progress is aborted; then another one can be requested. The bytes are
- * the business of the transfer, which the caller provides.
+ * The snapshot that is arriving, at most one: which one is taken, when it is installed and when it
+ * is given up. A sender that fails sends no notice, so a transfer without progress is aborted; then
+ * another one can be requested. The bytes are the business of the transfer, which the caller
+ * provides.
  */
 import type { Message, NodeId, SnapshotMeta } from '../../raft/types.js';
 import type { RaftLoop } from '../loop.js';
 import type { ClockPort } from '../ports.js';
 import type { StateRecovery } from './recovery.js';
 
+/** The message with which a leader offers its state. */
 export type SnapshotMessage = Extract<Message, { readonly type: 'snapshot' }>;
 
 /** Receives the chunks of one snapshot and stores them beside the present state. */
@@ -27,8 +29,8 @@ export interface SnapshotTransfer {
 /** What a transfer reports. */
 export interface TransferEvents {
   /**
-   * All chunks are stored. True: applying is paused, and `installed` or `failed` must follow. False: the snapshot is not
-   * needed any more.
+   * All chunks are stored. True: applying is paused, and `installed` or `failed` must follow.
+   * False: the snapshot is not needed any more.
    */
   begin(): boolean;
   /** The snapshot could not be verified or switched in: the present state stays. */
@@ -41,6 +43,7 @@ export interface TransferEvents {
   disconnected(): void;
 }
 
+/** What IncomingSnapshot needs. */
 export interface IncomingSnapshotParts {
   readonly loop: Pick<RaftLoop, 'receive' | 'role' | 'wants' | 'pauseApply'>;
   readonly clock: Pick<ClockPort, 'after'>;
@@ -56,6 +59,7 @@ export const IDLE_MS = 30_000;
 /** The same once its connection is closed: the time that the sender has to come back. */
 export const RECONNECT_MS = 2000;
 
+/** Accepts and installs snapshots, one at a time. */
 export class IncomingSnapshot {
   readonly #parts: IncomingSnapshotParts;
   #transfer: SnapshotTransfer | undefined;
@@ -78,9 +82,10 @@ export class IncomingSnapshot {
   }
 
   /**
-   * A leader offers a snapshot. Returns the transfer that takes it: the present one if it has the same id, otherwise a new
-   * one from `open`, which replaces the present one. Undefined when the snapshot is refused: a deposed leader sends it, it
-   * is not needed, or another one is being switched in.
+   * A leader offers a snapshot. Returns the transfer that takes it: the present one if it has the
+   * same id, otherwise a new one from `open`, which replaces the present one. Undefined when the
+   * snapshot is refused: a deposed leader sends it, it is not needed, or another one is being
+   * switched in.
    */
   accept<T extends SnapshotTransfer>(
     message: SnapshotMessage,

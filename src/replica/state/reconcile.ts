@@ -11,9 +11,10 @@ export interface AppliedState {
 }
 
 /**
- * Checks that the state contains everything the log has dropped. The state may be ahead of the log only by a snapshot whose
- * installation was interrupted, which is completed here, or when the log was damaged. `done` gets the reason when the state
- * lacks something. Throws when log and state cannot belong to the same server.
+ * Checks that the state contains everything the log has dropped. The state may be ahead of the log
+ * only by a snapshot whose installation was interrupted, which is completed here, or when the log
+ * was damaged. `done` gets the reason when the state lacks something. Throws when log and state
+ * cannot belong to the same server.
  */
 export function reconcile(
   log: LogPort,

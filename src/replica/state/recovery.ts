@@ -1,11 +1,13 @@
 /**
- * Recovery of a server whose state is lost or known to be wrong: nothing is applied or served until the leader has sent its
- * state. The log is not affected, so the server goes on voting and storing entries.
+ * Recovery of a server whose state is lost or known to be wrong: nothing is applied or served until
+ * the leader has sent its state. The log is not affected, so the server goes on voting and storing
+ * entries.
  */
 import type { Availability } from '../availability.js';
 import type { RaftLoop } from '../loop.js';
 import type { ClockPort } from '../ports.js';
 
+/** What StateRecovery needs. */
 export interface StateRecoveryParts {
   readonly loop: RaftLoop;
   readonly availability: Availability;
@@ -19,6 +21,7 @@ export interface StateRecoveryParts {
 /** Milliseconds between two requests. */
 const AGAIN_MS = 1000;
 
+/** Fetches a state from the leader when this server has none. */
 export class StateRecovery {
   readonly #parts: StateRecoveryParts;
   /** Why the state is needed; undefined while none is. */
@@ -37,7 +40,10 @@ export class StateRecovery {
     this.#request();
   }
 
-  /** A transfer failed before its state was installed: the present state stays, and is applied to unless it is bad. */
+  /**
+   * A transfer failed before its state was installed: the present state stays, and is applied to
+   * unless it is bad.
+   */
   failed(): void {
     if (this.#why === undefined) this.#parts.loop.resumeApply();
   }

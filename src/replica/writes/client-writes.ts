@@ -1,7 +1,8 @@
 /**
- * Writes of this server's clients. Each is sent to the leader, and to the next one under the same request id, until its
- * outcome is known or its deadline passes; the state machine makes sure that it takes effect once. Attempts with an open
- * outcome are counted: while there are none, the write certainly did not happen.
+ * Writes of this server's clients. Each is sent to the leader, and to the next one under the same
+ * request id, until its outcome is known or its deadline passes; the state machine makes sure that
+ * it takes effect once. Attempts with an open outcome are counted: while there are none, the write
+ * certainly did not happen.
  */
 import { type Refusal, refusal } from '../../errors.js';
 import type { Index, NodeId, RoleChange } from '../../raft/types.js';
@@ -16,8 +17,10 @@ import { type LeaderWrites, sizeProblem } from './leader-writes.js';
 
 /** The result of apply, or the reason there is none. */
 export type WriteOutcome = { readonly result: Result } | { readonly refusal: Refusal };
+/** Gets the outcome. Called once. */
 export type WriteDone = (outcome: WriteOutcome) => void;
 
+/** What ClientWrites needs. */
 export interface ClientWritesParts {
   readonly id: NodeId;
   readonly rpc: Rpc;
@@ -52,7 +55,9 @@ interface Held {
   cancelDeadline: () => void;
   /** Attempts so far. Responses to all but the last count only when they are final. */
   attempts: number;
-  /** The leader that the present attempt was sent to, and its term; undefined while the write waits. */
+  /**
+   * The leader that the present attempt was sent to, and its term; undefined while the write waits.
+   */
   target: { readonly id: NodeId; readonly term: number } | undefined;
   /** Attempts that may still take effect, including the present one. */
   open: number;
@@ -60,6 +65,7 @@ interface Held {
   result: Result | undefined;
 }
 
+/** The writes of this server's clients that wait for their outcome. */
 export class ClientWrites {
   readonly #parts: ClientWritesParts;
   readonly #held = new Set<Held>();
@@ -107,7 +113,10 @@ export class ClientWrites {
     this.#attempt(held);
   }
 
-  /** The leader may have changed: sends it the writes that wait for a leader or for the response of a deposed one. */
+  /**
+   * The leader may have changed: sends it the writes that wait for a leader or for the response of
+   * a deposed one.
+   */
   role(): void {
     for (const held of [...this.#held]) this.#attempt(held);
   }
@@ -118,8 +127,9 @@ export class ClientWrites {
   }
 
   /**
-   * A leader may commit a write and never respond, because its own disk hangs. A write that this server has applied needs no
-   * response: the oldest ones, which are late only when something is wrong, are looked up here.
+   * A leader may commit a write and never respond, because its own disk hangs. A write that this
+   * server has applied needs no response: the oldest ones, which are late only when something is
+   * wrong, are looked up here.
    */
   tick(nowMs: number): void {
     for (const held of this.#held) {
@@ -172,7 +182,10 @@ export class ClientWrites {
     else this.#parts.retryLater();
   }
 
-  /** The client must read its own write on this server, so it waits until the write is applied here too. */
+  /**
+   * The client must read its own write on this server, so it waits until the write is applied here
+   * too.
+   */
   #whenApplied(held: Held, result: Result): void {
     held.result = result;
     const cancelDeadline = held.cancelDeadline;

@@ -1,7 +1,7 @@
 /**
- * Writes on the leader. Once the first entry of its term is applied, it authorises the caller against the applied state,
- * proposes the command, and waits until the command is applied. A request id that is already proposed or applied is not
- * proposed again.
+ * Writes on the leader. Once the first entry of its term is applied, it authorises the caller
+ * against the applied state, proposes the command, and waits until the command is applied. A
+ * request id that is already proposed or applied is not proposed again.
  */
 import { type Refusal, refusal } from '../../errors.js';
 import type { Index, RoleChange, Term } from '../../raft/types.js';
@@ -14,20 +14,26 @@ import type { AppliedIndex } from '../reads/applied-index.js';
 import type { Gate } from '../types.js';
 import type { Outcome } from './pending-writes.js';
 
-/** The outcome of one attempt at this server. After `unknown` alone the write may still take effect. */
+/**
+ * The outcome of one attempt at this server. After `unknown` alone the write may still take effect.
+ */
 export type Attempt =
   | { readonly type: 'applied'; readonly result: Result }
   | { readonly type: 'refused'; readonly refusal: Refusal }
   | { readonly type: 'retry' }
   | { readonly type: 'unknown' };
 
+/** What LeaderWrites needs. */
 export interface LeaderWritesParts {
   readonly loop: RaftLoop;
   readonly machine: MachinePort;
   readonly applied: AppliedIndex;
   readonly view: View;
   readonly gate: Gate;
-  /** Whether this server does not serve or its disk hangs. It transfers leadership, and the next leader takes the write. */
+  /**
+   * Whether this server does not serve or its disk hangs. It transfers leadership, and the next
+   * leader takes the write.
+   */
   readonly isUnfit: () => boolean;
   /** Why this server refuses a command at present: its disk is at its reserve. */
   readonly closedFor: (command: Command) => Refusal | undefined;
@@ -39,6 +45,7 @@ export interface LeaderWritesParts {
   readonly lateTicks: number;
 }
 
+/** A write as it is sent between servers. */
 export interface EncodedWrite {
   readonly tokenKey: string | null;
   readonly data: Uint8Array;
@@ -46,9 +53,13 @@ export interface EncodedWrite {
 
 type Done = (attempt: Attempt) => void;
 
+/** Authorises and proposes writes, on the leader. */
 export class LeaderWrites {
   readonly #parts: LeaderWritesParts;
-  /** The term of this leader and the index of its first entry; undefined while this server does not lead. */
+  /**
+   * The term of this leader and the index of its first entry; undefined while this server does not
+   * lead.
+   */
   #leads: { readonly term: Term; readonly firstIndex: Index } | undefined;
   /** Ticks since that entry was committed, while it is not applied. */
   #lateTicks = 0;
@@ -59,7 +70,10 @@ export class LeaderWrites {
     this.#parts = parts;
   }
 
-  /** The role changed. A new leader has applied all acknowledged writes only once its own first entry is applied (§6.4). */
+  /**
+   * The role changed. A new leader has applied all acknowledged writes only once its own first
+   * entry is applied (§6.4).
+   */
   role(change: RoleChange): void {
     if (change.role === 'leader') {
       if (this.#leads?.term === change.term) return;
@@ -79,14 +93,18 @@ export class LeaderWrites {
   }
 
   /**
-   * Whether this leader has been applying entries of earlier terms for too long since its first entry was committed: it was
-   * away, or its disk is slow. It serves nobody meanwhile, and another member may have applied them already.
+   * Whether this leader has been applying entries of earlier terms for too long since its first
+   * entry was committed: it was away, or its disk is slow. It serves nobody meanwhile, and another
+   * member may have applied them already.
    */
   get isLate(): boolean {
     return this.#lateTicks > this.#parts.lateTicks;
   }
 
-  /** Ends all calls: writes not yet proposed may be retried, the outcome of proposed ones is unknown. */
+  /**
+   * Ends all calls: writes not yet proposed may be retried, the outcome of proposed ones is
+   * unknown.
+   */
   stop(): void {
     for (const done of this.#notReady.splice(0)) done({ type: 'retry' });
     this.#parts.loop.endProposals();
@@ -159,8 +177,9 @@ export class LeaderWrites {
   }
 
   /**
-   * The gate refused. A leader that was deposed without knowing judges by an old state, so a refusal counts only behind a
-   * read barrier. A permission needs none: a deposed leader commits nothing.
+   * The gate refused. A leader that was deposed without knowing judges by an old state, so a
+   * refusal counts only behind a read barrier. A permission needs none: a deposed leader commits
+   * nothing.
    */
   #askAgain(proposal: Proposal, write: EncodedWrite, done: Done): void {
     this.#parts.loop.read('lease', (index) => {
@@ -195,7 +214,10 @@ function attemptOf(outcome: Outcome): Attempt {
   }
 }
 
-/** Why an encoded command cannot be replicated: it does not fit into a message. Undefined if it does. */
+/**
+ * Why an encoded command cannot be replicated: it does not fit into a message. Undefined if it
+ * does.
+ */
 export function sizeProblem(data: Uint8Array): Refusal | undefined {
   if (data.length <= COMMAND_BYTES_MAX) return undefined;
   const why = `The write is too large: its command has ${data.length} bytes, at most ${COMMAND_BYTES_MAX} are replicated`;
@@ -209,7 +231,10 @@ function overloaded(): Attempt {
   return { type: 'refused', refusal: why };
 }
 
-/** Decodes a forwarded write. It is not committed, so one that cannot be decoded is refused and the server goes on. */
+/**
+ * Decodes a forwarded write. It is not committed, so one that cannot be decoded is refused and the
+ * server goes on.
+ */
 function tryDecode(data: Uint8Array): Proposal | undefined {
   try {
     return decodeProposal(data);

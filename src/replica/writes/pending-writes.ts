@@ -1,17 +1,22 @@
 /**
- * Everything that this server has given to the core and whose outcome is open: writes, and changes of the configuration. One
- * record for each, found by id until the core has appended it, then by index and term, and by request id all the while. With
- * the index alone, a caller could get the result of another leader's command.
+ * Everything that this server has given to the core and whose outcome is open: writes, and changes
+ * of the configuration. One record for each, found by id until the core has appended it, then by
+ * index and term, and by request id all the while. With the index alone, a caller could get the
+ * result of another leader's command.
  */
 import type { DropReason, Index, Term } from '../../raft/types.js';
 import type { Result } from '../../state/types.js';
 
-/** The outcome of a proposal. `dropped`: certainly not in any log. `unknown`: it may still be in some log. */
+/**
+ * The outcome of a proposal. `dropped`: certainly not in any log. `unknown`: it may still be in
+ * some log.
+ */
 export type Outcome =
   | { readonly kind: 'applied'; readonly index: Index; readonly result: Result | undefined }
   | { readonly kind: 'dropped'; readonly reason: DropReason }
   | { readonly kind: 'unknown' };
 
+/** Gets the outcome of a proposal. Called once. */
 export type Settle = (outcome: Outcome) => void;
 
 interface PendingWrite {
@@ -29,6 +34,7 @@ export interface OfferedCommand {
   readonly data: Uint8Array;
 }
 
+/** The table of pending writes. */
 export class PendingWrites {
   readonly #byId = new Map<number, PendingWrite>();
   readonly #byIndex = new Map<Index, PendingWrite>();
@@ -96,7 +102,10 @@ export class PendingWrites {
     this.#giveUp((at) => at <= index);
   }
 
-  /** The entry at (index, term) was applied. If the term differs it is another leader's command, not the one proposed here. */
+  /**
+   * The entry at (index, term) was applied. If the term differs it is another leader's command, not
+   * the one proposed here.
+   */
   applied(index: Index, term: Term, result: Result | undefined): void {
     const pending = this.#byIndex.get(index);
     if (pending === undefined) return;
