@@ -8,11 +8,14 @@ import { dirname, join, normalize, relative, sep } from 'node:path';
 /** A layer imports layers of a lower rank, and itself. Layers of one rank do not import each other. */
 const RANK: Record<string, number> = {
   errors: 0,
+  'wire-limits': 0,
+  'peer-record': 0,
   raft: 1,
   languages: 1,
   acl: 2,
   kinds: 2,
   state: 3,
+  replica: 4,
   storage: 4,
   transport: 4,
   node: 5,
@@ -34,7 +37,7 @@ const FORBIDDEN: [from: string, to: string, why: string][] = [
   ['storage', 'acl', 'the disk does not know what it stores'],
   ['transport', 'state', 'the wire does not know what it carries'],
 ];
-const PURE = ['raft', 'languages', 'acl', 'kinds', 'state'];
+const PURE = ['raft', 'languages', 'acl', 'kinds', 'state', 'replica'];
 /** Effects that a pure layer must not have: what depends on them is passed in. */
 const EFFECTS: [pattern: RegExp, what: string][] = [
   [/\bDate\.now\b|\bDate\(\s*\)/, 'the wall clock'],

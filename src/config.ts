@@ -11,7 +11,7 @@ import { leaseMsMax } from './raft/options.js';
 import type { MemberSetting, Setting } from './setting.js';
 import { type ConfigOfSettings, SETTINGS } from './settings.js';
 import { isAddress, isLoopback } from './transport/security.js';
-import { TEXT_MAX } from './transport/shapes.js';
+import { TEXT_MAX } from './wire-limits.js';
 
 /** A checked configuration. Times in milliseconds, sizes in bytes; see settings.ts for each. */
 export type Config = ConfigOfSettings;

@@ -35,8 +35,8 @@ export interface Sources {
   readonly level: () => number;
   /** Requests and connections refused for being too many, by the name of the limit. */
   readonly refused: () => Readonly<Record<string, number>>;
-  /** Figures of the Raft driver; all but the maximum only grow. */
-  readonly driver: () => {
+  /** Figures of the Raft loop; all but the maximum only grow. */
+  readonly loop: () => {
     readonly appends: number;
     readonly entriesAppended: number;
     readonly stalls: number;
@@ -45,7 +45,7 @@ export interface Sources {
   /** How long the disks have made no progress while something waits for them, in milliseconds. */
   readonly disks: () => { readonly logWaitMs: number; readonly stateWaitMs: number };
   /** Comparisons of the members' states that this node made as their leader; members not compared, and differing. */
-  readonly agreement: () => {
+  readonly comparison: () => {
     readonly rounds: number;
     readonly incomparable: number;
     readonly differing: number;
@@ -77,7 +77,7 @@ function cpuSeconds(): number {
 
 /** The node and its front end. */
 function nodeFigures(sources: Sources): readonly Figure[] {
-  const { status, driver, disks, agreement, level, held, connections, rights } = sources;
+  const { status, loop, disks, comparison, level, held, connections, rights } = sources;
   const raft = (
     name: string,
     help: string,
@@ -99,10 +99,10 @@ function nodeFigures(sources: Sources): readonly Figure[] {
       (now) => now.lastContactMs / 1000,
     ),
     raft('peers', 'members of the configuration', (now) => now.peers.length),
-    raft('appends_total', 'batches synced to the log', () => driver().appends),
-    raft('entries_total', 'log entries in them', () => driver().entriesAppended),
-    raft('stalls_total', 'ticks that came late', () => driver().stalls),
-    raft('stall_max_seconds', 'the latest of them', () => driver().stallMsMax / 1000),
+    raft('appends_total', 'batches synced to the log', () => loop().appends),
+    raft('entries_total', 'log entries in them', () => loop().entriesAppended),
+    raft('stalls_total', 'ticks that came late', () => loop().stalls),
+    raft('stall_max_seconds', 'the latest of them', () => loop().stallMsMax / 1000),
     raft(
       'log_wait_seconds',
       'time for which the disk of the log has finished no write, 0 while none is under way',
@@ -116,17 +116,17 @@ function nodeFigures(sources: Sources): readonly Figure[] {
     [
       'conclave_state_comparisons_total',
       'comparisons of all members’ states led by this node',
-      () => agreement().rounds,
+      () => comparison().rounds,
     ],
     [
       'conclave_state_not_compared_total',
       'members in them that could not be compared',
-      () => agreement().incomparable,
+      () => comparison().incomparable,
     ],
     [
       'conclave_state_differing_total',
       'members in them whose state differed',
-      () => agreement().differing,
+      () => comparison().differing,
     ],
     ['conclave_acl_tokens_cached', 'tokens whose rights are at hand', () => rights().tokens],
     ['conclave_acl_rights_cached', 'different rights of theirs', () => rights().rights],

@@ -60,9 +60,9 @@ export async function startServer(
     refused: () => app.refused.counts,
     connections: () => listener?.connections() ?? 0,
     level: () => levelOf(node.view),
-    driver: () => node.replica.driver.stats,
-    disks: () => node.replica.driver.disks,
-    agreement: () => node.replica.agreement!.stats,
+    loop: () => node.replica.loop.stats,
+    disks: () => node.replica.loop.disks,
+    comparison: () => node.replica.comparison!.stats,
     rights: () => authorizers.stats,
     refusedLogins: () => refusals.counts,
   });
@@ -265,7 +265,7 @@ function routesOf(
   };
   const cluster: ClusterParts = {
     ...{ service, node, metrics, datacenter: config.datacenter, version: versionOf() },
-    fault: () => node.replica.fault ?? node.replica.hang,
+    fault: () => node.replica.fault ?? node.replica.availability.hang,
     settings: withoutSecrets(config) as Record<string, unknown>,
   };
   const snapshot: SnapshotParts = {

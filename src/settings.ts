@@ -5,7 +5,7 @@
  */
 import { DEFAULT_LIMITS, DEFAULT_TIMING } from './node/options.js';
 import type { ConfigOf, Setting } from './setting.js';
-import { COMMAND_BYTES_MAX } from './transport/handshake.js';
+import { COMMAND_BYTES_MAX } from './wire-limits.js';
 
 const PORT = { type: 'integer', min: 0, max: 65_535 } as const;
 const MS = { type: 'integer', min: 1, max: 3_600_000 } as const;

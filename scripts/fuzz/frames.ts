@@ -1,8 +1,8 @@
 /** Frames for the members' port: good ones, and what becomes of them. */
 import { Packr } from 'msgpackr';
 import type { Random } from '../../cluster/checker/random.js';
-import { decodeAsk, encodeAsk } from '../../src/node/asks.js';
 import type { Message } from '../../src/raft/types.js';
+import { decodeRequest, encodeRequest } from '../../src/replica/rpc-codec.js';
 import { decodeFrame, encodeFrame, type Frame } from '../../src/transport/frames.js';
 import { noise } from './raw-shots.js';
 
@@ -76,9 +76,9 @@ function question(random: Random): Uint8Array {
   if (draw < 0.3) return noise(random, random.int(60));
   if (draw < 0.6) {
     const data = random.chance(0.8) ? command : noise(random, 40);
-    return encodeAsk({ type: 'write', tokenKey: null, data, timeoutMs: random.int(1000) });
+    return encodeRequest({ type: 'write', tokenKey: null, data, timeoutMs: random.int(1000) });
   }
-  return encodeAsk(
+  return encodeRequest(
     random.pick([
       { type: 'read', mode: 'consistent' },
       { type: 'status' },
@@ -97,7 +97,7 @@ export function joinQuestion(id: string, random: Random): Uint8Array {
   const address = random.pick(['127.0.0.1:1', 'nowhere', '', '[::1]:99999', '127.0.0.1:1:1']);
   const token = random.pick([undefined, '', 'x'.repeat(43), '__proto__']);
   const server = { id, name, address, level: random.pick([0, 1, 2 ** 40]) };
-  return encodeAsk({ type: 'add', server, ...(token !== undefined && { token }) });
+  return encodeRequest({ type: 'add', server, ...(token !== undefined && { token }) });
 }
 
 /** A frame as a member would send it. */
@@ -223,7 +223,7 @@ export function isOrder(stream: Buffer): boolean {
     if (frame.type === 'message' || frame.type === 'snapshotBegin') {
       if (frame.message.term > 0) return true;
     } else if (frame.type === 'request') {
-      const ask = decodeAsk(frame.payload);
+      const ask = decodeRequest(frame.payload);
       if (ask !== undefined && !HARMLESS.has(ask.type)) return true;
     }
     at += 4 + length;

@@ -8,8 +8,9 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import type { Random } from '../../cluster/checker/random.js';
 import type { LocalCluster } from '../../cluster/local.js';
-import { encodeAsk } from '../../src/node/asks.js';
-import { type Identity, readIdentity } from '../../src/node/identity.js';
+import { readIdentity } from '../../src/node/identity.js';
+import type { Identity } from '../../src/replica/members/identity.js';
+import { encodeRequest } from '../../src/replica/rpc-codec.js';
 import { FrameReader } from '../../src/transport/frame-reader.js';
 import {
   decodeFrame,
@@ -82,7 +83,7 @@ export class MemberShots {
       const bytes = [
         bytesOf({ type: 'hello', hello: this.#hello(node, true, 'messages') }),
         bytesOf({ type: 'ping' }),
-        bytesOf({ type: 'request', id: 1, payload: encodeAsk({ type: 'status' }) }),
+        bytesOf({ type: 'request', id: 1, payload: encodeRequest({ type: 'status' }) }),
       ];
       return this.#answersOf(node, Buffer.concat(bytes), ['hello', 'pong', 'reply']);
     });

@@ -5,69 +5,9 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { Configuration, NodeId } from '../raft/types.js';
+import { type Identity, nextStart } from '../replica/members/identity.js';
 import { StorageError } from '../storage/errors.js';
 import { claimFolder, readSealed, writeSealed } from '../storage/folder.js';
-import type { PeerRecord } from '../transport/types.js';
-
-export interface Identity {
-  readonly v: 2;
-  readonly nodeId: NodeId;
-  /** Drawn when the data folder was made: a node whose disk was wiped comes back with another one. */
-  readonly incarnation: string;
-  /**
-   * Set before the first batch of the log counts as stored: if the log is gone then, the votes are forgotten and the node
-   * must not go on.
-   */
-  readonly begun: boolean;
-  /**
-   * How often a server was started on this folder: peers refuse a number that is not above the last one they saw, because
-   * then the folder is an older copy of itself.
-   */
-  readonly starts: number;
-  /** Drawn at each start: the same number with another id is another start. */
-  readonly startId: string;
-  /** Of the last starts before it, the newest first: an older copy of the folder does not know the starts after it. */
-  readonly earlier: readonly string[];
-  /**
-   * The longest silence, in milliseconds, that a run on this folder may have promised to a leader and still owe (thesis
-   * §6.4.1). Absent: as long as the present timing says.
-   */
-  readonly silenceMs?: number;
-  /** Null until the node is in a cluster. A recovered cluster gets a new one (see recover.ts). */
-  readonly clusterId: string | null;
-  /** What was last seen of the other members' folders. */
-  readonly seen: Readonly<Record<NodeId, PeerRecord>>;
-  /** Servers that were removed from the cluster, the newest last: they are refused for good. */
-  readonly removed: readonly NodeId[];
-}
-
-/** Removed servers that are remembered; the oldest are forgotten. */
-const REMOVED_MAX = 1000;
-
-/** The list of removed servers with some more. */
-export function withRemoved(removed: readonly NodeId[], more: readonly NodeId[]): NodeId[] {
-  return [...removed.filter((id) => !more.includes(id)), ...more].slice(-REMOVED_MAX);
-}
-
-/** By what a node knows the members, itself included. */
-export function introductions({ nodeId, incarnation, starts, startId, seen }: Identity) {
-  const own: PeerRecord = { incarnation, starts, startId };
-  return { ...seen, [nodeId]: own } satisfies Identity['seen'];
-}
-
-/**
- * What a node knows of the members once another has introduced them to it: of one folder the later start, else what it has
- * seen itself.
- */
-export function introduced(own: Identity, by: Identity['seen']): Identity['seen'] {
-  const seen: Record<NodeId, PeerRecord> = { ...own.seen };
-  for (const [id, record] of Object.entries(by)) {
-    const known = seen[id];
-    const isNews = known?.incarnation === record.incarnation && known.starts < record.starts;
-    if (id !== own.nodeId && (known === undefined || isNews)) seen[id] = record;
-  }
-  return seen;
-}
 
 export interface InitialMember {
   readonly name: string;
@@ -76,9 +16,6 @@ export interface InitialMember {
 
 /** In the data folder from its first use on. */
 export const IDENTITY_FILE = 'node.json';
-/** Starts that a folder remembers; a member that has seen none of them goes by the number alone. */
-const EARLIER_MAX = 32;
-
 /** The identity in a data folder; undefined when there is none. Throws StorageError when it cannot be read. */
 export async function readIdentity(dir: string): Promise<Identity | undefined> {
   const content = await readSealed(join(dir, IDENTITY_FILE));
@@ -118,16 +55,6 @@ export async function claimIdentity(dir: string): Promise<Identity | undefined> 
 /** Writes it whole or not at all, synced. */
 export function writeIdentity(dir: string, identity: Identity): Promise<void> {
   return writeSealed(join(dir, IDENTITY_FILE), identity);
-}
-
-/** What a folder remembers of its starts. */
-export type Starts = Pick<Identity, 'starts' | 'startId' | 'earlier'>;
-
-/** The identity of the start after this one. */
-export function nextStart<T extends Starts>(identity: T, startId: string): T {
-  const { starts } = identity;
-  const earlier = [identity.startId, ...identity.earlier].slice(0, Math.min(starts, EARLIER_MAX));
-  return { ...identity, starts: starts + 1, startId, earlier };
 }
 
 /**

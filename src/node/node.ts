@@ -8,18 +8,22 @@ import { ticksOfSilence } from '../raft/options.js';
 import { createRaft } from '../raft/raft.js';
 
 import type { Message, NodeId, RoleChange } from '../raft/types.js';
+import { newestConfiguration } from '../replica/log/applied-log.js';
+import type { Identity } from '../replica/members/identity.js';
+import { CHANGE_MS } from '../replica/members/join.js';
+import type { ClockPort } from '../replica/ports.js';
+import { Replica } from '../replica/replica.js';
+import type { RpcRequest, RpcResponse } from '../replica/rpc.js';
+import { DIVERGED_KEY } from '../state/keys.js';
 import { LEVEL_KEY, LEVELS, levelOf } from '../state/levels.js';
 import type { PinnedView, Result, View } from '../state/types.js';
+import { checkRecord } from '../transport/handshake.js';
 import type { WireSecurity } from '../transport/security.js';
-import type { ChunkSink, WireHandlers } from '../transport/types.js';
+import type { ChunkSink, PeerRecords, WireHandlers } from '../transport/types.js';
 import { Wire } from '../transport/wire.js';
-import type { Answer } from './asks.js';
 import { realClock } from './clock.js';
 import { DiskSpace } from './disk-space.js';
-import { type Identity, writeIdentity } from './identity.js';
-import { IncomingState } from './incoming-state.js';
-import { CHANGE_MS, Join } from './join.js';
-import { LostState } from './lost-state.js';
+import { writeIdentity } from './identity.js';
 import { type Opened, openFolder } from './open.js';
 import {
   DEFAULT_LIMITS,
@@ -31,10 +35,7 @@ import {
   type NodeTiming,
   silenceMsIn,
 } from './options.js';
-import type { ClockPort } from './ports.js';
-import { newestConfiguration } from './positions.js';
-import { type LeaderAsk, Replica } from './replica.js';
-import { StateSource, WRONG_KEY } from './snapshots.js';
+import { StateSource, snapshotSink } from './snapshots.js';
 import { Stability, statusOf } from './status.js';
 import type { ClusterNode, JoiningServer, LevelStatus, NodeStatus, WriteRequest } from './types.js';
 
@@ -59,12 +60,6 @@ export interface RunningNode extends ClusterNode {
   /** For metrics. */
   readonly replica: Replica;
 }
-
-/** Pause between questions for a lost state. */
-const AGAIN_MS = 1000;
-/** A state that makes no progress for so long is given up; sooner if its connection broke: its sender is back by then. */
-const IDLE_MS = 30_000;
-const RECONNECT_MS = 2000;
 
 /** Opens the data folder. Rejects with the reason when it cannot be used. */
 export async function openNode(options: NodeOptions): Promise<RunningNode> {
@@ -115,9 +110,6 @@ class Node implements RunningNode {
   #stopped = false;
   #hurry: () => void = () => {};
   #fatal = false;
-  readonly #join: Join;
-  readonly #incoming: IncomingState;
-  readonly #lostState: LostState;
 
   constructor(opened: Opened, options: NodeOptions, address: string) {
     this.#opened = opened;
@@ -130,14 +122,6 @@ class Node implements RunningNode {
     this.#timing = { ...DEFAULT_TIMING, ...options.timing };
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
     this.#clock = realClock(this.fail);
-    this.#join = new Join({
-      ...{ name: options.name, address, clock: this.#clock, log: options.log },
-      identity: () => this.#identity,
-      save: (change) => this.#saveIdentity(change),
-      wire: () => this.#wire,
-      replica: () => this.replica,
-      token: options.joinToken ?? (() => undefined),
-    });
     this.#wire = this.#createWire();
     this.#disk = new DiskSpace({
       dir: options.dataDir,
@@ -156,11 +140,6 @@ class Node implements RunningNode {
     });
     try {
       this.replica = this.#createReplica();
-      this.#incoming = this.#createIncoming();
-      this.#lostState = new LostState({
-        ...{ replica: this.replica, clock: this.#clock, againMs: AGAIN_MS },
-        arriving: () => this.#incoming.isArriving,
-      });
     } catch (error) {
       void this.#wire.close();
       throw error;
@@ -179,11 +158,9 @@ class Node implements RunningNode {
     const { host, port } = this.#options.listen;
     await this.#disk.start();
     const bound = await this.#wire.listen(host, port);
-    this.replica.start();
-    this.#forgetOldSilence();
-    this.#fetchState();
-    this.#join.announceAddress();
-    if (this.#identity.clusterId === null) void this.#join.join(this.#options.join ?? []);
+    const { needsState, silenceMs: owed } = this.#opened;
+    const silenceMs = { own: silenceMsIn(this.#timing), owed };
+    this.replica.start({ needsState, silenceMs, join: this.#options.join ?? [] });
     return bound;
   }
 
@@ -216,11 +193,11 @@ class Node implements RunningNode {
   status(): NodeStatus {
     return statusOf(
       {
-        raft: this.replica.driver.status(),
+        raft: this.replica.loop.status(),
         appliedIndex: this.#opened.machine.appliedIndex(),
         name: this.name,
         address: this.#address,
-        leaderSilenceMs: this.replica.driver.leaderSilenceMs,
+        leaderSilenceMs: this.replica.loop.leaderSilenceMs,
         fault: this.#fault,
         nowMs: this.#clock.now(),
         contactMsMax: this.#timing.electionMs * 2,
@@ -230,23 +207,23 @@ class Node implements RunningNode {
   }
 
   get #fault(): string | undefined {
-    const { fault, hang } = this.replica;
+    const { fault, hang } = this.replica.availability;
     return fault ?? hang ?? (this.#disk.full ? 'its disk is at its reserve' : undefined);
   }
 
   contact(): { knownLeader: boolean; lastContactMs: number } {
-    const { role, leaderSilenceMs } = this.replica.driver;
+    const { role, leaderSilenceMs } = this.replica.loop;
     return { knownLeader: role.leader !== null, lastContactMs: leaderSilenceMs };
   }
 
   closed(): Refusal | undefined {
-    return this.replica.closed();
+    return this.replica.availability.refusal;
   }
 
   async leaderStatus(timeoutMs: number): Promise<NodeStatus> {
-    if (this.replica.driver.role.role === 'leader') return this.status();
-    const answer = await new Promise<Answer>((resolve) =>
-      this.replica.administer({ type: 'status' }, timeoutMs, resolve),
+    if (this.replica.loop.role.role === 'leader') return this.status();
+    const answer = await new Promise<RpcResponse>((resolve) =>
+      this.replica.rpc.callLeader({ type: 'status' }, timeoutMs, resolve),
     );
     if (answer.type !== 'status') reject('no_leader', 'No cluster leader');
     return JSON.parse(answer.text) as NodeStatus;
@@ -281,8 +258,8 @@ class Node implements RunningNode {
   }
 
   async joining(timeoutMs: number): Promise<readonly JoiningServer[]> {
-    const answer = await new Promise<Answer>((resolve) =>
-      this.replica.administer({ type: 'joining' }, timeoutMs, resolve),
+    const answer = await new Promise<RpcResponse>((resolve) =>
+      this.replica.rpc.callLeader({ type: 'joining' }, timeoutMs, resolve),
     );
     if (answer.type !== 'status') reject('no_leader', 'No cluster leader');
     return JSON.parse(answer.text) as JoiningServer[];
@@ -299,9 +276,9 @@ class Node implements RunningNode {
     return new Promise((resolve) => this.replica.levels.report(resolve));
   }
 
-  async #administer(ask: LeaderAsk): Promise<void> {
-    const answer = await new Promise<Answer>((resolve) =>
-      this.replica.administer(ask, CHANGE_MS, resolve),
+  async #administer(request: RpcRequest): Promise<void> {
+    const answer = await new Promise<RpcResponse>((resolve) =>
+      this.replica.rpc.callLeader(request, CHANGE_MS, resolve),
     );
     if (answer.type === 'done') return;
     if (answer.type === 'refused') throw new ApiError(answer.refusal);
@@ -333,47 +310,57 @@ class Node implements RunningNode {
       this.#clock.now(),
     );
     return new Replica({
-      ...{ id: this.id, core, log, clock: this.#clock, wire: this.#wire, limits, view: store },
-      machine,
+      ...{ id: this.id, name: this.name, address: this.#address, core, log, machine, limits },
+      ...{ clock: this.#clock, wire: this.#wire, view: store },
+      identity: { get: () => this.#identity, save: (change) => void this.#saveIdentity(change) },
+      joinToken: this.#options.joinToken ?? (() => undefined),
+      isBelieved: (joiner) => checkRecord(this.#records, joiner, joiner.subject) === undefined,
       isBehind: () => store.backlogBytes > limits.stateBacklogBytes,
       gate: this.#options.gate,
       newId: randomUUID,
       closedFor: (command) => this.#disk.refuses(command),
       levels: this.#options.levels ?? LEVELS,
       hasRoom: () => !this.#disk.full,
-      onDiffers: (why) => store.commit([[WRONG_KEY, why]]),
+      onDiffers: (why) => store.commit([[DIVERGED_KEY, why]]),
       onUndecided: (why) => this.#options.log('error', why),
       onFault: (why) => this.#faultChanged(why),
       onHang: (why) => this.#hangChanged(why),
       onWhole: () => this.#options.log('info', 'has all its entries again and votes'),
       onRole: (change) => this.#roleChanged(change),
       onMembers: (what) => this.#options.log('info', what),
-      onGone: (ids) => this.#join.gone(ids),
       onJoining: (level, what) => this.#options.log(level, what),
       erase: (done) => log.erase(() => store.erase(done)),
       statusText: () => JSON.stringify(this.status()),
     });
   }
 
+  /** What the wire looks up and remembers of other servers. */
+  readonly #records: Required<PeerRecords> = {
+    get: (id) => this.replica.knownServers.get(id),
+    set: (id, record) => this.replica.knownServers.set(id, record),
+    isRemoved: (id) => this.replica.knownServers.isRemoved(id),
+    isKnown: (id) => this.replica.knownServers.isKnown(id),
+  };
+
   #createWire(): Wire {
     const handlers: WireHandlers = {
       onMessage: (message) => this.#take(() => this.replica.receive(message)),
       onRequest: (from, payload, reply) =>
-        this.#take(() => this.replica.asked(from, payload, reply)),
+        this.#take(() => this.replica.rpc.receive(from, payload, reply)),
       onJoinRequest: (joiner, payload, reply) =>
-        this.#take(() => this.#join.pass(joiner, payload, reply)),
-      onStranger: (id) => this.#take(() => this.#join.vouch(id)),
+        this.#take(() => this.replica.join.receive(joiner, payload, reply)),
+      onStranger: (id) => this.#take(() => this.replica.knownServers.askAbout(id)),
       onReachable: () => this.#take(() => this.replica.retry()),
-      onUnreachable: (peer) => this.#take(() => this.replica.driver.unreachable(peer)),
+      onUnreachable: (peer) => this.#take(() => this.replica.loop.unreachable(peer)),
       snapshotSource: (_to, message) =>
         message.type === 'snapshot'
           ? new StateSource(this.#opened.store.pin(), message.meta)
           : undefined,
-      snapshotSink: async (message, id) => this.#sinkFor(message, id),
+      snapshotSink: (message, id) => this.#sinkFor(message, id),
     };
     return new Wire({
       identity: () => ({ ...this.#identity, address: this.#address }),
-      records: this.#join.records,
+      records: this.#records,
       security: this.#options.security,
       handlers,
       log: this.#options.log,
@@ -397,16 +384,6 @@ class Node implements RunningNode {
     return this.#savingIdentity;
   }
 
-  /** A longer silence of an earlier run stays written down until it is over: a restart before that must keep it too. */
-  #forgetOldSilence(): void {
-    const silenceMs = silenceMsIn(this.#timing);
-    const owedMs = this.#opened.silenceMs;
-    if (owedMs === silenceMs) return;
-    this.#clock.after(owedMs, () => {
-      if (!this.#stopped && !this.#fatal) void this.#saveIdentity({ silenceMs });
-    });
-  }
-
   #faultChanged(why: string | undefined): void {
     const { log } = this.#options;
     if (why === undefined) log('info', 'serves again');
@@ -421,7 +398,7 @@ class Node implements RunningNode {
 
   #roleChanged(change: RoleChange): void {
     const { role, term, leader } = change;
-    const { members } = this.replica.driver.status().configuration;
+    const { members } = this.replica.loop.status().configuration;
     const name = members.find(({ id }) => id === leader)?.name;
     const led = name === undefined ? (leader ?? 'unknown') : `${name} (${leader})`;
     const by = role === 'leader' ? '' : `, leader ${led}`;
@@ -429,49 +406,18 @@ class Node implements RunningNode {
     for (const listener of this.#roleListeners) listener(change);
   }
 
-  /** A state that was lost comes from the leader, before anything is applied here. */
-  #fetchState(): void {
-    const { needsState } = this.#opened;
-    if (needsState === undefined) return;
-    this.#lostState.fetch(needsState);
-  }
-
-  #createIncoming(): IncomingState {
-    const { store, machine } = this.#opened;
-    const { driver } = this.replica;
-    return new IncomingState({
-      ...{ store, clock: this.#clock, idleMs: IDLE_MS, reconnectMs: RECONNECT_MS },
-      term: () => driver.role.term,
-      wants: (meta) => driver.wants(meta),
-      begin: () => driver.pauseApply(),
-      failed: () => this.#lostState.failed(),
-      // A state of a level that this release does not support stops the process.
-      switched: (meta, from) =>
-        new Promise((resolve) =>
-          this.#take(() => {
-            machine.reload();
-            this.#lostState.found();
-            this.replica.switched(meta, from, resolve);
-          }),
-        ),
-    });
-  }
-
   async #sinkFor(message: Message, id: string): Promise<ChunkSink | undefined> {
     if (message.type !== 'snapshot' || this.#stopped) return undefined;
-    // The core hears its leader, and tells it when there is nothing to send.
-    this.replica.receive(message);
-    return this.#incoming.sinkFor(message, id);
+    const { incomingSnapshot: incoming } = this.replica;
+    const { store } = this.#opened;
+    return snapshotSink(message, id, { incoming, store, guard: (run) => this.#take(run) });
   }
 
   async #stop(): Promise<void> {
     await this.#handOver();
     this.#stopped = true;
-    this.#join.stop();
-    this.#lostState.stop();
     this.replica.stop();
     this.#disk.stop();
-    this.#incoming.stop();
     await this.#wire.close();
     await this.#opened.log.close();
     await this.#opened.store.close();
@@ -480,17 +426,9 @@ class Node implements RunningNode {
 
   /** Gives leadership to another server, as far as that goes within two election timeouts. */
   async #handOver(): Promise<void> {
-    const { driver } = this.replica;
-    const { members } = driver.status().configuration;
-    const others = members.some(({ id, voter }) => voter && id !== this.id);
-    if (driver.role.role !== 'leader' || !others || this.#fatal) return;
+    if (this.#fatal) return;
     await new Promise<void>((resolve) => {
-      const cancel = this.#clock.after(this.#timing.electionMs * 2, resolve);
-      this.#hurry = () => {
-        cancel();
-        resolve();
-      };
-      this.replica.membership.transfer(null, () => this.#hurry());
+      this.#hurry = this.replica.handOver(this.#timing.electionMs * 2, resolve);
     });
   }
 
@@ -498,7 +436,7 @@ class Node implements RunningNode {
   readonly fail = (error: Error): void => {
     if (this.#fatal) return;
     this.#fatal = true;
-    this.replica.driver.stop();
+    this.replica.loop.stop();
     this.#options.onFatal(error);
   };
 }

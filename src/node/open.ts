@@ -3,23 +3,23 @@
  * is said, and made again from the log, or fetched from the peers before the node serves; without peers it does not start.
  */
 import { join } from 'node:path';
+import { newestConfiguration } from '../replica/log/applied-log.js';
+import type { Identity } from '../replica/members/identity.js';
+import { reconcile } from '../replica/state/reconcile.js';
+import { DIVERGED_KEY } from '../state/keys.js';
 import { Machine } from '../state/machine.js';
 import { type LevelLog, openLog } from '../storage/log.js';
 import { type LevelState, openState } from '../storage/state.js';
-import { agree } from './agree.js';
 import {
   claimIdentity,
   countStart,
-  type Identity,
   initialConfiguration,
   newIdentity,
   writeIdentity,
 } from './identity.js';
 import { type NodeOptions, silenceMsIn } from './options.js';
-import { newestConfiguration } from './positions.js';
 import { rebuildableTo, rebuildState } from './rebuild.js';
 import { UNFINISHED } from './recover.js';
-import { WRONG_KEY } from './snapshots.js';
 
 export interface Opened {
   readonly identity: Identity;
@@ -46,8 +46,10 @@ export async function openFolder(options: OpenOptions): Promise<Opened> {
     await writeFirst(log, identity, options);
     await mendState(log, store, options);
     const machine = new Machine(store, options.handlers, options.levels?.supported);
-    const gap = await new Promise<string | undefined>((done) => agree(log, store, machine, done));
-    const needsState = store.get(WRONG_KEY) ?? store.damaged ?? gap;
+    const gap = await new Promise<string | undefined>((done) =>
+      reconcile(log, store, machine, done),
+    );
+    const needsState = store.get(DIVERGED_KEY) ?? store.damaged ?? gap;
     if (needsState !== undefined) mustBeSent(needsState, log, identity, dataDir);
     const begun = identity.begun || !isEmpty(log);
     const silenceMs = Math.max(identity.silenceMs ?? 0, silenceMsIn(options.timing));

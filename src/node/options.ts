@@ -1,12 +1,12 @@
 /** What a node is made from, and the limits it keeps. */
 import { silenceMsOf } from '../raft/options.js';
 import type { RaftOptions } from '../raft/types.js';
+import type { ReplicaLimits } from '../replica/options.js';
 import type { LevelTable } from '../state/levels.js';
 import type { Handlers } from '../state/machine.js';
 import type { Command } from '../state/types.js';
 import type { WireSecurity } from '../transport/security.js';
 import type { InitialMember } from './identity.js';
-import type { ReplicaLimits } from './replica.js';
 import type { Gate } from './types.js';
 
 type RaftTiming = Pick<RaftOptions, 'tickMs' | 'heartbeatTicks' | 'electionTicks' | 'leaseMs'>;

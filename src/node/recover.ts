@@ -7,7 +7,11 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { refusal } from '../errors.js';
 import type { Configuration, Index, NodeId, Term } from '../raft/types.js';
+import { newestConfiguration } from '../replica/log/applied-log.js';
+import type { Identity } from '../replica/members/identity.js';
+import type { Sums } from '../replica/rpc.js';
 import { FatalError } from '../state/fatal.js';
+import { DIVERGED_KEY, isLocal } from '../state/keys.js';
 import { type Handlers, Machine, recordOf } from '../state/machine.js';
 import type { Command, Handler, View } from '../state/types.js';
 import { StorageError } from '../storage/errors.js';
@@ -15,17 +19,8 @@ import { installRecords, recordsOf } from '../storage/install.js';
 import { type LevelLog, openLog } from '../storage/log.js';
 import { type LevelState, openState } from '../storage/state.js';
 import type { StateRecord } from '../storage/types.js';
-import type { Sums } from './asks.js';
-import {
-  derived,
-  type Identity,
-  type InitialMember,
-  readIdentity,
-  writeIdentity,
-} from './identity.js';
-import { newestConfiguration } from './positions.js';
+import { derived, type InitialMember, readIdentity, writeIdentity } from './identity.js';
 import { applyUpTo, rebuildableTo, rebuildState } from './rebuild.js';
-import { isLocal, WRONG_KEY } from './snapshots.js';
 
 /** What a data folder holds. Of several survivors the one with the highest (lastTerm, lastIndex) has the most. */
 export interface FolderFacts {
@@ -88,7 +83,7 @@ export function recoverFolder(
     if (store.damaged !== undefined) await replaceDamaged(log, store, handlers);
     mustReachLog(store, log);
     // From here on the state holds what may never have been committed: until the end nobody may serve it.
-    store.commit([[WRONG_KEY, UNFINISHED]]);
+    store.commit([[DIVERGED_KEY, UNFINISHED]]);
     await store.flush();
     const skipping = new Skipping(handlers);
     const machine = new Machine(store, acceptLoss ? skipping.handlers : handlers);
@@ -101,7 +96,7 @@ export function recoverFolder(
     const hardState = { term: Math.max(term, log.hardState().term), votedFor: null };
     await new Promise<void>((done) => log.reset({ index, term, configuration }, hardState, done));
     if (log.bar() !== undefined) await new Promise<void>((done) => log.liftBar(done));
-    store.commit([[WRONG_KEY, undefined]]);
+    store.commit([[DIVERGED_KEY, undefined]]);
     await store.flush();
     const own = configuration.members.find((member) => member.name === name)!;
     const recovered: Identity = {
@@ -128,7 +123,7 @@ async function replaceDamaged(log: LevelLog, store: LevelState, handlers: Handle
 
 function* accepted(remains: View): Iterable<StateRecord> {
   for (const record of recordsOf(remains)) if (!isLocal(record[0])) yield record;
-  yield [WRONG_KEY, UNFINISHED];
+  yield [DIVERGED_KEY, UNFINISHED];
 }
 
 /** Handlers that refuse what they cannot decide for want of the records that were lost. */
@@ -198,7 +193,7 @@ function damageOf(log: LevelLog, store: LevelState): string[] {
   if (log.bar() !== undefined) {
     damage.push(`entries up to ${log.bar()!.index} were lost and not yet fetched from the peers`);
   }
-  const wrong = store.damaged ?? store.get(WRONG_KEY);
+  const wrong = store.damaged ?? store.get(DIVERGED_KEY);
   if (wrong !== undefined) damage.push(wrong);
   return damage;
 }

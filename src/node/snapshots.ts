@@ -1,27 +1,26 @@
 /**
- * Snapshots on their way out and in: the state as numbered chunks of records. Out: read from a frozen view between turns
- * of the loop; the same number always gives the same bytes, so a broken transfer goes on where it stopped. In: written
- * beside the present state, read back, compared with the announced tally and switched in.
+ * Snapshots as streams: the state as numbered chunks of records. A sender reads them from a frozen
+ * view between turns of the event loop; the same number always gives the same bytes, so a broken
+ * transfer goes on where it stopped. A receiver writes them beside the present state, reads them
+ * back, compares them with the announced tally and switches them in.
  */
 import { randomUUID } from 'node:crypto';
 import { Packr } from 'msgpackr';
-import type { NodeId, SnapshotMeta } from '../raft/types.js';
-import { keyOf, type PinnedView } from '../state/types.js';
+import type { SnapshotMeta } from '../raft/types.js';
+import type {
+  IncomingSnapshot,
+  SnapshotMessage,
+  SnapshotTransfer,
+  TransferEvents,
+} from '../replica/state/incoming-snapshot.js';
+import { isLocal, POSITION_KEY } from '../state/keys.js';
+import type { PinnedView } from '../state/types.js';
 import { recordSum, Tally } from '../storage/directory.js';
 import type { DurableState, Installation, StateRecord, StateTally } from '../storage/types.js';
 import type { ChunkSink, ChunkSource } from '../transport/types.js';
 
 /** Bytes of keys and values in a chunk, about. */
 const CHUNK_BYTES = 256 * 1024;
-/** Records of this node alone, which do not travel. */
-const LOCAL = keyOf('local', '');
-/** Whether a record is of this node alone. */
-export const isLocal = (key: string): boolean => key.startsWith(LOCAL);
-/** Where the log stands with an installed state: lets a crash between the two switches be completed on start. */
-export const POSITION_KEY = keyOf('local', 'position');
-/** Why the state is known to be wrong; goes with the state itself when another one takes its place. */
-export const WRONG_KEY = keyOf('local', 'wrong');
-
 const packr = new Packr({ useRecords: false });
 
 /** A frozen state as chunks `[records, tally or null]`; the tally is in the last one. */
@@ -72,57 +71,72 @@ export class StateSource implements ChunkSource {
   }
 }
 
-export interface InstallParts {
-  readonly store: DurableState;
-  /** Asked before the switch. */
-  readonly wants: (meta: SnapshotMeta) => boolean;
-  /** Applying rests from here on, until `switched` or `failed`. */
-  readonly begin: () => void;
-  /** The store holds the new state: take it up; resolves when the log agrees. */
-  readonly switched: (meta: SnapshotMeta, from: NodeId) => Promise<void>;
-  readonly failed: () => void;
-  /** It takes no more chunks, for whatever reason. Called once. */
-  readonly ended: () => void;
-  /** See ChunkSink. */
-  readonly disconnected: () => void;
+/**
+ * Where a snapshot that a leader offers goes; undefined when it is refused. The same `id` goes on
+ * where it stopped. `guard` runs what takes up the new state: a failure in it stops the process.
+ */
+export async function snapshotSink(
+  message: SnapshotMessage,
+  id: string,
+  { incoming, store, guard }: SnapshotSinkParts,
+): Promise<ChunkSink | undefined> {
+  const sink = incoming.accept(
+    message,
+    id,
+    (events) => new StateSink(id, message.meta, store, { ...events, guard }),
+  );
+  // A chunk that came before the connection broke may still be on its way to the disk.
+  await sink?.settled();
+  return sink !== undefined && incoming.isPresent(sink) ? sink : undefined;
 }
 
-/** Takes one state, chunk by chunk. */
-export class StateSink implements ChunkSink {
+export interface SnapshotSinkParts {
+  readonly incoming: IncomingSnapshot;
+  readonly store: DurableState;
+  readonly guard: (run: () => void) => void;
+}
+
+/** Stores one snapshot, chunk by chunk. */
+class StateSink implements ChunkSink, SnapshotTransfer {
   next = 0;
   readonly id: string;
   readonly #meta: SnapshotMeta;
-  readonly #from: NodeId;
-  readonly #parts: InstallParts;
+  readonly #events: TransferEvents & Pick<SnapshotSinkParts, 'guard'>;
   readonly #installation: Installation;
   #state: 'filling' | 'finishing' | 'switched' | 'aborted' = 'filling';
   /** Chunks on their way to the disk, one after the other. */
   #writes: Promise<void> = Promise.resolve();
   #writing = 0;
 
-  constructor(id: string, from: NodeId, meta: SnapshotMeta, parts: InstallParts) {
+  constructor(
+    id: string,
+    meta: SnapshotMeta,
+    store: DurableState,
+    events: TransferEvents & Pick<SnapshotSinkParts, 'guard'>,
+  ) {
     this.id = id;
-    this.#from = from;
     this.#meta = meta;
-    this.#parts = parts;
-    this.#installation = parts.store.install();
+    this.#events = events;
+    this.#installation = store.install();
   }
 
   get isWriting(): boolean {
     return this.#writing > 0;
   }
 
-  /** All chunks are here: they are read back and switched in. */
   get isFinishing(): boolean {
     return this.#state === 'finishing';
   }
 
-  /** Resolves when no chunk is on its way to the disk, so that `next` tells what is missing. */
+  /** Resolves when no chunk is on its way to the disk, so that `next` is the first missing one. */
   async settled(): Promise<void> {
     await this.#writes;
   }
 
-  /** A chunk that was taken already is not taken again: a sender repeats the last one after a broken connection. */
+  /**
+   * Ignores a chunk that was stored already: a sender repeats the last one after a broken
+   * connection.
+   */
   write(number: number, data: Uint8Array, last: boolean): Promise<void> {
     this.#writing += 1;
     const written = this.#writes
@@ -135,14 +149,14 @@ export class StateSink implements ChunkSink {
   }
 
   disconnected(): void {
-    this.#parts.disconnected();
+    this.#events.disconnected();
   }
 
   abort(): void {
     if (this.#state === 'switched' || this.#state === 'aborted') return;
     this.#state = 'aborted';
     this.#installation.abort();
-    this.#parts.ended();
+    this.#events.ended();
   }
 
   async #take(number: number, data: Uint8Array, last: boolean): Promise<void> {
@@ -162,24 +176,24 @@ export class StateSink implements ChunkSink {
   }
 
   async #finish({ count, sum }: StateTally): Promise<void> {
-    if (!this.#parts.wants(this.#meta)) {
+    const { begin, failed, guard, installed, ended } = this.#events;
+    const position: StateRecord = [POSITION_KEY, JSON.stringify(this.#meta)];
+    await this.#installation.add([position]);
+    if (!begin()) {
       this.abort();
       return;
     }
-    const position: StateRecord = [POSITION_KEY, JSON.stringify(this.#meta)];
-    await this.#installation.add([position]);
-    const own = recordSum(...position);
     this.#state = 'finishing';
-    this.#parts.begin();
+    const own = recordSum(...position);
     try {
       await this.#installation.finish({ count: count + 1, sum: (sum + own) % 2 ** 48 });
     } catch (error) {
-      this.#parts.failed();
+      failed();
       throw error;
     }
-    await this.#parts.switched(this.#meta, this.#from);
+    await new Promise<void>((resolve) => guard(() => installed(resolve)));
     this.#state = 'switched';
-    this.#parts.ended();
+    ended();
   }
 }
 

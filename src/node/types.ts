@@ -1,26 +1,16 @@
 /** A member of the cluster as the layers above see it: they never see Raft. */
 import type { Refusal } from '../errors.js';
-import type { Command, PinnedView, Result, View } from '../state/types.js';
+import type { JoiningServer, LevelStatus, WriteRequest } from '../replica/types.js';
+import type { PinnedView, Result, View } from '../state/types.js';
 
-/** `default` is a barrier by lease, `consistent` one by quorum; `stale` needs none. */
-export type ReadMode = 'stale' | 'default' | 'consistent';
-
-export interface WriteRequest {
-  /** SHA-256 of the caller's SecretID in hex; null for a caller without a token. */
-  readonly tokenKey: string | null;
-  readonly command: Command;
-  /** Milliseconds from now until the caller must have an answer. */
-  readonly timeoutMs: number;
-}
-
-/** The key of commands that the server makes itself; no hash of a secret looks like it. A leader takes it from nobody else. */
-export const INTERNAL_KEY = 'internal';
-
-/**
- * Asked on the leader, against its applied state, before a command is proposed: may this caller do this? Also called for
- * commands the server makes itself, with the key INTERNAL_KEY.
- */
-export type Gate = (view: View, tokenKey: string | null, command: Command) => Refusal | undefined;
+export {
+  type Gate,
+  INTERNAL_KEY,
+  type JoiningServer,
+  type LevelStatus,
+  type ReadMode,
+  type WriteRequest,
+} from '../replica/types.js';
 
 export interface PeerStatus {
   readonly id: string;
@@ -55,27 +45,6 @@ export interface NodeStatus {
   readonly peers: readonly PeerStatus[];
   /** Set when this node refuses to serve: which table differs, disk at its reserve, stopping. */
   readonly fault?: string;
-}
-
-/** A server that asks to become a member and waits for an operator. */
-export interface JoiningServer {
-  readonly id: string;
-  readonly name: string;
-  readonly address: string;
-  readonly level?: number;
-  /** Of the certificate it has shown, where TLS is used. */
-  readonly subject?: string;
-}
-
-/** The level in force, what the answering server's release supports, and what each member's does. */
-export interface LevelStatus {
-  readonly level: number;
-  readonly supported: number;
-  readonly members: readonly {
-    readonly id: string;
-    readonly name: string;
-    readonly supported: number;
-  }[];
 }
 
 export interface ClusterNode {

@@ -1,9 +1,9 @@
 /** The engine under all use cases: barriers before reads, held reads, authorisation at the moment of the answer. */
 import type { Authorizer } from '../acl/types.js';
 import { ApiError, reject } from '../errors.js';
-import { Deadlines } from '../node/deadlines.js';
-import type { ClockPort } from '../node/ports.js';
 import type { ClusterNode } from '../node/types.js';
+import { Deadlines } from '../replica/deadlines.js';
+import type { ClockPort } from '../replica/ports.js';
 import { restoredAt } from '../state/restore.js';
 import { INIT_FACT } from '../state/system.js';
 import type { Command, PinnedView, View } from '../state/types.js';

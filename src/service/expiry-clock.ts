@@ -3,7 +3,7 @@
  * decide it. The wall clock is compared with the monotonic clock from the start of the process on: of all differences
  * between the two the least one counts, so a jump ahead changes nothing and a correction backwards is taken up.
  */
-import type { ClockPort } from '../node/ports.js';
+import type { ClockPort } from '../replica/ports.js';
 
 /** A process is this old before it deletes: a clock that is wrong at boot is usually set by then. Milliseconds. */
 export const SETTLE_MS = 300_000;

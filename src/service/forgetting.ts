@@ -3,7 +3,7 @@
  * which secrets are to be gone after the deletion, so that no caller waits for them and a second deletion meanwhile, which
  * waits for the next turn, is in time too.
  */
-import type { ClockPort } from '../node/ports.js';
+import type { ClockPort } from '../replica/ports.js';
 import { forgottenAt, type RequestForget } from '../state/requests.js';
 import type { View } from '../state/types.js';
 

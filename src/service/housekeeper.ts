@@ -4,8 +4,8 @@
  */
 import { randomUUID } from 'node:crypto';
 import { ApiError } from '../errors.js';
-import type { ClockPort } from '../node/ports.js';
 import { type ClusterNode, INTERNAL_KEY } from '../node/types.js';
+import type { ClockPort } from '../replica/ports.js';
 import { take } from '../state/links.js';
 import { keysBelow, lastPart } from '../state/lists.js';
 import type { MethodReap } from '../state/methods.js';

@@ -2,7 +2,7 @@
  * Restores that died: the server that took the upload went away, or a part was applied after its restore was given up. A
  * restore that is alive adds parts all the time, so one that has not grown for long enough is dead.
  */
-import type { ClockPort } from '../node/ports.js';
+import type { ClockPort } from '../replica/ports.js';
 import { restoreParts } from '../state/restore.js';
 import type { View } from '../state/types.js';
 

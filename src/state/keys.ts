@@ -84,3 +84,12 @@ export const keys = {
   /** The machine's own record: applied index and term, and the checksum of each table. */
   machine: keyOf('machine'),
 } as const;
+
+/** Prefix of the records that belong to one server and are in no snapshot. */
+const LOCAL = keyOf('local', '');
+/** Whether a record belongs to this server alone. */
+export const isLocal = (key: string): boolean => key.startsWith(LOCAL);
+/** The log position of an installed state: on start it completes a switch that a crash interrupted. */
+export const POSITION_KEY = keyOf('local', 'position');
+/** Why this server's state cannot be trusted. Replaced together with the state. */
+export const DIVERGED_KEY = keyOf('local', 'wrong');

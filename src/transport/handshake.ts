@@ -7,12 +7,13 @@
  * disk was wiped), or it was started from an older copy of itself.
  */
 
+import type { PeerRecord } from '../peer-record.js';
 import type { NodeId } from '../raft/types.js';
+import { FRAME_BYTES_MAX } from '../wire-limits.js';
 import { Connection } from './connection.js';
 import { type Hello, OLDEST_PROTOCOL_VERSION, PROTOCOL_VERSION, type Purpose } from './frames.js';
 import { parseAddress, type SocketMaker } from './security.js';
 import {
-  type PeerRecord,
   type PeerRecords,
   WireError,
   type WireHandlers,
@@ -46,16 +47,6 @@ export interface WireLimits {
   /** Pings after which a chunk of a state must have been stored, or the transfer is given up. */
   readonly stalledTurns: number;
 }
-
-/** Bytes of a frame. */
-const FRAME_BYTES_MAX = 16 * 2 ** 20;
-
-/**
- * Bytes of an encoded command. It travels whole, in a forwarded write and in an append message, so
- * it must fit into a frame with what is around it: a follower hangs up on a larger frame, and the
- * leader would send it again for ever.
- */
-export const COMMAND_BYTES_MAX = FRAME_BYTES_MAX - 2 ** 16;
 
 export const DEFAULT_LIMITS: WireLimits = {
   frameBytes: FRAME_BYTES_MAX,

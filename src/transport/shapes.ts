@@ -1,8 +1,6 @@
 /** Checks of single decoded values: each returns the value as its type or throws WireError. */
+import { TEXT_MAX } from '../wire-limits.js';
 import { WireError } from './types.js';
-
-/** Characters of a text in a frame. Names and addresses of members travel as such texts. */
-export const TEXT_MAX = 1024;
 
 function wrong(expected: string, value: unknown): never {
   throw new WireError('protocol', `a frame holds ${typeof value} where ${expected} belongs`);

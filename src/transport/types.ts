@@ -1,4 +1,5 @@
 /** What the wire needs from its node, and what both say about it. */
+import type { PeerRecord } from '../peer-record.js';
 import type { Message, NodeId } from '../raft/types.js';
 
 /** Who this node is. `clusterId` is null until the node has joined or made a cluster. */
@@ -18,15 +19,6 @@ export interface WireIdentity {
   readonly clusterId: string | null;
   /** `host:port` where the others reach this node. */
   readonly address: string;
-}
-
-/**
- * What was last seen of another node: its data folder, and the subject of its certificate where TLS
- * is used.
- */
-export interface PeerRecord extends Pick<WireIdentity, 'incarnation' | 'starts' | 'startId'> {
-  /** The first one that the node has shown: another certificate does not speak for it. */
-  readonly subject?: string;
 }
 
 /** The records of the nodes that were met, kept across restarts. */

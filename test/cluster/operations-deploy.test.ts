@@ -264,9 +264,9 @@ async function metricsText(): Promise<string> {
     refused: () => ({}),
     connections: () => 0,
     level: () => 1,
-    driver: () => ({}) as never,
+    loop: () => ({}) as never,
     disks: () => ({}) as never,
-    agreement: () => ({}) as never,
+    comparison: () => ({}) as never,
     rights: () => ({ tokens: 0, rights: 0, bytes: 0 }),
     refusedLogins: () => new Map([['token', 0]]),
   });

@@ -25,9 +25,9 @@ describe('metrics', () => {
       refused: () => ({ loginsPerAddress: 2, connections: 5 }),
       connections: () => 4,
       level: () => 2,
-      driver: () => ({ appends: 1, entriesAppended: 2, stalls: 0, stallMsMax: 250 }),
+      loop: () => ({ appends: 1, entriesAppended: 2, stalls: 0, stallMsMax: 250 }),
       disks: () => ({ logWaitMs: 1500, stateWaitMs: 20 }),
-      agreement: () => ({ rounds: 9, incomparable: 2, differing: 0 }),
+      comparison: () => ({ rounds: 9, incomparable: 2, differing: 0 }),
       rights: () => ({ tokens: 8, rights: 2, bytes: 5000 }),
       refusedLogins: () => new Map([['token', 3]]),
     });

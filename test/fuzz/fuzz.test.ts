@@ -12,7 +12,7 @@ import { problemOf } from '../../scripts/fuzz/judge.js';
 import { fuzz } from '../../scripts/fuzz/run.js';
 import { readReplies, type Shot } from '../../scripts/fuzz/shot.js';
 import { problemOfLine } from '../../scripts/fuzz/watch.js';
-import { encodeAsk } from '../../src/node/asks.js';
+import { encodeRequest } from '../../src/replica/rpc-codec.js';
 import { encodeFrame } from '../../src/transport/frames.js';
 
 describe('the fuzzer', () => {
@@ -57,7 +57,7 @@ describe('the fuzzer', () => {
     const envelope = { from, to, lastIndex: 1, lastTerm: 1 };
     const vote = (term: number): Buffer =>
       Buffer.concat(encodeFrame({ type: 'message', message: { type: 'vote', term, ...envelope } }));
-    const remove = encodeAsk({ type: 'remove', id: 'a' });
+    const remove = encodeRequest({ type: 'remove', id: 'a' });
     const request = Buffer.concat(encodeFrame({ type: 'request', id: 1, payload: remove }));
     expect([vote(9), request].map(isOrder)).to.deep.equal([true, true]);
     expect(isOrder(Buffer.concat([vote(0), vote(9)]))).to.equal(true);

@@ -93,19 +93,19 @@ describe('node: a cluster on real disks and sockets', function () {
         Array.from({ length: n }, (_, i) => write(leader, put(`k${i}`, 'v'.repeat(500)))),
       );
     for (let round = 0; round < 3; round++) await many(500);
-    await cluster.until(() => leader.replica.positions.first > 1000);
+    await cluster.until(() => leader.replica.appliedLog.first > 1000);
     const away = await cluster.start(awayName, { initial: cluster.initial('a', 'b', 'c') });
     const woken = new Promise<void>((resolve) => watchAt(away, 'k1', resolve));
     await cluster.until(() => valueAt(away, 'k499') !== undefined);
     await woken;
-    expect(away.replica.positions.first).to.be.greaterThan(1000);
+    expect(away.replica.appliedLog.first).to.be.greaterThan(1000);
     await write(away, append('before', 'y'));
     expect(valueAt(away, 'before')).to.equal('xy');
-    const { agreement } = leader.replica;
-    const before = agreement!.stats.rounds;
+    const { comparison } = leader.replica;
+    const before = comparison!.stats.rounds;
     await write(away, put('after', 'z'));
-    await cluster.until(() => agreement!.stats.rounds > before);
-    expect(agreement!.stats.differing).to.equal(0);
+    await cluster.until(() => comparison!.stats.rounds > before);
+    expect(comparison!.stats.differing).to.equal(0);
     await cluster.stop(awayName);
     const again = await cluster.start(awayName, { initial: cluster.initial('a', 'b', 'c') });
     expect(valueAt(again, 'before')).to.equal('xy');

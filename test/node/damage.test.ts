@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import type { RunningNode } from '../../src/node/node.js';
 import { inspectFolder, recoverFolder, UNFINISHED } from '../../src/node/recover.js';
-import { WRONG_KEY } from '../../src/node/snapshots.js';
 import { Checksums } from '../../src/state/checksum.js';
+import { DIVERGED_KEY } from '../../src/state/keys.js';
 import type { Handlers } from '../../src/state/machine.js';
 import { keyOf } from '../../src/state/types.js';
 import { entryKey } from '../../src/storage/record.js';
@@ -73,7 +73,7 @@ describe('node: a server whose state is damaged', function () {
     expect([valueAt(a, 'precious'), valueAt(a, 'slow1')]).to.deep.equal(['data', '1']);
     expect(cluster.said('a', 'error the state has lost')).to.equal(1);
     await fill(a);
-    await cluster.until(() => a.replica.positions.first > 1000);
+    await cluster.until(() => a.replica.appliedLog.first > 1000);
     a = (await cluster.restartUnchanged('a'))[0]!;
     expect(valueAt(a, 'precious')).to.equal('data');
   });
@@ -83,7 +83,7 @@ describe('node: a server whose state is damaged', function () {
     let a = await cluster.start('a');
     await write(a, 'precious', 'data');
     await fill(a);
-    await cluster.until(() => a.replica.positions.first > 1000);
+    await cluster.until(() => a.replica.appliedLog.first > 1000);
     await writeSlowly(cluster, a, 'a');
     await cluster.stop('a');
     const dir = await hurt('a');
@@ -139,7 +139,7 @@ describe('node: a server whose state is damaged', function () {
     for (let again = 0; again < 2; again++) {
       cluster.lines.length = 0;
       a = await cluster.start('a');
-      expect(a.replica.driver.barred).to.equal(true);
+      expect(a.replica.loop.votingSuspended).to.equal(true);
       expect(cluster.said('a', 'error no other voting server is known')).to.equal(1);
       await cluster.stop('a');
     }
@@ -156,7 +156,7 @@ describe('node: a server whose state is damaged', function () {
     const a = await cluster.start('a');
     await write(a, 'precious', 'data');
     await fill(a);
-    await cluster.until(() => a.replica.positions.first > 1000);
+    await cluster.until(() => a.replica.appliedLog.first > 1000);
     await cluster.stop('a');
     const dir = stateOf(cluster, 'a');
     await cp(dir, `${dir}.aside`, { recursive: true });
@@ -175,7 +175,7 @@ describe('node: a server whose state is damaged', function () {
     const c = cluster.nodes.get('c')!;
     await write(a!, 'precious', 'data');
     await fill(a!);
-    await cluster.until(() => c.replica.positions.first > 1000);
+    await cluster.until(() => c.replica.appliedLog.first > 1000);
     await writeSlowly(cluster, c, 'c');
     for (const name of ['a', 'b', 'c']) await cluster.stop(name);
     const dir = await hurt('c');
@@ -209,14 +209,16 @@ describe('node: a server whose state is damaged', function () {
     const c = cluster.nodes.get('c')!;
     await write(a!, 'precious', 'data');
     await fill(a!);
-    await cluster.until(() => c.replica.positions.first > 1000);
+    await cluster.until(() => c.replica.appliedLog.first > 1000);
     await writeSlowly(cluster, c, 'c');
     await cluster.stop('c');
     await hurt('c');
     await flip(join(cluster.folder('c'), 'log'), Buffer.from('meta'), 90);
     const again = await cluster.start('c');
     expect(again.status().fault).to.match(/being fetched/);
-    await cluster.until(() => again.status().fault === undefined && !again.replica.driver.barred);
+    await cluster.until(
+      () => again.status().fault === undefined && !again.replica.loop.votingSuspended,
+    );
     await again.barrier('default', 8000);
     expect([valueAt(again, 'precious'), valueAt(again, 'slow1')]).to.deep.equal(['data', '1']);
     await cluster.restartUnchanged('a', 'b', 'c');
@@ -227,7 +229,7 @@ describe('node: a server whose state is damaged', function () {
     const [a] = await cluster.startAll('a', 'b', 'c');
     await write(a!, 'precious', 'data');
     await fill(a!);
-    await cluster.until(() => a!.replica.positions.first > 1000);
+    await cluster.until(() => a!.replica.appliedLog.first > 1000);
     await writeSlowly(cluster, a!, 'a');
     for (const name of ['a', 'b', 'c']) await cluster.stop(name);
     const dir = stateOf(cluster, 'a');
@@ -295,7 +297,7 @@ describe('node: a server whose state is damaged', function () {
     await write(a, 'precious', 'data');
     await write(a, 'rotten', 'data');
     await fill(a);
-    await cluster.until(() => a.replica.positions.first > 1000);
+    await cluster.until(() => a.replica.appliedLog.first > 1000);
     await cluster.stop('a');
     const dir = stateOf(cluster, 'a');
     const [rotten] = recordsOf(await keysIn(dir), '\u0000rotten');
@@ -345,7 +347,7 @@ describe('node: a server whose state is damaged', function () {
     await cluster.stop('a');
     const folders = new Folders();
     const state = await folders.state(stateOf(cluster, 'a'));
-    state.commit([[WRONG_KEY, 'its state differs']]);
+    state.commit([[DIVERGED_KEY, 'its state differs']]);
     await folders.clean();
     expect(await failure(cluster.start('a'))).to.match(/its state differs.*no other server/);
     const options = { name: 'a', members: cluster.initial('a'), handlers: HANDLERS };

@@ -1,16 +1,20 @@
 import { expect } from 'chai';
-import { IncomingState } from '../../src/node/incoming-state.js';
-import { POSITION_KEY, StateSource } from '../../src/node/snapshots.js';
+import { StateSource, snapshotSink } from '../../src/node/snapshots.js';
 import type { Message, SnapshotMeta } from '../../src/raft/types.js';
+import {
+  IDLE_MS,
+  IncomingSnapshot,
+  RECONNECT_MS,
+  type SnapshotMessage,
+} from '../../src/replica/state/incoming-snapshot.js';
+import { POSITION_KEY } from '../../src/state/keys.js';
 import { keyOf } from '../../src/state/types.js';
 import { MemoryState } from '../../src/storage/memory-state.js';
 import type { Installation } from '../../src/storage/types.js';
 import type { ChunkSink } from '../../src/transport/types.js';
+import { FakeClock } from '../replica/fakes.js';
 import { Relay, TestNode } from '../transport/bench.js';
-import { FakeClock } from './fakes.js';
 
-const IDLE_MS = 1000;
-const RECONNECT_MS = 100;
 const metaAt = (index: number): SnapshotMeta => ({
   index,
   term: 2,
@@ -64,19 +68,28 @@ function build() {
   const store = new Store();
   const told: string[] = [];
   const self = { term: 2, applied: 0 };
-  const incoming = new IncomingState({
-    ...{ store, clock, idleMs: IDLE_MS, reconnectMs: RECONNECT_MS },
-    term: () => self.term,
-    wants: (meta) => meta.index > self.applied,
-    begin: () => told.push('begin'),
-    failed: () => told.push('failed'),
-    switched: async (meta, from) => {
+  const incoming = new IncomingSnapshot({
+    clock,
+    loop: {
+      receive: () => {},
+      get role() {
+        return { role: 'follower' as const, term: self.term, leader: 'b' };
+      },
+      wants: (meta) => meta.index > self.applied,
+      pauseApply: () => told.push('begin'),
+    },
+    recovery: { failed: () => told.push('failed'), recovered: () => {} },
+    reload: () => {},
+    switched: (meta, from, done) => {
       self.applied = meta.index;
       told.push(`switched ${meta.index} from ${from}`);
+      done();
     },
   });
+  const sinkFor = (message: SnapshotMessage, id: string) =>
+    snapshotSink(message, id, { incoming, store, guard: (run) => run() });
   const owner = (): string | undefined => store.get(keyOf('test', 'k0'))?.[0];
-  return { clock, store, told, self, incoming, owner };
+  return { clock, store, told, self, incoming, sinkFor, owner };
 }
 
 /** Sends chunks from what the sink wants next up to `end` (all, if not given). */
@@ -92,15 +105,15 @@ async function send(
   }
 }
 
-describe('node/incoming-state', () => {
+describe('node/snapshots: a state that is arriving', () => {
   const CHUNKS = 4;
 
   it('goes on where it stopped, whatever the chunk after which the connection broke', async () => {
     for (let cut = 0; cut < CHUNKS; cut++) {
-      const { incoming, store, told, owner } = build();
+      const { incoming, sinkFor, store, told, owner } = build();
       const source = sourceOf(CHUNKS);
-      await send(await incoming.sinkFor(messageOf(source.meta), source.id), source, cut);
-      const again = await incoming.sinkFor(messageOf(source.meta), source.id);
+      await send(await sinkFor(messageOf(source.meta), source.id), source, cut);
+      const again = await sinkFor(messageOf(source.meta), source.id);
       expect(again!.next).to.equal(cut);
       await send(again, source);
       expect(told).to.deep.equal(['begin', 'switched 9 from b']);
@@ -112,9 +125,9 @@ describe('node/incoming-state', () => {
 
   it('takes a chunk once that was on its way to the disk when the connection broke', async () => {
     for (let cut = 0; cut < CHUNKS; cut++) {
-      const { incoming, store, told, owner } = build();
+      const { sinkFor, store, told, owner } = build();
       const source = sourceOf(CHUNKS);
-      const sink = await incoming.sinkFor(messageOf(source.meta), source.id);
+      const sink = await sinkFor(messageOf(source.meta), source.id);
       await send(sink, source, cut);
       let release = (): void => {};
       store.disk = new Promise((resolve) => {
@@ -122,7 +135,7 @@ describe('node/incoming-state', () => {
       });
       const { data, last } = await source.chunk(cut);
       const first = sink!.write(cut, data, last);
-      const again = incoming.sinkFor(messageOf(source.meta), source.id);
+      const again = sinkFor(messageOf(source.meta), source.id);
       const repeated = sink!.write(cut, data, last);
       release();
       await Promise.all([first, repeated]);
@@ -140,9 +153,9 @@ describe('node/incoming-state', () => {
 
   it('is given up when its sender brings no progress, and another one can begin', async () => {
     for (let cut = 0; cut < CHUNKS; cut++) {
-      const { clock, incoming, store, owner } = build();
+      const { clock, incoming, sinkFor, store, owner } = build();
       const gone = sourceOf(CHUNKS);
-      const sink = await incoming.sinkFor(messageOf(gone.meta), gone.id);
+      const sink = await sinkFor(messageOf(gone.meta), gone.id);
       await send(sink, gone, cut);
       clock.advance(2 * IDLE_MS);
       expect([incoming.isArriving, store.aborts]).to.deep.equal([false, 1]);
@@ -150,18 +163,18 @@ describe('node/incoming-state', () => {
       const late = await sink!.write(cut, data, last).catch((error: Error) => error.message);
       expect(late).to.equal('the state that was arriving was given up');
       const next = sourceOf(CHUNKS, 'c');
-      await send(await incoming.sinkFor(messageOf(next.meta, 'c'), next.id), next);
+      await send(await sinkFor(messageOf(next.meta, 'c'), next.id), next);
       expect(owner()).to.equal('c');
     }
   });
 
   it('is given up sooner when its connection is gone, unless the sender comes back', async () => {
-    const { clock, incoming } = build();
+    const { clock, incoming, sinkFor } = build();
     const source = sourceOf(CHUNKS);
-    const sink = await incoming.sinkFor(messageOf(source.meta), source.id);
+    const sink = await sinkFor(messageOf(source.meta), source.id);
     await send(sink, source, 1);
     sink!.disconnected?.();
-    await send(await incoming.sinkFor(messageOf(source.meta), source.id), source, 2);
+    await send(await sinkFor(messageOf(source.meta), source.id), source, 2);
     clock.advance(RECONNECT_MS);
     expect(incoming.isArriving).to.equal(true);
     sink!.disconnected?.();
@@ -170,9 +183,9 @@ describe('node/incoming-state', () => {
   });
 
   it('is not given up while it makes progress, or while the disk is busy with it', async () => {
-    const { clock, incoming, store, told } = build();
+    const { clock, sinkFor, store, told } = build();
     const source = sourceOf(CHUNKS);
-    const sink = await incoming.sinkFor(messageOf(source.meta), source.id);
+    const sink = await sinkFor(messageOf(source.meta), source.id);
     for (let end = 1; end < CHUNKS; end++) {
       await send(sink, source, end);
       clock.advance(IDLE_MS - 1);
@@ -191,24 +204,24 @@ describe('node/incoming-state', () => {
   });
 
   it('gives way to another sender, but not to a former leader, nor once it is whole', async () => {
-    const { incoming, self, store, owner } = build();
+    const { sinkFor, self, store, owner } = build();
     const [old, present, former] = [sourceOf(CHUNKS), sourceOf(CHUNKS, 'c'), sourceOf(CHUNKS, 'd')];
-    const oldSink = await incoming.sinkFor(messageOf(old.meta), old.id);
+    const oldSink = await sinkFor(messageOf(old.meta), old.id);
     await send(oldSink, old, 2);
     self.term = 3;
-    const sink = await incoming.sinkFor(messageOf(present.meta, 'c', 3), present.id);
+    const sink = await sinkFor(messageOf(present.meta, 'c', 3), present.id);
     expect(store.aborts).to.equal(1);
     const { data, last } = await old.chunk(2);
     await oldSink!.write(2, data, last).then(
       () => expect.fail('a chunk of what was given up was taken'),
       () => {},
     );
-    expect(await incoming.sinkFor(messageOf(former.meta, 'd', 2), former.id)).to.equal(undefined);
+    expect(await sinkFor(messageOf(former.meta, 'd', 2), former.id)).to.equal(undefined);
     await send(sink, present, CHUNKS - 1);
     const refused: unknown[] = [];
     store.verify = async () => {
       const third = messageOf(metaAt(12), 'd', 3);
-      refused.push(await incoming.sinkFor(third, former.id));
+      refused.push(await sinkFor(third, former.id));
     };
     await send(sink, present);
     expect(refused).to.deep.equal([undefined]);
@@ -217,9 +230,9 @@ describe('node/incoming-state', () => {
 
   it('ends with a chunk that is broken, or that comes out of turn', async () => {
     for (const bad of ['broken', 'early', 'tally'] as const) {
-      const { incoming, store, told } = build();
+      const { incoming, sinkFor, store, told } = build();
       const source = sourceOf(CHUNKS);
-      const sink = await incoming.sinkFor(messageOf(source.meta), source.id);
+      const sink = await sinkFor(messageOf(source.meta), source.id);
       const { data, last } = await source.chunk(0);
       const write =
         bad === 'broken'
@@ -234,9 +247,9 @@ describe('node/incoming-state', () => {
   });
 
   it('is thrown away when it is not wanted any more at its end', async () => {
-    const { incoming, self, store, told } = build();
+    const { incoming, sinkFor, self, store, told } = build();
     const source = sourceOf(CHUNKS);
-    const sink = await incoming.sinkFor(messageOf(source.meta), source.id);
+    const sink = await sinkFor(messageOf(source.meta), source.id);
     await send(sink, source, CHUNKS - 1);
     self.applied = 20;
     await send(sink, source);
@@ -244,9 +257,9 @@ describe('node/incoming-state', () => {
   });
 
   it('applying goes on when what has arrived is not whole', async () => {
-    const { incoming, store, told } = build();
+    const { incoming, sinkFor, store, told } = build();
     const source = sourceOf(1);
-    const sink = await incoming.sinkFor(messageOf(source.meta), source.id);
+    const sink = await sinkFor(messageOf(source.meta), source.id);
     const { data } = await source.chunk(0);
     // A bit of a value changes on the way.
     const changed = Buffer.from(data);
@@ -261,7 +274,7 @@ describe('node/incoming-state', () => {
 
   it('comes whole over a wire whose connection breaks at any chunk', async () => {
     for (let cut = 0; cut < CHUNKS - 1; cut++) {
-      const { incoming, store, told, owner } = build();
+      const { sinkFor, store, told, owner } = build();
       const source = sourceOf(CHUNKS);
       const b = await new TestNode('b').listen();
       const a = await new TestNode('a').listen();
@@ -269,7 +282,7 @@ describe('node/incoming-state', () => {
       try {
         b.wire.setMembers([{ id: 'a', address: relay.address }]);
         b.source = () => source;
-        a.sink = (id) => incoming.sinkFor(messageOf(source.meta), id);
+        a.sink = (id) => sinkFor(messageOf(source.meta), id);
         let adds = 0;
         store.onAdd = () => {
           if (adds === cut) relay.cut();
@@ -291,11 +304,11 @@ describe('node/incoming-state', () => {
   });
 
   it('takes nothing after it was stopped', async () => {
-    const { clock, incoming, store } = build();
+    const { clock, incoming, sinkFor, store } = build();
     const source = sourceOf(CHUNKS);
-    await send(await incoming.sinkFor(messageOf(source.meta), source.id), source, 2);
+    await send(await sinkFor(messageOf(source.meta), source.id), source, 2);
     incoming.stop();
     expect([incoming.isArriving, store.aborts, clock.timers]).to.deep.equal([false, 1, 0]);
-    expect(await incoming.sinkFor(messageOf(source.meta), source.id)).to.equal(undefined);
+    expect(await sinkFor(messageOf(source.meta), source.id)).to.equal(undefined);
   });
 });

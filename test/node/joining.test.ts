@@ -1,18 +1,19 @@
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { ASKED_BY, type Ask, decodeAnswer, encodeAsk } from '../../src/node/asks.js';
 import { initialClusterId } from '../../src/node/identity.js';
 import type { RunningNode } from '../../src/node/node.js';
 import { INTERNAL_KEY } from '../../src/node/types.js';
+import { ACCEPTED_FROM, type RpcRequest } from '../../src/replica/rpc.js';
+import { decodeResponse, encodeRequest } from '../../src/replica/rpc-codec.js';
 import { joinTokens, setJoinTokens } from '../../src/state/join-tokens.js';
 import { SUPPORTED_LEVEL } from '../../src/state/levels.js';
 import { encodeProposal } from '../../src/state/proposal.js';
 import { setFact } from '../../src/state/system.js';
 import { secretKeyOf } from '../../src/state/tokens.js';
+import { World } from '../replica/world.js';
 import { TestNode } from '../transport/bench.js';
 import { Cluster, HANDLERS, put, valueAt } from './processes.js';
-import { World } from './world.js';
 
 const write = (node: RunningNode, key: string, value: string) =>
   node.write({ tokenKey: null, command: put(key, value), timeoutMs: 8000 });
@@ -20,7 +21,7 @@ const write = (node: RunningNode, key: string, value: string) =>
 describe('node: what one server may ask of another', () => {
   const data = encodeProposal({ id: 'one', since: 0, command: { type: 'x', v: 1 } });
   const server = { id: 'x', name: 'x', address: 'x:1' };
-  const asks: readonly Ask[] = [
+  const asks: readonly RpcRequest[] = [
     { type: 'write', tokenKey: null, data, timeoutMs: 100 },
     ...[{ type: 'read', mode: 'consistent' } as const, { type: 'state' } as const],
     ...[{ type: 'add', server } as const, { type: 'admit', server } as const],
@@ -29,13 +30,13 @@ describe('node: what one server may ask of another', () => {
     { type: 'member', id: 'b' },
   ];
   /** What a leader of three answers to this server, as `type` or `refused: why`. */
-  const answerTo = (from: string, ask: Ask): string => {
+  const answerTo = (from: string, ask: RpcRequest): string => {
     const world = new World();
     const leader = world.elect();
     world.advance(200);
     const answers: string[] = [];
-    leader.replica.asked(from, encodeAsk(ask), (bytes) => {
-      const answer = decodeAnswer(bytes)!;
+    leader.replica.rpc.receive(from, encodeRequest(ask), (bytes) => {
+      const answer = decodeResponse(bytes)!;
       answers.push(answer.type === 'refused' ? `refused: ${answer.refusal.message}` : answer.type);
     });
     world.advance(500);
@@ -44,11 +45,11 @@ describe('node: what one server may ask of another', () => {
   };
 
   it('nothing that needs a member is taken from a server that is none', () => {
-    const needMember = Object.entries(ASKED_BY).filter(([, who]) => who === 'member');
+    const needMember = Object.entries(ACCEPTED_FROM).filter(([, who]) => who === 'member');
     expect(asks.map(({ type }) => type)).to.have.members(needMember.map(([type]) => type));
     for (const ask of asks)
       expect(answerTo('x', ask), ask.type).to.equal(
-        'refused: The server x is no member of the cluster',
+        'refused: The server x is not a member of the cluster',
       );
   });
 
@@ -105,7 +106,7 @@ describe('node: joining', function () {
     const d = await cluster.start('d', { join: [cluster.address('b')] });
     await cluster.until(() => cluster.said('d', 'warn') >= 2);
     expect(peersOf(a)).to.deep.equal(['a', 'b', 'c']);
-    expect(d.replica.driver.status()).to.include({ lastIndex: 0, commit: 0 });
+    expect(d.replica.loop.status()).to.include({ lastIndex: 0, commit: 0 });
     expect(valueAt(d, 'k')).to.equal(undefined);
     expect(await folderHolds('d', 'a-secret-value')).to.equal(false);
     const { name: leader } = await cluster.leader();
@@ -165,7 +166,7 @@ describe('node: joining', function () {
     await cluster.until(() => next.status().role === 'leader');
     const answers: string[] = [];
     const server = { id: d.id, name: 'd', address: cluster.address('d') };
-    next.replica.administer({ type: 'add', server, token: 'first' }, 5000, ({ type }) =>
+    next.replica.rpc.callLeader({ type: 'add', server, token: 'first' }, 5000, ({ type }) =>
       answers.push(type),
     );
     await cluster.until(() => answers.length > 0);
@@ -243,7 +244,7 @@ describe('node: joining', function () {
     for (const { id } of cluster.nodes.values()) {
       const message = { type: 'append', from: 'stranger', to: id, term: term + 5 } as const;
       stranger.wire.send({ ...message, ...position, round: 1 });
-      stranger.wire.request(id, encodeAsk({ type: 'level' }), 500, (answer) =>
+      stranger.wire.request(id, encodeRequest({ type: 'level' }), 500, (answer) =>
         answers.push(answer),
       );
     }

@@ -2,7 +2,8 @@ import { expect } from 'chai';
 import { ApiError } from '../../src/errors.js';
 import type { RunningNode } from '../../src/node/node.js';
 import { SETTINGS } from '../../src/settings.js';
-import { COMMAND_BYTES_MAX, DEFAULT_LIMITS } from '../../src/transport/handshake.js';
+import { DEFAULT_LIMITS } from '../../src/transport/handshake.js';
+import { COMMAND_BYTES_MAX } from '../../src/wire-limits.js';
 import { Cluster, put, valueAt } from './processes.js';
 
 const write = async (node: RunningNode, key: string, value: string): Promise<string> => {

@@ -25,7 +25,7 @@ const NEXT: Partial<NodeOptions> = {
 const thing = { type: 'thing.set', v: 1, value: 'x' } as Command;
 const FAR = 30_000;
 
-describe('node/levels', function () {
+describe('node: levels', function () {
   this.timeout(60_000);
   let cluster: Cluster;
   const make = async (options: Partial<NodeOptions> = FIRST): Promise<void> => {

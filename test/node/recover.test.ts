@@ -138,7 +138,7 @@ describe('node: a data folder', function () {
       a!.write({ tokenKey: null, command: put(`k${i % 9}`, 'x'), timeoutMs: 8000 }),
     );
     await Promise.all(fill);
-    await cluster.until(() => b!.replica.positions.first > 1000);
+    await cluster.until(() => b!.replica.appliedLog.first > 1000);
     await cluster.stop('b');
     await rm(join(cluster.folder('b'), 'state'), { recursive: true });
     const again = await cluster.start('b');
@@ -163,12 +163,12 @@ describe('node: a data folder', function () {
     const { size } = await stat(join(log, file));
     await truncate(join(log, file), Math.floor(size / 2));
     const node = await cluster.start(hurt);
-    expect(node.replica.driver.barred).to.equal(true);
+    expect(node.replica.loop.votingSuspended).to.equal(true);
     expect(cluster.lines.some((line) => /log is damaged/.test(line))).to.equal(true);
     const { node: leader } = await cluster.leader();
     await write(leader, 'k', 'x');
     await cluster.until(() => valueAt(node, 'k')!.endsWith('x'));
-    await cluster.until(() => !node.replica.driver.barred);
+    await cluster.until(() => !node.replica.loop.votingSuspended);
     expect(cluster.said(hurt, 'info has all its entries again')).to.equal(1);
     expect(node.status().lastLogIndex).to.equal(leader.status().lastLogIndex);
     await node.transfer(node.id);

@@ -1,5 +1,5 @@
 /** The clocks of a machine that can be suspended. */
-import { ClockWatch } from '../../src/node/clock.js';
+import { ClockWatch } from '../../src/replica/clock-watch.js';
 
 /** The monotonic clock can be made to stand still; the wall clock goes on. */
 export class MachineClock {

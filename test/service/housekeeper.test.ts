@@ -8,7 +8,7 @@ import { forgottenAt } from '../../src/state/requests.js';
 import { INIT_FACT } from '../../src/state/system.js';
 import { secretKeyOf } from '../../src/state/tokens.js';
 import type { Command } from '../../src/state/types.js';
-import { FakeClock } from '../node/fakes.js';
+import { FakeClock } from '../replica/fakes.js';
 import { MANAGEMENT_SECRET, Solo } from './solo.js';
 
 const HOUR_MS = 3_600_000;

@@ -2,9 +2,9 @@
 
 import { randomUUID } from 'node:crypto';
 import { ApiError } from '../../src/errors.js';
-import type { ClockPort } from '../../src/node/ports.js';
 import type { ClusterNode, Gate, NodeStatus, WriteRequest } from '../../src/node/types.js';
-import { Watches } from '../../src/node/watches.js';
+import type { ClockPort } from '../../src/replica/ports.js';
+import { Watches } from '../../src/replica/reads/watches.js';
 import { Authorizers } from '../../src/service/authorizers.js';
 import { configCheck } from '../../src/service/config.js';
 import { Engine } from '../../src/service/engine.js';

@@ -1,8 +1,8 @@
 /** A cluster in virtual time, with everything around it but faults and clients. */
 
 import { Random } from '../../cluster/checker/random.js';
-import type { ReplicaLimits } from '../../src/node/replica.js';
 import type { Configuration, Member, NodeId, RaftOptions } from '../../src/raft/types.js';
+import type { ReplicaLimits } from '../../src/replica/options.js';
 import type { MachineLimits } from '../../src/state/machine.js';
 import { Invariants } from './invariants.js';
 import { SimNetwork } from './network.js';
@@ -88,6 +88,7 @@ export class SimCluster {
       doubtLeases: (ms: number) => {
         this.#leaseDoubtUntil = Math.max(this.#leaseDoubtUntil, scheduler.now + ms);
       },
+      joinAddresses: () => this.servers.map(({ id: of }) => addressOf(of)),
       random: this.random.fork(),
       violated: (violation: unknown) => {
         this.violation ??= violation;
@@ -113,8 +114,7 @@ export class SimCluster {
     old.forEach((server, at) => {
       this.scheduler.after(at * UPGRADE_MS, () => {
         server.upgrade();
-        server.crash(false);
-        server.restart();
+        server.shutDown(() => server.restart());
       });
     });
   }
@@ -192,10 +192,12 @@ export class SimCluster {
   };
 }
 
+const addressOf = (id: NodeId): string => `${id}:1`;
+
 export const memberOf = (id: NodeId, voter: boolean): Member => ({
   id,
   name: id,
-  address: `${id}:1`,
+  address: addressOf(id),
   voter,
 });
 

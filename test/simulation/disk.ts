@@ -8,8 +8,8 @@
  */
 
 import type { Random } from '../../cluster/checker/random.js';
-import type { LogPort } from '../../src/node/ports.js';
 import type { Entry, HardState, Index, NodeId, SnapshotMeta, Term } from '../../src/raft/types.js';
+import type { LogPort } from '../../src/replica/ports.js';
 import type { SimLoop } from './loop.js';
 import type { Scheduler } from './scheduler.js';
 import { type MemoryState, memoryState, type StateImage } from './store.js';

@@ -25,6 +25,8 @@ export interface Victim extends MachineVictim {
   readonly lacking: boolean;
   /** `power`: unsynced writes are lost too; else only the process ends. */
   crash(power: boolean): void;
+  /** It hands leadership over and ends, as at a signal; `then` unless it crashes before. */
+  shutDown(then: () => void): void;
   /** The process will end in the middle of something, after so many more calls of its ports, and restart later. */
   lightFuse(calls: number): void;
   restart(): void;

@@ -1,28 +1,20 @@
 /** What of a server outlasts its process: the disk, who it is, its configuration and program, and what is wrong with its state. */
-import {
-  type Identity,
-  introduced,
-  introductions,
-  nextStart,
-  type Starts,
-} from '../../src/node/identity.js';
+
 import type { Configuration, Entry, Index, NodeId } from '../../src/raft/types.js';
-import type { PeerRecord } from '../../src/transport/types.js';
+import { type Identity, nextStart } from '../../src/replica/members/identity.js';
 import { type DiskImage, LogContent, SimDisk } from './disk.js';
 import { LONG, type Timing } from './machine-faults.js';
 import type { ServerParts } from './parts.js';
 
 /** Milliseconds between two looks at the room on the disk. */
-export const LOOK_MS = 1000;
+const LOOK_MS = 1000;
 
-const NO_START: Starts = { starts: 0, startId: '', earlier: [] };
+const CLUSTER = 'simulated';
 
 /** The disk as it was at some moment. */
 interface Image {
   readonly disk: DiskImage;
-  readonly met: ReadonlyMap<NodeId, PeerRecord>;
-  readonly starts: Starts;
-  readonly silenceMs: number;
+  readonly identity: Identity;
 }
 
 export class Host {
@@ -49,9 +41,6 @@ export class Host {
   told = false;
   /** Its state was lost, and neither made again from the log nor fetched. */
   stateLost = false;
-  met = new Map<NodeId, PeerRecord>();
-  /** Milliseconds of silence that this start or an earlier one may have promised to a leader, kept on the disk. */
-  silenceMs = 0;
   #filling = 0;
   /** The index at which the wrong value is stored. */
   #wrongFrom: Index = 0;
@@ -59,13 +48,13 @@ export class Host {
   #leaseDoubtUntil = Number.NEGATIVE_INFINITY;
   /** Changes when the disk is another one. */
   #incarnation = 0;
-  /** The starts of this disk, kept on it. */
-  #starts: Starts = NO_START;
+  #identity: Identity;
   #image: Image | undefined;
 
   constructor(id: NodeId, parts: ServerParts) {
     this.id = id;
     this.#parts = parts;
+    this.#identity = this.#newIdentity();
     this.disk = new SimDisk(parts.scheduler, parts.random.fork());
     parts.invariants.addServer(id, this.disk);
   }
@@ -73,6 +62,7 @@ export class Host {
   /** Writes the first configuration into an empty log, as every founding member does. */
   found(configuration: Configuration): void {
     this.founding = configuration;
+    this.save({ clusterId: CLUSTER });
     const entry: Entry = { kind: 'configuration', index: 1, term: 1, configuration };
     this.#parts.invariants.appending(this.id, new LogContent(), [entry], 1);
     this.disk.durable.hard = { term: 1, votedFor: null };
@@ -81,25 +71,26 @@ export class Host {
 
   // --- who it is ---
 
+  /** Kept on the disk; durable as soon as it is changed. */
   get identity(): Identity {
+    return this.#identity;
+  }
+  save(change: Partial<Identity>): void {
+    this.#identity = { ...this.#identity, ...change };
+  }
+  #newIdentity(): Identity {
     return {
-      ...{ v: 2, nodeId: this.id, begun: true, clusterId: 'simulated' },
-      ...{ ...this.#starts, incarnation: String(this.#incarnation) },
-      seen: Object.fromEntries(this.met),
-      removed: [],
+      ...{ v: 2, nodeId: this.id, begun: true },
+      clusterId: this.founding === undefined ? null : CLUSTER,
+      ...{ starts: 0, startId: '', earlier: [], incarnation: String(this.#incarnation) },
+      ...{ seen: {}, removed: [] },
     };
   }
 
   /** Counts a start; its process is called `startId`. */
   started(startId: string): void {
-    this.#starts = nextStart(this.#starts, startId);
+    this.#identity = nextStart(this.#identity, startId);
     this.halfInstall = false;
-  }
-
-  /** Is told by a member, when it joins, as whom that one knows the others. */
-  meets(by: Host): void {
-    const seen = introduced(this.identity, introductions(by.identity));
-    for (const [id, record] of Object.entries(seen)) this.met.set(id, record);
   }
 
   // --- the state ---
@@ -209,16 +200,14 @@ export class Host {
     this.disk.wipe();
     this.isWiped = true;
     this.#incarnation++;
-    this.#starts = NO_START;
-    this.silenceMs = 0;
-    this.met = new Map();
+    this.#identity = this.#newIdentity();
     if (this.founding) this.found(this.founding);
   }
 
   /** Keeps what the disk holds while a process runs. */
   keepImage(): void {
-    const { disk, met, silenceMs } = this;
-    this.#image = { disk: disk.image(), met: new Map(met), starts: this.#starts, silenceMs };
+    const { disk, identity } = this;
+    this.#image = { disk: disk.image(), identity };
   }
 
   get hasImage(): boolean {
@@ -229,9 +218,7 @@ export class Host {
   rollBack(): void {
     const image = this.#image!;
     this.disk.rollBack(image.disk);
-    this.met = new Map(image.met);
-    this.#starts = image.starts;
-    this.silenceMs = image.silenceMs;
+    this.#identity = image.identity;
     // it is to be known as one that has lost something, and to be replaced like a wiped one
     this.isWiped = true;
   }

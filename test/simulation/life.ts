@@ -1,9 +1,5 @@
 /** One process of a server: the real core, replica and state machine on simulated ports. */
 import { refusal } from '../../src/errors.js';
-import type { Answer } from '../../src/node/asks.js';
-import { LostState } from '../../src/node/lost-state.js';
-import { Replica, type ReplicaLimits } from '../../src/node/replica.js';
-import { POSITION_KEY, WRONG_KEY } from '../../src/node/snapshots.js';
 import { silenceMsOf, ticksOfSilence } from '../../src/raft/options.js';
 import { createRaft } from '../../src/raft/raft.js';
 import type {
@@ -14,11 +10,17 @@ import type {
   RaftCore,
   SnapshotMeta,
 } from '../../src/raft/types.js';
+import type { ReplicaLimits } from '../../src/replica/options.js';
+import { Replica } from '../../src/replica/replica.js';
+import type { RpcRequest, RpcResponse } from '../../src/replica/rpc.js';
+import type { TransferEvents } from '../../src/replica/state/incoming-snapshot.js';
+import { DIVERGED_KEY, POSITION_KEY } from '../../src/state/keys.js';
 import { levelOf } from '../../src/state/levels.js';
+import { checkRecord } from '../../src/transport/handshake.js';
 import { Bounds } from './bounds.js';
 import type { SimLog } from './disk.js';
 import { HeldReaders } from './held-readers.js';
-import { type Host, LOOK_MS } from './host.js';
+import type { Host } from './host.js';
 import { Violation } from './invariants.js';
 import type { SimLoop } from './loop.js';
 import {
@@ -66,11 +68,13 @@ export class Life {
   readonly #world: ServerParts;
   readonly #parts: LifeParts;
   readonly #machine: SimMachine;
-  readonly #lostState: LostState;
   readonly #bounds: Bounds;
   readonly #readers: HeldReaders;
-  /** A snapshot is being taken in. */
-  #installing = false;
+  readonly #electionMs: number;
+  #snapshots = 0;
+  /** The position of the snapshot that is being switched in. */
+  #arriving: SnapshotMeta | undefined;
+  readonly #silenceMs: { readonly own: number; readonly owed: number };
 
   constructor(world: ServerParts, parts: LifeParts, lost: string | undefined) {
     const { host, loop, log, store } = parts;
@@ -83,13 +87,20 @@ export class Life {
     const timing = { ...raft, ...host.timing };
     const limits = world.limits();
     const electionMs = timing.electionTicks * limits.tickMs;
+    this.#electionMs = electionMs;
     const machine = this.#openMachine();
     this.#machine = machine;
-    const promisedTicks = ticksOfSilence(this.#owedMs(timing), timing.tickMs);
+    this.#silenceMs = this.#silence(timing);
+    const promisedTicks = ticksOfSilence(this.#silenceMs.owed, timing.tickMs);
     const options = { ...timing, promisedTicks, id, random: random.next };
     const core = createRaft(options, log, log.hardState(), loop.now());
     this.replica = new Replica({
-      ...{ id, log, machine, clock: loop, view: store, newId: parts.newId },
+      ...{ id, name: id, address: `${id}:1`, log, machine, clock: loop, view: store },
+      identity: { get: () => host.identity, save: (change) => host.save(change) },
+      newId: parts.newId,
+      isBelieved: (joiner) =>
+        checkRecord(this.replica.knownServers, joiner, undefined) === undefined,
+      onJoining: (_level, what) => trace(`${id}: ${what}`),
       core: this.#watched(core, timing),
       limits: { ...limits, electionMs },
       wire: network.wire(id, loop, (message) => this.#sent(message)),
@@ -108,13 +119,12 @@ export class Life {
         parts.undecided();
       },
     });
-    this.#lostState = new LostState({
-      ...{ replica: this.replica, clock: loop, againMs: LOOK_MS },
-      arriving: () => this.#installing,
-    });
     this.#bounds = new Bounds(id, queueLimits(limits), machine.appliedIndex());
     this.#readers = this.#holdReaders();
-    machine.machine.onReset(() => this.#readers.excuse());
+    machine.machine.onReset(() => {
+      this.#readers.excuse();
+      this.#checkExchanged();
+    });
   }
 
   /** From here on it hears and is heard. */
@@ -124,23 +134,39 @@ export class Life {
     const { network, trace } = this.#world;
     network.attach(host.id, {
       loop,
-      identity: { ...host.identity, address: `${host.id}:1` },
-      records: host.met,
+      identity: () => ({ ...host.identity, address: `${host.id}:1` }),
+      records: replica.knownServers,
       receive: (message) => replica.receive(message),
       request: (from, payload, reply) =>
-        replica.asked(
+        replica.rpc.receive(
           from,
           payload,
           this.#bounds.once(() => `a question of ${from}`, reply),
         ),
-      unreachable: (peer) => replica.driver.unreachable(peer),
+      join: (joiner, payload, reply) =>
+        replica.join.receive(
+          joiner,
+          payload,
+          this.#bounds.once(() => `${joiner.nodeId}, which asks to join`, reply),
+        ),
+      unreachable: (peer) => replica.loop.unreachable(peer),
       snapshotFor: (message) => this.#snapshotFor(message),
       installSnapshot: (message, image, done) => this.#install(message, image, done),
     });
-    replica.start();
-    if (lost === undefined) return;
-    trace(`${host.id} has lost its state: ${lost}`);
-    this.#lostState.fetch(lost);
+    if (lost !== undefined) trace(`${host.id} has lost its state: ${lost}`);
+    const join = this.#world.joinAddresses();
+    replica.start({ needsState: lost, silenceMs: this.#silenceMs, join });
+  }
+
+  /** Hands leadership over, then ends what clients wait for. */
+  shutDown(done: () => void): void {
+    const { loop, replica } = this;
+    loop.deliver(() =>
+      replica.handOver(2 * this.#electionMs, () => {
+        replica.stop();
+        done();
+      }),
+    );
   }
 
   /** It is over: what it still does is nobody's concern. */
@@ -149,27 +175,23 @@ export class Life {
     this.loop.kill();
   }
 
-  /** The silence that this or an earlier start may have promised; the longer one is forgotten once it is over. */
-  #owedMs(timing: ServerParts['raft']): number {
-    const { host, loop } = this.#parts;
-    const ownMs = silenceMsOf(timing);
-    host.silenceMs = Math.max(host.silenceMs, ownMs);
-    const owedMs = host.silenceMs;
-    const forget = (): void => {
-      host.silenceMs = ownMs;
-    };
-    if (owedMs > ownMs) loop.after(owedMs, forget);
-    return owedMs;
+  /** The silence that this start promises, and the longest that an earlier one may still owe. */
+  #silence(timing: ServerParts['raft']): { own: number; owed: number } {
+    const { host } = this.#parts;
+    const own = silenceMsOf(timing);
+    const owed = Math.max(host.identity.silenceMs ?? 0, own);
+    host.save({ silenceMs: owed });
+    return { own, owed };
   }
 
   /** After each turn of the process. Looking at some of them is enough to see what does not end. */
   turned(): void {
     const { turns, causes } = this.loop;
     if (turns % TURNS_PER_LOOK !== 0) return;
-    const { driver, forward } = this.replica;
-    const { storing, pending } = driver;
+    const { loop, clientWrites } = this.replica;
+    const { storing, pending } = loop;
     const applied = this.#machine.appliedIndex();
-    const load = { turns, causes, applied, storing, pending, held: forward.size };
+    const load = { turns, causes, applied, storing, pending, held: clientWrites.size };
     try {
       this.#bounds.turned(this.#world.scheduler.now, load);
       this.#readers.turned();
@@ -222,7 +244,7 @@ export class Life {
     if (!host.everWrong)
       throw new Violation('equal states', `${host.id} is right, but told that ${why}`);
     this.#world.trace(`${host.id} is told that ${why}`);
-    store.commit([[WRONG_KEY, why]]);
+    store.commit([[DIVERGED_KEY, why]]);
     host.told = true;
     restartLater();
   }
@@ -283,7 +305,7 @@ export class Life {
     if (this.#machine.appliedIndex() !== message.meta.index)
       throw new Violation('snapshot is of its index', `${host.id} sends ${message.meta.index}`);
     const image = store.image();
-    for (const own of [POSITION_KEY, WRONG_KEY]) image.delete(own);
+    for (const own of [POSITION_KEY, DIVERGED_KEY]) image.delete(own);
     return { message, image };
   }
 
@@ -295,14 +317,22 @@ export class Life {
     const { replica } = this;
     const { disk } = host;
     const { meta } = message;
-    // one at a time, as in the transport; what is not wanted is taken and thrown away
-    if (this.#installing || !replica.driver.wants(meta)) {
-      done(!this.#installing);
+    const { incomingSnapshot } = replica;
+    const id = String(++this.#snapshots);
+    let events: TransferEvents | undefined;
+    // the chunks are all here, and are verified
+    const transfer = { id, next: 0, isWriting: true, isFinishing: true, abort: () => {} };
+    incomingSnapshot.accept(message, id, (its) => {
+      events = its;
+      return transfer;
+    });
+    // one at a time; what is not wanted is taken and thrown away
+    if (events?.begin() !== true) {
+      done(!incomingSnapshot.isArriving);
       return;
     }
-    this.#installing = true;
+    const { installed, ended } = events;
     store.giveUp();
-    replica.driver.pauseApply();
     const whenVerified = (run: () => void): void => {
       scheduler.after(random.delay(40, 1500, 0.3), () => disk.whenFree(() => loop.deliver(run)));
     };
@@ -313,19 +343,20 @@ export class Life {
         return;
       }
       trace(`${host.id} installs a snapshot at ${meta.index}`);
+      this.#arriving = meta;
       store.replace(new Map(image).set(POSITION_KEY, JSON.stringify(meta)));
-      this.#machine.machine.reload();
-      this.#lostState.found();
-      this.#checkExchanged(meta);
       if (host.halfInstall) loop.lightFuse(0);
-      replica.switched(meta, message.from, () => {
-        this.#installing = false;
+      installed(() => {
+        ended();
         done(true);
       });
     });
   }
 
-  #checkExchanged(meta: SnapshotMeta): void {
+  #checkExchanged(): void {
+    const meta = this.#arriving;
+    if (meta === undefined) return;
+    this.#arriving = undefined;
     const { invariants } = this.#world;
     const { host } = this.#parts;
     invariants.installed(host.id, meta);
@@ -358,7 +389,7 @@ export class Life {
     return this.#bounds.open;
   }
   look(): Look {
-    const { commit, configuration } = this.replica.driver.status();
+    const { commit, configuration } = this.replica.loop.status();
     const { index, sums } = this.#machine.machine.checksum();
     return { applied: index, commit, configuration, sum: Object.values(sums).join() };
   }
@@ -388,14 +419,10 @@ export class Life {
       this.replica.barrier(mode, timeoutMs, (why) => once(why === undefined));
     });
   }
-  administer(
-    ask: Parameters<Replica['administer']>[0],
-    timeoutMs: number,
-    done: (answer: Answer) => void,
-  ): void {
+  administer(ask: RpcRequest, timeoutMs: number, done: (answer: RpcResponse) => void): void {
     this.loop.deliver(() => {
       const once = this.#bounds.once(() => `an order to ${ask.type}`, done);
-      this.replica.administer(ask, timeoutMs, once);
+      this.replica.rpc.callLeader(ask, timeoutMs, once);
     });
   }
 }

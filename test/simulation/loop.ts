@@ -2,7 +2,7 @@
  * One process's event loop in virtual time, in Node's order: a turn runs the timers that are due, then what arrived from disk
  * and network, then the immediates. A stalled loop gets no turns; all that came meanwhile bursts in afterwards, timers first.
  */
-import type { ClockPort } from '../../src/node/ports.js';
+import type { ClockPort } from '../../src/replica/ports.js';
 import type { Scheduler } from './scheduler.js';
 
 /** Thrown out of a port to end the process in the middle of whatever it does. */

@@ -57,8 +57,7 @@ export function strikeMachine(
       break;
     case 'newRelease':
       victim.upgrade();
-      victim.crash(false);
-      restartLater(victim);
+      victim.shutDown(() => restartLater(victim));
       break;
     case 'rollback':
       victim.keepImage();

@@ -1,8 +1,8 @@
 /** A register per key as the replicated state: the real machine, with two small commands. */
 
 import { refusal } from '../../src/errors.js';
-import type { MachinePort } from '../../src/node/ports.js';
 import type { Entry, Index } from '../../src/raft/types.js';
+import type { MachinePort } from '../../src/replica/ports.js';
 import {
   type Checkpoint,
   Machine,
@@ -137,6 +137,10 @@ export class SimMachine implements MachinePort {
     const index = this.machine.appliedIndex();
     const term = this.machine.appliedTerm();
     this.#store.flushed(() => done(index, term));
+  }
+
+  reload(): void {
+    this.machine.reload();
   }
 
   remembered(id: string): Result | undefined {

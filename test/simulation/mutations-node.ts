@@ -12,7 +12,7 @@ const machine: readonly Mutation[] = [
       },
       // alone it does no harm: a leader that has applied all of its log sees the first one
       {
-        file: 'node/lead.js',
+        file: 'replica/writes/leader-writes.js',
         find: 'const result = this.#parts.machine.remembered(proposal.id);',
         replace: 'const result = undefined;',
       },
@@ -32,13 +32,13 @@ const machine: readonly Mutation[] = [
   ),
   one(
     'the log cut before the state is durable',
-    'node/compaction.js',
+    'replica/log/compaction.js',
     'machine.flush((durable) => this.#cut(meta, durable));',
     'this.#cut(meta, machine.appliedIndex());',
   ),
   one(
     'a write called failed that may still happen',
-    'node/forward.js',
+    'replica/writes/client-writes.js',
     'refusal: held.open > 0 ? outcomeUnknown() : noLeader()',
     'refusal: noLeader()',
   ),
@@ -46,13 +46,13 @@ const machine: readonly Mutation[] = [
     name: 'the result of another command at the same index',
     changes: [
       {
-        file: 'node/driver.js',
-        find: 'if (first <= this.#log.lastIndex())\n                this.#proposals.truncatedFrom(first);',
+        file: 'replica/loop.js',
+        find: 'if (first <= this.#log.lastIndex())\n                this.#pending.truncatedFrom(first);',
         replace: '',
       },
       {
-        file: 'node/proposals.js',
-        find: 'const isOurs = appended.term === term;',
+        file: 'replica/writes/pending-writes.js',
+        find: 'const isOurs = pending.term === term;',
         replace: 'const isOurs = true;',
       },
     ],
@@ -62,7 +62,7 @@ const machine: readonly Mutation[] = [
 const disks: readonly Mutation[] = [
   one(
     'a server on a full disk that refuses a write and takes it all the same',
-    'node/lead.js',
+    'replica/writes/leader-writes.js',
     "else if (closed !== undefined)\n            done({ type: 'refused', refusal: closed });",
     "else if (closed !== undefined) { done({ type: 'refused', refusal: closed }); this.#propose(proposal, write, done); }",
   ),
@@ -85,13 +85,13 @@ const disks: readonly Mutation[] = [
   },
   one(
     'a damaged log without a bar on the vote',
-    'node/lost-entries.js',
-    'driver.barred = log.bar?.() !== undefined;',
-    'driver.barred = false;',
+    'replica/log/voting-suspension.js',
+    'loop.votingSuspended = log.bar?.() !== undefined;',
+    'loop.votingSuspended = false;',
   ),
   one(
     'a bar lifted before what was lost is here again',
-    'node/lost-entries.js',
+    'replica/log/voting-suspension.js',
     'settledIndex >= bar.index || ',
     'settledIndex > 0 || ',
   ),
@@ -101,34 +101,34 @@ const disks: readonly Mutation[] = [
     'if (message.round <= peer.round)',
     'if (true)',
   ),
-  one('a state that is lost and not asked for', 'node/lost-state.js', 'replica.askForState();', ''),
+  one('a state that is lost and not asked for', 'replica/state/recovery.js', 'requestState();', ''),
   one(
     'entries applied to a state that is lost',
-    'node/lost-state.js',
-    'replica.driver.pauseApply();',
+    'replica/state/recovery.js',
+    'loop.pauseApply();',
     '',
   ),
   one(
     'a wrong state that nobody is told of',
-    'node/agreement.js',
+    'replica/state/comparison.js',
     'if (table === undefined)',
     'if (table !== null)',
   ),
   one(
     'a right state taken for the wrong one',
-    'node/agreement.js',
+    'replica/state/comparison.js',
     'const right = majority(sums, members) ??',
     'const right = [...sums.values()].at(-1) ??',
   ),
   one(
     'a server that serves on with a wrong state',
-    'node/replica.js',
+    'replica/replica.js',
     'this.#parts.onDiffers?.(why);',
     '',
   ),
   one(
     'a wrong state replaced only by a newer one',
-    'node/driver.js',
+    'replica/loop.js',
     'return applied <= meta.index &&',
     'return applied < meta.index &&',
   ),
@@ -149,7 +149,7 @@ const outcomes: readonly Mutation[] = [
   ),
   one(
     'a start that takes a state which ends where its log begins for lost',
-    'node/agree.js',
+    'replica/state/reconcile.js',
     'if (applied < log.firstIndex() - 1)',
     'if (applied <= log.firstIndex() - 1)',
   ),
@@ -157,7 +157,7 @@ const outcomes: readonly Mutation[] = [
     name: 'a write answered, and again at its deadline',
     changes: [
       {
-        file: 'node/forward.js',
+        file: 'replica/writes/client-writes.js',
         find: 'if (!this.#held.delete(held))\n            return;\n        held.cancelDeadline();',
         replace: 'this.#held.delete(held);',
       },
@@ -165,13 +165,13 @@ const outcomes: readonly Mutation[] = [
   },
   one(
     'a question of another server answered twice',
-    'node/lead.js',
-    'each(attempt);\n        });',
-    'each(attempt), each(attempt);\n        });',
+    'replica/writes/pending-writes.js',
+    'settle(outcome);',
+    'settle(outcome), settle(outcome);',
   ),
   one(
     'a turn that applies nothing and asks for the next',
-    'node/driver.js',
+    'replica/loop.js',
     'if (from > upTo)',
     'if (from > upTo + 1)',
   ),
@@ -183,13 +183,13 @@ const outcomes: readonly Mutation[] = [
   ),
   one(
     'as many proposals at once as anyone likes',
-    'node/lead.js',
-    'this.#parts.driver.pending >= this.#parts.pendingWrites',
-    'this.#parts.driver.pending < 0',
+    'replica/writes/leader-writes.js',
+    'this.#parts.loop.pending >= this.#parts.pendingWrites',
+    'this.#parts.loop.pending < 0',
   ),
   one(
     'as many held writes as anyone likes',
-    'node/forward.js',
+    'replica/writes/client-writes.js',
     'if (this.#held.size >= waitingWrites)',
     'if (this.#held.size < 0)',
   ),
@@ -201,14 +201,14 @@ const outcomes: readonly Mutation[] = [
   ),
   one(
     'readers woken by each entry that is applied',
-    'node/replica.js',
+    'replica/replica.js',
     'this.#applied.reached(index);',
     'this.#applied.reached(index);\n        this.watches.wakeAll();',
   ),
   one(
     'a lost state that is asked for once only',
-    'node/lost-state.js',
-    'clock.after(againMs, () => this.#ask());',
+    'replica/state/recovery.js',
+    'clock.after(AGAIN_MS, () => this.#request());',
     '',
   ),
 ];
@@ -222,14 +222,14 @@ const machines: readonly Mutation[] = [
   ),
   one(
     'a lease that outlasts the sleep of its machine',
-    'node/driver.js',
+    'replica/loop.js',
     'if (this.#clockWatch.hasDrifted())',
     'if (this.#clockWatch === undefined)',
   ),
   {
     ...one(
       'a leader that keeps its office while its disk hangs',
-      'node/replica.js',
+      'replica/replica.js',
       'const HANG_TIMEOUTS = 5;',
       'const HANG_TIMEOUTS = Infinity;',
     ),
@@ -237,7 +237,7 @@ const machines: readonly Mutation[] = [
   },
   one(
     'a leader that keeps its office while its disk alone is at its reserve',
-    'node/handover.js',
+    'replica/members/handover.js',
     '(hasRoom() && !isLate)',
     '!isLate',
   ),
@@ -256,18 +256,28 @@ const machines: readonly Mutation[] = [
     ),
     fault: 'rollback',
   },
-  one('a command below its level', 'node/levels.js', 'if (needed === 1)', 'if (needed > 0)'),
+  one(
+    'a command below its level',
+    'replica/members/levels.js',
+    'if (needed === 1)',
+    'if (needed > 0)',
+  ),
   one(
     'a level raised before all members support it',
-    'node/levels.js',
+    'replica/members/levels.js',
     'const next = Math.min(all, this.supported);',
     'const next = this.supported;',
   ),
-  one('a level that is never raised', 'node/levels.js', 'if (next <= level)', 'if (next > 0)'),
+  one(
+    'a level that is never raised',
+    'replica/members/levels.js',
+    'if (next <= level)',
+    'if (next > 0)',
+  ),
   {
     ...one(
       'an old release taken into a cluster beyond its level',
-      'node/levels.js',
+      'replica/members/levels.js',
       'if (its >= level) {',
       'if (its > 0) {',
     ),

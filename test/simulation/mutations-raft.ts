@@ -90,7 +90,7 @@ const elections: readonly Mutation[] = [
 const logs: readonly Mutation[] = [
   one(
     'answers before the fsync',
-    'node/driver.js',
+    'replica/loop.js',
     'const storing = { first, last, send: [...sendAfterStore] };',
     'const storing = { first, last, send: [] };\n for (const m of sendAfterStore) this.#wire.send(m);',
   ),
@@ -102,8 +102,8 @@ const logs: readonly Mutation[] = [
         find: 'log.tail.length > 0 ? state.matched : Math.min(state.matched, log.stored)',
         replace: 'state.matched',
       },
-      // alone it does no harm: the driver holds messages back until all that was handed over before is stored
-      { file: 'node/driver.js', find: 'if (last !== undefined)', replace: 'if (last === null)' },
+      // alone it does no harm: the loop holds messages back until all that was handed over before is stored
+      { file: 'replica/loop.js', find: 'if (last !== undefined)', replace: 'if (last === null)' },
     ],
   },
   one(
@@ -166,7 +166,7 @@ const reads: readonly Mutation[] = [
   },
   one(
     'a lease read by the time of before a stall',
-    'node/driver.js',
+    'replica/loop.js',
     'const now = this.#clock.now();\n        if (inputs',
     'const now = this.before ?? this.#clock.now(); this.before = this.#clock.now();\n        if (inputs',
   ),
@@ -184,7 +184,7 @@ const reads: readonly Mutation[] = [
   ),
   one(
     'a read answered before its index is applied',
-    'node/applied.js',
+    'replica/reads/applied-index.js',
     'if (this.#applied() >= index) {',
     'if (index > 0) {',
   ),
@@ -199,8 +199,8 @@ const membership: readonly Mutation[] = [
         find: 'raft.commit >= leader.termStart && raft.configurations.index <= raft.commit',
         replace: 'leader !== undefined',
       },
-      // the driver does not even ask for one
-      { file: 'node/membership.js', find: 'this.#changing = true;', replace: '' },
+      // the loop does not even ask for one
+      { file: 'replica/members/membership.js', find: 'this.#changing = true;', replace: '' },
     ],
   },
   one(
@@ -211,13 +211,13 @@ const membership: readonly Mutation[] = [
   ),
   one(
     'a snapshot with the first configuration',
-    'node/positions.js',
+    'replica/log/applied-log.js',
     'known.findLast((each) => each.index <= index) ?? known[0]',
     'known[0]',
   ),
   one(
     'a snapshot that takes the vote with it',
-    'node/driver.js',
+    'replica/loop.js',
     'const hardState = hard.term >= meta.term ? hard : { term',
     'const hardState = { term',
   ),

@@ -4,11 +4,11 @@
  */
 
 import type { Random } from '../../cluster/checker/random.js';
-import type { WirePort } from '../../src/node/ports.js';
 import type { Message, NodeId } from '../../src/raft/types.js';
+import type { WirePort } from '../../src/replica/ports.js';
 import { OLDEST_PROTOCOL_VERSION, PROTOCOL_VERSION } from '../../src/transport/frames.js';
 import { checkHello } from '../../src/transport/handshake.js';
-import type { PeerRecord, WireIdentity } from '../../src/transport/types.js';
+import type { Joiner, PeerRecords, WireIdentity } from '../../src/transport/types.js';
 import type { SimLoop } from './loop.js';
 import type { Scheduler } from './scheduler.js';
 import type { StateImage } from './store.js';
@@ -17,11 +17,12 @@ import type { StateImage } from './store.js';
 export interface Endpoint {
   readonly loop: SimLoop;
   /** What it says when a connection is made. */
-  readonly identity: WireIdentity;
+  readonly identity: () => WireIdentity;
   /** Whom it has met, over all lives of its disk. */
-  readonly records: Map<NodeId, PeerRecord>;
+  readonly records: PeerRecords;
   receive(message: Message): void;
   request(from: NodeId, payload: Uint8Array, reply: (answer: Uint8Array) => void): void;
+  join(joiner: Joiner, payload: Uint8Array, reply: (answer: Uint8Array) => void): void;
   unreachable(peer: NodeId): void;
   /** The state to send for a snapshot message, and the message as it must be sent; undefined: cannot. */
   snapshotFor(message: Message): { message: Message; image: StateImage } | undefined;
@@ -36,6 +37,14 @@ export interface Link {
   longProbability: number;
   dropProbability: number;
   repeatProbability: number;
+}
+
+/** A process asks a machine, over a connection of this purpose. */
+interface Call {
+  readonly from: NodeId;
+  readonly loop: SimLoop;
+  readonly to: NodeId;
+  readonly purpose: 'messages' | 'join';
 }
 
 /** A snapshot that has not arrived by then is given up. */
@@ -120,7 +129,12 @@ export class SimNetwork {
       },
       request: (to, payload, timeoutMs, done) => {
         loop.port();
-        this.#request(from, loop, to, payload, timeoutMs, done);
+        this.#request({ from, loop, to, purpose: 'messages' }, payload, timeoutMs, done);
+      },
+      requestJoin: (address, payload, timeoutMs, done) => {
+        loop.port();
+        const to = address.slice(0, address.indexOf(':'));
+        this.#request({ from, loop, to, purpose: 'join' }, payload, timeoutMs, done);
       },
       sendSnapshot: (to, message, done) => {
         loop.port();
@@ -146,7 +160,13 @@ export class SimNetwork {
   }
 
   /** Brings something over one direction of a link, or loses it. */
-  #carry(from: NodeId, to: NodeId, arrive: (endpoint: Endpoint) => void, lost = () => {}): void {
+  #carry(
+    from: NodeId,
+    to: NodeId,
+    arrive: (endpoint: Endpoint) => void,
+    lost = () => {},
+    isOpen = (sender: Endpoint, endpoint: Endpoint) => this.#connects(sender, endpoint),
+  ): void {
     const link = this.link(from, to);
     if (link.cut || this.#random.chance(link.dropProbability)) {
       lost();
@@ -158,15 +178,14 @@ export class SimNetwork {
       const endpoint = this.#endpoints.get(to);
       // a machine that stands still hears nothing
       const isDeaf = !endpoint || endpoint.loop.frozen || link.cut;
-      if (isDeaf || !sender || !this.#connects(sender, endpoint)) lost();
+      if (isDeaf || !sender || !isOpen(sender, endpoint)) lost();
       else endpoint.loop.deliver(() => arrive(endpoint));
     });
   }
 
+  /** A server that joins is in no cluster: all that is asked is whether this is the one it means, by the side that listens. */
   #request(
-    from: NodeId,
-    loop: SimLoop,
-    to: NodeId,
+    { from, loop, to, purpose }: Call,
     payload: Uint8Array,
     timeoutMs: number,
     done: (answer: Uint8Array | undefined, fate?: 'unsent') => void,
@@ -183,13 +202,26 @@ export class SimNetwork {
       loop.deliver(() => finish(undefined, 'unsent'));
       return;
     }
-    this.#carry(from, to, (endpoint) => {
+    const joins = purpose === 'join';
+    const isOpen = (sender: Endpoint, endpoint: Endpoint): boolean =>
+      joins ? !refuses(endpoint, sender, purpose) : this.#connects(sender, endpoint);
+    const asked = (endpoint: Endpoint): void => {
+      const answered = (asker: Endpoint, answer: Uint8Array): void => {
+        if (asker.loop === loop) finish(answer);
+      };
       const reply = (answer: Uint8Array): void =>
-        this.#carry(to, from, (asker) => {
-          if (asker.loop === loop) finish(answer);
-        });
-      endpoint.request(from, payload, reply);
-    });
+        this.#carry(
+          to,
+          from,
+          (asker) => answered(asker, answer),
+          () => {},
+          (sender, asker) => joins || this.#connects(sender, asker),
+        );
+      const joiner = this.#endpoints.get(from)?.identity();
+      if (!joins) endpoint.request(from, payload, reply);
+      else if (joiner) endpoint.join(joiner, payload, reply);
+    };
+    this.#carry(from, to, asked, () => {}, isOpen);
   }
 
   #sendSnapshot(
@@ -230,14 +262,19 @@ export class SimNetwork {
 }
 
 /** Whether `server` does not believe `peer`. */
-function refuses(server: Endpoint, peer: Endpoint): boolean {
+function refuses(
+  server: Endpoint,
+  peer: Endpoint,
+  purpose: 'messages' | 'join' = 'messages',
+): boolean {
   const { identity, records } = server;
+  const its = peer.identity();
   const hello = {
-    ...{ ...peer.identity, clusterId: peer.identity.clusterId ?? '' },
+    ...{ ...its, clusterId: its.clusterId ?? '' },
     ...{ version: PROTOCOL_VERSION, oldestVersion: OLDEST_PROTOCOL_VERSION },
-    ...{ purpose: 'messages' as const, target: identity.nodeId },
+    ...{ purpose, target: purpose === 'join' ? '' : identity().nodeId },
   };
-  const context = { identity: () => identity, records };
+  const context = { identity, records };
   return checkHello(context, hello) !== undefined;
 }
 

@@ -1,7 +1,7 @@
 /** What a simulated server gets from its world. */
 import type { Random } from '../../cluster/checker/random.js';
-import type { ReplicaLimits } from '../../src/node/replica.js';
 import type { RaftOptions } from '../../src/raft/types.js';
+import type { ReplicaLimits } from '../../src/replica/options.js';
 import type { MachineLimits } from '../../src/state/machine.js';
 import type { Invariants } from './invariants.js';
 import type { SimNetwork } from './network.js';
@@ -16,6 +16,8 @@ export interface ServerParts {
   readonly machineLimits: MachineLimits;
   /** The keys on which readers are held, one each. */
   readonly readersOf: readonly string[];
+  /** Where a server that is in no cluster asks to join. */
+  readonly joinAddresses: () => readonly string[];
   /** For so many milliseconds a lease may hold too long, for a cause that no server can see. */
   readonly doubtLeases: (ms: number) => void;
   readonly raft: Omit<RaftOptions, 'id' | 'random'>;

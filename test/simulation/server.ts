@@ -1,9 +1,9 @@
 /** One server over all its lives, with what faults, clients and operators may do to it. */
-import { agree } from '../../src/node/agree.js';
-import type { Answer } from '../../src/node/asks.js';
-import type { Replica } from '../../src/node/replica.js';
-import { WRONG_KEY } from '../../src/node/snapshots.js';
+
 import type { Configuration, Entry, NodeId, SnapshotMeta } from '../../src/raft/types.js';
+import type { RpcRequest, RpcResponse } from '../../src/replica/rpc.js';
+import { reconcile } from '../../src/replica/state/reconcile.js';
+import { DIVERGED_KEY } from '../../src/state/keys.js';
 import { Machine } from '../../src/state/machine.js';
 import type { LogContent, SimDisk, SimLog } from './disk.js';
 import type { Victim } from './faults.js';
@@ -109,24 +109,29 @@ export class SimServer implements Victim, Server {
       host.stateLost = true;
       if (log.firstIndex() === 1) this.#disk.stateDamaged = false;
     }
-    agree(log, store, new Machine(store, {}, host.release, this.#parts.machineLimits), (gap) => {
-      if (gap !== undefined && !host.stateLost)
-        this.#parts.violated(new Violation('log and state agree', `${this.id}: ${gap}`));
-      else {
-        // what is not lacking is all in the log
-        if (gap === undefined) host.stateLost = false;
-        const wrong = store.get(WRONG_KEY);
-        host.told = wrong !== undefined;
-        done(wrong ?? gap);
-      }
-    });
+    reconcile(
+      log,
+      store,
+      new Machine(store, {}, host.release, this.#parts.machineLimits),
+      (gap) => {
+        if (gap !== undefined && !host.stateLost)
+          this.#parts.violated(new Violation('log and state agree', `${this.id}: ${gap}`));
+        else {
+          // what is not lacking is all in the log
+          if (gap === undefined) host.stateLost = false;
+          const wrong = store.get(DIVERGED_KEY);
+          host.told = wrong !== undefined;
+          done(wrong ?? gap);
+        }
+      },
+    );
   }
 
   /** Nothing is sent or answered from here on, as in the product; then the process is gone, and started again. */
   #diskFailed(loop: SimLoop): void {
     const { scheduler, random, trace } = this.#parts;
     trace(`${this.id}: a write fails, the disk is full`);
-    this.#life?.replica.driver.stop();
+    this.#life?.replica.loop.stop();
     scheduler.after(random.between(0, 50), () => {
       if (this.#loop !== loop) return;
       this.#end(false);
@@ -162,13 +167,28 @@ export class SimServer implements Victim, Server {
     return this.#life !== undefined;
   }
   get leading(): boolean {
-    return this.#life?.replica.driver.role.role === 'leader';
+    return this.#life?.replica.loop.role.role === 'leader';
   }
   get lacking(): boolean {
     return this.wiped || this.#disk.durable.bar !== undefined || this.isStateBad;
   }
   crash(power: boolean): void {
     if (this.#loop) this.#end(power);
+  }
+  shutDown(then: () => void): void {
+    const life = this.#life;
+    if (!life) {
+      this.crash(false);
+      then();
+      return;
+    }
+    // a crash meanwhile is another one's business
+    life.shutDown(() => {
+      if (this.#life !== life) return;
+      this.#parts.trace(`${this.id} is shut down`);
+      this.#end(false);
+      then();
+    });
   }
   lightFuse(calls: number): void {
     this.#life?.loop.lightFuse(calls);
@@ -232,10 +252,6 @@ export class SimServer implements Victim, Server {
 
   // --- what the world does and sees ---
 
-  /** Is told by a member, when it joins, as whom that one knows the others. */
-  meets(by: SimServer): void {
-    this.#host.meets(by.#host);
-  }
   /** Switched off for good. */
   retire(): void {
     this.#retired = true;
@@ -287,7 +303,7 @@ export class SimServer implements Victim, Server {
   /** For whoever reads of a violation. */
   condition(): string {
     const state = this.isWrong ? 'wrong' : this.isStateBad ? 'lacking' : 'right';
-    const { role = 'down', term = 0 } = this.#life?.replica.driver.role ?? {};
+    const { role = 'down', term = 0 } = this.#life?.replica.loop.role ?? {};
     const applied = this.look()?.applied;
     return `${this.id} ${role} in term ${term}, state ${state} at ${applied}, fault ${this.fault}`;
   }
@@ -298,7 +314,7 @@ export class SimServer implements Victim, Server {
     const stored = newest
       ? (newest as { configuration: Configuration }).configuration
       : durable.meta?.configuration;
-    const known = this.#life?.replica.driver.status().configuration;
+    const known = this.#life?.replica.loop.status().configuration;
     return [stored, known].filter((each) => each !== undefined);
   }
   /** Undefined while it is down. */
@@ -328,11 +344,7 @@ export class SimServer implements Victim, Server {
   ): void {
     this.#life?.barrier(mode, timeoutMs, done);
   }
-  administer(
-    ask: Parameters<Replica['administer']>[0],
-    timeoutMs: number,
-    done: (answer: Answer) => void,
-  ): void {
+  administer(ask: RpcRequest, timeoutMs: number, done: (answer: RpcResponse) => void): void {
     this.#life?.administer(ask, timeoutMs, done);
   }
 }

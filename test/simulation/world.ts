@@ -4,8 +4,8 @@
  */
 import { checkHistory } from '../../cluster/checker/linearizability.js';
 import { Random } from '../../cluster/checker/random.js';
-import { REMOVED } from '../../src/node/replica.js';
 import type { NodeId } from '../../src/raft/types.js';
+import { REMOVED } from '../../src/replica/availability.js';
 import { memberOf, SimCluster } from './cluster.js';
 import type { Fault } from './fault-kinds.js';
 import { Faults } from './faults.js';
@@ -139,27 +139,29 @@ class World {
 
   /** Waits for rest, then for a last write and read through every server. */
   #settle(): void {
-    const deadline = this.#cluster.scheduler.now + HEALED_MS;
+    const { now } = this.#cluster.scheduler;
+    const deadline = now + HEALED_MS;
+    const decideFrom = now + UNDECIDED_MS;
     const wait = (what: string, done: () => boolean): void => {
       while (!done()) {
         if (this.#cluster.scheduler.now >= deadline)
           throw new Violation('liveness', `${what}: ${this.#condition()}`);
+        if (this.#cluster.scheduler.now >= decideFrom) this.#decide();
         this.#cluster.advance(200);
       }
     };
+    wait('nothing is committed', () => this.#cluster.members().length > 0);
     wait('operations of clients have no answer', () => this.#workload.open === 0);
     wait('a server that was wiped is still a member', () =>
       this.#cluster.members().every((server) => !server.wiped),
     );
     // what is asked of it meanwhile is lost without a word, as no connection breaks here
     wait('a machine stands still', () => this.#cluster.up().every((server) => !server.frozen));
-    const decideFrom = this.#cluster.scheduler.now + UNDECIDED_MS;
-    wait('a wrong or lost state is not found and replaced', () => {
-      if (this.#cluster.scheduler.now >= decideFrom) this.#decide();
-      return this.#cluster
+    wait('a wrong or lost state is not found and replaced', () =>
+      this.#cluster
         .members()
-        .every((server) => server.up && !server.isStateBad && server.fault === undefined);
-    });
+        .every((server) => server.up && !server.isStateBad && server.fault === undefined),
+    );
     wait('the level is not raised', () =>
       this.#cluster.members().every((server) => server.level === this.#cluster.release),
     );
@@ -223,9 +225,9 @@ class World {
   }
 
   /**
-   * Asks every member until it answers. A server with too much to do may say so; and one that came to know of its removal
-   * before it can hear, from a leader that is still to be elected, that it was added again. All else is wrong now, unless a
-   * removal that was asked for long ago has taken effect meanwhile.
+   * Asks every member until it answers. A server may refuse for a while: when it has too much to do, when it knows of its
+   * removal but not yet that it was added again, or when it learns only now that its state was wrong. Every other refusal is
+   * a violation, unless an earlier request to remove the server has taken effect in the meantime.
    */
   #lastQuestions(): { done: number; of: number } {
     const { scheduler } = this.#cluster;
@@ -233,7 +235,7 @@ class World {
     const asked = { done: 0, of: 2 * members.length };
     const failed = (server: SimServer, what: string, again: () => void): void => {
       if (!this.#cluster.members().includes(server)) asked.done++;
-      else if (server.fault === REMOVED) scheduler.after(100, again);
+      else if (server.fault === REMOVED || server.wasWrong(0)) scheduler.after(100, again);
       else throw new Violation('liveness', what);
     };
     const write = (server: SimServer): void => {
@@ -322,8 +324,6 @@ class World {
   #admit(server: SimServer, asked: SimServer | undefined): void {
     const { id } = server;
     this.#cluster.trace(`operator: add ${id}`);
-    // one that is no member itself admits nobody
-    if (asked?.wiped === false) server.meets(asked);
     const facts = { ...memberOf(id, false), level: server.release };
     asked?.administer({ type: 'admit', server: facts }, 5_000, () => {});
   }

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { LogPort } from '../../src/node/ports.js';
 import type { Entry, SnapshotMeta } from '../../src/raft/types.js';
+import type { LogPort } from '../../src/replica/ports.js';
 import { openLog } from '../../src/storage/log.js';
 import { MemoryLog } from '../support/memory-log.js';
 

@@ -1,16 +1,12 @@
 /** Wires of one process that talk over loopback sockets, with what they heard. */
 import { once } from 'node:events';
 import net from 'node:net';
-import type { WirePort } from '../../src/node/ports.js';
+import type { PeerRecord } from '../../src/peer-record.js';
 import type { Message } from '../../src/raft/types.js';
+import type { WirePort } from '../../src/replica/ports.js';
 import type { WireLimits } from '../../src/transport/handshake.js';
 import type { WireSecurity } from '../../src/transport/security.js';
-import type {
-  ChunkSink,
-  ChunkSource,
-  PeerRecord,
-  WireHandlers,
-} from '../../src/transport/types.js';
+import type { ChunkSink, ChunkSource, WireHandlers } from '../../src/transport/types.js';
 import { Wire } from '../../src/transport/wire.js';
 
 type Reply = (payload: Uint8Array) => void;

@@ -1,0 +1,110 @@
+/** Whether this server serves its clients, and whether it should lead. */
+import { type Refusal, refusal } from '../errors.js';
+
+/** What Availability needs. */
+export interface AvailabilityParts {
+  /** Whether this server knows that it was removed from the cluster. */
+  readonly isRemoved: () => boolean;
+  /** Which disk hangs, in words; undefined while both make progress. */
+  readonly hang: () => string | undefined;
+  /**
+   * Ends what clients wait for and hands leadership over; called when this server stops serving.
+   */
+  readonly stopServing: () => void;
+  /** Hands leadership over. */
+  readonly stepDown: () => void;
+  /** The fault changed; undefined: this server serves again. */
+  readonly onFault: (why: string | undefined) => void;
+  /** A disk began to hang; undefined: the disks make progress again. */
+  readonly onHang: (why: string | undefined) => void;
+}
+
+/** The fault of a server that was removed from the cluster. */
+export const REMOVED = 'it was removed from the cluster';
+
+/** One reason, or none, for not serving, and one for not leading. */
+export class Availability {
+  readonly #parts: AvailabilityParts;
+  /** Lasts until the process ends. */
+  #failed: string | undefined;
+  #notReady: string | undefined;
+  #reportedFault: string | undefined;
+  #reportedHang: string | undefined;
+
+  constructor(parts: AvailabilityParts) {
+    this.#parts = parts;
+  }
+
+  /** Why this server does not serve; undefined while it does. */
+  get fault(): string | undefined {
+    return this.#failed ?? this.#notReady ?? (this.#parts.isRemoved() ? REMOVED : undefined);
+  }
+
+  /** Why another member should lead although this one serves. */
+  get hang(): string | undefined {
+    return this.#parts.hang();
+  }
+
+  /** Whether another member should lead. */
+  get isUnfit(): boolean {
+    return this.fault !== undefined || this.hang !== undefined;
+  }
+
+  /** The refusal of a server that does not serve. */
+  get refusal(): Refusal | undefined {
+    const { fault } = this;
+    return fault === undefined
+      ? undefined
+      : refusal('unavailable', `This server does not serve: ${fault}`);
+  }
+
+  /** Why a read failed here that may succeed on another server. */
+  get hangRefusal(): Refusal | undefined {
+    const { hang } = this;
+    return hang === undefined
+      ? undefined
+      : refusal('unavailable', `This server cannot follow the leader: ${hang}`);
+  }
+
+  /** Sets why this server does not serve yet; undefined once it does. */
+  set notReady(why: string | undefined) {
+    this.#notReady = why;
+    if (why === undefined) return;
+    this.#reportFault();
+    this.#parts.stepDown();
+  }
+
+  /** Stops serving for good. The server goes on following, and hands leadership over. */
+  fail(why: string): void {
+    this.#failed ??= why;
+    this.closed();
+  }
+
+  /** Marks the server as stopping. Nobody is told. */
+  stopping(): void {
+    this.#failed ??= 'the server is stopping';
+  }
+
+  /** This server has stopped serving. */
+  closed(): void {
+    this.#reportFault();
+    this.#parts.stopServing();
+    this.#parts.stepDown();
+  }
+
+  /** Reports what changed since the last call. */
+  tick(): void {
+    this.#reportFault();
+    const { hang } = this;
+    if (hang === this.#reportedHang) return;
+    this.#reportedHang = hang;
+    this.#parts.onHang(hang);
+  }
+
+  #reportFault(): void {
+    const { fault } = this;
+    if (fault === this.#reportedFault) return;
+    this.#reportedFault = fault;
+    this.#parts.onFault(fault);
+  }
+}

@@ -1,0 +1,101 @@
+/** Compacts the log, and sends the state to followers that need entries which were dropped. */
+import type { Index, Message, NodeId, SnapshotMeta } from '../../raft/types.js';
+import type { RaftLoop } from '../loop.js';
+import type { LogPort, MachinePort, WirePort } from '../ports.js';
+import type { AppliedLog, CompactionLimits } from './applied-log.js';
+
+/** What Compaction needs. */
+export interface CompactionParts {
+  readonly loop: RaftLoop;
+  readonly log: LogPort;
+  readonly machine: MachinePort;
+  readonly wire: WirePort;
+  readonly appliedLog: AppliedLog;
+  readonly limits: CompactionLimits;
+  /** Whether this leader may send its state to others. See StateComparison. */
+  readonly mayCopy: () => boolean;
+}
+
+/** Compacts the log and sends snapshots; one for each replica. */
+export class Compaction {
+  readonly #parts: CompactionParts;
+  /** Positions of the snapshots that are being sent. The log is not compacted beyond them. */
+  readonly #out = new Set<SnapshotMeta>();
+  #cutting = false;
+  #through: Index = 0;
+
+  constructor(parts: CompactionParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Compacts the log when it is time to, once the state is durable beyond that index. Not while
+   * voting is suspended: a configuration may be among the lost entries, and the log would begin
+   * with the one before it.
+   */
+  tick(): void {
+    const { loop, machine, appliedLog, limits } = this.#parts;
+    if (this.#cutting || loop.votingSuspended) return;
+    const needed = Math.min(...[...this.#out].map(({ index }) => index), Infinity);
+    const meta = appliedLog.cut(limits, needed) ?? this.#ordered(needed);
+    if (meta === undefined) return;
+    this.#cutting = true;
+    machine.flush((durable) => this.#cut(meta, durable));
+  }
+
+  /**
+   * Compacts up to `index`, which is applied, on a later tick. Followers that still need those
+   * entries get a snapshot.
+   */
+  cutThrough(index: Index): void {
+    this.#through = Math.max(this.#through, index);
+  }
+
+  #ordered(needed: Index): SnapshotMeta | undefined {
+    const { log, appliedLog } = this.#parts;
+    const isDue = this.#through >= log.firstIndex() && this.#through < needed;
+    return isDue ? appliedLog.metaAt(this.#through) : undefined;
+  }
+
+  #cut(meta: SnapshotMeta, durable: Index): void {
+    const { log, appliedLog } = this.#parts;
+    // A snapshot may have replaced the log since the decision.
+    const isThere = meta.index >= log.firstIndex() && log.term(meta.index) === meta.term;
+    if (durable < meta.index || !isThere) {
+      this.#cutting = false;
+      return;
+    }
+    log.compact(meta, () => {
+      this.#cutting = false;
+    });
+    appliedLog.forget(meta.index);
+  }
+
+  /** A follower needs a snapshot. It is sent the present state with its position. */
+  sendSnapshot(to: NodeId, message: Message): void {
+    const { loop, appliedLog, wire, mayCopy } = this.#parts;
+    const meta = appliedLog.meta();
+    if (message.type !== 'snapshot' || meta === undefined || !mayCopy()) {
+      loop.snapshotSent(to, false);
+      return;
+    }
+    this.#out.add(meta);
+    wire.sendSnapshot(to, { ...message, meta }, (ok) => {
+      this.#out.delete(meta);
+      loop.snapshotSent(to, ok);
+    });
+  }
+
+  /**
+   * A member that has lost its state, but not its log, asks for one. Returns false when this server
+   * cannot send it.
+   */
+  sendState(from: NodeId, to: NodeId): boolean {
+    const { loop, appliedLog, wire, mayCopy } = this.#parts;
+    const { role, term } = loop.role;
+    const meta = appliedLog.meta();
+    if (role !== 'leader' || meta === undefined || !mayCopy()) return false;
+    wire.sendSnapshot(to, { type: 'snapshot', from, to, term, meta, round: 0 }, () => {});
+    return true;
+  }
+}

@@ -1,0 +1,85 @@
+/**
+ * The servers that may speak to this one: those it has met, and strangers that a member vouches
+ * for.
+ */
+import type { PeerRecord } from '../../peer-record.js';
+import type { NodeId } from '../../raft/types.js';
+import type { RaftLoop } from '../loop.js';
+import type { Rpc } from '../rpc.js';
+import { type IdentityPort, withRemoved } from './identity.js';
+
+/** What KnownServers needs. */
+export interface KnownServersParts {
+  readonly id: NodeId;
+  readonly identity: IdentityPort;
+  readonly loop: RaftLoop;
+  readonly rpc: Rpc;
+}
+
+/** Strangers about which the members are asked at one time. */
+const ASKED_MAX = 32;
+/** Milliseconds that a member has to respond. */
+const ASK_MS = 1000;
+
+/** What the network looks up and records about other servers. */
+export class KnownServers {
+  readonly #parts: KnownServersParts;
+  /** Strangers about which the members are being asked. */
+  readonly #asked = new Set<NodeId>();
+  /** Strangers that a member has vouched for. */
+  readonly #vouched = new Set<NodeId>();
+
+  constructor(parts: KnownServersParts) {
+    this.#parts = parts;
+  }
+
+  /** What is remembered of a server; undefined if it was never met. */
+  get(id: NodeId): PeerRecord | undefined {
+    return this.#parts.identity.get().seen[id];
+  }
+
+  /** Remembers a server. */
+  set(id: NodeId, record: PeerRecord): void {
+    const { identity } = this.#parts;
+    identity.save({ seen: { ...identity.get().seen, [id]: record } });
+  }
+
+  /** Whether a server was removed from the cluster. */
+  isRemoved(id: NodeId): boolean {
+    return this.#parts.identity.get().removed.includes(id);
+  }
+
+  /**
+   * Whether a server that the configuration does not hold may speak: the configuration may be old.
+   */
+  isKnown(id: NodeId): boolean {
+    return this.#vouched.has(id) || this.get(id) !== undefined;
+  }
+
+  /** These servers were removed from the cluster. */
+  removed(ids: readonly NodeId[]): void {
+    const { identity } = this.#parts;
+    for (const id of ids) this.#vouched.delete(id);
+    identity.save({ removed: withRemoved(identity.get().removed, ids) });
+  }
+
+  /**
+   * A server connected that is neither known nor in this configuration, which may be old. Asks the
+   * members about it.
+   */
+  askAbout(id: NodeId): void {
+    if (this.#asked.has(id) || this.#asked.size >= ASKED_MAX) return;
+    const { id: self, loop, rpc } = this.#parts;
+    const others = loop.status().configuration.members.filter((member) => member.id !== self);
+    let open = others.length;
+    if (open === 0) return;
+    this.#asked.add(id);
+    for (const member of others) {
+      rpc.call(member.id, { type: 'member', id }, ASK_MS, ({ type }) => {
+        open -= 1;
+        if (open === 0) this.#asked.delete(id);
+        if (type === 'done') this.#vouched.add(id);
+      });
+    }
+  }
+}

@@ -1,0 +1,230 @@
+/**
+ * Requests and responses as bytes: MessagePack arrays whose items are decoded strictly. What does
+ * not fit is refused, never guessed at. Items beyond the known ones are ignored, so that a newer
+ * release can append some.
+ */
+import { Packr } from 'msgpackr';
+import { ERROR_STATUS, type Refusal } from '../errors.js';
+import type { PeerRecord } from '../peer-record.js';
+import type { Index, NodeId } from '../raft/types.js';
+import type { Result } from '../state/types.js';
+import type { RpcRequest, RpcResponse, ServerFacts } from './rpc.js';
+
+const packr = new Packr({ useRecords: false });
+
+/** Encodes a request. */
+export function encodeRequest(request: RpcRequest): Uint8Array {
+  return packr.pack(arrayOf(request));
+}
+
+function arrayOf(request: RpcRequest): unknown[] {
+  switch (request.type) {
+    case 'write':
+      return ['write', request.tokenKey, request.data, request.timeoutMs];
+    case 'read':
+      return ['read', request.mode];
+    case 'add':
+      return [
+        'add',
+        ...partsOfServer(request.server),
+        request.token ?? null,
+        request.subject ?? null,
+      ];
+    case 'admit':
+      return ['admit', ...partsOfServer(request.server)];
+    case 'remove':
+    case 'member':
+      return [request.type, request.id];
+    case 'transfer':
+      return ['transfer', request.to];
+    case 'state':
+    case 'room':
+    case 'status':
+    case 'joining':
+    case 'level':
+      return [request.type];
+    case 'removed':
+    case 'sums':
+      return [request.type, request.index];
+    case 'differs':
+      return ['differs', request.index, request.table];
+  }
+}
+
+/** Decodes a request. Undefined when this release does not know such a request. */
+export function decodeRequest(bytes: Uint8Array): RpcRequest | undefined {
+  const parts = unpack(bytes);
+  if (parts === undefined) return undefined;
+  const [type, a, b, c, d, e, f] = parts;
+  switch (type) {
+    case 'write':
+      if ((a !== null && !isText(a)) || !(b instanceof Uint8Array) || !isCount(c)) return undefined;
+      return { type, tokenKey: a, data: b, timeoutMs: c };
+    case 'read':
+      return a === 'default' || a === 'consistent' ? { type, mode: a } : undefined;
+    case 'add':
+    case 'admit': {
+      if (!isText(a) || !isText(b) || !isText(c)) return undefined;
+      const server = { id: a, name: b, address: c, ...(isCount(d) && { level: d }) };
+      if (type === 'admit') return { type, server };
+      return { type, server, ...(isText(e) && { token: e }), ...(isText(f) && { subject: f }) };
+    }
+    case 'remove':
+    case 'member':
+      return isText(a) ? { type, id: a } : undefined;
+    case 'transfer':
+      return a === null || isText(a) ? { type, to: a } : undefined;
+    case 'state':
+    case 'room':
+    case 'status':
+    case 'joining':
+    case 'level':
+      return { type };
+    case 'removed':
+    case 'sums':
+      return isCount(a) ? { type, index: a } : undefined;
+    case 'differs':
+      return isCount(a) && isText(b) ? { type, index: a, table: b } : undefined;
+    default:
+      return undefined;
+  }
+}
+
+/** Encodes a response. */
+export function encodeResponse(response: RpcResponse): Uint8Array {
+  switch (response.type) {
+    case 'applied': {
+      const { result } = response;
+      return result.ok
+        ? packr.pack(['applied', result.index, null, result.value ?? null])
+        : packr.pack(['applied', result.index, partsOf(result.refusal), null]);
+    }
+    case 'refused':
+      return packr.pack(['refused', partsOf(response.refusal)]);
+    case 'index':
+      return packr.pack(['index', response.index]);
+    case 'level':
+      return packr.pack(['level', response.level, response.applied ?? null]);
+    case 'sums':
+      return packr.pack(['sums', response.index, Object.entries(response.sums)]);
+    case 'joined':
+      return packr.pack([
+        'joined',
+        response.clusterId,
+        Object.entries(response.seen).map(introductionOf),
+        response.removed,
+      ]);
+    case 'status':
+      return packr.pack(['status', response.text]);
+    case 'retry':
+    case 'unknown':
+    case 'done':
+      return packr.pack([response.type]);
+  }
+}
+
+/** Decodes a response. Undefined when this release does not know such a response. */
+export function decodeResponse(bytes: Uint8Array): RpcResponse | undefined {
+  const parts = unpack(bytes);
+  if (parts === undefined) return undefined;
+  const [type, a, b, c] = parts;
+  switch (type) {
+    case 'applied':
+      return isCount(a) ? decodeResult(a, b, c) : undefined;
+    case 'refused': {
+      const refusal = refusalOf(a);
+      return refusal && { type, refusal };
+    }
+    case 'index':
+      return isCount(a) ? { type, index: a } : undefined;
+    case 'level':
+      return isCount(a) ? { type, level: a, ...(isCount(b) && { applied: b }) } : undefined;
+    case 'sums':
+      if (!isCount(a) || !Array.isArray(b) || !b.every(isPair)) return undefined;
+      return { type, index: a, sums: Object.fromEntries(b) };
+    case 'joined':
+      if (!isText(a) || !Array.isArray(b) || !b.every(isIntroduction)) return undefined;
+      return {
+        ...{ type, clusterId: a, seen: Object.fromEntries(b.map(introducedBy)) },
+        removed: Array.isArray(c) ? c.filter(isText) : [],
+      };
+    case 'status':
+      return isText(a) ? { type, text: a } : undefined;
+    case 'retry':
+    case 'unknown':
+    case 'done':
+      return { type };
+    default:
+      return undefined;
+  }
+}
+
+function decodeResult(index: Index, refused: unknown, value: unknown): RpcResponse | undefined {
+  if (refused !== null) {
+    const refusal = refusalOf(refused);
+    return refusal && { type: 'applied', result: { ok: false, index, refusal } };
+  }
+  if (value !== null && !isText(value)) return undefined;
+  const result: Result = value === null ? { ok: true, index } : { ok: true, index, value };
+  return { type: 'applied', result };
+}
+
+const partsOf = ({ code, message, pointer, hint }: Refusal): unknown[] => [
+  code,
+  message,
+  pointer ?? null,
+  hint ?? null,
+];
+
+function refusalOf(parts: unknown): Refusal | undefined {
+  if (!Array.isArray(parts) || parts.length < 4) return undefined;
+  const [code, message, pointer, hint] = parts as unknown[];
+  if (!isText(code) || !Object.hasOwn(ERROR_STATUS, code) || !isText(message)) return undefined;
+  return {
+    code: code as Refusal['code'],
+    message,
+    ...(isText(pointer) && { pointer }),
+    ...(isText(hint) && { hint }),
+  };
+}
+
+function unpack(bytes: Uint8Array): unknown[] | undefined {
+  try {
+    const parts: unknown = packr.unpack(bytes);
+    return Array.isArray(parts) ? parts : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string';
+const isCount = (value: unknown): value is number =>
+  Number.isSafeInteger(value) && Number(value) >= 0;
+const isPair = (value: unknown): value is [string, string] =>
+  Array.isArray(value) && value.length >= 2 && isText(value[0]) && isText(value[1]);
+
+const partsOfServer = ({ id, name, address, level }: ServerFacts): unknown[] => [
+  ...[id, name, address],
+  level ?? null,
+];
+
+type Introduction = [
+  id: NodeId,
+  incarnation: string,
+  starts: number,
+  startId: string,
+  subject?: unknown,
+];
+const introductionOf = ([id, record]: [NodeId, PeerRecord]): Introduction => {
+  const { incarnation, starts, startId, subject } = record;
+  return [id, incarnation, starts, startId, subject ?? null];
+};
+const introducedBy = ([id, incarnation, starts, startId, subject]: Introduction): [
+  NodeId,
+  PeerRecord,
+] => [id, { incarnation, starts, startId, ...(isText(subject) && { subject }) }];
+const isIntroduction = (value: unknown): value is Introduction => {
+  if (!Array.isArray(value)) return false;
+  const [id, incarnation, starts, startId] = value as unknown[];
+  return isText(id) && isText(incarnation) && isCount(starts) && isText(startId);
+};

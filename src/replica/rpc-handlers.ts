@@ -1,0 +1,81 @@
+/** How one server answers the requests of the others, and its own when it leads. */
+import type { Index } from '../raft/types.js';
+import type { Availability } from './availability.js';
+import type { Compaction } from './log/compaction.js';
+import type { RaftLoop } from './loop.js';
+import type { Admission } from './members/admission.js';
+import type { Levels } from './members/levels.js';
+import type { Membership } from './members/membership.js';
+import type { Peers } from './members/peers.js';
+import type { ReplicaParts } from './options.js';
+import { READ_MODE } from './reads/read-index.js';
+import type { RpcHandlers } from './rpc.js';
+import type { StateComparison } from './state/comparison.js';
+import type { LeaderWrites } from './writes/leader-writes.js';
+
+/** The components that handle requests. */
+export interface RpcHandlerParts
+  extends Pick<ReplicaParts, 'id' | 'machine' | 'limits' | 'hasRoom' | 'statusText'> {
+  readonly availability: Availability;
+  readonly loop: RaftLoop;
+  readonly leaderWrites: LeaderWrites;
+  readonly admission: Admission;
+  readonly membership: Membership;
+  readonly peers: Peers;
+  readonly levels: Levels;
+  readonly compaction: Compaction;
+  readonly comparison: StateComparison | undefined;
+  /** The leader found that this server's state differs in a table. */
+  readonly diverged: (index: Index, table: string) => void;
+}
+
+/** The function for each request of `RpcRequest`. */
+export function rpcHandlers(parts: RpcHandlerParts): RpcHandlers {
+  const { id, availability, loop, leaderWrites, admission, membership, peers, levels } = parts;
+  const { compaction, comparison, diverged, hasRoom, statusText } = parts;
+  const { machine, limits } = parts;
+  const appliedIndex = (): Index => machine.appliedIndex();
+  /** Much of what is known to be committed is not applied here. */
+  const isLagging = (): boolean => loop.status().commit - appliedIndex() > limits.promoteLagMax;
+  const leads = (): boolean => loop.role.role === 'leader';
+  return {
+    write: (request, done) => leaderWrites.write(request, done),
+    read: ({ mode }, done) =>
+      loop.read(READ_MODE[mode], (index) =>
+        done(index === undefined ? { type: 'retry' } : { type: 'index', index }),
+      ),
+    state: (_request, done, from) =>
+      done({ type: compaction.sendState(id, from) ? 'done' : 'retry' }),
+    add: (request, done, from) => admission.ask(request, from, done),
+    admit: ({ server }, done) => admission.admit(server, done),
+    remove: ({ id: of }, done) => membership.remove(of, done),
+    transfer: ({ to }, done) => membership.transfer(to, done),
+    removed: ({ index }, done) => {
+      peers.removedBy(index);
+      done({ type: 'done' });
+    },
+    room: (_request, done) => {
+      const isReady = !availability.isUnfit && !loop.votingSuspended && !isLagging();
+      const couldLead = isReady && hasRoom?.() !== false;
+      done({ type: couldLead ? 'done' : 'retry' });
+    },
+    status: (_request, done) => {
+      const text = leads() ? statusText?.() : undefined;
+      done(text === undefined ? { type: 'retry' } : { type: 'status', text });
+    },
+    joining: (_request, done) => {
+      const text = JSON.stringify(admission.waiting);
+      done(leads() ? { type: 'status', text } : { type: 'retry' });
+    },
+    member: ({ id: of }, done) => done({ type: peers.isMember(of) ? 'done' : 'retry' }),
+    level: (_request, done) =>
+      done({ type: 'level', level: levels.supported, applied: appliedIndex() }),
+    // A state that is known to be wrong, or is about to be replaced, is not compared.
+    sums: ({ index }, done) =>
+      done((availability.fault === undefined && comparison?.answer(index)) || { type: 'retry' }),
+    differs: ({ index, table }, done) => {
+      diverged(index, table);
+      done({ type: 'done' });
+    },
+  };
+}

@@ -1,0 +1,230 @@
+/**
+ * Writes of this server's clients. Each is sent to the leader, and to the next one under the same
+ * request id, until its outcome is known or its deadline passes; the state machine makes sure that
+ * it takes effect once. Attempts with an open outcome are counted: while there are none, the write
+ * certainly did not happen.
+ */
+import { type Refusal, refusal } from '../../errors.js';
+import type { Index, NodeId, RoleChange } from '../../raft/types.js';
+import { encodeProposal } from '../../state/proposal.js';
+import type { Proposal, Result } from '../../state/types.js';
+import type { Deadlines } from '../deadlines.js';
+import type { ClockPort } from '../ports.js';
+import type { AppliedIndex } from '../reads/applied-index.js';
+import { noLeader, type Rpc, type RpcResponse } from '../rpc.js';
+import type { WriteRequest } from '../types.js';
+import { type LeaderWrites, sizeProblem } from './leader-writes.js';
+
+/** The result of apply, or the reason there is none. */
+export type WriteOutcome = { readonly result: Result } | { readonly refusal: Refusal };
+/** Gets the outcome. Called once. */
+export type WriteDone = (outcome: WriteOutcome) => void;
+
+/** What ClientWrites needs. */
+export interface ClientWritesParts {
+  readonly id: NodeId;
+  readonly rpc: Rpc;
+  readonly leaderWrites: LeaderWrites;
+  readonly clock: ClockPort;
+  readonly deadlines: Deadlines;
+  readonly applied: AppliedIndex;
+  readonly appliedIndex: () => Index;
+  readonly role: () => RoleChange;
+  /** Returns a new request id, unique in the cluster and for ever. */
+  readonly newId: () => string;
+  /** Requests a call of `retry` after a while. */
+  readonly retryLater: () => void;
+  /** Writes that may wait here. More are refused. */
+  readonly waitingWrites: number;
+  /** The result of a request that this server has applied; see MachinePort. */
+  readonly remembered: (id: string) => Result | undefined;
+  /** Milliseconds after which the response of a leader counts as late. */
+  readonly lateMs: number;
+}
+
+interface Held {
+  /** The request id. */
+  readonly id: string;
+  readonly sinceMs: number;
+  readonly tokenKey: string | null;
+  readonly proposal: Proposal;
+  /** The proposal as it is sent and stored. */
+  readonly data: Uint8Array;
+  readonly deadlineMs: number;
+  readonly done: WriteDone;
+  cancelDeadline: () => void;
+  /** Attempts so far. Responses to all but the last count only when they are final. */
+  attempts: number;
+  /**
+   * The leader that the present attempt was sent to, and its term; undefined while the write waits.
+   */
+  target: { readonly id: NodeId; readonly term: number } | undefined;
+  /** Attempts that may still take effect, including the present one. */
+  open: number;
+  /** The result, known but not yet applied on this server. */
+  result: Result | undefined;
+}
+
+/** The writes of this server's clients that wait for their outcome. */
+export class ClientWrites {
+  readonly #parts: ClientWritesParts;
+  readonly #held = new Set<Held>();
+
+  constructor(parts: ClientWritesParts) {
+    this.#parts = parts;
+  }
+
+  /** Number of writes that wait here. */
+  get size(): number {
+    return this.#held.size;
+  }
+
+  /** Replicates a command. `done` is called once. */
+  write(request: WriteRequest, done: WriteDone): void {
+    const { clock, deadlines, newId, appliedIndex, waitingWrites } = this.#parts;
+    if (this.#held.size >= waitingWrites) {
+      const why = 'Too many writes are waiting on this server; try again later';
+      done({ refusal: refusal('too_many', why) });
+      return;
+    }
+    const { tokenKey, command } = request;
+    const id = newId();
+    const proposal: Proposal = { id, since: appliedIndex(), command };
+    const data = encodeProposal(proposal);
+    const tooLarge = sizeProblem(data);
+    if (tooLarge !== undefined) {
+      done({ refusal: tooLarge });
+      return;
+    }
+    const sinceMs = clock.now();
+    const deadlineMs = sinceMs + request.timeoutMs;
+    const held: Held = {
+      ...{ id, sinceMs, tokenKey, proposal, data },
+      deadlineMs,
+      done,
+      cancelDeadline: () => {},
+      attempts: 0,
+      target: undefined,
+      open: 0,
+      result: undefined,
+    };
+    held.cancelDeadline = deadlines.at(deadlineMs, () => this.#expire(held));
+    this.#held.add(held);
+    this.#attempt(held);
+  }
+
+  /**
+   * The leader may have changed: sends it the writes that wait for a leader or for the response of
+   * a deposed one.
+   */
+  role(): void {
+    for (const held of [...this.#held]) this.#attempt(held);
+  }
+
+  /** Retries writes that failed without a change of leader. */
+  retry(): void {
+    this.role();
+  }
+
+  /**
+   * A leader may commit a write and never respond, because its own disk hangs. A write that this
+   * server has applied needs no response: the oldest ones, which are late only when something is
+   * wrong, are looked up here.
+   */
+  tick(nowMs: number): void {
+    for (const held of this.#held) {
+      if (nowMs - held.sinceMs < this.#parts.lateMs) return;
+      this.#settle(held);
+    }
+  }
+
+  /** Ends all waiting writes. */
+  stop(): void {
+    for (const held of [...this.#held]) {
+      if (held.open > 0 || held.result !== undefined) this.#expire(held);
+      else this.#end(held, { refusal: refusal('unavailable', 'The server is stopping') });
+    }
+  }
+
+  #attempt(held: Held): void {
+    const { leader, term } = this.#parts.role();
+    if (leader === null || held.result !== undefined) return;
+    const target = held.target;
+    // The outcome of an attempt at this server is seen in its own log.
+    if (target?.id === this.#parts.id) return;
+    if (target?.id === leader && target.term === term) return;
+    held.attempts += 1;
+    held.open += 1;
+    held.target = { id: leader, term };
+    const number = held.attempts;
+    const { id, clock, rpc, leaderWrites } = this.#parts;
+    if (leader === id) {
+      leaderWrites.accept(held.proposal, held, (attempt) => this.#answered(held, number, attempt));
+      return;
+    }
+    const { tokenKey, data } = held;
+    const timeoutMs = Math.max(1, Math.ceil(held.deadlineMs - clock.now()));
+    rpc.callLeader({ type: 'write', tokenKey, data, timeoutMs }, timeoutMs, (response) =>
+      this.#answered(held, number, response),
+    );
+  }
+
+  #answered(held: Held, number: number, answer: RpcResponse): void {
+    if (!this.#held.has(held) || held.result !== undefined) return;
+    if (answer.type === 'applied') {
+      this.#whenApplied(held, answer.result);
+      return;
+    }
+    if (answer.type !== 'unknown') held.open -= 1;
+    if (number !== held.attempts) return;
+    held.target = undefined;
+    if (answer.type === 'refused') this.#refuse(held, answer.refusal);
+    else this.#parts.retryLater();
+  }
+
+  /**
+   * The client must read its own write on this server, so it waits until the write is applied here
+   * too.
+   */
+  #whenApplied(held: Held, result: Result): void {
+    held.result = result;
+    const cancelDeadline = held.cancelDeadline;
+    const cancelWait = this.#parts.applied.when(result.index, () => this.#end(held, { result }));
+    held.cancelDeadline = () => {
+      cancelDeadline();
+      cancelWait();
+    };
+  }
+
+  /** A refusal is final only if no earlier attempt can still take effect. */
+  #refuse(held: Held, why: Refusal): void {
+    if (held.open > 0 && this.#settle(held)) return;
+    if (held.open > 0 && why.code === 'too_many') this.#parts.retryLater();
+    else this.#end(held, { refusal: held.open > 0 ? outcomeUnknown() : why });
+  }
+
+  /** Ends a write that this server has applied. Returns false if it has not. */
+  #settle(held: Held): boolean {
+    const applied = this.#parts.remembered(held.id);
+    if (applied !== undefined) this.#end(held, { result: applied });
+    return applied !== undefined;
+  }
+
+  #expire(held: Held): void {
+    if (this.#settle(held)) return;
+    // The write took effect, although this server has not applied it yet.
+    if (held.result !== undefined) this.#end(held, { result: held.result });
+    else this.#end(held, { refusal: held.open > 0 ? outcomeUnknown() : noLeader() });
+  }
+
+  #end(held: Held, outcome: WriteOutcome): void {
+    if (!this.#held.delete(held)) return;
+    held.cancelDeadline();
+    held.done(outcome);
+  }
+}
+
+const outcomeUnknown = (): Refusal =>
+  refusal('outcome_unknown', 'The outcome of the write is unknown: it may still take effect', {
+    hint: 'Read the object before writing it again',
+  });

@@ -1,0 +1,568 @@
+import { expect } from 'chai';
+import type { Entry, Message, Output } from '../../src/raft/types.js';
+import { type LoopEvents, RaftLoop } from '../../src/replica/loop.js';
+import type { MachinePort } from '../../src/replica/ports.js';
+import type { Outcome } from '../../src/replica/writes/pending-writes.js';
+import { encodeProposal } from '../../src/state/proposal.js';
+import type { Result } from '../../src/state/types.js';
+import { FakeClock, FakeLog, FakeMachine, FakeWire, heartbeat, ScriptedCore } from './fakes.js';
+
+const LIMITS = { tickMs: 20, stallMs: 100, applyEntriesMax: 2, applyBytesMax: 1000 };
+
+const command = (index: number, term = 1, id = `id-${index}`): Entry => ({
+  ...{ kind: 'command', index, term },
+  data: encodeProposal({ id, since: 0, command: { type: `c${index}`, v: 1 } }),
+});
+const vote = (to: string): Message => ({
+  ...{ type: 'voteResponse', from: 'a', to, term: 1, granted: true },
+});
+
+/** Ticks without progress after which a disk counts as hanging. */
+const HANG_TICKS = 10;
+
+function build(events: Partial<LoopEvents> = {}, isBehind = () => false) {
+  const clock = new FakeClock();
+  const log = new FakeLog();
+  const wire = new FakeWire();
+  const machine = new FakeMachine();
+  const core = new ScriptedCore();
+  const quiet: LoopEvents = {
+    role: () => {},
+    configuration: () => {},
+    applied: () => {},
+    sendSnapshot: () => {},
+    tick: () => {},
+  };
+  const parts = { core, log, wire, machine, clock, isBehind, limits: LIMITS };
+  const loop = new RaftLoop({ ...parts, hangTicks: HANG_TICKS, events: { ...quiet, ...events } });
+  loop.start();
+  clock.settle();
+  return { ...parts, loop };
+}
+
+/** Answers exactly one step with this output. */
+function once(core: ScriptedCore, output: Partial<Output>): void {
+  core.respond = () => {
+    core.respond = () => ({});
+    return output;
+  };
+}
+
+/** Answers each step with a proposal in it by what `output` says of the proposal's id. */
+function onPropose(core: ScriptedCore, output: (id: number) => Partial<Output>): void {
+  core.respond = (inputs) => {
+    const propose = inputs.find((input) => input.type === 'propose');
+    return propose === undefined ? {} : output(propose.commands[0]!.id);
+  };
+}
+
+describe('replica/loop: an entry that takes many turns', () => {
+  const long = () => {
+    const applied: number[] = [];
+    const built = build({ applied: (index) => applied.push(index) });
+    const { machine, core, loop, clock, log } = built;
+    const apply = machine.apply.bind(machine);
+    const resumes: ((result: Result | undefined) => void)[] = [];
+    (machine as MachinePort).apply = (entries, resume) => {
+      const at = entries.findIndex(({ index }) => index === 2);
+      if (at < 0 || machine.index >= 2) return apply(entries);
+      const results = apply(entries.slice(0, at));
+      resumes.push((result) => {
+        if (result !== undefined) apply([entries[at]!]);
+        resume(result);
+      });
+      return results;
+    };
+    once(core, { entries: [command(1), command(2), command(3)], commit: 3 });
+    loop.receive(heartbeat('b', 'a', 1));
+    clock.settle();
+    log.synced();
+    clock.settle();
+    return { ...built, applied, resumes };
+  };
+  const ok = (index: number): Result => ({ ok: true, index });
+
+  it('rests with applying and goes on with all else until it is applied', () => {
+    const { applied, resumes, clock, loop, core, machine } = long();
+    expect(applied).to.deep.equal([1]);
+    const steps = core.steps.length;
+    loop.receive(heartbeat('b', 'a', 1));
+    clock.advance(100);
+    expect(core.steps.length).to.be.greaterThan(steps);
+    expect(resumes).to.have.length(1);
+    expect(machine.index).to.equal(1);
+    resumes[0]!(ok(2));
+    clock.settle();
+    expect(applied).to.deep.equal([1, 2, 3]);
+    expect(core.types.filter((type) => type === 'applied')).to.have.length(3);
+  });
+
+  it('gives it to the machine again when another state came in its way', () => {
+    const { applied, resumes, clock } = long();
+    resumes[0]!(undefined);
+    clock.advance(LIMITS.tickMs);
+    expect(resumes).to.have.length(2);
+    resumes[1]!(ok(2));
+    clock.settle();
+    expect(applied).to.deep.equal([1, 2, 3]);
+  });
+
+  it('does nothing more with it once it is stopped', () => {
+    const { applied, resumes, loop, clock } = long();
+    loop.stop();
+    resumes[0]!(ok(2));
+    clock.advance(100);
+    expect(applied).to.deep.equal([1]);
+  });
+});
+
+describe('replica/loop: order of effects', () => {
+  it('sends appends at once, votes and acks only when what they promise is durable', () => {
+    const { loop, core, clock, wire, log } = build();
+    const append = heartbeat('a', 'b', 1);
+    once(core, { sendNow: [append], sendAfterStore: [vote('b')], entries: [command(1)] });
+    loop.receive(heartbeat('b', 'a', 1));
+    clock.settle();
+    expect(wire.sent).to.deep.equal([append]);
+    log.synced();
+    expect(wire.sent).to.deep.equal([append, vote('b')]);
+  });
+
+  it('holds a message back for batches handed over before it, though it stores nothing itself', () => {
+    const { loop, core, clock, wire, log } = build();
+    once(core, { hardState: { term: 1, votedFor: 'b' }, sendAfterStore: [vote('b')] });
+    loop.receive(heartbeat('b', 'a', 1));
+    clock.settle();
+    once(core, { sendAfterStore: [vote('b')] });
+    loop.receive(heartbeat('b', 'a', 1));
+    clock.settle();
+    expect(wire.sent).to.deep.equal([]);
+    log.synced();
+    expect(wire.sent).to.deep.equal([vote('b'), vote('b')]);
+  });
+
+  it('sends at once what waits for nothing', () => {
+    const { loop, core, clock, wire } = build();
+    once(core, { sendAfterStore: [vote('c')] });
+    loop.receive(heartbeat('b', 'a', 1));
+    clock.settle();
+    expect(wire.sent).to.deep.equal([vote('c')]);
+  });
+
+  it('tells the core of the newest durable position, never of entries that are being replaced', () => {
+    const { loop, core, clock, log } = build();
+    once(core, { entries: [command(1), command(2), command(3)] });
+    loop.receive(heartbeat('b', 'a', 1));
+    clock.settle();
+    once(core, { entries: [command(2, 2)] });
+    loop.receive(heartbeat('b', 'a', 2));
+    clock.settle();
+    log.synced();
+    clock.settle();
+    expect(core.steps.at(-1)!.inputs).to.deep.equal([{ type: 'stored', index: 1, term: 1 }]);
+    log.synced();
+    clock.settle();
+    expect(core.steps.at(-1)!.inputs).to.deep.equal([{ type: 'stored', index: 2, term: 2 }]);
+  });
+
+  it('applies and answers nothing that is committed but not durable here', () => {
+    const { loop, core, clock, log, machine } = build();
+    const outcomes: Outcome[] = [];
+    onPropose(core, (id) => ({
+      entries: [command(1)],
+      appended: [{ id, index: 1, term: 1 }],
+      commit: 1,
+    }));
+    loop.propose(new Uint8Array(), (outcome) => outcomes.push(outcome));
+    clock.settle();
+    expect([machine.index, outcomes.length]).to.deep.equal([0, 0]);
+    log.synced();
+    clock.settle();
+    const result = { ok: true, index: 1, value: 'c1' };
+    expect(outcomes).to.deep.equal([{ kind: 'applied', index: 1, result }]);
+  });
+});
+
+describe('replica/loop: clocks', () => {
+  for (const [direction, jumpMs] of [
+    ['ahead', 5000],
+    ['back', -5000],
+  ] as const)
+    it(`tells the core when the wall clock has jumped ${direction}, before what has arrived, and once`, () => {
+      const { loop, core, clock } = build();
+      clock.wallAheadMs += jumpMs;
+      loop.receive(heartbeat('b', 'a', 1));
+      loop.read('lease', () => {});
+      clock.turn();
+      expect(core.types).to.deep.equal(['clockSuspect', 'message', 'read']);
+      loop.read('lease', () => {});
+      clock.turn();
+      expect(core.steps.at(-1)!.inputs.map(({ type }) => type)).to.deep.equal(['read']);
+    });
+
+  it('puts a tick off by the part of it that the core asks for', () => {
+    const { core, clock } = build();
+    const ticks = (): number => core.types.filter((type) => type === 'tick').length;
+    clock.advance(19);
+    once(core, { lengthenTick: 0.5 });
+    clock.advance(1);
+    expect(ticks()).to.equal(1);
+    clock.advance(20);
+    expect(ticks()).to.equal(2);
+    clock.advance(29);
+    expect(ticks()).to.equal(2);
+    clock.advance(1);
+    expect(ticks()).to.equal(3);
+  });
+
+  it('notices that the clocks drift apart slowly', () => {
+    const { loop, core, clock } = build();
+    for (let i = 0; i < 4; i++) {
+      clock.wallAheadMs += 4;
+      loop.read('lease', () => {});
+      clock.turn();
+    }
+    expect(core.types.filter((type) => type === 'clockSuspect')).to.have.length(1);
+  });
+});
+
+describe('replica/loop: one step for all that arrived', () => {
+  it('gives the core messages, proposals and reads of one turn together, in that order', () => {
+    const { loop, core, clock } = build();
+    loop.read('lease', () => {});
+    loop.propose(new Uint8Array([1]), () => {});
+    loop.receive(heartbeat('b', 'a', 1));
+    loop.propose(new Uint8Array([2]), () => {});
+    loop.read('lease', () => {});
+    clock.turn();
+    expect(core.steps).to.have.length(1);
+    expect(core.types).to.deep.equal(['message', 'propose', 'read']);
+    const propose = core.steps[0]!.inputs[1];
+    expect(propose?.type === 'propose' && propose.commands).to.have.length(2);
+  });
+
+  it('takes reads that are drained as a turn begins into its step, and asks for no other turn', () => {
+    const { loop, core, clock } = build();
+    const before = loop.stats.turns;
+    let drained = 0;
+    loop.readIndex = {
+      drain: () => {
+        drained += 1;
+        if (drained === 1) loop.read('lease', () => {});
+      },
+    };
+    loop.wake();
+    clock.settle();
+    expect(core.types).to.deep.equal(['read']);
+    expect([drained, loop.stats.turns - before]).to.deep.equal([1, 1]);
+  });
+
+  it('releases all readers of a turn by one read', () => {
+    const { loop, core, clock } = build();
+    const released: (number | undefined)[] = [];
+    core.respond = (inputs) => {
+      const read = inputs.find((input) => input.type === 'read');
+      return read === undefined ? {} : { reads: [{ id: read.ids[0]!, index: 7 }] };
+    };
+    for (let i = 0; i < 3; i++) loop.read('quorum', (index) => released.push(index));
+    clock.settle();
+    expect(released).to.deep.equal([7, 7, 7]);
+  });
+
+  it('applies in slices and handles messages between them', () => {
+    const { loop, core, clock, log, machine } = build();
+    once(core, { entries: [1, 2, 3, 4, 5].map((i) => command(i)) });
+    loop.receive(heartbeat('b', 'a', 1));
+    clock.settle();
+    once(core, { commit: 5 });
+    log.synced();
+    clock.turn();
+    expect(machine.index).to.equal(2);
+    loop.receive(heartbeat('b', 'a', 1));
+    clock.turn();
+    expect(core.steps.at(-1)!.inputs.map(({ type }) => type)).to.include('message');
+    expect(machine.index).to.equal(4);
+    clock.settle();
+    expect(machine.index).to.equal(5);
+    expect(core.steps.at(-1)!.inputs).to.deep.include({ type: 'applied', index: 5 });
+  });
+
+  it('fails when the log does not hold what comes next, instead of asking for it without end', () => {
+    const { loop, core, clock, log } = build();
+    log.meta = { index: 5, term: 1, configuration: { members: [] } };
+    once(core, { entries: [command(6)] });
+    loop.receive(heartbeat('b', 'a', 1));
+    clock.settle();
+    once(core, { commit: 6 });
+    log.synced();
+    expect(() => clock.settle()).to.throw('the log does not hold entry 1, which is to be applied');
+  });
+
+  it('applies nothing while the state is exchanged, and handles messages', () => {
+    const { loop, core, clock, log, machine } = build();
+    loop.pauseApply();
+    once(core, { entries: [command(1)], commit: 1 });
+    loop.receive(heartbeat('b', 'a', 1));
+    clock.settle();
+    log.synced();
+    clock.settle();
+    expect(machine.index).to.equal(0);
+    expect(core.types).to.include('stored');
+    loop.resumeApply();
+    clock.settle();
+    expect(machine.index).to.equal(1);
+  });
+});
+
+describe('replica/loop: fate of proposals', () => {
+  it('never gives the result of another leader’s command at the same index', () => {
+    const { loop, core, clock, log } = build();
+    const outcomes: Outcome[] = [];
+    onPropose(core, (id) => ({ entries: [command(1)], appended: [{ id, index: 1, term: 1 }] }));
+    loop.propose(new Uint8Array(), (outcome) => outcomes.push(outcome));
+    clock.settle();
+    once(core, { entries: [command(1, 2, 'other')], commit: 1 });
+    loop.receive(heartbeat('b', 'a', 2));
+    clock.settle();
+    while (log.storing.length > 0) log.synced();
+    clock.settle();
+    expect(outcomes).to.deep.equal([{ kind: 'unknown' }]);
+    expect(loop.pending).to.equal(0);
+  });
+
+  it('tells what was dropped as certainly not proposed', () => {
+    const { loop, core, clock } = build();
+    const outcomes: Outcome[] = [];
+    onPropose(core, (id) => ({ dropped: [{ id, reason: 'not_leader' }] }));
+    loop.propose(new Uint8Array(), (outcome) => outcomes.push(outcome));
+    clock.settle();
+    expect(outcomes).to.deep.equal([{ kind: 'dropped', reason: 'not_leader' }]);
+  });
+
+  it('cannot tell about proposals that an installed snapshot has swallowed', () => {
+    const { loop, core, clock, log, machine } = build();
+    const outcomes: Outcome[] = [];
+    onPropose(core, (id) => ({ entries: [command(1)], appended: [{ id, index: 1, term: 1 }] }));
+    loop.propose(new Uint8Array(), (outcome) => outcomes.push(outcome));
+    clock.settle();
+    const meta = { index: 9, term: 3, configuration: { members: [] } };
+    machine.index = 9;
+    loop.switched(meta, 'b', () => {});
+    clock.settle();
+    expect(outcomes).to.deep.equal([{ kind: 'unknown' }]);
+    expect(log.firstIndex()).to.equal(10);
+    expect(core.types.slice(-2)).to.deep.equal(['snapshotStored', 'applied']);
+  });
+});
+
+describe('replica/loop: an installed snapshot', () => {
+  const meta = { index: 9, term: 3, configuration: { members: [] } };
+
+  it('makes no step between the switch and the moment it is durable; then the core hears of it first', () => {
+    const { loop, core, clock, log, machine } = build();
+    machine.index = 9;
+    let durable = (): void => {};
+    log.reset = (_meta, _hard, done) => {
+      durable = done;
+    };
+    loop.switched(meta, 'b', () => {});
+    loop.receive(heartbeat('b', 'a', 3));
+    clock.settle();
+    expect(core.steps).to.have.length(0);
+    durable();
+    clock.settle();
+    expect(core.types).to.deep.equal(['snapshotStored', 'message', 'applied']);
+  });
+
+  it('is not wanted, even by a node that lost its state, when it ends before the log begins', () => {
+    const { loop, log } = build();
+    log.meta = { index: 5000, term: 3, configuration: { members: [] } };
+    log.list = [command(5001, 3)];
+    loop.pauseApply();
+    expect(loop.wants({ ...meta, index: 4000 })).to.equal(false);
+    expect(loop.wants({ ...meta, index: 4999 })).to.equal(false);
+    expect(loop.wants({ ...meta, index: 5000 })).to.equal(true);
+    expect(loop.wants({ ...meta, index: 5001 })).to.equal(true);
+  });
+
+  it('leaves a log alone that goes beyond it already', () => {
+    const { loop, core, clock, log, machine } = build();
+    core.facts = { commit: 12 };
+    machine.index = 9;
+    loop.switched(meta, 'b', () => {});
+    clock.settle();
+    expect(log.snapshot()).to.equal(undefined);
+    expect(core.types).to.deep.equal(['applied']);
+  });
+});
+
+describe('replica/loop: time', () => {
+  it('ticks once per tick of the monotonic clock', () => {
+    const { clock, core } = build();
+    clock.advance(200);
+    expect(core.types.filter((type) => type === 'tick')).to.have.length(10);
+  });
+
+  it('after a stall hears what waited in the sockets before it ticks, and ticks once', () => {
+    const { clock, core, loop } = build();
+    clock.nowMs += 400;
+    clock.fireTimers();
+    // Only now, after the timers, the sockets are read; it takes the loop more than one turn.
+    clock.turn();
+    loop.receive(heartbeat('b', 'a', 1));
+    clock.turn();
+    loop.receive(heartbeat('b', 'a', 1));
+    clock.settle();
+    expect(core.types).to.deep.equal(['message', 'message', 'tick']);
+    expect(loop.stats.stalls).to.equal(1);
+    expect(loop.stats.stallMsMax).to.equal(380);
+  });
+
+  it('puts the tick behind the messages of the same turn', () => {
+    const { clock, core, loop } = build();
+    clock.nowMs += 20;
+    clock.fireTimers();
+    clock.turn();
+    loop.receive(heartbeat('b', 'a', 1));
+    clock.settle();
+    expect(core.steps[0]!.inputs.map(({ type }) => type)).to.deep.equal(['message', 'tick']);
+  });
+
+  it('gives the core the time of the step, not of the arrival: a paused leader’s lease is over', () => {
+    const { clock, core, loop } = build();
+    loop.read('lease', () => {});
+    clock.nowMs += 5000;
+    clock.turn();
+    expect(core.steps.at(-1)!.now).to.equal(clock.nowMs);
+  });
+
+  it('does nothing any more once it is stopped', () => {
+    const { clock, core, loop, log, wire } = build();
+    once(core, { entries: [command(1)], sendAfterStore: [vote('b')] });
+    loop.receive(heartbeat('b', 'a', 1));
+    clock.settle();
+    loop.stop();
+    log.synced();
+    clock.advance(100);
+    expect(wire.sent).to.deep.equal([]);
+    expect(core.steps).to.have.length(1);
+  });
+});
+
+describe('replica/loop: a node that forgot what it acknowledged', () => {
+  it('neither votes nor campaigns, but follows', () => {
+    const { clock, core, loop } = build();
+    loop.votingSuspended = true;
+    const candidate = { from: 'b', to: 'a', term: 2, lastIndex: 0, lastTerm: 0 };
+    loop.receive({ type: 'vote', ...candidate });
+    loop.receive({ type: 'preVote', ...candidate });
+    loop.receive({ type: 'timeoutNow', from: 'b', to: 'a', term: 2 });
+    clock.advance(1000);
+    expect(core.types).to.deep.equal([]);
+    loop.receive(heartbeat('b', 'a', 2));
+    clock.settle();
+    expect(core.types).to.deep.equal(['message']);
+    loop.votingSuspended = false;
+    clock.advance(20);
+    expect(core.types).to.include('tick');
+  });
+});
+
+describe('replica/loop: a disk that hangs', () => {
+  const HANG_MS = HANG_TICKS * LIMITS.tickMs;
+  /** Begins to store an entry; the batch stays under way until the test says `log.synced()`. */
+  const storing = (role?: Output['role']) => {
+    const parts = build();
+    once(parts.core, { entries: [command(1)], ...(role !== undefined && { role }) });
+    parts.loop.receive(heartbeat('b', 'a', 1));
+    parts.clock.settle();
+    return parts;
+  };
+  const ticks = (core: ScriptedCore): number => core.types.filter((type) => type === 'tick').length;
+
+  it('is told by the time that one batch takes, in words and in milliseconds', () => {
+    const { loop, clock, log } = storing();
+    clock.advance(HANG_MS - 1);
+    expect(loop.disks.hang).to.equal(undefined);
+    clock.advance(1);
+    expect(loop.disks.hang).to.match(/disk of the log has not finished a write/);
+    expect(loop.disks.logWaitMs).to.equal(HANG_MS);
+    log.synced();
+    expect([loop.disks.hang, loop.disks.logWaitMs]).to.deep.equal([undefined, 0]);
+    clock.advance(HANG_MS * 2);
+    expect(loop.disks.hang).to.equal(undefined);
+  });
+
+  it('is not one that is slow, nor a process that was paused', () => {
+    const { loop, core, clock, log } = storing();
+    once(core, { entries: [command(2)] });
+    loop.receive(heartbeat('b', 'a', 1));
+    clock.advance(HANG_MS - 20);
+    log.synced();
+    clock.advance(HANG_MS - 20);
+    expect(loop.disks.hang).to.equal(undefined);
+    clock.nowMs += 10 * HANG_MS;
+    clock.fireTimers();
+    clock.turn();
+    log.synced();
+    clock.settle();
+    expect(loop.disks.hang).to.equal(undefined);
+  });
+
+  it('keeps a node from voting and from campaigning, not from following, until it answers', () => {
+    const { loop, core, clock, log } = storing();
+    clock.advance(HANG_MS);
+    const before = core.types.length;
+    const candidate = { from: 'b', to: 'a', term: 2, lastIndex: 0, lastTerm: 0 };
+    loop.receive({ type: 'vote', ...candidate });
+    loop.receive({ type: 'preVote', ...candidate });
+    loop.receive({ type: 'timeoutNow', from: 'b', to: 'a', term: 2 });
+    for (const type of ['preVoteResponse', 'voteResponse'] as const)
+      loop.receive({ type, from: 'b', to: 'a', term: 2, granted: true });
+    clock.advance(HANG_MS);
+    expect(core.types).to.have.length(before);
+    loop.receive(heartbeat('b', 'a', 2));
+    clock.settle();
+    expect(core.types).to.have.length(before + 1);
+    log.synced();
+    clock.advance(20);
+    loop.receive({ type: 'preVote', ...candidate });
+    clock.settle();
+    expect(core.types.slice(before + 1)).to.deep.equal(['stored', 'tick', 'message']);
+  });
+
+  it('leaves a leader its ticks: it has to hear that it leads no more', () => {
+    const { core, clock } = storing({ role: 'leader', term: 1, leader: 'a' });
+    clock.advance(HANG_MS);
+    const before = ticks(core);
+    clock.advance(HANG_MS);
+    expect(ticks(core)).to.equal(before + HANG_TICKS);
+  });
+
+  it('is told of the state’s disk too, when it keeps applying from going on', () => {
+    let isBehind = true;
+    const { loop, core, clock, log, machine } = build({}, () => isBehind);
+    once(core, { entries: [command(1)], commit: 1 });
+    loop.receive(heartbeat('b', 'a', 1));
+    clock.settle();
+    log.synced();
+    clock.advance(HANG_MS + 20);
+    expect(loop.disks.hang).to.match(/disk of the state has not caught up/);
+    expect(loop.disks.stateWaitMs).to.be.within(HANG_MS, HANG_MS + 20);
+    // Its vote depends on the disk of the log alone, and others may need it.
+    loop.receive({ type: 'timeoutNow', from: 'b', to: 'a', term: 1 });
+    loop.receive({ type: 'vote', from: 'b', to: 'a', term: 2, lastIndex: 1, lastTerm: 1 });
+    clock.settle();
+    const heard = core.steps
+      .at(-1)!
+      .inputs.map((input) => input.type === 'message' && input.message.type);
+    expect(heard).to.deep.equal(['vote']);
+    isBehind = false;
+    clock.advance(20);
+    expect([machine.index, loop.disks.hang, loop.disks.stateWaitMs]).to.deep.equal([
+      1,
+      undefined,
+      0,
+    ]);
+  });
+});

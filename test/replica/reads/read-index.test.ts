@@ -1,0 +1,160 @@
+import { expect } from 'chai';
+import { Deadlines } from '../../../src/replica/deadlines.js';
+import { AppliedIndex } from '../../../src/replica/reads/applied-index.js';
+import { type BarrierMode, ReadIndexClient } from '../../../src/replica/reads/read-index.js';
+import { FakeClock } from '../fakes.js';
+
+type Asked = { mode: BarrierMode; done: (index: number | undefined) => void };
+
+function build() {
+  const clock = new FakeClock();
+  const state = { applied: 0, retries: 0 };
+  const asked: Asked[] = [];
+  const applied = new AppliedIndex(() => state.applied);
+  const barriers: ReadIndexClient = new ReadIndexClient({
+    ...{ id: 'a', askMs: 500 },
+    loop: {
+      role: { role: 'leader', term: 1, leader: 'a' },
+      read: (mode, done) => asked.push({ mode: mode === 'lease' ? 'default' : 'consistent', done }),
+      wake: () => clock.soon(() => barriers.drain()),
+    },
+    rpc: { callLeader: () => {} },
+    applied,
+    deadlines: new Deadlines(clock),
+    retryLater: () => {
+      state.retries += 1;
+    },
+  });
+  const results: string[] = [];
+  const wait = (name: string, mode: BarrierMode = 'default', timeoutMs = 1000): void =>
+    barriers.wait(mode, clock.now() + timeoutMs, (passed) => results.push(`${name} ${passed}`));
+  const apply = (index: number): void => {
+    state.applied = index;
+    applied.reached(index);
+  };
+  return { clock, state, asked, barriers, results, wait, apply };
+}
+
+describe('replica/reads/read-index', () => {
+  it('one question serves all readers of a turn; they read once its index is applied here', () => {
+    const { clock, asked, wait, results, apply } = build();
+    wait('one');
+    wait('two');
+    clock.settle();
+    expect(asked.map(({ mode }) => mode)).to.deep.equal(['default']);
+    asked[0]!.done(5);
+    expect(results).to.deep.equal([]);
+    apply(4);
+    expect(results).to.deep.equal([]);
+    apply(5);
+    expect(results).to.deep.equal(['one true', 'two true']);
+  });
+
+  it('§6.4 a reader who came after the question does not take its index, but shares the next one', () => {
+    const { clock, asked, wait, results } = build();
+    wait('early');
+    clock.settle();
+    wait('late');
+    wait('later');
+    clock.settle();
+    expect(asked).to.have.length(1);
+    asked[0]!.done(0);
+    clock.settle();
+    expect(results).to.deep.equal(['early true']);
+    expect(asked).to.have.length(2);
+    asked[1]!.done(0);
+    expect(results).to.deep.equal(['early true', 'late true', 'later true']);
+  });
+
+  it('asks for both modes independently', () => {
+    const { clock, asked, wait } = build();
+    wait('a');
+    wait('b', 'consistent');
+    clock.settle();
+    expect(asked.map(({ mode }) => mode)).to.deep.equal(['default', 'consistent']);
+  });
+
+  it('asks the next leader when the first could not tell, and asks once', () => {
+    const { clock, asked, wait, results, barriers, state } = build();
+    wait('a');
+    clock.settle();
+    asked[0]!.done(undefined);
+    clock.settle();
+    expect([asked.length, state.retries]).to.deep.equal([1, 1]);
+    wait('b');
+    clock.settle();
+    expect(asked).to.have.length(1);
+    barriers.retry(true);
+    clock.settle();
+    expect(asked).to.have.length(2);
+    asked[1]!.done(0);
+    expect(results).to.deep.equal(['a true', 'b true']);
+  });
+
+  it('does not take the answer of a leader that was deposed meanwhile', () => {
+    const { clock, asked, wait, results, barriers } = build();
+    wait('a');
+    clock.settle();
+    barriers.retry(true);
+    clock.settle();
+    asked[0]!.done(0);
+    expect(results).to.deep.equal([]);
+    asked[1]!.done(0);
+    expect(results).to.deep.equal(['a true']);
+  });
+
+  it('a retry for one that failed leaves one that is on its way alone', () => {
+    const { clock, asked, wait, results, barriers } = build();
+    wait('a');
+    clock.settle();
+    barriers.retry(false);
+    clock.settle();
+    expect(asked).to.have.length(1);
+    asked[0]!.done(0);
+    expect(results).to.deep.equal(['a true']);
+  });
+
+  it('ends at the deadline, before and after the answer, and only once', () => {
+    const { clock, asked, wait, results, apply } = build();
+    wait('unanswered', 'default', 100);
+    clock.advance(160);
+    expect(results).to.deep.equal(['unanswered false']);
+    asked[0]!.done(3);
+    wait('unapplied', 'default', 100);
+    clock.settle();
+    asked[1]!.done(9);
+    clock.advance(160);
+    apply(9);
+    expect(results).to.deep.equal(['unanswered false', 'unapplied false']);
+  });
+});
+
+describe('replica/deadlines', () => {
+  it('thousands of deadlines need one timer, none comes early, all come', () => {
+    const clock = new FakeClock();
+    const deadlines = new Deadlines(clock);
+    const late: number[] = [];
+    for (let i = 0; i < 5000; i++) {
+      const atMs = clock.now() + (i % 500);
+      deadlines.at(atMs, () => late.push(clock.now() - atMs));
+    }
+    expect(clock.timers).to.equal(1);
+    clock.advance(600);
+    expect(late).to.have.length(5000);
+    expect(Math.min(...late)).to.be.at.least(0);
+    expect(clock.timers).to.equal(0);
+  });
+
+  it('a cancelled deadline does not come, and a jump in time brings all that are due', () => {
+    const clock = new FakeClock();
+    const deadlines = new Deadlines(clock);
+    const seen: string[] = [];
+    const cancel = deadlines.at(clock.now() + 100, () => seen.push('cancelled'));
+    deadlines.at(clock.now() + 100, () => seen.push('first'));
+    deadlines.at(clock.now() + 5000, () => seen.push('second'));
+    cancel();
+    clock.nowMs += 60_000;
+    clock.fireTimers();
+    expect(seen).to.deep.equal(['first', 'second']);
+  });
+});

@@ -1,0 +1,73 @@
+import { expect } from 'chai';
+import { Watches } from '../../../src/replica/reads/watches.js';
+import { FakeClock } from '../fakes.js';
+
+function build() {
+  const clock = new FakeClock();
+  return { clock, watches: new Watches(clock), seen: [] as string[] };
+}
+
+describe('replica/reads/watches', () => {
+  it('wakes who watches a changed key, once, and nobody else', () => {
+    const { clock, watches, seen } = build();
+    watches.watch(['a', 'b'], () => seen.push('ab'));
+    watches.watch(['c'], () => seen.push('c'));
+    watches.changed(['b']);
+    watches.changed(['a', 'b']);
+    clock.settle();
+    expect(seen).to.deep.equal(['ab']);
+    expect(watches.size).to.equal(1);
+    watches.changed(['a']);
+    clock.settle();
+    expect(seen).to.deep.equal(['ab']);
+  });
+
+  it('a cancelled watch is not woken, even when it was about to be', () => {
+    const { clock, watches, seen } = build();
+    const before = watches.watch(['a'], () => seen.push('before'));
+    const between = watches.watch(['a'], () => seen.push('between'));
+    before();
+    watches.changed(['a']);
+    between();
+    between();
+    clock.settle();
+    expect(seen).to.deep.equal([]);
+    expect(watches.size).to.equal(0);
+  });
+
+  it('a watch set while others are woken waits for the next change', () => {
+    const { clock, watches, seen } = build();
+    watches.watch(['a'], () => {
+      seen.push('first');
+      watches.watch(['a'], () => seen.push('again'));
+    });
+    watches.changed(['a']);
+    clock.settle();
+    expect(seen).to.deep.equal(['first']);
+    watches.changed(['a']);
+    clock.settle();
+    expect(seen).to.deep.equal(['first', 'again']);
+  });
+
+  it('holds ten thousand calls without a timer, and wakes them over several turns', () => {
+    const { clock, watches } = build();
+    let woken = 0;
+    for (let i = 0; i < 10_000; i++) watches.watch(['hot', `own-${i}`], () => woken++);
+    expect([watches.size, clock.timers]).to.deep.equal([10_000, 0]);
+    watches.changed(['hot']);
+    expect(woken).to.equal(0);
+    clock.turn();
+    expect(woken).to.be.within(1, 1000);
+    clock.settle();
+    expect([woken, watches.size]).to.deep.equal([10_000, 0]);
+  });
+
+  it('wakes everyone when the state was exchanged', () => {
+    const { clock, watches, seen } = build();
+    watches.watch(['a'], () => seen.push('a'));
+    watches.watch(['b', 'c'], () => seen.push('bc'));
+    watches.wakeAll();
+    clock.settle();
+    expect(seen).to.deep.equal(['a', 'bc']);
+  });
+});

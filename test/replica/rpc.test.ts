@@ -1,0 +1,144 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { Packr } from 'msgpackr';
+import type { RpcRequest, RpcResponse } from '../../src/replica/rpc.js';
+import {
+  decodeRequest,
+  decodeResponse,
+  encodeRequest,
+  encodeResponse,
+} from '../../src/replica/rpc-codec.js';
+
+const count = fc.nat();
+const servers = fc.record(
+  { id: fc.string(), name: fc.string(), address: fc.string(), level: count },
+  { requiredKeys: ['id', 'name', 'address'] },
+);
+const asks: fc.Arbitrary<RpcRequest> = fc.oneof(
+  fc.record({
+    type: fc.constant('write' as const),
+    tokenKey: fc.option(fc.string(), { nil: null }),
+    data: fc.uint8Array(),
+    timeoutMs: count,
+  }),
+  fc.record({ type: fc.constant('read' as const), mode: fc.constantFrom('default', 'consistent') }),
+  fc.record(
+    {
+      type: fc.constant('add' as const),
+      server: servers,
+      token: fc.string(),
+      subject: fc.string(),
+    },
+    { requiredKeys: ['type', 'server'] },
+  ),
+  fc.record({ type: fc.constant('admit' as const), server: servers }),
+  fc.record({ type: fc.constantFrom('removed', 'sums'), index: count }),
+  fc.record({ type: fc.constantFrom('remove', 'member'), id: fc.string() }),
+  fc.record({
+    type: fc.constant('transfer' as const),
+    to: fc.option(fc.string(), { nil: null }),
+  }),
+  fc.record({ type: fc.constant('differs' as const), index: count, table: fc.string() }),
+  fc.record({ type: fc.constantFrom('state', 'room', 'level', 'status', 'joining') }),
+) as fc.Arbitrary<RpcRequest>;
+
+const refusals = fc.record(
+  {
+    code: fc.constantFrom('conflict' as const, 'no_leader' as const),
+    message: fc.string(),
+    pointer: fc.string(),
+    hint: fc.string(),
+  },
+  { requiredKeys: ['code', 'message'] },
+);
+const answers: fc.Arbitrary<RpcResponse> = fc.oneof(
+  fc.record({
+    type: fc.constant('applied' as const),
+    result: fc.oneof(
+      fc.record(
+        { ok: fc.constant(true as const), index: count, value: fc.string() },
+        { requiredKeys: ['ok', 'index'] },
+      ),
+      fc.record({ ok: fc.constant(false as const), index: count, refusal: refusals }),
+    ),
+  }),
+  fc.record({ type: fc.constant('refused' as const), refusal: refusals }),
+  fc.record({ type: fc.constant('index' as const), index: count }),
+  fc.record({ type: fc.constant('level' as const), level: count, applied: count }),
+  fc.record({
+    type: fc.constant('sums' as const),
+    index: count,
+    sums: fc.dictionary(fc.stringMatching(/^[a-z]{1,9}$/), fc.string(), { noNullPrototype: true }),
+  }),
+  fc.record({
+    ...{ type: fc.constant('joined' as const), clusterId: fc.string() },
+    seen: fc.dictionary(
+      fc.uuid(),
+      fc.record(
+        { incarnation: fc.uuid(), starts: count, startId: fc.uuid(), subject: fc.string() },
+        { requiredKeys: ['incarnation', 'starts', 'startId'] },
+      ),
+      { noNullPrototype: true },
+    ),
+    removed: fc.array(fc.uuid()),
+  }),
+  fc.record({ type: fc.constantFrom('retry', 'unknown', 'done') }),
+) as fc.Arbitrary<RpcResponse>;
+
+describe('replica/rpc', () => {
+  it('every question and answer comes back as it was sent', () => {
+    fc.assert(
+      fc.property(asks, (ask) => {
+        const decoded = decodeRequest(encodeRequest(ask))!;
+        if (decoded.type === 'write') {
+          expect({ ...decoded, data: [...decoded.data] }).to.deep.equal({
+            ...ask,
+            data: ask.type === 'write' ? [...ask.data] : [],
+          });
+        } else expect(decoded).to.deep.equal(ask);
+      }),
+    );
+    fc.assert(
+      fc.property(answers, (answer) => {
+        expect(decodeResponse(encodeResponse(answer))).to.deep.equal(answer);
+      }),
+    );
+  });
+
+  it('bytes of any other kind are refused, never guessed at, and never throw', () => {
+    const open = (bytes: Uint8Array): void => {
+      decodeRequest(bytes);
+      decodeResponse(bytes);
+    };
+    fc.assert(fc.property(fc.uint8Array({ maxLength: 64 }), open));
+    const ask = encodeRequest({
+      type: 'write',
+      tokenKey: 'x',
+      data: new Uint8Array(9),
+      timeoutMs: 5,
+    });
+    for (let end = 0; end < ask.length; end++) {
+      expect(decodeRequest(ask.subarray(0, end))).to.equal(undefined);
+    }
+    const other = encodeResponse({ type: 'index', index: 4 });
+    expect(decodeRequest(other)).to.equal(undefined);
+    expect(decodeResponse(ask)).to.equal(undefined);
+  });
+
+  it('items that a newer release appends are ignored', () => {
+    const packr = new Packr({ useRecords: false });
+    const longer = (bytes: Uint8Array): Uint8Array =>
+      packr.pack([...(packr.unpack(bytes) as unknown[]), ['of a newer release', 1]]);
+    fc.assert(
+      fc.property(asks, (ask) => {
+        const bytes = encodeRequest(ask);
+        expect(decodeRequest(longer(bytes))).to.deep.equal(decodeRequest(bytes));
+      }),
+    );
+    fc.assert(
+      fc.property(answers, (answer) => {
+        expect(decodeResponse(longer(encodeResponse(answer)))).to.deep.equal(answer);
+      }),
+    );
+  });
+});

@@ -1,0 +1,64 @@
+import { expect } from 'chai';
+import { type Outcome, PendingWrites } from '../../../src/replica/writes/pending-writes.js';
+
+function build() {
+  const proposals = new PendingWrites();
+  const outcomes: Outcome[] = [];
+  const propose = (): number => proposals.add((outcome) => outcomes.push(outcome));
+  return { proposals, outcomes, propose };
+}
+const result = { ok: true, index: 5 } as const;
+
+describe('replica/writes/pending-writes', () => {
+  it('gives the result to who proposed the entry at that index and term', () => {
+    const { proposals, outcomes, propose } = build();
+    proposals.appended(propose(), 5, 2);
+    proposals.applied(4, 2, undefined);
+    expect(outcomes).to.deep.equal([]);
+    proposals.applied(5, 2, result);
+    proposals.applied(5, 2, result);
+    expect(outcomes).to.deep.equal([{ kind: 'applied', index: 5, result }]);
+    expect(proposals.size).to.equal(0);
+  });
+
+  it('never gives the result of an entry of another term at the same index', () => {
+    const { proposals, outcomes, propose } = build();
+    proposals.appended(propose(), 5, 2);
+    proposals.applied(5, 3, result);
+    expect(outcomes).to.deep.equal([{ kind: 'unknown' }]);
+  });
+
+  it('does not know what became of entries that were overwritten, and of those alone', () => {
+    const { proposals, outcomes, propose } = build();
+    for (const index of [5, 6, 7]) proposals.appended(propose(), index, 2);
+    proposals.truncatedFrom(6);
+    expect(outcomes).to.deep.equal([{ kind: 'unknown' }, { kind: 'unknown' }]);
+    proposals.applied(5, 2, result);
+    expect(outcomes.at(-1)).to.deep.equal({ kind: 'applied', index: 5, result });
+  });
+
+  it('takes no second word on a proposal, and none on one that it does not know', () => {
+    const { proposals, outcomes, propose } = build();
+    const id = propose();
+    proposals.dropped(id, 'overloaded');
+    proposals.dropped(id, 'not_leader');
+    expect(outcomes).to.deep.equal([{ kind: 'dropped', reason: 'overloaded' }]);
+    expect(() => proposals.appended(id, 5, 2)).to.throw(/twice/);
+  });
+
+  it('a request that comes again while it is pending shares the outcome, and is proposed once', () => {
+    const { proposals, outcomes } = build();
+    const settle = (outcome: Outcome): unknown => outcomes.push(outcome);
+    proposals.offer(new Uint8Array([1]), settle, 'one');
+    expect(proposals.join('other', settle)).to.equal(false);
+    expect(proposals.join('one', settle)).to.equal(true);
+    const [offered, ...others] = proposals.take();
+    expect([others.length, proposals.take().length]).to.deep.equal([0, 0]);
+    proposals.appended(offered!.id, 5, 2);
+    expect(proposals.join('one', settle)).to.equal(true);
+    proposals.applied(5, 2, result);
+    const applied = { kind: 'applied', index: 5, result };
+    expect(outcomes).to.deep.equal([applied, applied, applied]);
+    expect(proposals.join('one', settle)).to.equal(false);
+  });
+});
