@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { Packr } from 'msgpackr';
 import type { NodeId, SnapshotMeta } from '../raft/types.js';
 import { keyOf, type PinnedView } from '../state/types.js';
-import { recordSum, Tally } from '../storage/directory.js';
+import { recordSum, Tally } from '../storage/key-index.js';
 import type { DurableState, Installation, StateRecord, StateTally } from '../storage/types.js';
 import type { ChunkSink, ChunkSource } from '../transport/types.js';
 
