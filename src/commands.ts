@@ -1,16 +1,16 @@
-/** What the command line asks of a running node, over its API. */
+/** The commands that talk to a running node over its API. */
 import { createWriteStream } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
-/** A node's API and who asks. */
+/** The API of a node, and the token to use. */
 export interface Target {
   readonly url: string;
   readonly token: string | undefined;
 }
 
-/** The node refused; its sentence is the message. */
+/** The node refused the request or did not answer. The message is for the terminal. */
 export class CommandError extends Error {}
 
 async function call(
@@ -34,7 +34,7 @@ async function call(
   return answer;
 }
 
-/** Saves a snapshot, whole or not at all. Gives the index it was taken at. */
+/** Saves a snapshot, completely or not at all. Returns the index at which it was taken. */
 export async function saveSnapshot(target: Target, file: string): Promise<string> {
   const answer = await call(target, 'GET', '/v1/snapshot');
   const part = `${file}.part`;
@@ -53,14 +53,14 @@ export async function saveSnapshot(target: Target, file: string): Promise<string
   return answer.headers.get('X-Consul-Index') ?? '';
 }
 
-/** Puts a snapshot in the place of the cluster's whole state. */
+/** Replaces the cluster's whole state by a snapshot. */
 export async function restoreSnapshot(target: Target, file: string): Promise<void> {
-  // opened first: what is wrong with the file is not the node's silence
+  // Opened first, so that a problem with the file is not reported as one of the node.
   const body = Readable.toWeb((await open(file)).createReadStream()) as ReadableStream;
   await call(target, 'PUT', '/v1/snapshot', { body, duplex: 'half' } as RequestInit);
 }
 
-/** Makes a join token. `ttl`: how long it lasts, such as `1h`; 15 minutes by default. */
+/** Creates a join token. `ttl` is its lifetime, such as `1h`; 15 minutes by default. */
 export async function joinToken(
   target: Target,
   ttl?: string,
@@ -71,7 +71,7 @@ export async function joinToken(
   return { token: made.JoinToken, expires: made.ExpirationTime };
 }
 
-/** Takes a node out of its cluster; it is then stopped by whoever started it. Gives its name. */
+/** Removes a node from its cluster and returns its name. Does not stop the process. */
 export async function leave(target: Target): Promise<string> {
   const answer = await call(target, 'GET', '/v1/agent/self');
   const { Config } = (await answer.json()) as { Config: { NodeID: string; NodeName: string } };

@@ -1,6 +1,6 @@
 /**
- * The configuration of a node: one JSON file, environment variables and flags for the same
- * settings, all checked.
+ * Reads and checks the configuration of a node: a JSON file, and environment variables and flags
+ * for the same settings.
  */
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
@@ -16,7 +16,7 @@ import { TEXT_MAX } from './wire-limits.js';
 /** A checked configuration. Times in milliseconds, sizes in bytes; see settings.ts for each. */
 export type Config = ConfigOfSettings;
 
-/** What is wrong with a configuration: one line per fault, each with its key. */
+/** The faults of a configuration, one line per fault, each with its key. */
 export class ConfigError extends Error {
   readonly faults: readonly string[];
   constructor(faults: readonly string[]) {
@@ -27,13 +27,15 @@ export class ConfigError extends Error {
 }
 
 const words = (key: string): string => key.replace(/([A-Z])/g, '.$1').replaceAll('.', '_');
+/** Returns the environment variable of a setting: `http.port` → `CONCLAVE_HTTP_PORT`. */
 export const envName = (key: string): string => `CONCLAVE_${words(key).toUpperCase()}`;
+/** Returns the flag of a setting: `http.port` → `--http-port`. */
 export const flagName = (key: string): string =>
   `--${words(key).replaceAll('_', '-').toLowerCase()}`;
 
 type Tree = Record<string, unknown>;
 
-/** Where values come from; a later one wins: file, environment, flags (by key). */
+/** The sources of values. Later ones win: file, environment, flags (by key). */
 export interface Sources {
   readonly file?: string;
   readonly env?: Readonly<Record<string, string | undefined>>;
@@ -72,14 +74,14 @@ const secretAsFlag = ({ key }: Setting): string =>
   `${key}: is a secret, and every user of this machine can read the flags of a process; set ${envName(key)}, ` +
   `or ${key} in the configuration file, or name a file that holds it (${key}File)`;
 
-/** Letters by which the name of a variable may differ from a setting's and still mean it. */
+/** Edit distance up to which an unknown variable counts as a mistyped setting. */
 const MISTYPED_MAX = 3;
-/** Variables that are no settings. */
+/** Variables that are not settings. */
 const OTHER_VARIABLES = new Set(['CONCLAVE_TOKEN', 'CONCLAVE_URL']);
 
 /**
- * Variables that nearly name a setting. Others are let be: container platforms set some of their
- * own after a service's name.
+ * Returns a fault for each variable that nearly names a setting. Ignores others, because container
+ * platforms set variables named after a service.
  */
 function mistyped(env: NonNullable<Sources['env']>): string[] {
   const known = SETTINGS.map(({ key }) => envName(key));
@@ -124,7 +126,7 @@ function get(tree: Tree, key: string): unknown {
   return at;
 }
 
-/** A value given as text; undefined when it cannot be read. */
+/** Parses a value; undefined if that fails. */
 function fromText(setting: Setting, text: string): unknown {
   switch (setting.type) {
     case 'text':
@@ -147,11 +149,11 @@ function fromText(setting: Setting, text: string): unknown {
 
 const MEMBER = /^([a-zA-Z0-9][a-zA-Z0-9._-]*)=(.+:\d+)$/;
 
-/** A member given as `name=host:port`. Throws for anything else. */
+/** Parses a member, `name=host:port`. Throws Error for anything else. */
 export function memberOf(text: string): MemberSetting {
   const [, name, address] = MEMBER.exec(text) ?? [];
   if (name === undefined || address === undefined)
-    throw new Error(`"${text}" is no member: name=host:port is expected`);
+    throw new Error(`"${text}" is not a member: expected name=host:port`);
   return { name, address };
 }
 
@@ -168,7 +170,7 @@ const TYPES: Record<Setting['type'], Tree> = {
   map: { type: 'object', additionalProperties: { type: 'string' } },
 };
 
-/** The JSON schema of the file. */
+/** Returns the JSON schema of the configuration file. */
 function schemaOf(settings: readonly Setting[]): Tree {
   const root: Tree = { type: 'object', additionalProperties: false, properties: {} };
   for (const setting of settings) {
@@ -225,7 +227,7 @@ function withDefaults(tree: Tree): Config {
   full['nodeName'] ??= hostname();
   const cluster = full['cluster'] as { initial: unknown };
   cluster.initial = (cluster.initial as readonly string[]).map(memberOf);
-  // the schema has checked what the type says; only TLS files that go together are judged later
+  // The schema has checked the type, except for TLS files that belong together; `crossFaults` does.
   const config = full as unknown as Config;
   return {
     ...config,
@@ -239,14 +241,14 @@ function withDefaults(tree: Tree): Config {
 const addressOf = ({ host, port }: { host: string; port: number }): string =>
   host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 
-/** A bootstrap secret: printable characters that a header can carry. */
+/** A bootstrap secret: printable characters that are valid in a header. */
 export const BOOTSTRAP_SECRET = /^[!-+\--~]{16,256}$/;
-/** A SecretID as it may be configured. */
+/** A SecretID that may be configured. */
 export const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
 
 const HOST = /^(\*\.)?([a-z0-9._-]+|\[[0-9a-f:.]+\])(:\d+)?$|^[0-9a-f:.]+$/i;
 
-/** Rules between settings. */
+/** Returns the faults of settings that contradict each other. */
 function crossFaults({ nodeName, http, raft, cluster, acl, login, limits }: Config): string[] {
   const times = inTicks(raft);
   const leaseMax = Math.floor(leaseMsMax(times));
@@ -271,13 +273,13 @@ function crossFaults({ nodeName, http, raft, cluster, acl, login, limits }: Conf
     ],
     [
       limits.requestMs * 4 > limits.secretsGoneMs,
-      `limits.secretsGoneMs: must be at least four times limits.requestMs (${limits.requestMs}), or outcomes are forgotten while somebody waits for them`,
+      `limits.secretsGoneMs: must be at least four times limits.requestMs (${limits.requestMs}), or outcomes are forgotten while a client still waits for them`,
     ],
     [limits.headersMs > limits.receiveMs, 'limits.receiveMs: must be at least limits.headersMs'],
     [limits.heldPerClient > limits.held, 'limits.heldPerClient: must not be above limits.held'],
     [
       limits.held > limits.connections,
-      'limits.held: must not be above limits.connections, each held call has one',
+      'limits.held: must not be above limits.connections, because each blocking query occupies one',
     ],
     [!tlsWhole(http.tls), 'http.tls: cert and key are needed together'],
     [
@@ -294,7 +296,7 @@ function crossFaults({ nodeName, http, raft, cluster, acl, login, limits }: Conf
     ],
     [
       isLoopback(raft.host) && hasPeers && !isProtected && !raft.insecure,
-      'raft.sharedKeyFile: members talk with a shared key (openssl rand -base64 32) or with TLS (raft.tls). Only where every user of the machine may read every secret, set raft.insecure',
+      'raft.sharedKeyFile: members need a shared key (openssl rand -base64 32) or TLS (raft.tls). Set raft.insecure only if every user of the machine may read every secret',
     ],
     [
       raft.insecure && isProtected,
@@ -302,7 +304,7 @@ function crossFaults({ nodeName, http, raft, cluster, acl, login, limits }: Conf
     ],
     [
       /^(?:0\.0\.0\.0|\[::\]):/.test(raft.advertise),
-      `raft.advertise: no member reaches another at ${raft.advertise}; give the host:port of this node as the others see it`,
+      `raft.advertise: other members cannot reach this node at ${raft.advertise}; set the host:port at which they can`,
     ],
     [
       raft.tls !== undefined && raft.sharedKeyFile !== undefined,
@@ -349,7 +351,7 @@ function crossFaults({ nodeName, http, raft, cluster, acl, login, limits }: Conf
   return rules.filter(([broken]) => broken).map(([, fault]) => fault);
 }
 
-/** Whatever is dialled must be an address. */
+/** Returns a fault for each address that cannot be dialled. */
 function addressFaults(advertise: string, { initial, join }: Config['cluster']) {
   const given = [
     ['raft.advertise', advertise],

@@ -1,9 +1,10 @@
 /**
- * The closed list of errors. Operating errors are values from this list; programmer errors and failed fsyncs stop the
- * process. A `Refusal` is plain data: it is returned by `apply`, travels over the wire and ends as an HTTP answer.
+ * The closed list of errors. Operating errors are values of this list; programmer errors and failed
+ * fsyncs stop the process. A `Refusal` is plain data: `apply` returns it, members send it to each
+ * other, and it ends as an HTTP answer.
  */
 
-/** Code → HTTP status. Codes are stable: clients may branch on them. */
+/** Code → HTTP status. The codes are stable, so clients may branch on them. */
 export const ERROR_STATUS = {
   /** A body, field, expression, rule or parameter is not valid. */
   invalid: 400,
@@ -12,13 +13,13 @@ export const ERROR_STATUS = {
   unknown_datacenter: 400,
   unauthenticated: 401,
   permission_denied: 403,
-  /** The token of the request is not known (or has expired). */
+  /** The token of the request is unknown or has expired. */
   acl_not_found: 403,
   not_found: 404,
   method_not_allowed: 405,
-  /** Name already taken, or still needed by another object. */
+  /** The name is taken, or another object still needs this one. */
   conflict: 409,
-  /** The object is not the version that the request names (If-Match). */
+  /** The object does not have the version that the request names (If-Match). */
   precondition_failed: 412,
   too_large: 413,
   too_many: 429,
@@ -28,15 +29,19 @@ export const ERROR_STATUS = {
   no_leader: 503,
   /** The node cannot serve: starting, stopping, or its state differs from the other members'. */
   unavailable: 503,
-  /** Outcome unknown at the deadline: the write may still happen. */
+  /** The outcome is unknown at the deadline: the write may still happen. */
   outcome_unknown: 504,
-  /** The disk is at its reserve: writes are refused, reads and deletes go on. */
+  /** The disk is down to its reserve: writes are refused, reads and deletes still work. */
   no_space: 507,
 } as const;
 
+/** A code of the list. */
 export type ErrorCode = keyof typeof ERROR_STATUS;
 
-/** Why a request was refused. `message` is one helpful sentence; `pointer` a JSON pointer (RFC 6901) to the field. */
+/**
+ * Why a request was refused. `message` is one helpful sentence; `pointer` is a JSON pointer (RFC
+ * 6901) to the field.
+ */
 export interface Refusal {
   readonly code: ErrorCode;
   readonly message: string;
@@ -44,7 +49,7 @@ export interface Refusal {
   readonly hint?: string;
 }
 
-/** Builds a refusal. */
+/** Returns a refusal. */
 export function refusal(
   code: ErrorCode,
   message: string,
@@ -53,7 +58,10 @@ export function refusal(
   return { code, message, ...extra };
 }
 
-/** A refusal as an exception, for the layers that answer requests (service, http). Pure layers return refusals. */
+/**
+ * A refusal as an exception, for service and http, which answer requests. Pure layers return
+ * refusals.
+ */
 export class ApiError extends Error {
   readonly refusal: Refusal;
   constructor(why: Refusal) {

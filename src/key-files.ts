@@ -1,6 +1,5 @@
 /**
- * The files of certificates and keys that a configuration names, looked at before anything uses
- * them.
+ * Checks the files of certificates and keys that a configuration names, before anything uses them.
  */
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
@@ -10,14 +9,15 @@ import { BOOTSTRAP_SECRET, type Config, UUID } from './config.js';
 import { IDENTITY_FILE } from './node/identity.js';
 import { checkSecurity } from './transport/security.js';
 
+/** What is wrong with the files. */
 export interface KeyFileReport {
-  /** One line per fault, each with its setting: by these files nobody could connect. */
+  /** One line per fault, with its setting. With such a file nobody could connect. */
   readonly faults: readonly string[];
-  /** What lets the node start, and the others refuse it. */
+  /** Problems with which the node starts, but is refused by others. */
   readonly warnings: readonly string[];
 }
 
-/** Reads all of them. Never throws. */
+/** Reads and checks all files. Never throws. */
 export function checkKeyFiles(config: Omit<Config, 'log'>): KeyFileReport {
   const { http, raft } = config;
   const report = { faults: [] as string[], warnings: [] as string[] };
@@ -26,7 +26,7 @@ export function checkKeyFiles(config: Omit<Config, 'log'>): KeyFileReport {
     const own = checkTls('raft.tls', raft.tls, report);
     if (own !== undefined && own.checkHost(raft.tls.name) === undefined)
       report.faults.push(
-        `raft.tls.cert: the certificate does not carry the name ${raft.tls.name} (raft.tls.name), so it makes no member`,
+        `raft.tls.cert: the certificate does not carry the name ${raft.tls.name} (raft.tls.name), so it does not identify a member`,
       );
     const { crl } = raft.tls;
     if (crl !== undefined)
@@ -43,9 +43,9 @@ export function checkKeyFiles(config: Omit<Config, 'log'>): KeyFileReport {
 }
 
 /**
- * The configured SecretID of the first management token, if there is one. Its file may be gone, or
- * empty, where no cluster begins: the folder is in use, or the node joins others. Throws when the
- * file cannot be read or holds something else.
+ * Returns the configured SecretID of the first management token, if there is one. The file may be
+ * missing or empty if this start creates no cluster: the folder is in use, or the node joins
+ * others. Throws Error if the file cannot be read or does not hold a UUID.
  */
 export function initialManagement({
   acl,
@@ -63,22 +63,24 @@ export function initialManagement({
 }
 
 /**
- * What a bootstrap must carry, if anything. Throws when its file cannot be read or holds something
- * else.
+ * Returns the secret that a bootstrap must present, if one is configured. Throws Error if its file
+ * cannot be read or does not hold such a secret.
  */
 export function bootstrapSecret({ acl }: Pick<Config, 'acl'>): string | undefined {
   const { bootstrapSecretFile: file } = acl;
   if (file === undefined) return acl.bootstrapSecret;
   const secret = readFileSync(file, 'utf8').trim();
   if (BOOTSTRAP_SECRET.test(secret)) return secret;
-  throw new Error(`${file} does not hold 16 to 256 printable characters without blank and comma`);
+  throw new Error(
+    `${file} does not hold 16 to 256 printable characters other than space and comma`,
+  );
 }
 
-/** The keys of a shared key file: one a line. */
+/** Returns the keys of a shared key file, one per line. */
 export const sharedKeys = (text: string): string[] =>
   text.split(/\s+/).filter((line) => line !== '');
 
-/** Gives the certificate if it can be read. */
+/** Checks certificate, key and authority. Returns the certificate if it can be read. */
 function checkTls(
   where: string,
   files: NonNullable<Config['http']['tls']>,
@@ -103,7 +105,7 @@ function attempt<T>(where: string, faults: string[], work: () => T): T | undefin
     return work();
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    // what OpenSSL says of a file that is no PEM helps nobody
+    // OpenSSL's message about a file that is not PEM is no help on its own.
     const openssl = code?.startsWith('ERR_OSSL') ? `cannot be used (${message})` : message;
     faults.push(`${where}: ${openssl}`);
     return undefined;

@@ -1,9 +1,11 @@
 /** Structured logs: JSON lines on stderr, without secrets. */
 import pino, { type DestinationStream } from 'pino';
 
+/** Minimum severity of a logged line. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 type Fields = Readonly<Record<string, unknown>>;
 
+/** A log. `fields` become members of the JSON line, without secrets. */
 export interface Log {
   debug(fields: Fields, message: string): void;
   info(fields: Fields, message: string): void;
@@ -11,19 +13,27 @@ export interface Log {
   error(fields: Fields, message: string): void;
 }
 
-/** Names whose values never leave the process, however deep they stand. */
+/** Names whose values never leave the process, at any depth. */
 const SECRET =
   /secret|token|password|authorization|bearer|private_?key|shared_?key|initialManagement|^rules$/i;
-/** Names that match but hold no secret. */
+/** Names that match, but whose values are not secret. */
 const HARMLESS = new Set([
-  ...['tokenInQuery', 'sharedKeyFile', 'joinTokenFile', 'tokens'],
-  ...['initialManagementFile', 'bootstrapSecretFile', 'secretsGoneMs'],
-  ...['heldPerToken', 'streamsPerToken', 'requestsPerToken', 'writesPerToken'],
+  'tokenInQuery',
+  'sharedKeyFile',
+  'joinTokenFile',
+  'tokens',
+  'initialManagementFile',
+  'bootstrapSecretFile',
+  'secretsGoneMs',
+  'heldPerToken',
+  'streamsPerToken',
+  'requestsPerToken',
+  'writesPerToken',
 ]);
-/** Nesting that a line of the log may have; what is deeper is left out. */
+/** Depth of nested values in a line of the log. Deeper ones are omitted. */
 const DEPTH_MAX = 6;
 
-/** A copy for logs and status pages: values under secret names are replaced by `hidden`. */
+/** Returns a copy for logs and status pages. `hidden` replaces the values under secret names. */
 export function withoutSecrets(value: unknown, depth = 0): unknown {
   if (value instanceof Error)
     return {
@@ -46,12 +56,12 @@ export function withoutSecrets(value: unknown, depth = 0): unknown {
   );
 }
 
-/** Characters of lines that wait for room on a full disk; later ones are dropped. */
+/** Characters of lines that wait for space on a full disk. Later lines are dropped. */
 const WAITING_MAX = 2 ** 20;
 
 /**
- * Makes a log; `fields` are on every line. Lines are written at once: the last one before a crash
- * counts most. A log that cannot be written does not stop the node.
+ * Returns a log that adds `fields` to every line. It writes lines synchronously, because the last
+ * one before a crash matters most. The node continues if the log cannot be written.
  */
 export function createLog(level: LogLevel, fields: Fields, destination?: DestinationStream): Log {
   return pino(
@@ -59,7 +69,7 @@ export function createLog(level: LogLevel, fields: Fields, destination?: Destina
       level,
       base: fields,
       timestamp: pino.stdTimeFunctions.isoTime,
-      // withoutSecrets has made plain data of errors already
+      // `withoutSecrets` has already converted errors to plain data.
       serializers: { err: (shown: unknown) => shown },
       formatters: {
         level: (label) => ({ level: label }),

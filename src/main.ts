@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The command line: arguments, environment, signals and exit codes are dealt with here and nowhere else. */
+/** The command line. Only this file handles arguments, environment, signals and exit codes. */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Command, Option } from 'commander';
 import {
@@ -16,7 +16,7 @@ import { createLog, withoutSecrets } from './log.js';
 import type { Server } from './server.js';
 import { SETTINGS } from './settings.js';
 
-// Before any file is made: what a node writes holds secrets.
+// Set before any file is created: a node's files hold secrets.
 process.umask(0o077);
 
 const EXIT = { ok: 0, fault: 1, usage: 2, killed: 130 } as const;
@@ -26,16 +26,16 @@ function withSettings(command: Command): Command {
   command.option('-c, --config <file>', 'configuration file (JSON)');
   for (const setting of SETTINGS) {
     const option = new Option(`${flagName(setting.key)} <${setting.type}>`, setting.why).env(
-      // named for --help only: loadConfig reads the environment, so that it can say where a value came from
+      // For --help only: loadConfig reads the environment, so that it can name a value's source.
       envName(setting.key),
     );
-    // a secret is taken as a flag only to say what to use instead
+    // A secret is parsed as a flag only to report what to use instead.
     command.addOption(setting.secret ? option.hideHelp() : option);
   }
   return command;
 }
 
-/** Reads the configuration that a command was given; says what is wrong with it and exits. */
+/** Returns the configuration of a command. Prints what is wrong with it and exits otherwise. */
 function configOf(command: Command): Config {
   const flags: Record<string, string> = {};
   for (const { key } of SETTINGS) {
@@ -52,7 +52,7 @@ function configOf(command: Command): Config {
   }
 }
 
-/** The same of a node that is to run, or might: the files of certificates and keys must be good as well. */
+/** The same, for a node that is about to run. Checks the files of certificates and keys too. */
 function runnable(command: Command): Config {
   const config = configOf(command);
   const { faults } = checkKeyFiles(config);
@@ -68,7 +68,7 @@ async function agent(config: Config): Promise<void> {
   const log = createLog(config.log.level, { node: config.nodeName });
   const fatal = (error: unknown): never => {
     log.error({ err: error }, 'the node must stop');
-    // what the log holds is lost on nobody who reads the terminal only
+    // Repeated for those who see only the terminal.
     console.error(`conclave: ${explain(error)}`);
     process.exit(EXIT.fault);
   };
@@ -87,18 +87,18 @@ async function agent(config: Config): Promise<void> {
   };
   process.on('SIGTERM', () => stop('SIGTERM'));
   process.on('SIGINT', () => stop('SIGINT'));
-  // started by a program that is gone: nobody would ever stop this node
+  // The program that started this node is gone, so nothing would ever stop it.
   process.once('disconnect', () => stop('the program that started this node ended'));
   process.on('SIGHUP', () => {
     try {
       server?.reloadTls();
-      log.info({}, 'certificates and keys read again');
+      log.info({}, 'reloaded certificates and keys');
     } catch (error) {
-      log.error({ err: error }, 'certificates or keys could not be read; the old ones stay in use');
+      log.error({ err: error }, 'could not read certificates or keys; the old ones stay in use');
     }
   });
   try {
-    // the other commands do not load the server, and start faster
+    // Loaded here, so that the other commands start faster.
     const { startServer } = await import('./server.js');
     server = await startServer(config, log, fatal);
     writePidFile(config.pidFile);
@@ -107,14 +107,17 @@ async function agent(config: Config): Promise<void> {
   }
 }
 
-/** Only once the data folder is this process's own: a second start of the same node must not hide the first. */
+/**
+ * Runs only once this process owns the data folder: a second start of the same node must not
+ * replace the file of the first.
+ */
 function writePidFile(file: string | undefined): void {
   if (file === undefined) return;
   writeFileSync(file, `${process.pid}\n`);
   process.once('exit', () => rmSync(file, { force: true }));
 }
 
-/** An error as one line for whoever started the node. */
+/** Returns an error as one line for the terminal. */
 function explain(error: unknown): string {
   const { code, address, port } = error as NodeJS.ErrnoException & {
     address?: string;
@@ -144,7 +147,10 @@ withSettings(
   console.log(JSON.stringify(withoutSecrets(config), null, 2));
 });
 
-/** What a command on a stopped node's folder found out, or one line why not. */
+/**
+ * Prints the result of a command on a stopped node's folder. Otherwise prints why it failed, and
+ * exits.
+ */
 async function offline(work: () => Promise<unknown>): Promise<void> {
   try {
     console.log(JSON.stringify(await work(), null, 2));
@@ -166,13 +172,13 @@ withSettings(
   program
     .command('recover')
     .description(
-      'make a new cluster of the data folder of a stopped node whose cluster has lost its majority for good; this node is its only member, others join it',
+      'create a new cluster from the data folder of a stopped node whose cluster has lost its majority for good; this node is its only member, others join it',
     )
     .option(
       '--members <list>',
-      'name=host:port of each member instead, where each gets a copy of this folder and recovers it with the same list',
+      'name=host:port of each member instead; each gets a copy of this folder and recovers it with the same list',
     )
-    .option('--accept-loss', 'go on although something in the folder is damaged'),
+    .option('--accept-loss', 'continue although something in the folder is damaged'),
 ).action((_options, command: Command) =>
   offline(async () => {
     const { recoverFolder } = await import('./node/recover.js');
@@ -189,14 +195,14 @@ withSettings(
   }),
 );
 
-/** Adds what every command needs that talks to a running node. */
+/** Adds the options of a command that talks to a running node. */
 function toNode(command: Command): Command {
   return command
     .option('--url <url>', 'API of a node', process.env['CONCLAVE_URL'] ?? 'http://127.0.0.1:8500')
     .option('--token-file <file>', 'file with the token; without it CONCLAVE_TOKEN is used');
 }
 
-/** Runs such a command with its arguments and, last, its options; a refusal is one line. */
+/** Returns the action of such a command. It prints the result, or a refusal as one line. */
 function asking<A extends unknown[]>(run: (target: Target, ...rest: A) => Promise<string>) {
   return async (...parameters: unknown[]): Promise<void> => {
     const command = parameters.at(-1) as Command;
@@ -229,14 +235,14 @@ toNode(snapshot.command('restore <file>')).action(
     return `restored ${file}`;
   }),
 );
-toNode(program.command('leave').description('take the node at --url out of its cluster')).action(
-  asking(async (target) => `${await leave(target)} is no member any more; stop it`),
+toNode(program.command('leave').description('remove the node at --url from its cluster')).action(
+  asking(async (target) => `${await leave(target)} is no longer a member; stop it`),
 );
 toNode(
   program
     .command('join-token')
-    .description('make a token with which one server may join the cluster of the node at --url')
-    .option('--ttl <duration>', 'how long it may be used, up to 24h (default: 15m)'),
+    .description('create a token with which one server may join the cluster of the node at --url')
+    .option('--ttl <duration>', 'how long it is valid, up to 24h (default: 15m)'),
 ).action(
   asking(async (target, { ttl }: { ttl?: string }) => {
     const { token, expires } = await joinToken(target, ttl);

@@ -1,11 +1,17 @@
-/** What a node measures: as Prometheus text and as JSON. Everything is read when asked for; requests only count up. */
+/**
+ * The metrics of a node, as Prometheus text and as JSON. A scrape reads the current values; only
+ * request latencies are recorded as they occur.
+ */
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Registry } from 'prom-client';
 import type { Observation } from './http/options.js';
 import type { Route } from './http/types.js';
 import type { NodeStatus } from './node/types.js';
 
-/** Upper bounds in seconds: a stale read takes some 50 µs, a write a few ms, an election half a second. */
+/**
+ * Upper bounds of the buckets in seconds: a stale read takes about 50 µs, a write a few ms, an
+ * election half a second.
+ */
 const BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /** Latencies of one route, method and class of status. */
@@ -27,30 +33,37 @@ class Latencies {
   }
 }
 
+/** Where the values come from. */
 export interface Sources {
   readonly status: () => NodeStatus;
+  /** Blocking queries that are waiting. */
   readonly held: () => number;
   readonly connections: () => number;
   /** The level in force. */
   readonly level: () => number;
-  /** Requests and connections refused for being too many, by the name of the limit. */
+  /** Requests and connections refused with 429, by the name of the limit. */
   readonly refused: () => Readonly<Record<string, number>>;
-  /** Figures of the Raft loop; all but the maximum only grow. */
+  /** Counters of the Raft loop, and the longest stall in milliseconds. */
   readonly loop: () => {
     readonly appends: number;
     readonly entriesAppended: number;
     readonly stalls: number;
     readonly stallMsMax: number;
   };
-  /** How long the disks have made no progress while something waits for them, in milliseconds. */
+  /**
+   * How long the disks have made no progress while something is waiting for them, in milliseconds.
+   */
   readonly disks: () => { readonly logWaitMs: number; readonly stateWaitMs: number };
-  /** Comparisons of the members' states that this node made as their leader; members not compared, and differing. */
+  /**
+   * Comparisons of the members' states that this node has made as leader, and the members in them
+   * that could not be compared or differed.
+   */
   readonly comparison: () => {
     readonly rounds: number;
     readonly incomparable: number;
     readonly differing: number;
   };
-  /** What is kept of rights compiled for tokens. */
+  /** The cache of compiled rights. */
   readonly rights: () => {
     readonly tokens: number;
     readonly rights: number;
@@ -62,7 +75,7 @@ export interface Sources {
 
 type Figure = readonly [name: string, help: string, read: () => number];
 
-/** The process. */
+/** Metrics of the process. */
 const PROCESS: readonly Figure[] = [
   ['conclave_process_resident_bytes', 'resident memory', () => process.memoryUsage.rss()],
   ['conclave_process_heap_bytes', 'JavaScript heap in use', () => process.memoryUsage().heapUsed],
@@ -75,7 +88,7 @@ function cpuSeconds(): number {
   return (user + system) / 1e6;
 }
 
-/** The node and its front end. */
+/** Metrics of the node and its HTTP front end. */
 function nodeFigures(sources: Sources): readonly Figure[] {
   const { status, loop, disks, comparison, level, held, connections, rights } = sources;
   const raft = (
@@ -105,12 +118,12 @@ function nodeFigures(sources: Sources): readonly Figure[] {
     raft('stall_max_seconds', 'the latest of them', () => loop().stallMsMax / 1000),
     raft(
       'log_wait_seconds',
-      'time for which the disk of the log has finished no write, 0 while none is under way',
+      'time for which the disk of the log has finished no write, 0 while none is pending',
       () => disks().logWaitMs / 1000,
     ),
     [
       'conclave_state_wait_seconds',
-      'time for which applying has waited for the disk of the state',
+      'time for which apply has waited for the disk of the state',
       () => disks().stateWaitMs / 1000,
     ],
     [
@@ -128,40 +141,41 @@ function nodeFigures(sources: Sources): readonly Figure[] {
       'members in them whose state differed',
       () => comparison().differing,
     ],
-    ['conclave_acl_tokens_cached', 'tokens whose rights are at hand', () => rights().tokens],
-    ['conclave_acl_rights_cached', 'different rights of theirs', () => rights().rights],
+    ['conclave_acl_tokens_cached', 'tokens whose rights are cached', () => rights().tokens],
+    ['conclave_acl_rights_cached', 'different rights of these tokens', () => rights().rights],
     [
       'conclave_acl_rights_bytes',
-      'memory of compiled rights and parsed policies, about',
+      'approximate memory of compiled rights and parsed policies',
       () => rights().bytes,
     ],
     [
       'conclave_faulted',
-      '1 while something is wrong here',
+      '1 while this node has a fault',
       () => Number(status().fault !== undefined),
     ],
   ];
 }
 
-/** Milliseconds between two looks at the event loop; the histogram counts them in. */
-const LOOP_LOOK_MS = 20;
-/** Seconds of delay in a value of the histogram, which is the time between two looks in nanoseconds. */
-const beyondRest = (betweenNs: number): number => Math.max(0, betweenNs / 1e9 - LOOP_LOOK_MS / 1e3);
+/** Milliseconds between two samples of the event loop. The histogram includes them. */
+const LOOP_SAMPLE_MS = 20;
+/** Converts a value of the histogram, the nanoseconds between two samples, to seconds of delay. */
+const delaySeconds = (betweenNs: number): number =>
+  Math.max(0, betweenNs / 1e9 - LOOP_SAMPLE_MS / 1e3);
 
 function loopFigures(delay: IntervalHistogram): readonly Figure[] {
   const name = 'conclave_event_loop_delay';
   return [
     [
       `${name}_p50_seconds`,
-      'delay of the event loop since the last look, median',
-      () => beyondRest(delay.percentile(50)),
+      'median delay of the event loop since the last scrape',
+      () => delaySeconds(delay.percentile(50)),
     ],
-    [`${name}_p99_seconds`, 'the same, 99th percentile', () => beyondRest(delay.percentile(99))],
-    [`${name}_max_seconds`, 'the same, greatest', () => beyondRest(delay.max)],
+    [`${name}_p99_seconds`, 'the same, 99th percentile', () => delaySeconds(delay.percentile(99))],
+    [`${name}_max_seconds`, 'the same, maximum', () => delaySeconds(delay.max)],
   ];
 }
 
-/** Reads a figure whenever it is asked for; what only grows is a counter, by its name. */
+/** Registers a metric that is read at each scrape. A name ending in `_total` makes it a counter. */
 function register(
   { Counter, Gauge }: typeof import('prom-client'),
   registry: Registry,
@@ -185,7 +199,7 @@ function register(
     });
 }
 
-/** Counters of one name, told apart by a label. */
+/** Registers counters of one name that differ in a label. */
 function registerByLabel(
   { Counter }: typeof import('prom-client'),
   registry: Registry,
@@ -193,7 +207,10 @@ function registerByLabel(
   read: () => ReadonlyMap<string, number>,
 ): void {
   new Counter({
-    ...{ name, help, registers: [registry], labelNames: [label] },
+    name,
+    help,
+    registers: [registry],
+    labelNames: [label],
     collect() {
       this.reset();
       for (const [value, count] of read()) this.inc({ [label]: value }, count);
@@ -220,41 +237,42 @@ interface Sample {
   readonly labels: { readonly route: string; readonly method: string; readonly status: string };
 }
 
-/** The figures of one node. */
+/** The metrics of one node. */
 export class Metrics {
-  private readonly figures: readonly Figure[];
-  private readonly refused: Sources['refused'];
-  private readonly refusedLogins: Sources['refusedLogins'];
-  private loaded: Promise<Registry> | undefined;
-  private readonly delay = monitorEventLoopDelay({ resolution: LOOP_LOOK_MS });
-  private readonly byRoute = new Map<Route, Map<string, Latencies[]>>();
+  readonly #figures: readonly Figure[];
+  readonly #refused: Sources['refused'];
+  readonly #refusedLogins: Sources['refusedLogins'];
+  #loaded: Promise<Registry> | undefined;
+  readonly #delay = monitorEventLoopDelay({ resolution: LOOP_SAMPLE_MS });
+  readonly #byRoute = new Map<Route, Map<string, Latencies[]>>();
 
   constructor(sources: Sources) {
-    this.delay.enable();
-    this.figures = [...PROCESS, ...loopFigures(this.delay), ...nodeFigures(sources)];
-    this.refused = sources.refused;
-    this.refusedLogins = sources.refusedLogins;
+    this.#delay.enable();
+    this.#figures = [...PROCESS, ...loopFigures(this.#delay), ...nodeFigures(sources)];
+    this.#refused = sources.refused;
+    this.#refusedLogins = sources.refusedLogins;
   }
 
   /** Counts an answered request. */
   observe({ route, method, status, ms }: Observation): void {
-    const byMethod = this.byRoute.get(route) ?? new Map<string, Latencies[]>();
-    this.byRoute.set(route, byMethod);
+    const byMethod = this.#byRoute.get(route) ?? new Map<string, Latencies[]>();
+    this.#byRoute.set(route, byMethod);
     const classes = byMethod.get(method) ?? CLASSES.map(() => new Latencies());
     byMethod.set(method, classes);
     classes[Math.floor(status / 100) - 1]!.add(ms / 1000);
   }
 
+  /** Returns the metrics in the Prometheus text format. */
   async prometheus(): Promise<string> {
-    const text = await (await this.registry()).metrics();
-    this.delay.reset();
-    return `${text}${histogramText(this.samples())}`;
+    const text = await (await this.#registry()).metrics();
+    this.#delay.reset();
+    return `${text}${histogramText(this.#samples())}`;
   }
 
-  /** `{Timestamp, Gauges, Points, Counters, Samples}`. */
+  /** Returns the metrics as `{Timestamp, Gauges, Points, Counters, Samples}`. */
   async json(): Promise<unknown> {
-    const values = await (await this.registry()).getMetricsAsJSON();
-    this.delay.reset();
+    const values = await (await this.#registry()).getMetricsAsJSON();
+    this.#delay.reset();
     return {
       Timestamp: `${new Date().toISOString().replace('T', ' ').slice(0, 19)} +0000 UTC`,
       Gauges: values.flatMap(({ name, values: found }) =>
@@ -262,32 +280,38 @@ export class Metrics {
       ),
       Points: [],
       Counters: [],
-      Samples: [...this.samples()].map(({ latencies: { count, sum, min, max }, labels }) => ({
-        ...{ Name: REQUESTS, Count: count, Sum: sum, Min: min, Max: max, Mean: sum / count },
+      Samples: [...this.#samples()].map(({ latencies: { count, sum, min, max }, labels }) => ({
+        Name: REQUESTS,
+        Count: count,
+        Sum: sum,
+        Min: min,
+        Max: max,
+        Mean: sum / count,
         Labels: labels,
       })),
     };
   }
 
+  /** Stops measuring the event loop. */
   close(): void {
-    this.delay.disable();
+    this.#delay.disable();
   }
 
-  /** The library is loaded when somebody looks for the first time: a node starts faster without it. */
-  private registry(): Promise<Registry> {
-    this.loaded ??= import('prom-client').then((library) => {
+  /** Loads the library at the first scrape, so that a node starts faster. */
+  #registry(): Promise<Registry> {
+    this.#loaded ??= import('prom-client').then((library) => {
       const registry = new library.Registry();
-      for (const figure of this.figures) register(library, registry, figure);
-      const refused = () => new Map(Object.entries(this.refused()));
+      for (const figure of this.#figures) register(library, registry, figure);
+      const refused = () => new Map(Object.entries(this.#refused()));
       registerByLabel(library, registry, REQUESTS_REFUSED, refused);
-      registerByLabel(library, registry, LOGINS_REFUSED, this.refusedLogins);
+      registerByLabel(library, registry, LOGINS_REFUSED, this.#refusedLogins);
       return registry;
     });
-    return this.loaded;
+    return this.#loaded;
   }
 
-  private *samples(): Iterable<Sample> {
-    for (const [{ path: route }, byMethod] of this.byRoute)
+  *#samples(): Iterable<Sample> {
+    for (const [{ path: route }, byMethod] of this.#byRoute)
       for (const [method, classes] of byMethod)
         for (const [at, latencies] of classes.entries())
           if (latencies.count > 0)
@@ -295,7 +319,10 @@ export class Metrics {
   }
 }
 
-/** The request latencies in the text format; kept outside the registry, whose histograms hash their labels per request. */
+/**
+ * Returns the request latencies in the text format. They are not in the registry, because its
+ * histograms hash their labels for every request.
+ */
 function histogramText(samples: Iterable<Sample>): string {
   const lines = [
     `# HELP ${REQUESTS} time to answer, holds included`,

@@ -1,4 +1,6 @@
-/** The composition root: builds the layers from the disk up, listens last, closes in reverse. */
+/**
+ * The composition root. It builds the layers from the disk up, listens last, and stops in reverse.
+ */
 import { readFileSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -32,18 +34,23 @@ import { levelOf } from './state/levels.js';
 import { RESTORE_FACT, restoredAt } from './state/restore.js';
 import { isLoopback, type WireSecurity } from './transport/security.js';
 
+/** A running node. */
 export interface Server {
-  /** Where the API is reached. */
+  /** URL of the API. */
   readonly url: string;
-  /** Reads the certificates again. Throws, changing nothing, if they are no good. */
+  /** Reloads certificates and keys. Throws Error and changes nothing if one is unusable. */
   reloadTls(): void;
-  /** Stops in order: no more requests, held calls answered, leadership handed over, queues drained, disks closed. */
+  /**
+   * Stops in order: refuses new requests, answers blocking queries, transfers leadership, drains
+   * queues and closes the databases.
+   */
   stop(): Promise<void>;
 }
 
+/** Name of the file in the data folder that permits another bootstrap. */
 const TOKEN_RESET_FILE = 'acl-bootstrap-reset';
 
-/** Starts a node. `onFatal` is told of what it cannot go on after. */
+/** Starts a node. Calls `onFatal` with an error after which it cannot continue. */
 export async function startServer(
   config: Config,
   log: Log,
@@ -116,7 +123,7 @@ export async function startServer(
 
 /** Opens the layers below the front end. */
 async function openLayers(config: Config, log: Log, onFatal: (error: unknown) => void) {
-  // the node asks the gate, which decides by what the node's state says of a token
+  // The node calls the gate, which in turn needs the node's state. No call comes before `start`.
   const options = nodeOptions(config, log, onFatal, (...asked) => gate(...asked));
   const node = await openNode(options);
   const clock = realClock(onFatal);
@@ -125,7 +132,10 @@ async function openLayers(config: Config, log: Log, onFatal: (error: unknown) =>
   const { defaultPolicy } = acl;
   const managementSecret = initialManagement(config);
   const authorizers = new Authorizers({
-    ...{ view: node.view, datacenter, defaultPolicy, nowMs },
+    view: node.view,
+    datacenter,
+    defaultPolicy,
+    nowMs,
     rightsBytes: limits.rightsBytes,
   });
   const gate = makeGate(authorizers, {
@@ -135,9 +145,11 @@ async function openLayers(config: Config, log: Log, onFatal: (error: unknown) =>
   node.onChanged((keys) => authorizers.changed(keys));
   node.onReset(() => authorizers.reset());
   const housekeeper = new Housekeeper({
-    ...{ node, clock, nowMs },
+    node,
+    clock,
+    nowMs,
     ...(managementSecret !== undefined && { managementSecret }),
-    // an upload ends with its request, and its last part with that part's own
+    // An upload ends with its request, and its last part with the request of that part.
     restoreIdleMs: 2 * (limits.receiveMs + limits.requestMs),
     secrets: { secretsGoneMs: limits.secretsGoneMs, leftAt: () => node.secretLeftAt() },
     log: (level, message, error) => log[level](error === undefined ? {} : { err: error }, message),
@@ -153,7 +165,10 @@ function frontEnd(
   routes: readonly Route[],
 ): HttpApp {
   return createApp({
-    ...{ service, routes, datacenter, limits },
+    service,
+    routes,
+    datacenter,
+    limits,
     defaultPolicy: acl.defaultPolicy,
     headerPrefix: http.headerPrefix,
     tokenInQuery: http.tokenInQuery,
@@ -179,7 +194,7 @@ function listenerOptions({ http, limits }: Config): ListenerOptions {
   };
 }
 
-/** What the node is made from. */
+/** Returns the options of the node. */
 function nodeOptions(
   config: Config,
   log: Log,
@@ -210,21 +225,24 @@ function nodeOptions(
   };
 }
 
-/** How members' traffic is protected; reads the files. */
+/** Returns how the traffic between members is protected. Reads the files. */
 function securityOf({ raft }: Config): WireSecurity {
   const { tls, sharedKeyFile, insecure } = raft;
   const text = (path: string): string => readFileSync(path, 'utf8');
   if (tls !== undefined)
     return {
-      ...{ mode: 'tls', name: tls.name },
-      ...{ cert: text(tls.cert), key: text(tls.key), ca: text(tls.ca) },
+      mode: 'tls',
+      name: tls.name,
+      cert: text(tls.cert),
+      key: text(tls.key),
+      ca: text(tls.ca),
       ...(tls.crl !== undefined && { crl: text(tls.crl) }),
     };
   if (sharedKeyFile !== undefined) return { mode: 'key', keys: sharedKeys(text(sharedKeyFile)) };
   return { mode: insecure ? 'plain' : 'closed' };
 }
 
-/** The join token, if there is one now: it may be brought later, and is gone once it was used. */
+/** Returns the join token if its file exists: it may come later, and is removed after its use. */
 function joinToken(path: string | undefined, log: Log): string | undefined {
   if (path === undefined) return undefined;
   try {
@@ -235,7 +253,7 @@ function joinToken(path: string | undefined, log: Log): string | undefined {
   }
 }
 
-/** Everything this server answers. */
+/** Returns all routes of this server. */
 function routesOf(
   config: Config,
   node: RunningNode,
@@ -264,18 +282,26 @@ function routesOf(
     refusals,
   };
   const cluster: ClusterParts = {
-    ...{ service, node, metrics, datacenter: config.datacenter, version: versionOf() },
+    service,
+    node,
+    metrics,
+    datacenter: config.datacenter,
+    version: versionOf(),
     fault: () => node.replica.fault ?? node.replica.availability.hang,
     settings: withoutSecrets(config) as Record<string, unknown>,
   };
   const snapshot: SnapshotParts = {
-    ...{ service, node, dataDir: config.dataDir },
+    service,
+    node,
+    dataDir: config.dataDir,
     snapshotBytes: config.limits.snapshotBytes,
   };
   return allRoutes({ acl, cluster, snapshot });
 }
 
-/** A file in the data folder with the index that the refusal of a second bootstrap names. */
+/**
+ * Accesses the file in the data folder with the index that the refusal of a second bootstrap names.
+ */
 function bootstrapReset(dataDir: string): BootstrapReset {
   const path = join(dataDir, TOKEN_RESET_FILE);
   return {
@@ -287,7 +313,7 @@ function bootstrapReset(dataDir: string): BootstrapReset {
   };
 }
 
-/** The version in package.json. */
+/** Returns the version in package.json. */
 function versionOf(): string {
   const url = new URL('../../package.json', import.meta.url);
   return (JSON.parse(readFileSync(url, 'utf8')) as { version: string }).version;

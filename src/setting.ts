@@ -1,6 +1,6 @@
-/** What a setting is, and the type that a list of settings makes. */
+/** The definition of a setting, and the configuration type that follows from a list of settings. */
 
-/** How a value is given: a list with commas, a map as JSON. */
+/** The type of a value. As text, a list is separated by commas and a map is JSON. */
 export type SettingType = 'text' | 'integer' | 'boolean' | 'list' | 'members' | 'map';
 
 /** One setting of a node. */
@@ -12,23 +12,23 @@ export interface Setting {
   readonly max?: number;
   readonly choices?: readonly string[];
   readonly pattern?: string;
-  /** One line: what it is, its unit, and why the default is what it is. */
+  /** One line: what it is, its unit, and the reason for the default. */
   readonly why: string;
   /**
-   * It has a value although it has no default: one that depends on the machine or on other
-   * settings.
+   * Set if there is always a value although there is no default: it depends on the machine or on
+   * other settings.
    */
   readonly derived?: true;
-  /** Needed where any setting of its group is set. */
+  /** Required if any setting of its group is set. */
   readonly needed?: true;
   /**
-   * Never printed, and not taken as a flag. A setting with `File` after its key names a file that
-   * holds it.
+   * Never printed, and not accepted as a flag. Another setting, with `File` after the key, names a
+   * file that holds it.
    */
   readonly secret?: boolean;
 }
 
-/** A member of a cluster, given as `name=host:port`. */
+/** A member of a cluster, written as `name=host:port`. */
 export interface MemberSetting {
   readonly name: string;
   readonly address: string;
@@ -47,14 +47,14 @@ type ValueOf<S extends Setting> = S extends { readonly choices: readonly (infer 
   ? C
   : Values[S['type']];
 
-/** What is left of a key, and its setting. */
+/** The rest of a key, and its setting. */
 type Entry = readonly [rest: string, setting: Setting];
 type Heads<E extends Entry> = E[0] extends infer K
   ? K extends `${infer Head}.${string}`
     ? Head
     : K
   : never;
-/** The settings below a part of the key; the setting itself where the key ends. */
+/** The settings below a part of the key, or the setting itself if the key ends there. */
 type Below<E extends Entry, H> = E extends readonly [infer K, infer S extends Setting]
   ? K extends H
     ? S
@@ -63,7 +63,7 @@ type Below<E extends Entry, H> = E extends readonly [infer K, infer S extends Se
       : never
   : never;
 type SettingOf<B> = B extends Setting ? B : B extends readonly [string, infer S] ? S : never;
-/** Whether a value is always there: of a setting, or of a group with one that has. */
+/** Whether a setting always has a value, or a group contains such a setting. */
 type IsThere<B> = [Extract<SettingOf<B>, { default: unknown } | { derived: true }>] extends [never]
   ? [B] extends [{ readonly needed: true }]
     ? true
@@ -82,9 +82,9 @@ type Tree<E extends Entry> = {
 type EntryOf<S> = S extends Setting ? readonly [S['key'], S] : never;
 
 /**
- * The configuration that these settings make: one member for each part of their keys. A setting with
- * a default is always there, and so is its group; `http.tls` is a group without one, in which `cert`
- * and `key` are needed:
+ * The configuration type of these settings, with one member for each part of their keys. A setting
+ * with a default is always present, and so is its group. `http.tls` is a group without defaults, in
+ * which `cert` and `key` are required:
  *
  *     { readonly http: { readonly port: number; readonly tls?: { readonly cert: string; … } } }
  */

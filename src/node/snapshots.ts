@@ -15,7 +15,7 @@ import type {
 } from '../replica/state/incoming-snapshot.js';
 import { isLocal, POSITION_KEY } from '../state/keys.js';
 import type { PinnedView } from '../state/types.js';
-import { recordSum, Tally } from '../storage/directory.js';
+import { recordSum, Tally } from '../storage/key-index.js';
 import type { DurableState, Installation, StateRecord, StateTally } from '../storage/types.js';
 import type { ChunkSink, ChunkSource } from '../transport/types.js';
 

@@ -1,6 +1,7 @@
 /**
- * Stops the process when an invariant is broken: going on could lose an acknowledged write. `facts`
- * are printed, so that the message alone tells what disagreed. Stays on in production.
+ * Throws if an invariant is broken, which stops the process: continuing could lose an acknowledged
+ * write. The message contains `facts`, so that it alone shows what disagreed. Enabled in
+ * production.
  */
 export function invariant(
   condition: boolean,

@@ -1,4 +1,4 @@
-/** When an entry counts as committed, and what follows from it. */
+/** When an entry is committed, and what follows from that. */
 import { invariant } from './assert.js';
 import { applyConfiguration } from './membership.js';
 import { quorumValue } from './quorum.js';
@@ -6,7 +6,7 @@ import { voterValues } from './reads.js';
 import type { LeaderState, Raft } from './state.js';
 import type { Index } from './types.js';
 
-/** Moves the commit index forward to `index`. */
+/** Advances the commit index to `index`. Never moves it back. */
 export function commitTo(raft: Raft, index: Index): void {
   if (index <= raft.commit) return;
   invariant(index <= raft.log.last, 'commit beyond the end of the log', {
@@ -21,9 +21,18 @@ export function commitTo(raft: Raft, index: Index): void {
 }
 
 /**
- * Commits what a majority holds durably (§3.5). Only entries of the own term are counted; older
- * ones are committed with them (§3.6.2). The leader counts itself up to what its own disk
- * confirmed, and only if it is a voter (§4.2.2).
+ * Commits what a majority holds durably (§3.5). Only an entry of the current term is committed by
+ * counting; older ones are committed with it (§3.6.2). The leader counts itself up to what its own
+ * disk has confirmed, and only if it is a voter (§4.2.2).
+ *
+ * Why older entries are not counted (thesis figure 3.7): a leader of term 4 replicates index 2,
+ * which is of term 2, to a majority. If it committed it by counting, this server could still win a
+ * later election by its newer last entry, and overwrite index 2:
+ *
+ *     leader   1 2          index 2 of term 2 is on three of five servers
+ *     other    1 3          its last term 3 beats 2: it can be elected and overwrite index 2
+ *
+ * Once an entry of term 4 follows on a majority, the other server cannot win.
  */
 export function maybeCommit(raft: Raft, leader: LeaderState): void {
   const index = quorumValue(voterValues(raft, leader, raft.log.stored, (peer) => peer.match));

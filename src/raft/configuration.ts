@@ -1,11 +1,11 @@
 /**
- * Which servers form the cluster: in force when appended (§4.1), back to the one before when
- * truncated.
+ * The servers that form the cluster. A configuration takes effect when it is appended (§4.1). If it
+ * is truncated, the previous one takes effect again.
  */
 import type { Configuration, Entry, Index, LogView, NodeId, SnapshotMeta } from './types.js';
 
 const NONE: Configuration = { members: [] };
-/** Bytes read at a time when the log is searched for configurations at start. */
+/** Bytes read at a time when a start searches the log for configurations. */
 const SCAN_BYTES = 1 << 20;
 
 interface Placed {
@@ -14,11 +14,10 @@ interface Placed {
 }
 
 /**
- * The configurations that may still come into force or back: the last committed one and all after
- * it.
+ * The configurations that are in force or may be again: the last committed one and all that follow.
  */
 export class Configurations {
-  /** Ids of the voters in force. */
+  /** Ids of the voters of the configuration in force. */
   voters: readonly NodeId[] = [];
   #placed: Placed[];
 
@@ -35,7 +34,7 @@ export class Configurations {
     return this.#placed.at(-1)!.configuration;
   }
 
-  /** Where the configuration in force stands in the log (or the snapshot that brought it). */
+  /** Index of the configuration in force, or of the snapshot that contains it. */
   get index(): Index {
     return this.#placed.at(-1)!.index;
   }
@@ -44,15 +43,15 @@ export class Configurations {
     return this.voters.includes(id);
   }
 
-  /** Whether the server decides alone. */
+  /** Whether the server is the only voter. */
   isLoneVoter(id: NodeId): boolean {
     return this.voters.length === 1 && this.voters[0] === id;
   }
 
   /**
-   * Whether the server may start elections: as long as it is a voter in the last committed
-   * configuration or a later one. One that has appended its own removal may be the only server with
-   * a log good enough to lead (§4.2.2).
+   * Whether the server may start elections: it is a voter in the last committed configuration or in
+   * a later one. A server that has appended its own removal may be the only one whose log is up to
+   * date enough to win (§4.2.2).
    */
   mayCampaign(id: NodeId): boolean {
     return this.#placed.some(({ configuration: { members } }) =>
@@ -65,7 +64,7 @@ export class Configurations {
     this.#changed();
   }
 
-  /** Entries from `index` on are gone; true when another configuration is in force now. */
+  /** Drops configurations from `index` on. Returns true if another one is in force now. */
   truncate(index: Index): boolean {
     if (this.index < index) return false;
     while (this.#placed.length > 1 && this.index >= index) this.#placed.pop();
@@ -79,8 +78,8 @@ export class Configurations {
   }
 
   /**
-   * What is committed stays: only the last committed configuration is needed to fall back to. True
-   * when an older one was forgotten.
+   * Drops the configurations before the last committed one: nothing can fall back behind that.
+   * Returns true if there were any.
    */
   settle(commit: Index): boolean {
     let settled = false;
@@ -97,8 +96,8 @@ export class Configurations {
 }
 
 /**
- * Whether `after` may follow `before`: one member added, removed or altered, and a voter is left
- * (§4.1).
+ * Whether `after` may follow `before`: exactly one member is added, removed or changed, and at
+ * least one voter remains (§4.1).
  */
 export function isSingleChange(before: Configuration, after: Configuration): boolean {
   const ids = new Set(after.members.map((member) => member.id));
@@ -110,7 +109,7 @@ export function isSingleChange(before: Configuration, after: Configuration): boo
     const was = old.get(member.id);
     const moved = was !== undefined && (was.name !== member.name || was.address !== member.address);
     const turned = was !== undefined && was.voter !== member.voter;
-    // A promotion or demotion says that and nothing else.
+    // A promotion or demotion must not change anything else.
     if (moved && turned) return false;
     if (was === undefined || moved || turned) changes++;
   }

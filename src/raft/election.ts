@@ -1,4 +1,4 @@
-/** Leader election (§3.4), with a vote before the vote (§9.6). */
+/** Leader election (§3.4) with pre-vote (§9.6). */
 import { invariant } from './assert.js';
 import { followProgress } from './membership.js';
 import { appendOwn } from './propose.js';
@@ -12,7 +12,7 @@ import {
   RETRY,
   resetElectionTimer,
   SOON,
-} from './roles.js';
+} from './role-changes.js';
 import {
   type CandidateState,
   type LeaderState,
@@ -23,23 +23,24 @@ import {
 import type { NodeId } from './types.js';
 
 /**
- * A tick without leadership. A learner, or a server of no configuration, waits to be told. One that
- * campaigns without being a voter in its latest configuration does not count its own vote (§4.2.2).
- * A follower's own vote breaks the silence that it promised like any other (§6.4.1).
+ * Handles a tick of a server that is not the leader. A learner, or a server outside every
+ * configuration, waits for a leader. A server that campaigns without being a voter in its latest
+ * configuration does not count its own vote (§4.2.2). A follower must not campaign within the
+ * silence that it promised, because its vote for itself breaks the promise like any other (§6.4.1).
  */
 export function tickElection(raft: Raft): void {
   raft.leaderElapsed++;
   raft.electionElapsed++;
   const { role } = raft.state;
   if (role === 'learner' || raft.electionElapsed < raft.electionTimeout) return;
-  // A lone voter has nobody to ask.
+  // A lone voter needs no pre-vote.
   if (raft.configurations.isLoneVoter(raft.id)) startElection(raft, false);
   else if (role !== 'follower' || !isSticky(raft)) startPreVote(raft);
 }
 
 /**
- * The connection to the leader broke: it may be gone. One that is only cut off is heard by others,
- * and they refuse.
+ * Handles a broken connection to the leader, which may have failed. If only this server has lost
+ * it, the others still hear the leader and refuse the pre-vote.
  */
 export function onLeaderUnreachable(raft: Raft, peer: NodeId): void {
   if (peer !== raft.leader || raft.state.role !== 'follower' || raft.hastened) return;
@@ -47,8 +48,8 @@ export function onLeaderUnreachable(raft: Raft, peer: NodeId): void {
 }
 
 /**
- * Asks whether an election could be won, and soon again if not. Neither term nor vote is touched
- * (§9.6).
+ * Asks the voters whether this server could win an election, and retries soon if not. Changes
+ * neither term nor vote (§9.6).
  */
 function startPreVote(raft: Raft): void {
   resetElectionTimer(raft);
@@ -59,8 +60,8 @@ function startPreVote(raft: Raft): void {
 }
 
 /**
- * Votes for itself in a new term and asks the others (§3.4). The requests leave when term and vote
- * are durable.
+ * Votes for itself in a new term and requests the votes of the others (§3.4). The requests are sent
+ * once term and vote are durable.
  */
 function startElection(raft: Raft, transfer: boolean): void {
   resetElectionTimer(raft);
@@ -73,15 +74,18 @@ function startElection(raft: Raft, transfer: boolean): void {
   if (outcome(raft, raft.state) === 'won') becomeLeader(raft);
 }
 
-/** Would this server vote so? It may say that to several candidates: it promises nothing (§9.6). */
+/**
+ * Answers whether this server would vote for the candidate. It may grant a pre-vote to several
+ * candidates, because a pre-vote promises nothing (§9.6).
+ */
 export function onPreVote(raft: Raft, message: MessageOf<'preVote'>): void {
   const free = raft.votedFor === null || raft.votedFor === message.from;
   const fits = message.term > raft.term || (message.term === raft.term && free);
-  // Silence towards a candidate with an older term would keep it there.
+  // A candidate of an older term gets an answer: otherwise it would never learn this term.
   if (message.term > raft.term && isSticky(raft)) return;
   const isBehind = !raft.log.isUpToDate(message.lastTerm, message.lastIndex);
   const granted = fits && !isSticky(raft) && !isBehind;
-  // Two servers miss the leader, and of these this one can win.
+  // Both servers miss the leader, and only this one of the two can win.
   if (isBehind && raft.state.role === 'follower' && !isSticky(raft)) hastenElection(raft, SOON);
   raft.out.sendNow.push({
     type: 'preVoteResponse',
@@ -93,21 +97,21 @@ export function onPreVote(raft: Raft, message: MessageOf<'preVote'>): void {
 }
 
 /**
- * One vote per term, first come first served, for a log at least as up to date (§3.4, §3.6.1). The
- * sticky period holds here too: this server may have answered the leader of an earlier term after
- * it was asked for a pre-vote, and have learned of this term from somebody else since.
+ * Grants one vote per term, first come first served, to a candidate whose log is at least as up to
+ * date (§3.4, §3.6.1). The sticky period applies here too: since the pre-vote, this server may have
+ * answered the leader of an earlier term, and have learned of this term from another server.
  */
 export function onVote(raft: Raft, message: MessageOf<'vote'>): void {
   const free = raft.votedFor === null || raft.votedFor === message.from;
   const willing = raft.leader === null && (message.transfer === true || !isSticky(raft));
   const granted = free && willing && raft.log.isUpToDate(message.lastTerm, message.lastIndex);
   if (granted) {
-    // Who votes for another does not go on with a campaign of its own.
+    // A server that votes for another abandons its own campaign.
     if (raft.state.role === 'preCandidate') becomeFollower(raft, raft.term, null);
     raft.votedFor = message.from;
     raft.electionElapsed = 0;
-    // Also when repeated: the answer then waits for this vote to be durable, however often it is
-    // asked for.
+    // Also for a repeated request, so that every answer waits until this vote is durable, however
+    // often it is asked for.
     storeHardState(raft);
   }
   raft.out.sendAfterStore.push({
@@ -120,8 +124,8 @@ export function onVote(raft: Raft, message: MessageOf<'vote'>): void {
 }
 
 /**
- * Answers to a pre-vote: worth nothing but the right to a real election. A grant carries the term
- * that was asked for.
+ * Counts answers to a pre-vote; a majority permits a real election. A granted answer carries the
+ * term of the request, which is one above the current term.
  */
 export function onPreVoteResponse(raft: Raft, message: MessageOf<'preVoteResponse'>): void {
   if (message.granted && message.term !== raft.term + 1) return;
@@ -130,11 +134,12 @@ export function onPreVoteResponse(raft: Raft, message: MessageOf<'preVoteRespons
   else if (verdict === 'lost') giveUp(raft);
 }
 
+/** Counts votes. A majority makes this server the leader (§3.4). */
 export function onVoteResponse(raft: Raft, message: MessageOf<'voteResponse'>): void {
   const verdict = count(raft, raft.state as CandidateState, message);
   if (verdict === 'won') becomeLeader(raft);
   else if (verdict === 'lost') giveUp(raft);
-  // Whoever refuses may have voted for another candidate, and the vote be split.
+  // The voter may have voted for another candidate, so the vote may be split.
   else if (!message.granted) hastenElection(raft, RETRY);
 }
 
@@ -143,14 +148,14 @@ function giveUp(raft: Raft): void {
   hastenElection(raft, RETRY);
 }
 
-/** The leader hands over: campaign at once, without asking first (§3.10). */
+/** Handles a leadership transfer to this server: campaigns at once, without a pre-vote (§3.10). */
 export function onTimeoutNow(raft: Raft): void {
   if (raft.configurations.isVoter(raft.id)) startElection(raft, true);
 }
 
 /**
- * Leads the term: begins it with a no-op, whose commit tells what is committed (§6.4), and hails
- * every member (§3.4).
+ * Becomes leader. Appends a no-op, whose commit determines the commit index (§6.4), and sends
+ * heartbeats to every member (§3.4).
  */
 function becomeLeader(raft: Raft): void {
   const { term, configurations } = raft;
@@ -164,7 +169,7 @@ function becomeLeader(raft: Raft): void {
     role: 'leader',
     progress: new Map(),
     termStart: index,
-    // Another's vote was asked for only after term and own vote were durable.
+    // With other voters, term and own vote are durable: their votes were requested only after that.
     established: !configurations.isLoneVoter(raft.id),
     ticks: 0,
     heartbeatTick: 0,
@@ -176,7 +181,8 @@ function becomeLeader(raft: Raft): void {
   };
   raft.state = leader;
   raft.leader = raft.id;
-  // What it promised to former leaders is over: it was elected with their followers' silence ended.
+  // Its promise to former leaders no longer binds it: it won only because their followers' silence
+  // ended.
   raft.leaderElapsed = raft.options.electionTicks;
   followProgress(raft, leader);
   appendOwn(raft, leader, { kind: 'noop', index, term });

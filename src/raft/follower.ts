@@ -1,19 +1,19 @@
-/** What a follower or learner does with the leader's messages (§3.5, §5.3). */
+/** How a follower or learner handles the leader's messages (§3.5, §5.3). */
 import { invariant } from './assert.js';
 import { commitTo } from './commit.js';
 import { applyConfiguration } from './membership.js';
 import { silenceMsOf } from './options.js';
-import { becomeFollower, resetElectionTimer } from './roles.js';
+import { becomeFollower, resetElectionTimer } from './role-changes.js';
 import type { FollowerState, MessageOf, Raft } from './state.js';
 import type { Entry, Index, Input, NodeId, SnapshotMeta } from './types.js';
 
-/** AppendEntries and heartbeat. */
+/** Handles AppendEntries, which is also the heartbeat. */
 export function onAppend(raft: Raft, message: MessageOf<'append'>): void {
   const state = hearLeader(raft, message.from, message.round);
   if (!isWellFormed(message)) return;
   const { prevIndex, prevTerm, entries } = message;
-  // What is committed here is the same in every leader's log (§3.6.3): a late message is only read
-  // beyond it.
+  // Committed entries are the same in every leader's log (§3.6.3), so the consistency check of a
+  // late message only matters after them.
   if (prevIndex >= raft.commit && raft.log.term(prevIndex) !== prevTerm) {
     reject(raft, message);
     return;
@@ -26,9 +26,9 @@ export function onAppend(raft: Raft, message: MessageOf<'append'>): void {
 }
 
 /**
- * A snapshot is on its way, or has come that is not needed: then its entry is in the log, and known
- * to be committed. The answer is contact, and tells a leader that thought otherwise how far this
- * log is known to agree.
+ * Handles the announcement of a snapshot. If its entry is in the log, the snapshot is not needed
+ * and the entry is committed. The answer counts as contact, and tells the leader up to where the
+ * logs agree.
  */
 export function onSnapshot(raft: Raft, message: MessageOf<'snapshot'>): void {
   const state = hearLeader(raft, message.from, message.round);
@@ -39,8 +39,8 @@ export function onSnapshot(raft: Raft, message: MessageOf<'snapshot'>): void {
 }
 
 /**
- * The log view starts behind a snapshot that was received: everything before it is committed,
- * nothing is behind it.
+ * Adopts a received snapshot, after which the log view starts. Everything up to it is committed,
+ * and no entry follows it.
  */
 export function adoptSnapshot(raft: Raft, meta: SnapshotMeta): void {
   invariant(raft.state.role !== 'leader', 'a leader was given a snapshot', {
@@ -54,7 +54,7 @@ export function adoptSnapshot(raft: Raft, meta: SnapshotMeta): void {
   commitTo(raft, meta.index);
 }
 
-/** Tells the leader that the snapshot is in; the core itself has seen it in the log view. */
+/** Acknowledges a stored snapshot to the leader. `adoptSnapshot` has run already. */
 export function onSnapshotStored(
   raft: Raft,
   input: Extract<Input, { type: 'snapshotStored' }>,
@@ -66,8 +66,7 @@ export function onSnapshotStored(
 }
 
 /**
- * More is durable: acknowledges what was heard of again, or from a new leader, while it was being
- * stored.
+ * Acknowledges entries that have become durable since the leader, or a new one, sent them again.
  */
 export function acknowledgeStored(raft: Raft, state: FollowerState): void {
   if (raft.leader === null || state.acked >= Math.min(state.matched, raft.log.stored)) return;
@@ -75,8 +74,8 @@ export function acknowledgeStored(raft: Raft, state: FollowerState): void {
 }
 
 /**
- * The leader lives: the timer and the sticky period start again. Two leaders in one term cannot be
- * (§3.6.3).
+ * Records contact with the leader: restarts the election timer and the sticky period. Two leaders
+ * in one term are impossible (§3.6.3).
  */
 function hearLeader(raft: Raft, from: NodeId, round: number): FollowerState {
   invariant(raft.leader === null || raft.leader === from, 'two leaders in one term', {
@@ -95,7 +94,7 @@ function hearLeader(raft: Raft, from: NodeId, round: number): FollowerState {
   });
   raft.leader = from;
   if (raft.hastened) resetElectionTimer(raft);
-  // A longer promise of an earlier run holds on.
+  // A longer promise of an earlier run stays in force.
   raft.leaderElapsed = Math.min(raft.leaderElapsed, 0);
   raft.electionElapsed = raft.leaderElapsed;
   state.round = Math.max(state.round, round);
@@ -103,8 +102,8 @@ function hearLeader(raft: Raft, from: NodeId, round: number): FollowerState {
 }
 
 /**
- * Entries must follow `prevIndex` without a gap; what does not is a peer's mistake and is not
- * answered.
+ * Whether the entries follow `prevIndex` without a gap, with terms that never decrease. Any other
+ * message is a fault of the peer and is ignored.
  */
 function isWellFormed({ prevIndex, prevTerm, entries }: MessageOf<'append'>): boolean {
   let index = prevIndex;
@@ -118,8 +117,8 @@ function isWellFormed({ prevIndex, prevTerm, entries }: MessageOf<'append'>): bo
 }
 
 /**
- * Takes what is new. Only a conflicting term truncates: a late or repeated append removes nothing
- * (§3.5).
+ * Appends the new entries. Truncates the log only at a conflicting term, so a late or repeated
+ * append removes nothing (§3.5).
  */
 function store(raft: Raft, entries: readonly Entry[]): void {
   const { log } = raft;
@@ -150,16 +149,17 @@ function store(raft: Raft, entries: readonly Entry[]): void {
 function truncate(raft: Raft, index: Index): void {
   raft.log.truncate(index);
   if (raft.configurations.truncate(index)) applyConfiguration(raft);
-  // Acknowledgements of this step for what will now never be stored.
+  // Drops acknowledgements of this step for entries that will not be stored.
   raft.out.sendAfterStore = raft.out.sendAfterStore.filter(
     (message) => message.type !== 'appendResponse' || !message.success || message.index < index,
   );
 }
 
 /**
- * Acknowledges what is known to match. An index that this step's batch makes durable is promised
- * with it, else only what is durable by now counts; the rest follows when it is confirmed. One
- * answer per step is enough: the last tells all.
+ * Acknowledges the entries known to match. If this step stores a batch, the answer leaves after it
+ * and covers everything that matches. Otherwise it covers only what is durable now;
+ * `acknowledgeStored` sends the rest. One answer per step suffices, because the last one covers
+ * all.
  */
 function acknowledge(raft: Raft, to: NodeId): void {
   const state = raft.state as FollowerState;
@@ -174,8 +174,9 @@ function acknowledge(raft: Raft, to: NodeId): void {
 }
 
 /**
- * Says where the logs may agree: the last entry here whose term is not above the one the leader
- * expected. With its term the leader skips a whole term at a time (§3.5).
+ * Rejects an append with a hint where the logs may agree: the last entry here, up to `prevIndex`,
+ * whose term is at most `prevTerm`. With the term of that entry the leader skips a whole term at a
+ * time (§3.5). `backtrack` shows an example.
  */
 function reject(raft: Raft, { from, prevIndex, prevTerm, round }: MessageOf<'append'>): void {
   const found = raft.log.lastOfTerm(Math.min(prevIndex, raft.log.last), prevTerm);

@@ -1,15 +1,15 @@
-/** What a leader does as time passes. */
+/** What a leader does on each tick. */
 import { quorumValue } from './quorum.js';
 import { beginRound, settleReads, voterValues } from './reads.js';
 import { tickProgress } from './replication.js';
-import { becomeFollower } from './roles.js';
+import { becomeFollower } from './role-changes.js';
 import type { LeaderState, Raft } from './state.js';
 import { tickTransfer } from './transfer.js';
 
 /**
- * Steps down when no quorum has answered for an election timeout (§6.2): another may lead by then,
- * and clients should not wait here. Else sends heartbeats when due, each a new round for reads and
- * lease.
+ * Steps down if no quorum has answered for an election timeout (§6.2), because another server may
+ * lead by then and clients should not wait here. Otherwise sends heartbeats when they are due. Each
+ * heartbeat begins a new round for reads and the lease.
  */
 export function tickLeader(raft: Raft, leader: LeaderState): void {
   leader.ticks++;

@@ -1,35 +1,43 @@
-/** The log as the core sees it: the tail of this step over what was handed over before. */
+/**
+ * The log as the core sees it: the entries of this step (the tail) after those that earlier steps
+ * have passed to the driver (the view).
+ *
+ *     view      1 2 3 4 5        stored is 4: entry 5 is still being synced
+ *     tail                6 7    last is 7
+ */
 import { invariant } from './assert.js';
 import type { Entry, Index, LogView, SnapshotMeta, Term } from './types.js';
 
 /**
- * What an entry costs besides its data: keys, framing, bookkeeping. So a window in bytes bounds the
- * count too.
+ * Overhead of an entry: key, framing, bookkeeping. Because of it a limit in bytes bounds the number
+ * of entries too.
  */
 const ENTRY_BYTES = 48;
+/** Bytes of one member of a configuration. */
 const MEMBER_BYTES = 192;
 
-/** Size of an entry for all limits in bytes. */
+/** Returns the size of an entry, for every limit in bytes. */
 export function entryBytes(entry: Entry): number {
   if (entry.kind === 'command') return ENTRY_BYTES + entry.data.byteLength;
   if (entry.kind === 'noop') return ENTRY_BYTES;
   return ENTRY_BYTES + MEMBER_BYTES * entry.configuration.members.length;
 }
 
-/** A run of entries for one message. The same object for every peer that needs the same run. */
+/** The entries of one message. Peers that need the same entries share the same object. */
 export interface Run {
   readonly entries: readonly Entry[];
   readonly bytes: number;
 }
 const NOTHING: Run = { entries: [], bytes: 0 };
 
+/** See the head of this file. */
 export class Log {
-  /** Position of the last entry, the tail included. */
+  /** Index of the last entry, including the tail. */
   last: Index;
   lastTerm: Term;
-  /** Everything up to here is durable and will not be replaced by what is under way. */
+  /** Entries up to this index are durable, and no pending batch replaces them. */
   stored: Index;
-  /** Entries of this step; `last` is the last of them if there are any. */
+  /** Entries of this step. If there are any, the last of them is at `last`. */
   tail: Entry[] = [];
   readonly #view: LogView;
   #run: Run = NOTHING;
@@ -42,7 +50,7 @@ export class Log {
     this.stored = this.last;
   }
 
-  /** Begins a step: what the last one put out is in the view now. */
+  /** Begins a step. The view now contains the entries of the last output. */
   begin(): void {
     this.tail = [];
     this.#runFrom = 0;
@@ -62,8 +70,8 @@ export class Log {
   }
 
   /**
-   * Term at index; undefined when compacted or beyond the end. The position before the first entry
-   * has term 0.
+   * Returns the term at an index; undefined if it is compacted or beyond the end. Index 0 has term
+   * 0.
    */
   term(index: Index): Term | undefined {
     if (index === this.last) return this.lastTerm;
@@ -73,15 +81,14 @@ export class Log {
     return index >= from ? this.tail[index - from]!.term : this.#view.term(index);
   }
 
-  /** Whether a log ending at (term, index) is at least as up to date as this one (§3.6.1). */
+  /** Whether a log that ends at (term, index) is at least as up to date as this one (§3.6.1). */
   isUpToDate(lastTerm: Term, lastIndex: Index): boolean {
     return lastTerm > this.lastTerm || (lastTerm === this.lastTerm && lastIndex >= this.last);
   }
 
   /**
-   * The greatest index up to `index` whose term is at most `term`; terms never fall along a log, so
-   * it is searched by halves. Below the first index nothing is known: then `index` itself, or the
-   * last position that is compacted.
+   * Returns the greatest index, up to `index`, whose term is at most `term`. Terms never decrease
+   * along a log, so this is a binary search. Compacted positions count as term 0.
    */
   lastOfTerm(index: Index, term: Term): Index {
     let low = this.firstIndex() - 2;
@@ -110,8 +117,8 @@ export class Log {
   }
 
   /**
-   * Drops everything from `index` on; an append of another entry at `index` must follow in the same
-   * step.
+   * Drops the entries from `index` on. An append of another entry at `index` must follow in the
+   * same step.
    */
   truncate(index: Index): void {
     const from = this.#tailFrom();
@@ -124,8 +131,8 @@ export class Log {
   }
 
   /**
-   * Takes a confirmation; false when it tells nothing new or is about an entry overwritten
-   * meanwhile.
+   * Records that entries up to `index` are durable. Returns false if that is known already, or if
+   * the entry has been overwritten since.
    */
   confirm(index: Index, term: Term): boolean {
     if (index <= this.stored) return false;
@@ -135,7 +142,7 @@ export class Log {
     return true;
   }
 
-  /** The view starts behind a switched-in snapshot. */
+  /** Continues after an installed snapshot, after which the view starts now. */
   restart(meta: SnapshotMeta): void {
     invariant(this.#view.lastIndex() === meta.index, 'the log was not reset to the snapshot', {
       view: this.#view.lastIndex(),
@@ -148,7 +155,7 @@ export class Log {
     this.stored = meta.index;
   }
 
-  /** Entries from `from` on, at least one if there is any, then as many as fit in `maxBytes`. */
+  /** Returns entries from `from` on, up to `maxBytes` but at least one if there is any. */
   runFrom(from: Index, maxBytes: number): Run {
     if (from > this.last) return NOTHING;
     if (from === this.#runFrom) return this.#run;

@@ -3,13 +3,13 @@ import { isSingleChange } from './configuration.js';
 import { Progress } from './progress.js';
 import { appendOwn } from './propose.js';
 import { forgetLease } from './reads.js';
-import { becomeFollower } from './roles.js';
+import { becomeFollower } from './role-changes.js';
 import type { LeaderState, Raft } from './state.js';
 import type { DropReason, Input } from './types.js';
 
 /**
- * Appends a new configuration, if this is the leader and the time is right. It is in force at once
- * (§4.1).
+ * Appends a new configuration, if this server is the leader and no other change is in progress. The
+ * configuration takes effect immediately (§4.1).
  */
 export function onChangeConfiguration(
   raft: Raft,
@@ -34,8 +34,8 @@ export function onChangeConfiguration(
 }
 
 /**
- * Another configuration is in force, by append, truncation or snapshot, or the one in force is
- * committed.
+ * Adapts the role to the configuration. It runs when an append, a truncation or a snapshot changes
+ * the configuration in force, and when that configuration is committed.
  */
 export function applyConfiguration(raft: Raft): void {
   const { state } = raft;
@@ -55,7 +55,7 @@ export function applyConfiguration(raft: Raft): void {
   }
 }
 
-/** Progress for every other member; who was there before keeps it, be it as voter or learner. */
+/** Tracks the progress of every other member. Voters and learners keep what is already tracked. */
 export function followProgress(raft: Raft, leader: LeaderState): void {
   const members = new Set(raft.configurations.current.members.map((member) => member.id));
   for (const id of leader.progress.keys()) if (!members.has(id)) leader.progress.delete(id);
@@ -67,8 +67,9 @@ export function followProgress(raft: Raft, leader: LeaderState): void {
 }
 
 /**
- * One change at a time, and none before an entry of the own term is committed: else two changes of
- * different terms could be decided by majorities that do not overlap (the 2015 correction of §4.1).
+ * Returns why a change must wait. Only one change may be in progress, and none before an entry of
+ * the current term is committed. Otherwise two changes of different terms could be decided by
+ * majorities that do not overlap (the correction of 2015 to §4.1).
  */
 function obstacle(raft: Raft, leader: LeaderState): DropReason | undefined {
   if (leader.transfer !== undefined) return 'transferring';

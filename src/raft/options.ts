@@ -1,44 +1,44 @@
+/** Checks of the options, and how long leases and silences last. */
 import type { RaftOptions } from './types.js';
 
 type Timing = Pick<RaftOptions, 'electionTicks' | 'tickMs'>;
 
 /**
- * Part of the followers' silence that a lease may fill: the rest is for clocks that run at
+ * Fraction of the followers' silence that a lease may use. The rest is for clocks that run at
  * different speeds.
  */
 const LEASE_SHARE = 0.9;
 
 /**
- * How long a follower refuses votes after it heard its leader (§4.2.3), at least, in whole
- * milliseconds. It counts electionTicks; the first may come at once, and one more may have been
- * late before it.
+ * Returns the minimum time for which a follower refuses votes after it heard its leader (§4.2.3),
+ * in whole milliseconds. The follower counts electionTicks, but the first tick may follow
+ * immediately, and the one before may have been late.
  */
 export function silenceMsOf({ electionTicks, tickMs }: Timing): number {
   return Math.max(0, Math.floor((electionTicks - 2) * tickMs));
 }
 
 /**
- * How many ticks without a vote keep a silence of so many milliseconds: the inverse of
- * `silenceMsOf`.
+ * Returns the number of ticks that keep a silence of `silenceMs`: the inverse of `silenceMsOf`.
  */
 export function ticksOfSilence(silenceMs: number, tickMs: number): number {
   return Math.ceil(silenceMs / tickMs) + 2;
 }
 
 /**
- * How long a lease may rest on the silence of a follower, in milliseconds from when its round was
- * sent (§6.4.1).
+ * Returns how long a lease may rest on the silence of a follower, in milliseconds since its round
+ * was sent (§6.4.1).
  */
 export function leaseMsOver(silenceMs: number): number {
   return silenceMs * LEASE_SHARE;
 }
 
-/** The longest lease that followers with the same timing cover, in milliseconds. */
+/** Returns the longest lease that followers with the same timing allow, in milliseconds. */
 export function leaseMsMax(timing: Timing): number {
   return leaseMsOver(silenceMsOf(timing));
 }
 
-/** Says what is wrong with the options, with the figures; undefined when they fit together. */
+/** Returns what is wrong with the options, with the values; undefined if they are consistent. */
 export function checkOptions(options: RaftOptions): string | undefined {
   const { heartbeatTicks, electionTicks, leaseMs } = options;
   if (options.id === '') return 'id must not be empty';

@@ -1,7 +1,7 @@
-/** What the leader knows of one follower, and how much it dares to send. */
+/** What the leader knows about one follower, and how much it may send. */
 import type { Index, NodeId, SnapshotMeta } from './types.js';
 
-/** Appends on their way to a follower, oldest first: bounds what is in flight in bytes. */
+/** The appends in flight to a follower, oldest first, and their bytes. */
 class Inflight {
   bytes = 0;
   #lasts: Index[] = [];
@@ -14,7 +14,7 @@ class Inflight {
     this.bytes += size;
   }
 
-  /** Everything up to `index` has arrived. */
+  /** Removes the appends up to `index`, which have arrived. */
   free(index: Index): void {
     while (this.#head < this.#lasts.length && this.#lasts[this.#head]! <= index) {
       this.bytes -= this.#sizes[this.#head]!;
@@ -37,35 +37,45 @@ class Inflight {
 }
 
 /**
- * probe: one append at a time until the place where the logs agree is found. replicate: appends are
- * pipelined up to the window. snapshot: nothing but heartbeats until the follower has the snapshot.
+ * The progress of one follower.
+ *
+ *   probe      sends one append at a time until it finds where the logs agree
+ *   replicate  pipelines appends, up to the limit in flight
+ *   snapshot   sends only heartbeats until the follower has the snapshot
+ *
+ *     probe --success--> replicate --rejection, unreachable--> probe
+ *     probe, replicate --next entry compacted--> snapshot
+ *     snapshot --success--> replicate, --failure--> probe
  */
 export class Progress {
   readonly id: NodeId;
   /**
-   * Highest index known to be durable there and equal; falls only when the peer has lost what it
-   * acknowledged.
+   * Highest index known to be durable on the follower and equal to this log. It decreases only if
+   * the follower has lost entries that it acknowledged.
    */
   match: Index = 0;
-  /** Next index to send; always beyond `match`. */
+  /** Next index to send; always above `match`. */
   next: Index;
   state: 'probe' | 'replicate' | 'snapshot' = 'probe';
-  /** In probe: an append is out; the next heartbeat asks again. */
+  /** In probe: an append is in flight. The next heartbeat probes again. */
   waiting = false;
-  /** In snapshot: what is being sent, and the leader's tick when the sending ended. */
+  /** In snapshot: what is being sent, and the leader's tick at which sending ended. */
   snapshot: SnapshotMeta | undefined;
   snapshotSentTick: number | undefined;
-  /** Highest commit index told. */
+  /** Highest commit index sent. */
   commitSent: Index = 0;
   /** Highest round echoed. */
   round = 0;
-  /** A lease may count on its silence until then, by the leader's clock. */
+  /** A lease may rest on its silence until this time of the leader's clock, in milliseconds. */
   silentUntil = Number.NEGATIVE_INFINITY;
-  /** The leader's tick at the last response, or when the follower became one: for check-quorum. */
+  /** The leader's tick at the last response, or when tracking began; for check-quorum. */
   contactTick: number;
   /** The `now` of the last response. */
   lastContact: number;
-  /** It has answered and is not known to be unreachable: worth a snapshot, fit to take over. */
+  /**
+   * Whether it has answered and is not known to be unreachable: only then worth a snapshot or
+   * transfer.
+   */
   responsive = false;
   readonly inflight = new Inflight();
 

@@ -1,9 +1,9 @@
-/** The leader appends to its own log; sending and storing follow at the end of the step. */
+/** Appends to the leader's own log. The end of the step sends and stores the entries. */
 import { entryBytes } from './log.js';
 import type { LeaderState, Raft } from './state.js';
 import type { DropReason, Entry, Input } from './types.js';
 
-/** Commands of clients. What is dropped was certainly not appended. */
+/** Appends clients' commands. A dropped command was certainly not appended. */
 export function onPropose(raft: Raft, { commands }: Extract<Input, { type: 'propose' }>): void {
   const leader = raft.state;
   const { out, term, log } = raft;
@@ -24,13 +24,13 @@ export function onPropose(raft: Raft, { commands }: Extract<Input, { type: 'prop
   }
 }
 
-/** Appends an entry of the own term. */
+/** Appends an entry of the current term. */
 export function appendOwn(raft: Raft, leader: LeaderState, entry: Entry): void {
   raft.log.append(entry);
   const bytes = entryBytes(entry);
   leader.uncommittedBytes += bytes;
   const run = leader.uncommitted.at(-1);
-  // One run for all entries of a step: they are committed together, as a rule.
+  // One run for all entries of a step, since they are usually committed together.
   if (run !== undefined && run.step === raft.steps) {
     run.last = entry.index;
     run.bytes += bytes;
@@ -38,7 +38,7 @@ export function appendOwn(raft: Raft, leader: LeaderState, entry: Entry): void {
 }
 
 /**
- * The limit holds once something is under way: a single entry of any size can always be proposed.
+ * Whether the entry exceeds the limit. A single entry of any size fits if nothing is uncommitted.
  */
 function isOverloaded(raft: Raft, leader: LeaderState, entry: Entry): boolean {
   const { uncommittedBytes } = leader;

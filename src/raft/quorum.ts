@@ -1,19 +1,21 @@
-/** Counting majorities. Numbers are compared as numbers, servers are counted as sets of ids. */
+/** Counts majorities: of numeric values, and of sets of servers. */
 import type { NodeId } from './types.js';
 
-/** How many of `voters` servers are a majority. */
+/** Returns the size of a majority of `voters` servers. */
 export function quorumSize(voters: number): number {
   return Math.floor(voters / 2) + 1;
 }
 
 /**
- * The greatest value that a majority has reached, given the value of each voter; -Infinity without
- * voters. Sorts `values` in place: it is the caller's scratch, and this runs for every
+ * Returns the greatest value that a majority has reached, given one value per voter; -Infinity
+ * without voters. Sorts `values` in place, to allocate nothing: this runs for every
  * acknowledgement.
+ *
+ *     values  4 9 7  ->  7     two of three have reached 7
  */
 export function quorumValue(values: number[]): number {
   if (values.length === 0) return Number.NEGATIVE_INFINITY;
-  // Insertion sort, descending: clusters have 3 to 7 voters, and nothing is allocated.
+  // Insertion sort, descending: clusters have 3 to 7 voters.
   for (let i = 1; i < values.length; i++) {
     const value = values[i]!;
     let at = i;
@@ -26,11 +28,11 @@ export function quorumValue(values: number[]): number {
   return values[quorumSize(values.length) - 1]!;
 }
 
+/** The outcome of an election so far. */
 export type Verdict = 'won' | 'lost' | 'open';
 
 /**
- * Where an election stands. Answers of servers that are not voters do not count, nor does a
- * repeated one.
+ * Returns the outcome of an election so far. Counts each voter once, and no other server.
  */
 export function tally(
   voters: readonly NodeId[],

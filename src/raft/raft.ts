@@ -1,7 +1,7 @@
 /**
- * The Raft core: `output = step(inputs)`. It decides and does nothing: no clock, disk, socket or
- * chance of its own. The rules stand in the files named after them; here inputs and messages find
- * their rule.
+ * The Raft core: `output = step(inputs)`. It only decides. It has no clock, disk, socket or
+ * randomness of its own. The rules are in the files named after them; this file dispatches inputs
+ * and messages to them.
  */
 import { invariant } from './assert.js';
 import { commitTo, maybeCommit } from './commit.js';
@@ -29,7 +29,7 @@ import { checkOptions } from './options.js';
 import { onPropose } from './propose.js';
 import { bindReads, forgetLease, onRead } from './reads.js';
 import { onAppendResponse, onSnapshotSent, onUnreachable, replicate } from './replication.js';
-import { becomeFollower, isSticky, resetElectionTimer } from './roles.js';
+import { becomeFollower, isSticky, resetElectionTimer } from './role-changes.js';
 import { type MessageOf, newOutbox, type Raft, statusOf, takeOutput } from './state.js';
 import { continueTransfer, leaveIfRemoved, onTransfer } from './transfer.js';
 import type {
@@ -45,9 +45,9 @@ import type {
 } from './types.js';
 
 /**
- * A Raft server as it stands after a start: what is in the log and the hard state is durable, all
- * else is forgotten. Throws on options that do not fit together. `now` is the monotonic clock of
- * `step`, in milliseconds.
+ * Returns a Raft server in its state after a start: it knows the durable log and hard state, and
+ * has forgotten everything else. Throws Error for inconsistent options. `now` is the monotonic
+ * clock of `step`, in milliseconds.
  */
 export function createRaft(
   options: RaftOptions,
@@ -93,22 +93,22 @@ function restart(options: RaftOptions, view: LogView, hardState: HardState, now:
     electionElapsed: 0,
     electionTimeout: 0,
     hastened: false,
-    // It may have promised silence to a leader just before the restart. A new server has promised
-    // nothing.
+    // It may have promised silence to a leader just before the restart. A new server has not.
     leaderElapsed:
       term > 0 ? options.electionTicks - ticksPromised(options) : options.electionTicks,
     out: newOutbox(),
-    told: { role: { role, term, leader: null }, configuration: configurations.current },
+    lastReported: { role: { role, term, leader: null }, configuration: configurations.current },
   };
   resetElectionTimer(raft);
   raft.electionElapsed = Math.min(0, raft.leaderElapsed);
-  // Nobody else can lead, and there is nobody to disturb.
+  // No other server can lead, so there is no leader to disturb.
   if (configurations.isLoneVoter(options.id)) raft.electionTimeout = raft.electionElapsed + 1;
   return raft;
 }
 
 /**
- * The silence to keep after a start: the longest that this run or an earlier one may have promised.
+ * Returns the silence to keep after a start, in ticks: the longest that this run or an earlier one
+ * may have promised.
  */
 function ticksPromised({ electionTicks, promisedTicks = 0 }: RaftOptions): number {
   return Math.max(electionTicks, promisedTicks);
@@ -120,7 +120,7 @@ function begin(raft: Raft, view: LogView, now: number): void {
   raft.steps++;
   const meta = view.snapshot();
   if (meta !== undefined && meta.index > raft.commit) {
-    // Either the log was reset to a received snapshot, or cut up to what an earlier run had
+    // Either the log was reset to a received snapshot, or compacted up to what an earlier run had
     // applied.
     if (view.lastIndex() === meta.index) adoptSnapshot(raft, meta);
     else commitTo(raft, meta.index);
@@ -225,7 +225,7 @@ const FOLLOWER: Handlers = {
   timeoutNow: onTimeoutNow,
 };
 
-/** Every message of the own term has one rule per role; pre-votes come here in any term. */
+/** The rule for each message of the current term, per role. Pre-votes arrive here in any term. */
 const RULES: Readonly<Record<Role, Handlers>> = {
   follower: FOLLOWER,
   learner: FOLLOWER,
@@ -251,8 +251,8 @@ function onMessage(raft: Raft, message: Message): void {
       return;
     }
     if (message.term > raft.term) {
-      // A server that hears a leader is not made to vote by one that does not (§4.2.3), unless the
-      // leader wants it.
+      // A server that hears a leader ignores a candidate (§4.2.3), unless the leader has started
+      // the election itself by a transfer.
       if (message.type === 'vote' && message.transfer !== true && isSticky(raft)) return;
       const leads = message.type === 'append' || message.type === 'snapshot';
       becomeFollower(raft, message.term, leads ? message.from : null);
@@ -262,12 +262,15 @@ function onMessage(raft: Raft, message: Message): void {
   rule(raft, message);
 }
 
-/** Carries a term that nobody is in yet: it changes no term (§9.6). */
+/** Whether the message carries a term that no server has entered yet. It changes no term (§9.6). */
 function isProspective(message: Message): boolean {
   return message.type === 'preVote' || (message.type === 'preVoteResponse' && message.granted);
 }
 
-/** A sender of an older term learns the newer one from the answer, and steps down (§3.3). */
+/**
+ * Answers a message of an older term, so that its sender learns the newer one and steps down
+ * (§3.3).
+ */
 function refuseStale(raft: Raft, message: Message): void {
   const { id: from, term, out } = raft;
   const to = message.from;

@@ -1,4 +1,14 @@
-/** Linearizable reads without log entries: ReadIndex rounds and the lease (§6.4). */
+/**
+ * Linearizable reads without log entries: ReadIndex rounds and the lease (§6.4).
+ *
+ * A read waits until the leader has proved, after the read arrived, that it still leads:
+ *
+ *     read r  ->  bound to round 8 at commit index 120
+ *     append {round 8} to all, a majority echoes round 8
+ *     release r with index 120: serve it once 120 is applied
+ *
+ * While the lease holds, no round is needed, because no other server can have been elected.
+ */
 import { leaseMsOver } from './options.js';
 import type { Progress } from './progress.js';
 import { quorumValue } from './quorum.js';
@@ -7,6 +17,7 @@ import type { Input, ReadId } from './types.js';
 
 const FOR_EVER = Number.POSITIVE_INFINITY;
 
+/** Returns the reads of a new leader. */
 export function newReads(): Reads {
   return {
     round: 0,
@@ -17,7 +28,7 @@ export function newReads(): Reads {
   };
 }
 
-/** Read barriers asked for here. Without leadership they are dropped at once. */
+/** Handles requests for read barriers. A server that is not the leader drops them at once. */
 export function onRead(raft: Raft, input: Extract<Input, { type: 'read' }>): void {
   const leader = raft.state;
   if (leader.role !== 'leader') {
@@ -30,9 +41,9 @@ export function onRead(raft: Raft, input: Extract<Input, { type: 'read' }>): voi
 }
 
 /**
- * Binds all reads that wait to one new round. Only once an entry of the own term is committed does
- * the leader know what is committed (§6.4, step 1). The index is taken no earlier than the reads
- * were asked for.
+ * Binds all waiting reads to one new round. Waits until an entry of the current term is committed,
+ * because only then the leader knows the commit index (§6.4, step 1). The index is never older than
+ * the requests.
  */
 export function bindReads(raft: Raft, leader: LeaderState): void {
   const { reads } = leader;
@@ -44,8 +55,7 @@ export function bindReads(raft: Raft, leader: LeaderState): void {
 }
 
 /**
- * Begins a round: everything sent from now on carries its number, and every peer is sent something
- * in this step.
+ * Begins a round. All later messages carry its number, and every peer gets a message in this step.
  */
 export function beginRound(raft: Raft, leader: LeaderState): void {
   const { reads } = leader;
@@ -56,7 +66,7 @@ export function beginRound(raft: Raft, leader: LeaderState): void {
   if (leaseMs > 0) reads.begun.push({ round: reads.round, at: raft.now });
 }
 
-/** Releases what a quorum has echoed. */
+/** Releases the reads whose round a quorum has echoed. */
 export function settleReads(raft: Raft, leader: LeaderState): void {
   const { reads } = leader;
   const round = quorumValue(voterValues(raft, leader, reads.round, (peer) => peer.round));
@@ -67,9 +77,12 @@ export function settleReads(raft: Raft, leader: LeaderState): void {
 }
 
 /**
- * A peer echoes a round. It heard that round no earlier than the round was begun, so from there its
- * silence counts: not from the answer, which says nothing about when it was heard. What it promised
- * before holds on.
+ * Extends the lease when a peer echoes a round. The peer heard the round no earlier than the round
+ * began, so its silence counts from that moment. The arrival of the answer says nothing about when
+ * the peer heard the round. Earlier promises stay in force:
+ *
+ *     round 8 begins at 100, silenceMs 100   ->  a lease may rest on it until 190
+ *     its answer arrives at 180              ->  10 ms are left
  */
 export function extendLease(
   raft: Raft,
@@ -79,22 +92,22 @@ export function extendLease(
 ): void {
   const oldest = reads.begun[0];
   if (oldest === undefined || round < oldest.round) return;
-  // Rounds are numbered without a gap.
+  // Rounds are numbered without gaps.
   const { at } = reads.begun[round - oldest.round]!;
   const leaseMs = Math.min(raft.options.leaseMs, leaseMsOver(silenceMs));
   peer.silentUntil = Math.max(peer.silentUntil, at + leaseMs);
 }
 
 /**
- * What was promised so far is not counted: another quorum decides from now on, or the clock has not
- * told the truth.
+ * Discards all promises so far, because another quorum decides from now on, or because the clock
+ * was wrong.
  */
 export function forgetLease(leader: LeaderState): void {
   leader.reads.begun = [];
   for (const peer of leader.progress.values()) peer.silentUntil = Number.NEGATIVE_INFINITY;
 }
 
-/** Leadership is lost: whether reads may still be served here is unknown. */
+/** Drops all reads when leadership is lost: whether they may still be served is unknown. */
 export function dropReads(raft: Raft, leader: LeaderState): void {
   const { reads } = leader;
   for (const { ids } of reads.bound) for (const id of ids) raft.out.readsDropped.push(id);
@@ -102,7 +115,7 @@ export function dropReads(raft: Raft, leader: LeaderState): void {
 }
 
 /**
- * One value per voter: the leader's own, and what `theirs` takes from the progress of the others.
+ * Returns one value per voter: `own` for the leader, and `theirs` of the progress for the others.
  */
 export function voterValues(
   raft: Raft,
@@ -118,15 +131,18 @@ export function voterValues(
 }
 
 /**
- * Whether no other server can lead yet: a majority of the voters is silent. Every majority that
- * could elect another shares a voter with it, and that voter refuses. Each follower counts for as
- * long as it said itself, for members may have different timing: the lease ends when so many
- * silences have run out that the rest is no majority. The leader votes for nobody else while it
- * leads, so it counts for ever. (Of an even number of voters, one silent voter less would do.)
+ * Whether no other server can lead yet, because a majority of the voters is silent. Every majority
+ * that could elect another leader shares a voter with that one, and this voter refuses. Members may
+ * have different timing, so each follower counts for as long as it promised itself. The lease ends
+ * when the voters that are still silent are no longer a majority. The leader votes for no other
+ * server while it leads, so its own silence never ends. (With an even number of voters, one silent
+ * voter fewer would suffice.)
  *
- * Not during a transfer nor after one in this term, as a TimeoutNow may arrive at any time and
- * overrides the followers' silence; not when the leader itself is no voter, as a voter need not be
- * silent towards itself.
+ *     leader silent for ever, b until 190, c until 150   ->  the lease of three voters ends at 190
+ *
+ * There is no lease during a transfer or after one in this term, because a TimeoutNow may arrive at
+ * any time and overrides the followers' silence. There is none either if the leader is not a voter,
+ * because a voter is not bound to be silent towards itself.
  */
 function holdsLease(raft: Raft, leader: LeaderState): boolean {
   const { reads } = leader;

@@ -1,6 +1,6 @@
 /**
- * The leader brings every follower's log to its own (§3.5), and installs snapshots where entries
- * are gone (§5).
+ * The leader brings every follower's log in line with its own (§3.5), and installs a snapshot if
+ * the entries that a follower needs are compacted (§5).
  */
 import { invariant } from './assert.js';
 import { maybeCommit } from './commit.js';
@@ -9,12 +9,12 @@ import { extendLease, settleReads } from './reads.js';
 import type { LeaderState, MessageOf, Raft } from './state.js';
 import type { Index, Input, NodeId } from './types.js';
 
+/** Handles a follower's answer to an append, a heartbeat or a snapshot. */
 export function onAppendResponse(raft: Raft, message: MessageOf<'appendResponse'>): void {
   const leader = raft.state as LeaderState;
   const peer = leader.progress.get(message.from);
   if (peer === undefined) return;
-  // No follower can hold more than was sent to it: such an answer is a mistake, and counts for
-  // nothing.
+  // A follower cannot hold more than was sent to it. Such an answer is faulty and is ignored.
   if (message.round > leader.reads.round) return;
   if (message.success && message.index > raft.log.last) return;
   peer.contactTick = leader.ticks;
@@ -30,15 +30,14 @@ export function onAppendResponse(raft: Raft, message: MessageOf<'appendResponse'
 }
 
 /**
- * Sends what each peer needs next: entries, a heartbeat if one is due, or the news of a higher
- * commit index.
+ * Sends what each peer needs next: entries, a heartbeat if one is due, or a higher commit index.
  */
 export function replicate(raft: Raft, leader: LeaderState): void {
   for (const peer of leader.progress.values()) replicateTo(raft, leader, peer);
   leader.broadcast = false;
 }
 
-/** The driver has finished sending a snapshot, or could not. */
+/** Handles the outcome of sending a snapshot. */
 export function onSnapshotSent(raft: Raft, input: Extract<Input, { type: 'snapshotSent' }>): void {
   if (raft.state.role !== 'leader') return;
   const peer = raft.state.progress.get(input.to);
@@ -47,12 +46,12 @@ export function onSnapshotSent(raft: Raft, input: Extract<Input, { type: 'snapsh
     peer.snapshotSentTick = raft.state.ticks;
     return;
   }
-  // Not at once again: it has to answer a heartbeat first.
+  // The next attempt waits until the peer answers a heartbeat.
   peer.responsive = false;
   peer.probe(peer.match + 1);
 }
 
-/** The peer cannot be reached: what is in flight is lost, streaming would lose more. */
+/** Handles an unreachable peer. What is in flight is lost, and streaming would lose more. */
 export function onUnreachable(leader: LeaderState, id: NodeId): void {
   const peer = leader.progress.get(id);
   if (peer === undefined) return;
@@ -63,8 +62,8 @@ export function onUnreachable(leader: LeaderState, id: NodeId): void {
 }
 
 /**
- * Once per tick: who has not answered for an election timeout does not count as responsive, and who
- * took a whole snapshot that long ago without saying so is probed again.
+ * Runs once per tick. A peer that has not answered for an election timeout is no longer responsive.
+ * A peer that got a whole snapshot that long ago without acknowledging it is probed again.
  */
 export function tickProgress(raft: Raft, leader: LeaderState): void {
   const { electionTicks } = raft.options;
@@ -75,7 +74,7 @@ export function tickProgress(raft: Raft, leader: LeaderState): void {
   }
 }
 
-/** The follower's log equals this one up to `index`, durably. */
+/** Records that the follower durably holds the same log up to `index`. */
 function advance(raft: Raft, leader: LeaderState, peer: Progress, index: Index): void {
   const grown = index > peer.match;
   if (grown) {
@@ -83,30 +82,38 @@ function advance(raft: Raft, leader: LeaderState, peer: Progress, index: Index):
     peer.next = Math.max(peer.next, index + 1);
   }
   peer.inflight.free(index);
-  // Behind a snapshot it stays until it is past it, or until the log still holds what comes next.
+  // Stays in `snapshot` until this log holds the entry that the follower needs next.
   const waits = peer.state === 'snapshot' && peer.match + 1 < raft.log.firstIndex();
   if (peer.state !== 'replicate' && !waits) peer.replicate();
   if (grown) maybeCommit(raft, leader);
 }
 
 /**
- * The follower does not have the entry before those sent. The hint skips a whole term (§3.5): the
- * logs can agree at most where this log's term is not above the follower's.
+ * Handles a rejection: the follower lacks the entry before those sent. The hint, the follower's
+ * last possible match, skips a whole term at a time (§3.5). The logs can agree at most where the
+ * term in this log is not above the follower's:
+ *
+ *     index      1 2 3 4 5 6 7 8 9
+ *     leader     1 1 1 3 3 3 5 5 5     sends from 10 on, prevIndex 9, prevTerm 5
+ *     follower   1 1 1 2 2 2 2 2       rejects: its last entry has index 8 and term 2
+ *
+ * In the leader's log the last index with a term of at most 2 is 3, so it sends from 4 on next.
+ * Without the hint it would have to probe 8, 7, 6, 5 and 4 first.
  */
 function backtrack(raft: Raft, peer: Progress, message: MessageOf<'appendResponse'>): void {
-  // No wonder while the snapshot is under way.
+  // Expected while the snapshot is in flight.
   if (peer.state === 'snapshot') return;
   if (message.index < peer.match) {
-    // Older than what is known since: it echoes no later round than what set `match` did.
+    // An outdated answer: it echoes no later round than the one that set `match`.
     if (message.round <= peer.round) return;
-    // It has lost what it acknowledged (its disk was damaged), and an old acknowledgement may even
-    // arrive after this. What is committed by its former word stays so; the peer has no vote until
-    // it has everything again (the driver's part).
+    // It has lost entries that it acknowledged (its disk was damaged), and an old acknowledgement
+    // may even arrive after this. Entries that its acknowledgements committed stay committed. The
+    // driver keeps the peer from voting until it has everything again.
     peer.match = 0;
   }
   const agreed = raft.log.lastOfTerm(Math.min(message.index, raft.log.last), message.hintTerm);
   const next = Math.max(peer.match, agreed) + 1;
-  // Each true rejection lowers it; a repeated one does not.
+  // A new rejection lowers `next`; a repeated one does not.
   if (next < peer.next) peer.probe(next);
 }
 
@@ -114,8 +121,8 @@ function replicateTo(raft: Raft, leader: LeaderState, peer: Progress): void {
   const { log, options } = raft;
   let sent = false;
   if (peer.state !== 'snapshot' && peer.next < log.firstIndex()) {
-    // The entry before the next is gone, and even its term: the logs cannot be compared there any
-    // more.
+    // The entry before `next` is compacted, and even its term is unknown, so the logs cannot be
+    // compared there.
     if (peer.responsive) startSnapshot(raft, leader, peer);
   } else if (peer.state === 'probe' && !peer.waiting && peer.next <= log.last) {
     sendEntries(raft, leader, peer);
@@ -149,9 +156,9 @@ function sendEntries(raft: Raft, leader: LeaderState, peer: Progress): void {
 const NO_ENTRIES: MessageOf<'append'>['entries'] = [];
 
 /**
- * An append without entries. It asks whether the logs agree before `next`, so a lost append is
- * noticed at the next heartbeat. A follower whose next entry is compacted is asked about the
- * snapshot's position, the oldest still known.
+ * Sends an append without entries. It checks that the logs agree before `next`, which reveals a
+ * lost append. If the follower's next entry is compacted, it checks the position of the snapshot,
+ * the oldest one known.
  */
 function sendHeartbeat(raft: Raft, leader: LeaderState, peer: Progress): void {
   let prevIndex = peer.snapshot?.index ?? peer.next - 1;

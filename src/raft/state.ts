@@ -1,5 +1,5 @@
 /**
- * The fields of a Raft server, and what a step puts out. The rules that change them are in the
+ * The fields of a Raft server, and the output of a step. The rules that change them are in the
  * files named after them.
  */
 import type { Configurations } from './configuration.js';
@@ -18,89 +18,96 @@ import type {
   Term,
 } from './types.js';
 
-/** Follows a leader or waits for one; a learner is a follower without a vote (§4.2.1). */
+/** A server that follows a leader or waits for one. A learner has no vote (§4.2.1). */
 export interface FollowerState {
   role: 'follower' | 'learner';
   /** Highest index known to equal the leader's log of this term. */
   matched: Index;
-  /** Highest index acknowledged, or promised to be once stored, to the leader of this term. */
+  /**
+   * Highest index acknowledged to the leader of this term, including answers that await the disk.
+   */
   acked: Index;
   /** Highest round heard from the leader of this term. */
   round: number;
 }
 
+/** A server that asks for votes, or for pre-votes (§9.6). */
 export interface CandidateState {
   readonly role: 'preCandidate' | 'candidate';
   readonly granted: Set<NodeId>;
   readonly rejected: Set<NodeId>;
 }
 
-/** Reads on their way (§6.4). */
+/** The pending reads of a leader (§6.4). */
 export interface Reads {
-  /** Number of the last round begun; each append carries it. */
+  /** Number of the last round. Each append carries it. */
   round: number;
-  /** Asked for, but not bound to a round yet. */
+  /** Reads that are not bound to a round yet. */
   waiting: ReadId[];
-  /** Bound to a round, oldest first. */
+  /** Reads that are bound to a round, oldest first. */
   bound: { readonly round: number; readonly index: Index; readonly ids: readonly ReadId[] }[];
   /**
-   * When recent rounds were begun, oldest first and without a gap: leases are counted from there.
+   * When recent rounds began, oldest first and without gaps. Leases count from these times.
    */
   begun: { readonly round: number; readonly at: number }[];
   /**
-   * A TimeoutNow was sent in this term: whenever it arrives, its receiver overrides the sticky
+   * A TimeoutNow was sent in this term. Whenever it arrives, its receiver overrides the sticky
    * period.
    */
   leaseRefused: boolean;
 }
 
+/** A leadership transfer in progress (§3.10). */
 export interface Transfer {
   readonly to: NodeId;
   readonly begunTick: number;
   sent: boolean;
 }
 
+/** A leader. */
 export interface LeaderState {
   readonly role: 'leader';
-  /** All other members. */
+  /** The progress of all other members. */
   readonly progress: Map<NodeId, Progress>;
   /**
-   * Index of the no-op that began the term: what is committed from here on was counted in this term
+   * Index of the no-op that began the term. Entries from here on are committed by counting
    * (§3.6.2).
    */
   readonly termStart: Index;
   /**
-   * Term and vote are known to be durable. A lone voter leads before that and must stay silent:
-   * after a crash it could lead the same term again with other entries.
+   * Whether term and vote are known to be durable. A lone voter becomes leader before that and must
+   * send nothing, since after a crash it could lead the same term again with other entries.
    */
   established: boolean;
   /** Ticks since the term began. */
   ticks: number;
   heartbeatTick: number;
-  /** Every peer gets a message at the end of this step. */
+  /** Whether every peer gets a message at the end of this step. */
   broadcast: boolean;
   readonly reads: Reads;
   transfer: Transfer | undefined;
-  /** What was proposed and is not committed: runs of entries, oldest first, and their bytes. */
+  /** Uncommitted entries of this term: runs of entries, oldest first, and their bytes. */
   readonly uncommitted: { readonly step: number; last: Index; bytes: number }[];
   uncommittedBytes: number;
 }
 
+/** The fields of a server that depend on its role. */
 export type RoleState = FollowerState | CandidateState | LeaderState;
 
-/** An `Output` while it is collected. */
+/** An `Output` that is being collected. */
 export type Outbox = {
   -readonly [Field in keyof Output]: Output[Field] extends readonly (infer Item)[]
     ? Item[]
     : Output[Field];
 };
 
+/** A Raft server. */
 export interface Raft {
   readonly options: RaftOptions;
   readonly id: NodeId;
   readonly log: Log;
   readonly configurations: Configurations;
-  /** Steps taken; groups what was proposed in one. */
+  /** Number of steps. It groups the entries proposed in one step. */
   steps: number;
   /** The clock of this step, in milliseconds. */
   now: number;
@@ -109,23 +116,25 @@ export interface Raft {
   leader: NodeId | null;
   commit: Index;
   state: RoleState;
-  /** Ticks since the timer was reset, and when it runs out. */
+  /** Ticks since the election timer was reset, and its length. */
   electionElapsed: number;
   electionTimeout: number;
-  /** The timer was made to run out sooner: once a leader is heard it starts anew. */
+  /** Whether the timer was shortened. It restarts when a leader is heard. */
   hastened: boolean;
   /**
-   * Ticks since a leader was heard, in whatever term: the sticky period (§4.2.3), on which leases
-   * rest. Below 0 while an earlier run may have promised more than electionTicks.
+   * Ticks since a leader of any term was heard. This is the sticky period (§4.2.3), on which leases
+   * rest. It is negative while an earlier run may have promised more than electionTicks.
    */
   leaderElapsed: number;
   out: Outbox;
-  /** What the last output told. */
-  told: { role: RoleChange; configuration: Configuration };
+  /** Role and configuration of the last output. */
+  lastReported: { role: RoleChange; configuration: Configuration };
 }
 
+/** The messages of a type. */
 export type MessageOf<T extends Message['type']> = Message & { readonly type: T };
 
+/** Returns an empty outbox. */
 export function newOutbox(): Outbox {
   return {
     entries: [],
@@ -139,30 +148,36 @@ export function newOutbox(): Outbox {
   };
 }
 
-/** Closes the step: what was collected, and what changed since the last output. */
+/** Ends the step. Returns the collected output, with what changed since the last one. */
 export function takeOutput(raft: Raft): Output {
-  const { out, told, term, leader, state } = raft;
+  const { out, lastReported, term, leader, state } = raft;
   const { role } = state;
   raft.out = newOutbox();
   out.entries = raft.log.tail;
-  if (told.role.role !== role || told.role.term !== term || told.role.leader !== leader) {
-    told.role = { role, term, leader };
-    out.role = told.role;
+  if (
+    lastReported.role.role !== role ||
+    lastReported.role.term !== term ||
+    lastReported.role.leader !== leader
+  ) {
+    lastReported.role = { role, term, leader };
+    out.role = lastReported.role;
   }
   const configuration = raft.configurations.current;
-  if (told.configuration !== configuration) {
-    told.configuration = configuration;
+  if (lastReported.configuration !== configuration) {
+    lastReported.configuration = configuration;
     out.configuration = configuration;
   }
   return out;
 }
 
-/** Term or vote changed: they are stored before any promise made in this step leaves (§3.8). */
+/**
+ * Adds term and vote to the output. They are stored before any promise of this step is sent (§3.8).
+ */
 export function storeHardState(raft: Raft): void {
   raft.out.hardState = { term: raft.term, votedFor: raft.votedFor };
 }
 
-/** Facts for status pages, tests and checks of invariants: a copy. */
+/** Returns a copy of the state, for status pages, tests and invariants. */
 export function statusOf(raft: Raft): RaftStatus {
   const { id, term, leader, votedFor, commit, log, configurations, state } = raft;
   const peers = state.role === 'leader' ? [...state.progress.values()] : [];

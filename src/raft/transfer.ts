@@ -1,9 +1,11 @@
-/** Handing leadership over (§3.10). */
-import { becomeFollower } from './roles.js';
+/** Leadership transfer (§3.10). */
+import { becomeFollower } from './role-changes.js';
 import type { LeaderState, Raft } from './state.js';
 import type { Input, NodeId } from './types.js';
 
-/** Begins a transfer: proposals stop, the target catches up, then it is told to campaign. */
+/**
+ * Begins a transfer: the leader drops proposals, lets the target catch up, and makes it campaign.
+ */
 export function onTransfer(raft: Raft, input: Extract<Input, { type: 'transfer' }>): void {
   const leader = raft.state;
   if (leader.role !== 'leader') return;
@@ -13,7 +15,7 @@ export function onTransfer(raft: Raft, input: Extract<Input, { type: 'transfer' 
   leader.transfer = { to, begunTick: leader.ticks, sent: false };
 }
 
-/** Sends TimeoutNow once the target has everything that this leader has. */
+/** Sends TimeoutNow once the target has the whole log of this leader. */
 export function continueTransfer(raft: Raft, leader: LeaderState): void {
   const { transfer } = leader;
   if (transfer === undefined || transfer.sent) return;
@@ -23,8 +25,7 @@ export function continueTransfer(raft: Raft, leader: LeaderState): void {
 }
 
 /**
- * A transfer that did not succeed within an election timeout is given up, and proposals are taken
- * again.
+ * Aborts a transfer that has not succeeded within an election timeout, and accepts proposals again.
  */
 export function tickTransfer(raft: Raft, leader: LeaderState): void {
   const { transfer } = leader;
@@ -33,14 +34,14 @@ export function tickTransfer(raft: Raft, leader: LeaderState): void {
 }
 
 /**
- * A leader that is no voter any more, by a change that is committed, leaves (§4.2.2). The best of
- * the others may campaign at once, so that the cluster need not wait for a timeout.
+ * Steps down if a committed change has removed this leader or its vote (§4.2.2). Lets the most
+ * advanced voter campaign at once, so that the cluster does not wait for an election timeout.
  */
 export function leaveIfRemoved(raft: Raft, leader: LeaderState): void {
   const { configurations } = raft;
   if (configurations.isVoter(raft.id) || configurations.index > raft.commit) return;
-  const heir = mostAdvanced(raft, leader);
-  if (heir !== undefined) sendTimeoutNow(raft, leader, heir);
+  const successor = mostAdvanced(raft, leader);
+  if (successor !== undefined) sendTimeoutNow(raft, leader, successor);
   becomeFollower(raft, raft.term, null);
 }
 
@@ -49,7 +50,7 @@ function sendTimeoutNow(raft: Raft, leader: LeaderState, to: NodeId): void {
   raft.out.sendNow.push({ type: 'timeoutNow', from: raft.id, to, term: raft.term });
 }
 
-/** The voter with the most of this log, among those that answer. */
+/** Returns the responsive voter with the highest match; undefined if there is none. */
 function mostAdvanced(raft: Raft, leader: LeaderState): NodeId | undefined {
   let best: { id: NodeId; match: number } | undefined;
   for (const id of raft.configurations.voters) {

@@ -1,8 +1,10 @@
-/** The data that goes in and out of the Raft core. Plain, comparable, printable; no behaviour. */
+/** The inputs and outputs of the Raft core: plain, comparable, printable data. */
 
+/** Id of a server, unique and never reused. */
 export type NodeId = string;
-/** Log position, from 1. A safe integer. */
+/** Position in the log, from 1. A safe integer. */
 export type Index = number;
+/** Term of a leader (§3.3). A safe integer that never decreases. */
 export type Term = number;
 
 /**
@@ -15,11 +17,12 @@ export interface Member {
   readonly address: string;
   readonly voter: boolean;
 }
+/** The servers of a cluster at some point of the log (§4.1). */
 export interface Configuration {
   readonly members: readonly Member[];
 }
 
-/** A log entry. The core never looks into `data`. */
+/** A log entry. The core does not interpret `data`. */
 export type Entry =
   | {
       readonly kind: 'command';
@@ -49,23 +52,23 @@ export interface SnapshotMeta {
 }
 
 /**
- * The durable log behind the core, as a synchronous read-only view. It shows what was handed over
- * for storing, synced or not; the core itself keeps track of what is durable through the `stored`
+ * The durable log behind the core, as a synchronous read-only view. It contains everything that was
+ * passed to the driver for storing, synced or not. The core tracks what is durable by the `stored`
  * input.
  */
 export interface LogView {
-  /** First index still held; `snapshot.index + 1`. */
+  /** First index in the log; `snapshot.index + 1`. */
   firstIndex(): Index;
-  /** Last index held, `firstIndex() - 1` when empty. */
+  /** Last index in the log; `firstIndex() - 1` if it is empty. */
   lastIndex(): Index;
   /**
-   * Term at index; also answers for `firstIndex() - 1` (the snapshot's). undefined: compacted or
-   * beyond the end.
+   * Returns the term at an index, including `firstIndex() - 1` (that of the snapshot); undefined if
+   * the index is compacted or beyond the end.
    */
   term(index: Index): Term | undefined;
-  /** Entries lo..hi (inclusive), at least one if any is there, then as many as fit in maxBytes. */
+  /** Returns entries lo..hi (inclusive), up to maxBytes but at least one if there is any. */
   entries(lo: Index, hi: Index, maxBytes: number): Entry[];
-  /** The newest snapshot, or undefined when the log was never cut. */
+  /** The newest snapshot; undefined if the log was never compacted. */
   snapshot(): SnapshotMeta | undefined;
 }
 
@@ -74,12 +77,13 @@ interface Envelope {
   readonly to: NodeId;
   readonly term: Term;
 }
+/** A message between servers. */
 export type Message =
   | (Envelope & {
       readonly type: 'preVote' | 'vote';
       readonly lastIndex: Index;
       readonly lastTerm: Term;
-      /** Set on the campaign that a TimeoutNow started: overrides the sticky leader (§4.2.3). */
+      /** Set if a TimeoutNow started the campaign: overrides the sticky leader (§4.2.3). */
       readonly transfer?: boolean;
     })
   | (Envelope & {
@@ -88,8 +92,8 @@ export type Message =
     })
   | (Envelope & {
       /**
-       * AppendEntries and heartbeat in one (§3.5). `round` is echoed: quorum contact for ReadIndex
-       * and lease (§6.4).
+       * AppendEntries, also the heartbeat (§3.5). The answer echoes `round`, which proves contact
+       * with a quorum for ReadIndex and lease (§6.4).
        */
       readonly type: 'append';
       readonly prevIndex: Index;
@@ -102,24 +106,23 @@ export type Message =
       readonly type: 'appendResponse';
       readonly success: boolean;
       /**
-       * success: highest index known to match and to be durable here; else: a hint where to try
-       * next.
+       * On success: the highest index known to match and to be durable on the follower. On failure:
+       * a hint where to try next.
        */
       readonly index: Index;
       /** On failure: the term of the follower's entry at `index` (0 before the first entry). */
       readonly hintTerm: Term;
       readonly round: number;
       /**
-       * The follower refuses votes for at least this long, in milliseconds of its own clock, from
-       * when it heard `round`. 0: it promises nothing, or an older version does not say; no lease
+       * How long the follower refuses votes at least, in milliseconds of its own clock since it
+       * heard `round`. 0: it promises nothing, or its older release does not send this. No lease
        * rests on such an answer.
        */
       readonly silenceMs: number;
     })
   | (Envelope & {
       /**
-       * Leader → follower: a snapshot is on its way outside the core (chunks are the driver's
-       * business).
+       * Announces to a follower that a snapshot is being sent. The driver transfers its chunks.
        */
       readonly type: 'snapshot';
       readonly meta: SnapshotMeta;
@@ -127,21 +130,24 @@ export type Message =
     })
   | (Envelope & { readonly type: 'timeoutNow' });
 
-/** Identifies a read request; chosen by the driver, given back when the read is released. */
+/**
+ * Identifies a read request. The driver chooses it; the output that releases the read returns it.
+ */
 export type ReadId = number;
 
+/** An input of a step. */
 export type Input =
   /** One tick of the logical clock has passed. */
   | { readonly type: 'tick' }
   | { readonly type: 'message'; readonly message: Message }
-  /** Opaque commands to append; `ids[i]` names `commands[i]` in the output. */
+  /** Opaque commands to append. The output refers to them by their ids. */
   | {
       readonly type: 'propose';
       readonly commands: readonly { readonly id: number; readonly data: Uint8Array }[];
     }
   /**
-   * Add, remove, promote or demote: the new configuration may differ from the last in one voter
-   * (§4.1).
+   * Adds, removes, promotes, demotes or changes one member. The new configuration may differ from
+   * the current one in one member only (§4.1).
    */
   | {
       readonly type: 'changeConfiguration';
@@ -149,43 +155,42 @@ export type Input =
       readonly configuration: Configuration;
     }
   /**
-   * Read barriers. `lease` may be released without a round while the lease holds; `quorum` needs
-   * one (§6.4).
+   * Requests for read barriers. `lease` is released without a round while the lease holds; `quorum`
+   * always needs a round (§6.4).
    */
   | { readonly type: 'read'; readonly ids: readonly ReadId[]; readonly mode: 'lease' | 'quorum' }
   /**
-   * All entries up to `index` (whose term is `term`) and the hard state handed over before them are
-   * durable. One may confirm several outputs. `index` is below the first entry of every batch still
-   * under way: what such a batch is about to replace must not count as durable, even when an equal
-   * entry comes back later.
+   * All entries up to `index`, whose term is `term`, and the hard state of the same and earlier
+   * outputs are durable. One input may confirm several outputs. `index` must be below the first
+   * entry of every batch that is still pending: an entry that such a batch is about to replace must
+   * not count as durable, even if an equal entry returns later.
    */
   | { readonly type: 'stored'; readonly index: Index; readonly term: Term }
   /**
-   * A received snapshot was verified and switched in, durably: the log view starts behind it. Ask
-   * `accepts` first, in the same turn as the switch; between the switch of the view and this input
-   * no other output may be stored.
+   * A received snapshot was verified and installed durably, and the log view starts after it. The
+   * driver must call `accepts` before, in the same turn as the switch of the view, and must not
+   * store any other output between that switch and this input.
    */
   | { readonly type: 'snapshotStored'; readonly meta: SnapshotMeta; readonly from: NodeId }
-  /** Outcome of sending a snapshot to a follower. */
+  /** The outcome of sending a snapshot to a follower. */
   | { readonly type: 'snapshotSent'; readonly to: NodeId; readonly ok: boolean }
-  /** The peer cannot be reached at present (connection refused or reset): probe, do not stream. */
+  /** The peer is unreachable at present (connection refused or reset). */
   | { readonly type: 'unreachable'; readonly peer: NodeId }
   /**
-   * The clock given to `step` may have stood still since the last step: no lease rests on a round
-   * begun before. To be put before all inputs of its step.
+   * The clock of `step` may have stood still since the last step, so no lease may rest on an
+   * earlier round. It must be the first input of its step.
    */
   | { readonly type: 'clockSuspect' }
-  /** Hand leadership over (§3.10); without `to`, to the most advanced voter. */
+  /** Transfers leadership (§3.10) to `to`, by default the most advanced voter. */
   | { readonly type: 'transfer'; readonly to?: NodeId }
   /**
-   * The driver has applied up to `index`: after a restart this tells how far the log is known to be
-   * committed.
+   * The driver has applied entries up to `index`. After a restart this shows how far the log is
+   * known to be committed.
    */
   | { readonly type: 'applied'; readonly index: Index };
 
 /**
- * Why a proposal or read was not taken. `dropped` means: certainly not in any log because of this
- * request.
+ * Why a proposal was dropped. A dropped proposal has certainly not been appended to any log.
  */
 export type DropReason =
   | 'not_leader'
@@ -195,39 +200,44 @@ export type DropReason =
   | 'overloaded';
 
 /**
- * What must be done, in this order: 1. `sendNow`, and begin to store `hardState` + `entries` in one
- * synced batch;
- * 2. when that is durable, feed `stored` and send `sendAfterStore`; 3. apply up to `commit`. `entries[0].index` may be at
- * or below the log's last index: then the log is truncated from there first (same batch).
+ * What the driver must do, in this order:
+ *
+ * 1. Send `sendNow`, and begin to store `hardState` and `entries` in one synced batch. If
+ *    `entries[0].index` is not after the log's last index, the same batch truncates the log from
+ *    there.
+ * 2. Once that batch is durable, input `stored` and send `sendAfterStore`.
+ * 3. Apply the entries up to `commit`.
  */
 export interface Output {
   readonly hardState?: HardState;
   readonly entries: readonly Entry[];
   readonly sendNow: readonly Message[];
   readonly sendAfterStore: readonly Message[];
-  /** Present when the commit index moved. Never beyond what this node has been told or counted. */
+  /** Present if the commit index has advanced. Every entry up to it is known to be committed. */
   readonly commit?: Index;
-  /** Proposals that were appended: they will be committed at (index, term) or be overwritten. */
+  /** Appended proposals. Each will be committed at (index, term) or be overwritten. */
   readonly appended: readonly { readonly id: number; readonly index: Index; readonly term: Term }[];
   readonly dropped: readonly { readonly id: number; readonly reason: DropReason }[];
-  /** Reads whose barrier is passed: serve them once `index` is applied. */
+  /** Released reads. Each may be served once `index` is applied. */
   readonly reads: readonly { readonly id: ReadId; readonly index: Index }[];
   readonly readsDropped: readonly ReadId[];
-  /** Followers that need a snapshot now (their next entry is compacted away). */
+  /** Followers that need a snapshot, because their next entry is compacted. */
   readonly sendSnapshots: readonly { readonly to: NodeId; readonly message: Message }[];
   /**
-   * Present when an election timer was started, from 0 to 1: the fraction of a tick in its random
-   * length. The driver makes one of the next ticks longer by it. Servers whose ticks coincide drift
-   * apart by that, and do not campaign at the same moment.
+   * Present if an election timer was started: the fraction of a tick in its random length, from 0
+   * to 1. The driver lengthens one of the next ticks by it. So servers whose ticks coincide drift
+   * apart and do not campaign at the same moment.
    */
   readonly lengthenTick?: number;
-  /** Present when role, term or known leader changed. */
+  /** Present if the role, the term or the known leader has changed. */
   readonly role?: RoleChange;
-  /** Present when the configuration in force changed (effective when appended, §4.1). */
+  /** Present if the configuration in force has changed (§4.1: when appended). */
   readonly configuration?: Configuration;
 }
 
+/** The role of a server. */
 export type Role = 'follower' | 'preCandidate' | 'candidate' | 'leader' | 'learner';
+/** The role of a server, with its term and the leader that it knows. */
 export interface RoleChange {
   readonly role: Role;
   readonly term: Term;
@@ -235,40 +245,42 @@ export interface RoleChange {
 }
 
 /**
- * Timing in ticks, limits in counts and bytes. Checked once at construction; see `checkOptions`.
+ * Options of the core. Timing is in ticks, limits are in bytes. `checkOptions` checks them at
+ * construction.
  */
 export interface RaftOptions {
   readonly id: NodeId;
-  /** Minimum election timeout; the actual one is drawn from [electionTicks, 2 * electionTicks). */
+  /** Minimum election timeout. The actual one is random in [electionTicks, 2 * electionTicks). */
   readonly electionTicks: number;
-  /** Ticks between heartbeats; well below electionTicks. */
+  /** Ticks between heartbeats, at most half of electionTicks. */
   readonly heartbeatTicks: number;
   /**
-   * Milliseconds between two ticks, as the driver gives them: never less. Only for the silence that
-   * leases rest on.
+   * Minimum milliseconds between two ticks of the driver. Used only for the silence that leases
+   * rest on.
    */
   readonly tickMs: number;
   /**
-   * The longest that a lease holds, in milliseconds (of the `now` given to `step`) after its quorum
-   * round was *sent*; 0: no leases. It is shorter where followers keep a shorter silence; see
+   * Maximum length of a lease, in milliseconds of the clock of `step` since its quorum round was
+   * *sent*; 0 for no leases. A lease is shorter if followers keep a shorter silence; see
    * `silenceMsOf` and `leaseMsOver`.
    */
   readonly leaseMs: number;
   /**
-   * Ticks of silence that an earlier run may have promised to a leader (§6.4.1): kept from the
-   * start on if they are more than electionTicks. Without it, the earlier run had the same timing.
+   * Ticks of silence that an earlier run may have promised to a leader (§6.4.1). The server keeps
+   * them after the start if they exceed electionTicks. Absent: the earlier run had the same timing.
    */
   readonly promisedTicks?: number;
-  /** Bytes of entries in one append message, and in flight to one follower. */
+  /** Bytes of entries in one append message. */
   readonly maxAppendBytes: number;
+  /** Bytes of entries in flight to one follower. */
   readonly maxInflightBytes: number;
-  /** Entries appended but not committed, beyond which proposals are dropped as overloaded. */
+  /** Bytes of uncommitted entries, beyond which proposals are dropped as overloaded. */
   readonly maxUncommittedBytes: number;
-  /** Injected chance: a number in [0, 1). */
+  /** Returns a random number in [0, 1). */
   readonly random: () => number;
 }
 
-/** Read-only facts for status pages, tests and invariants. */
+/** A copy of the state, for status pages, tests and invariants. */
 export interface RaftStatus {
   readonly id: NodeId;
   readonly role: Role;
@@ -281,7 +293,7 @@ export interface RaftStatus {
   readonly lastTerm: Term;
   readonly configuration: Configuration;
   readonly configurationIndex: Index;
-  /** Leader only. `lastContact`: the `now` of the last response. */
+  /** Only on a leader. `lastContact`: the `now` of the last response. */
   readonly progress: readonly {
     readonly id: NodeId;
     readonly match: Index;
@@ -292,15 +304,15 @@ export interface RaftStatus {
 }
 
 /**
- * The core. `step` handles inputs in order and returns all their outputs merged. `now` is a
- * monotonic clock in milliseconds, used for the read lease only (a node that was paused must not
- * trust ticks it never got). Pure but for its own fields: the same calls give the same outputs.
+ * The core. `step` handles the inputs in order and returns their merged output. `now` is a
+ * monotonic clock in milliseconds, used only for the read lease, because a paused node misses
+ * ticks. The core has no effects except on its own fields: the same calls return the same outputs.
  */
 export interface RaftCore {
   step(inputs: readonly Input[], now: number): Output;
   /**
-   * Whether a received snapshot is still wanted: its entry is neither committed nor in the log.
-   * Switching in any other would throw away entries that this node has acknowledged.
+   * Whether a received snapshot is still needed: its entry is neither committed nor in the log.
+   * Installing any other would discard entries that this node has acknowledged.
    */
   accepts(meta: SnapshotMeta): boolean;
   status(): RaftStatus;

@@ -1,8 +1,9 @@
 /**
  * The archive of GET and PUT /v1/snapshot: a gzip'd tar of `meta.json`, `state.bin` and
  * `SHA256SUMS`, so that tools which verify such archives accept it. `state.bin` is a line that
- * names the format, then the records of the state. It holds token secrets. Reading gives records on
- * as they come; the caller keeps them aside until the whole archive was verified.
+ * names the format, followed by the records of the state. It holds token secrets. The reader passes
+ * records to its caller as they arrive; the caller must not use them before the whole archive is
+ * verified.
  */
 import { createHash, type Hash } from 'node:crypto';
 import { PassThrough, type Readable, Transform } from 'node:stream';
@@ -13,24 +14,24 @@ import { ApiError, reject } from '../errors.js';
 import type { SnapshotMeta } from '../raft/types.js';
 import { levelOf } from '../state/levels.js';
 import type { View } from '../state/types.js';
-import { recordSum, Tally } from './directory.js';
 import { StorageError } from './errors.js';
+import { recordSum, Tally } from './key-index.js';
 import { nextTurn, RecordReader, takeRecords } from './record-stream.js';
 import type { StateRecord, StateTally } from './types.js';
 
 const FORMAT_LINE = Buffer.from('conclave state 1\n');
 /** Bytes of records encoded in one turn of the event loop. */
 const SLICE_BYTES = 128 * 1024;
-/** Bytes of the two small files of an archive: both are read into memory. */
+/** Bytes of the two small files of an archive. Both are read into memory. */
 const META_BYTES_MAX = 2 ** 20;
 const SUMS_BYTES_MAX = 4096;
 /**
- * Bytes of an archive taken in before they are used: the time limit of a request counts the
- * client's time, not ours.
+ * Bytes of an archive that are received before they are processed. The time limit of a request
+ * covers the client's upload, not our processing.
  */
 const AHEAD_BYTES = 32 * 2 ** 20;
 
-/** `meta.json`, in the field names that tools know. */
+/** `meta.json`, with the field names that existing tools expect. */
 export interface ArchiveMeta {
   readonly Version: 1;
   readonly ID: string;
@@ -45,31 +46,32 @@ export interface ArchiveMeta {
   };
   /** Bytes of state.bin. */
   readonly Size: number;
-  /** Records of state.bin and the sum of their checksums. */
+  /** Number of records in state.bin, and the sum of their checksums. */
   readonly Records: number;
   readonly Sum: number;
-  /** Of the cluster when it was saved; absent: 1. */
+  /** The level of the cluster when it was saved. Absent: 1. */
   readonly Level?: number;
 }
 
+/** What an archive may hold to be read. */
 export interface ArchiveLimits {
-  /** Bytes of state.bin once decompressed: what a small archive may unfold to. */
+  /** Bytes of state.bin after decompression. */
   readonly stateBytes: number;
   /**
-   * The level in force: an archive of a higher one may hold what some members do not know. Absent:
-   * any will do.
+   * The level in force. An archive of a higher level may hold what some members do not know.
+   * Absent: every level is accepted.
    */
   readonly level?: number;
 }
 
 /**
- * The archive of a frozen view, as it stood at `at`. The view is read twice, in slices between
- * turns of the event loop; the caller closes it when the stream has closed.
+ * Returns the archive of a view pinned at `at`. Reads the view twice, one slice per turn of the
+ * event loop. The caller closes the view once the stream has closed. `nowMs` is Unix time.
  */
 export function writeArchive(view: View, at: SnapshotMeta, nowMs: number): Readable {
   const pack = tar.pack();
   const out = createGzip();
-  // An error of one of the streams ends all, and shows as the error of `out`.
+  // An error in either stream destroys both, and `out` emits it.
   pipeline(pack, out).catch(() => {});
   fill(pack, view, at, nowMs).then(
     () => pack.finalize(),
@@ -133,9 +135,9 @@ async function* slices(view: View, tally: Tally): AsyncGenerator<Buffer> {
 }
 
 /**
- * Reads an archive; `onRecords` gets the records in order and is waited for. Resolves once
- * everything was verified; until then nothing of it may count. Throws ApiError `invalid` (400) for
- * what is no whole archive of ours, `too_large` (413).
+ * Reads an archive. Calls `onRecords` with the records in order and awaits it. Resolves once the
+ * whole archive is verified; until then the records must not be used. Throws ApiError `invalid`
+ * (400) if it is not a complete archive of this server, `too_large` (413) if it exceeds the limits.
  */
 export async function readArchive(
   stream: Readable,
@@ -145,7 +147,7 @@ export async function readArchive(
   const found = new Map<string, { hash: string; text: string }>();
   const tally = new Tally();
   const extract = tar.extract();
-  // Decompressed bytes that were seen: tells garbage from an archive that is cut off.
+  // Counts decompressed bytes, to distinguish garbage from a truncated archive.
   const seen = { bytes: 0 };
   const counter = new Transform({
     transform: (chunk: Buffer, _encoding, next) => {
@@ -153,7 +155,7 @@ export async function readArchive(
       next(null, chunk);
     },
   });
-  // The pipeline may not destroy the stream: a request that is destroyed can no longer be answered.
+  // The pipeline must not destroy the stream: a destroyed request cannot be answered.
   const source = stream.iterator({ destroyOnReturn: false });
   const ahead = new PassThrough({ highWaterMark: AHEAD_BYTES });
   const flow = pipeline(source, ahead, createGunzip(), counter, extract).then(
@@ -181,7 +183,7 @@ export async function readArchive(
     extract.destroy();
     const broken = await flow;
     if (error instanceof ApiError) throw error;
-    // What was found wrong here comes first; the streams then only report that they were stopped.
+    // A fault found here is the cause; the streams only report that they were stopped.
     explain(error instanceof StorageError ? error : (broken ?? (error as Error)), seen.bytes);
   }
   if (seen.bytes === 0) reject('invalid', 'failed to decompress snapshot: the archive is empty');
@@ -194,7 +196,7 @@ function unreadable(why: string): never {
   reject('invalid', `failed to read snapshot file: ${why}`);
 }
 
-/** Turns an error of the streams into a refusal. */
+/** Throws the refusal for an error of the streams, or the error itself if none fits. */
 function explain(error: Error, bytesSeen: number): never {
   if (error instanceof StorageError && error.code === 'invalid') unreadable(error.message);
   const code = (error as NodeJS.ErrnoException).code ?? '';
@@ -208,14 +210,15 @@ function explain(error: Error, bytesSeen: number): never {
 }
 
 /**
- * meta.json comes first: an archive of a higher level is named as one, before a table of it is met.
+ * Refuses an archive of a higher level. meta.json comes first, so this precedes the complaint about
+ * a table that this version does not know.
  */
 function checkLevel(text: string, level = Number.POSITIVE_INFINITY): void {
   let saved = 1;
   try {
     saved = (JSON.parse(text) as Partial<ArchiveMeta> | null)?.Level ?? 1;
   } catch {
-    // Said when all of the archive is there.
+    // `verify` reports it.
   }
   if (saved > level)
     unreadable(`it was saved at level ${saved}, this cluster is at level ${level}`);
@@ -268,7 +271,7 @@ async function readState(
   return '';
 }
 
-/** Compares sums and numbers; gives the meta data. */
+/** Checks the checksums and the record count. Returns the metadata. */
 function verify(
   found: ReadonlyMap<string, { hash: string; text: string }>,
   tally: Tally,

@@ -1,25 +1,33 @@
 /**
- * Taking what was deleted out of LevelDB's files, where it would stay until its own compaction
- * comes by.
+ * Removes deleted values from LevelDB's files, where they would stay until a compaction happens to
+ * reach them.
  */
 import type { ClassicLevel } from 'classic-level';
 
+/** Keys deleted in one step: bounds how long a step occupies LevelDB. */
+const CLEAR_STEP = 2000;
+
+/** Writes that make LevelDB rewrite a range. */
 type Marks<K> = readonly { readonly type: 'del'; readonly key: K }[];
 
-/** Moves what is only in LevelDB's log into a table, and drops that log. */
-export function flushTables<K>(db: ClassicLevel<K, K>, key: K): Promise<void> {
+/** Flushes LevelDB's memtable into a table file and drops its log. `key` may be any key. */
+function flushTables<K>(db: ClassicLevel<K, K>, key: K): Promise<void> {
   return db.compactRange(key, key);
 }
 
 /**
- * Rewrites everything between two keys that are never records, so that no value which was deleted
- * or replaced there is left in a file, but for those that an open snapshot of the database still
- * sees. `write` gets the operations to write.
+ * Rewrites the range between two keys that are never records. Afterwards no file holds a value that
+ * was deleted or replaced there, except those that an open snapshot of the database still sees.
+ * Calls `write` with the operations to write.
  *
- * LevelDB drops an old value when it merges the table that holds it with a newer one, and leaves a
- * table alone that no newer one overlaps. A value that was written and deleted while both were in
- * memory lies in one table together with its deletion. So what is in memory becomes a table first,
- * and then two marks that span the range make it overlap.
+ * LevelDB drops an old value when it merges the table that holds it with a newer, overlapping one.
+ * It leaves a table alone if none overlaps it. A value that was written and deleted in the same
+ * memtable ends up in one table together with its deletion. So this flushes the memtable, then
+ * writes two markers that span the range, which makes the next table overlap all others there:
+ *
+ *     from                                        to
+ *     marker                                  marker      newest table, overlaps everything
+ *        [secret=1, secret deleted]                       older table, alone without the markers
  */
 export async function rewriteRange<K>(
   db: ClassicLevel<K, K>,
@@ -33,4 +41,25 @@ export async function rewriteRange<K>(
     { type: 'del', key: to },
   ]);
   await db.compactRange(from, to);
+}
+
+/**
+ * Deletes the keys from `from` to `to`, both included, in bounded steps, and rewrites the range, so
+ * that the space is returned and no file holds the values. Stops early when `isOpen` returns false.
+ * Calls `write` with the operations of the rewrite.
+ */
+export async function removeRange<K>(
+  db: ClassicLevel<K, K>,
+  range: { readonly from: K; readonly to: K },
+  isOpen: () => boolean,
+  write: (marks: Marks<K>) => Promise<void>,
+): Promise<void> {
+  const { from, to } = range;
+  if (isOpen()) await flushTables(db, from);
+  while (isOpen()) {
+    const some = await db.keys({ gte: from, lte: to, limit: CLEAR_STEP }).all();
+    if (some.length === 0) break;
+    await db.batch(some.map((key) => ({ type: 'del' as const, key })));
+  }
+  if (isOpen()) await rewriteRange(db, from, to, write);
 }

@@ -1,17 +1,16 @@
 /**
- * What can be wrong with a node's disk. Every one of these stops the node, with its message as the
- * reason.
+ * The errors of a node's disk. All but `invalid` stop the node, with the message as the reason.
  */
 
 /**
- * `damaged`: what was read is not what was written. `locked`: another process has the folder open.
- * `foreign`: the folder is not (or not this version's) data. `failed`: the disk refused a write or
- * a read. `invalid`: bytes from outside (archive, snapshot chunk) are not what they claim to be;
- * nothing was changed because of them.
+ * `damaged`: a read returned other bytes than were written. `locked`: another process has the
+ * folder open. `foreign`: the folder holds no data of this server, or of another version. `failed`:
+ * a write or a read failed. `invalid`: input from outside (an archive, a snapshot chunk) is not
+ * what it claims to be; it changed nothing.
  */
 export type StorageErrorCode = 'damaged' | 'locked' | 'foreign' | 'failed' | 'invalid';
 
-/** An error of the storage layer. `message` says what is wrong and what can be done about it. */
+/** An error of the storage layer. `message` says what is wrong and what to do about it. */
 export class StorageError extends Error {
   readonly code: StorageErrorCode;
   constructor(code: StorageErrorCode, message: string, cause?: unknown) {
@@ -21,7 +20,7 @@ export class StorageError extends Error {
   }
 }
 
-/** The innermost message of an error chain: LevelDB puts what happened into `cause`. */
+/** Returns the innermost message of an error chain: LevelDB puts the reason into `cause`. */
 export function rootMessage(error: unknown): string {
   let at = error;
   while (at instanceof Error && at.cause !== undefined) at = at.cause;

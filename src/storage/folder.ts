@@ -1,6 +1,6 @@
 /**
- * A node's data folder before any database in it is open: whose it is, and small files that are
- * whole or not there.
+ * A node's data folder before any database in it is opened: whether it belongs to this server, and
+ * small files that are replaced atomically.
  */
 import { chmod, lstat, mkdir, open, readdir, readFile, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -8,18 +8,18 @@ import { crc32 } from 'node:zlib';
 import { StorageError } from './errors.js';
 
 /**
- * What may lie in a folder that is not used yet: what a file system or a crash in the middle of
- * `writeSealed` leaves.
+ * Names that an unused folder may hold: those that a file system creates, and what a crash in the
+ * middle of `writeSealed` leaves.
  */
 const HARMLESS = /^lost\+found$|\.new$/;
 
-/** Bits of a mode that let others than the owner in. */
+/** Permission bits of the group and of others. */
 const OTHERS = 0o077;
 
 /**
- * Makes the folder if need be, for its owner alone, and closes to others what is in it. Throws
- * StorageError `foreign` for a folder that holds other things but not the file `marker` of ours: a
- * path mistaken in the configuration must not be written to.
+ * Creates the folder if it is missing, and makes it and its content accessible to the owner alone.
+ * Throws StorageError `foreign` if the folder holds other files but not our file `marker`: the
+ * server must not write to a folder that was configured by mistake.
  */
 export async function claimFolder(dir: string, marker: string): Promise<void> {
   await mkdir(dir, { recursive: true, mode: 0o700 });
@@ -35,8 +35,8 @@ export async function claimFolder(dir: string, marker: string): Promise<void> {
 }
 
 /**
- * Takes the rights of all but the owner from a folder and everything in it. Symbolic links are left
- * alone.
+ * Removes the permissions of everybody but the owner from a folder and its content. Skips symbolic
+ * links.
  */
 async function closeToOthers(dir: string): Promise<void> {
   await chmod(dir, 0o700);
@@ -52,8 +52,8 @@ async function closeToOthers(dir: string): Promise<void> {
 }
 
 /**
- * Replaces a file of JSON as a whole, with a checksum: after a crash it is the old one or the new
- * one.
+ * Replaces a JSON file atomically and adds a checksum. After a crash the file is either the old one
+ * or the new one.
  */
 export async function writeSealed(path: string, content: object): Promise<void> {
   const sealed = { ...content, crc32: crc32(JSON.stringify(content)) };
@@ -74,8 +74,8 @@ export async function writeSealed(path: string, content: object): Promise<void> 
 }
 
 /**
- * What `writeSealed` wrote; undefined when there is no such file. Throws StorageError: failed,
- * damaged.
+ * Returns what `writeSealed` wrote, undefined if there is no such file. Throws StorageError
+ * `failed`, or `damaged` if the checksum does not match.
  */
 export async function readSealed(path: string): Promise<Record<string, unknown> | undefined> {
   let text: string;
@@ -89,7 +89,7 @@ export async function readSealed(path: string): Promise<Record<string, unknown> 
     const { crc32: sum, ...content } = JSON.parse(text) as Record<string, unknown>;
     if (sum === crc32(JSON.stringify(content))) return content;
   } catch {
-    // Not JSON: said below.
+    // Not JSON: reported below.
   }
   throw new StorageError('damaged', `${path} is damaged: it is not what this server wrote`);
 }

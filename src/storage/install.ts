@@ -1,21 +1,21 @@
 /**
- * A state that arrives: written beside the present one under a generation of its own, chunk by
- * chunk, read back whole, then switched in by the one batch that changes the pointer.
+ * Installs a whole new state. Its chunks are written beside the current state, under a generation
+ * of their own. When it is complete, it is read back, and one batch switches the pointer to it.
  */
 import type { View } from '../state/types.js';
-import type { Operation } from './batch.js';
-import { type Directory, keySum, newDirectory, recordSum, Tally, wellFormed } from './directory.js';
 import { StorageError } from './errors.js';
-import { IN_SLICES, slices } from './slices.js';
+import { IN_SLICES, slices } from './iterate.js';
+import { type KeyIndex, keySum, newKeyIndex, recordSum, Tally, wellFormed } from './key-index.js';
 import { rangeOf, type StateDatabase, storedValue, sumOf } from './state-load.js';
+import type { Operation } from './synced-batch.js';
 import type { DurableState, Installation, StateRecord, StateTally } from './types.js';
 
-/** Characters of records that are written as one batch. */
+/** Characters of records that are written as one batch: bounds the memory of a batch. */
 const WRITE_CHARS = 2 ** 20;
 
 /**
- * Puts these records in the place of the whole state: written beside it, read back, then switched
- * in.
+ * Replaces the whole state by these records: writes them beside it, reads them back, then switches.
+ * Throws StorageError.
  */
 export async function installRecords(
   state: DurableState,
@@ -38,7 +38,7 @@ export async function installRecords(
   await installation.finish(tally);
 }
 
-/** The records of a view; a key whose value cannot be read is left out. */
+/** Yields the records of a view. Skips a key whose value cannot be read. */
 export function* recordsOf(view: View): Iterable<StateRecord> {
   for (const key of view.keys('')) {
     const value = view.get(key);
@@ -46,57 +46,58 @@ export function* recordsOf(view: View): Iterable<StateRecord> {
   }
 }
 
-/** What an installation needs of its store. */
+/** What an installation needs from its store. */
 export interface InstallHost {
   readonly db: StateDatabase;
   readonly generation: number;
   readonly prefix: string;
   write(operations: readonly Operation<string>[]): Promise<void>;
-  switchTo(directory: Directory, keyTally: Tally): Promise<void>;
-  /** Removes what was written, in the background. */
+  switchTo(keyIndex: KeyIndex, keyTally: Tally): Promise<void>;
+  /** Removes the records written so far, in the background. */
   remove(): void;
 }
 
+/** An installation into LevelDB. See the head of this file. */
 export class LevelInstallation implements Installation {
-  private readonly host: InstallHost;
-  private readonly directory: Directory = newDirectory();
-  private readonly keyTally = new Tally();
-  private state: 'filling' | 'finishing' | 'ended' = 'filling';
+  readonly #host: InstallHost;
+  readonly #keyIndex: KeyIndex = newKeyIndex();
+  readonly #keyTally = new Tally();
+  #state: 'filling' | 'finishing' | 'ended' = 'filling';
 
   constructor(host: InstallHost) {
-    this.host = host;
+    this.#host = host;
   }
 
   async add(records: readonly StateRecord[]): Promise<void> {
-    this.mustBe('filling');
-    const { prefix } = this.host;
+    this.#mustBe('filling');
+    const { prefix } = this.#host;
     const operations: Operation<string>[] = [];
     for (const [rawKey, rawValue] of records) {
       const key = wellFormed(rawKey);
-      if (this.directory.set(key, true)) this.keyTally.add(keySum(key));
+      if (this.#keyIndex.set(key, true)) this.#keyTally.add(keySum(key));
       const value = storedValue(key, wellFormed(rawValue));
       operations.push({ type: 'put', key: prefix + key, value });
     }
-    await this.host.write(operations);
+    await this.#host.write(operations);
   }
 
   async finish(tally?: StateTally): Promise<void> {
-    this.mustBe('filling');
-    this.state = 'finishing';
-    if (tally !== undefined) await this.verify(tally);
-    this.state = 'ended';
-    await this.host.switchTo(this.directory, this.keyTally);
+    this.#mustBe('filling');
+    this.#state = 'finishing';
+    if (tally !== undefined) await this.#verify(tally);
+    this.#state = 'ended';
+    await this.#host.switchTo(this.#keyIndex, this.#keyTally);
   }
 
   abort(): void {
-    if (this.state === 'ended') return;
-    this.state = 'ended';
-    this.host.remove();
+    if (this.#state === 'ended') return;
+    this.#state = 'ended';
+    this.#host.remove();
   }
 
-  private async verify(tally: StateTally): Promise<void> {
-    const found = await tallyOf(this.host.db, this.host.generation);
-    this.mustBe('finishing');
+  async #verify(tally: StateTally): Promise<void> {
+    const found = await tallyOf(this.#host.db, this.#host.generation);
+    this.#mustBe('finishing');
     if (found === undefined || !found.equals(tally)) {
       this.abort();
       throw new StorageError(
@@ -107,14 +108,14 @@ export class LevelInstallation implements Installation {
     }
   }
 
-  private mustBe(state: 'filling' | 'finishing'): void {
-    if (this.state !== state) {
+  #mustBe(state: 'filling' | 'finishing'): void {
+    if (this.#state !== state) {
       throw new StorageError('invalid', 'the installation of a state was given up or replaced');
     }
   }
 }
 
-/** Reads a whole generation from disk and adds it up; undefined when a record is damaged. */
+/** Reads a whole generation and returns its tally; undefined if a record is damaged. */
 async function tallyOf(db: StateDatabase, generation: number): Promise<Tally | undefined> {
   const tally = new Tally();
   const range = rangeOf(generation);

@@ -1,24 +1,26 @@
-/** What the log writes as one synced batch, and how several become one. */
+/** Changes of the log, each written as one synced batch, and how several are merged into one. */
 import type { Index } from '../raft/types.js';
-import type { Operation } from './batch.js';
 import { encodeSealed } from './record.js';
+import type { Operation } from './synced-batch.js';
 import type { Marks } from './witness.js';
 
-/** One synced batch and what the witness is told around it. */
+/** One synced batch, and the marks that the witness records before and after it. */
 export interface Change {
   readonly operations: Operation<Buffer>[];
-  /** Every entry above is dropped in the same batch. */
+  /** The batch also drops every entry above this index. */
   readonly dropAbove?: Index;
   /**
-   * The log becomes shorter: the witness must not claim more than this before the batch is written.
+   * Set when the log becomes shorter. The witness must claim no more than this index before the
+   * batch is written.
    */
   readonly lowerTo?: Index;
+  /** What holds once the batch is written. */
   readonly marks: Marks;
-  /** The marks must be on disk before the change counts as done. */
+  /** The witness must have synced the marks before the change is reported as done. */
   readonly urgent?: boolean;
 }
 
-/** Changes that follow each other as one: LevelDB does the operations of a batch in order. */
+/** Merges consecutive changes. LevelDB applies the operations of a batch in order. */
 export function merge(changes: readonly Change[]): Change {
   if (changes.length === 1) return changes[0]!;
   const lowest = changes.reduce((low, change) => Math.min(low, change.lowerTo ?? low), Infinity);
@@ -30,7 +32,7 @@ export function merge(changes: readonly Change[]): Change {
   };
 }
 
-/** Writes a small record of JSON. */
+/** Returns the operation that writes a small JSON record with a checksum. */
 export const sealedPut = (key: Buffer, content: unknown): Operation<Buffer> => ({
   type: 'put',
   key,

@@ -1,4 +1,13 @@
-/** Opens the log's database and reads all of it: what is whole, and what is damaged. */
+/**
+ * Opens the log's database, reads every record and finds what is damaged. LevelDB's batches are
+ * atomic, so a crash removes only whole batches from the end. A record that differs from what was
+ * written is therefore damage, wherever it is, and may be an acknowledged entry. The same holds for
+ * entries that are missing below the witness's mark:
+ *
+ *     entries   1 2 3 4 x 6 7      the checksum of 5 is wrong
+ *     witness   lastIndex 8        8 was synced, and has disappeared
+ *     damaged   {index 5, last 8}  5 to 8 may have been acknowledged
+ */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ClassicLevel } from 'classic-level';
@@ -6,45 +15,52 @@ import { Level } from 'level';
 import type { HardState, Index, SnapshotMeta, Term } from '../raft/types.js';
 import { EntryWindow } from './entry-window.js';
 import { rootMessage, StorageError } from './errors.js';
+import { IN_SLICES, slices } from './iterate.js';
 import { decodeEntry, decodeSealed, encodeSealed, entryKey, indexOfKey } from './record.js';
-import { IN_SLICES, slices } from './slices.js';
 import { type Marks, Witness } from './witness.js';
 
 /**
- * Of entries held while the log is opened: whoever starts reads all of it again, before the first
- * write lets most of it go.
+ * Bytes of entries kept in memory while the log is opened. The start of a node reads the whole log
+ * again before the first write evicts most of it.
  */
 const OPENING_BYTES = 128 * 2 ** 20;
 
+/** The database of a log. Keys and values are bytes; see `record.ts`. */
 export type LogDatabase = ClassicLevel<Buffer, Buffer>;
 
-/** The keys that are not entries; they sort after all entries. */
+/** The keys of records that are not entries. They sort after all entries. */
 export const KEYS = {
   hard: Buffer.from('hard'),
   meta: Buffer.from('meta'),
   bar: Buffer.from('bar'),
 } as const;
 
-/** Entries index..last are lost or not to be trusted; they may have been acknowledged. */
+/**
+ * Damage to the log. The entries index..last are lost or cannot be trusted, and may have been
+ * acknowledged.
+ */
 export interface LogDamage {
   readonly index: Index;
   readonly last: Index;
   readonly reason: string;
 }
 
-/** Until this node has caught up with (index, term) it must not vote. */
+/** This node must not vote until it has caught up with (index, term). See `log.ts`. */
 export interface Bar {
   readonly index: Index;
   readonly term: Term;
 }
 
-/** Opens a LevelDB. A lock held by another process and unreadable files are said in plain words. */
+/**
+ * Opens a LevelDB, and creates it if it is missing. Throws StorageError `locked` if another process
+ * has it open, `failed` if it cannot be opened.
+ */
 export async function openDatabase<K, V>(
   dir: string,
   options: ConstructorParameters<typeof ClassicLevel<K, V>>[1],
 ): Promise<ClassicLevel<K, V>> {
   await mkdir(dir, { recursive: true, mode: 0o700 });
-  // level is classic-level in Node, but its types leave out what only that has (getSync)
+  // In Node, `level` is classic-level, but its types omit what only classic-level has (getSync).
   const db = new Level<K, V>(dir, options as never) as unknown as ClassicLevel<K, V>;
   try {
     await db.open();
@@ -58,6 +74,10 @@ export async function openDatabase<K, V>(
   return db;
 }
 
+/**
+ * Opens the log in `dir` and reads all of it. `windowBytes` bounds the entries that stay in memory.
+ * Throws StorageError.
+ */
 export async function loadLog(dir: string, windowBytes: number) {
   const db: LogDatabase = await openDatabase<Buffer, Buffer>(dir, {
     keyEncoding: 'buffer',
@@ -106,8 +126,8 @@ async function readAll(
   else if (hard.behind) damaged = lost('the last batches written before are gone');
   const { hardState, version } = hard;
   let told: Marks = marks ?? { version, hardState, lastIndex: 0 };
-  // While the log is damaged both copies stay as they are: together they are the evidence, until it
-  // is repaired. What was read is on disk: LevelDB writes a table of its log when it opens.
+  // A damaged log keeps both copies unchanged until it is repaired: together they are the evidence.
+  // Otherwise everything that was read is on disk: LevelDB flushes its log to a table on opening.
   if (damaged === undefined && (hard.rewrite || promised < lastGood)) {
     if (hard.rewrite) {
       await db.put(KEYS.hard, encodeSealed(KEYS.hard, { version, hardState }), { sync: true });
@@ -118,7 +138,7 @@ async function readAll(
   return {
     window: scan.window,
     meta: meta === 'damaged' ? undefined : meta,
-    // A bar that cannot be read was a bar: be as strict as the present state allows.
+    // An unreadable bar was a bar. Assume the strictest one that the log supports.
     bar: bar === 'damaged' ? { index: lastGood, term: hardState.term } : bar,
     hardState,
     hardVersion: version,
@@ -133,8 +153,9 @@ async function readSealed<T>(db: LogDatabase, key: Buffer): Promise<T | undefine
 }
 
 /**
- * The newer of the two copies of the hard state. `behind`: the database had forgotten what the
- * witness remembers, so it has lost its last batches. Throws when neither copy can be trusted.
+ * Returns the newer of the two copies of the hard state. `behind`: the database's copy is older
+ * than the witness's, so the database has lost its last batches. `rewrite`: the copies differ and
+ * must be written again. Throws StorageError `damaged` if neither copy can be trusted.
  */
 async function readHardState(db: LogDatabase, marks: Marks | undefined, empty: boolean) {
   const own = await readSealed<{ version: number; hardState: HardState }>(db, KEYS.hard);
@@ -156,7 +177,10 @@ async function readHardState(db: LogDatabase, marks: Marks | undefined, empty: b
   );
 }
 
-/** Reads all entries after `meta` in order, up to the first that is not what must stand there. */
+/**
+ * Reads the entries after `meta` in order, up to the first one that is missing, damaged or does not
+ * follow the one before. Counts the records from there on as bad.
+ */
 async function scanEntries(db: LogDatabase, meta: SnapshotMeta | undefined, windowBytes: number) {
   const window = new EntryWindow(meta, windowBytes);
   let bad = 0;

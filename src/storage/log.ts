@@ -1,64 +1,58 @@
 /**
- * The Raft log on disk: a LevelDB of its own, synced batches in order. What was appended is visible
- * at once through the memory window; `done` is called when it is durable. What is handed over while
- * a batch is synced is written together by the next one. The first write that fails is reported
- * once and is never tried again: after a failed fsync nobody knows what is on disk. (It has the
- * shape of the node's LogPort.)
+ * The Raft log on disk, in a LevelDB of its own. It implements the node's LogPort.
  *
- * On opening every record is read. A crash takes whole batches off the end, as LevelDB's are
- * atomic, so a record that is not as it was written is damage wherever it stands, and may be an
- * acknowledged entry. So may be what is missing below the witness's marks. Damage is not cut: the
- * log shows what stands before it, takes no appends, and `damaged` says where it begins. `repair`
- * makes it usable again: it drops everything from there and sets a bar, which is durable. While
- * `bar()` is set the node must neither vote nor campaign, since it has forgotten entries it once
- * acknowledged; it may follow. The bar can be lifted once the node holds a committed entry of a
- * term above `bar().term`, or has matched its leader up to `bar().index`: then it has everything
- * again that it may have acknowledged. Where the damage is below what the cluster still keeps,
- * `reset` by a snapshot does the same.
+ * Writes: an appended entry is visible at once through the memory window, and `done` is called when
+ * it is durable. Batches are synced one after another; everything that arrives while one is being
+ * synced goes into the next (group commit). The first failed write is reported once and never
+ * retried, because the content of the disk is unknown after a failed fsync.
+ *
+ * Damage (see `log-load.ts`) is not cut automatically. A damaged log shows the entries before the
+ * damage, refuses appends, and `damaged` says where the damage begins. `repair` drops everything
+ * from there on and durably sets a bar. While `bar()` is set, the node may follow but must neither
+ * vote nor campaign, because it has forgotten entries that it acknowledged. The bar may be lifted
+ * once the node holds a committed entry of a term above `bar().term`, or matches its leader up to
+ * `bar().index`: it then holds again everything that it may have acknowledged. If the cluster no
+ * longer has those entries, `reset` to a snapshot has the same effect.
  */
 import type { ClassicLevel } from 'classic-level';
 import type { Entry, HardState, Index, SnapshotMeta, Term } from '../raft/types.js';
-import { type Operation, writeSynced } from './batch.js';
 import { type EntryWindow, takeEntries } from './entry-window.js';
-import { flushTables, rewriteRange } from './erase.js';
+import { removeRange } from './erase.js';
 import { rootMessage, StorageError } from './errors.js';
 import { type Change, merge, sealedPut } from './log-change.js';
 import { type Bar, KEYS, type LogDamage, loadLog } from './log-load.js';
 import { decodeEntry, encodeEntry, entryKey } from './record.js';
+import { type Operation, writeSynced } from './synced-batch.js';
 import type { Marks, Witness } from './witness.js';
 
 /**
- * How often the witness is told how far the log is synced while entries come in, and how soon after
- * the last one. It only narrows what rot could go unnoticed.
+ * Interval at which the witness records how far the log is synced, and the delay after the last
+ * entry. Entries synced since the last mark are those whose loss would go unnoticed.
  */
 const WITNESS_EVERY_MS = 1000;
-/** Operations that may be written as one batch: bounds the wait of the first of them. */
+/** Operations in one batch: bounds how long the first of them waits. */
 const GROUP_OPERATIONS = 10_000;
 /** Bytes of recent entries kept in memory: what followers and apply usually read. */
 const WINDOW_BYTES = 16 * 2 ** 20;
-/** Keys dropped at a time when the log is cut: bounds the time one step holds LevelDB. */
-const CLEAR_STEP = 2000;
 
+/** Options of a log. */
 export interface LogOptions {
-  /** Called once, when the disk failed. The process must stop. */
+  /** Called once, when the disk has failed. The process must stop. */
   readonly onFatal: (error: StorageError) => void;
-  /**
-   * Bytes of recent entries kept in memory: what followers and apply read without
-   * touching the disk.
-   */
+  /** Bytes of recent entries in memory: reading them needs no disk. */
   readonly windowBytes?: number;
 }
 
 /**
- * Opens (or makes) the log in `dir`. Throws StorageError: locked, failed, or damaged (the hard
- * state, in both copies).
+ * Opens the log in `dir`, and creates it if it is missing. Throws StorageError `locked`, `failed`,
+ * or `damaged` if both copies of the hard state are damaged.
  */
 export async function openLog(dir: string, options: LogOptions): Promise<LevelLog> {
   return new LevelLog(await loadLog(dir, options.windowBytes ?? WINDOW_BYTES), options);
 }
 
 interface Job {
-  /** First entry this job writes; Infinity when it writes none. */
+  /** First entry that this job writes; Infinity if it writes none. */
   readonly from: Index;
   readonly upTo: Index;
   readonly change: Change;
@@ -67,88 +61,91 @@ interface Job {
 
 type Loaded = Awaited<ReturnType<typeof loadLog>>;
 
+/** The log. See the head of this file. */
 export class LevelLog {
-  /** Set when entries from `index` on are not to be trusted; see the head of this file. */
+  /** Set if the entries from `index` on cannot be trusted; see the head of this file. */
   damaged: LogDamage | undefined;
 
-  private readonly db: ClassicLevel<Buffer, Buffer>;
-  private readonly witness: Witness;
-  private readonly window: EntryWindow;
-  private readonly onFatal: (error: StorageError) => void;
-  private meta: SnapshotMeta | undefined;
-  private hard: HardState;
-  private hardVersion: number;
-  private barred: Bar | undefined;
-  private readonly jobs: Job[] = [];
-  private running: Promise<void> | undefined;
-  private cleaning: Promise<void> = Promise.resolve();
-  /** Entries up to here are in LevelDB as the window shows them. */
-  private written: Index;
-  /** What the witness file says. */
-  private witnessed: Marks;
-  private witnessedAt = 0;
-  private idle: NodeJS.Timeout | undefined;
-  private beforeReport: (() => Promise<void>) | undefined;
-  private state: 'open' | 'failed' | 'closed' = 'open';
+  /** The open database. Only tests use it from outside, to damage records. */
+  readonly db: ClassicLevel<Buffer, Buffer>;
+
+  readonly #witness: Witness;
+  readonly #window: EntryWindow;
+  readonly #onFatal: (error: StorageError) => void;
+  #meta: SnapshotMeta | undefined;
+  #hard: HardState;
+  #hardVersion: number;
+  #barred: Bar | undefined;
+  readonly #jobs: Job[] = [];
+  #running: Promise<void> | undefined;
+  #cleaning: Promise<void> = Promise.resolve();
+  /** LevelDB holds the same entries as the window, up to this index. */
+  #written: Index;
+  /** What the witness file holds. */
+  #witnessed: Marks;
+  #witnessedAt = 0;
+  #idle: NodeJS.Timeout | undefined;
+  #beforeReport: (() => Promise<void>) | undefined;
+  #state: 'open' | 'failed' | 'closed' = 'open';
 
   constructor(loaded: Loaded, options: LogOptions) {
     this.db = loaded.db;
-    this.witness = loaded.witness;
-    this.window = loaded.window;
-    this.meta = loaded.meta;
-    this.hard = loaded.hardState;
-    this.hardVersion = loaded.hardVersion;
-    this.barred = loaded.bar;
+    this.#witness = loaded.witness;
+    this.#window = loaded.window;
+    this.#meta = loaded.meta;
+    this.#hard = loaded.hardState;
+    this.#hardVersion = loaded.hardVersion;
+    this.#barred = loaded.bar;
     this.damaged = loaded.damaged;
-    this.witnessed = loaded.marks;
-    this.written = this.window.lastIndex();
-    this.onFatal = options.onFatal;
-    if (this.meta !== undefined) this.clean(this.meta.index);
+    this.#witnessed = loaded.marks;
+    this.#written = this.#window.lastIndex();
+    this.#onFatal = options.onFatal;
+    if (this.#meta !== undefined) this.#clean(this.#meta.index);
   }
 
   firstIndex(): Index {
-    return this.window.firstIndex();
+    return this.#window.firstIndex();
   }
 
   lastIndex(): Index {
-    return this.window.lastIndex();
+    return this.#window.lastIndex();
   }
 
   term(index: Index): Term | undefined {
-    return this.window.term(index);
+    return this.#window.term(index);
   }
 
   entries(lo: Index, hi: Index, maxBytes: number): Entry[] {
     if (lo < this.firstIndex()) return [];
     const upTo = Math.min(hi, this.lastIndex());
-    return takeEntries(lo, upTo, maxBytes, (index) => this.window.get(index) ?? this.read(index));
+    return takeEntries(lo, upTo, maxBytes, (index) => this.#window.get(index) ?? this.#read(index));
   }
 
   snapshot(): SnapshotMeta | undefined {
-    return this.meta;
+    return this.#meta;
   }
 
   hardState(): HardState {
-    return this.hard;
+    return this.#hard;
   }
 
   /** Set after `repair`, until `liftBar`: this node must neither vote nor campaign. */
   bar(): Bar | undefined {
-    return this.barred;
+    return this.#barred;
   }
 
-  /** Bytes of entries held in memory. */
+  /** Bytes of the entries in memory. */
   memoryBytes(): number {
-    return this.window.bytes();
+    return this.#window.bytes();
   }
 
-  /** Bytes the entries take on disk, about: the newest ones may still be in LevelDB's own log. */
+  /** Approximate bytes of the entries on disk. The newest may still be in LevelDB's own log. */
   async diskBytes(): Promise<number> {
     return this.db.approximateSize(entryKey(0), entryKey(Number.MAX_SAFE_INTEGER));
   }
 
   append(batch: { hardState?: HardState; entries: readonly Entry[] }, done: () => void): void {
-    this.mustBeWhole();
+    this.#mustBeWhole();
     const { entries } = batch;
     const operations: Operation<Buffer>[] = [];
     const first = entries[0];
@@ -158,145 +155,152 @@ export class LevelLog {
         operations.push({ type: 'del', key: entryKey(index) });
       }
     }
-    this.window.append(entries);
+    this.#window.append(entries);
     for (const entry of entries) {
-      const value = encodeEntry(entry, this.window.term(entry.index - 1)!);
+      const value = encodeEntry(entry, this.#window.term(entry.index - 1)!);
       operations.push({ type: 'put', key: entryKey(entry.index), value });
     }
-    if (batch.hardState !== undefined) operations.push(this.setHardState(batch.hardState));
-    if (first !== undefined) this.written = Math.min(this.written, first.index - 1);
-    this.enqueue(first?.index ?? Infinity, this.lastIndex(), done, {
+    if (batch.hardState !== undefined) operations.push(this.#setHardState(batch.hardState));
+    if (first !== undefined) this.#written = Math.min(this.#written, first.index - 1);
+    this.#enqueue(first?.index ?? Infinity, this.lastIndex(), done, {
       operations,
       ...(shrinks ? { lowerTo: first.index - 1 } : {}),
-      marks: this.marks(),
+      marks: this.#marks(),
       urgent: batch.hardState !== undefined,
     });
   }
 
-  /** Runs `run` once, when the next batch is on disk and before anybody is told so. */
+  /**
+   * Runs `run` once, after the next batch is durable and before its `done` callbacks are called.
+   */
   onceStored(run: () => Promise<void>): void {
-    this.beforeReport = run;
+    this.#beforeReport = run;
   }
 
   compact(meta: SnapshotMeta, done: () => void): void {
-    this.mustBeWhole();
-    this.meta = meta;
-    this.window.compact(meta);
+    this.#mustBeWhole();
+    this.#meta = meta;
+    this.#window.compact(meta);
     const cleanAndReport = () => {
-      this.clean(meta.index);
+      this.#clean(meta.index);
       done();
     };
     const operations = [sealedPut(KEYS.meta, meta)];
-    this.enqueue(Infinity, 0, cleanAndReport, { operations, marks: this.marks() });
+    this.#enqueue(Infinity, 0, cleanAndReport, { operations, marks: this.#marks() });
   }
 
-  /** Calls `done` once nothing of the entries that were cut off before is left in a file. */
+  /** Calls `done` once no file holds anything of the entries that were compacted before. */
   erase(done: () => void): void {
-    const change = { operations: [], marks: this.marks() };
-    this.enqueue(Infinity, 0, () => void this.cleaning.then(done), change);
+    const change = { operations: [], marks: this.#marks() };
+    this.#enqueue(Infinity, 0, () => void this.#cleaning.then(done), change);
   }
 
   reset(meta: SnapshotMeta, hardState: HardState, done: () => void): void {
     const operations: Operation<Buffer>[] = [
       sealedPut(KEYS.meta, meta),
-      this.setHardState(hardState),
+      this.#setHardState(hardState),
     ];
     const damaged = this.damaged;
-    if (damaged !== undefined) this.raiseBar(damaged.last);
-    if (this.barred !== undefined && meta.index >= this.barred.index) this.barred = undefined;
-    operations.push(this.barOperation());
-    this.meta = meta;
-    this.window.reset(meta);
-    this.written = meta.index;
+    if (damaged !== undefined) this.#raiseBar(damaged.last);
+    if (this.#barred !== undefined && meta.index >= this.#barred.index) this.#barred = undefined;
+    operations.push(this.#barOperation());
+    this.#meta = meta;
+    this.#window.reset(meta);
+    this.#written = meta.index;
     this.damaged = undefined;
     const cleanAndReport = () => {
-      this.clean(meta.index);
+      this.#clean(meta.index);
       done();
     };
-    this.enqueue(Infinity, 0, cleanAndReport, {
+    this.#enqueue(Infinity, 0, cleanAndReport, {
       operations,
       dropAbove: meta.index,
-      // As long as the log is damaged the witness must go on saying so.
+      // While the log is damaged the witness must keep its evidence.
       ...(damaged === undefined ? { lowerTo: meta.index } : {}),
-      marks: this.marks(),
+      marks: this.#marks(),
       urgent: true,
     });
   }
 
   /**
-   * Drops the damaged entries and all after them, writes the other records anew, and bars this node
+   * Drops the damaged entries and all that follow, rewrites the other records, and bars this node
    * from voting.
    */
   repair(done: () => void): void {
     const damaged = this.damaged;
     if (damaged === undefined) throw new Error('repair of a log that is not damaged');
     this.damaged = undefined;
-    this.raiseBar(damaged.last);
-    this.enqueue(Infinity, 0, done, {
-      operations: [this.barOperation(), this.metaOperation(), this.setHardState(this.hard)],
+    this.#raiseBar(damaged.last);
+    this.#enqueue(Infinity, 0, done, {
+      operations: [this.#barOperation(), this.#metaOperation(), this.#setHardState(this.#hard)],
       dropAbove: damaged.index - 1,
-      marks: this.marks(),
+      marks: this.#marks(),
       urgent: true,
     });
   }
 
-  /** Lets this node vote again. See the head of this file for when. */
+  /** Allows this node to vote again. The head of this file says when that is safe. */
   liftBar(done: () => void): void {
-    this.barred = undefined;
-    this.enqueue(Infinity, 0, done, { operations: [this.barOperation()], marks: this.marks() });
+    this.#barred = undefined;
+    this.#enqueue(Infinity, 0, done, { operations: [this.#barOperation()], marks: this.#marks() });
   }
 
-  /** Finishes what is under way and closes. */
+  /** Resolves once the entries cut off so far are removed from the database. */
+  settled(): Promise<void> {
+    return this.#cleaning;
+  }
+
+  /** Finishes pending writes, then closes the database. */
   async close(): Promise<void> {
-    if (this.state === 'closed') return;
-    while (this.running !== undefined) await this.running;
-    clearTimeout(this.idle);
-    if (this.state === 'open' && this.damaged === undefined) {
-      await this.tellWitness(this.marks(), true);
+    if (this.#state === 'closed') return;
+    while (this.#running !== undefined) await this.#running;
+    clearTimeout(this.#idle);
+    if (this.#state === 'open' && this.damaged === undefined) {
+      await this.#tellWitness(this.#marks(), true);
     }
-    this.state = 'closed';
-    await this.cleaning;
-    await this.witness.close();
+    this.#state = 'closed';
+    await this.#cleaning;
+    await this.#witness.close();
     await this.db.close();
   }
 
-  private setHardState(hardState: HardState): Operation<Buffer> {
-    this.hard = hardState;
-    this.hardVersion += 1;
-    return sealedPut(KEYS.hard, { version: this.hardVersion, hardState });
+  #setHardState(hardState: HardState): Operation<Buffer> {
+    this.#hard = hardState;
+    this.#hardVersion += 1;
+    return sealedPut(KEYS.hard, { version: this.#hardVersion, hardState });
   }
 
-  private raiseBar(index: Index): void {
-    this.barred = {
-      index: Math.max(index, this.barred?.index ?? 0),
-      term: Math.max(this.hard.term, this.barred?.term ?? 0),
+  #raiseBar(index: Index): void {
+    this.#barred = {
+      index: Math.max(index, this.#barred?.index ?? 0),
+      term: Math.max(this.#hard.term, this.#barred?.term ?? 0),
     };
   }
 
-  private barOperation(): Operation<Buffer> {
-    if (this.barred === undefined) return { type: 'del', key: KEYS.bar };
-    return sealedPut(KEYS.bar, this.barred);
+  #barOperation(): Operation<Buffer> {
+    if (this.#barred === undefined) return { type: 'del', key: KEYS.bar };
+    return sealedPut(KEYS.bar, this.#barred);
   }
 
-  private metaOperation(): Operation<Buffer> {
-    if (this.meta === undefined) return { type: 'del', key: KEYS.meta };
-    return sealedPut(KEYS.meta, this.meta);
+  #metaOperation(): Operation<Buffer> {
+    if (this.#meta === undefined) return { type: 'del', key: KEYS.meta };
+    return sealedPut(KEYS.meta, this.#meta);
   }
 
-  private marks(): Marks {
-    return { version: this.hardVersion, hardState: this.hard, lastIndex: this.lastIndex() };
+  #marks(): Marks {
+    return { version: this.#hardVersion, hardState: this.#hard, lastIndex: this.lastIndex() };
   }
 
-  private mustBeWhole(): void {
+  #mustBeWhole(): void {
     if (this.damaged !== undefined) {
       throw new Error(`write to a log that is damaged from entry ${this.damaged.index} on`);
     }
   }
 
-  private async write(change: Change): Promise<void> {
+  async #write(change: Change): Promise<void> {
     const { lowerTo = Infinity, dropAbove } = change;
-    if (lowerTo < this.witnessed.lastIndex) {
-      await this.tellWitness({ ...this.witnessed, lastIndex: lowerTo }, true);
+    if (lowerTo < this.#witnessed.lastIndex) {
+      await this.#tellWitness({ ...this.#witnessed, lastIndex: lowerTo }, true);
     }
     const operations = [...change.operations];
     if (dropAbove !== undefined) {
@@ -304,106 +308,101 @@ export class LevelLog {
       for (const key of await this.db.keys(range).all()) operations.push({ type: 'del', key });
     }
     if (operations.length > 0) await writeSynced(this.db, operations);
-    const due = performance.now() - this.witnessedAt >= WITNESS_EVERY_MS;
-    if (change.urgent || due) await this.tellWitness(change.marks, change.urgent ?? false);
+    const due = performance.now() - this.#witnessedAt >= WITNESS_EVERY_MS;
+    if (change.urgent || due) await this.#tellWitness(change.marks, change.urgent ?? false);
   }
 
-  private async tellWitness(marks: Marks, sync: boolean): Promise<void> {
-    await this.witness.write(marks, sync);
-    this.witnessed = marks;
-    this.witnessedAt = performance.now();
+  async #tellWitness(marks: Marks, sync: boolean): Promise<void> {
+    await this.#witness.write(marks, sync);
+    this.#witnessed = marks;
+    this.#witnessedAt = performance.now();
   }
 
-  private enqueue(from: Index, upTo: Index, done: () => void, change: Change): void {
-    if (this.state !== 'open') return;
-    this.jobs.push({ from, upTo, change, done });
-    this.running ??= this.drain();
+  #enqueue(from: Index, upTo: Index, done: () => void, change: Change): void {
+    if (this.#state !== 'open') return;
+    this.#jobs.push({ from, upTo, change, done });
+    this.#running ??= this.#drain();
   }
 
-  private async drain(): Promise<void> {
-    while (this.jobs.length > 0) {
-      const group = this.takeGroup();
+  async #drain(): Promise<void> {
+    while (this.#jobs.length > 0) {
+      const group = this.#takeGroup();
       try {
-        await this.write(merge(group.map((job) => job.change)));
-        if (this.beforeReport !== undefined) await this.beforeReport();
-        this.beforeReport = undefined;
+        await this.#write(merge(group.map((job) => job.change)));
+        if (this.#beforeReport !== undefined) await this.#beforeReport();
+        this.#beforeReport = undefined;
       } catch (error) {
-        this.fail(error);
+        this.#fail(error);
         break;
       }
-      this.settle(group);
+      this.#settle(group);
       for (const job of group) job.done();
     }
-    this.running = undefined;
-    if (this.state === 'open') this.rest();
+    this.#running = undefined;
+    if (this.#state === 'open') this.#rest();
   }
 
-  /** When nothing was written for a while, the witness is told of the last that was. */
-  private rest(): void {
-    this.idle ??= setTimeout(() => {
-      if (this.witnessed.lastIndex >= this.lastIndex() || this.damaged !== undefined) return;
-      const change = { operations: [], marks: this.marks(), urgent: true };
-      this.enqueue(Infinity, 0, () => {}, change);
+  /** Updates the witness's mark once nothing has been written for a while. */
+  #rest(): void {
+    this.#idle ??= setTimeout(() => {
+      if (this.#witnessed.lastIndex >= this.lastIndex() || this.damaged !== undefined) return;
+      const change = { operations: [], marks: this.#marks(), urgent: true };
+      this.#enqueue(Infinity, 0, () => {}, change);
     }, WITNESS_EVERY_MS).unref();
-    this.idle.refresh();
+    this.#idle.refresh();
   }
 
-  /** What has gathered while the last batch was synced, as far as it may stand in one batch. */
-  private takeGroup(): Job[] {
+  /** Takes the jobs that arrived while the last batch was synced, as many as fit in one batch. */
+  #takeGroup(): Job[] {
     let operations = 0;
-    const ends = this.jobs.findIndex((job, i) => {
+    const ends = this.#jobs.findIndex((job, i) => {
       operations += job.change.operations.length;
       const alone = job.change.dropAbove !== undefined;
       return i > 0 && (alone || operations > GROUP_OPERATIONS);
     });
-    const first = this.jobs[0]!.change.dropAbove !== undefined ? 1 : this.jobs.length;
-    return this.jobs.splice(0, Math.min(first, ends < 0 ? first : ends));
+    const first = this.#jobs[0]!.change.dropAbove !== undefined ? 1 : this.#jobs.length;
+    return this.#jobs.splice(0, Math.min(first, ends < 0 ? first : ends));
   }
 
   /**
-   * After a batch: what it wrote may leave the memory, unless a later job is about to replace it.
+   * Runs after a batch. The entries that it wrote may leave the memory, unless a later job is about
+   * to replace them.
    */
-  private settle(group: readonly Job[]): void {
+  #settle(group: readonly Job[]): void {
     const last = group.findLast((job) => job.from !== Infinity);
     if (last !== undefined) {
-      this.written = this.jobs.reduce((low, later) => Math.min(low, later.from - 1), last.upTo);
+      this.#written = this.#jobs.reduce((low, later) => Math.min(low, later.from - 1), last.upTo);
     }
-    this.window.evict(this.written);
+    this.#window.evict(this.#written);
   }
 
   /**
-   * Removes entries up to `index` in the background, then gives the space back: also where a crash
-   * came between, of which nothing tells.
+   * Removes entries up to `index` in the background, then returns the space to the file system.
+   * Runs at each start too, because a crash may have interrupted it without a trace.
    */
-  private clean(index: Index): void {
-    this.cleaning = this.cleaning.then(async () => {
+  #clean(index: Index): void {
+    this.#cleaning = this.#cleaning.then(async () => {
       try {
-        const range = { gte: entryKey(0), lte: entryKey(index) };
-        if (this.state === 'open') await flushTables(this.db, range.gte);
-        while (this.state === 'open') {
-          const some = await this.db.keys({ ...range, limit: CLEAR_STEP }).all();
-          if (some.length === 0) break;
-          await this.db.batch(some.map((key) => ({ type: 'del' as const, key })));
-        }
-        if (this.state === 'open')
-          await rewriteRange(this.db, range.gte, range.lte, (marks) => this.db.batch([...marks]));
+        const range = { from: entryKey(0), to: entryKey(index) };
+        const isOpen = () => this.#state === 'open';
+        await removeRange(this.db, range, isOpen, (marks) => this.db.batch([...marks]));
       } catch (error) {
-        this.fail(error);
+        this.#fail(error);
       }
     });
   }
 
-  private read(index: Index): Entry {
+  #read(index: Index): Entry {
     const key = entryKey(index);
     let record: Buffer | undefined;
     try {
       record = this.db.getSync(key);
     } catch (error) {
-      throw this.fail(error);
+      throw this.#fail(error);
     }
     const decoded = record === undefined ? undefined : decodeEntry(index, record);
     if (decoded === undefined || decoded.entry.term !== this.term(index)) {
-      throw this.fail(
+      throw this.#fail(
         new StorageError(
           'damaged',
           `the log's entry ${index} cannot be read as it was written; start the node again so that it checks its log`,
@@ -413,15 +412,15 @@ export class LevelLog {
     return decoded.entry;
   }
 
-  private fail(error: unknown): StorageError {
+  #fail(error: unknown): StorageError {
     const failure =
       error instanceof StorageError
         ? error
         : new StorageError('failed', `the disk of the log failed: ${rootMessage(error)}`, error);
-    if (this.state === 'open') {
-      this.state = 'failed';
-      this.jobs.length = 0;
-      this.onFatal(failure);
+    if (this.#state === 'open') {
+      this.#state = 'failed';
+      this.#jobs.length = 0;
+      this.#onFatal(failure);
     }
     return failure;
   }

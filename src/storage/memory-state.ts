@@ -1,48 +1,42 @@
 /**
- * The state's twin in memory: where a state is made again from the log, and for tests. Commits
- * become durable only by `flush`.
+ * A state in memory with the behaviour of the one on disk. It is used to rebuild a state from the
+ * log, and in tests. Commits become durable only through `flush`.
  */
 import type { Change, PinnedView, StateRecord } from '../state/types.js';
-import {
-  type Directory,
-  keysWith,
-  newDirectory,
-  recordSum,
-  Tally,
-  wellFormed,
-} from './directory.js';
 import { StorageError } from './errors.js';
+import { type KeyIndex, keysWith, newKeyIndex, recordSum, Tally, wellFormed } from './key-index.js';
 import { rewriteBy } from './rewrite.js';
 import type { DurableState, Installation } from './types.js';
 
-type Records = Directory<string>;
+type Records = KeyIndex<string>;
 
+/** See the head of this file. `durable` is what an earlier one left. */
 export class MemoryState implements DurableState {
-  private records: Records;
-  private durable: Records;
-  private unflushed: (readonly Change[])[] = [];
-  private current: { readonly abort: () => void } | undefined;
+  #records: Records;
+  #durable: Records;
+  #unflushed: (readonly Change[])[] = [];
+  #current: { readonly abort: () => void } | undefined;
 
-  constructor(durable: MemoryStateDisk = newDirectory<string>()) {
-    this.durable = durable as Records;
-    this.records = this.durable.clone();
+  constructor(durable: MemoryStateDisk = newKeyIndex<string>()) {
+    this.#durable = durable as Records;
+    this.#records = this.#durable.clone();
   }
 
   get size(): number {
-    return this.records.size;
+    return this.#records.size;
   }
 
-  /** Commits that a crash would lose. */
+  /** Number of commits that a crash would lose. */
   get pending(): number {
-    return this.unflushed.length;
+    return this.#unflushed.length;
   }
 
   get(key: string): string | undefined {
-    return this.records.get(wellFormed(key));
+    return this.#records.get(wellFormed(key));
   }
 
   keys(prefix: string, after?: string): Iterable<string> {
-    return keysWith(this.records, prefix, after);
+    return keysWith(this.#records, prefix, after);
   }
 
   commit(changes: readonly Change[]): void {
@@ -52,13 +46,13 @@ export class MemoryState implements DurableState {
         value === undefined ? undefined : wellFormed(value),
       ],
     );
-    change(this.records, clean);
-    this.unflushed.push(clean);
+    change(this.#records, clean);
+    this.#unflushed.push(clean);
   }
 
-  /** Makes the oldest `count` commits durable (all, if not given), at once. */
-  sync(count: number = this.unflushed.length): void {
-    for (const changes of this.unflushed.splice(0, count)) change(this.durable, changes);
+  /** Makes the oldest `count` commits durable immediately, all by default. */
+  sync(count: number = this.#unflushed.length): void {
+    for (const changes of this.#unflushed.splice(0, count)) change(this.#durable, changes);
   }
 
   async flush(): Promise<void> {
@@ -66,7 +60,7 @@ export class MemoryState implements DurableState {
   }
 
   pin(): PinnedView {
-    const frozen = this.records.clone();
+    const frozen = this.#records.clone();
     let open = true;
     return {
       get: (key) => {
@@ -81,8 +75,8 @@ export class MemoryState implements DurableState {
   }
 
   install(): Installation {
-    this.current?.abort();
-    const records = newDirectory<string>();
+    this.#current?.abort();
+    const records = newKeyIndex<string>();
     let open = true;
     const mustBeOpen = () => {
       if (!open) {
@@ -91,7 +85,7 @@ export class MemoryState implements DurableState {
     };
     const end = () => {
       open = false;
-      if (this.current === installation) this.current = undefined;
+      if (this.#current === installation) this.#current = undefined;
     };
     const installation: Installation = {
       add: async (some) => {
@@ -110,13 +104,13 @@ export class MemoryState implements DurableState {
               `where ${expected.count} with sum ${expected.sum} were announced; the present state stays`,
           );
         }
-        this.records = records;
-        this.durable = records.clone();
-        this.unflushed = [];
+        this.#records = records;
+        this.#durable = records.clone();
+        this.#unflushed = [];
       },
       abort: end,
     };
-    this.current = installation;
+    this.#current = installation;
     return installation;
   }
 
@@ -124,26 +118,26 @@ export class MemoryState implements DurableState {
     slices: Iterator<readonly StateRecord[], boolean>,
     done: (replaced: boolean) => void,
   ): void {
-    if (this.current !== undefined) setImmediate(done, false);
+    if (this.#current !== undefined) setImmediate(done, false);
     else void rewriteBy(this.install(), slices).then(done);
   }
 
   /**
-   * Cuts the power: unflushed commits are lost, but for the first `kept`. Returns the state as a
-   * restart finds it.
+   * Simulates a power cut: unflushed commits are lost except the first `kept`. Returns the state
+   * that a restart finds.
    */
   crash(kept = 0): MemoryState {
     this.sync(kept);
-    return new MemoryState(this.durable);
+    return new MemoryState(this.#durable);
   }
 
   async close(): Promise<void> {
-    this.current?.abort();
+    this.#current?.abort();
     this.sync();
   }
 }
 
-/** What is durable of a MemoryState; opaque. */
+/** The durable part of a MemoryState; opaque. */
 export type MemoryStateDisk = object;
 
 function change(records: Records, changes: readonly Change[]): void {

@@ -1,25 +1,26 @@
 /**
- * Records of a state as bytes: u32 length of the key · u32 length of the value · key · value, both
- * UTF-8, in key order.
+ * The records of a state as bytes, in key order. A record is
+ * u32 length of the key · u32 length of the value · key · value, both in UTF-8.
  */
 import type { View } from '../state/types.js';
-import { recordSum, type Tally } from './directory.js';
 import { StorageError } from './errors.js';
+import { recordSum, type Tally } from './key-index.js';
 import type { StateRecord } from './types.js';
 
-/** A key or a value; far above what the limits of the API let in. */
+/** Bytes of one record: far more than the limits of the API admit. */
 const RECORD_BYTES_MAX = 64 * 2 ** 20;
 
+/** Consecutive records, encoded. */
 export interface Batch {
   readonly bytes: Buffer;
   readonly count: number;
-  /** The last key of the batch; undefined when the view has no more. */
+  /** The last key of the batch; undefined if the view has no more records. */
   readonly lastKey: string | undefined;
 }
 
 /**
- * Encodes records after the key `after` until `limitBytes` are reached (but at least one), adding
- * them to the tally.
+ * Encodes the records after the key `after`, up to `limitBytes` but at least one, and adds them to
+ * the tally. Throws StorageError `damaged` if a value is missing.
  */
 export function takeRecords(
   view: View,
@@ -55,51 +56,51 @@ function encodeRecord(key: string, value: string): Buffer {
 }
 
 /**
- * Decodes records from bytes that arrive in pieces. Throws StorageError `invalid` for lengths and
- * orders that cannot be.
+ * Decodes records from bytes that arrive in pieces. Throws StorageError `invalid` for an impossible
+ * length, and for keys out of order.
  */
 export class RecordReader {
-  private rest: Buffer[] = [];
-  private held = 0;
-  private wanted = 8;
-  private lastKey: string | undefined;
+  #rest: Buffer[] = [];
+  #held = 0;
+  #wanted = 8;
+  #lastKey: string | undefined;
 
-  /** The records that are complete with these bytes. */
+  /** Returns the records that these bytes complete. */
   push(bytes: Buffer): StateRecord[] {
-    this.rest.push(bytes);
-    this.held += bytes.length;
+    this.#rest.push(bytes);
+    this.#held += bytes.length;
     const records: StateRecord[] = [];
-    if (this.held < this.wanted) return records;
-    const all = this.rest.length === 1 ? bytes : Buffer.concat(this.rest, this.held);
+    if (this.#held < this.#wanted) return records;
+    const all = this.#rest.length === 1 ? bytes : Buffer.concat(this.#rest, this.#held);
     let at = 0;
     for (;;) {
-      this.wanted = 8;
+      this.#wanted = 8;
       if (all.length - at < 8) break;
       const keyBytes = all.readUInt32BE(at);
       const valueBytes = all.readUInt32BE(at + 4);
       if (keyBytes + valueBytes > RECORD_BYTES_MAX) {
         throw new StorageError('invalid', 'a record is longer than any record can be');
       }
-      this.wanted = 8 + keyBytes + valueBytes;
-      if (all.length - at < this.wanted) break;
+      this.#wanted = 8 + keyBytes + valueBytes;
+      if (all.length - at < this.#wanted) break;
       const key = all.toString('utf8', at + 8, at + 8 + keyBytes);
-      if (this.lastKey !== undefined && key <= this.lastKey) {
+      if (this.#lastKey !== undefined && key <= this.#lastKey) {
         throw new StorageError('invalid', 'the records are not in order');
       }
-      this.lastKey = key;
-      records.push([key, all.toString('utf8', at + 8 + keyBytes, at + this.wanted)]);
-      at += this.wanted;
+      this.#lastKey = key;
+      records.push([key, all.toString('utf8', at + 8 + keyBytes, at + this.#wanted)]);
+      at += this.#wanted;
     }
-    this.rest = at === all.length ? [] : [all.subarray(at)];
-    this.held = all.length - at;
+    this.#rest = at === all.length ? [] : [all.subarray(at)];
+    this.#held = all.length - at;
     return records;
   }
 
-  /** Throws when the bytes ended within a record. */
+  /** Throws StorageError `invalid` if the bytes end within a record. */
   end(): void {
-    if (this.held > 0) throw new StorageError('invalid', 'the records end within a record');
+    if (this.#held > 0) throw new StorageError('invalid', 'the records end within a record');
   }
 }
 
-/** Lets the event loop turn: nothing long is done in one piece. */
+/** Resolves in the next turn of the event loop. Long work is split with it. */
 export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

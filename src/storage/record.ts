@@ -1,13 +1,16 @@
 /**
  * The bytes of one record on disk. Every record carries a CRC-32 over its key and its content, so
- * that a record which was changed, or which stands under another key, is noticed when it is read.
+ * that a read detects a record that was changed or that is stored under another key.
  *
- *   entry:  crc u32 · version u8 · kind u8 · term u64 · term of the entry before it u64 · payload
+ *   entry:  crc u32 · version u8 · kind u8 · term u64 · term of the previous entry u64 · payload
  *   sealed: crc u32 · version u8 · JSON (hard state, snapshot position, marks)
  *
- * The term of the entry before makes a chain: LevelDB may lose a whole batch out of the middle of
- * its own log when bytes there go bad, and what is left can look contiguous by index although it is
- * not.
+ * The previous term chains the entries. When bytes of LevelDB's own log go bad, LevelDB may lose a
+ * whole batch from the middle of it, and the rest can look contiguous although it is not:
+ *
+ *     written    put 5 (term 1) · put 5 (term 2), put 6 (term 2, previous term 2)
+ *     lost                        put 5 (term 2)
+ *     read       5 (term 1), 6 (previous term 2): 6 was not written after this 5
  */
 import { crc32 } from 'node:zlib';
 import type { Configuration, Entry, Index, Term } from '../raft/types.js';
@@ -23,28 +26,29 @@ function writeSafe(into: Buffer, value: number, at: number): void {
 }
 
 /**
- * Reads what `writeSafe` wrote. The result may be beyond the safe integers if the bytes are not
- * ours.
+ * Reads what `writeSafe` wrote. Other bytes may yield a number that is not a safe integer.
  */
 function readSafe(from: Buffer, at: number): number {
   return from.readUInt32BE(at) * 2 ** 32 + from.readUInt32BE(at + 4);
 }
 
-/** The key of the entry at `index`: sorts by index, and before every other key of the log. */
+/**
+ * Returns the key of the entry at `index`. Keys sort by index, before every other key of the log.
+ */
 export function entryKey(index: Index): Buffer {
   const key = Buffer.allocUnsafe(8);
   writeSafe(key, index, 0);
   return key;
 }
 
-/** The index of an entry's key; undefined for any other key. */
+/** Returns the index of an entry's key; undefined for any other key. */
 export function indexOfKey(key: Buffer): Index | undefined {
   if (key.length !== 8) return undefined;
   const index = readSafe(key, 0);
   return Number.isSafeInteger(index) ? index : undefined;
 }
 
-/** The record of an entry. The payload of a command is its `data`, byte for byte. */
+/** Encodes an entry. The payload of a command is its `data`, unchanged. */
 export function encodeEntry(entry: Entry, previousTerm: Term): Buffer {
   const payload = payloadOf(entry);
   const record = Buffer.allocUnsafe(HEADER + payload.length);
@@ -69,8 +73,8 @@ function payloadOf(entry: Entry): Uint8Array {
 }
 
 /**
- * An entry and the term its predecessor had when it was written; undefined when the record is
- * damaged.
+ * Decodes an entry, and the term of the entry before it at the time of writing. Returns undefined
+ * if the record is damaged.
  */
 export function decodeEntry(
   index: Index,
@@ -89,7 +93,7 @@ export function decodeEntry(
   return { entry: { kind, index, term, configuration }, previousTerm };
 }
 
-/** A small record of JSON under a named key. */
+/** Encodes a small JSON record for the given key. */
 export function encodeSealed(key: Buffer, content: unknown): Buffer {
   const json = Buffer.from(JSON.stringify(content));
   const record = Buffer.allocUnsafe(5 + json.length);
@@ -99,7 +103,7 @@ export function encodeSealed(key: Buffer, content: unknown): Buffer {
   return record;
 }
 
-/** The content of a sealed record; undefined when it is damaged. The CRC vouches for the shape. */
+/** Decodes a sealed record; undefined if it is damaged. A valid CRC guarantees the shape. */
 export function decodeSealed<T>(key: Buffer, record: Buffer): T | undefined {
   if (record.length < 5 || record[4] !== VERSION) return undefined;
   if (record.readUInt32BE(0) !== checksum(key, record)) return undefined;
@@ -110,7 +114,7 @@ function checksum(key: Buffer, record: Buffer): number {
   return crc32(record.subarray(4), crc32(key));
 }
 
-/** Bytes an entry counts for in memory and in message budgets. */
+/** Bytes that an entry counts for in the memory window. */
 export function entryBytes(entry: Entry): number {
   return entry.kind === 'command' ? entry.data.length + 64 : 256;
 }

@@ -1,5 +1,5 @@
 /**
- * A whole state drawn from slices and put in the place of the present one. See StateStore.rewrite.
+ * Replaces the whole state by records that arrive in slices. See StateStore.rewrite.
  */
 import { setImmediate as turn } from 'node:timers/promises';
 import type { StateRecord } from '../state/types.js';
@@ -7,8 +7,9 @@ import { StorageError } from './errors.js';
 import type { Installation } from './types.js';
 
 /**
- * Adds every slice in a turn of its own, then switches. Resolves with false when the slices end so,
- * or when the installation is given up for another one. Rejects when the disk fails.
+ * Adds each slice in a turn of its own, then switches to the new state. Resolves with false,
+ * changing nothing, if the slices return false or if another installation replaces this one.
+ * Rejects if the disk fails.
  */
 export async function rewriteBy(
   installation: Installation,

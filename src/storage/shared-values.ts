@@ -1,33 +1,36 @@
 /**
- * Long values that pinned views read, each in memory once for all views that show the same: lists
- * that are read slowly keep what they are made of, and many may be read at a time.
+ * Shares long values between pinned views. A slowly read list keeps its view, and many lists may be
+ * read at once, so each long value is in memory only once for all views that show the same one.
  */
-import { RecentValues } from './recent-values.js';
+import { ValueCache } from './value-cache.js';
 
-/** Values of this length are shared: shorter ones cost less than looking for them. */
+/** Values of at least this length are shared: looking up a shorter one costs more than it saves. */
 export const LONG_CHARS = 16 * 1024;
-/** Characters of the values that are kept. */
+/** Characters of the shared values in memory. */
 const KEPT_CHARS = 8 * 2 ** 20;
 
+/** See the head of this file. */
 export class SharedValues {
-  /** As they are in the present state. */
-  readonly #values = new RecentValues(KEPT_CHARS);
-  /** When a key changed last, for those that changed while views are open. */
+  /** Values of the current state. */
+  readonly #values = new ValueCache(KEPT_CHARS);
+  /** Number of the last change of each key that has changed while a view was open. */
   readonly #changed = new Map<string, number>();
   #changes = 0;
   #views = 0;
 
-  /** A view is opened; gives what it reads by. */
+  /** Registers a view. Returns the number of the last change that the view shows. */
   open(): number {
     this.#views += 1;
     return this.#changes;
   }
 
+  /** Unregisters a view. */
   close(): void {
     this.#views -= 1;
     if (this.#views === 0) this.#changed.clear();
   }
 
+  /** Records that a commit changes `key`. */
   noteChange(key: string): void {
     this.#values.delete(key);
     if (this.#views === 0) return;
@@ -36,7 +39,8 @@ export class SharedValues {
   }
 
   /**
-   * The value of a key for a view that was opened at `opened`; `read` gets it from the view itself.
+   * Returns the value of a key for a view that was opened at `opened`. `read` reads it through the
+   * view itself.
    */
   get(key: string, opened: number, read: () => string | undefined): string | undefined {
     if ((this.#changed.get(key) ?? 0) > opened) return read();
@@ -47,7 +51,7 @@ export class SharedValues {
     return value;
   }
 
-  /** Another state takes the place of this one. */
+  /** Drops all values: another state has replaced this one. */
   clear(): void {
     this.#values.clear();
   }

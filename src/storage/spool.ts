@@ -1,6 +1,6 @@
 /**
- * A stream kept in a file while it is verified. The file has no name from the moment it is open, so
- * it is gone with its last reader, after a crash too.
+ * Stores a stream in a file while it is verified. The file is unlinked as soon as it is open, so it
+ * disappears with its last reader, even after a crash.
  */
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, open, rm } from 'node:fs/promises';
@@ -8,17 +8,18 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { reject } from '../errors.js';
 
+/** A stream in an unlinked file. Use `Spool.of`. */
 export class Spool {
   readonly #file: FileHandle;
 
-  private constructor(file: FileHandle) {
+  constructor(file: FileHandle) {
     this.#file = file;
   }
 
   /**
    * Writes all of `source` to a file in `dir`. Throws ApiError `too_large` for more than
-   * `bytesMax`, and what the source or the disk throws. The source is not destroyed: a request that
-   * is destroyed can no longer be answered.
+   * `bytesMax`, and the errors of the source and the disk. Does not destroy the source: a destroyed
+   * request cannot be answered.
    */
   static async of(source: Readable, dir: string, bytesMax: number): Promise<Spool> {
     const path = join(dir, `upload-${randomUUID()}`);
@@ -38,7 +39,7 @@ export class Spool {
     return new Spool(file);
   }
 
-  /** What was written, from the beginning. One reader at a time. */
+  /** Returns the stream from the beginning. Only one reader may exist at a time. */
   read(): Readable {
     return this.#file.createReadStream({ start: 0, autoClose: false });
   }

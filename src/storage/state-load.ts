@@ -1,54 +1,75 @@
 /** The format of the state's database, and how it is opened. See the head of `state.ts`. */
-
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { ClassicLevel } from 'classic-level';
 import { tableOf } from '../state/checksum.js';
 import type { View } from '../state/types.js';
-import { type Directory, directoryOf, keysWith, recordSum, type Tally } from './directory.js';
 import { rootMessage, StorageError } from './errors.js';
+import { IN_SLICES, slices } from './iterate.js';
+import { type KeyIndex, keyIndexOf, keysWith, recordSum, type Tally } from './key-index.js';
 import { openDatabase } from './log-load.js';
-import { IN_SLICES, slices } from './slices.js';
+import type { Operation } from './synced-batch.js';
 
+/** The database of a state. Keys and values are text. */
 export type StateDatabase = ClassicLevel<string, string>;
+/** A snapshot of LevelDB, on which a pinned view reads. */
 export type Snapshot = ReturnType<StateDatabase['snapshot']>;
 
+/** Key of the `Pointer`. */
 export const POINTER = '!state';
+/** Key of the `KeyCount`. */
 export const KEY_COUNT = '!keys';
-/** More batches than LevelDB's own log of 4 MiB can hold of ordinary size. */
+/** Slots for batch numbers: more than the batches of usual size in LevelDB's own log of 4 MiB. */
 const RING_SLOTS = 16384;
 const GENERATION_DIGITS = 8;
 const SUM_DIGITS = 8;
 
 const hex = (sum: number): string => sum.toString(16).padStart(SUM_DIGITS, '0');
 
+/** Returns the key of the slot for a batch number. */
 export const ringKey = (batch: number): string => `#${batch % RING_SLOTS}`;
+/** Returns the prefix of all keys of a generation. */
 export const prefixOf = (generation: number): string =>
   `${String(generation).padStart(GENERATION_DIGITS, '0')}/`;
 
-/** All keys of a generation; `gte` is its prefix. ('0' follows '/'.) */
+/**
+ * Returns the range of all keys of a generation. `gte` is its prefix; '0' is the next after '/'.
+ */
 export function rangeOf(generation: number): { gte: string; lt: string } {
   const prefix = prefixOf(generation);
   return { gte: prefix, lt: `${prefix.slice(0, -1)}0` };
 }
 
-/** A value as it is stored: with its checksum before it. */
+/** Returns a value as it is stored: its checksum, then the value. */
 export const storedValue = (key: string, value: string): string =>
   hex(recordSum(key, value)) + value;
 
-/** The checksum of a stored record; undefined when it does not hold. */
+/** Changes that are not on disk yet; null for a deleted key. */
+export type Layer = ReadonlyMap<string, string | null>;
+
+/** Returns the operations that write a layer. */
+export function operationsOf(prefix: string, layer: Layer): Operation<string>[] {
+  const operations: Operation<string>[] = [];
+  for (const [key, value] of layer) {
+    if (value === null) operations.push({ type: 'del', key: prefix + key });
+    else operations.push({ type: 'put', key: prefix + key, value: storedValue(key, value) });
+  }
+  return operations;
+}
+
+/** Returns the checksum of a stored record; undefined if it does not match. */
 export function sumOf(key: string, stored: string): number | undefined {
   const sum = Number.parseInt(stored.slice(0, SUM_DIGITS), 16);
   return sum === recordSum(key, stored.slice(SUM_DIGITS)) ? sum : undefined;
 }
 
-/** The value of a stored record; undefined when it is damaged. */
+/** Returns the value of a stored record; undefined if it is damaged. */
 export function contentOf(key: string, stored: string): string | undefined {
   return sumOf(key, stored) === undefined ? undefined : stored.slice(SUM_DIGITS);
 }
 
-/** A record of the store itself: JSON after its checksum. */
+/** Returns a record of the store itself: its checksum, then JSON. */
 export function sealed(content: Pointer | KeyCount): string {
   const json = JSON.stringify(content);
   return hex(crc32(json)) + json;
@@ -60,53 +81,61 @@ function unseal<T>(stored: string | undefined): T | undefined {
   return JSON.parse(json) as T;
 }
 
-/** Which generation is the state, and from which batch on no number may be missing. */
+/** Names the current generation, and the first batch whose number must be present. */
 export interface Pointer {
   readonly v: 1;
   readonly generation: number;
-  /** The first batch that counts: what was lost before it was replaced. Absent: 1. */
+  /** The first batch that matters: losses before it were replaced. Absent: 1. */
   readonly since?: number;
 }
 
 /**
- * How many keys the state has, and the sum of their checksums; also a second copy of the pointer.
+ * The number of keys and the sum of their checksums; also a second copy of the pointer.
  */
 export interface KeyCount extends Omit<Pointer, 'v'> {
   readonly count: number;
   readonly sum: number;
 }
 
-/** A state that is damaged. */
-export interface Wreck {
-  /** What is left of it: a record that cannot be read is none. */
+/** What is left of a damaged state. */
+export interface DamagedState {
+  /** The records that can still be read. */
   readonly remains: View;
-  /** The generations that may be it: not to be removed before it is replaced. */
+  /** The generations that may be the state. They must stay until another state replaces it. */
   readonly generations: readonly number[];
 }
 
+/** A state as it was found on disk. */
 export interface LoadedState {
   readonly db: StateDatabase;
   readonly generation: number;
-  /** Generations that a crash left behind. */
+  /** Obsolete generations that a crash left behind. */
   readonly others: readonly number[];
-  readonly directory: Directory;
+  readonly keyIndex: KeyIndex;
   readonly keyTally: Tally;
   readonly batchNumber: number;
   readonly since: number;
+  /** Why the state cannot be trusted. */
   readonly damaged: string | undefined;
-  /** Set when the state is damaged: `generation` is a new, empty one then. */
-  readonly wreck: Wreck | undefined;
+  /** Set if the state is damaged. `generation` is then a new, empty one. */
+  readonly damagedState: DamagedState | undefined;
 }
 
+/** Options for loading a state. */
 export interface LoadOptions {
+  /** Bytes of LevelDB's block cache. */
   readonly cacheBytes: number;
-  /** Reads every value too, not only the keys. */
+  /** Whether to check every value too, not only the keys. */
   readonly checkValues: boolean;
 }
 
+/**
+ * Opens the state in `dir`, and creates it if it is missing. Reads all keys. Throws StorageError
+ * `locked`, `failed` or `foreign`; damage is reported in the result.
+ */
 export async function loadState(dir: string, options: LoadOptions): Promise<LoadedState> {
   const { cacheBytes, checkValues } = options;
-  // Asked before: a database whose files went bad may open as an empty one.
+  // Checked before opening: a database with corrupt files may open as an empty one.
   const isNew = await access(join(dir, 'CURRENT')).then(
     () => false,
     () => true,
@@ -114,59 +143,7 @@ export async function loadState(dir: string, options: LoadOptions): Promise<Load
   const db: StateDatabase = await openDatabase<string, string>(dir, { cacheSize: cacheBytes });
   try {
     const generations = await listGenerations(db);
-    const stored = await db.get(POINTER);
-    if (isNew) {
-      await db.batch(firstRecords(), { sync: true });
-      return {
-        db,
-        generation: 1,
-        others: [],
-        ...directoryOf([]),
-        batchNumber: 0,
-        since: 1,
-        damaged: undefined,
-        wreck: undefined,
-      };
-    }
-    const pointer = unseal<Pointer>(stored);
-    if (pointer !== undefined && pointer.v !== 1) {
-      const format = String(pointer.v);
-      throw new StorageError('foreign', `the state has format ${format}, this version reads 1`);
-    }
-    const keys = unseal<KeyCount>(await db.get(KEY_COUNT));
-    // The newer of the two, if they differ: a batch that switched may be lost.
-    const known = [pointer, keys]
-      .filter((each) => each !== undefined)
-      .reduce((a, b) => (b.generation > a.generation ? b : a), NOTHING);
-    const { generation, since = 1 } = known;
-    const agreed = [pointer, keys].every((each) => (each ?? known).generation === generation);
-    const ring = await readRing(db, since);
-    const found = await readKeys(db, generation, checkValues);
-    const loaded = directoryOf(found.keys);
-    let lost: string | undefined;
-    if (known === NOTHING || !agreed) lost = 'the records that say which state is the present one';
-    else if (ring.gap !== undefined) lost = `batch ${ring.gap} of the writes`;
-    else if (keys === undefined || !loaded.keyTally.equals(keys))
-      lost = 'keys, or has foreign ones';
-    else if (found.unreadable > 0)
-      lost = `records that cannot be read (${found.unreadable}, in table ${found.tables})`;
-    const rest = { db, batchNumber: ring.last };
-    const others = generations.filter((other) => other !== generation);
-    if (lost !== undefined) {
-      const damaged = `the state has lost ${lost}`;
-      const remains = remainsOf(db, generation, loaded.directory);
-      const isCertain = known !== NOTHING && agreed;
-      const wreck = { remains, generations: isCertain ? [generation] : [generation, ...others] };
-      const fresh = Math.max(unusedGeneration(), generation + 1, ...others.map((each) => each + 1));
-      return {
-        ...{ ...rest, ...directoryOf([]), since, damaged, wreck },
-        ...{ generation: fresh, others: isCertain ? others : [] },
-      };
-    }
-    if (pointer === undefined) {
-      await db.put(POINTER, sealed({ v: 1, generation, since }), { sync: true });
-    }
-    return { ...rest, ...loaded, generation, others, since, damaged: undefined, wreck: undefined };
+    return isNew ? await createState(db) : await readState(db, generations, checkValues);
   } catch (error) {
     await db.close();
     if (error instanceof StorageError) throw error;
@@ -175,10 +152,65 @@ export async function loadState(dir: string, options: LoadOptions): Promise<Load
   }
 }
 
+async function createState(db: StateDatabase): Promise<LoadedState> {
+  await db.batch(firstRecords(), { sync: true });
+  const found = { generation: 1, others: [], batchNumber: 0, since: 1 };
+  return { db, ...found, ...keyIndexOf([]), damaged: undefined, damagedState: undefined };
+}
+
+/** Reads the state of an existing database and finds out whether it is damaged. */
+async function readState(
+  db: StateDatabase,
+  generations: readonly number[],
+  checkValues: boolean,
+): Promise<LoadedState> {
+  const pointer = unseal<Pointer>(await db.get(POINTER));
+  if (pointer !== undefined && pointer.v !== 1) {
+    const format = String(pointer.v);
+    throw new StorageError('foreign', `the state has format ${format}, this version reads 1`);
+  }
+  const keys = unseal<KeyCount>(await db.get(KEY_COUNT));
+  // The newer of the two if they differ: the batch that switched may be lost.
+  const known = [pointer, keys]
+    .filter((each) => each !== undefined)
+    .reduce((a, b) => (b.generation > a.generation ? b : a), NOTHING);
+  const { generation, since = 1 } = known;
+  const agreed = [pointer, keys].every((each) => (each ?? known).generation === generation);
+  const isCertain = known !== NOTHING && agreed;
+  const ring = await readRing(db, since);
+  const found = await readKeys(db, generation, checkValues);
+  const loaded = keyIndexOf(found.keys);
+  let lost: string | undefined;
+  if (!isCertain) lost = 'the records that say which state is the present one';
+  else if (ring.gap !== undefined) lost = `batch ${ring.gap} of the writes`;
+  else if (keys === undefined || !loaded.keyTally.equals(keys)) lost = 'keys, or has foreign ones';
+  else if (found.unreadable > 0)
+    lost = `records that cannot be read (${found.unreadable}, in table ${found.tables})`;
+  const rest = { db, batchNumber: ring.last, since };
+  const others = generations.filter((other) => other !== generation);
+  if (lost !== undefined) {
+    const remains = remainsOf(db, generation, loaded.keyIndex);
+    const all = [generation, ...others];
+    return {
+      ...rest,
+      ...keyIndexOf([]),
+      generation: Math.max(unusedGeneration(), ...all.map((each) => each + 1)),
+      others: isCertain ? others : [],
+      damaged: `the state has lost ${lost}`,
+      damagedState: { remains, generations: isCertain ? [generation] : all },
+    };
+  }
+  if (pointer === undefined) {
+    await db.put(POINTER, sealed({ v: 1, generation, since }), { sync: true });
+  }
+  return { ...rest, ...loaded, generation, others, damaged: undefined, damagedState: undefined };
+}
+
 /**
- * A stored record. classic-level writes text keys into a buffer that it keeps, and enlarges it when
- * one fills it to the last byte. A key cut off before a character of several bytes does not, and
- * another key is looked up: such keys go as bytes.
+ * Reads a stored record. classic-level encodes text keys into a buffer that it reuses, and enlarges
+ * the buffer only if a key fills it to the last byte. A key that is cut off before a multi-byte
+ * character leaves the last bytes unused, so the buffer is not enlarged and a wrong key is looked
+ * up. Keys with multi-byte characters are therefore passed as bytes.
  */
 export function storedAt(
   db: StateDatabase,
@@ -189,27 +221,27 @@ export function storedAt(
   return db.getSync<Buffer, string>(Buffer.from(key), { ...options, keyEncoding: 'buffer' });
 }
 
-function remainsOf(db: StateDatabase, generation: number, directory: Directory): View {
+function remainsOf(db: StateDatabase, generation: number, keyIndex: KeyIndex): View {
   const prefix = prefixOf(generation);
   const get = (key: string): string | undefined => {
     try {
       const stored = storedAt(db, prefix + key);
       return stored === undefined ? undefined : contentOf(key, stored);
     } catch {
-      // LevelDB refuses a block that went bad
+      // LevelDB cannot read a corrupt block.
       return undefined;
     }
   };
-  return { get, keys: (start, after) => keysWith(directory, start, after) };
+  return { get, keys: (start, after) => keysWith(keyIndex, start, after) };
 }
 
-/** No record says which generation is the state. */
+/** Stands for: no record names the current generation. */
 const NOTHING: Omit<Pointer, 'v'> = { generation: 0 };
 
 /**
- * Of a damaged state nothing is shown: it is empty until another one is installed. Keys of any
- * generation may hide in files that cannot be read now, so the number is one that counting from 1
- * has never reached: minutes since 1970.
+ * Returns the generation that stands in for a damaged state; it is empty until another state is
+ * installed. Unreadable files may hold keys of any generation, so this number, minutes since 1970,
+ * is one that counting from 1 has never reached.
  */
 const unusedGeneration = (): number => Math.floor(Date.now() / 60_000);
 
@@ -218,7 +250,7 @@ const firstRecords = () => [
   { type: 'put' as const, key: KEY_COUNT, value: sealed({ generation: 1, count: 0, sum: 0 }) },
 ];
 
-/** The generations of which there are keys. */
+/** Returns the generations that have keys. Throws StorageError `foreign` for any other key. */
 async function listGenerations(db: StateDatabase): Promise<number[]> {
   const found: number[] = [];
   let from = '0';
@@ -235,8 +267,8 @@ async function listGenerations(db: StateDatabase): Promise<number[]> {
 }
 
 /**
- * The number of the last batch, and the first number from `since` on that is missing among the
- * newest.
+ * Returns the number of the last batch, and the first number that is missing from `since` on. Only
+ * the newest numbers are known; older slots are overwritten.
  */
 async function readRing(
   db: StateDatabase,
@@ -253,8 +285,8 @@ async function readRing(
 }
 
 /**
- * The keys of a generation; with `checkValues`, how many values are not what was written, and in
- * which tables.
+ * Returns the keys of a generation and, with `checkValues`, the number of damaged values and their
+ * tables.
  */
 async function readKeys(db: StateDatabase, generation: number, checkValues: boolean) {
   const keys: string[] = [];
@@ -266,7 +298,7 @@ async function readKeys(db: StateDatabase, generation: number, checkValues: bool
     ...IN_SLICES,
   });
   for await (const some of slices(iterator)) {
-    // Decoded here, so that a key does not keep the prefixed text it was cut from in memory.
+    // Decoded here: a substring would keep the whole prefixed text in memory.
     for (const key of some) keys.push(key.toString('utf8', gte.length));
   }
   const tables = new Set<string>();

@@ -1,39 +1,43 @@
 /**
- * The state on disk: a LevelDB of text, values read where they are needed, keys also held in memory
- * in order.
+ * The state on disk: a LevelDB of text. Values are read from disk when they are needed; the keys
+ * are also in memory, in order.
  *
- *   !state            which generation is the state
- *   !keys             the same again, how many keys it has, and the sum of their checksums
- *   #<slot>           numbers of the last batches, see below
- *   <generation>/key  the records; a value is 8 hex digits of CRC-32 over key and value, then the value
+ *   !state            the current generation
+ *   !keys             the same again, with the number of keys and the sum of their checksums
+ *   #<slot>           the numbers of the last batches, see below
+ *   <generation>/key  the records; 8 hex digits of CRC-32 over key and value, then the value
  *
- * A commit is seen at once, through a layer in memory; a background loop writes what has gathered
- * as one batch. The log is the truth, so nobody waits for that, but each batch is synced all the
- * same: LevelDB closes a full log file without syncing it, and an unsynced batch in it could be
- * lost in a power cut although a later one survives. Few and larger batches, all synced, cost less
- * than many unsynced ones.
+ * A commit is visible immediately, through a layer in memory. A background loop gathers commits and
+ * writes them as one batch:
  *
- * Bytes that go bad in LevelDB's own log make it skip a batch without a word. So each batch also
- * writes its number into a ring of slots, and with it the count and sum of all keys. A gap in the
- * numbers, or other keys than were counted, mean on opening that the state cannot be trusted
- * (`damaged`). Nothing of it is shown then, but all of it stays on disk until another one was
- * installed; from that one on the numbers count anew. Values are checked when they are read.
+ *     commit -> pending -> writing -> LevelDB       a read looks in this order
+ *
+ * Nobody waits for the batch, since the log can replay it, but every batch is synced. LevelDB
+ * closes a full log file without syncing it, so a power cut could lose an unsynced batch in it
+ * although a later batch survives. A few larger synced batches cost less than many small unsynced
+ * ones.
+ *
+ * When bytes of its own log go bad, LevelDB silently skips a batch. So each batch also writes its
+ * number into a ring of slots, and the count and sum of all keys. On opening, a gap in the numbers
+ * or a wrong sum means that the state cannot be trusted (`damaged`). It is then not shown, but
+ * stays on disk until another state is installed; the check of the numbers starts anew from that
+ * one. Values are checked when they are read.
  */
 import { tableOf } from '../state/checksum.js';
 import { SECRET_TABLES } from '../state/secrets.js';
 import type { Change, PinnedView, StateRecord, View } from '../state/types.js';
-import { type Operation, writeSynced } from './batch.js';
-import { type Directory, keySum, keysWith, type Tally, wellFormed } from './directory.js';
-import { flushTables, rewriteRange } from './erase.js';
+import { removeRange, rewriteRange } from './erase.js';
 import { rootMessage, StorageError } from './errors.js';
 import { LevelInstallation } from './install.js';
-import { RecentValues } from './recent-values.js';
+import { type KeyIndex, keySum, keysWith, type Tally, wellFormed } from './key-index.js';
 import { rewriteBy } from './rewrite.js';
 import { SharedValues } from './shared-values.js';
 import {
   contentOf,
   KEY_COUNT,
+  type Layer,
   loadState,
+  operationsOf,
   POINTER,
   prefixOf,
   rangeOf,
@@ -42,179 +46,178 @@ import {
   type StateDatabase,
   sealed,
   storedAt,
-  storedValue,
 } from './state-load.js';
+import { type Operation, writeSynced } from './synced-batch.js';
 import type { DurableState, Installation } from './types.js';
+import { ValueCache } from './value-cache.js';
 
-/** Commits gather this long before they are written, unless they are many or someone waits. */
+/** Commits gather for this long before they are written, unless there are many or a flush waits. */
 const GATHER_MS = 50;
+/** Characters of gathered commits that are written without waiting. */
 const GATHER_BYTES = 2 ** 20;
 /** Bytes of LevelDB's cache of blocks: values that are read often stay in memory. */
 const CACHE_BYTES = 32 * 2 ** 20;
-/** Records dropped at a time when an old generation is removed. */
-const CLEAR_STEP = 2000;
 /**
- * Characters of values that were read lately and are kept: a few thousand objects of usual size.
+ * Characters of recently read values in memory: a few thousand objects of usual size.
  */
 const RECENT_CHARS = 4 * 2 ** 20;
-/** Before and after the keys of all generations, which begin with a digit. */
+/** Bounds of the keys of all generations, which begin with a digit. */
 const FIRST_GENERATION = '0';
 const PAST_GENERATIONS = ':';
 
+/** Options of a state. */
 export interface StateOptions {
   /**
-   * Called once, when the disk failed or a record cannot be read as it was written. The process
-   * must stop.
+   * Called once, when the disk has failed or a record is damaged. The process must stop.
    */
   readonly onFatal: (error: StorageError) => void;
-  /** Bytes of LevelDB's cache of blocks. */
+  /** Bytes of LevelDB's block cache. */
   readonly cacheBytes?: number;
-  /** Reads every value on opening too: a value that went bad counts as damage then. */
+  /** Whether to check every value on opening too, so that a bad value counts as damage. */
   readonly checkValues?: boolean;
 }
 
-/** Changes not on disk yet; null is a deleted key. */
-type Layer = ReadonlyMap<string, string | null>;
-
 /**
- * Opens (or makes) the state in `dir`. Throws StorageError: locked, failed, damaged (nothing can be
- * told from it).
+ * Opens the state in `dir`, and creates it if it is missing. Throws StorageError `locked`, `failed`
+ * or `foreign`. A damaged state opens, with `damaged` set.
  */
 export async function openState(dir: string, options: StateOptions): Promise<LevelState> {
   const { cacheBytes = CACHE_BYTES, checkValues = false } = options;
   return new LevelState(await loadState(dir, { cacheBytes, checkValues }), options);
 }
 
+/** The state. See the head of this file. */
 export class LevelState implements DurableState {
   /**
-   * Why the state is not to be trusted: nothing of it is shown, and it takes no commits until it is
-   * replaced (`install`).
+   * Why the state cannot be trusted. It then appears empty and takes no commits until `install`
+   * replaces it.
    */
   damaged: string | undefined;
-  /** What can still be read of a damaged state, for who makes another one of it. */
+  /** The records of a damaged state that can still be read, for rebuilding it. */
   remains: View | undefined;
 
-  private readonly db: StateDatabase;
-  private readonly onFatal: (error: StorageError) => void;
-  private generation: number;
-  private prefix: string;
-  private directory: Directory;
-  private keyTally: Tally;
-  /** Commits since the batch that is being written, and those in that batch. */
-  private pending = new Map<string, string | null>();
-  private pendingBytes = 0;
-  private writing: Layer = new Map();
-  private writingBytes = 0;
-  /** Values as they are on disk. */
-  private readonly recent = new RecentValues(RECENT_CHARS);
-  private readonly shared = new SharedValues();
-  private timer: NodeJS.Timeout | undefined;
-  private waiting: { resolve: () => void; reject: (error: Error) => void }[] = [];
-  private loop: Promise<void> | undefined;
-  /** All writes, one after the other. */
-  private chain: Promise<void> = Promise.resolve();
-  private batchNumber: number;
-  /** The first batch of which the number must be there. */
-  private since: number;
-  /** Generations to be removed once a damaged state is replaced. */
-  private kept: readonly number[];
-  private nextGeneration: number;
-  /** Ends of the views that are open. */
-  private readonly pinned = new Set<Promise<void>>();
-  private installation: LevelInstallation | undefined;
-  private switching = false;
-  private removing: Promise<void> = Promise.resolve();
-  private failure: StorageError | undefined;
-  private closed = false;
+  /** The open database. Only tests use it from outside, to damage records. */
+  readonly db: StateDatabase;
+
+  readonly #onFatal: (error: StorageError) => void;
+  #generation: number;
+  #prefix: string;
+  #keyIndex: KeyIndex;
+  #keyTally: Tally;
+  /** Commits that follow the batch being written, and the commits in that batch. */
+  #pending = new Map<string, string | null>();
+  #pendingBytes = 0;
+  #writing: Layer = new Map();
+  #writingBytes = 0;
+  /** Recently read values, as they are on disk. */
+  readonly #recent = new ValueCache(RECENT_CHARS);
+  readonly #shared = new SharedValues();
+  #timer: NodeJS.Timeout | undefined;
+  #waiting: { resolve: () => void; reject: (error: Error) => void }[] = [];
+  #loop: Promise<void> | undefined;
+  /** Serializes all writes. */
+  #chain: Promise<void> = Promise.resolve();
+  #batchNumber: number;
+  /** The first batch whose number must be present. */
+  #since: number;
+  /** Generations to remove once the damaged state is replaced. */
+  #kept: readonly number[];
+  #nextGeneration: number;
+  /** One promise per open view; resolves when it closes. */
+  readonly #pinned = new Set<Promise<void>>();
+  #installation: LevelInstallation | undefined;
+  #switching = false;
+  #removing: Promise<void> = Promise.resolve();
+  #failure: StorageError | undefined;
+  #closed = false;
 
   constructor(loaded: Awaited<ReturnType<typeof loadState>>, options: StateOptions) {
     this.db = loaded.db;
-    this.generation = loaded.generation;
-    this.nextGeneration = Math.max(loaded.generation, ...loaded.others) + 1;
-    this.prefix = prefixOf(loaded.generation);
-    this.directory = loaded.directory;
-    this.keyTally = loaded.keyTally;
-    this.batchNumber = loaded.batchNumber;
-    this.since = loaded.since;
+    this.#generation = loaded.generation;
+    this.#nextGeneration = Math.max(loaded.generation, ...loaded.others) + 1;
+    this.#prefix = prefixOf(loaded.generation);
+    this.#keyIndex = loaded.keyIndex;
+    this.#keyTally = loaded.keyTally;
+    this.#batchNumber = loaded.batchNumber;
+    this.#since = loaded.since;
     this.damaged = loaded.damaged;
-    this.onFatal = options.onFatal;
-    this.remains = loaded.wreck?.remains;
-    this.kept = loaded.wreck?.generations ?? [];
+    this.#onFatal = options.onFatal;
+    this.remains = loaded.damagedState?.remains;
+    this.#kept = loaded.damagedState?.generations ?? [];
     for (const generation of loaded.others) this.remove(generation);
   }
 
   /** Number of records. */
   get size(): number {
-    return this.directory.size;
+    return this.#keyIndex.size;
   }
 
   /**
-   * Bytes of commits that are not on disk yet: the driver slows down when the disk does not keep
-   * up.
+   * Bytes of commits that are not on disk yet. The driver slows down if the disk does not keep up.
    */
   get backlogBytes(): number {
-    return this.pendingBytes + this.writingBytes;
+    return this.#pendingBytes + this.#writingBytes;
   }
 
   get(key: string): string | undefined {
     const wanted = wellFormed(key);
-    let value = this.pending.get(wanted);
-    if (value === undefined) value = this.writing.get(wanted);
+    let value = this.#pending.get(wanted);
+    if (value === undefined) value = this.#writing.get(wanted);
     if (value !== undefined) return value ?? undefined;
-    value = this.recent.get(wanted);
+    value = this.#recent.get(wanted);
     if (value !== undefined) return value;
-    // Most of what is asked for in vain is not looked for on disk.
-    if (this.directory.get(wanted) === undefined) return undefined;
-    value = this.read(this.prefix, wanted);
-    if (value === undefined) throw this.unreadable(wanted);
-    this.recent.set(wanted, value);
+    // Usually a missing key needs no read from disk.
+    if (this.#keyIndex.get(wanted) === undefined) return undefined;
+    value = this.#read(this.#prefix, wanted);
+    if (value === undefined) throw this.#unreadable(wanted);
+    this.#recent.set(wanted, value);
     return value;
   }
 
   keys(prefix: string, after?: string): Iterable<string> {
-    return keysWith(this.directory, prefix, after);
+    return keysWith(this.#keyIndex, prefix, after);
   }
 
   commit(changes: readonly Change[]): void {
     if (this.damaged !== undefined) throw new Error(`commit to a damaged state: ${this.damaged}`);
     for (const [rawKey, rawValue] of changes) {
       const key = wellFormed(rawKey);
-      this.recent.delete(key);
-      this.shared.noteChange(key);
+      this.#recent.delete(key);
+      this.#shared.noteChange(key);
       if (rawValue === undefined) {
-        this.pending.set(key, null);
-        if (this.directory.delete(key)) this.keyTally.remove(keySum(key));
+        this.#pending.set(key, null);
+        if (this.#keyIndex.delete(key)) this.#keyTally.remove(keySum(key));
       } else {
-        this.pending.set(key, wellFormed(rawValue));
-        if (this.directory.set(key, true)) this.keyTally.add(keySum(key));
+        this.#pending.set(key, wellFormed(rawValue));
+        if (this.#keyIndex.set(key, true)) this.#keyTally.add(keySum(key));
       }
-      this.pendingBytes += key.length + (rawValue?.length ?? 0);
+      this.#pendingBytes += key.length + (rawValue?.length ?? 0);
     }
-    if (this.pendingBytes >= GATHER_BYTES) this.startWriting();
-    else this.timer ??= setTimeout(() => this.startWriting(), GATHER_MS);
+    if (this.#pendingBytes >= GATHER_BYTES) this.#startWriting();
+    else this.#timer ??= setTimeout(() => this.#startWriting(), GATHER_MS);
   }
 
   flush(): Promise<void> {
-    if (this.failure !== undefined) return Promise.reject(this.failure);
-    if (this.pending.size === 0 && this.writing.size === 0) return Promise.resolve();
+    if (this.#failure !== undefined) return Promise.reject(this.#failure);
+    if (this.#pending.size === 0 && this.#writing.size === 0) return Promise.resolve();
     return new Promise((resolve, reject) => {
-      this.waiting.push({ resolve, reject });
-      this.startWriting();
+      this.#waiting.push({ resolve, reject });
+      this.#startWriting();
     });
   }
 
   pin(): PinnedView {
-    const layers = [new Map(this.pending), this.writing];
-    const { prefix } = this;
-    const directory = this.directory.clone();
+    const layers = [new Map(this.#pending), this.#writing];
+    const prefix = this.#prefix;
+    const keyIndex = this.#keyIndex.clone();
     const snapshot = this.db.snapshot();
-    const opened = this.shared.open();
+    const opened = this.#shared.open();
     let open = true;
     let closed = (): void => {};
     const pinned = new Promise<void>((resolve) => {
       closed = resolve;
     });
-    this.pinned.add(pinned);
+    this.#pinned.add(pinned);
     return {
       get: (key) => {
         if (!open) throw new Error('read of a closed view');
@@ -223,35 +226,35 @@ export class LevelState implements DurableState {
           const value = layer.get(wanted);
           if (value !== undefined) return value ?? undefined;
         }
-        const read = (): string | undefined => this.read(prefix, wanted, snapshot);
-        return prefix === this.prefix ? this.shared.get(wanted, opened, read) : read();
+        const read = (): string | undefined => this.#read(prefix, wanted, snapshot);
+        return prefix === this.#prefix ? this.#shared.get(wanted, opened, read) : read();
       },
-      keys: (start, after) => keysWith(directory, start, after),
+      keys: (start, after) => keysWith(keyIndex, start, after),
       close: () => {
-        if (open) this.shared.close();
+        if (open) this.#shared.close();
         open = false;
-        this.pinned.delete(pinned);
+        this.#pinned.delete(pinned);
         void snapshot.close().then(closed);
       },
     };
   }
 
   install(): Installation {
-    this.installation?.abort();
-    const generation = this.nextGeneration;
-    this.nextGeneration += 1;
+    this.#installation?.abort();
+    const generation = this.#nextGeneration;
+    this.#nextGeneration += 1;
     const installation = new LevelInstallation({
       db: this.db,
       generation,
       prefix: prefixOf(generation),
-      write: (operations) => this.write(operations),
-      switchTo: (...to) => this.switchTo(generation, ...to),
+      write: (operations) => this.#write(operations),
+      switchTo: (...to) => this.#switchTo(generation, ...to),
       remove: () => {
-        if (this.installation === installation) this.installation = undefined;
+        if (this.#installation === installation) this.#installation = undefined;
         this.remove(generation);
       },
     });
-    this.installation = installation;
+    this.#installation = installation;
     return installation;
   }
 
@@ -259,179 +262,179 @@ export class LevelState implements DurableState {
     slices: Iterator<readonly StateRecord[], boolean>,
     done: (replaced: boolean) => void,
   ): void {
-    // A state that arrives is newer than one that is made here.
-    if (this.installation !== undefined) {
+    // A state that is being received is newer than one that is rebuilt here.
+    if (this.#installation !== undefined) {
       setImmediate(done, false);
       return;
     }
     rewriteBy(this.install(), slices)
       .then(done)
-      .catch((error) => this.fail(error));
+      .catch((error) => this.#fail(error));
   }
 
   /**
-   * Calls `done` once nothing is left in a file of the secrets that were deleted or replaced
-   * before. Waits for the views that are open now, which may show them. Never calls it when the
-   * state is closed before.
+   * Calls `done` once no file holds any secret that was deleted or replaced before. Waits for the
+   * views that are open now, which may still show such secrets. Does not call `done` if the state
+   * is closed first.
    */
   erase(done: () => void): void {
     const erased = async (): Promise<void> => {
       await this.flush();
-      await Promise.all(this.pinned);
-      this.removing = this.removing.then(() => this.rewriteSecrets());
-      await this.removing;
-      if (!this.closed) done();
+      await Promise.all(this.#pinned);
+      this.#removing = this.#removing.then(() => this.#rewriteSecrets());
+      await this.#removing;
+      if (!this.#closed) done();
     };
-    erased().catch((error) => this.fail(error));
+    erased().catch((error) => this.#fail(error));
   }
 
-  private async rewriteSecrets(): Promise<void> {
-    const { gte, lt } = rangeOf(this.generation);
-    // Around the present generation nothing is left but what a crash kept from being given back.
+  async #rewriteSecrets(): Promise<void> {
+    const { gte, lt } = rangeOf(this.#generation);
+    // Around the current generation lies only what an interrupted removal has left.
     const ranges = [
       [FIRST_GENERATION, gte],
       ...SECRET_TABLES.map((table) => [`${gte}${table}\u0000`, `${gte}${table}\u0001`]),
       [lt, PAST_GENERATIONS],
     ];
     for (const [from, to] of ranges) {
-      if (this.closed) return;
-      await rewriteRange(this.db, from!, to!, (marks) => this.write(marks));
+      if (this.#closed) return;
+      await rewriteRange(this.db, from!, to!, (marks) => this.#write(marks));
     }
+  }
+
+  /** Resolves once the generations dropped so far are removed from the database. */
+  settled(): Promise<void> {
+    return this.#removing;
   }
 
   async close(): Promise<void> {
-    if (this.closed) return;
-    this.installation?.abort();
-    if (this.failure === undefined) await this.flush().catch(() => {});
-    this.closed = true;
-    clearTimeout(this.timer);
-    await this.loop;
-    await this.chain;
-    await this.removing;
+    if (this.#closed) return;
+    this.#installation?.abort();
+    if (this.#failure === undefined) await this.flush().catch(() => {});
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    await this.#loop;
+    await this.#chain;
+    await this.#removing;
     await this.db.close();
   }
 
-  /** Removes a generation that is not the state, in bounded steps in the background. */
+  /** Removes an obsolete generation in the background, in bounded steps. */
   remove(generation: number): void {
-    // A chunk of an installation that was given up may still be on its way to disk.
-    this.removing = Promise.all([this.removing, this.chain]).then(async () => {
-      const range = rangeOf(generation);
+    // A chunk of an aborted installation may still be on its way to the disk.
+    this.#removing = Promise.all([this.#removing, this.#chain]).then(async () => {
+      const { gte: from, lt: to } = rangeOf(generation);
+      const isOpen = () => !this.#closed;
       try {
-        if (!this.closed) await flushTables(this.db, range.gte);
-        while (!this.closed) {
-          const some = await this.db.keys({ ...range, limit: CLEAR_STEP }).all();
-          if (some.length === 0) break;
-          await this.db.batch(some.map((key) => ({ type: 'del' as const, key })));
-        }
-        if (!this.closed)
-          await rewriteRange(this.db, range.gte, range.lt, (marks) => this.write(marks));
+        await removeRange(this.db, { from, to }, isOpen, (marks) => this.#write(marks));
       } catch (error) {
-        this.fail(error);
+        this.#fail(error);
       }
     });
   }
 
-  private startWriting(): void {
-    clearTimeout(this.timer);
-    this.timer = undefined;
-    if (this.switching || this.closed || this.failure !== undefined) return;
-    // With nothing to write the loop would end before it is assigned here, and then count as
-    // running for ever.
-    if (this.pending.size === 0) return;
-    this.loop ??= this.writeGathered();
+  #startWriting(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (this.#switching || this.#closed || this.#failure !== undefined) return;
+    // With nothing to write, the loop would end before the assignment below, and would then count
+    // as running for ever.
+    if (this.#pending.size === 0) return;
+    this.#loop ??= this.#writeGathered();
   }
 
-  private async writeGathered(): Promise<void> {
+  async #writeGathered(): Promise<void> {
     do {
-      const waiting = this.waiting;
-      this.waiting = [];
-      this.writing = this.pending;
-      this.writingBytes = this.pendingBytes;
-      this.pending = new Map();
-      this.pendingBytes = 0;
+      const waiting = this.#waiting;
+      this.#waiting = [];
+      this.#writing = this.#pending;
+      this.#writingBytes = this.#pendingBytes;
+      this.#pending = new Map();
+      this.#pendingBytes = 0;
       try {
-        if (this.writing.size > 0) {
-          const operations = operationsOf(this.prefix, this.writing);
-          await this.write([...operations, this.keyCount()]);
+        if (this.#writing.size > 0) {
+          const operations = operationsOf(this.#prefix, this.#writing);
+          await this.#write([...operations, this.#keyCount()]);
         }
       } catch (error) {
-        const failure = this.fail(error);
-        for (const { reject } of [...waiting, ...this.waiting]) reject(failure);
+        const failure = this.#fail(error);
+        for (const { reject } of [...waiting, ...this.#waiting]) reject(failure);
         break;
       }
-      this.writing = new Map();
-      this.writingBytes = 0;
+      this.#writing = new Map();
+      this.#writingBytes = 0;
       for (const { resolve } of waiting) resolve();
-    } while (this.waiting.length > 0 || this.pendingBytes >= GATHER_BYTES);
-    this.loop = undefined;
+    } while (this.#waiting.length > 0 || this.#pendingBytes >= GATHER_BYTES);
+    this.#loop = undefined;
   }
 
-  /** One synced batch with its number, after all those before it. */
-  private write(operations: readonly Operation<string>[]): Promise<void> {
-    const written = this.chain.then(() => {
-      const number = ++this.batchNumber;
+  /** Writes one synced batch with its number, after all earlier ones. */
+  #write(operations: readonly Operation<string>[]): Promise<void> {
+    const written = this.#chain.then(() => {
+      const number = ++this.#batchNumber;
       const key = ringKey(number);
       return writeSynced(this.db, [...operations, { type: 'put', key, value: String(number) }]);
     });
-    this.chain = written.catch(() => {});
+    this.#chain = written.catch(() => {});
     return written;
   }
 
-  private async switchTo(generation: number, directory: Directory, keyTally: Tally): Promise<void> {
-    this.switching = true;
+  async #switchTo(generation: number, keyIndex: KeyIndex, keyTally: Tally): Promise<void> {
+    this.#switching = true;
     try {
-      await this.loop;
-      const since = this.batchNumber + 1;
+      await this.#loop;
+      const since = this.#batchNumber + 1;
       const value = sealed({ v: 1, generation, since });
       const { count, sum } = keyTally;
-      await this.write([
+      await this.#write([
         { type: 'put', key: POINTER, value },
         { type: 'put', key: KEY_COUNT, value: sealed({ generation, since, count, sum }) },
       ]);
-      this.since = since;
+      this.#since = since;
     } catch (error) {
-      throw this.fail(error);
+      throw this.#fail(error);
     } finally {
-      this.switching = false;
+      this.#switching = false;
     }
-    const old = [this.generation, ...this.kept];
-    this.kept = [];
+    const old = [this.#generation, ...this.#kept];
+    this.#kept = [];
     this.remains = undefined;
-    this.generation = generation;
-    this.prefix = prefixOf(generation);
-    this.directory = directory;
-    this.keyTally = keyTally;
-    this.pending = new Map();
-    this.pendingBytes = 0;
-    this.recent.clear();
-    this.shared.clear();
+    this.#generation = generation;
+    this.#prefix = prefixOf(generation);
+    this.#keyIndex = keyIndex;
+    this.#keyTally = keyTally;
+    this.#pending = new Map();
+    this.#pendingBytes = 0;
+    this.#recent.clear();
+    this.#shared.clear();
     this.damaged = undefined;
-    this.installation = undefined;
-    for (const { resolve } of this.waiting.splice(0)) resolve();
+    this.#installation = undefined;
+    for (const { resolve } of this.#waiting.splice(0)) resolve();
     for (const each of old) this.remove(each);
   }
 
-  private keyCount(): Operation<string> {
-    const { generation, since, keyTally } = this;
-    const { count, sum } = keyTally;
+  #keyCount(): Operation<string> {
+    const generation = this.#generation;
+    const since = this.#since;
+    const { count, sum } = this.#keyTally;
     return { type: 'put', key: KEY_COUNT, value: sealed({ generation, since, count, sum }) };
   }
 
-  private read(prefix: string, key: string, snapshot?: Snapshot): string | undefined {
+  #read(prefix: string, key: string, snapshot?: Snapshot): string | undefined {
     let stored: string | undefined;
     try {
       stored = storedAt(this.db, prefix + key, snapshot === undefined ? {} : { snapshot });
     } catch (error) {
-      throw this.fail(error);
+      throw this.#fail(error);
     }
     if (stored === undefined) return undefined;
     const value = contentOf(key, stored);
-    if (value === undefined) throw this.unreadable(key);
+    if (value === undefined) throw this.#unreadable(key);
     return value;
   }
 
-  private unreadable(key: string): StorageError {
-    return this.fail(
+  #unreadable(key: string): StorageError {
+    return this.#fail(
       new StorageError(
         'damaged',
         `a record of the state (table ${tableOf(key)}) cannot be read as it was written; move this server's state ` +
@@ -440,23 +443,14 @@ export class LevelState implements DurableState {
     );
   }
 
-  private fail(error: unknown): StorageError {
-    if (this.closed) return new StorageError('failed', 'the state is closed', error);
-    if (this.failure !== undefined) return this.failure;
-    this.failure =
+  #fail(error: unknown): StorageError {
+    if (this.#closed) return new StorageError('failed', 'the state is closed', error);
+    if (this.#failure !== undefined) return this.#failure;
+    this.#failure =
       error instanceof StorageError
         ? error
         : new StorageError('failed', `the disk of the state failed: ${rootMessage(error)}`, error);
-    this.onFatal(this.failure);
-    return this.failure;
+    this.#onFatal(this.#failure);
+    return this.#failure;
   }
-}
-
-function operationsOf(prefix: string, layer: Layer): Operation<string>[] {
-  const operations: Operation<string>[] = [];
-  for (const [key, value] of layer) {
-    if (value === null) operations.push({ type: 'del', key: prefix + key });
-    else operations.push({ type: 'put', key: prefix + key, value: storedValue(key, value) });
-  }
-  return operations;
 }

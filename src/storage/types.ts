@@ -1,37 +1,38 @@
-/** What storage offers the node beyond the `StateStore` that `state/` declares. */
+/** The interfaces of storage, beyond the `StateStore` that `state/` declares. */
 import type { StateRecord, StateStore } from '../state/types.js';
 
 export type { StateRecord } from '../state/types.js';
 
-/** What a whole state must be when it has arrived: see `recordSum`. */
+/** Record count and checksum of a whole state, to verify it after a transfer. See `recordSum`. */
 export interface StateTally {
   readonly count: number;
-  /** Sum of the CRC-32 of all records: does not depend on their order. */
+  /** Sum of the CRC-32 of all records, in any order. */
   readonly sum: number;
 }
 
 /**
- * A second state, filled beside the present one and then switched in as a whole. A crash at any
- * point leaves the old state or the new one. One at a time per store; beginning another one aborts
- * the first.
+ * Builds a new state beside the current one and then switches to it. A crash at any point leaves
+ * either the old state or the new one. A store has one installation at a time; beginning another
+ * one aborts the first.
  */
 export interface Installation {
   /**
-   * Adds records; resolves when they are on disk. The caller bounds the chunk (about a megabyte).
+   * Adds records. Resolves when they are on disk. The caller limits the chunk to about a megabyte.
+   * Rejects with StorageError `invalid` if the installation was aborted.
    */
   add(records: readonly StateRecord[]): Promise<void>;
   /**
-   * Reads back what was added, compares it with the tally, and switches. Throws StorageError
-   * `invalid` (and leaves the present state as it was) when they differ. Without a tally, for
-   * records made by this node itself, it only switches. Commits made before the switch are gone
-   * with the state they belong to.
+   * Reads back the added records, compares them with the tally, and switches to them. If they
+   * differ, throws StorageError `invalid` and keeps the current state. Without a tally, for records
+   * that this node made itself, it only switches. Commits made before the switch are lost with the
+   * old state.
    */
   finish(tally?: StateTally): Promise<void>;
-  /** Gives up; what was added is removed in the background. */
+  /** Cancels the installation. The added records are removed in the background. */
   abort(): void;
 }
 
-/** A state store that can be replaced as a whole. */
+/** A state store whose state can be replaced as a whole. */
 export interface DurableState extends StateStore {
   install(): Installation;
 }

@@ -1,38 +1,44 @@
 /**
- * A second copy, in a file of its own, of what a log must not forget: the hard state, and how far
- * the log was synced. A LevelDB whose bytes went bad can open without complaint and simply be
- * shorter; a vote that is forgotten that way may be given twice in one term. The witness is what
- * makes the loss visible.
+ * A second copy, in a file of its own, of what a log must never forget: the hard state, and how far
+ * the log was synced. A LevelDB with corrupt bytes may open without an error and just be shorter.
+ * A node that forgets a vote that way could vote twice in one term. The witness reveals the loss.
  *
- * Two slots are written in turn, so a write that is torn leaves the other slot, which holds what
- * was promised before. It never says more than the log holds: it is written after the log when the
- * log grows, before it when the log shrinks.
+ * The file has two slots that are written alternately, so a torn write leaves the previous one:
+ *
+ *     byte 0      turn 6   {version 3, term 4, votedFor a, lastIndex 120}
+ *     byte 4096   turn 7   {version 3, term 4, votedFor a, lastIndex 180}    the newest
+ *
+ * The witness never claims more than the log holds: it is written after the log when the log grows,
+ * and before it when the log shrinks.
  */
 import { type FileHandle, open } from 'node:fs/promises';
 import type { HardState, Index } from '../raft/types.js';
 import { decodeSealed, encodeSealed } from './record.js';
 
+/** What a witness records. */
 export interface Marks {
-  /** Counts the changes of the hard state; the higher of two copies is the newer. */
+  /** Number of changes of the hard state. The copy with the higher number is newer. */
   readonly version: number;
   readonly hardState: HardState;
-  /** The log was synced up to here. */
+  /** The log is synced up to this index. */
   readonly lastIndex: Index;
 }
 
-/** One block of the file system: a torn write does not reach the other slot. */
+/** A block of the file system, so that a torn write does not reach the other slot. */
 const SLOT_BYTES = 4096;
 const KEY = Buffer.from('witness');
 
+/** The witness file of a log. Use `Witness.open`. */
 export class Witness {
-  private readonly file: FileHandle;
-  private turn: number;
-  private constructor(file: FileHandle, turn: number) {
-    this.file = file;
-    this.turn = turn;
+  readonly #file: FileHandle;
+  #turn: number;
+
+  constructor(file: FileHandle, turn: number) {
+    this.#file = file;
+    this.#turn = turn;
   }
 
-  /** Opens or makes the file. `marks` is undefined when it holds none that can be trusted. */
+  /** Opens the file or creates it. `marks` is undefined if neither slot is valid. */
   static async open(path: string): Promise<{ witness: Witness; marks: Marks | undefined }> {
     const file = await open(path, 'r+').catch(() => open(path, 'w+', 0o600));
     const slots: { turn: number; marks: Marks }[] = [];
@@ -48,18 +54,18 @@ export class Witness {
     return { witness: new Witness(file, newest?.turn ?? 0), marks: newest?.marks };
   }
 
-  /** Writes the marks. With `sync` they are on disk when it resolves. */
+  /** Writes the marks. With `sync`, resolves once they are durable. */
   async write(marks: Marks, sync: boolean): Promise<void> {
-    this.turn += 1;
-    const record = encodeSealed(KEY, { turn: this.turn, marks });
+    this.#turn += 1;
+    const record = encodeSealed(KEY, { turn: this.#turn, marks });
     const slot = Buffer.alloc(record.length + 2);
     slot.writeUInt16BE(record.length, 0);
     slot.set(record, 2);
-    await this.file.write(slot, 0, slot.length, (this.turn % 2) * SLOT_BYTES);
-    if (sync) await this.file.sync();
+    await this.#file.write(slot, 0, slot.length, (this.#turn % 2) * SLOT_BYTES);
+    if (sync) await this.#file.sync();
   }
 
   async close(): Promise<void> {
-    await this.file.close();
+    await this.#file.close();
   }
 }

@@ -1,15 +1,15 @@
 /**
- * The one codec of the wire: msgpack of plain arrays, text, bytes, whole numbers and booleans. What
- * arrives is first walked byte by byte: maps, extensions, 64-bit integers, deep nesting and lengths
- * beyond the end are refused before the decoder sees them, so it can neither be led to build
- * something else nor to reserve memory for what is not there.
+ * The codec of the wire: msgpack of plain arrays, text, bytes, integers and booleans. Input is
+ * first scanned byte by byte. The scan rejects maps, extensions, 64-bit integers, deep nesting and
+ * lengths beyond the end, so the decoder can neither create other types nor allocate memory for
+ * data that did not arrive.
  */
 import { Packr, Unpackr } from 'msgpackr';
 import { WireError } from './types.js';
 
 const packr = new Packr({ useRecords: false, moreTypes: false });
 const unpackr = new Unpackr({ useRecords: false, moreTypes: false });
-/** Arrays within arrays: frames nest less. */
+/** Depth of nested arrays: more than any frame has. */
 const DEPTH_MAX = 6;
 
 /** Encodes a value of arrays and scalars. */
@@ -18,17 +18,19 @@ export function pack(value: unknown): Buffer {
 }
 
 /**
- * Decodes what `pack` made; throws WireError for anything else. Bytes are given as views of
- * `bytes`.
+ * Decodes what `pack` returned. Byte strings in the result are views of `bytes`. Throws WireError
+ * for any other input.
  */
 export function unpack(bytes: Buffer): unknown {
   checkPlain(bytes);
   return unpackr.unpack(bytes);
 }
 
-/** Throws unless `bytes` is exactly one plain value. */
+/** Throws WireError unless `bytes` is exactly one plain value. */
 function checkPlain(bytes: Buffer): void {
-  /** Values still to come in each open array; the outermost is the one value. */
+  /**
+   * Number of values still expected in each open array. The outermost level is the value itself.
+   */
   const open = [1];
   let at = 0;
   while (open.length > 0) {
@@ -47,7 +49,7 @@ function checkPlain(bytes: Buffer): void {
   if (at !== bytes.length) throw new WireError('protocol', 'a frame holds more than it should');
 }
 
-/** Bytes of the value at `at` without the items it announces, and how many items. */
+/** Returns the size of the value at `at` without the items of an array, and their number. */
 function measure(bytes: Buffer, at: number): { size: number; items: number } {
   const tag = bytes[at]!;
   if (tag <= 0x7f || tag >= 0xe0) return { size: 1, items: 0 };
@@ -64,7 +66,7 @@ function measure(bytes: Buffer, at: number): { size: number; items: number } {
   return isArray ? { size: 1 + width, items: length } : { size: 1 + width + length, items: 0 };
 }
 
-/** Bytes of nil, booleans, numbers. */
+/** Tag → bytes, of nil, booleans and numbers. */
 const FIXED: Record<number, number> = {
   192: 1,
   194: 1,
@@ -77,7 +79,7 @@ const FIXED: Record<number, number> = {
   209: 3,
   210: 5,
 };
-/** Bytes of the length of byte strings, texts, arrays. */
+/** Tag → bytes of the length, of byte strings, texts and arrays. */
 const LENGTHS: Record<number, number> = {
   196: 1,
   197: 2,

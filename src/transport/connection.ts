@@ -1,192 +1,195 @@
 /**
- * One socket that carries frames. Frames sent in one turn of the event loop go out in one write;
- * while the other side does not take bytes they wait in a queue bounded in bytes.
+ * One socket that carries frames. Frames sent in one turn of the event loop go out in one write.
+ * While the peer does not read, they wait in a queue that is bounded in bytes.
  */
 import type { Socket } from 'node:net';
 import { FrameReader } from './frame-reader.js';
 import { decodeFrame, encodeFrame, type Frame } from './frames.js';
 import { subjectOf } from './security.js';
 
-/** A frame before the handshake is done: nobody has proved anything yet. */
+/** Bytes of a frame before the handshake is complete, from a peer that has proved nothing yet. */
 const GREETING_BYTES = 4096;
-/** Small writes are joined to one; larger ones are handed over as they are. */
+/** Bytes up to which the buffers of a write are copied into one. */
 const JOIN_BYTES = 64 * 1024;
-
-/** Time for the other side to close as well. */
+/** How long the peer may take to close its side. */
 const CLOSE_MS = 1000;
 
 interface Queued {
   readonly buffers: Buffer[];
   readonly bytes: number;
-  /** May be dropped to make room: Raft sends it again. */
+  /** Whether the frame may be dropped to make room, because Raft sends it again. */
   readonly droppable: boolean;
 }
 
+/** What a connection reports to its owner. */
 export interface ConnectionEvents {
   onFrame(frame: Frame): void;
-  /** Called once. */
+  /** Called once, with the error that closed the connection, if any. */
   onClose(error: Error | undefined): void;
 }
 
-/** Address and port of the other side. */
+/** Returns the address and port of the peer. */
 export const remoteOf = ({ remoteAddress, remotePort }: Socket): string =>
   `${remoteAddress}:${remotePort}`;
 
+/** See the head of this file. */
 export class Connection {
-  /** Set by whoever owns the connection, before frames arrive. */
+  /** Set by the owner of the connection before frames arrive. */
   events: ConnectionEvents | undefined;
-  /** Called once when the socket is closed, whoever owns the connection then. */
+  /** Called once when the socket closes, regardless of the owner. */
   onGone: (() => void) | undefined;
-  private readonly socket: Socket;
-  private readonly reader = new FrameReader(GREETING_BYTES);
-  private readonly queue: Queued[] = [];
-  private queuedBytes = 0;
-  private scheduled = false;
-  private gathering = false;
-  private error: Error | undefined;
-  private silentTurns = 0;
-  private closed = false;
-  private answerBytesMax = GREETING_BYTES;
+  readonly #socket: Socket;
+  readonly #reader = new FrameReader(GREETING_BYTES);
+  readonly #queue: Queued[] = [];
+  #queuedBytes = 0;
+  #scheduled = false;
+  #gathering = false;
+  #error: Error | undefined;
+  #silentTurns = 0;
+  #closed = false;
+  #answerBytesMax = GREETING_BYTES;
 
   constructor(socket: Socket) {
-    this.socket = socket;
+    this.#socket = socket;
     socket.setNoDelay(true);
-    socket.on('data', (bytes: Buffer) => this.receive(bytes));
-    socket.on('drain', () => this.flush());
+    socket.on('data', (bytes: Buffer) => this.#receive(bytes));
+    socket.on('drain', () => this.#flush());
     socket.on('error', (error) => {
-      this.error ??= error;
+      this.#error ??= error;
     });
     socket.on('close', () => {
-      this.closed = true;
+      this.#closed = true;
       this.onGone?.();
-      this.events?.onClose(this.error);
+      this.events?.onClose(this.#error);
     });
   }
 
   get remote(): string {
-    return remoteOf(this.socket);
+    return remoteOf(this.#socket);
   }
 
   /** See `subjectOf`. */
   get subject(): string | undefined {
-    return subjectOf(this.socket);
+    return subjectOf(this.#socket);
   }
 
-  /** The other side is known now: frames and queue may have their full size. */
+  /** The peer is authenticated: raises the limits of frames and queue to their full size. */
   trust(limits: { readonly frameBytes: number; readonly queueBytes: number }): void {
-    this.reader.limitBytes = limits.frameBytes;
-    this.answerBytesMax = limits.queueBytes;
+    this.#reader.limitBytes = limits.frameBytes;
+    this.#answerBytesMax = limits.queueBytes;
   }
 
-  /** Bytes that wait for the other side to take them. */
+  /** Bytes that wait for the peer to read them. */
   get waitingBytes(): number {
-    return this.queuedBytes + this.socket.writableLength;
+    return this.#queuedBytes + this.#socket.writableLength;
   }
 
   /**
-   * Queues a frame. With a limit, makes room by dropping the oldest droppable frames; false when
-   * something was dropped.
+   * Queues a frame. If the queue then exceeds `limitBytes`, drops the oldest droppable frames and
+   * returns false. Returns false too if the connection is closed.
    */
   send(frame: Frame, limitBytes = Infinity): boolean {
-    if (this.closed) return false;
+    if (this.#closed) return false;
     const buffers = encodeFrame(frame);
     const bytes = buffers.reduce((sum, buffer) => sum + buffer.length, 0);
     const droppable = frame.type === 'message' && frame.message.type === 'append';
-    this.queue.push({ buffers, bytes, droppable });
-    this.queuedBytes += bytes;
-    if (frame.type === 'request') this.gather();
-    else if (!this.scheduled) {
-      this.scheduled = true;
+    this.#queue.push({ buffers, bytes, droppable });
+    this.#queuedBytes += bytes;
+    if (frame.type === 'request') this.#gather();
+    else if (!this.#scheduled) {
+      this.#scheduled = true;
       queueMicrotask(() => {
-        this.scheduled = false;
-        this.flush();
+        this.#scheduled = false;
+        this.#flush();
       });
     }
-    return this.queuedBytes <= limitBytes || this.makeRoom(limitBytes);
+    return this.#queuedBytes <= limitBytes || this.#makeRoom(limitBytes);
   }
 
-  /** Sends what was asked for. Who asks on and on and takes no answer loses the connection. */
+  /**
+   * Sends an answer. Closes the connection if the peer keeps asking without reading its answers.
+   */
   answer(frame: Frame): void {
-    if (this.queuedBytes > this.answerBytesMax) {
-      this.destroy(new Error('the peer does not take its answers'));
+    if (this.#queuedBytes > this.#answerBytesMax) {
+      this.destroy(new Error('the peer does not read its answers'));
     } else this.send(frame);
   }
 
   /**
-   * Sends what is queued, then closes; a peer that does not close its side is not waited for long.
+   * Sends what is queued, then closes. Destroys the socket if the peer does not close its side
+   * soon.
    */
   end(): void {
-    this.flush();
-    this.socket.end();
-    const timer = setTimeout(() => this.socket.destroy(), CLOSE_MS).unref();
-    this.socket.once('close', () => clearTimeout(timer));
+    this.#flush();
+    this.#socket.end();
+    const timer = setTimeout(() => this.#socket.destroy(), CLOSE_MS).unref();
+    this.#socket.once('close', () => clearTimeout(timer));
   }
 
   destroy(error?: Error): void {
-    this.error ??= error;
-    this.socket.destroy();
+    this.#error ??= error;
+    this.#socket.destroy();
   }
 
   /**
-   * Counts a turn of the owner's timer in which nothing was heard; returns how many there were in a
-   * row.
+   * Counts a tick of the owner's timer. Returns the number of ticks since the peer was last heard.
    */
   countSilence(): number {
-    this.silentTurns += 1;
-    return this.silentTurns;
+    this.#silentTurns += 1;
+    return this.#silentTurns;
   }
 
   /**
-   * Questions come one by one from the sockets of clients: all that were read in this turn go
-   * together.
+   * Flushes after the current turn's I/O. Requests come one by one from the sockets of clients, so
+   * this sends together all that this turn reads.
    */
-  private gather(): void {
-    if (this.gathering) return;
-    this.gathering = true;
+  #gather(): void {
+    if (this.#gathering) return;
+    this.#gathering = true;
     setImmediate(() => {
-      this.gathering = false;
-      this.flush();
+      this.#gathering = false;
+      this.#flush();
     });
   }
 
-  private makeRoom(limitBytes: number): false {
-    for (let i = 0; i < this.queue.length && this.queuedBytes > limitBytes; ) {
-      const { droppable, bytes } = this.queue[i]!;
+  #makeRoom(limitBytes: number): false {
+    for (let i = 0; i < this.#queue.length && this.#queuedBytes > limitBytes; ) {
+      const { droppable, bytes } = this.#queue[i]!;
       if (!droppable) i += 1;
       else {
-        this.queue.splice(i, 1);
-        this.queuedBytes -= bytes;
+        this.#queue.splice(i, 1);
+        this.#queuedBytes -= bytes;
       }
     }
     return false;
   }
 
-  private flush(): void {
-    if (this.closed || this.socket.writableNeedDrain || this.queue.length === 0) return;
-    const buffers = this.queue.flatMap((queued) => queued.buffers);
-    const bytes = this.queuedBytes;
-    this.queue.length = 0;
-    this.queuedBytes = 0;
+  #flush(): void {
+    if (this.#closed || this.#socket.writableNeedDrain || this.#queue.length === 0) return;
+    const buffers = this.#queue.flatMap((queued) => queued.buffers);
+    const bytes = this.#queuedBytes;
+    this.#queue.length = 0;
+    this.#queuedBytes = 0;
     if (bytes <= JOIN_BYTES) {
-      this.socket.write(Buffer.concat(buffers, bytes));
+      this.#socket.write(Buffer.concat(buffers, bytes));
       return;
     }
-    this.socket.cork();
-    for (const buffer of buffers) this.socket.write(buffer);
-    this.socket.uncork();
+    this.#socket.cork();
+    for (const buffer of buffers) this.#socket.write(buffer);
+    this.#socket.uncork();
   }
 
-  private receive(bytes: Buffer): void {
-    this.silentTurns = 0;
+  #receive(bytes: Buffer): void {
+    this.#silentTurns = 0;
     let frames: Frame[];
     try {
-      frames = [...this.reader.push(bytes)].map(decodeFrame);
+      frames = [...this.#reader.push(bytes)].map(decodeFrame);
     } catch (error) {
       this.destroy(error as Error);
       return;
     }
     for (const frame of frames) {
-      if (this.socket.destroyed) return;
+      if (this.#socket.destroyed) return;
       if (frame.type === 'ping') this.answer({ type: 'pong' });
       else if (frame.type !== 'pong') this.events?.onFrame(frame);
     }

@@ -1,10 +1,13 @@
 /**
- * Frames: u32 length of what follows · u32 length of the head · head · blob. The head is a msgpack
- * array whose first item is the frame's number; the blob is raw bytes, so that payloads are neither
- * copied nor encoded again.
+ * Frames: u32 length of the rest · u32 length of the head · head · blob. The head is a msgpack
+ * array whose first item is the type of the frame. The blob is raw bytes, so that payloads are
+ * neither copied nor encoded again. An answer of three bytes to request 7:
  *
- * Decoding is strict: each frame has the items listed here, each of its type; anything else is a
- * WireError. Only what follows them is ignored: a newer release may append items.
+ *     00 00 00 0a  00 00 00 03  93 07 07 ... the blob
+ *     length       head length  [7, 7]
+ *
+ * Decoding is strict: each frame must have the items listed here, each of its type; otherwise it
+ * throws WireError. It ignores additional items, which a newer release may append.
  */
 import type { Message } from '../raft/types.js';
 import { pack, unpack } from './codec.js';
@@ -13,22 +16,25 @@ import { bool, fields, id, int, list, optional, text } from './shapes.js';
 import { WireError } from './types.js';
 
 /**
- * The newest and the oldest version of the members' protocol that this release speaks. A new item
- * at the end of a frame needs no new version. A new type of frame or message does, or a level: an
- * older release closes the connection on it.
+ * The newest version of the members' protocol that this release speaks. A new item at the end of a
+ * frame needs no new version. A new type of frame or message needs one, or a level, because an
+ * older release closes the connection when it receives one.
  */
 export const PROTOCOL_VERSION = 1;
+/** The oldest version of the members' protocol that this release speaks. */
 export const OLDEST_PROTOCOL_VERSION = 1;
 
-/** What a connection is for. `join`: questions of a node that is in no cluster. */
+/** The purposes of connections. `join`: requests of a node that is in no cluster. */
 export const PURPOSES = ['messages', 'snapshot', 'join'] as const;
+/** What a connection is for. */
 export type Purpose = (typeof PURPOSES)[number];
 
+/** The first frame of each side: who it is, and what it wants. */
 export interface Hello {
-  /** The newest version that the sender speaks, and the oldest. */
+  /** The newest version of the protocol that the sender speaks, and the oldest. */
   readonly version: number;
   readonly oldestVersion: number;
-  /** '' when the sender is in no cluster. */
+  /** '' if the sender is in no cluster. */
   readonly clusterId: string;
   readonly nodeId: string;
   readonly incarnation: string;
@@ -38,10 +44,11 @@ export interface Hello {
   readonly earlier: readonly string[];
   readonly address: string;
   readonly purpose: Purpose;
-  /** The node the sender means to reach; '' when it knows only an address. */
+  /** The node that the sender wants to reach; '' if it knows only an address. */
   readonly target: string;
 }
 
+/** A decoded frame. */
 export type Frame =
   | { readonly type: 'hello'; readonly hello: Hello }
   | { readonly type: 'refused'; readonly code: string; readonly message: string }
@@ -55,11 +62,11 @@ export type Frame =
       readonly last: boolean;
       readonly data: Uint8Array;
     }
-  /** The receiver has stored all chunks below `number`. */
+  /** The receiver has stored all chunks below `number`, and asks for that one. */
   | { readonly type: 'snapshotNext'; readonly number: number }
   | { readonly type: 'snapshotEnd'; readonly ok: boolean };
 
-/** Numbers of the frames on the wire; never reused. */
+/** Numbers of the frame types on the wire. They are never reused. */
 const NUMBERS = {
   hello: 1,
   refused: 2,
@@ -79,7 +86,7 @@ const TYPES = new Map<number, Frame['type']>(
 
 const NOTHING = Buffer.alloc(0);
 
-/** The bytes of a frame, as buffers to be written one after the other. */
+/** Encodes a frame into buffers that are written one after the other. */
 export function encodeFrame(frame: Frame): Buffer[] {
   const number = NUMBERS[frame.type];
   switch (frame.type) {
@@ -87,8 +94,18 @@ export function encodeFrame(frame: Frame): Buffer[] {
       const { version, clusterId, nodeId, incarnation, address, target } = frame.hello;
       const { purpose, starts, startId, earlier, oldestVersion } = frame.hello;
       return assemble([
-        ...[number, version, clusterId, nodeId, incarnation, address, PURPOSES.indexOf(purpose)],
-        ...[target, starts, startId, oldestVersion, earlier],
+        number,
+        version,
+        clusterId,
+        nodeId,
+        incarnation,
+        address,
+        PURPOSES.indexOf(purpose),
+        target,
+        starts,
+        startId,
+        oldestVersion,
+        earlier,
       ]);
     }
     case 'refused':
@@ -121,11 +138,12 @@ function assemble(items: readonly unknown[], blob: Uint8Array = NOTHING): Buffer
   return [lengths, head, Buffer.from(blob.buffer, blob.byteOffset, blob.length)];
 }
 
-/** Decodes a frame without its first length. */
+/** Decodes a frame without its length prefix. Throws WireError. */
 export function decodeFrame(bytes: Buffer): Frame {
   if (bytes.length < 4) throw new WireError('protocol', 'a frame is too short');
   const headLength = bytes.readUInt32BE(0);
-  if (headLength > bytes.length - 4) throw new WireError('protocol', 'a frame lies about its head');
+  if (headLength > bytes.length - 4)
+    throw new WireError('protocol', 'the head of a frame is longer than the frame');
   const head = list(unpack(bytes.subarray(4, 4 + headLength)));
   const blob = bytes.subarray(4 + headLength);
   const type = TYPES.get(int(head[0]));

@@ -1,10 +1,18 @@
 /**
- * The first frames of a connection. Each side says who it is; the one that listens answers with its
- * own hello or with a refusal. What is refused: a release without a protocol version in common,
- * another cluster, a node that is not the one meant, a node under our own id, one that was removed,
- * one that this node does not know, one that shows another certificate than before, and a node
- * whose data folder has forgotten something: its incarnation is not the one known for its id (the
- * disk was wiped), or it was started from an older copy of itself.
+ * The first frames of a connection. Each side identifies itself with a hello; the listening side
+ * answers with its own hello or with a refusal:
+ *
+ *     a                                  b
+ *     hello {nodeId a, target b}   ->
+ *                                  <-    hello {nodeId b}, or refused {code, message}
+ *
+ * A node refuses a peer
+ * - that has no protocol version in common with it, or belongs to another cluster;
+ * - that looks for another node, uses this node's id, or was removed from the cluster;
+ * - that brings a snapshot and is unknown here;
+ * - that shows another certificate than before;
+ * - whose data folder has lost something: its incarnation is not the one recorded for its id (the
+ *   disk was wiped), or it was started from an older copy of the folder.
  */
 
 import type { PeerRecord } from '../peer-record.js';
@@ -21,33 +29,35 @@ import {
   type WireLog,
 } from './types.js';
 
+/** Limits of the network between members. Sizes in bytes, times in milliseconds. */
 export interface WireLimits {
-  /** A frame; must hold the largest append message, request and snapshot chunk. */
+  /** Size of a frame. It must hold the largest append message, request and snapshot chunk. */
   readonly frameBytes: number;
-  /** Frames waiting for one peer; more than Raft has in flight to it. */
+  /** Size of the frames queued for one peer: more than Raft has in flight to it. */
   readonly queueBytes: number;
   /**
-   * Questions to one peer that wait for their answer, and questions of one peer that wait for ours.
+   * Requests to one peer that wait for its answer, and requests of one peer that wait for ours.
    */
   readonly requests: number;
-  /** Connections accepted at a time. */
+  /** Accepted connections that may be open at the same time. */
   readonly connections: number;
-  /** Time to connect and to say hello. */
+  /** Time to connect and to complete the handshake. */
   readonly connectMs: number;
   /**
-   * Pause before connecting again: doubles from the first to the second, with chance; about two
-   * heartbeats at most.
+   * Pause before connecting again. It doubles from the minimum to the maximum, with jitter. The
+   * maximum is about two heartbeats.
    */
   readonly reconnectMinMs: number;
   readonly reconnectMaxMs: number;
-  /** Every so often a connection must show that it lives. */
+  /** Interval between pings. */
   readonly pingMs: number;
-  /** Pings without an answer after which a connection is given up. */
+  /** Pings without an answer after which a connection is closed. */
   readonly silentTurns: number;
-  /** Pings after which a chunk of a state must have been stored, or the transfer is given up. */
+  /** Pings without a stored chunk after which a snapshot transfer is aborted. */
   readonly stalledTurns: number;
 }
 
+/** The limits in production. */
 export const DEFAULT_LIMITS: WireLimits = {
   frameBytes: FRAME_BYTES_MAX,
   queueBytes: 32 * 2 ** 20,
@@ -61,42 +71,53 @@ export const DEFAULT_LIMITS: WireLimits = {
   stalledTurns: 60,
 };
 
-/** What all parts of the wire share. */
+/** What all parts of the network share. */
 export interface WireContext {
   readonly identity: () => WireIdentity;
   readonly records: PeerRecords;
   readonly handlers: WireHandlers;
   readonly log: WireLog;
-  /** Says in the log why someone who connected was refused; not again and again. */
+  /** Logs why a connection was refused. Logs the same reason only once in a while. */
   readonly logRefusal: (remote: string, problem: string) => void;
   readonly limits: WireLimits;
   readonly sockets: () => SocketMaker;
   readonly random: () => number;
-  /** Whether the newest configuration holds the node, or did a moment ago. */
+  /** Whether the newest configuration contains the node, or did until recently. */
   readonly isMember: (id: NodeId) => boolean;
 }
 
 function helloFor(context: WireContext, purpose: Purpose, target: string): Hello {
   const { clusterId, nodeId, incarnation, starts, startId, earlier, address } = context.identity();
   return {
-    ...{ version: PROTOCOL_VERSION, oldestVersion: OLDEST_PROTOCOL_VERSION },
-    ...{ clusterId: clusterId ?? '', nodeId, incarnation, starts, startId, earlier, address },
-    ...{ purpose, target },
+    version: PROTOCOL_VERSION,
+    oldestVersion: OLDEST_PROTOCOL_VERSION,
+    clusterId: clusterId ?? '',
+    nodeId,
+    incarnation,
+    starts,
+    startId,
+    earlier,
+    address,
+    purpose,
+    target,
   };
 }
 
 /**
- * Whether a node is a member, or may be one although the configuration here is too old to hold it.
+ * Whether a node is a member, or may be one although the configuration of this node is too old to
+ * contain it.
  */
 export const isKnown = ({ records, isMember }: WireContext, id: NodeId): boolean =>
   isMember(id) || records.isKnown?.(id) !== false;
 
+/** The error for a node that this node does not know. */
 export const stranger = ({ nodeId }: Hello): WireError =>
   new WireError('stranger', `node ${nodeId} is no member that this node knows`);
 
 /**
- * Why a node that connects is turned away: it was removed, or it brings a state and is not known. A
- * stranger that brings messages is answered, so that it can judge this node; see `Wire`.
+ * Returns why a connecting node is refused: it was removed, or it brings a snapshot and is unknown.
+ * An unknown node that brings messages is answered, so that it can check this node's hello; see
+ * `Wire`.
  */
 function checkSpeaker(context: WireContext, hello: Hello): WireError | undefined {
   const { nodeId, purpose } = hello;
@@ -110,8 +131,8 @@ function checkSpeaker(context: WireContext, hello: Hello): WireError | undefined
 }
 
 /**
- * Why a node that says hello is not believed; undefined when it is. Remembers the data folder of
- * one that is, and `subject`, that of its certificate.
+ * Returns why the hello of a node is refused; undefined if it is accepted. Records the data folder
+ * of an accepted node, and `subject`, the one of its certificate.
  */
 export function checkHello(
   context: Pick<WireContext, 'identity' | 'records'>,
@@ -123,7 +144,7 @@ export function checkHello(
   return checkRecord(context.records, hello, subject);
 }
 
-/** Whether this is the protocol, the cluster and the node that the other side means. */
+/** Checks that both sides mean the same protocol, cluster and node. */
 function checkClaims(context: Pick<WireContext, 'identity'>, hello: Hello): WireError | undefined {
   const own = context.identity();
   const who = `node ${hello.nodeId}`;
@@ -150,7 +171,10 @@ function checkClaims(context: Pick<WireContext, 'identity'>, hello: Hello): Wire
   return undefined;
 }
 
-/** Compares the sender's certificate and data folder with what is known of them. */
+/**
+ * Compares the sender's certificate and data folder with the recorded ones. Returns why the sender
+ * is refused; otherwise records them.
+ */
 export function checkRecord(
   records: PeerRecords,
   hello: Pick<Hello, 'nodeId' | 'incarnation' | 'starts' | 'startId'> & Partial<Hello>,
@@ -173,11 +197,14 @@ export function checkRecord(
         'whose disk was wiped or replaced has forgotten its votes. Remove it from the cluster, then add it as a new server',
     );
   }
-  // One process connects many times.
+  // A process connects many times during one start.
   const isSameStart = known?.startId === startId && known.starts === starts;
   if (isSameStart && known.subject === pinned) return undefined;
-  // A copy that was started often enough has a new number, but does not know the start that was
-  // seen.
+  // An older copy that was started often enough has a higher number too, but its history of starts
+  // lacks the recorded one:
+  //   recorded        start 5, id e
+  //   same folder     start 6, earlier e, d, c     accepted
+  //   restored copy   start 6, earlier x, d, c     refused: another start was number 5
   const before = known && earlier[starts - known.starts - 1];
   const isCopy = before !== undefined && before !== known?.startId;
   if (known !== undefined && !isSameStart && (starts <= known.starts || isCopy)) {
@@ -188,17 +215,14 @@ export function checkRecord(
         'Remove it from the cluster, empty its data folder, then add it as a new server',
     );
   }
-  const record: PeerRecord = {
-    ...{ incarnation, starts, startId },
-    ...(pinned !== undefined && { subject: pinned }),
-  };
-  records.set(nodeId, record);
+  const record: PeerRecord = { incarnation, starts, startId };
+  records.set(nodeId, pinned === undefined ? record : { ...record, subject: pinned });
   return undefined;
 }
 
 /**
- * Connects and says hello. Exactly one of the two callbacks is called; the returned function gives
- * up, calling none.
+ * Connects and exchanges hellos. Calls exactly one of the two callbacks. The returned function
+ * cancels the attempt; then neither is called.
  */
 export function dial(
   context: WireContext,
@@ -258,7 +282,7 @@ export function dial(
     });
 }
 
-/** The answer to our hello must come from the node we meant. */
+/** Checks that the answer to our hello comes from the node that we dialled. */
 function checkWelcome(
   context: WireContext,
   { target, purpose }: { readonly target: string; readonly purpose: Purpose },
@@ -268,14 +292,13 @@ function checkWelcome(
   if (target !== '' && hello.nodeId !== target) {
     return new WireError('target', `node ${hello.nodeId} answers where ${target} was expected`);
   }
-  // A node that asks to join learns the cluster by asking.
+  // A joining node does not know the cluster yet.
   if (purpose === 'join') return undefined;
   return checkHello(context, hello, subject);
 }
 
 /**
- * Waits for the hello of a node that connected, and answers it. `onOpen` is called for a node that
- * is believed.
+ * Waits for the hello of a connecting node and answers it. Calls `onOpen` if the node is accepted.
  */
 export function accept(
   context: WireContext,

@@ -1,14 +1,14 @@
 /**
  * Raft messages as arrays: number of the type, from, to, term, then the fields of the type in the
  * order below. A newer release may append fields to a message; an older one ignores them. Entries
- * travel in the blob, as [kind, term, content] each; their indexes follow from `prevIndex`.
+ * are encoded in the blob, as [kind, term, content] each. Their indexes follow from `prevIndex`.
  */
 import type { Configuration, Entry, Message, SnapshotMeta } from '../raft/types.js';
 import { pack, unpack } from './codec.js';
 import { bool, bytes, fields, id, int, list, optional, text, tuple } from './shapes.js';
 import { WireError } from './types.js';
 
-/** Position is the number on the wire: only ever append. */
+/** The position is the number on the wire: types may only be appended. */
 const TYPES = [
   'preVote',
   'vote',
@@ -22,10 +22,10 @@ const TYPES = [
 const NUMBERS = new Map<string, number>(TYPES.map((type, number) => [type, number]));
 const KINDS = ['command', 'noop', 'configuration'] as const satisfies readonly Entry['kind'][];
 const NOTHING = Buffer.alloc(0);
-/** A version before 0.2 does not say how long it is silent. */
+/** A release before 0.2 does not send how long its silence lasts. */
 const NO_SILENCE = 0;
 
-/** The head of a message. */
+/** Encodes a message without its entries. */
 export function encodeMessage(message: Message): unknown[] {
   const number = NUMBERS.get(message.type)!;
   return [number, message.from, message.to, message.term, ...fieldsOf(message)];
@@ -50,7 +50,7 @@ function fieldsOf(message: Message): unknown[] {
   }
 }
 
-/** The reverse of `encodeMessage` and `encodeEntries`. */
+/** The inverse of `encodeMessage` and `encodeEntries`. Throws WireError for anything else. */
 export function decodeMessage(items: readonly unknown[], blob: Buffer): Message {
   const type = TYPES[int(items[0])];
   const envelope = { from: id(items[1]), to: id(items[2]), term: int(items[3]) };
@@ -77,8 +77,12 @@ export function decodeMessage(items: readonly unknown[], blob: Buffer): Message 
     case 'appendResponse': {
       const [success, index, hintTerm, round, silenceMs] = fields(rest, 4);
       return {
-        ...{ type, ...envelope, success: bool(success), index: int(index) },
-        ...{ hintTerm: int(hintTerm), round: int(round) },
+        type,
+        ...envelope,
+        success: bool(success),
+        index: int(index),
+        hintTerm: int(hintTerm),
+        round: int(round),
         silenceMs: optional(silenceMs, int) ?? NO_SILENCE,
       };
     }
@@ -92,19 +96,19 @@ export function decodeMessage(items: readonly unknown[], blob: Buffer): Message 
 }
 type Four = [number, number, number, number];
 
-/** Entries encoded last: all followers that stand at the same place get the same bytes. */
+/** The last encoded entries: followers at the same position get the same bytes. */
 const recent: { first: Entry; last: Entry; count: number; blob: Buffer }[] = [];
-/** Encodings kept: followers stand at few places at a time. */
+/** Encodings that are kept: followers are at few different positions. */
 const RECENT_MAX = 4;
 
-/** The blob of a message: its entries, encoded once for all peers. */
+/** Returns the blob of a message: its entries, encoded once for all peers. */
 export function encodeEntries(message: Message): Buffer {
   if (message.type !== 'append' || message.entries.length === 0) return NOTHING;
   const { entries, prevIndex } = message;
   const first = entries[0]!;
   const last = entries.at(-1)!;
   const count = entries.length;
-  // Entries of one log between the same two are the same entries.
+  // Entries of one log with the same first, last and count are the same entries.
   const known = recent.find((one) => one.first === first && one.last === last);
   if (known?.count === count) return known.blob;
   const packed = entries.map((entry, i) => {

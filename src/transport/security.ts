@@ -1,25 +1,28 @@
 /**
- * How bytes between members are protected.
+ * How the traffic between members is protected.
  *
- *   closed A server without peers: it neither listens nor connects.
- *   plain  TCP without protection: only where somebody asked for it and every address is a loopback address. Every user of
- *          the machine can then become a member and read the whole state.
- *   key    TLS 1.3 with a pre-shared key and ephemeral Diffie-Hellman (RFC 8446, psk_dhe_ke), as OpenSSL does it: both
- *          sides prove the key, bytes are encrypted and authenticated, a recorded connection can neither be played again
- *          nor be read later with the key. The PSK is HKDF-SHA-256 of the configured key; no certificates are involved,
- *          and a peer that shows one instead is refused. Several keys may be given while they are being exchanged:
- *          the first is used to connect, all are accepted.
- *   tls    TLS 1.3, mutual: both sides show a certificate of the configured authority that carries the DNS name `name`,
- *          so that another certificate of the same authority (a client's, say) does not make its owner a member.
+ *   closed A server without peers. It neither listens nor connects.
+ *   plain  TCP without protection, only if the operator asks for it and every address is a loopback
+ *          address. Every user of the machine can then become a member and read the whole state.
+ *   key    TLS 1.3 with a pre-shared key and ephemeral Diffie-Hellman (RFC 8446, psk_dhe_ke), as
+ *          OpenSSL implements it. Both sides prove that they have the key, and the traffic is
+ *          encrypted and authenticated. A recorded connection can neither be replayed nor be
+ *          decrypted later with the key. The PSK is HKDF-SHA-256 of the configured key. There are no
+ *          certificates, and a peer that shows one instead is refused. Several keys may be configured
+ *          during a rotation: the first is used to connect, all are accepted.
+ *   tls    Mutual TLS 1.3. Both sides show a certificate of the configured authority that carries
+ *          the DNS name `name`, so that another certificate of that authority, such as a client's,
+ *          does not make its owner a member.
  */
 import { createHash, hkdfSync } from 'node:crypto';
 import net from 'node:net';
 import tls from 'node:tls';
 
+/** The mode of protection, with its secrets. See the head of this file. */
 export type WireSecurity =
   | { readonly mode: 'closed' }
   | { readonly mode: 'plain' }
-  /** Secret texts of at least 16 characters; better 32 random bytes in base64. */
+  /** Secrets of at least 16 characters, preferably 32 random bytes in base64. */
   | { readonly mode: 'key'; readonly keys: readonly string[] }
   | {
       readonly mode: 'tls';
@@ -27,32 +30,32 @@ export type WireSecurity =
       readonly cert: string;
       readonly key: string;
       readonly ca: string;
-      /** DNS name which the certificate of every member carries. */
+      /** DNS name that the certificate of every member carries. */
       readonly name: string;
       /**
-       * Revocation lists (PEM), one of each authority in a certificate's chain. Without it nothing
-       * counts as revoked.
+       * Revocation lists (PEM), one for each authority in a certificate's chain. Without them no
+       * certificate is considered revoked.
        */
       readonly crl?: string;
     };
 
-/** A shorter key could be guessed by whoever records a handshake. */
+/** A shorter key could be guessed from a recorded handshake. */
 const KEY_CHARACTERS_MIN = 16;
 /**
- * Said on both sides: Node takes its default from NODE_TLS_REJECT_UNAUTHORIZED, which would let
- * anyone in.
+ * Set explicitly on both sides. The default comes from NODE_TLS_REJECT_UNAUTHORIZED, which could
+ * disable the check.
  */
 const VERIFIED = { rejectUnauthorized: true };
-/** A stranger who connects and says nothing is not held for long. */
+/** How long a TLS handshake may take: a silent client must not occupy a connection for longer. */
 const HANDSHAKE_MS = 3000;
 
-/** True for names and numbers that cannot be reached from another machine. */
+/** Whether a host name or IP address cannot be reached from another machine. */
 export function isLoopback(host: string): boolean {
   if (host === 'localhost' || host === '::1') return true;
   return net.isIPv4(host) && host.startsWith('127.');
 }
 
-/** The same of `host:port`; false for text that is no address. */
+/** Whether the host of `host:port` is a loopback address; false if the text is not an address. */
 export function isLoopbackAddress(address: string): boolean {
   try {
     return isLoopback(parseAddress(address).host);
@@ -61,7 +64,7 @@ export function isLoopbackAddress(address: string): boolean {
   }
 }
 
-/** Whether it can be dialled: `host:port` or `[v6]:port`. */
+/** Whether the text is an address, `host:port` or `[v6]:port`. */
 export function isAddress(text: string): boolean {
   try {
     parseAddress(text);
@@ -71,7 +74,7 @@ export function isAddress(text: string): boolean {
   }
 }
 
-/** Splits `host:port` or `[v6]:port`. Throws for anything else. */
+/** Splits `host:port` or `[v6]:port`. Throws Error for anything else. */
 export function parseAddress(address: string): { host: string; port: number } {
   const match = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(address);
   const port = Number(match?.[3]);
@@ -82,20 +85,23 @@ export function parseAddress(address: string): { host: string; port: number } {
 }
 
 /**
- * The subject of the certificate that the other side has shown: its common name, or the whole
- * subject if it has none. Undefined where no certificates are used. It stays the same when a
+ * Returns the subject of the peer's certificate: its common name, or the whole subject if it has
+ * none. Returns undefined if no certificates are used. The subject stays the same when a
  * certificate is renewed.
  */
 export function subjectOf(socket: net.Socket): string | undefined {
   if (!(socket instanceof tls.TLSSocket)) return undefined;
-  // With a shared key there is no certificate, and Node gives an empty object.
+  // With a shared key there is no certificate, and Node returns an empty object.
   const { subject } = socket.getPeerCertificate() as Partial<tls.PeerCertificate>;
   if (subject === undefined) return undefined;
   const { CN } = subject as { CN?: string | string[] };
   return typeof CN === 'string' && CN !== '' ? CN : JSON.stringify(subject);
 }
 
-/** Throws, saying what to configure, when this security is not enough for these hosts. */
+/**
+ * Throws Error if this protection is insufficient for these hosts. The message says what to
+ * configure.
+ */
 export function checkSecurity(security: WireSecurity, hosts: readonly string[]): void {
   if (security.mode === 'key') {
     if (
@@ -111,29 +117,30 @@ export function checkSecurity(security: WireSecurity, hosts: readonly string[]):
   const open = hosts.find((host) => !isLoopback(host));
   if (security.mode === 'plain' && open !== undefined) {
     throw new Error(
-      `members would talk without protection on ${open}. Give every member the same shared key, or TLS certificates ` +
+      `members would communicate without protection on ${open}. Give every member the same shared key, or TLS certificates ` +
         '(certificate, key, authority and name); without either, only loopback addresses (127.0.0.1, ::1) are allowed',
     );
   }
 }
 
 /**
- * What differs between the modes: how to listen and how to dial. A socket given out is ready to
- * carry frames.
+ * What differs between the modes: how to listen and how to dial. A socket is passed on only when it
+ * is ready to carry frames.
  */
 export interface SocketMaker {
   listen(
     onSocket: (socket: net.Socket) => void,
     onError: (problem: string, remote: string | undefined) => void,
   ): net.Server;
-  /** `onReady` is called once the other side has proved itself, as far as the mode demands. */
+  /** Calls `onReady` once the peer is authenticated, as far as the mode requires. */
   dial(address: { host: string; port: number }, onReady: () => void): net.Socket;
   /**
-   * Uses other secrets, of the same mode, for connections from now on, also on the server given.
+   * Uses other secrets of the same mode for connections from now on, including those of `server`.
    */
   update(security: WireSecurity, server: net.Server | undefined): void;
 }
 
+/** Returns the sockets of a mode. */
 export function socketMaker(security: WireSecurity): SocketMaker {
   if (security.mode === 'plain' || security.mode === 'closed') return plainSockets;
   let current = protect(security);
@@ -158,7 +165,7 @@ export function socketMaker(security: WireSecurity): SocketMaker {
       });
       return server.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
         onError(handshakeProblem(error, socket), socket.remoteAddress);
-        // Node leaves one that was too slow open for ever
+        // Node never closes a socket whose handshake timed out.
         socket.destroy();
       });
     },
@@ -174,12 +181,12 @@ export function socketMaker(security: WireSecurity): SocketMaker {
 const notValid = (code: Error | string): string => `the certificate is not valid: ${code}`;
 
 /**
- * Why a handshake failed. A client whose certificate is refused is cut off by Node, which only the
- * socket explains.
+ * Returns why a handshake failed. When Node rejects a certificate it closes the connection, and
+ * only the socket has the reason.
  */
 function handshakeProblem(error: NodeJS.ErrnoException, socket: tls.TLSSocket): string {
   if (socket.authorizationError) return notValid(socket.authorizationError);
-  return error.code === 'ECONNRESET' ? 'it broke the handshake off' : error.message;
+  return error.code === 'ECONNRESET' ? 'the client aborted the handshake' : error.message;
 }
 
 const plainSockets: SocketMaker = {
@@ -192,9 +199,9 @@ type Protected = Extract<WireSecurity, { mode: 'key' | 'tls' }>;
 interface Protection {
   readonly both: tls.SecureContextOptions;
   readonly client: tls.ConnectionOptions;
-  /** The pre-shared key behind an identity; null when there is none. */
+  /** Returns the pre-shared key of an identity; null if there is none. */
   keyFor(identity: string): Buffer | null;
-  /** Why a client that the handshake let in is not a member. */
+  /** Returns why a client that passed the handshake is not a member. */
   problemOf(socket: tls.TLSSocket): Error | undefined;
 }
 const protect = (security: Protected): Protection =>
@@ -203,7 +210,7 @@ const protect = (security: Protected): Protection =>
 function protectByKey(keys: readonly string[]): Protection {
   const derived = keys.map((key) => {
     const psk = Buffer.from(hkdfSync('sha256', key, '', 'conclave wire psk v1', 32));
-    // The identity is sent in the open: it tells keys apart and says nothing about them.
+    // The identity is sent in clear text. It distinguishes keys without revealing them.
     const identity = createHash('sha256').update('conclave wire id v1').update(psk).digest('hex');
     return { psk, identity };
   });
@@ -212,7 +219,7 @@ function protectByKey(keys: readonly string[]): Protection {
     client: {
       pskCallback: () => derived[0]!,
       ca: [],
-      // Called with the certificate of the other side: with the key there is none.
+      // Called with the peer's certificate. With a shared key there is none.
       checkServerIdentity: (_host, certificate) =>
         Object.keys(certificate ?? {}).length === 0
           ? undefined

@@ -1,8 +1,17 @@
 /**
- * A state on its way to a follower, over a connection of its own so that no heartbeat waits behind
- * it. One chunk is under way at a time: the receiver asks for the next one when it has stored the
- * last. A broken connection is made again, and goes on where the receiver stopped, as long as each
- * connection brings it further.
+ * Sends a state to a follower, over a connection of its own so that no heartbeat waits behind it.
+ * One chunk is in flight at a time:
+ *
+ *     leader                          follower
+ *     snapshotBegin {id}         ->
+ *                                <-   snapshotNext {number 0}
+ *     snapshotChunk 0            ->   stores it
+ *                                <-   snapshotNext {number 1}
+ *     snapshotChunk 1, last      ->   reads everything back and switches
+ *                                <-   snapshotEnd {ok}
+ *
+ * A broken connection is dialled again and resumes where the receiver stopped, as long as
+ * connections make progress.
  */
 import type { Message, NodeId } from '../raft/types.js';
 import type { Connection } from './connection.js';
@@ -11,137 +20,137 @@ import { dial, type WireContext } from './handshake.js';
 import { type ChunkSink, type ChunkSource, WireError } from './types.js';
 
 /**
- * Connections that may break one after the other before the transfer is given up; Raft begins
+ * Consecutive connections without progress after which the transfer is aborted. Raft begins
  * another.
  */
 const ATTEMPTS_WITHOUT_PROGRESS = 5;
 /**
- * The last chunk may take so many times as long as another: the receiver reads everything back
- * before it answers.
+ * How many times longer the last chunk may take: the receiver reads everything back before it
+ * answers.
  */
 const VERIFY_FACTOR = 20;
 
-/** Sends a state. `done` is called once; the returned object can stop it. */
+/** Sends a state. Calls `done` exactly once. */
 export class SnapshotSender {
-  private readonly context: WireContext;
-  private readonly to: { readonly id: NodeId; readonly address: string };
-  private readonly message: Message;
-  private readonly source: ChunkSource;
-  private readonly done: (ok: boolean) => void;
-  private stopDialling: (() => void) | undefined;
-  private connection: Connection | undefined;
-  private retry: NodeJS.Timeout | undefined;
-  private attempts = 0;
-  private furthest = -1;
+  readonly #context: WireContext;
+  readonly #to: { readonly id: NodeId; readonly address: string };
+  readonly #message: Message;
+  readonly #source: ChunkSource;
+  readonly #done: (ok: boolean) => void;
+  #stopDialling: (() => void) | undefined;
+  #connection: Connection | undefined;
+  #retry: NodeJS.Timeout | undefined;
+  #attempts = 0;
+  #furthest = -1;
   /**
-   * Turns of the wire's timer since the receiver asked for a chunk that it had not asked for
-   * before.
+   * Ticks of the wire's timer since the receiver asked for a new chunk.
    */
-  private stalledTurns = 0;
-  private sentLast = false;
-  private ended = false;
+  #stalledTurns = 0;
+  #sentLast = false;
+  #ended = false;
 
   constructor(
     context: WireContext,
     to: { readonly id: NodeId; readonly address: string },
     job: { message: Message; source: ChunkSource; done: (ok: boolean) => void },
   ) {
-    this.context = context;
-    this.to = to;
-    this.message = job.message;
-    this.source = job.source;
-    this.done = job.done;
-    this.connect();
+    this.#context = context;
+    this.#to = to;
+    this.#message = job.message;
+    this.#source = job.source;
+    this.#done = job.done;
+    this.#connect();
   }
 
   /**
-   * A turn of the wire's timer. A receiver whose disk hangs answers pings for ever; meanwhile the
-   * log here could not be cut.
+   * Handles a tick of the wire's timer. Aborts a transfer without progress: a receiver with a
+   * hanging disk answers pings for ever, and would keep this node from compacting its log.
    */
   tick(): void {
-    this.stalledTurns += 1;
-    const turnsMax = this.context.limits.stalledTurns * (this.sentLast ? VERIFY_FACTOR : 1);
-    if (this.stalledTurns > turnsMax) {
-      this.fail('the receiver makes no progress');
+    this.#stalledTurns += 1;
+    const turnsMax = this.#context.limits.stalledTurns * (this.#sentLast ? VERIFY_FACTOR : 1);
+    if (this.#stalledTurns > turnsMax) {
+      this.#fail('the receiver makes no progress');
       return;
     }
-    if (this.connection === undefined) return;
-    if (this.connection.countSilence() > this.context.limits.silentTurns) {
-      this.connection.destroy(new Error('the peer does not answer'));
-    } else this.connection.send({ type: 'ping' });
+    if (this.#connection === undefined) return;
+    if (this.#connection.countSilence() > this.#context.limits.silentTurns) {
+      this.#connection.destroy(new Error('the peer does not answer'));
+    } else this.#connection.send({ type: 'ping' });
   }
 
+  /** Aborts the transfer. */
   stop(): void {
-    this.end(false);
+    this.#end(false);
   }
 
-  private connect(): void {
-    const { id: target, address } = this.to;
-    this.stopDialling = dial(
-      this.context,
+  #connect(): void {
+    const { id: target, address } = this.#to;
+    this.#stopDialling = dial(
+      this.#context,
       { address, purpose: 'snapshot', target },
       (connection) => {
-        this.connection = connection;
+        this.#connection = connection;
         connection.events = {
-          onFrame: (frame) => this.receive(connection, frame),
-          onClose: (error) => this.broken(error),
+          onFrame: (frame) => this.#receive(connection, frame),
+          onClose: (error) => this.#broken(error),
         };
-        connection.send({ type: 'snapshotBegin', id: this.source.id, message: this.message });
+        connection.send({ type: 'snapshotBegin', id: this.#source.id, message: this.#message });
       },
-      (error) => this.broken(error),
+      (error) => this.#broken(error),
     );
   }
 
-  private receive(connection: Connection, frame: Frame): void {
-    if (frame.type === 'snapshotEnd') this.end(frame.ok);
+  #receive(connection: Connection, frame: Frame): void {
+    if (frame.type === 'snapshotEnd') this.#end(frame.ok);
     else if (frame.type !== 'snapshotNext') {
       connection.destroy(new WireError('protocol', `${frame.type} from a receiver of a state`));
     } else {
       const { number } = frame;
-      if (number > this.furthest) {
-        this.furthest = number;
-        this.attempts = 0;
-        this.stalledTurns = 0;
+      if (number > this.#furthest) {
+        this.#furthest = number;
+        this.#attempts = 0;
+        this.#stalledTurns = 0;
       }
-      this.source.chunk(number).then(
+      this.#source.chunk(number).then(
         (chunk) => {
-          this.sentLast = chunk.last;
+          this.#sentLast = chunk.last;
           connection.send({ type: 'snapshotChunk', number, ...chunk });
         },
-        (error: Error) => this.fail(error.message),
+        (error: Error) => this.#fail(error.message),
       );
     }
   }
 
-  private broken(error: Error | undefined): void {
-    this.connection = undefined;
-    if (this.ended) return;
-    this.attempts += 1;
-    if (this.attempts >= ATTEMPTS_WITHOUT_PROGRESS || error instanceof WireError) {
-      this.fail(error?.message ?? 'the connection was closed');
+  #broken(error: Error | undefined): void {
+    this.#connection = undefined;
+    if (this.#ended) return;
+    this.#attempts += 1;
+    if (this.#attempts >= ATTEMPTS_WITHOUT_PROGRESS || error instanceof WireError) {
+      this.#fail(error?.message ?? 'the connection was closed');
       return;
     }
-    this.retry = setTimeout(() => this.connect(), this.context.limits.reconnectMaxMs);
+    this.#retry = setTimeout(() => this.#connect(), this.#context.limits.reconnectMaxMs);
   }
 
-  private fail(why: string): void {
-    if (this.ended) return;
-    this.context.log('warn', `the state for node ${this.to.id} was not sent: ${why}`);
-    this.end(false);
+  #fail(why: string): void {
+    if (this.#ended) return;
+    this.#context.log('warn', `the state for node ${this.#to.id} was not sent: ${why}`);
+    this.#end(false);
   }
 
-  private end(ok: boolean): void {
-    if (this.ended) return;
-    this.ended = true;
-    clearTimeout(this.retry);
-    this.stopDialling?.();
-    this.connection?.end();
-    this.source.close();
-    this.done(ok);
+  #end(ok: boolean): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    clearTimeout(this.#retry);
+    this.#stopDialling?.();
+    this.#connection?.end();
+    this.#source.close();
+    this.#done(ok);
   }
 }
 
-/** Receives a state on a connection that was accepted. */
+/** Receives a state on an accepted connection. */
 export function receiveSnapshot(context: WireContext, connection: Connection, from: NodeId): void {
   let sink: ChunkSink | undefined;
   let begun = false;

@@ -1,88 +1,93 @@
-/** What the wire needs from its node, and what both say about it. */
+/** The interfaces between the network and its node. */
 import type { PeerRecord } from '../peer-record.js';
 import type { Message, NodeId } from '../raft/types.js';
 
-/** Who this node is. `clusterId` is null until the node has joined or made a cluster. */
+/**
+ * The identity of this node. `clusterId` is null until the node has joined or created a cluster.
+ */
 export interface WireIdentity {
   readonly nodeId: NodeId;
   /**
-   * Random, made once with the data folder: a node whose disk was wiped comes back with another
-   * one.
+   * Random, created with the data folder. A node whose disk was wiped has another one.
    */
   readonly incarnation: string;
-  /** How often the data folder was started; raised and synced before a start sends anything. */
+  /**
+   * Number of starts of the data folder. It is incremented and synced before a start sends
+   * anything.
+   */
   readonly starts: number;
-  /** Random, drawn at each start: two starts with one number come from two copies of the folder. */
+  /** Random at each start. Two starts with the same number come from two copies of the folder. */
   readonly startId: string;
-  /** Of the starts before this one, the newest first; only the last of them are kept. */
+  /** The `startId`s of the latest earlier starts, the newest first. */
   readonly earlier: readonly string[];
   readonly clusterId: string | null;
-  /** `host:port` where the others reach this node. */
+  /** `host:port` at which the other members reach this node. */
   readonly address: string;
 }
 
-/** The records of the nodes that were met, kept across restarts. */
+/** The records of known nodes. They survive restarts. */
 export interface PeerRecords {
   get(id: NodeId): PeerRecord | undefined;
   set(id: NodeId, record: PeerRecord): void;
-  /** Whether the node was a member once and was removed. Absent: nobody was. */
+  /** Whether the node was a member and was removed. Absent: no node was. */
   isRemoved?(id: NodeId): boolean;
   /**
-   * Whether a node that this node's configuration does not hold may speak: its configuration may be
-   * old. Absent: every node may.
+   * Whether messages of a node outside this node's configuration are accepted, since the
+   * configuration may be outdated. Absent: those of every node are.
    */
   isKnown?(id: NodeId): boolean;
 }
 
-/** A node in no cluster yet that asks, as far as it has proved who it is. */
+/** A node that asks to join, with the identity that it has proved. */
 export interface Joiner extends PeerRecord {
   readonly nodeId: NodeId;
 }
 
-/** Numbered pieces of a state, for a follower; the same number always gives the same bytes. */
+/** The numbered chunks of a state for a follower. A number always returns the same bytes. */
 export interface ChunkSource {
-  /** Names this stream: a receiver that has part of it already goes on where it stopped. */
+  /** Identifies the state: a receiver that already has a part of it resumes where it stopped. */
   readonly id: string;
   chunk(number: number): Promise<{ readonly data: Uint8Array; readonly last: boolean }>;
   close(): void;
 }
 
-/** Takes the pieces in order. */
+/** Stores the chunks of a state in order. */
 export interface ChunkSink {
-  /** The first piece it wants. */
+  /** The first chunk that it needs. */
   readonly next: number;
   /**
-   * Resolves when the piece is stored, for the last one when the state is switched in. Rejects when
-   * it is not valid.
+   * Resolves once the chunk is stored; for the last one, once the new state has replaced the old.
+   * Rejects if it is not valid.
    */
   write(number: number, data: Uint8Array, last: boolean): Promise<void>;
-  /** The connection is gone that brought the pieces. The sender may come back on another one. */
+  /** The connection of the sender is closed. The sender may resume on another one. */
   disconnected?(): void;
 }
 
+/** What the network reports to its node. */
 export interface WireHandlers {
   onMessage(message: Message): void;
-  /** A question of a member of this cluster. `reply` may be called once, or never. */
+  /** Handles a request of a member. `reply` may be called once, or never. */
   onRequest(from: NodeId, payload: Uint8Array, reply: (payload: Uint8Array) => void): void;
-  /** A question of a node that is in no cluster yet. */
+  /** Handles a request of a node that is in no cluster yet. */
   onJoinRequest(joiner: Joiner, payload: Uint8Array, reply: (payload: Uint8Array) => void): void;
-  /** What a node sends is dropped because this node does not know it. */
+  /** A frame of an unknown node was dropped. */
   onStranger?(id: NodeId): void;
   onReachable(peer: NodeId): void;
   onUnreachable(peer: NodeId): void;
-  /** The state to send for a snapshot message; undefined when there is none now. */
+  /** Returns the state to send for a snapshot message; undefined if there is none at present. */
   snapshotSource(to: NodeId, message: Message): ChunkSource | undefined;
   /**
-   * Where an arriving state goes; undefined to refuse it. The same `id` may come again after a
-   * broken connection.
+   * Returns where to store a state that is being received, or undefined to refuse it. The same `id`
+   * may come again after a broken connection.
    */
   snapshotSink(message: Message, id: string): Promise<ChunkSink | undefined>;
 }
 
-/** A line for the log of the node. */
+/** Writes a line to the node's log. */
 export type WireLog = (level: 'info' | 'warn', message: string) => void;
 
-/** Why a peer was refused. Codes are stable; the text is for people. */
+/** Why a peer was refused. The codes are stable. */
 export type RefusalCode =
   | 'version'
   | 'cluster'
@@ -95,7 +100,7 @@ export type RefusalCode =
   | 'same_id'
   | 'protocol';
 
-/** A peer broke the protocol or was refused: the connection is closed. */
+/** A peer violated the protocol or was refused. The connection is closed. */
 export class WireError extends Error {
   readonly code: RefusalCode;
   constructor(code: RefusalCode, message: string) {

@@ -1,13 +1,13 @@
 /**
- * The network between members (it has the shape of the node's WirePort). Each node keeps one
- * connection to each other member for what it has to say; answers to questions come back on the
- * connection of the question.
+ * The network between members. It implements the node's WirePort. Each node keeps one connection to
+ * every other member for its own messages and requests; answers come back on the connection of the
+ * request.
  *
- * Who may connect is decided by the security mode (`security.ts`) and the first frames
- * (`handshake.ts`). A server must take entries from a leader that its own configuration does not
- * know yet (Raft thesis §4.1); so a node is heard that is a member, that was met before, or that
- * another member has vouched for. What any other sends is dropped. The core ignores who should not
- * matter.
+ * The security mode (`security.ts`) and the first frames (`handshake.ts`) decide who may connect. A
+ * server must accept entries from a leader that its own configuration does not contain yet (Raft
+ * thesis §4.1). So a node accepts frames from members, from nodes that it has met before, and from
+ * nodes that another member has vouched for. It drops the frames of any other node. The Raft core
+ * ignores messages of servers that do not matter to it.
  */
 import type { AddressInfo, Server } from 'node:net';
 import type { Message, NodeId } from '../raft/types.js';
@@ -32,7 +32,6 @@ import {
   type WireSecurity,
 } from './security.js';
 import { receiveSnapshot, SnapshotSender } from './snapshot-transfer.js';
-import { Strangers } from './strangers.js';
 import {
   type PeerRecords,
   WireError,
@@ -40,84 +39,88 @@ import {
   type WireIdentity,
   type WireLog,
 } from './types.js';
+import { UnauthenticatedConnections } from './unauthenticated.js';
 
-/** A refused node tries again every second; the log names each reason once in this time. */
+/** The log names the same reason only once in this time: a refused node retries every second. */
 const REFUSAL_LOG_MS = 60_000;
+/** Reasons remembered for that. */
 const REFUSALS_MAX = 100;
-/** Addresses kept of nodes that are no members: more than a cluster ever has. */
+/** Addresses kept of nodes that are not members: more than a cluster ever has. */
 const LEARNT_MAX = 100;
 
+/** What the network is built from. */
 export interface WireOptions {
-  /** Asked at each connection: the cluster id is learnt by joining. */
+  /** Called for each connection, since a node learns its cluster id only by joining. */
   readonly identity: () => WireIdentity;
   readonly records: PeerRecords;
   readonly security: WireSecurity;
   readonly handlers: WireHandlers;
   readonly log: WireLog;
   readonly limits?: Partial<WireLimits>;
-  /** Injected chance in [0, 1), for the pauses between attempts. */
+  /** Returns a random number in [0, 1), for the pauses between attempts. */
   readonly random?: () => number;
 }
 
+/** See the head of this file. */
 export class Wire {
-  private readonly context: WireContext;
-  private security: WireSecurity;
-  private readonly sockets: SocketMaker;
-  private server: Server | undefined;
-  private readonly peers = new Map<NodeId, Peer>();
-  private members = new Map<NodeId, string>();
-  /**
-   * Where nodes that connected to us say they are: a leader may be unknown to our configuration.
-   */
-  private readonly learnt = new Map<NodeId, string>();
-  /** Connections that others have made, each with the node that has said hello on it. */
-  private readonly accepted = new Map<Connection, NodeId | undefined>();
-  private readonly strangers: Strangers;
-  private readonly sending = new Map<NodeId, SnapshotSender>();
-  /** Addresses that were refused for want of protection: said once each. */
-  private readonly unprotected = new Set<string>();
-  /** When a reason to refuse was last logged. */
-  private readonly refusals = new Map<string, number>();
-  private readonly timer: NodeJS.Timeout;
-  private closed = false;
+  readonly #context: WireContext;
+  #security: WireSecurity;
+  readonly #sockets: SocketMaker;
+  #server: Server | undefined;
+  readonly #peers = new Map<NodeId, Peer>();
+  #members = new Map<NodeId, string>();
+  /** Addresses that connecting nodes have given: our configuration may lack the leader. */
+  readonly #learnt = new Map<NodeId, string>();
+  /** Accepted connections, each with the node that has identified itself on it. */
+  readonly #accepted = new Map<Connection, NodeId | undefined>();
+  readonly #unauthenticated: UnauthenticatedConnections;
+  readonly #sending = new Map<NodeId, SnapshotSender>();
+  /** Unprotected addresses that were not dialled. Each is logged once. */
+  readonly #unprotected = new Set<string>();
+  /** When each reason for a refusal was last logged. */
+  readonly #refusals = new Map<string, number>();
+  readonly #timer: NodeJS.Timeout;
+  #closed = false;
 
   constructor(options: WireOptions) {
-    this.security = options.security;
-    checkSecurity(this.security, []);
-    this.sockets = socketMaker(this.security);
-    this.context = {
+    this.#security = options.security;
+    checkSecurity(this.#security, []);
+    this.#sockets = socketMaker(this.#security);
+    this.#context = {
       identity: options.identity,
       records: options.records,
       handlers: options.handlers,
       log: options.log,
-      logRefusal: (remote, problem) => this.logRefusal(remote, problem),
+      logRefusal: (remote, problem) => this.#logRefusal(remote, problem),
       limits: { ...DEFAULT_LIMITS, ...options.limits },
-      sockets: () => this.sockets,
+      sockets: () => this.#sockets,
       random: options.random ?? Math.random,
-      isMember: (id) => this.members.has(id),
+      isMember: (id) => this.#members.has(id),
     };
-    this.strangers = new Strangers(Math.ceil(this.context.limits.connections / 2));
-    // The sockets are read first: after a stall their answers may be there already.
-    const turn = () => setImmediate(() => this.tick());
-    this.timer = setInterval(turn, this.context.limits.pingMs);
+    this.#unauthenticated = new UnauthenticatedConnections(
+      Math.ceil(this.#context.limits.connections / 2),
+    );
+    // Reads the sockets first: after a stall, the answers may have arrived already.
+    const turn = () => setImmediate(() => this.#tick());
+    this.#timer = setInterval(turn, this.#context.limits.pingMs);
   }
 
   /**
-   * Listens for members. Resolves with the port (of interest for port 0). Rejects when the address
-   * is taken, or is not a loopback address although there is neither a shared key nor TLS. Does
-   * nothing where the mode is `closed`.
+   * Listens for members. Resolves with the port, which matters for port 0. Rejects if the address
+   * is in use, or if it is not a loopback address and there is neither a shared key nor TLS. Does
+   * nothing in the mode `closed`.
    */
   async listen(host: string, port: number): Promise<number> {
-    if (this.security.mode === 'closed') return port;
-    checkSecurity(this.security, [host]);
-    const server = this.sockets.listen(
-      (socket) => this.welcome(new Connection(socket)),
+    if (this.#security.mode === 'closed') return port;
+    checkSecurity(this.#security, [host]);
+    const server = this.#sockets.listen(
+      (socket) => this.#welcome(new Connection(socket)),
       (problem, remote) =>
-        this.logRefusal(`a stranger${remote === undefined ? '' : ` at ${remote}`}`, problem),
+        this.#logRefusal(`a stranger${remote === undefined ? '' : ` at ${remote}`}`, problem),
     );
-    this.server = server;
-    server.maxConnections = this.context.limits.connections;
-    server.on('connection', (socket) => this.strangers.add(socket));
+    this.#server = server;
+    server.maxConnections = this.#context.limits.connections;
+    server.on('connection', (socket) => this.#unauthenticated.add(socket));
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
       server.listen({ host, port }, () => {
@@ -128,54 +131,60 @@ export class Wire {
     return (server.address() as AddressInfo).port;
   }
 
-  /** Takes new certificates or keys for connections from now on. The mode must stay. */
+  /**
+   * Uses new certificates or keys for connections from now on. Throws Error if the mode changes.
+   */
   reload(security: WireSecurity): void {
-    if (security.mode !== this.security.mode) throw new Error('the mode of security cannot change');
+    if (security.mode !== this.#security.mode)
+      throw new Error('the mode of security cannot change');
     checkSecurity(security, []);
-    const before = this.security;
-    this.security = security;
-    this.sockets.update(security, this.server);
+    const before = this.#security;
+    this.#security = security;
+    this.#sockets.update(security, this.#server);
     if (before.mode !== 'tls' || security.mode !== 'tls' || before.crl === security.crl) return;
-    // Who is on the new list may be connected already. The others come back at once.
+    // A revoked peer may be connected already. The others reconnect at once.
     const why = new Error('the list of revoked certificates has changed');
-    for (const connection of this.accepted.keys()) connection.destroy(why);
-    for (const id of [...this.peers.keys()]) this.peers.get(id)?.reconnect(why);
+    for (const connection of this.#accepted.keys()) connection.destroy(why);
+    for (const id of [...this.#peers.keys()]) this.#peers.get(id)?.reconnect(why);
   }
 
+  /** Sets the members. Closes connections of removed members, and to members that have moved. */
   setMembers(members: readonly { readonly id: NodeId; readonly address: string }[]): void {
-    const { nodeId } = this.context.identity();
+    const { nodeId } = this.#context.identity();
     const next = new Map(members.map(({ id, address }) => [id, address]));
     next.delete(nodeId);
-    for (const [id, peer] of this.peers) {
-      const left = this.members.has(id) && !next.has(id);
+    for (const [id, peer] of this.#peers) {
+      const left = this.#members.has(id) && !next.has(id);
       const moved = next.has(id) && next.get(id) !== peer.address;
-      if (left || moved) this.drop(id);
+      if (left || moved) this.#drop(id);
     }
-    this.members = next;
-    for (const id of next.keys()) this.peer(id);
-    for (const [connection, id] of this.accepted) {
-      if (id === undefined || next.has(id) || this.context.records.isRemoved?.(id) !== true)
+    this.#members = next;
+    for (const id of next.keys()) this.#peer(id);
+    for (const [connection, id] of this.#accepted) {
+      if (id === undefined || next.has(id) || this.#context.records.isRemoved?.(id) !== true)
         continue;
       connection.destroy(new Error('the server was removed from the cluster'));
     }
   }
 
-  /** Members this node has a connection to. */
+  /** The nodes to which this node is connected. */
   reachable(): NodeId[] {
-    return [...this.peers.values()].filter((peer) => peer.connected).map((peer) => peer.id);
+    return [...this.#peers.values()].filter((peer) => peer.connected).map((peer) => peer.id);
   }
 
+  /** Sends a message, which may be lost. */
   send(message: Message): void {
-    this.peer(message.to)?.send({ type: 'message', message });
+    this.#peer(message.to)?.send({ type: 'message', message });
   }
 
+  /** Sends a request. Calls `done` exactly once, with no answer after `timeoutMs`. */
   request(to: NodeId, payload: Uint8Array, timeoutMs: number, done: RequestDone): void {
-    const peer = this.peer(to);
+    const peer = this.#peer(to);
     if (peer === undefined) setImmediate(done, undefined, 'unsent');
     else peer.request(payload, timeoutMs, done);
   }
 
-  /** Asks whoever listens at an address, as a node that is in no cluster yet. */
+  /** Sends a request to an address, as a node that is in no cluster yet. */
   requestJoin(address: string, payload: Uint8Array, timeoutMs: number, done: RequestDone): void {
     let open: Connection | undefined;
     let finished = false;
@@ -189,9 +198,9 @@ export class Wire {
       done(answer, fate);
     };
     const timer = setTimeout(() => finish(undefined), timeoutMs);
-    const ping = setInterval(() => open?.send({ type: 'ping' }), this.context.limits.pingMs);
+    const ping = setInterval(() => open?.send({ type: 'ping' }), this.#context.limits.pingMs);
     const giveUp = dial(
-      this.context,
+      this.#context,
       { address, purpose: 'join', target: '' },
       (connection) => {
         open = connection;
@@ -202,122 +211,124 @@ export class Wire {
         connection.send({ type: 'request', id: 1, payload });
       },
       (error) => {
-        this.context.log('warn', `${address} cannot be asked to join: ${error.message}`);
+        this.#context.log('warn', `${address} cannot be asked to join: ${error.message}`);
         finish(undefined, 'unsent');
       },
     );
   }
 
+  /** Sends a state to a follower, and aborts a transfer to it that is under way. */
   sendSnapshot(to: NodeId, message: Message, done: (ok: boolean) => void): void {
-    this.sending.get(to)?.stop();
-    const address = this.members.get(to) ?? this.learnt.get(to);
+    this.#sending.get(to)?.stop();
+    const address = this.#members.get(to) ?? this.#learnt.get(to);
     const source =
-      address === undefined || this.closed
+      address === undefined || this.#closed
         ? undefined
-        : this.context.handlers.snapshotSource(to, message);
+        : this.#context.handlers.snapshotSource(to, message);
     if (address === undefined || source === undefined) {
       setImmediate(done, false);
       return;
     }
     const finish = (ok: boolean) => {
-      if (this.sending.get(to) === sender) this.sending.delete(to);
+      if (this.#sending.get(to) === sender) this.#sending.delete(to);
       done(ok);
     };
     const job = { message, source, done: finish };
-    const sender = new SnapshotSender(this.context, { id: to, address }, job);
-    this.sending.set(to, sender);
+    const sender = new SnapshotSender(this.#context, { id: to, address }, job);
+    this.#sending.set(to, sender);
   }
 
-  /** Closes all connections; questions under way end without an answer. */
+  /** Closes all connections. Pending requests end without an answer. */
   async close(): Promise<void> {
-    if (this.closed) return;
-    this.closed = true;
-    clearInterval(this.timer);
-    for (const sender of [...this.sending.values()]) sender.stop();
-    for (const id of [...this.peers.keys()]) this.drop(id);
-    const { server } = this;
+    if (this.#closed) return;
+    this.#closed = true;
+    clearInterval(this.#timer);
+    for (const sender of [...this.#sending.values()]) sender.stop();
+    for (const id of [...this.#peers.keys()]) this.#drop(id);
+    const server = this.#server;
     if (server === undefined) return;
     const ended = new Promise<void>((resolve) => server.close(() => resolve()));
-    for (const connection of this.accepted.keys()) connection.destroy();
-    this.strangers.close();
+    for (const connection of this.#accepted.keys()) connection.destroy();
+    this.#unauthenticated.close();
     await ended;
   }
 
-  /** The outgoing side to a node, made when it is first needed. */
-  private peer(id: NodeId): Peer | undefined {
-    const known = this.peers.get(id);
+  /**
+   * Returns the outgoing side to a node, created on first use; undefined if it cannot be dialled.
+   */
+  #peer(id: NodeId): Peer | undefined {
+    const known = this.#peers.get(id);
     if (known !== undefined) return known;
-    const address = this.members.get(id) ?? this.learnt.get(id);
-    if (address === undefined || this.closed || this.security.mode === 'closed') return undefined;
-    if (this.security.mode === 'plain' && !isLoopbackAddress(address)) {
-      if (this.unprotected.has(address)) return undefined;
-      this.unprotected.add(address);
+    const address = this.#members.get(id) ?? this.#learnt.get(id);
+    if (address === undefined || this.#closed || this.#security.mode === 'closed') return undefined;
+    if (this.#security.mode === 'plain' && !isLoopbackAddress(address)) {
+      if (this.#unprotected.has(address)) return undefined;
+      this.#unprotected.add(address);
       const advice = 'give every member the same shared key, or TLS certificates';
-      this.context.log('warn', `node ${id} at ${address} is not dialled unprotected: ${advice}`);
+      this.#context.log('warn', `node ${id} at ${address} is not dialled unprotected: ${advice}`);
       return undefined;
     }
-    const peer = new Peer(this.context, id, address);
-    this.peers.set(id, peer);
+    const peer = new Peer(this.#context, id, address);
+    this.#peers.set(id, peer);
     return peer;
   }
 
-  private drop(id: NodeId): void {
-    this.peers.get(id)?.close();
-    this.peers.delete(id);
-    this.learnt.delete(id);
+  #drop(id: NodeId): void {
+    this.#peers.get(id)?.close();
+    this.#peers.delete(id);
+    this.#learnt.delete(id);
   }
 
-  private tick(): void {
-    if (this.closed) return;
-    for (const peer of this.peers.values()) {
+  #tick(): void {
+    if (this.#closed) return;
+    for (const peer of this.#peers.values()) {
       peer.tick();
-      // Of a node that is no member only the connection counts; nobody waits for it to come back.
-      if (!this.members.has(peer.id) && peer.failures > 2) this.drop(peer.id);
+      // Nobody waits for a node that is not a member to come back.
+      if (!this.#members.has(peer.id) && peer.failures > 2) this.#drop(peer.id);
     }
-    for (const sender of this.sending.values()) sender.tick();
-    for (const connection of this.accepted.keys()) {
-      // The other side sends the pings; here a little more patience, so that it is the one to
-      // decide.
-      if (connection.countSilence() > this.context.limits.silentTurns * 2) {
-        connection.destroy(new Error('nothing was heard'));
+    for (const sender of this.#sending.values()) sender.tick();
+    for (const connection of this.#accepted.keys()) {
+      // The peer sends the pings. This side waits twice as long, so that the peer closes first.
+      if (connection.countSilence() > this.#context.limits.silentTurns * 2) {
+        connection.destroy(new Error('the peer is silent'));
       }
     }
   }
 
-  private logRefusal(remote: string, problem: string): void {
+  #logRefusal(remote: string, problem: string): void {
     const now = performance.now();
-    if (now - (this.refusals.get(problem) ?? -REFUSAL_LOG_MS) < REFUSAL_LOG_MS) return;
-    if (this.refusals.size >= REFUSALS_MAX) this.refusals.clear();
-    this.refusals.set(problem, now);
-    this.context.log('warn', `a connection from ${remote} was refused: ${problem}`);
+    if (now - (this.#refusals.get(problem) ?? -REFUSAL_LOG_MS) < REFUSAL_LOG_MS) return;
+    if (this.#refusals.size >= REFUSALS_MAX) this.#refusals.clear();
+    this.#refusals.set(problem, now);
+    this.#context.log('warn', `a connection from ${remote} was refused: ${problem}`);
   }
 
-  private welcome(connection: Connection): void {
-    this.accepted.set(connection, undefined);
-    connection.onGone = () => this.accepted.delete(connection);
-    accept(this.context, connection, (hello) => {
-      this.strangers.proved(connection.remote);
-      this.accepted.set(connection, hello.nodeId);
-      if (hello.purpose === 'join') this.serveJoin(connection, hello);
+  #welcome(connection: Connection): void {
+    this.#accepted.set(connection, undefined);
+    connection.onGone = () => this.#accepted.delete(connection);
+    accept(this.#context, connection, (hello) => {
+      this.#unauthenticated.proved(connection.remote);
+      this.#accepted.set(connection, hello.nodeId);
+      if (hello.purpose === 'join') this.#serveJoin(connection, hello);
       else if (hello.purpose === 'snapshot') {
-        receiveSnapshot(this.context, connection, hello.nodeId);
-      } else this.serveMember(connection, hello);
+        receiveSnapshot(this.#context, connection, hello.nodeId);
+      } else this.#serveMember(connection, hello);
     });
   }
 
-  private serveMember(connection: Connection, hello: Hello): void {
-    const { handlers, limits } = this.context;
-    const own = this.context.identity().nodeId;
-    if (!this.members.has(hello.nodeId) && this.learnt.size < LEARNT_MAX) {
-      this.learnt.set(hello.nodeId, hello.address);
+  #serveMember(connection: Connection, hello: Hello): void {
+    const { handlers, limits } = this.#context;
+    const own = this.#context.identity().nodeId;
+    if (!this.#members.has(hello.nodeId) && this.#learnt.size < LEARNT_MAX) {
+      this.#learnt.set(hello.nodeId, hello.address);
     }
-    this.peers.get(hello.nodeId)?.hasDialled();
+    this.#peers.get(hello.nodeId)?.hasDialled();
     let open = 0;
-    let isHeard = isKnown(this.context, hello.nodeId);
+    let isHeard = isKnown(this.#context, hello.nodeId);
     connection.events = {
       onClose: () => {},
       onFrame: (frame) => {
-        isHeard ||= this.hears(connection, hello);
+        isHeard ||= this.#hears(connection, hello);
         if (!isHeard) return;
         if (frame.type === 'message') {
           const { from, to } = frame.message;
@@ -340,9 +351,9 @@ export class Wire {
     };
   }
 
-  /** Whether a stranger has become known meanwhile. */
-  private hears(connection: Connection, hello: Hello): boolean {
-    const { context } = this;
+  /** Whether a node that was unknown at the handshake is known by now. */
+  #hears(connection: Connection, hello: Hello): boolean {
+    const context = this.#context;
     if (!isKnown(context, hello.nodeId)) {
       context.logRefusal(connection.remote, stranger(hello).message);
       context.handlers.onStranger?.(hello.nodeId);
@@ -354,13 +365,11 @@ export class Wire {
     return problem === undefined;
   }
 
-  private serveJoin(connection: Connection, hello: Hello): void {
+  #serveJoin(connection: Connection, hello: Hello): void {
     const { nodeId, incarnation, starts, startId } = hello;
     const { subject } = connection;
-    const joiner = {
-      ...{ nodeId, incarnation, starts, startId },
-      ...(subject !== undefined && { subject }),
-    };
+    const record = { nodeId, incarnation, starts, startId };
+    const joiner = subject === undefined ? record : { ...record, subject };
     connection.events = {
       onClose: () => {},
       onFrame: (frame) => {
@@ -368,7 +377,7 @@ export class Wire {
           connection.destroy(new WireError('protocol', `${frame.type} from a joining node`));
           return;
         }
-        this.context.handlers.onJoinRequest(
+        this.#context.handlers.onJoinRequest(
           joiner,
           frame.payload,
           once(connection, 1, () => {}),
@@ -378,7 +387,7 @@ export class Wire {
   }
 }
 
-/** A reply that can be given once. */
+/** Returns a function that replies at most once. */
 function once(connection: Connection, id: number, release: () => void) {
   let given = false;
   return (payload: Uint8Array): void => {

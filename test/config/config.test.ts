@@ -83,7 +83,7 @@ describe('config', () => {
     expect(bootstrapSecret(config)).to.equal('a-secret-of-the-operator');
     writeFileSync(file, 'short\n');
     expect(checkKeyFiles(config).faults).to.deep.equal([
-      `acl.bootstrapSecretFile: ${file} does not hold 16 to 256 printable characters without blank and comma`,
+      `acl.bootstrapSecretFile: ${file} does not hold 16 to 256 printable characters other than space and comma`,
     ]);
   });
 
@@ -112,12 +112,12 @@ describe('config', () => {
       [
         'members without protection, on loopback too',
         { nodeName: 'a', cluster: { initial: ['a=127.0.0.1:8300', 'b=127.0.0.1:8301'] } },
-        /^raft\.sharedKeyFile: members talk with a shared key .*raft\.insecure/,
+        /^raft\.sharedKeyFile: members need a shared key .*raft\.insecure/,
       ],
       [
         'to join members without protection',
         { cluster: { join: ['127.0.0.1:8301'] } },
-        /^raft\.sharedKeyFile: members talk with a shared key/,
+        /^raft\.sharedKeyFile: members need a shared key/,
       ],
       [
         'raft.insecure beside a key',

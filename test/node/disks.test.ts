@@ -1,31 +1,32 @@
+import { join } from 'node:path';
 import { expect } from 'chai';
+import { Level } from 'level';
 import type { RunningNode } from '../../src/node/node.js';
 import type { Command } from '../../src/state/types.js';
-import { LevelLog } from '../../src/storage/log.js';
-import { LevelState } from '../../src/storage/state.js';
 import { append, Cluster, put, valueAt } from './processes.js';
 
-/** The databases write through this method of their own, each batch until it is synced. */
-interface Writer {
-  write(...batch: unknown[]): Promise<void>;
-  readonly db: { readonly location: string };
-}
-
-/** Makes the writes of one kind of database in one folder take until the returned function is called. */
-function hang(kind: typeof LevelLog | typeof LevelState, folder: string): () => void {
-  // `write` is private: there is no port between these classes and their disk.
-  const prototype = kind.prototype as unknown as Writer;
-  const { write } = prototype;
+/** Delays the batches that the database in `folder` writes until the returned function is called. */
+function hang(folder: string): () => void {
+  const { prototype } = Level;
+  const { batch } = prototype;
   let release = (): void => {};
   const held = new Promise<void>((resolve) => {
     release = resolve;
   });
-  prototype.write = async function (this: Writer, ...batch) {
-    if (this.db.location.startsWith(folder)) await held;
-    return write.apply(this, batch);
-  };
+  prototype.batch = function (this: Level, ...operations: []) {
+    const chained = batch.apply(this, operations);
+    if (this.location.startsWith(folder)) {
+      const { write } = chained;
+      const late = async (options: Parameters<typeof write>[0]): Promise<void> => {
+        await held;
+        return write.call(chained, options);
+      };
+      chained.write = late as typeof write;
+    }
+    return chained;
+  } as typeof batch;
   return () => {
-    prototype.write = write;
+    prototype.batch = batch;
     release();
   };
 }
@@ -50,7 +51,7 @@ describe('node: disks of a leader that hang or are full', function () {
     const { name, node: old } = await cluster.leader();
     const node = other(name);
     await write(node, append('k', '0'));
-    release = hang(LevelLog, cluster.folder(name));
+    release = hang(join(cluster.folder(name), 'log'));
     for (const value of ['1', '2', '3']) {
       const result = await write(node, append('k', value));
       expect(result.ok).to.equal(true);
@@ -75,7 +76,7 @@ describe('node: disks of a leader that hang or are full', function () {
     const { name, node: old } = await cluster.leader();
     const node = other(name);
     await write(node, put('k', '0'));
-    release = hang(LevelState, cluster.folder(name));
+    release = hang(join(cluster.folder(name), 'state'));
     for (let i = 0; i < 20; i++) await write(node, put(`k${i}`, 'x'.repeat(5000)));
     await cluster.until(() => node.status().leaderId !== old.id);
     expect(old.status().fault).to.match(/the disk of the state has not caught up/);

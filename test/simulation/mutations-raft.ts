@@ -20,7 +20,7 @@ const elections: readonly Mutation[] = [
   one(
     'a vote that is not stored',
     'raft/election.js',
-    'asked for.\n        storeHardState(raft);',
+    'often it is asked for.\n        storeHardState(raft);',
     '\n',
   ),
   one(
@@ -54,7 +54,7 @@ const elections: readonly Mutation[] = [
   ),
   one(
     'followers that vote while they hear a leader',
-    'raft/roles.js',
+    'raft/role-changes.js',
     "return raft.state.role === 'leader' || raft.leaderElapsed < raft.options.electionTicks;",
     'return false;',
   ),

@@ -3,7 +3,7 @@
  * the folder.
  */
 import type { SnapshotMeta } from '../../src/raft/types.js';
-import { recordSum, Tally } from '../../src/storage/directory.js';
+import { recordSum, Tally } from '../../src/storage/key-index.js';
 import { openLog } from '../../src/storage/log.js';
 import { openState } from '../../src/storage/state.js';
 import { cutAfter, INSTALL_EVERY, logStep, stateAfter } from './crash-script.js';

@@ -205,7 +205,7 @@ export const failure = (promise: Promise<unknown>): Promise<unknown> =>
 /** Counts the bytes of keys and values that go to the disk from now on; `take` gives what came since the last. */
 export function countBytes(store: LevelLog | LevelState): { take(): number } {
   let bytes = 0;
-  const { db } = store as unknown as { db: ClassicLevel<Buffer, Buffer> };
+  const db = store.db as ClassicLevel<Buffer, Buffer>;
   const batch = db.batch.bind(db) as () => ReturnType<typeof db.batch>;
   db.batch = (() => {
     const made = batch();
@@ -228,7 +228,7 @@ export function countBytes(store: LevelLog | LevelState): { take(): number } {
 /** From now on every batch of the store fails with this cause; gives how many were tried. */
 export function failBatches(store: LevelLog | LevelState, cause: string): () => number {
   let tried = 0;
-  const { db } = store as unknown as { db: { batch: () => object } };
+  const db = store.db as { batch: () => object };
   db.batch = () => ({
     put: () => {},
     del: () => {},

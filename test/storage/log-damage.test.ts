@@ -423,7 +423,7 @@ describe('log on a disk that goes bad', function () {
     const log = await folders.log(await folders.make(), 1);
     for (let index = 1; index <= 5; index++) await append(log, [command(index, 1)]);
     expect(log.memoryBytes()).lessThan(200);
-    const { db } = log as unknown as { db: Parameters<Parameters<typeof raw>[1]>[0] };
+    const { db } = log;
     const record = Buffer.from((await db.get(entryKey(2)))!);
     record[record.length - 1]! ^= 1;
     await db.put(entryKey(2), record);
@@ -454,7 +454,7 @@ describe('log on a disk that goes bad', function () {
       );
     }
     await done((resolve) => log.compact({ index: 600, term: 1, configuration }, resolve));
-    await (log as unknown as { cleaning: Promise<void> }).cleaning;
+    await log.settled();
     expect(await log.diskBytes()).lessThan(100_000);
     expect(log.memoryBytes()).equal(0);
   });

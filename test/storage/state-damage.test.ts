@@ -5,8 +5,8 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { recordSum, Tally } from '../../src/storage/directory.js';
 import { StorageError } from '../../src/storage/errors.js';
+import { recordSum, Tally } from '../../src/storage/key-index.js';
 import type { LevelState } from '../../src/storage/state.js';
 import { sealed } from '../../src/storage/state-load.js';
 import type { StateRecord } from '../../src/storage/types.js';
@@ -42,8 +42,6 @@ const next: StateRecord[] = [
   ['c', 'new c'],
   ['d', 'new d'],
 ];
-/** Resolves when nothing is being removed any more. */
-const settled = (state: LevelState) => (state as unknown as { removing: Promise<void> }).removing;
 const prefixes = (dir: string) =>
   raw(dir, async (db) => {
     const keys = (await db.keys().all()).map(String);
@@ -78,7 +76,7 @@ describe('state on a disk that goes bad', function () {
 
   it('does not take a record for deleted that only its disk has lost', async () => {
     const state = await folders.state(await filled());
-    const { db } = state as unknown as { db: { del(key: string): Promise<void> } };
+    const { db } = state;
     await db.del('00000001/a');
     expect(() => state.get('a')).throw(StorageError);
     expect(folders.fatal).lengthOf(1);
@@ -139,18 +137,18 @@ describe('state on a disk that goes bad', function () {
       await installation.add(next);
       const crashed = await folders.copy(dir);
       const reopened = await folders.state(crashed);
-      await settled(reopened);
+      await reopened.settled();
       await reopened.close();
       expect(await prefixes(crashed)).eql(['00000001']);
       expect(await failure(installation.finish({ count: 1, sum: 1 }))).instanceOf(StorageError);
-      await settled(state);
+      await state.settled();
       await state.close();
       expect(await prefixes(dir)).eql(['00000001']);
     }
     state = await folders.state(dir);
     await replace(state);
     expect([state.damaged, state.remains]).eql([undefined, undefined]);
-    await settled(state);
+    await state.settled();
     await state.close();
     expect(await prefixes(dir))
       .lengthOf(1)
@@ -165,7 +163,7 @@ describe('state on a disk that goes bad', function () {
     let state = await folders.state(dir);
     await replace(state);
     state.commit([['e', 'new e']]);
-    await settled(state);
+    await state.settled();
     await state.close();
     // LevelDB has lost the batch of the switch; the count of a later one survives
     const older = Buffer.from(sealed({ v: 1, generation: 1, since: 1 }));
@@ -190,7 +188,7 @@ describe('state on a disk that goes bad', function () {
     expect(state.damaged).include('which state is the present one');
     expect(contents(state)).eql([]);
     await replace(state);
-    await settled(state);
+    await state.settled();
     const again = await folders.reopenState(state, dir);
     expect(contents(again)).eql(next);
     await again.close();
@@ -283,16 +281,21 @@ describe('state on a disk that goes bad', function () {
     await crash('after a chunk', old);
     await installation.add(next.slice(1));
     await crash('before the end', old);
-    const inside = state as unknown as { write: (operations: unknown[]) => Promise<void> };
-    const write = inside.write.bind(state);
-    inside.write = async (operations) => {
-      await crash('verified, before the switch', old);
-      await write(operations);
-      await crash('switched on disk, not in memory', next);
-    };
+    const { db } = state;
+    const batch = db.batch.bind(db) as () => ReturnType<typeof db.batch>;
+    db.batch = (() => {
+      const made = batch();
+      const write = made.write.bind(made);
+      made.write = async () => {
+        await crash('verified, before the switch', old);
+        await write({ sync: true });
+        await crash('switched on disk, not in memory', next);
+      };
+      return made;
+    }) as typeof db.batch;
     await installation.finish(tallyOf(next));
-    inside.write = write;
-    await settled(state);
+    db.batch = batch as typeof db.batch;
+    await state.settled();
     await crash('after the old one was removed', next);
 
     expect(crashes).lengthOf(6);
@@ -301,7 +304,7 @@ describe('state on a disk that goes bad', function () {
       expect(reopened.damaged, step).equal(undefined);
       expect(contents(reopened), step).eql(expected);
       reopened.commit([['later', '1']]);
-      await settled(reopened);
+      await reopened.settled();
       await reopened.close();
       expect(await prefixes(copy), step).lengthOf(1);
       const again = await folders.state(copy);
@@ -315,7 +318,7 @@ describe('state on a disk that goes bad', function () {
     const state = await folders.state(dir);
     const installation = state.install();
     await installation.add(next);
-    const { db } = state as unknown as { db: { put(key: string, value: string): Promise<void> } };
+    const { db } = state;
     await db.put('00000002/c', '00000000new c');
     expect(await failure(installation.finish(tallyOf(next)))).instanceOf(StorageError);
     expect(contents(state)).eql(old);

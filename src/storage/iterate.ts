@@ -1,18 +1,18 @@
-/** Records in order, many at a time. */
+/** Iterates over records in order, many at a time. */
 
 /**
- * Bytes and records of a slice: with LevelDB's own 16 KiB a start would wait a thousand times for
- * another thread.
+ * Bytes and records of a slice. With LevelDB's default of 16 KiB, a start would wait for another
+ * thread a thousand times.
  */
 const BYTES = 2 ** 18;
 const RECORDS = 1000;
 
-/** What an iterator must be made with. */
+/** Options that an iterator for `slices` must have. */
 export const IN_SLICES = { highWaterMarkBytes: BYTES } as const;
 
 /**
- * All that an iterator gives, in slices: a promise for each record costs more than to read it.
- * Closes the iterator.
+ * Yields everything an iterator returns, in slices, because awaiting each record would cost more
+ * than reading it. Closes the iterator.
  */
 export async function* slices<T>(iterator: {
   nextv(size: number): Promise<T[]>;

@@ -1,13 +1,13 @@
-/** Falling back to follower, and the timers that all roles share. */
+/** The step back to follower, and the timers that all roles share. */
 import { invariant } from './assert.js';
 import { dropReads } from './reads.js';
 import { type Raft, storeHardState } from './state.js';
 import type { NodeId, Term } from './types.js';
 
 /**
- * Follows `leader` (or nobody yet) in `term`. A higher term forgets the vote (§3.3). A follower's
- * timer runs on: only the leader's appends and a granted vote reset it (§3.4), so that a server
- * which cannot win does not hold up those who can.
+ * Becomes a follower of `leader`, null if it is unknown, in `term`. A higher term clears the vote
+ * (§3.3). A follower's timer keeps running. Only appends of the leader and a granted vote reset it
+ * (§3.4), so that a server that cannot win does not delay those that can.
  */
 export function becomeFollower(raft: Raft, term: Term, leader: NodeId | null): void {
   invariant(term >= raft.term, 'the term would fall', { from: raft.term, to: term });
@@ -33,7 +33,7 @@ export function becomeFollower(raft: Raft, term: Term, leader: NodeId | null): v
 }
 
 /**
- * Starts the election timer anew, with a new random length in [electionTicks, 2 * electionTicks)
+ * Restarts the election timer with a new random length in [electionTicks, 2 * electionTicks)
  * (§3.4).
  */
 export function resetElectionTimer(raft: Raft): void {
@@ -46,24 +46,24 @@ export function resetElectionTimer(raft: Raft): void {
 }
 
 /**
- * Parts of electionTicks from which the wait for the next election is drawn when there is reason
- * not to wait longer.
+ * The range, in fractions of electionTicks, of the random wait before an election that should come
+ * sooner.
  */
 type Wait = readonly [from: number, to: number];
-/** After an election that came to nothing: long enough that rivals come one after the other. */
+/** After an election without a winner: long enough that candidates take turns. */
 export const RETRY: Wait = [1 / 3, 1];
-/** For the better candidate, when another one has given up hope of the leader too. */
+/** For the candidate with the better log, when another server misses the leader too. */
 export const SOON: Wait = [0, 1 / 3];
 /**
- * When the connection to the leader broke: not so soon that another follower, a tick behind, still
- * refuses.
+ * After the connection to the leader broke: not so soon that another follower, one tick behind,
+ * still refuses.
  */
 export const BROKEN: Wait = [1 / 8, 1 / 2];
 
 /**
- * Lets the election timer run out after `wait`, if it would run longer; of a follower, once its
- * silence is over. A leader that others hear is not disturbed, as an election begins with a
- * pre-vote, which moves no term (§9.6).
+ * Shortens the election timer to a random time in `wait`, if it would run longer. A follower's wait
+ * begins when its silence ends. This does not disturb a leader that others hear, because an
+ * election begins with a pre-vote, which changes no term (§9.6).
  */
 export function hastenElection(raft: Raft, [from, to]: Wait): void {
   const { electionTicks, random } = raft.options;
@@ -77,9 +77,9 @@ export function hastenElection(raft: Raft, [from, to]: Wait): void {
 }
 
 /**
- * Whether votes are refused because a leader lives (§4.2.3, §6.4.1). It must not depend on the
- * term: a server that acknowledged a leader has promised it this silence, whatever term it has seen
- * since.
+ * Whether this server refuses votes because it has heard a leader recently (§4.2.3, §6.4.1). This
+ * must not depend on the term: a server that acknowledged a leader has promised it this silence,
+ * even if it has seen a higher term since.
  */
 export function isSticky(raft: Raft): boolean {
   return raft.state.role === 'leader' || raft.leaderElapsed < raft.options.electionTicks;

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { RecentValues } from '../../src/storage/recent-values.js';
+import { ValueCache } from '../../src/storage/value-cache.js';
 
 describe('values read lately', () => {
   it('keeps what is asked for again, and lets go of the rest', () => {
-    const recent = new RecentValues(100);
+    const recent = new ValueCache(100);
     recent.set('hot', '1');
     recent.set('cold', '2');
     for (let i = 0; i < 100; i++) {
@@ -16,7 +16,7 @@ describe('values read lately', () => {
   });
 
   it('keeps no more than it may', () => {
-    const recent = new RecentValues(100);
+    const recent = new ValueCache(100);
     const kept = (): number =>
       Array.from({ length: 200 }, (_, i) => `k${100 + i}`).filter(
         (key) => recent.get(key) !== undefined,
@@ -26,7 +26,7 @@ describe('values read lately', () => {
   });
 
   it('forgets a value that was changed, young or old', () => {
-    const recent = new RecentValues(40);
+    const recent = new ValueCache(40);
     recent.set('old', '1');
     recent.set('filler', '0123456789012345');
     recent.set('young', '2');

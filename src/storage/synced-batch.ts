@@ -1,14 +1,14 @@
-/** Synced batches of LevelDB. */
+/** Batches of LevelDB, written with an fsync. */
 import type { ClassicLevel } from 'classic-level';
 
-/** One record of a batch. */
+/** One operation of a batch. */
 export type Operation<T> =
   | { readonly type: 'put'; readonly key: T; readonly value: T }
   | { readonly type: 'del'; readonly key: T };
 
 /**
- * Writes operations in order as one batch, and syncs it. Chained, because an array of operations is
- * copied, checked and encoded at several times the cost of all the rest of a write.
+ * Writes the operations in order as one batch and syncs it. Uses a chained batch: passing an array
+ * makes LevelDB copy and check each operation, which costs several times as much as the write.
  */
 export async function writeSynced<T>(
   db: ClassicLevel<T, T>,

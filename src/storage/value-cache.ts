@@ -1,0 +1,46 @@
+/**
+ * Keeps recently read values, so that reading one again does not go to LevelDB.
+ *
+ * There are two generations. A read of an old value moves it to the young one. When the young
+ * generation is half of the limit, it becomes the old one, and the previous old one is dropped.
+ */
+export class ValueCache {
+  #young = new Map<string, string>();
+  #old = new Map<string, string>();
+  #youngChars = 0;
+  readonly #limitChars: number;
+
+  /** `limitChars` bounds the characters of all keys and values together. */
+  constructor(limitChars: number) {
+    this.#limitChars = limitChars;
+  }
+
+  get(key: string): string | undefined {
+    const value = this.#young.get(key);
+    if (value !== undefined) return value;
+    const again = this.#old.get(key);
+    if (again !== undefined) this.set(key, again);
+    return again;
+  }
+
+  set(key: string, value: string): void {
+    this.#young.set(key, value);
+    this.#youngChars += key.length + value.length;
+    if (this.#youngChars <= this.#limitChars / 2) return;
+    // Drops what was not read while this half filled up.
+    this.#old = this.#young;
+    this.#young = new Map();
+    this.#youngChars = 0;
+  }
+
+  delete(key: string): void {
+    this.#young.delete(key);
+    this.#old.delete(key);
+  }
+
+  clear(): void {
+    this.#young.clear();
+    this.#old.clear();
+    this.#youngChars = 0;
+  }
+}

@@ -1,0 +1,39 @@
+/**
+ * Accepted connections whose peer is not authenticated yet. Their number is limited: when there are
+ * too many, the oldest is closed. So a client that opens many connections cannot lock out a member,
+ * which authenticates within moments.
+ */
+import type { Socket } from 'node:net';
+import { remoteOf } from './connection.js';
+
+/** See the head of this file. */
+export class UnauthenticatedConnections {
+  readonly #waiting = new Map<string, Socket>();
+  readonly #max: number;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** Adds a new connection, and closes the oldest if there are too many. */
+  add(socket: Socket): void {
+    const name = remoteOf(socket);
+    this.#waiting.set(name, socket);
+    socket.once('close', () => {
+      if (this.#waiting.get(name) === socket) this.#waiting.delete(name);
+    });
+    if (this.#waiting.size <= this.#max) return;
+    const [oldest] = this.#waiting.values();
+    oldest?.destroy();
+  }
+
+  /** Closes them all. */
+  close(): void {
+    for (const socket of this.#waiting.values()) socket.destroy();
+  }
+
+  /** Removes a connection whose peer is authenticated. `name` is the peer's address and port. */
+  proved(name: string): void {
+    this.#waiting.delete(name);
+  }
+}
