@@ -28,6 +28,7 @@ export class SimServer implements Victim, Server {
   #lives = 0;
   #requests = 0;
   #retired = false;
+  #stopping: Life | undefined;
   /** When it last said that the states differ and nobody can tell which is right. */
   undecidedAt = -Infinity;
 
@@ -182,6 +183,7 @@ export class SimServer implements Victim, Server {
       then();
       return;
     }
+    this.#stopping = life;
     // a crash meanwhile is another one's business
     life.shutDown(() => {
       if (this.#life !== life) return;
@@ -278,6 +280,10 @@ export class SimServer implements Victim, Server {
   /** Its machine stands still. */
   get frozen(): boolean {
     return this.#loop?.frozen === true;
+  }
+  /** It is being shut down, and forgets what clients ask of it until then. */
+  get isStopping(): boolean {
+    return this.#life !== undefined && this.#stopping === this.#life;
   }
   /** Its state is lost or wrong, or will be. */
   get isStateBad(): boolean {

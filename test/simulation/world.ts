@@ -155,8 +155,10 @@ class World {
     wait('a server that was wiped is still a member', () =>
       this.#cluster.members().every((server) => !server.wiped),
     );
-    // what is asked of it meanwhile is lost without a word, as no connection breaks here
-    wait('a machine stands still', () => this.#cluster.up().every((server) => !server.frozen));
+    // Requests to such a server are lost without a reply: no connection breaks in this network.
+    wait('a server is frozen or shuts down', () =>
+      this.#cluster.up().every((server) => !server.frozen && !server.isStopping),
+    );
     wait('a wrong or lost state is not found and replaced', () =>
       this.#cluster
         .members()
