@@ -18,7 +18,8 @@ describe('the tests against the eleven disasters', () => {
         const [, file, name] = NAMED.exec(line) ?? [];
         if (file === undefined || name === undefined) throw new Error(`no test is named: ${line}`);
         expect(existsSync(file), file).to.equal(true);
-        const titles = readFileSync(file, 'utf8').match(/\b(?:it|describe)\(\s*(['`]).*?\1/g) ?? [];
+        const titles =
+          readFileSync(file, 'utf8').match(/\b(?:it|describe)\(\s*(['"`]).*?\1/g) ?? [];
         expect(
           titles.some((each) => each.includes(name)),
           line,

@@ -1,4 +1,4 @@
-/** Ports whose every completion the test decides. */
+/** Ports whose completions the test controls. */
 
 import type {
   Entry,
@@ -17,9 +17,9 @@ import type { ClockPort, LogPort, MachinePort, WirePort } from '../../src/replic
 import { decodeProposal } from '../../src/state/proposal.js';
 import type { Command, Result } from '../../src/state/types.js';
 
-/** Time that stands still until it is moved; `soon` is a queue of turns. */
+/** Time that advances only on request; `soon` is a queue of turns. */
 export class FakeClock implements ClockPort {
-  nowMs = 1000;
+  /** How far the wall clock is ahead. */
   /** How far the wall clock is ahead. */
   wallAheadMs = 0;
   #soon: (() => void)[] = [];
@@ -44,14 +44,14 @@ export class FakeClock implements ClockPort {
   get timers(): number {
     return this.#timers.length;
   }
-  /** One turn of the loop: runs what was asked for before it. */
+  /** One turn of the loop: runs what was scheduled before it. */
   turn(): number {
     const batch = this.#soon;
     this.#soon = [];
     for (const run of batch) run();
     return batch.length;
   }
-  /** Turns until nothing is asked for any more. */
+  /** Runs turns until nothing is scheduled. */
   settle(): void {
     for (let turns = 0; this.turn() > 0; turns++) {
       if (turns > 10_000) throw new Error('the loop never comes to rest');
@@ -77,7 +77,7 @@ export class FakeLog implements LogPort {
   list: Entry[] = [];
   meta: SnapshotMeta | undefined;
   hard: HardState = { term: 0, votedFor: null };
-  /** Completions not given yet. */
+  /** Completions that have not been called yet. */
   readonly storing: (() => void)[] = [];
 
   hardState(): HardState {
@@ -117,7 +117,7 @@ export class FakeLog implements LogPort {
     this.hard = hardState;
     done();
   }
-  /** The oldest batch is durable now. */
+  /** Makes the oldest batch durable. */
   synced(): void {
     this.storing.shift()!();
   }
@@ -142,7 +142,10 @@ export class FakeWire implements WirePort {
   requestJoin(): void {}
 }
 
-/** Remembers commands in order; the result's value is the command's text. Commands of type `watch` change a key. */
+/**
+ * Keeps the commands in order. The value of a result is the command's type, which is also the key
+ * that it changes.
+ */
 export class FakeMachine implements MachinePort {
   index = 0;
   readonly applied: Command[] = [];
@@ -190,7 +193,7 @@ const EMPTY: Output = {
   sendSnapshots: [],
 };
 
-/** A core that does as the test says: each step is recorded and answered by `respond`. */
+/** A core under the test's control: it records each step, and `respond` returns its output. */
 export class ScriptedCore implements RaftCore {
   readonly steps: { readonly inputs: readonly Input[]; readonly now: number }[] = [];
   respond: (inputs: readonly Input[]) => Partial<Output> = () => ({});
