@@ -19,7 +19,7 @@ import type { Command, Result } from '../../src/state/types.js';
 
 /** Time that advances only on request; `soon` is a queue of turns. */
 export class FakeClock implements ClockPort {
-  /** How far the wall clock is ahead. */
+  nowMs = 1000;
   /** How far the wall clock is ahead. */
   wallAheadMs = 0;
   #soon: (() => void)[] = [];
