@@ -47,10 +47,8 @@ describe('node: a data folder reset to an older copy', function () {
     await cp(copy, cluster.folder('c'), { recursive: true });
     const b = await cluster.start('b', { initial });
     await cluster.start('c', { initial });
-    await cluster.until(
-      () => cluster.logCount('c', 'warn node') > 0 && hasLogged('b', 'older copy'),
-    );
-    expect(hasLogged('c', 'Remove it from the cluster, empty its data folder')).to.equal(true);
+    const advice = 'Remove it from the cluster, empty its data folder';
+    await cluster.until(() => hasLogged('c', advice) && hasLogged('b', 'older copy'));
     expect(b.status().leaderId).to.equal(null);
     const a = await cluster.start('a', { initial });
     await cluster.until(() => valueAt(b, 'k') === '2');
