@@ -4,11 +4,11 @@ import { expect } from 'chai';
 import { keys } from '../../src/state/keys.js';
 import { command, configuration, Folders } from './helpers.js';
 
-/** Random, so that LevelDB finds no equal piece elsewhere and keeps it as it is. */
+/** Random, so that LevelDB finds no equal piece elsewhere and stores it uncompressed. */
 const SECRET = '5ec2e703-9b1f-4c7d-8e2a-6f0d1b3c5a79';
 const token = keys.token('default', 'a');
 
-describe('what was deleted', () => {
+describe('deleted data', () => {
   const folders = new Folders();
   afterEach(() => folders.clean());
 
@@ -20,7 +20,7 @@ describe('what was deleted', () => {
   const erased = (store: { erase(done: () => void): void }) =>
     new Promise<void>((resolve) => store.erase(resolve));
 
-  it('is in no file of the state once it is erased; all else is as it was', async () => {
+  it('is in no file of the state once it is erased; everything else is unchanged', async () => {
     const dir = await folders.make();
     let state = await folders.state(dir);
     state.commit([
@@ -33,7 +33,7 @@ describe('what was deleted', () => {
     await erased(state);
     expect(await isIn(dir, SECRET)).to.equal(false);
     expect(state.get(keys.token('default', 'b'))).to.equal('kept');
-    // a table of the first value, which the deletion does not overlap by itself
+    // Creates a table file for the first value, which the deletion does not overlap by itself.
     state.commit([[token, SECRET]]);
     state.commit([[token, 'another']]);
     await erased(state);
@@ -58,7 +58,7 @@ describe('what was deleted', () => {
     expect(await isIn(dir, SECRET)).to.equal(false);
   });
 
-  it('is in no file of the state that another one has replaced', async () => {
+  it('is in no file of a state that was replaced', async () => {
     const dir = await folders.make();
     const state = await folders.state(dir);
     state.commit([[token, SECRET]]);
@@ -71,7 +71,7 @@ describe('what was deleted', () => {
     expect(state.get(keys.token('default', 'b'))).to.equal('kept');
   });
 
-  it('is in no file of the log once it was cut off', async () => {
+  it('is in no file of the log once it was truncated', async () => {
     const dir = await folders.make();
     const log = await folders.log(dir);
     const secret = { ...command(1, 1), data: Buffer.from(SECRET) };
@@ -84,7 +84,7 @@ describe('what was deleted', () => {
     expect([log.firstIndex(), log.lastIndex()]).to.deep.equal([3, 3]);
   });
 
-  it('closes while a view keeps it from being erased', async () => {
+  it('does not delay closing while a view keeps it from being erased', async () => {
     const state = await folders.state(await folders.make());
     state.commit([[token, SECRET]]);
     const view = state.pin();

@@ -1,4 +1,4 @@
-/** Folders with logs and states in them, and ways to spoil them. */
+/** Folders with logs and states in them, and ways to corrupt them. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
@@ -17,11 +17,11 @@ import { type LevelState, openState } from '../../src/storage/state.js';
 import type { StateRecord } from '../../src/storage/types.js';
 import type { Found } from './verify-child.js';
 
-/** Makes folders and removes them; closes what was opened through it. */
+/** Creates folders and removes them; closes what was opened through it. */
 export class Folders {
   private readonly dirs: string[] = [];
   private readonly open: { close(): Promise<void> }[] = [];
-  /** What was reported as fatal. */
+  /** The errors reported as fatal. */
   readonly fatal: StorageError[] = [];
 
   async make(): Promise<string> {
@@ -30,7 +30,7 @@ export class Folders {
     return join(dir, 'db');
   }
 
-  /** The folder as a crash of the process would leave it now. */
+  /** A copy of the folder as a crash of the process would leave it now. */
   async copy(dir: string): Promise<string> {
     for (;;) {
       const to = await this.make();
@@ -38,7 +38,7 @@ export class Folders {
       try {
         await cp(dir, to, { recursive: true });
       } catch (error) {
-        // LevelDB removed a file meanwhile: no crash leaves it half gone
+        // LevelDB has just removed a file: no crash leaves it half removed.
         if ((error as NodeJS.ErrnoException).code === 'ENOENT') continue;
         throw error;
       }
@@ -60,9 +60,7 @@ export class Folders {
     return state;
   }
 
-  /**
-   * Closes the log and opens it once more, nothing having gone wrong since: it must complain of nothing and hold the same.
-   */
+  /** Closes and reopens an undamaged log: it must report no error and hold the same entries. */
   async reopenLog(log: LevelLog, dir: string): Promise<LevelLog> {
     const before = logFacts(log);
     await log.close();
@@ -72,7 +70,7 @@ export class Folders {
     return again;
   }
 
-  /** The same of a state. */
+  /** The same for a state. */
   async reopenState(state: LevelState, dir: string): Promise<LevelState> {
     const before = contents(state);
     await state.close();
@@ -89,7 +87,7 @@ export class Folders {
   }
 }
 
-/** Works on the raw records of a database that nobody has open. */
+/** Works on the raw records of a database that is not open. */
 export async function raw<T>(
   dir: string,
   work: (db: ClassicLevel<Buffer, Buffer>) => Promise<T>,
@@ -106,7 +104,7 @@ export async function raw<T>(
   }
 }
 
-/** Takes batch `number` of the writes out of a state, as LevelDB does when it skips one: its number, and these records. */
+/** Removes batch `number` with these records from a state, as when LevelDB skips a batch. */
 export const loseBatch = (dir: string, number: number, lost: readonly string[] = []) =>
   raw(dir, (db) =>
     db.batch(
@@ -122,7 +120,7 @@ export const flip = (dir: string, key: Buffer, bit = 0): Promise<void> =>
     await db.put(key, value);
   });
 
-/** The bytes with one bit changed at a place, or now and then with a whole page of zeros. */
+/** The bytes with one bit changed at a place, or sometimes with a whole page of zeros. */
 export function spoiled(bytes: Buffer, at: number): Buffer {
   const changed = Buffer.from(bytes);
   if (at % 5 === 0) changed.fill(0, at, Math.min(at + 4096, bytes.length));
@@ -133,8 +131,8 @@ export function spoiled(bytes: Buffer, at: number): Buffer {
 const child = fileURLToPath(new URL('./verify-child.js', import.meta.url));
 
 /**
- * What the folders show in a process of their own; those that end the process are left out: they
- * show nothing.
+ * The contents of the folders as a separate process reads them. Folders that abort the process are
+ * left out: they show nothing.
  */
 export async function verify(kind: 'log' | 'state', dirs: readonly string[]): Promise<Found[]> {
   const found: Found[] = [];
@@ -180,7 +178,7 @@ const logFacts = (log: LevelLog) => ({
   ...{ hardState: log.hardState(), bar: log.bar() },
 });
 export const contents = (view: View) => [...view.keys('')].map((key) => [key, view.get(key)]);
-/** Records of many sizes, with letters of several bytes. */
+/** Records of many sizes, with multi-byte characters. */
 export const some: readonly StateRecord[] = Array.from({ length: 100 }, (_, i) => [
   `table\u0000${String(i).padStart(3, '0')}`,
   JSON.stringify({ name: `ünïcode ${i}`, text: 'x'.repeat(i * 3) }),
@@ -192,7 +190,7 @@ export function stateOf(records: readonly StateRecord[]): MemoryState {
 }
 export const done = (call: (done: () => void) => void) =>
   new Promise<void>((resolve) => call(resolve));
-/** Resolves once it is so: for what the disk shows of its own accord. */
+/** Resolves once the condition holds: for changes on disk that nothing announces. */
 export async function until(condition: () => Promise<boolean>): Promise<void> {
   while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 20));
 }
@@ -202,7 +200,7 @@ export const failure = (promise: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   );
 
-/** Counts the bytes of keys and values that go to the disk from now on; `take` gives what came since the last. */
+/** Counts the key and value bytes written from now on; `take` returns those since the last call. */
 export function countBytes(store: LevelLog | LevelState): { take(): number } {
   let bytes = 0;
   const db = store.db as ClassicLevel<Buffer, Buffer>;
@@ -225,7 +223,7 @@ export function countBytes(store: LevelLog | LevelState): { take(): number } {
   };
 }
 
-/** From now on every batch of the store fails with this cause; gives how many were tried. */
+/** Fails every later batch of the store with this cause; the result returns how many were tried. */
 export function failBatches(store: LevelLog | LevelState, cause: string): () => number {
   let tried = 0;
   const db = store.db as { batch: () => object };

@@ -1,4 +1,4 @@
-/** What every log must do, asked of the one in LevelDB and of the one in memory. */
+/** What every log must do, checked for the one in LevelDB and the one in memory. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -121,7 +121,7 @@ for (const [name, bench] of benches) {
       expect(durable).equal(true);
     });
 
-    it('keeps every kind of entry, the hard state and the snapshot position over a restart', async () => {
+    it('keeps all entries, the hard state and the snapshot position across a restart', async () => {
       const entries: Entry[] = [
         { kind: 'noop', index: 1, term: 1 },
         { kind: 'configuration', index: 2, term: 1, configuration },
@@ -140,7 +140,7 @@ for (const [name, bench] of benches) {
       expect(all(log)).eql(plain(entries.slice(2)));
     });
 
-    it('calls done in the order of the calls, several being in flight', async () => {
+    it('calls done in the order of the calls when several are in flight', async () => {
       const log = await bench.open();
       const order: string[] = [];
       log.append({ entries: [command(1, 1), command(2, 1)] }, () => order.push('first'));
@@ -172,7 +172,7 @@ for (const [name, bench] of benches) {
       );
     });
 
-    it('gives at least one entry, then as many as fit', async () => {
+    it('returns at least one entry, then as many as fit', async () => {
       const log = await bench.open();
       const entries = [1, 2, 3, 4].map((index) => command(index, 1, 'x'.repeat(1000)));
       await append(log, ...entries);
@@ -182,7 +182,7 @@ for (const [name, bench] of benches) {
       expect(log.entries(5, 9, 100)).eql([]);
     });
 
-    it('compacts: answers the term of the snapshot, nothing before it, and no entries from before it', async () => {
+    it("compacts: knows the snapshot's term, no earlier ones, and no earlier entries", async () => {
       let log = await bench.open();
       await append(log, command(1, 1), command(2, 1), command(3, 2), command(4, 2));
       await done((resolve) => log.compact(meta(3, 2), resolve));
@@ -197,7 +197,7 @@ for (const [name, bench] of benches) {
       expect(log.lastIndex()).equal(5);
     });
 
-    it('is reset by a snapshot, whatever it held', async () => {
+    it('is reset by a snapshot, whatever it held before', async () => {
       let log = await bench.open();
       await append(log, command(1, 1), command(2, 1), command(3, 1), command(4, 1));
       const hardState = { term: 7, votedFor: null };

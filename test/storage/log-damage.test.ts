@@ -1,5 +1,5 @@
 /**
- * Bytes go bad: what was acknowledged is never silently forgotten, changed, or taken for a torn
+ * Data becomes corrupt: acknowledged entries are never silently lost, changed, or taken for a torn
  * tail.
  */
 import { readdir, readFile, writeFile } from 'node:fs/promises';
@@ -28,7 +28,7 @@ import {
 
 const HARD = Buffer.from('hard');
 
-describe('log on a disk that goes bad', function () {
+describe('log on a corrupt disk', function () {
   this.timeout(20_000);
   const folders = new Folders();
   afterEach(() => folders.clean());
@@ -62,7 +62,7 @@ describe('log on a disk that goes bad', function () {
     expect(log.hardState()).eql({ term: 2, votedFor: 'b' });
     expect(() => log.append({ entries: [] }, () => {})).throw('damaged');
   };
-  /** Repairs a damaged log, puts back what is lost, as a leader does, and opens it once more. */
+  /** Repairs a damaged log, restores the lost entries as a leader does, and reopens it. */
   const heal = async (log: LevelLog, dir: string, whole = expected.length) => {
     await done((resolve) => log.repair(resolve));
     const lost = Array.from({ length: whole }, (_, i) => command(i + 1, 3)).slice(log.lastIndex());
@@ -71,7 +71,7 @@ describe('log on a disk that goes bad', function () {
     await (await folders.reopenLog(log, dir)).close();
   };
 
-  it('finds a changed bit in any record, and does not cut', async () => {
+  it('detects a changed bit in any record, and does not truncate', async () => {
     const dir = await filled();
     for (let index = 1; index <= 8; index++) {
       // The checksum, the version, the kind, a term, the content.
@@ -85,7 +85,7 @@ describe('log on a disk that goes bad', function () {
     }
   });
 
-  it('finds a record that is gone: first, middle, last, several', async () => {
+  it('detects missing records: first, middle, last, several', async () => {
     const dir = await filled();
     for (const gone of [[1], [4], [8], [7, 8], [1, 2, 3, 4, 5, 6, 7, 8]]) {
       const copy = await folders.copy(dir);
@@ -96,11 +96,11 @@ describe('log on a disk that goes bad', function () {
     }
   });
 
-  it('finds a record that stands under another key, and an older one in place of a newer', async () => {
+  it('detects a record under another key, and an older one in place of a newer', async () => {
     const dir = await filled();
     await raw(dir, async (db) => db.put(entryKey(4), (await db.get(entryKey(3)))!));
     expectDamage(await folders.log(dir), 4);
-    // The batch that replaced entry 6 is lost: the old entry 6 is whole, but entry 7 was not
+    // The batch that replaced entry 6 is lost: the old entry 6 is intact, but entry 7 was not
     // written after it.
     const other = await folders.make();
     const log = await folders.log(other);
@@ -117,7 +117,7 @@ describe('log on a disk that goes bad', function () {
     expect(opened.damaged?.reason).include('entry 6 is not the one that entry 7 was written after');
   });
 
-  it('finds any changed byte of its files, or still holds everything', async () => {
+  it('detects any changed byte in its files, or still holds everything', async () => {
     const dir = await folders.make();
     const open = await folders.log(dir);
     await fill(open);
@@ -147,7 +147,7 @@ describe('log on a disk that goes bad', function () {
         expect(log.hardState(), where).eql({ term: 2, votedFor: 'b' });
         if (log.damaged === undefined) {
           const isTail = log.lastIndex() < 8;
-          // Only what was written after the witness was last told may be missed, at the very end.
+          // Only what was written after the witness's last update may be missed, at the very end.
           if (isTail) expect(log.lastIndex(), where).greaterThan(5);
           expect(entriesOf(log), where).eql(expected.slice(0, log.lastIndex()));
           await (await folders.reopenLog(log, copy)).close();
@@ -160,7 +160,7 @@ describe('log on a disk that goes bad', function () {
     expect(found).greaterThan(30);
   });
 
-  it('finds a batch that LevelDB skipped without a word', async () => {
+  it('detects a batch that LevelDB skipped silently', async () => {
     const dir = await folders.make();
     const log = await folders.log(dir);
     const text = 'x'.repeat(12_000);
@@ -181,7 +181,7 @@ describe('log on a disk that goes bad', function () {
     }
   });
 
-  it('never gives a wrong entry or lacks one without saying so, whatever byte of a table file is changed', async () => {
+  it('never silently alters or loses an entry if a byte of a table file changes', async () => {
     const dir = await folders.make();
     const log = await folders.log(dir);
     const entries = Array.from({ length: 100 }, (_, i) => command(i + 1, 1, `${i}`.repeat(40)));
@@ -207,7 +207,7 @@ describe('log on a disk that goes bad', function () {
     expect(damaged).greaterThan(10);
   });
 
-  it('goes on after a torn tail that was never reported durable', async () => {
+  it('continues after a torn tail that was never reported durable', async () => {
     const dir = await folders.make();
     const live = await folders.log(dir);
     const ends: number[] = [];
@@ -232,7 +232,7 @@ describe('log on a disk that goes bad', function () {
     }
   });
 
-  it('takes a record at the very end that is not as it was written for damage: a crash leaves none', async () => {
+  it('reports a corrupt record at the very end as damage, since a crash leaves none', async () => {
     const dir = await folders.make();
     const live = await folders.log(dir);
     for (let index = 1; index <= 3; index++) await append(live, [command(index, 1)]);
@@ -249,11 +249,11 @@ describe('log on a disk that goes bad', function () {
     }
   });
 
-  it('remembers what it found on opening, and what was written before it came to rest', async () => {
+  it('remembers the entries found on opening and those written before it became idle', async () => {
     const dir = await folders.make();
     const live = await folders.log(dir);
     for (let index = 1; index <= 5; index++) await append(live, [command(index, 1)]);
-    // the power fails, the machine starts again and fails again; then the last entries go bad
+    // The power fails, the machine restarts and fails again; then the last entries are corrupted.
     const opened = await folders.copy(dir);
     await folders.log(opened);
     const later = await folders.copy(opened);
@@ -270,7 +270,7 @@ describe('log on a disk that goes bad', function () {
     expect((await folders.log(rested)).damaged).include({ index: 5, last: 5 });
   });
 
-  it('lets the first batch be noted elsewhere before anybody is told that it is stored', async () => {
+  it('has the first batch recorded elsewhere before it is reported as stored', async () => {
     const log = await folders.log(await folders.make());
     const order: string[] = [];
     let noted: () => void = () => {};
@@ -290,7 +290,7 @@ describe('log on a disk that goes bad', function () {
     expect(order).eql(['noting', 'noted', 'first', 'second']);
   });
 
-  it('does not take for lost what was replaced by less, after a crash', async () => {
+  it('does not report entries as lost that were replaced by fewer before a crash', async () => {
     const dir = await filled();
     const log = await folders.log(dir);
     await append(log, [command(9, 2)]);
@@ -307,7 +307,7 @@ describe('log on a disk that goes bad', function () {
     await folders.reopenLog(again, last);
   });
 
-  it('takes the hard state from either copy, and refuses to start without one', async () => {
+  it('reads the hard state from either copy, and refuses to start without one', async () => {
     const dir = await filled();
     const hardState = { term: 2, votedFor: 'b' };
     const one = await folders.copy(dir);
@@ -330,7 +330,7 @@ describe('log on a disk that goes bad', function () {
     expect(error).property('message').include('add it as a new server');
   });
 
-  it('notices that the database forgot a vote, and does not forget it', async () => {
+  it('detects that the database lost a vote, and still knows it', async () => {
     const dir = await folders.make();
     const log = await folders.log(dir);
     await append(log, [command(1, 1)], { term: 1, votedFor: 'a' });
@@ -346,7 +346,7 @@ describe('log on a disk that goes bad', function () {
     }
   });
 
-  it('is repaired: keeps what is whole, and is barred from voting until the bar is lifted', async () => {
+  it('is repaired: keeps intact entries, and suspends voting until the bar is lifted', async () => {
     const dir = await filled();
     await flip(dir, entryKey(4));
     let log = await folders.log(dir);
@@ -366,7 +366,7 @@ describe('log on a disk that goes bad', function () {
     expect(log.lastIndex()).equal(4);
   });
 
-  it('is repaired by a snapshot: without a bar only if it reaches beyond all that was lost', async () => {
+  it('is repaired by a snapshot: voting continues only if it covers everything lost', async () => {
     const dir = await filled();
     await flip(dir, entryKey(4));
     for (const [index, bar] of [
@@ -387,7 +387,7 @@ describe('log on a disk that goes bad', function () {
     }
   });
 
-  it('notices a damaged snapshot position, and repairs it with the rest', async () => {
+  it('detects a damaged snapshot position, and repairs it with the rest', async () => {
     const dir = await filled();
     const log = await folders.log(dir);
     await done((resolve) => log.compact({ index: 5, term: 1, configuration }, resolve));
@@ -400,7 +400,7 @@ describe('log on a disk that goes bad', function () {
     await heal(opened, dir);
   });
 
-  it('reports the first failed write once, never says done, and does not try again', async () => {
+  it('reports the first failed write once, never calls done, and does not retry', async () => {
     const log = await folders.log(await folders.make());
     await append(log, [command(1, 1)]);
     const writes = failBatches(log, 'IO error: no space left');
@@ -419,7 +419,7 @@ describe('log on a disk that goes bad', function () {
     expect(folders.fatal[0]?.message).include('no space left');
   });
 
-  it('checks an old entry when it is read back from disk', async () => {
+  it('verifies an old entry when it is read back from disk', async () => {
     const log = await folders.log(await folders.make(), 1);
     for (let index = 1; index <= 5; index++) await append(log, [command(index, 1)]);
     expect(log.memoryBytes()).lessThan(200);
@@ -432,7 +432,7 @@ describe('log on a disk that goes bad', function () {
     expect(folders.fatal).lengthOf(1);
   });
 
-  it('holds what it has read on opening until the first write, for those who read it again then', async () => {
+  it('keeps the entries read on opening in memory until the first write', async () => {
     const dir = await folders.make();
     const before = await folders.log(dir, 1);
     for (let index = 1; index <= 5; index++) await append(before, [command(index, 1)]);
@@ -443,7 +443,7 @@ describe('log on a disk that goes bad', function () {
     expect(log.memoryBytes()).lessThan(200);
   });
 
-  it('gives disk space back when it is cut', async () => {
+  it('frees disk space when it is truncated', async () => {
     const log = await folders.log(await folders.make(), 10_000);
     const data = Buffer.alloc(20_000);
     for (let i = 0; i < data.length; i++) data[i] = (i * 7919) % 251;

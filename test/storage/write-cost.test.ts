@@ -1,10 +1,10 @@
-/** What a write costs on disk does not grow with what was written before: a long history must not slow it down. */
+/** The disk cost of a write does not grow with the history or the size of the state. */
 import { expect } from 'chai';
 import type { LevelLog } from '../../src/storage/log.js';
 import type { LevelState } from '../../src/storage/state.js';
 import { command, configuration, countBytes, done, Folders } from './helpers.js';
 
-/** Space for indexes that have become longer. */
+/** Space for indexes with more digits. */
 const DIGITS = 16;
 
 describe('bytes written', function () {
@@ -12,7 +12,7 @@ describe('bytes written', function () {
   const folders = new Folders();
   afterEach(() => folders.clean());
 
-  it('for an entry are as many after a long history, and after it was cut, as at first', async () => {
+  it('for an entry stay the same after a long history, and after a truncation', async () => {
     const log = await folders.log(await folders.make());
     const counted = countBytes(log);
     const append = async (to: LevelLog, upTo: number): Promise<number> => {
@@ -32,7 +32,7 @@ describe('bytes written', function () {
     expect(await append(log, 8002)).within(first, first + DIGITS);
   });
 
-  it('for a commit are as many in a large state as in an empty one', async () => {
+  it('for a commit stay the same however large the state is', async () => {
     const state = await folders.state(await folders.make());
     const counted = countBytes(state);
     const commit = async (to: LevelState, from: number, upTo: number): Promise<number> => {
