@@ -1,4 +1,4 @@
-/** A machine with the ACL commands alone, and short ways to make these. */
+/** A machine with only the ACL commands, and short ways to create these. */
 import { ACL_HANDLERS } from '../../src/state/acl-handlers.js';
 import { keys } from '../../src/state/keys.js';
 import { stored } from '../../src/state/lists.js';

@@ -7,7 +7,7 @@ const key = fc.constantFrom('a', 'a\0b', 'a\0c', 'ab', 'b', 'b\0a', '__proto__')
 const change = fc.record({ key, value: fc.option(fc.constantFrom('1', '2'), { nil: undefined }) });
 
 describe('draft', () => {
-  it('shows the state as it will be once its changes are committed, and leaves it alone until then', () => {
+  it('shows the state as it will be after its commit, and does not change it before', () => {
     const changes = fc.array(change, { maxLength: 12 });
     const prefix = fc.constantFrom('', 'a', 'a\0', 'b', 'x');
     fc.assert(
@@ -34,7 +34,7 @@ describe('draft', () => {
     );
   });
 
-  it('may be changed while its keys are walked', () => {
+  it('may be changed while its keys are iterated', () => {
     const store = new MapStore([
       ['a', '1'],
       ['b', '1'],
