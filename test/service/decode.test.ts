@@ -40,7 +40,7 @@ function refusalOf(body: unknown) {
 }
 
 describe('bodies', () => {
-  it('give typed values; null and absent are the same, in every field', () => {
+  it('become typed values; null and absent mean the same in every field', () => {
     const nulls = Object.fromEntries(Object.keys(FIELDS).map((name) => [name, null]));
     expect(decode(nulls)).to.deep.equal({});
     expect(decode(null)).to.deep.equal({});
@@ -54,7 +54,7 @@ describe('bodies', () => {
     expect(decode({ Variables: { Name: 'x' } }).Variables).to.deep.equal({ name: 'x' });
   });
 
-  it('tell the unknown field, where it is, and what was probably meant', () => {
+  it('are refused with the unknown field, its place, and the likely name', () => {
     expect(refusalOf({ name: 'x' })).to.deep.include({
       message: 'Thing decoding failed: json: unknown field "name"; did you mean "Name"?',
       pointer: '/name',
@@ -65,7 +65,7 @@ describe('bodies', () => {
     expect(refusalOf({ 'a/b~': 1 }).pointer).to.equal('/a~1b~0');
   });
 
-  it('tell what a field must hold', () => {
+  it('are refused with what a field must contain', () => {
     const cases: [unknown, string, RegExp][] = [
       [{ Name: 1 }, '/Name', /expected a string, not a number at \/Name/],
       [{ Count: 1.5 }, '/Count', /expected a whole number/],
@@ -89,7 +89,7 @@ describe('bodies', () => {
     }
   });
 
-  it('take members named like those of every object as unknown, never as known', () => {
+  it('with member names like those of built-in objects are refused as unknown', () => {
     for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
       const body = JSON.parse(`{${JSON.stringify(name)}:"x"}`);
       expect(refusalOf(body).message).to.include(`unknown field ${JSON.stringify(name)}`);
@@ -116,7 +116,7 @@ describe('times', () => {
     expect(timeOf(Date.parse('2030-01-01T00:00:00.5Z'))).to.equal('2030-01-01T00:00:00.5Z');
   });
 
-  it('bounds lists', () => {
+  it('has a limit for lists', () => {
     const links = (count: number) => ({
       Links: Array.from({ length: count }, () => ({ ID: 'x' })),
     });

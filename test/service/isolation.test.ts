@@ -29,7 +29,7 @@ const id = (kind: number) =>
     .integer({ min: 1, max: 3 })
     .map((n) => `${String(kind).padStart(8, '0')}-aaaa-4aaa-8aaa-${String(n).padStart(12, '0')}`);
 
-/** Two namespaces full of the same names, and a token of `red` that manages `red` and nothing else. */
+/** Two namespaces with the same names, and a token of `red` that manages only `red`. */
 function twoNamespaces(commands: readonly Command[]): Solo {
   const solo = new Solo();
   const namespace = { Name: 'red', PolicyDefaults: [], RoleDefaults: [] };
@@ -48,7 +48,7 @@ function twoNamespaces(commands: readonly Command[]): Solo {
 }
 
 const TABLES = ['policy', 'role', 'token', 'method', 'rule', 'config', 'index', 'deleted'];
-/** All objects of a namespace and the indexes of its lists, bytes and all. */
+/** All objects of a namespace and the indexes of its lists, byte for byte. */
 const contentOf = (solo: Solo, ns: string): string =>
   TABLES.flatMap((table) => [...solo.store.keys(`${table}\0`)])
     .filter((key) => key.split('\0')[/^(index|deleted)/.test(key) ? 2 : 1] === ns)
@@ -68,8 +68,8 @@ const READS = fc.oneof(
   fc.constant((ns: string) => listTokens(ns, { filter: all }, () => 0)),
 ) as fc.Arbitrary<(ns: string) => ReadUseCase<unknown>>;
 
-describe('namespaces keep apart', () => {
-  it('what a token of one may read, in another', () => {
+describe('namespaces are isolated', () => {
+  it('a token may read nothing of another namespace', () => {
     const commands = fc.array(aCommand, { minLength: 20, maxLength: 60 });
     return fc.assert(
       fc.asyncProperty(commands, READS, async (made, read) => {
@@ -89,7 +89,7 @@ describe('namespaces keep apart', () => {
     );
   }).timeout(30_000);
 
-  it('what lists of all show: the own namespace alone, and the index of it alone', () => {
+  it('lists over all namespaces show only the own one, and only its index', () => {
     const commands = fc.array(aCommand, { minLength: 20, maxLength: 60 });
     return fc.assert(
       fc.asyncProperty(commands, async (made) => {
@@ -117,7 +117,7 @@ describe('namespaces keep apart', () => {
     );
   }).timeout(30_000);
 
-  it('what writes through one change: nothing of another', () => {
+  it('writes through one namespace change nothing in another', () => {
     const commands = fc.array(aCommand, { minLength: 20, maxLength: 40 });
     const one = fc.tuple(id(1), id(2), id(3), fc.constantFrom('a', 'b', '__proto__'));
     return fc.assert(
@@ -154,7 +154,7 @@ describe('namespaces keep apart', () => {
     );
   }).timeout(30_000);
 
-  it('who sees and manages a namespace itself', async () => {
+  it('only the right callers see and manage a namespace itself', async () => {
     const solo = twoNamespaces([]);
     const shown = await solo.engine.read(READER, now, listNamespaces(all));
     expect(listItems(solo.store, shown.value).map((item) => JSON.parse(item).Name)).to.deep.equal([

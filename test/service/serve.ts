@@ -1,4 +1,4 @@
-/** The front end on a Solo, for tests that speak HTTP. */
+/** The front end on a Solo, for tests over HTTP. */
 
 import { aclRoutes } from '../../src/http/acl.js';
 import type { AclParts } from '../../src/http/acl-common.js';
