@@ -1,11 +1,13 @@
 /**
- * The import law and the purity of the pure layers, checked as text. `node dist/scripts/imports.js` prints what breaks
- * them and exits with 1; `npm test` runs it first.
+ * Checks the import law and the purity of the pure layers in the text of the source. `node
+ * dist/scripts/imports.js` prints violations and exits with 1; `npm test` runs it first.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize, relative, sep } from 'node:path';
 
-/** A layer imports layers of a lower rank, and itself. Layers of one rank do not import each other. */
+/**
+ * A layer imports layers of a lower rank, and itself. Layers of one rank do not import each other.
+ */
 const RANK: Record<string, number> = {
   errors: 0,
   'wire-limits': 0,
@@ -31,9 +33,9 @@ const RANK: Record<string, number> = {
   commands: 11,
   main: 12,
 };
-/** Ways that the order alone would allow. */
+/** Imports that the order alone would allow. */
 const FORBIDDEN: [from: string, to: string, why: string][] = [
-  ['http', 'raft', 'http asks the service; it never sees Raft'],
+  ['http', 'raft', 'http calls the service; it never sees Raft'],
   ['storage', 'acl', 'the disk does not know what it stores'],
   ['transport', 'state', 'the wire does not know what it carries'],
 ];
@@ -65,7 +67,7 @@ function files(folder: string): string[] {
   });
 }
 
-/** Blanks comments, text and regular expressions are left alone but text content, keeping line numbers. */
+/** Blanks comments, and the contents of texts and regular expressions, keeping line numbers. */
 function withoutComments(source: string): string {
   const blank = (all: string): string => all.replace(/[^\n]/g, ' ');
   return source.replace(
@@ -108,7 +110,7 @@ function problemsOf(path: string): string[] {
       if (from === layer && to === other)
         found.push(`${at}: ${layer} may not import ${other}: ${why}`);
   }
-  // types.ts holds shapes only: the promise in an interface is somebody else's effect
+  // types.ts contains only types: a promise in an interface is the effect of another module.
   if (PURE.includes(layer) && !path.endsWith('types.ts')) {
     const bare = withoutText(source);
     for (const [pattern, what] of EFFECTS) {

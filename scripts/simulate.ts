@@ -1,7 +1,7 @@
 /**
- * Simulated worlds from seeds. `npm run simulate -- --seed S [--trace]` plays one world again;
- * `--seeds N [--from M]` plays many and prints, for each that fails, the command that plays it
- * again. Exits with 1 if any failed.
+ * Simulates worlds from seeds. `npm run simulate -- --seed S [--trace]` replays one world; `--seeds
+ * N [--from M]` runs many and prints the command that replays each failed one. Exits with 1 if any
+ * failed.
  */
 import { Command, Option } from 'commander';
 import { ALL_FAULTS, type Fault } from '../test/simulation/fault-kinds.js';
