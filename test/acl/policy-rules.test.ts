@@ -34,8 +34,8 @@ interface Row extends Links {
 const rows: Row[] = JSON.parse(readFileSync('test/tables/policy-rules.json', 'utf8'));
 
 /**
- * Rows that our decisions override: the recorded server stored these rules without effect; here they
- * are refused. Each has the expected error text, so that none is refused for another reason.
+ * Rows that our decisions override: the recorded server stored these rules without effect; here
+ * they are refused. Each has the expected error text, so that none is refused for another reason.
  */
 const OVERRULED: Readonly<Record<string, RegExp>> = {
   'intentions = "write"': /unknown resource "intentions"/,

@@ -21,6 +21,6 @@ export class ConfigSolo extends Solo {
   }
 }
 
-/** Its front end, with the routes of config entries. */
+/** The front end of a ConfigSolo, with the routes of config entries. */
 export const serveConfig = (solo: ConfigSolo) =>
   serve(solo, configRoutes({ service: solo.engine, datacenter: 'dc1' }));

@@ -1,4 +1,4 @@
-/** The fields of a kind as a JSON schema, from which the properties draw bodies. */
+/** The fields of a kind as a JSON schema, from which the properties generate bodies. */
 import type { Fields, Type } from '../../src/kinds/fields.js';
 import { definitionOf } from '../../src/kinds/index.js';
 import type { Kind } from '../../src/kinds/types.js';
@@ -7,8 +7,8 @@ import type { Kind } from '../../src/kinds/types.js';
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /**
- * The schema of a kind as a client writes it, with the names of the API (their other spellings are
- * left out).
+ * The schema of a kind as a client writes it, with the API's field names (other spellings are left
+ * out).
  */
 export function schemaOf(kind: Kind): JsonSchema {
   const { fields } = definitionOf(kind).type;
@@ -18,7 +18,7 @@ export function schemaOf(kind: Kind): JsonSchema {
     required: ['Kind', ...(NAMED_BY_THE_SERVER.includes(kind) ? [] : ['Name'])],
   };
 }
-/** There is one entry, whose name may be left out. */
+/** Kinds with a single entry, whose name may be omitted. */
 const NAMED_BY_THE_SERVER: readonly Kind[] = ['mesh', 'proxy-defaults'];
 
 function objectSchema(fields: Fields): JsonSchema {

@@ -5,7 +5,9 @@ import type { RunningNode } from '../../src/node/node.js';
 import type { Command } from '../../src/state/types.js';
 import { append, Cluster, put, valueAt } from './processes.js';
 
-/** Delays the batches that the database in `folder` writes until the returned function is called. */
+/**
+ * Delays the batches that the database in `folder` writes until the returned function is called.
+ */
 function hang(folder: string): () => void {
   const { prototype } = Level;
   const { batch } = prototype;

@@ -1,7 +1,7 @@
 /**
- * A log in memory that keeps the contract of the log on disk. Nothing becomes durable by itself:
- * `sync` completes what was handed over, in order, and `crash` returns the log as a disk would show
- * it afterwards.
+ * A log in memory with the contract of the log on disk. Nothing becomes durable by itself: `sync`
+ * completes pending operations in order, and `crash` returns the log as a disk would show it
+ * afterwards.
  */
 import type { Entry, HardState, Index, SnapshotMeta, Term } from '../../src/raft/types.js';
 import { EntryWindow, takeEntries } from '../../src/storage/entry-window.js';
@@ -11,7 +11,7 @@ type Operation =
   | { readonly type: 'compact'; readonly meta: SnapshotMeta }
   | { readonly type: 'reset'; readonly meta: SnapshotMeta; readonly hardState: HardState };
 
-/** A log's content: the same structure serves as what is visible and as what is on the disk. */
+/** A log's content, both the visible one and the one on disk. */
 class Content {
   hard: HardState = { term: 0, votedFor: null };
   meta: SnapshotMeta | undefined;
@@ -43,7 +43,7 @@ class Content {
 export interface MemoryLogOptions {
   /**
    * Called whenever something waits to become durable; the simulation then calls `sync` when it
-   * likes.
+   * chooses to.
    */
   readonly onPending?: () => void;
 }
@@ -105,7 +105,7 @@ export class MemoryLog {
   }
 
   /**
-   * Makes the oldest `count` operations durable (all, if not given) and calls their `done` in
+   * Makes the oldest `count` operations durable (all by default) and calls their `done` in
    * order.
    */
   sync(count: number = this.waiting.length): void {
@@ -116,9 +116,9 @@ export class MemoryLog {
   }
 
   /**
-   * Cuts the power: what was not durable is lost, but for the first `kept` operations, which had
-   * reached the disk although nobody was told. This object is dead afterwards; the one returned is
-   * the log as a restart finds it.
+   * Cuts the power: what was not durable is lost, except the first `kept` operations, which had
+   * reached the disk without having been reported. This object is dead afterwards; the returned one
+   * is the log as a restart finds it.
    */
   crash(kept = 0, options: MemoryLogOptions = this.options): MemoryLog {
     for (const { operation } of this.waiting.splice(0, kept)) this.disk.apply(operation);
@@ -140,5 +140,5 @@ export class MemoryLog {
   }
 }
 
-/** What is durable of a MemoryLog; opaque. */
+/** The durable content of a MemoryLog; opaque. */
 export type MemoryLogDisk = object;
