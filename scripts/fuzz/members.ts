@@ -174,7 +174,7 @@ export class MemberShots {
     );
     const greeting = bytesOf({ type: 'hello', hello });
     const draw = random.next();
-    const label = `${isMember ? 'a member' : 'a stranger'} for ${purpose}`;
+    const label = `${isMember ? 'a member' : 'an outsider'} for ${purpose}`;
     if (draw < 0.35) return { label, stream: [greeting, ...frames] };
     const stream =
       draw < 0.8 ? [greeting, ...damaged(frames, random)] : damaged([greeting, ...frames], random);
@@ -187,14 +187,14 @@ export class MemberShots {
     const random = this.#random;
     const own = this.#identities[node]!;
     const other = this.#identities[(node + 1 + random.int(2)) % this.#identities.length]!;
-    const stranger = {
+    const outsider = {
       nodeId: randomUUID(),
       incarnation: 'i',
       starts: 1,
       startId: 's',
       earlier: [],
     };
-    const { nodeId, incarnation, starts, startId, earlier } = isMember ? other : stranger;
+    const { nodeId, incarnation, starts, startId, earlier } = isMember ? other : outsider;
     const hello: Hello = {
       ...{ version: PROTOCOL_VERSION, oldestVersion: 1, clusterId: own.clusterId ?? '' },
       ...{ nodeId, incarnation, starts, startId, earlier, purpose },

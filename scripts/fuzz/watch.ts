@@ -157,8 +157,8 @@ export class Watch {
   }
 
   #state(node: number): Promise<string[]> {
-    const asks = LISTS.map((path) => this.#setting.ask({ method: 'GET', path }, node));
-    return Promise.all(asks.map(async (ask) => (await ask).body.toString('latin1')));
+    const replies = LISTS.map((path) => this.#setting.ask({ method: 'GET', path }, node));
+    return Promise.all(replies.map(async (ask) => (await ask).body.toString('latin1')));
   }
 
   /** The responses of each endpoint by the nodes' own count: `GET /v1/…`. */

@@ -88,7 +88,7 @@ describe('hostile requests to a node', function () {
         for (const sent of withUnknownField(body)) {
           const { status, text } = await client.ask(method, target, sent);
           expect(status, `${method} ${path} ${JSON.stringify(sent)}: ${text}`).to.equal(400);
-          expect(text).to.include('stranger');
+          expect(text).to.include('unexpected');
         }
       }
     }
@@ -111,7 +111,7 @@ const FREE = new Set([
 /** The body repeatedly, each time with an extra member in one of its objects. */
 function* withUnknownField(body: unknown): Generator<unknown> {
   if (typeof body !== 'object' || body === null) return;
-  if (!Array.isArray(body)) yield { ...body, stranger: 1 };
+  if (!Array.isArray(body)) yield { ...body, unexpected: 1 };
   for (const [key, member] of Object.entries(body)) {
     if (FREE.has(key)) continue;
     for (const changed of withUnknownField(member)) {

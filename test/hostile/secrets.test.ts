@@ -110,7 +110,7 @@ describe('secrets', function () {
       await say(method, target, text.slice(0, -1));
       await say(method, target, `${text}x`, accept);
       await say(method, target, text.replace('":"', '":x"'), accept);
-      await say(method, target, { ...body, stranger: 1 });
+      await say(method, target, { ...body, unexpected: 1 });
       await say(method, target, [body], accept);
       await say(method, `${target}?ns=none`, body, accept);
       await say(method, target, body, { 'x-service-token': SECRET_ID });

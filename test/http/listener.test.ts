@@ -115,10 +115,10 @@ describe('http: the listener', () => {
       expect(front.app.refused.counts).to.deep.equal({ [limit!]: 11 });
       // Silent connections get at most four of the probes' places, for a second.
       const silent = Array.from({ length: 8 }, () => connect(front.listener.port, '127.0.0.1'));
-      const heard = await Promise.all(
+      const received = await Promise.all(
         silent.map(async (client) => String((await once(client, 'data'))[0])),
       );
-      for (const text of heard) expect(text).to.match(/^HTTP\/1\.1 429 /);
+      for (const text of received) expect(text).to.match(/^HTTP\/1\.1 429 /);
       for (const client of [...kept, ...silent]) client.destroy();
       await front.close();
     });
@@ -126,13 +126,13 @@ describe('http: the listener', () => {
   it("answers 429 with Retry-After to a client's blocking queries beyond its limit", async () => {
     const limits = { ...LIMITS, heldPerClient: 2, held: 100, stalledMs: 1000 };
     const front = await startFront(routes, { limits });
-    const asks = [front.ask('/v1/held?index=1'), front.ask('/v1/held?index=1')];
+    const replies = [front.ask('/v1/held?index=1'), front.ask('/v1/held?index=1')];
     await until(() => front.app.held.count === 2);
     const reply = await front.ask('/v1/held?index=1');
     expect([reply.status, reply.headers['retry-after']]).to.deep.equal([429, '1']);
     expect((await front.ask('/v1/quick')).status).to.equal(200);
     answerHeld();
-    for (const { text } of await Promise.all(asks)) expect(text).to.equal('"released"');
+    for (const { text } of await Promise.all(replies)) expect(text).to.equal('"released"');
     await until(() => front.app.held.count === 0);
     await front.close();
   });
@@ -241,10 +241,10 @@ describe('http: the listener', () => {
 
   it('answers connections that were made before it closes but not accepted yet', async () => {
     const front = await startFront(routes);
-    const asks = Array.from({ length: 20 }, () => front.ask('/v1/quick'));
+    const replies = Array.from({ length: 20 }, () => front.ask('/v1/quick'));
     await new Promise(process.nextTick);
     const closed = front.listener.close(60_000, 60_000);
-    for (const { status } of await Promise.all(asks)) expect(status).to.equal(200);
+    for (const { status } of await Promise.all(replies)) expect(status).to.equal(200);
     await closed;
   });
 
@@ -252,14 +252,14 @@ describe('http: the listener', () => {
     const front = await startFront(routes);
     const { port } = front.listener;
     /** Requests on its connection until told to close it, then at once on a new one. */
-    const comeBack = (told = 0): Promise<unknown> =>
+    const comeBack = (closed = 0): Promise<unknown> =>
       new Promise((resolve) => {
         const ask = 'GET /v1/quick HTTP/1.1\r\nHost: x\r\n\r\n';
         const socket = connect(port, '127.0.0.1');
-        socket.on('error', ({ code }: NodeJS.ErrnoException) => resolve([code, told]));
+        socket.on('error', ({ code }: NodeJS.ErrnoException) => resolve([code, closed]));
         socket.on('data', (data) => {
           if (data.includes('Connection: close')) {
-            resolve(comeBack(told + 1));
+            resolve(comeBack(closed + 1));
             socket.destroy();
           } else socket.write(ask);
         });

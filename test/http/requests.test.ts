@@ -282,8 +282,13 @@ describe('http: a request', () => {
 
     it('are blocked in every spelling of the request target', async () => {
       const shut = await startFront(routes, { blockedPaths: ['/v1/thing/secret'] });
-      const asks = ['/v1/thing/secret', '/v1/thing/secrets/1', '/v1/thing/%73ecret', '/v1/thing/x'];
-      const replies = await Promise.all(asks.map((path) => shut.ask(path)));
+      const paths = [
+        '/v1/thing/secret',
+        '/v1/thing/secrets/1',
+        '/v1/thing/%73ecret',
+        '/v1/thing/x',
+      ];
+      const replies = await Promise.all(paths.map((path) => shut.ask(path)));
       await shut.close();
       expect(replies.map((reply) => reply.status)).to.deep.equal([403, 403, 403, 200]);
     });
@@ -537,15 +542,15 @@ describe('http: a request', () => {
     it('too large: the rest is read after the response, as a reset would discard it', async () => {
       const length = 8_000_000;
       const client = connect(front.listener.port, '127.0.0.1');
-      let heard = '';
+      let received = '';
       let sent = false;
       client.write(`PUT /v1/thing HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n`);
       client.on('data', (part) => {
-        if (heard === '') client.write('x'.repeat(length), () => (sent = true));
-        heard += part;
+        if (received === '') client.write('x'.repeat(length), () => (sent = true));
+        received += part;
       });
       await once(client, 'end');
-      expect(heard).to.match(/^HTTP\/1\.1 413 /);
+      expect(received).to.match(/^HTTP\/1\.1 413 /);
       expect(sent).to.equal(true);
       client.destroy();
     });

@@ -306,8 +306,8 @@ describe('auth methods of type jwt: Config', () => {
     const { privateKey } = await generateKeyPair('ES256', { extractable: true });
     const { exportPKCS8 } = await import('jose');
     const secret = await exportPKCS8(privateKey);
-    const told = await refusal({ JWTValidationPubKeys: [pem, secret] });
-    expect(told).to.equal(
+    const message = await refusal({ JWTValidationPubKeys: [pem, secret] });
+    expect(message).to.equal(
       'Invalid Auth Method: error parsing public key JWTValidationPubKeys[1]: it is a private key',
     );
     expect(await refusal({ JWTValidationPubKeys: ['x'] })).to.match(

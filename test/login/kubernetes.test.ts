@@ -72,9 +72,9 @@ describe('login by kubernetes: the cluster reviews the token', () => {
   it('logs the reason of a refusal, without a secret in it', async () => {
     const reason = async (more: object = {}, bearer?: string): Promise<string> => {
       const verdict = await validate(more, bearer);
-      const told = verdict?.ok === false ? verdict.reason : 'accepted';
-      expect(told).not.to.include('bearer-secret').and.not.to.include(JWT);
-      return told;
+      const message = verdict?.ok === false ? verdict.reason : 'accepted';
+      expect(message).not.to.include('bearer-secret').and.not.to.include(JWT);
+      return message;
     };
     reviewed({ authenticated: false, error: 'bearer-secret is bad' });
     expect(await reason()).to.equal('the token review does not authenticate the token');
@@ -125,8 +125,8 @@ describe('login by kubernetes: the cluster reviews the token', () => {
       'Invalid Auth Method: Config.ServiceAccountJWT is required',
     );
     for (const ServiceAccountJWT of ['x', 'a.b.c', 'a.b']) {
-      const told = await refusal({ Host, CACert: CA, ServiceAccountJWT });
-      expect(told).to.match(/Config.ServiceAccountJWT is not a valid JWT: /);
+      const message = await refusal({ Host, CACert: CA, ServiceAccountJWT });
+      expect(message).to.match(/Config.ServiceAccountJWT is not a valid JWT: /);
     }
     expect(await refusal({ Host, CACert: CA, ServiceAccountJWT: JWT })).to.equal('accepted');
     expect(cluster.seen).to.deep.equal([]);

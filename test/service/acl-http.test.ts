@@ -125,7 +125,7 @@ describe('ACL endpoints', function () {
 
   it('reveal neither existence nor validation results to callers without permission', async () => {
     const role = await made('PUT /acl/role', { Name: 'web' });
-    const stranger = await secretWith('service "web" { policy = "write" }');
+    const unprivileged = await secretWith('service "web" { policy = "write" }');
     const cases: [string, object?][] = [
       [`GET /acl/role/${role.ID}`],
       ['GET /acl/role/not-a-uuid'],
@@ -145,7 +145,7 @@ describe('ACL endpoints', function () {
       ['POST /acl/templated-policy/preview/none', {}],
     ];
     for (const [call, body] of cases) {
-      for (const token of [stranger, '']) {
+      for (const token of [unprivileged, '']) {
         const reply = await ask(call, body, token);
         expect(reply.status, `${call}: ${reply.text}`).to.equal(403);
         expect(reply.text).to.match(/^Permission denied: .* lacks permission '/);

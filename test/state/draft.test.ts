@@ -25,10 +25,10 @@ describe('draft', () => {
         expect([...draft.keys(start, from)]).to.deep.equal([...model.keys(start, from)]);
         for (const one of made) expect(draft.get(one.key)).to.equal(model.get(one.key));
         const untouched = new MapStore(store.map);
-        const told = draft.changes();
+        const changes = draft.changes();
         expect(store.map).to.deep.equal(untouched.map);
-        for (const [changed, value] of told) expect(store.get(changed)).not.to.equal(value);
-        store.commit(told);
+        for (const [changed, value] of changes) expect(store.get(changed)).not.to.equal(value);
+        store.commit(changes);
         expect(new Map([...store.map].sort())).to.deep.equal(new Map([...model.map].sort()));
       }),
     );

@@ -139,14 +139,14 @@ describe('state machine', () => {
 
   it('reports once per apply which keys changed, without refused and equal writes', () => {
     const machine = new Machine(new MapStore(), handlers);
-    const told: (readonly string[])[] = [];
-    machine.onChanged((changed) => told.push(changed));
+    const reported: (readonly string[])[] = [];
+    machine.onChanged((changed) => reported.push(changed));
     machine.apply([putEntry(1, 'a', '1'), putEntry(2, 'b', '1'), putEntry(3, 'a', '2')]);
     machine.apply([
       putEntry(4, 'a', '2'),
       entry(5, { type: 'put', key: 'c', value: '1', refuse: true }),
     ]);
-    expect(told).to.deep.equal([['a', 'b']]);
+    expect(reported).to.deep.equal([['a', 'b']]);
   });
 
   it('writes entries and its own record in formats that later versions can read', () => {

@@ -186,16 +186,16 @@ describe('state: restore', () => {
   });
 
   it('reports once that everything may have changed, and only when it has', () => {
-    const told: string[] = [];
-    machine.onReset(() => told.push(`reset ${store.get('old')}`));
-    machine.onChanged((changed) => told.push(...changed));
+    const events: string[] = [];
+    machine.onReset(() => events.push(`reset ${store.get('old')}`));
+    machine.onChanged((changed) => events.push(...changed));
     add(0, manyRecords(1));
-    told.length = 0;
+    events.length = 0;
     begin(1);
     store.turn();
-    expect(told).to.deep.equal([]);
+    expect(events).to.deep.equal([]);
     while (store.isRewriting) store.turn();
-    expect(told).to.deep.equal(['reset undefined', RESTORE_FACT]);
+    expect(events).to.deep.equal(['reset undefined', RESTORE_FACT]);
   });
 
   it('discards a restore that another one overtakes, or that was aborted', () => {

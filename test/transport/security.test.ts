@@ -332,10 +332,10 @@ describe('wire security', function () {
       const line = await a.log.one((each) => each.includes('a stranger'));
       expect(line).match(/refused: the certificate is not valid: CERT_REVOKED/);
       await b.lost.count(length + 3);
-      const heard = a.messages.all.length;
+      const received = a.messages.all.length;
       b.wire.send(b.heartbeat(a, 99));
       await b.lost.count(length + 5);
-      expect(a.messages.all).lengthOf(heard);
+      expect(a.messages.all).lengthOf(received);
     });
 
     it('uses new certificates for later connections', async () => {

@@ -40,8 +40,8 @@ describe('wire', function () {
     await a.reached.one();
     for (const round of rounds) a.wire.send(a.heartbeat(b, round));
     b.wire.send({ type: 'voteResponse', from: 'b', to: 'a', term: 7, granted: true });
-    const heard = await b.messages.count(500);
-    expect(heard.map((message) => (message as { round: number }).round)).eql(rounds);
+    const received = await b.messages.count(500);
+    expect(received.map((message) => (message as { round: number }).round)).eql(rounds);
     expect(await a.messages.one()).eql({
       type: 'voteResponse',
       from: 'b',
@@ -70,10 +70,10 @@ describe('wire', function () {
       entries,
     } as Message;
     a.wire.send(message);
-    const heard = (await b.messages.one()) as Message & { type: 'append' };
-    expect(heard.entries[0]).eql(entries[0]);
-    expect(heard.entries[2]).eql(entries[2]);
-    expect(data.equals((heard.entries[1] as unknown as { data: Buffer }).data)).equal(true);
+    const received = (await b.messages.one()) as Message & { type: 'append' };
+    expect(received.entries[0]).eql(entries[0]);
+    expect(received.entries[2]).eql(entries[2]);
+    expect(data.equals((received.entries[1] as unknown as { data: Buffer }).data)).equal(true);
   });
 
   it('delivers each response once, to the node that sent the request', async () => {
@@ -103,11 +103,11 @@ describe('wire', function () {
     await a.reached.one();
     // Received but never answered: the outcome is unknown.
     expect(await ask(a, 'b', 'x', 30)).eql([undefined, undefined]);
-    const heard = new Promise<void>((resolve) => {
+    const received = new Promise<void>((resolve) => {
       b.onRequest = () => resolve();
     });
     const answer = ask(a, 'b', 'y', 60_000);
-    await heard;
+    await received;
     await b.wire.close();
     expect(await answer).eql([undefined, undefined]);
     await a.lost.one();
