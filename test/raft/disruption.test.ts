@@ -3,16 +3,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import type { RaftOptions } from '../../src/raft/types.js';
 import { Cluster, logOf } from './cluster.js';
-import {
-  append,
-  campaigning,
-  lead,
-  nonFollower,
-  patient,
-  type Solo,
-  solo,
-  vote,
-} from './script.js';
+import { append, campaigning, lead, patient, rejection, type Solo, solo, vote } from './script.js';
 
 describe('raft: pre-vote (thesis §9.6)', () => {
   it('§9.6 a follower whose timer expires sends pre-votes, and keeps its term and vote', () => {
@@ -196,7 +187,7 @@ describe('raft: disruptive servers (thesis §4.2.3) and quorum contact (§6.2)',
   it('§6.2 a leader without contact to a quorum for an election timeout steps down', () => {
     const server = lead(solo());
     server.ticks(5);
-    server.hear({ type: 'appendResponse', ...nonFollower, term: 2 });
+    server.hear({ type: 'appendResponse', ...rejection, term: 2 });
     server.ticks(9);
     expect(server.role).to.equal('leader');
     server.ticks(1);
@@ -206,7 +197,7 @@ describe('raft: disruptive servers (thesis §4.2.3) and quorum contact (§6.2)',
   it('§6.2 contact with learners does not count', () => {
     const server = lead(solo('a b c d?'));
     for (let i = 0; i < 10; i++) {
-      server.hear({ type: 'appendResponse', ...nonFollower, from: 'd', term: 2 });
+      server.hear({ type: 'appendResponse', ...rejection, from: 'd', term: 2 });
       server.ticks(1);
     }
     expect(server.role).to.equal('follower');

@@ -1,7 +1,7 @@
 /** Terms, votes and elections. */
 import { expect } from 'chai';
 import { Cluster, logOf } from './cluster.js';
-import { append, campaigning, lead, nonFollower, noops, patient, solo, vote } from './script.js';
+import { append, campaigning, lead, noops, patient, rejection, solo, vote } from './script.js';
 import { randomFrom } from './world.js';
 
 function ackAll(server: ReturnType<typeof solo>): void {
@@ -99,7 +99,7 @@ describe('raft: leader election (thesis §3.4)', () => {
   it('§3.4 a higher term without a leader does not reset the timer', () => {
     const server = solo();
     server.ticks(9);
-    server.hear({ type: 'appendResponse', ...nonFollower, term: 3 });
+    server.hear({ type: 'appendResponse', ...rejection, term: 3 });
     server.ticks(1);
     expect(server.role).to.equal('preCandidate');
   });

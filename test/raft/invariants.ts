@@ -1,8 +1,7 @@
 /**
  * What must hold at every moment of a Raft cluster, whatever fails (thesis figure 3.2, §4, §6.4).
- * The checks look from outside: at the logs on disk, the messages sent, and the inputs and outputs
- * of the cores. Each check is incremental, so that it can run at every step. The random worlds of
- * cores and the simulation of whole servers share them.
+ * The checks look from outside: at the logs on disk, the messages, and the inputs and outputs of
+ * the cores. They are incremental, to run at every step, in random worlds and the simulation.
  */
 import type {
   Configuration,
@@ -70,10 +69,7 @@ export class RaftInvariants {
   readonly #servers = new Map<NodeId, Server>();
   readonly #leaders = new Map<Term, NodeId>();
   readonly #votes = new Map<string, NodeId>();
-  /**
-   * Every (index, term) that was ever in a log: its entry and the term before it. By induction
-   * this is log matching.
-   */
+  /** Every (index, term) ever in a log, with its entry and the term before it: log matching. */
   readonly #chain = new Map<number, { entry: Entry; prevTerm: Term }>();
   /** Position i holds the committed entry of index i + 1. */
   readonly #committed: Committed[] = [];
@@ -89,8 +85,7 @@ export class RaftInvariants {
   restarted(id: NodeId): void {
     const server = this.#server(id);
     server.commit = 0;
-    // A lone voter that crashes before its vote is durable may lead that term again, with other
-    // entries.
+    // A lone voter that crashes before its vote is durable may lead that term again.
     const { durable } = server.disk;
     for (const key of server.unsent) {
       const { entry } = this.#chain.get(key)!;
@@ -149,8 +144,7 @@ export class RaftInvariants {
           `${id} stores another entry at index ${entry.index} of term ${entry.term} than a log held before`,
         );
       const fixed = this.#committed[entry.index - 1];
-      // Entries that it proposed, or took from an earlier leader, in the same turn in which it
-      // learned of a later term.
+      // Entries proposed, or taken from an earlier leader, in the turn of learning a later term.
       const isTakenBefore =
         entry.term < term && fixed !== undefined && log.hard.term < fixed.knownIn;
       if (fixed && fixed.entry.term !== entry.term && term >= fixed.knownIn && !isTakenBefore)
@@ -242,8 +236,7 @@ export class RaftInvariants {
     if (known === id) return;
     this.#leaders.set(term, id);
     const { hard } = this.#server(id).disk.durable;
-    // A lone voter needs no other vote. What it promises before its own is durable is checked
-    // where it promises.
+    // A lone voter needs no other vote. What it promises too early is checked where it promises.
     if (voters > 1 && (hard.term !== term || hard.votedFor !== id))
       throw new Violation(
         'votes are durable',

@@ -169,7 +169,7 @@ export function patient(setup: Parameters<typeof solo>[1] = {}): Solo {
 }
 
 /** A response of a server that does not follow in that term. */
-export const nonFollower = { from: 'c', success: false, index: 0, hintTerm: 0, round: 0 } as const;
+export const rejection = { from: 'c', success: false, index: 0, hintTerm: 0, round: 0 } as const;
 
 /** A candidate of term 2 with its own vote only. */
 export function campaigning(words: string): Solo {

@@ -30,10 +30,9 @@ export function randomFrom(seed: number): () => number {
 }
 
 /**
- * What some worlds have besides what can happen in all. flicker: a leader falls silent for about
- * an election timeout, in an otherwise calm world whose votes are slow to store. skew: every
- * server has its own timing, which a restart may change. suspend: the clock of a stalled server
- * stands still too.
+ * Faults of some worlds only. flicker: a leader falls silent for about an election timeout, in an
+ * otherwise calm world whose votes are slow to store. skew: every server has its own timing, which
+ * a restart may change. suspend: the clock of a stalled server stands still too.
  */
 export const KINDS = ['flicker', 'skew', 'suspend'] as const;
 export type Kind = (typeof KINDS)[number];
@@ -122,10 +121,7 @@ export class World {
     });
   }
 
-  /**
-   * `count` random acts, then everything heals and a write must reach every member. Throws a
-   * Violation.
-   */
+  /** `count` random acts, then all heals and a write must reach every member, or it throws. */
   run(count: number): void {
     for (let i = 0; i < count; i++) {
       this.#act();
