@@ -3,8 +3,8 @@
  * this server answers to (against DNS rebinding), and where a request comes from.
  */
 import type { IncomingMessage } from 'node:http';
+import { isLoopback } from '../address.js';
 import type { Refusal } from '../errors.js';
-import { isLoopback } from '../transport/security.js';
 
 export interface BrowserOptions {
   /**

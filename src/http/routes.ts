@@ -1,13 +1,14 @@
-/** The list of everything that the API answers. To make it calls no handler and asks nothing of the parts. */
+/** The list of all routes of the API. Making it calls no handler and reads nothing of the parts. */
+import type { ClusterParts } from '../service/cluster.js';
+import type { SnapshotParts } from '../service/snapshot.js';
 import { aclRoutes } from './acl.js';
 import type { AclParts } from './acl-common.js';
 import { agentRoutes } from './agent.js';
 import { authorizeRoutes } from './authorize.js';
-import type { ClusterParts } from './cluster.js';
 import { configRoutes } from './config.js';
 import { namespaceRoutes } from './namespaces.js';
 import { operatorRoutes } from './operator.js';
-import { type SnapshotParts, snapshotRoutes } from './snapshot.js';
+import { snapshotRoutes } from './snapshot.js';
 import { statusRoutes } from './status.js';
 import type { Route } from './types.js';
 

@@ -9,6 +9,13 @@ export interface Caller {
   readonly tokenKey: string | null;
 }
 
+/** Who asks for something, and how long the caller waits for barriers and writes. */
+export interface Requester {
+  readonly caller: Caller;
+  /** Milliseconds. */
+  readonly timeoutMs: number;
+}
+
 export interface ReadOptions {
   readonly mode: ReadMode;
   /** Blocking query: hold until the answer's index is greater. 0: do not hold. */
@@ -29,13 +36,19 @@ export interface ReadContext {
 /** A read use case. It throws ApiError to refuse; a missing object is `value: undefined` so that its index is answered too. */
 export type ReadUseCase<T> = (context: ReadContext) => Answer<T> & { readonly filtered?: boolean };
 
-export interface ReadOutcome<T> {
-  readonly value: T;
+/** What an answer says of the read that made it. */
+export interface QueryMeta {
   readonly index: number;
   readonly knownLeader: boolean;
+  /** Milliseconds since this node heard from a leader. */
   readonly lastContactMs: number;
   /** Entries were left out because the caller may not read them. */
   readonly filtered: boolean;
+}
+
+/** The value of a read, and what it says of it. */
+export interface ReadOutcome<T> extends QueryMeta {
+  readonly value: T;
 }
 
 /** The engine the use cases run on: barriers, blocking, authorisation. */
