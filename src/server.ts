@@ -9,7 +9,7 @@ import type { Config } from './config.js';
 import type { AclParts } from './http/acl-common.js';
 import { createApp, type HttpApp } from './http/app.js';
 import { type Listener, type ListenerOptions, listen } from './http/listener.js';
-import { HELD_MS_MAX } from './http/request.js';
+import { HELD_MS_MAX } from './http/read-options.js';
 import { allRoutes } from './http/routes.js';
 import type { Route } from './http/types.js';
 import { bootstrapSecret, checkKeyFiles, initialManagement, sharedKeys } from './key-files.js';

@@ -12,16 +12,18 @@ import { snapshotRoutes } from './snapshot.js';
 import { statusRoutes } from './status.js';
 import type { Route } from './types.js';
 
+/** What the use cases of all routes work on. */
 export interface RouteParts {
   readonly acl: AclParts;
   readonly cluster: ClusterParts;
   readonly snapshot: SnapshotParts;
 }
 
+/** All routes; those of the parts that are asked most come first (see `routersOf`). */
 export const allRoutes = ({ acl, cluster, snapshot }: RouteParts): readonly Route[] => [
+  ...configRoutes(acl),
   ...aclRoutes(acl),
   ...namespaceRoutes(acl),
-  ...configRoutes(acl),
   ...statusRoutes(cluster),
   ...operatorRoutes(cluster),
   ...agentRoutes(cluster),

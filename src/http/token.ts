@@ -1,4 +1,4 @@
-/** The token that a request carries. */
+/** The token of a request. */
 import type { IncomingMessage } from 'node:http';
 import { reject } from '../errors.js';
 import type { HttpOptions } from './options.js';
