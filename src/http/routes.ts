@@ -5,7 +5,7 @@ import { aclRoutes } from './acl.js';
 import type { AclParts } from './acl-common.js';
 import { agentRoutes } from './agent.js';
 import { authorizeRoutes } from './authorize.js';
-import { configRoutes } from './config.js';
+import { configRoutes } from './config-entries.js';
 import { namespaceRoutes } from './namespaces.js';
 import { operatorRoutes } from './operator.js';
 import { snapshotRoutes } from './snapshot.js';
