@@ -71,7 +71,8 @@ class BrowserCheck {
     if (origin !== undefined && !isOwn(origin, host)) {
       return {
         code: 'permission_denied',
-        message: `Permission denied: the request comes from a page of another origin, ${quoted(origin)}`,
+        message:
+          'Permission denied: the request comes from a page of another origin, ' + quoted(origin),
         hint: 'an Access-Control-Allow-Origin in http.responseHeaders lets pages of that origin in',
       };
     }

@@ -80,10 +80,9 @@ export function namespaceName(name: string, where: string): string {
   if (NAMESPACE.test(name)) return name.toLowerCase();
   if (name === '*')
     reject('invalid', `Invalid ${where}: "*" names all namespaces, which only lists can show`);
-  reject(
-    'invalid',
-    `Invalid ${where}: ${JSON.stringify(name.slice(0, 80))} cannot be a namespace, whose name is a DNS label of at most 63 letters, digits and "-"`,
-  );
+  const shown = JSON.stringify(name.slice(0, 80));
+  const rule = 'whose name is a DNS label of at most 63 letters, digits and "-"';
+  reject('invalid', `Invalid ${where}: ${shown} cannot be a namespace, ${rule}`);
 }
 
 /** Checks a Cache-Control header. It has no effect here, but clients rely on the check. */

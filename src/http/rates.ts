@@ -168,7 +168,8 @@ export class Rates {
     this.#refused.add(limit);
     reject(
       'too_many',
-      `Too many ${NAMES[limit]}: at most ${this.#limits[limit]} a second are taken; try again in a second`,
+      `Too many ${NAMES[limit]}: ` +
+        `at most ${this.#limits[limit]} a second are taken; try again in a second`,
       { hint: `the limit is limits.${limit} of this node` },
     );
   }

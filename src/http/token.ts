@@ -20,11 +20,11 @@ export function secretOf(
   { options, incoming }: TokenPlaces,
 ): string | null {
   const inQuery = query.get('token') || undefined;
-  if (inQuery !== undefined && !options.tokenInQuery)
-    reject(
-      'invalid',
-      `A token in the URL ends up in logs and is not taken: send it in the header ${options.headerPrefix}-Token`,
-    );
+  if (inQuery !== undefined && !options.tokenInQuery) {
+    const header = `${options.headerPrefix}-Token`;
+    const why = 'A token in the URL ends up in logs and is not taken';
+    reject('invalid', `${why}: send it in the header ${header}`);
+  }
   let secret = inQuery ?? null;
   for (const key of incoming.token) {
     const value = headers[key];

@@ -13,8 +13,8 @@ export type Endpoint = (request: ApiRequest) => Promise<void> | void;
 
 /**
  * One path with its methods. HEAD is served wherever GET is; OPTIONS, `Allow` and 405 follow from
- * the methods. `:name` takes one segment of the path, the last `:name` takes the rest of it, slashes
- * included, and may be empty (`/v1/acl/role/`). Of two routes that match, the first one answers, so
+ * the methods. `:name` takes one segment of the path, the last `:name` takes the rest of it with its
+ * slashes; both may be empty (`/v1/acl/role/`). Of two routes that match, the first one answers, so
  * `/name/:name` stands before `/:id`.
  */
 export interface Route extends Partial<Readonly<Record<Method, Endpoint>>> {
@@ -25,8 +25,8 @@ export interface Route extends Partial<Readonly<Record<Method, Endpoint>>> {
    */
   readonly counts?: 'probe' | 'login' | 'read';
   /**
-   * For a path that Consul does not have: its own query parameters. Others are refused, except those
-   * of all paths, and errors are problem details unless plain text is asked for.
+   * For a path that Consul does not have: its own query parameters. Others are refused, except
+   * those of all paths, and errors are problem details unless plain text is asked for.
    */
   readonly parameters?: readonly string[];
 }
@@ -41,7 +41,8 @@ export interface Target {
 }
 
 /**
- * A JSON object as it was sent: no duplicate keys, no `__proto__`, well-formed text, finite numbers.
+ * A JSON object as it was sent: without duplicate keys and `__proto__`, with well-formed text and
+ * finite numbers.
  */
 export type JsonObject = { readonly [field: string]: unknown };
 
@@ -52,7 +53,7 @@ export type Pieces = Iterable<string | Uint8Array> | AsyncIterable<string | Uint
 export interface ApiRequest {
   readonly method: Method;
   readonly caller: Caller;
-  /** The SecretID as it was sent; null if none was. Needed by few answers, never logged or stored. */
+  /** The SecretID as it was sent; null if none was. It is neither logged nor stored. */
   readonly secret: string | null;
   /** Milliseconds a write or a barrier may take. */
   readonly timeoutMs: number;
@@ -71,15 +72,15 @@ export interface ApiRequest {
   /** Whether a parameter is present (`?expanded`, `?expanded=false`). */
   flag(name: string): boolean;
   /**
-   * Returns the namespace of the request: `bodyNamespace` (ACL objects only), `ns`, the header, that
-   * of the token, or `default`. Throws 400 for `*` and for what cannot be a namespace's name.
+   * Returns the namespace of the request: `bodyNamespace` (ACL objects only), `ns`, the header,
+   * that of the token, or `default`. Throws 400 for `*` and for what cannot be a name.
    */
   namespace(bodyNamespace?: unknown): string;
   /** The same for lists, where `*` means every namespace. */
   namespaceOrAll(): string;
   /**
-   * Returns consistency mode and blocking parameters; throws 400. Without `blocking`, index and wait
-   * are checked and then ignored.
+   * Returns consistency mode and blocking parameters; throws 400. Without `blocking`, index and
+   * wait are checked and then ignored.
    */
   readOptions(blocking?: boolean): ReadOptions;
   /** Whether the whole body is so small that it costs less than the rest of the request. */

@@ -1,7 +1,7 @@
 /**
  * Use cases of archives: the whole state saved, and restored from one.
  *
- *   archive ──► file ──► verified as a whole ──► restore.add, part by part ──► restore.commit
+ *   archive ──► file ──► whole archive verified ──► restore.add for each part ──► restore.commit
  *
  * Nothing is proposed before the archive is verified. Parts lie beside the present state until the
  * last command switches to them.

@@ -35,8 +35,8 @@ export interface ReadContext {
   readonly authorizer: Authorizer;
 }
 /**
- * A read use case. It throws ApiError to refuse. A missing object is `value: undefined`, so that its
- * index is answered too.
+ * A read use case. It throws ApiError to refuse. A missing object is `value: undefined`, so that
+ * its index is answered too.
  */
 export type ReadUseCase<T> = (context: ReadContext) => Answer<T> & { readonly filtered?: boolean };
 
@@ -68,9 +68,9 @@ export interface Service {
   /** Returns the caller's authorizer in this node's state. Throws ApiError `acl_not_found`. */
   authorize(caller: Caller): Authorizer;
   /**
-   * Throws 403 if `denial` returns a text. Asks it about this node's state and, if that denies, about
-   * the state after a barrier: another node may have made the token a moment ago. Writes call this
-   * before they read a body; the leader decides again.
+   * Throws 403 if `denial` returns a text. Asks it about this node's state and, if that denies,
+   * about the state after a barrier: another node may have made the token a moment ago. Writes call
+   * this before they read a body; the leader decides again.
    */
   permit(
     caller: Caller,
