@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import Koa from 'koa';
 import { browserCheck } from './browsers.js';
-import type { State } from './context.js';
+import type { Additions, State } from './context.js';
 import { errorHandling, reportErrors } from './error-handling.js';
 import { makeFront } from './front.js';
 import type { HeldCalls } from './held.js';
@@ -24,7 +24,7 @@ export interface HttpApp {
 /** Builds the application. */
 export function createApp(options: HttpOptions): HttpApp {
   const front = makeFront(options);
-  const koa = new Koa<State>();
+  const koa = new Koa<State, Additions>();
   koa.use(errorHandling(front));
   koa.use(browserCheck(front));
   koa.use(pathDecoding(front));

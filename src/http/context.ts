@@ -1,5 +1,5 @@
 /** The context of Koa as the middlewares of this front end type it. */
-import type { Middleware as KoaMiddleware, ParameterizedContext } from 'koa';
+import type { DefaultContextExtends, Middleware as KoaMiddleware, ParameterizedContext } from 'koa';
 import type { HttpRequest } from './request.js';
 import type { Route } from './types.js';
 
@@ -13,8 +13,11 @@ export interface State {
   request?: HttpRequest;
 }
 
+/** What middlewares add to the context besides `state`: nothing. Koa's default is anything. */
+export type Additions = DefaultContextExtends;
+
 /** A request and its response, as Koa passes them. */
-export type Context = ParameterizedContext<State>;
+export type Context = ParameterizedContext<State, Additions>;
 
 /** A middleware of this front end. */
-export type Middleware = KoaMiddleware<State>;
+export type Middleware = KoaMiddleware<State, Additions>;

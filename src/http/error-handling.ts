@@ -1,7 +1,7 @@
 /** Turns errors into responses. */
 import type Koa from 'koa';
 import { ApiError, ERROR_STATUS, type Refusal, refusal } from '../errors.js';
-import type { Context, Middleware, State } from './context.js';
+import type { Additions, Context, Middleware, State } from './context.js';
 import type { Front } from './front.js';
 import { refusalBody } from './refusal-body.js';
 
@@ -47,7 +47,7 @@ export function refuseEarly(
 }
 
 /** Reports what the application emits, but for errors of connections, which Koa emits as well. */
-export function reportErrors(koa: Koa<State>, { options }: Front): void {
+export function reportErrors(koa: Koa<State, Additions>, { options }: Front): void {
   koa.on('error', (error: unknown, { req, state }: Context) => {
     if (error === req.socket.errored) return;
     options.report({ code: 'internal', path: state.route?.path ?? '', error });

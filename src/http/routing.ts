@@ -1,7 +1,7 @@
 /** Routes as routers of Koa: which endpoint answers, and what is checked before it does. */
 import Router, { type RouterMiddleware } from '@koa/router';
 import type { Refusal } from '../errors.js';
-import type { Context, State } from './context.js';
+import type { Additions, Context, State } from './context.js';
 import { refuseEarly } from './error-handling.js';
 import type { Front } from './front.js';
 import { isSpelledOut, unknownPath } from './paths.js';
@@ -20,8 +20,8 @@ const BLOCKED: Refusal = {
  * the order of their first routes. A router tests all of its patterns with each request that
  * reaches it, so the parts that are asked most should come first.
  */
-export function routersOf(front: Front): readonly Router<State>[] {
-  const routers = new Map<string, Router<State>>();
+export function routersOf(front: Front): readonly Router<State, Additions>[] {
+  const routers = new Map<string, Router<State, Additions>>();
   for (const route of front.options.routes) {
     const [, version, part] = route.path.split('/');
     if (version !== 'v1' || part === undefined) {
@@ -29,7 +29,7 @@ export function routersOf(front: Front): readonly Router<State>[] {
     }
     let router = routers.get(part);
     if (router === undefined) {
-      router = new Router<State>();
+      router = new Router<State, Additions>();
       routers.set(part, router);
     }
     // every method: others than the route's own are answered by the first route of the path
@@ -50,7 +50,7 @@ const patternOf = (path: string): RegExp =>
  * counts the request against the rates of its client, checks what all endpoints take, and calls
  * the endpoint. One function, because the router composes its middlewares for each request.
  */
-function answering(front: Front, route: Route): RouterMiddleware<State> {
+function answering(front: Front, route: Route): RouterMiddleware<State, Additions> {
   const targets = targetsOf(route);
   const allow = allowedMethods(targets);
   const { blockedPaths } = front.options;

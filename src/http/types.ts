@@ -13,7 +13,7 @@ export type Endpoint = (request: ApiRequest) => Promise<void> | void;
 
 /**
  * One path with its methods. HEAD is served wherever GET is; OPTIONS, `Allow` and 405 follow from
- * the methods. `:name` takes one segment of the path, the last `:name` takes the rest of it with its
+ * the methods. `:name` takes one segment of the path, the last `:name` the rest of it with its
  * slashes; both may be empty (`/v1/acl/role/`). Of two routes that match, the first one answers, so
  * `/name/:name` stands before `/:id`.
  */
