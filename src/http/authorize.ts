@@ -1,4 +1,4 @@
-/** Batch authorisation: may the caller do these things? */
+/** Route of batch authorization: which of these accesses does the caller have? */
 import { authorizeBatch } from '../acl/batch.js';
 import { ApiError, reject } from '../errors.js';
 import { list, object, text } from '../service/decode.js';
@@ -8,6 +8,7 @@ import type { Route } from './types.js';
 const FAILURE = 'Failed to decode request body';
 const questionsOf = list(object({ Resource: text, Access: text, Segment: text }));
 
+/** The route of `/v1/internal/acl/authorize`. */
 export function authorizeRoutes(service: Service): readonly Route[] {
   return [
     {
@@ -18,7 +19,7 @@ export function authorizeRoutes(service: Service): readonly Route[] {
         if (!Array.isArray(body)) reject('invalid', `${FAILURE}: expected a list of questions`);
         const questions = questionsOf(body, { failure: FAILURE, pointer: '' });
         const ns = request.namespace();
-        // a read like others: rights that were taken away before it was asked do not count
+        // a read like others: rights that were removed before the request do not count
         const { value } = await service.read(
           request.caller,
           request.readOptions(false),

@@ -15,12 +15,13 @@
  *   disk was wiped), or it was started from an older copy of the folder.
  */
 
+import { parseAddress } from '../address.js';
 import type { PeerRecord } from '../peer-record.js';
 import type { NodeId } from '../raft/types.js';
 import { FRAME_BYTES_MAX } from '../wire-limits.js';
 import { Connection } from './connection.js';
 import { type Hello, OLDEST_PROTOCOL_VERSION, PROTOCOL_VERSION, type Purpose } from './frames.js';
-import { parseAddress, type SocketMaker } from './security.js';
+import type { SocketMaker } from './security.js';
 import {
   type PeerRecords,
   WireError,

@@ -17,6 +17,7 @@
 import { createHash, hkdfSync } from 'node:crypto';
 import net from 'node:net';
 import tls from 'node:tls';
+import { isLoopback } from '../address.js';
 
 /** The mode of protection, with its secrets. See the head of this file. */
 export type WireSecurity =
@@ -48,41 +49,6 @@ const KEY_CHARACTERS_MIN = 16;
 const VERIFIED = { rejectUnauthorized: true };
 /** How long a TLS handshake may take: a silent client must not occupy a connection for longer. */
 const HANDSHAKE_MS = 3000;
-
-/** Whether a host name or IP address cannot be reached from another machine. */
-export function isLoopback(host: string): boolean {
-  if (host === 'localhost' || host === '::1') return true;
-  return net.isIPv4(host) && host.startsWith('127.');
-}
-
-/** Whether the host of `host:port` is a loopback address; false if the text is not an address. */
-export function isLoopbackAddress(address: string): boolean {
-  try {
-    return isLoopback(parseAddress(address).host);
-  } catch {
-    return false;
-  }
-}
-
-/** Whether the text is an address, `host:port` or `[v6]:port`. */
-export function isAddress(text: string): boolean {
-  try {
-    parseAddress(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** Splits `host:port` or `[v6]:port`. Throws Error for anything else. */
-export function parseAddress(address: string): { host: string; port: number } {
-  const match = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(address);
-  const port = Number(match?.[3]);
-  if (match === null || port > 65535) {
-    throw new Error(`"${address}" is not an address: expected host:port or [ipv6]:port`);
-  }
-  return { host: match[1] ?? match[2]!, port };
-}
 
 /**
  * Returns the subject of the peer's certificate: its common name, or the whole subject if it has

@@ -10,6 +10,7 @@
  * ignores messages of servers that do not matter to it.
  */
 import type { AddressInfo, Server } from 'node:net';
+import { isLoopbackAddress } from '../address.js';
 import type { Message, NodeId } from '../raft/types.js';
 import { Connection } from './connection.js';
 import type { Hello } from './frames.js';
@@ -24,13 +25,7 @@ import {
   type WireLimits,
 } from './handshake.js';
 import { Peer, type RequestDone } from './peer.js';
-import {
-  checkSecurity,
-  isLoopbackAddress,
-  type SocketMaker,
-  socketMaker,
-  type WireSecurity,
-} from './security.js';
+import { checkSecurity, type SocketMaker, socketMaker, type WireSecurity } from './security.js';
 import { receiveSnapshot, SnapshotSender } from './snapshot-transfer.js';
 import {
   type PeerRecords,

@@ -1,5 +1,5 @@
 /** A Solo that also serves config entries. */
-import { configRoutes } from '../../src/http/config.js';
+import { configRoutes } from '../../src/http/config-entries.js';
 import { configCheck } from '../../src/service/config.js';
 import { makeGate } from '../../src/service/gate.js';
 import { ACL_HANDLERS } from '../../src/state/acl-handlers.js';

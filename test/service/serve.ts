@@ -3,7 +3,7 @@
 import { aclRoutes } from '../../src/http/acl.js';
 import type { AclParts } from '../../src/http/acl-common.js';
 import { createApp } from '../../src/http/app.js';
-import { configRoutes } from '../../src/http/config.js';
+import { configRoutes } from '../../src/http/config-entries.js';
 import { listen } from '../../src/http/listener.js';
 import { namespaceRoutes } from '../../src/http/namespaces.js';
 import type { HttpOptions } from '../../src/http/options.js';

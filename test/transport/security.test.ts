@@ -7,12 +7,8 @@ import net from 'node:net';
 import tls from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import {
-  checkSecurity,
-  isLoopback,
-  parseAddress,
-  type WireSecurity,
-} from '../../src/transport/security.js';
+import { isLoopback, parseAddress } from '../../src/address.js';
+import { checkSecurity, type WireSecurity } from '../../src/transport/security.js';
 import { introduce, Relay, TestNode } from './bench.js';
 
 const file = (name: string) => readFileSync(`test/transport/fixtures/${name}`, 'utf8');

@@ -17,14 +17,16 @@ import { parseIndex } from './parameters.js';
 import type { ApiRequest, Route } from './types.js';
 
 const FAILURE = 'Request decoding failed';
-/** Lists of more entries are written in pieces: nobody needs them as one text. */
+/** Longer lists are sent in pieces, so that they are never one text in memory. */
 const STREAMED_FROM = 1_000;
 
+/** What the routes of config entries work on. */
 export interface ConfigRouteOptions {
   readonly service: Service;
   readonly datacenter: string;
 }
 
+/** The routes below `/v1/config`. */
 export function configRoutes({ service, datacenter }: ConfigRouteOptions): readonly Route[] {
   const writeOf = (request: ApiRequest): ConfigWrite => ({
     caller: request.caller,
@@ -67,7 +69,7 @@ export function configRoutes({ service, datacenter }: ConfigRouteOptions): reado
   ];
 }
 
-/** The condition of a write; null when there is none. Throws 400 with the words clients know. */
+/** The condition of a write; null if there is none. Throws 400 with the words clients know. */
 function casOf(request: ApiRequest): number | null {
   const text = request.query('cas');
   if (text === undefined) return null;
