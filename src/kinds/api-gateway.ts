@@ -14,7 +14,9 @@ import {
   text,
   whole,
 } from './fields.js';
+import { OF_GATEWAY } from './permissions.js';
 import { type Problem, problem } from './problems.js';
+import { target } from './targets.js';
 import { tlsProblem, tlsVersion } from './tls.js';
 
 const CERTIFICATE_KINDS = ['file-system-certificate', 'inline-certificate'];
@@ -57,6 +59,15 @@ export const apiGateway = defineKind(
     Meta: omit(meta),
   },
   {
+    permissions: OF_GATEWAY,
+    hasStatus: true,
+    *names(entry): Iterable<string> {
+      for (const { TLS: tls } of entry.Listeners ?? []) {
+        for (const { Kind: kind, Name: name } of tls.Certificates ?? []) {
+          yield target.certificate(kind, name);
+        }
+      }
+    },
     *validate(entry) {
       if (entry.Name === '') yield problem('Name is empty: serviceName is required', 'Name');
       yield* metaProblems(entry.Meta);

@@ -2,6 +2,7 @@
 import { meta, metaProblems, partition } from './common.js';
 import { defineKind } from './definition.js';
 import { drop, keep, list, type Normal, object, omit, text } from './fields.js';
+import { OF_MESH } from './permissions.js';
 import { type Problem, problem } from './problems.js';
 
 const consumer = object({
@@ -20,6 +21,7 @@ export const exportedServices = defineKind(
   'exported-services',
   { Services: omit(list(exported)), Meta: omit(meta) },
   {
+    permissions: OF_MESH,
     *validate(entry) {
       if (entry.Name !== 'default') {
         yield problem('exported-services Name must be "default"', 'Name');

@@ -23,7 +23,9 @@ import {
   uint32,
   whole,
 } from './fields.js';
+import { OF_GATEWAY } from './permissions.js';
 import { type Problem, problem } from './problems.js';
+import { target } from './targets.js';
 import { tlsFields, tlsProblem } from './tls.js';
 
 const PROTOCOLS = ['tcp', 'http', 'http2', 'grpc'];
@@ -73,6 +75,14 @@ export const ingressGateway = defineKind(
     Meta: omit(meta),
   },
   {
+    permissions: OF_GATEWAY,
+    *names(entry): Iterable<string> {
+      for (const { Services: services } of entry.Listeners ?? []) {
+        for (const { Name: name } of services ?? []) {
+          if (name !== '*') yield target.service(name);
+        }
+      }
+    },
     *validate(entry) {
       if (entry.Name === '') {
         yield problem('Name is required: object missing primary index', 'Name');

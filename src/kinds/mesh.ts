@@ -2,6 +2,7 @@
 import { meta, metaProblems } from './common.js';
 import { defineKind } from './definition.js';
 import { boolean, given, keep, type Normal, object, omit, text } from './fields.js';
+import { OPEN_TO_READ } from './permissions.js';
 import { type Problem, problem } from './problems.js';
 import { tlsDirection, tlsProblem } from './tls.js';
 
@@ -52,7 +53,9 @@ export const mesh = defineKind(
     Meta: omit(meta),
   },
   {
-    name: (name) => name || 'mesh',
+    permissions: OPEN_TO_READ,
+    scope: 'cluster',
+    onlyName: 'mesh',
     *validate(entry) {
       if (entry.Name !== 'mesh') {
         yield problem(

@@ -2,8 +2,8 @@
  * The shapes that filters over config entries select from, derived from their field declarations.
  */
 import type { Shape } from '../languages/bexpr.js';
+import { definitionOf } from './definitions.js';
 import type { Description, Field, Fields } from './fields.js';
-import { definitionOf } from './index.js';
 import type { Kind } from './types.js';
 
 /** Returns the shape of the entries of a kind. */

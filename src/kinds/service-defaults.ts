@@ -20,6 +20,7 @@ import {
 import { defineKind, type EntryOf } from './definition.js';
 import { envoyExtensions, extensionProblems } from './extensions.js';
 import { given, keep, list, type Normal, object, omit, text, whole } from './fields.js';
+import { OF_SERVICE } from './permissions.js';
 import { type Problem, problem } from './problems.js';
 
 const PROTOCOLS = ['', 'tcp', 'http', 'http2', 'grpc'];
@@ -89,6 +90,7 @@ export type ServiceDefaults = EntryOf<typeof fields>;
 
 /** The kind `service-defaults`. */
 export const serviceDefaults = defineKind('service-defaults', fields, {
+  permissions: OF_SERVICE,
   reportsAll: true,
   validate(entry) {
     const alone = [...loneProblems(entry.Name, entry.MutualTLSMode)];

@@ -26,6 +26,7 @@ import {
   time,
   whole,
 } from './fields.js';
+import { OF_INTENTIONS } from './permissions.js';
 import { type Problem, problem } from './problems.js';
 
 const ACTIONS = ['allow', 'deny'];
@@ -88,6 +89,7 @@ export const serviceIntentions = defineKind(
   'service-intentions',
   { JWT: given(jwt), Sources: keep(list(source)), Meta: omit(meta) },
   {
+    permissions: OF_INTENTIONS,
     normalise(entry) {
       for (const one of entry.Sources ?? []) one.Precedence = precedence(entry.Name, one.Name);
       // The sort is stable: sources of equal precedence keep the order of the request.

@@ -25,6 +25,7 @@ import {
   text,
   uint32,
 } from './fields.js';
+import { OF_SERVICE } from './permissions.js';
 import { type Problem, problem } from './problems.js';
 
 const RETRY_CONDITIONS = new Set([
@@ -90,6 +91,10 @@ export const serviceRouter = defineKind(
   'service-router',
   { Routes: keep(list(route)), Meta: omit(meta) },
   {
+    permissions: OF_SERVICE,
+    *forwardsTo(entry): Iterable<string | undefined> {
+      for (const { Destination: to } of entry.Routes ?? []) yield to?.Service;
+    },
     *validate(entry, context) {
       yield* nameProblems(entry.Name);
       yield* metaProblems(entry.Meta);

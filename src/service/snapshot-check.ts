@@ -6,7 +6,8 @@
 import { isNamespaceName } from '../acl/names.js';
 import { templateByName } from '../acl/templates.js';
 import { ApiError, reject } from '../errors.js';
-import { isKind, storedProblem } from '../kinds/index.js';
+import { isKind } from '../kinds/definitions.js';
+import { storedProblem } from '../kinds/index.js';
 import { targetsOf } from '../kinds/references.js';
 import type { ConfigEntry } from '../kinds/types.js';
 import type { Grants } from '../state/grants.js';

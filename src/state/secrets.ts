@@ -1,4 +1,5 @@
 /** Which records hold secrets: what is left of them on disk when they go is to be erased. */
+import { definitionOf, isKind } from '../kinds/definitions.js';
 import { tableOf } from './checksum.js';
 
 /** Tables whose values may hold a secret: SecretIDs, service account tokens, private keys, and copies of these. */
@@ -17,11 +18,13 @@ export function leavesSecret(
     case 'method':
       return isReplaced(before(), after);
     case 'config':
-      return key.split('\u0000', 3)[2] === 'inline-certificate' && isReplaced(before(), after);
+      return hasSecrets(key.split('\u0000', 3)[2]!) && isReplaced(before(), after);
     default:
       return false;
   }
 }
+
+const hasSecrets = (kind: string): boolean => isKind(kind) && definitionOf(kind).secrets.length > 0;
 
 const isReplaced = (before: string | undefined, after: string | undefined): boolean =>
   before !== undefined && before !== after;

@@ -1,8 +1,8 @@
 /** What filters may select in service-defaults is what other servers of this API let select. */
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
+import { KINDS } from '../../src/kinds/definitions.js';
 import { shapeOf } from '../../src/kinds/schema.js';
-import { KINDS } from '../../src/kinds/types.js';
 import { compileExpression } from '../../src/languages/bexpr.js';
 
 const rows = JSON.parse(readFileSync('test/tables/bexpr-service-defaults-fields.json', 'utf8')) as {

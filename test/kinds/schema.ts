@@ -1,6 +1,7 @@
 /** The fields of a kind as a JSON schema, from which the properties draw bodies. */
+
+import { definitionOf } from '../../src/kinds/definitions.js';
 import type { Fields, Type } from '../../src/kinds/fields.js';
-import { definitionOf } from '../../src/kinds/index.js';
 import type { Kind } from '../../src/kinds/types.js';
 
 /** A JSON Schema (2020-12) as data. */
@@ -11,15 +12,13 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
  * left out).
  */
 export function schemaOf(kind: Kind): JsonSchema {
-  const { fields } = definitionOf(kind).type;
+  const { onlyName, type } = definitionOf(kind);
   return {
-    ...objectSchema(fields),
+    ...objectSchema(type.fields),
     title: kind,
-    required: ['Kind', ...(NAMED_BY_THE_SERVER.includes(kind) ? [] : ['Name'])],
+    required: ['Kind', ...(onlyName === '' ? ['Name'] : [])],
   };
 }
-/** There is one entry, whose name may be left out. */
-const NAMED_BY_THE_SERVER: readonly Kind[] = ['mesh', 'proxy-defaults'];
 
 function objectSchema(fields: Fields): JsonSchema {
   const members = Object.entries(fields).filter(([, { mode }]) => mode !== 'drop');
