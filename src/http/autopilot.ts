@@ -1,8 +1,17 @@
 /** Autopilot: its configuration, and the health of the members as the leader sees it. */
 import { reject } from '../errors.js';
-import { formatDuration } from '../kinds/duration.js';
+import { formatDuration } from '../languages/duration.js';
+import {
+  bodyOf,
+  boolean,
+  computed,
+  given,
+  text,
+  timeToLive,
+  whole64,
+} from '../languages/fields.js';
 import type { NodeStatus, PeerStatus } from '../node/types.js';
-import { decodeBody, duration, flag, ignored, index, text } from '../service/decode.js';
+import { decodeBody } from '../service/decode.js';
 import { keys } from '../state/keys.js';
 import { admit } from './admit.js';
 import { type ClusterParts, isAlive, mustHave, statusFor } from './cluster.js';
@@ -10,18 +19,18 @@ import { parseIndex } from './parameters.js';
 import type { ApiRequest, Route } from './types.js';
 
 const FAILURE = 'Error parsing autopilot config';
-const FIELDS = {
-  CleanupDeadServers: flag,
-  LastContactThreshold: duration,
-  MaxTrailingLogs: index,
-  MinQuorum: index,
-  ServerStabilizationTime: duration,
-  RedundancyZoneTag: text,
-  DisableUpgradeMigration: flag,
-  UpgradeVersionTag: text,
-  CreateIndex: ignored,
-  ModifyIndex: ignored,
-};
+const CONFIGURATION = bodyOf({
+  CleanupDeadServers: given(boolean),
+  LastContactThreshold: given(timeToLive),
+  MaxTrailingLogs: given(whole64),
+  MinQuorum: given(whole64),
+  ServerStabilizationTime: given(timeToLive),
+  RedundancyZoneTag: given(text()),
+  DisableUpgradeMigration: given(boolean),
+  UpgradeVersionTag: given(text()),
+  CreateIndex: given(computed(whole64)),
+  ModifyIndex: given(computed(whole64)),
+});
 const DEFAULTS = {
   CleanupDeadServers: false,
   LastContactThreshold: '200ms',
@@ -59,7 +68,7 @@ export function autopilotRoutes(parts: ClusterParts): readonly Route[] {
         `Error parsing cas value: ${JSON.stringify(casText.slice(0, 60))} is no index`,
       );
     await admit(request, FAILURE, mustHave(parts, request, 'operator', 'write'));
-    const sent = decodeBody(FAILURE, await request.body(FAILURE), FIELDS);
+    const sent = decodeBody(FAILURE, await request.body(FAILURE), CONFIGURATION);
     const { LastContactThreshold: contact, ServerStabilizationTime: stable } = sent;
     const { CreateIndex: _created, ModifyIndex: _modified, ...settings } = sent;
     const value = {

@@ -1,7 +1,7 @@
 /** Servers that ask to join, and join tokens, for operators. */
 import { randomBytes } from 'node:crypto';
 import { reject } from '../errors.js';
-import { parseDuration } from '../kinds/duration.js';
+import { parseDuration } from '../languages/duration.js';
 import { JOIN_TOKENS_MAX, joinTokens, setJoinTokens } from '../state/join-tokens.js';
 import { secretKeyOf } from '../state/tokens.js';
 import { type ClusterParts, mustHave } from './cluster.js';

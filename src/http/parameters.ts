@@ -1,6 +1,6 @@
 /** Parameters as text: query strings, durations, indexes, names of namespaces. Everything refused is an ApiError 400. */
 import { reject } from '../errors.js';
-import { parseDuration } from '../kinds/duration.js';
+import { parseDuration } from '../languages/duration.js';
 import { didYouMean } from '../languages/suggest.js';
 
 /** Query parameters by name; the first of a name counts. */

@@ -5,7 +5,6 @@ import { agentRoutes } from './agent.js';
 import { authorizeRoutes } from './authorize.js';
 import type { ClusterParts } from './cluster.js';
 import { configRoutes } from './config.js';
-import { namespaceRoutes } from './namespaces.js';
 import { operatorRoutes } from './operator.js';
 import { type SnapshotParts, snapshotRoutes } from './snapshot.js';
 import { statusRoutes } from './status.js';
@@ -19,7 +18,6 @@ export interface RouteParts {
 
 export const allRoutes = ({ acl, cluster, snapshot }: RouteParts): readonly Route[] => [
   ...aclRoutes(acl),
-  ...namespaceRoutes(acl),
   ...configRoutes(acl),
   ...statusRoutes(cluster),
   ...operatorRoutes(cluster),

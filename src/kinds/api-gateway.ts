@@ -1,6 +1,5 @@
 /** `api-gateway`: listeners to which routes bind. */
-import { lowerText, meta, metaProblems, type Path, textOr } from './common.js';
-import { defineKind } from './definition.js';
+
 import {
   drop,
   free,
@@ -13,7 +12,9 @@ import {
   omit,
   text,
   whole,
-} from './fields.js';
+} from '../languages/fields.js';
+import { lowerText, meta, metaProblems, type Path, textOr } from './common.js';
+import { defineKind } from './definition.js';
 import { OF_GATEWAY } from './permissions.js';
 import { type Problem, problem } from './problems.js';
 import { target } from './targets.js';

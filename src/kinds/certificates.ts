@@ -1,8 +1,8 @@
 /** `inline-certificate` and `file-system-certificate`. */
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
+import { keep, omit, text } from '../languages/fields.js';
 import { isAddress, isDomainName, meta, metaProblems } from './common.js';
 import { defineKind } from './definition.js';
-import { keep, omit, text } from './fields.js';
 import { OF_MESH } from './permissions.js';
 import { type Problem, problem } from './problems.js';
 

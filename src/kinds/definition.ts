@@ -1,5 +1,5 @@
 /** The definition of a kind: all that the server knows about it, in one place. */
-import { type Fields, type Infer, keep, object, type Type, text } from './fields.js';
+import { type Fields, type Infer, keep, object, type Type, text } from '../languages/fields.js';
 import type { Permissions } from './permissions.js';
 import type { PAUSE, Problem } from './problems.js';
 

@@ -1,7 +1,8 @@
 /** `exported-services`: the services that peers may use. */
+
+import { drop, keep, list, type Normal, object, omit, text } from '../languages/fields.js';
 import { meta, metaProblems, partition } from './common.js';
 import { defineKind } from './definition.js';
-import { drop, keep, list, type Normal, object, omit, text } from './fields.js';
 import { OF_MESH } from './permissions.js';
 import { type Problem, problem } from './problems.js';
 

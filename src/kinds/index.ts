@@ -1,10 +1,10 @@
 /** The kinds: decodes, normalises and checks the entries that clients send. */
 import { distance } from 'fastest-levenshtein';
 import { type Refusal, refusal } from '../errors.js';
+import { jsonKind } from '../languages/fields.js';
 import { ENTRY_NAME_MAX, isLonger } from './common.js';
 import type { EntryContext } from './definition.js';
 import { definitionOf, isKind, KINDS } from './definitions.js';
-import { jsonKind } from './fields.js';
 import { PAUSE, type Problem, problem, Report, refusalOf } from './problems.js';
 import { targetsOf } from './references.js';
 import type { ConfigEntry, Decoded, Kind } from './types.js';

@@ -1,15 +1,5 @@
 /** `ingress-gateway`: services that are reachable from outside the mesh. */
-import {
-  changesHeaders,
-  headerChanges,
-  healthCheckProblems,
-  isDomainName,
-  meta,
-  metaProblems,
-  type Path,
-  passiveHealthCheck,
-} from './common.js';
-import { defineKind } from './definition.js';
+
 import {
   boolean,
   given,
@@ -22,7 +12,18 @@ import {
   text,
   uint32,
   whole,
-} from './fields.js';
+} from '../languages/fields.js';
+import {
+  changesHeaders,
+  headerChanges,
+  healthCheckProblems,
+  isDomainName,
+  meta,
+  metaProblems,
+  type Path,
+  passiveHealthCheck,
+} from './common.js';
+import { defineKind } from './definition.js';
 import { OF_GATEWAY } from './permissions.js';
 import { type Problem, problem } from './problems.js';
 import { target } from './targets.js';

@@ -1,7 +1,8 @@
 /** `mesh`: settings of the whole mesh. */
+
+import { boolean, given, keep, type Normal, object, omit, text } from '../languages/fields.js';
 import { meta, metaProblems } from './common.js';
 import { defineKind } from './definition.js';
-import { boolean, given, keep, type Normal, object, omit, text } from './fields.js';
 import { OPEN_TO_READ } from './permissions.js';
 import { type Problem, problem } from './problems.js';
 import { tlsDirection, tlsProblem } from './tls.js';

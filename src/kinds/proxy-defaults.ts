@@ -1,4 +1,17 @@
 /** `proxy-defaults`: the defaults of every proxy. */
+
+import {
+  boolean,
+  free,
+  given,
+  jsonKind,
+  keep,
+  list,
+  type Normal,
+  object,
+  omit,
+  text,
+} from '../languages/fields.js';
 import {
   expose,
   meshGateway,
@@ -11,18 +24,6 @@ import {
 } from './common.js';
 import { defineKind, type EntryOf } from './definition.js';
 import { envoyExtensions, extensionProblems } from './extensions.js';
-import {
-  boolean,
-  free,
-  given,
-  jsonKind,
-  keep,
-  list,
-  type Normal,
-  object,
-  omit,
-  text,
-} from './fields.js';
 import { OPEN_TO_READ } from './permissions.js';
 import { type Problem, problem } from './problems.js';
 

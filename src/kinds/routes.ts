@@ -1,14 +1,5 @@
 /** `http-route` and `tcp-route`: traffic from an api-gateway to services. */
-import {
-  isDomainName,
-  isHttpMethod,
-  meta,
-  metaProblems,
-  type Path,
-  textOr,
-  upperText,
-} from './common.js';
-import { defineKind } from './definition.js';
+
 import {
   boolean,
   drop,
@@ -26,7 +17,17 @@ import {
   text,
   uint32,
   whole,
-} from './fields.js';
+} from '../languages/fields.js';
+import {
+  isDomainName,
+  isHttpMethod,
+  meta,
+  metaProblems,
+  type Path,
+  textOr,
+  upperText,
+} from './common.js';
+import { defineKind } from './definition.js';
 import { OF_MESH } from './permissions.js';
 import { type Problem, problem } from './problems.js';
 import { target } from './targets.js';

@@ -1,4 +1,18 @@
 /** `service-intentions`: which services may connect to a service. */
+
+import {
+  boolean,
+  drop,
+  given,
+  keep,
+  list,
+  type Normal,
+  object,
+  omit,
+  text,
+  time,
+  whole,
+} from '../languages/fields.js';
 import {
   countGiven,
   isLonger,
@@ -13,19 +27,6 @@ import {
   upperText,
 } from './common.js';
 import { defineKind } from './definition.js';
-import {
-  boolean,
-  drop,
-  given,
-  keep,
-  list,
-  type Normal,
-  object,
-  omit,
-  text,
-  time,
-  whole,
-} from './fields.js';
 import { OF_INTENTIONS } from './permissions.js';
 import { type Problem, problem } from './problems.js';
 

@@ -1,7 +1,5 @@
 /** `service-resolver`: which instances receive the requests of a service. */
-import { FILTER_LENGTH_MAX } from './budget.js';
-import { meta, metaProblems, nameProblems, type Path, partition } from './common.js';
-import { defineKind, type EntryOf } from './definition.js';
+
 import {
   boolean,
   durationText,
@@ -12,7 +10,10 @@ import {
   object,
   omit,
   text,
-} from './fields.js';
+} from '../languages/fields.js';
+import { FILTER_LENGTH_MAX } from './budget.js';
+import { meta, metaProblems, nameProblems, type Path, partition } from './common.js';
+import { defineKind, type EntryOf } from './definition.js';
 import { filterFault } from './filters.js';
 import { loadBalancer, loadBalancerProblems } from './load-balancer.js';
 import { OF_SERVICE } from './permissions.js';

@@ -1,4 +1,17 @@
 /** `service-router`: routes of requests to a service, by path, header, query and method. */
+
+import {
+  boolean,
+  durationText,
+  given,
+  keep,
+  list,
+  type Normal,
+  object,
+  omit,
+  text,
+  uint32,
+} from '../languages/fields.js';
 import {
   countGiven,
   headerChanges,
@@ -13,18 +26,6 @@ import {
 } from './common.js';
 import { defineKind, type EntryContext } from './definition.js';
 import { destinationEditionProblems } from './destinations.js';
-import {
-  boolean,
-  durationText,
-  given,
-  keep,
-  list,
-  type Normal,
-  object,
-  omit,
-  text,
-  uint32,
-} from './fields.js';
 import { OF_SERVICE } from './permissions.js';
 import { type Problem, problem } from './problems.js';
 

@@ -1,8 +1,18 @@
 /** `service-splitter`: how the traffic of a service is split. */
+
+import {
+  fraction,
+  given,
+  keep,
+  list,
+  type Normal,
+  object,
+  omit,
+  text,
+} from '../languages/fields.js';
 import { changesHeaders, headerChanges, meta, metaProblems, nameProblems } from './common.js';
 import { defineKind } from './definition.js';
 import { destinationEditionProblems } from './destinations.js';
-import { fraction, given, keep, list, type Normal, object, omit, text } from './fields.js';
 import { OF_SERVICE } from './permissions.js';
 import { type Problem, problem } from './problems.js';
 

@@ -1,7 +1,8 @@
 /** `terminating-gateway`: services outside the mesh that the mesh can reach. */
+
+import { boolean, keep, list, object, omit, text } from '../languages/fields.js';
 import { meta, metaProblems } from './common.js';
 import { defineKind } from './definition.js';
-import { boolean, keep, list, object, omit, text } from './fields.js';
 import { OF_GATEWAY } from './permissions.js';
 import { problem } from './problems.js';
 

@@ -10,12 +10,13 @@ import type { Grants } from '../state/grants.js';
 import { keys } from '../state/keys.js';
 import type { Link } from '../state/links.js';
 import { stored } from '../state/lists.js';
-import { DEFAULT_NAMESPACE, type Namespace } from '../state/namespaces.js';
+import type { Namespace } from '../state/namespaces.js';
+import { DEFAULT_NAMESPACE } from '../state/object.js';
 import type { Policy } from '../state/policies.js';
-import type { Role } from '../state/roles.js';
+import { type Role, roles } from '../state/roles.js';
 import type { View } from '../state/types.js';
+import { withNames } from './objects.js';
 import { Links, mustRead } from './reading.js';
-import { roleShown } from './roles.js';
 import { mustFindToken, tokenShown } from './token-reads.js';
 import type { ReadUseCase } from './types.js';
 
@@ -47,7 +48,7 @@ export const readTokenExpanded =
     const value = {
       ...tokenShown(token, links, authorizer.allowed('acl', 'write', undefined, ns)),
       ExpandedPolicies: orNull([...parts.policies.values()]),
-      ExpandedRoles: orNull(parts.roles.map((role) => roleShown(role, links))),
+      ExpandedRoles: orNull(parts.roles.map((role) => withNames(roles, role, links, true))),
       NamespaceDefaultPolicyIDs: orNull(idsOf(links.named('policy', acls?.PolicyDefaults))),
       NamespaceDefaultRoleIDs: orNull(idsOf(links.named('role', acls?.RoleDefaults))),
       AgentACLDefaultPolicy: resolver.defaultPolicy,

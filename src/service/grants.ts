@@ -2,44 +2,18 @@
 import { identityNameProblem, isIdentityName } from '../acl/names.js';
 import { TEMPLATES, templateId, variablesProblem } from '../acl/templates.js';
 import { reject } from '../errors.js';
+import type { Sent } from '../languages/fields.js';
 import { didYouMean } from '../languages/suggest.js';
 import type {
   Grants,
+  grants,
   NodeIdentity,
   ServiceIdentity,
   TemplatedPolicyLink,
 } from '../state/grants.js';
-import { DEFAULT_NAMESPACE } from '../state/namespaces.js';
-import { type Decoded, type Decoder, list, object, refuse, text } from './decode.js';
+import { DEFAULT_NAMESPACE } from '../state/object.js';
 
-export const LINK_FIELDS = { ID: text, Name: text };
-
-const VARIABLE_FIELDS = object({ Name: text, name: text });
-
-/** The variables of a template: one, `name`, whose key may be written `Name`. */
-export const templateVariables: Decoder<{ readonly name?: string }> = (value, place) => {
-  const { Name, name } = VARIABLE_FIELDS(value, place);
-  if (Name !== undefined && name !== undefined) refuse(place, 'both "Name" and "name" are given');
-  const given = name ?? Name;
-  return given === undefined ? {} : { name: given };
-};
-
-const SERVICE_IDENTITY = object({ ServiceName: text, Datacenters: list(text) });
-const NODE_IDENTITY = object({ NodeName: text, Datacenter: text });
-const TEMPLATED_POLICY = object({
-  TemplateID: text,
-  TemplateName: text,
-  TemplateVariables: templateVariables,
-  Datacenters: list(text),
-});
-
-/** The fields that roles and tokens have in common. */
-export const GRANT_FIELDS = {
-  ServiceIdentities: list(SERVICE_IDENTITY),
-  NodeIdentities: list(NODE_IDENTITY),
-  TemplatedPolicies: list(TEMPLATED_POLICY),
-};
-type Sent = Decoded<typeof GRANT_FIELDS>;
+type GrantsSent = Sent<typeof grants>;
 
 /** Whose grants they are: messages and some rules differ. */
 export interface Holder {
@@ -50,7 +24,7 @@ export interface Holder {
 }
 
 /** Checks what was sent and gives its normal form, empty lists left out. Throws ApiError. */
-export function normaliseGrants(sent: Sent, holder: Holder): Grants {
+export function normaliseGrants(sent: GrantsSent, holder: Holder): Grants {
   const services = serviceIdentities(sent.ServiceIdentities ?? [], holder);
   const nodes = nodeIdentities(sent.NodeIdentities ?? [], holder);
   const templates = templatedPolicies(sent.TemplatedPolicies ?? [], holder);
@@ -61,7 +35,7 @@ export function normaliseGrants(sent: Sent, holder: Holder): Grants {
   };
 }
 
-type Items<K extends keyof Sent> = NonNullable<Sent[K]>;
+type Items<K extends keyof GrantsSent> = NonNullable<GrantsSent[K]>;
 
 /** Merged by name, in the order in which the names came; a restriction to datacenters outlives an unrestricted repeat. */
 function serviceIdentities(sent: Items<'ServiceIdentities'>, holder: Holder): ServiceIdentity[] {

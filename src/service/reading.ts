@@ -5,7 +5,7 @@ import { reject } from '../errors.js';
 import { keys, type Table } from '../state/keys.js';
 import { type Link, type LinkFact, type LinkTarget, linkKey } from '../state/links.js';
 import { deletedIndex, keysBelow, lastPart, listIndex, stored } from '../state/lists.js';
-import { DEFAULT_NAMESPACE } from '../state/namespaces.js';
+import { DEFAULT_NAMESPACE } from '../state/object.js';
 import type { Answer, View } from '../state/types.js';
 
 /** Throws 403 unless the caller may read ACL objects of the namespace. */
@@ -20,24 +20,15 @@ export function mustBeUuid(id: string, what: string, words = 'UUID must be 36 ch
   return reject('invalid', `${what}: ${words}, not ${JSON.stringify(id.slice(0, 64))}`);
 }
 
+/** What those see of a secret who may not see it. */
+export const HIDDEN = '<hidden>';
+
 const MARK = '"ModifyIndex":';
 
 /** ModifyIndex of a stored object, without parsing it: nothing after it can hold the member's name. */
 export function modifyIndexOf(text: string): number {
   const at = text.lastIndexOf(MARK) + MARK.length;
   return Number.parseInt(text.slice(at, at + 16), 10);
-}
-
-/** One object by key, without links: its text as it is stored, or the index at which to wait for it. */
-export function readText(
-  view: View,
-  key: string,
-  table: Table,
-  ns: string,
-): Answer<string | undefined> {
-  const text = view.get(key);
-  const index = text === undefined ? deletedIndex(view, table, ns) : modifyIndexOf(text);
-  return { value: text, index, keys: [key] };
 }
 
 /** One object by the name that `nameKey` stands for: as `read` gives it by id, waiting for the name too. */

@@ -8,6 +8,7 @@ import {
 } from '../acl/templates.js';
 import { reject } from '../errors.js';
 import { didYouMean } from '../languages/suggest.js';
+import { templateVariables } from '../state/grants.js';
 import type { Service } from './types.js';
 import type { Write } from './writing.js';
 
@@ -45,6 +46,9 @@ export async function mustPreview(service: Service, asked: Write, name: string):
   const quoted = JSON.stringify(name);
   reject('not_found', `templated policy ${quoted} does not exist${hintFor(name)}`);
 }
+
+/** The body of a preview. */
+export const PREVIEW = templateVariables;
 
 /** The policy that a template stands for with these variables. */
 export function previewTemplate(name: string, variables: { readonly name?: string }): object {

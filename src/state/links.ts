@@ -1,9 +1,11 @@
 /**
- * Links to policies and roles. They are stored by ID; what they show of the linked object is a fact of its own
- * (`policyLink`, `roleLink`) that changes on rename and delete only, so that those who show it can watch it.
+ * Links to policies and roles. They are stored by ID. What they show of the linked object is a
+ * record of its own (`policyLink`, `roleLink`), which changes on rename and delete only: answers
+ * that show it are watched by it.
  */
 import { isUuid } from '../acl/names.js';
 import { type Refusal, refusal } from '../errors.js';
+import { bodyOf, given, items, type Type, text } from '../languages/fields.js';
 import { keys } from './keys.js';
 import { keysBelow, noteChange, stored } from './lists.js';
 import type { ApplyContext, View } from './types.js';
@@ -23,8 +25,19 @@ export interface LinkFact {
   readonly Index: number;
 }
 
+/** What links lead to. */
 export type LinkTarget = 'policy' | 'role';
-type Holder = 'role' | 'token' | 'namespace';
+/** What holds links. */
+export type Holder = 'role' | 'token' | 'namespace';
+
+const sentLinks = items(bodyOf({ ID: given(text()), Name: given(text()) }));
+/** A list of links, sent by ID or by name, stored by ID. */
+export const links = (to: LinkTarget): Type<readonly Link[], readonly LinkInput[]> => ({
+  description: { is: 'links', to },
+  zero: () => [],
+  isEmpty: (value) => value.length === 0,
+  decode: sentLinks.decode,
+});
 
 const factKey = (target: LinkTarget, id: string): string =>
   target === 'policy' ? keys.policyLink(id) : keys.roleLink(id);
@@ -50,8 +63,8 @@ export function nameLink(context: ApplyContext, linked: Linked, name: string): v
   noteHolders(context, linked);
 }
 
-/** The object was deleted: what still links it shows nothing, and is told so. */
-export function buryLink(context: ApplyContext, linked: Linked): void {
+/** The object was deleted: what still links it shows nothing. */
+export function removeLinked(context: ApplyContext, linked: Linked): void {
   const fact: LinkFact = { Index: context.index };
   context.draft.put(factKey(linked.target, linked.id), JSON.stringify(fact));
   noteHolders(context, linked);
@@ -106,31 +119,6 @@ function resolveLink(
   return refusal('unknown_reference', what);
 }
 
-/** Notes who holds which links, when a holder's links change from `before` to `after`. A namespace is its own `id`. */
-export function moveLinks(
-  context: ApplyContext,
-  links: {
-    readonly holder: Holder;
-    readonly target: LinkTarget;
-    readonly ns: string;
-    readonly id: string;
-    readonly before: readonly Link[] | undefined;
-    readonly after: readonly Link[] | undefined;
-  },
-): void {
-  const before = new Set(links.before?.map((link) => link.ID));
-  const after = new Set(links.after?.map((link) => link.ID));
-  const key = (targetId: string): string => holderKey(links, targetId);
-  for (const targetId of after) {
-    if (!before.has(targetId)) context.draft.put(key(targetId), '');
-  }
-  for (const targetId of before) {
-    if (after.has(targetId)) continue;
-    context.draft.del(key(targetId));
-    dropUnused(context, links.target, targetId);
-  }
-}
-
 /** The key that notes who holds a link to `targetId`. A namespace is its own `id`. */
 export function holderKey(
   { holder, target, ns, id }: { holder: Holder; target: LinkTarget; ns: string; id: string },
@@ -147,7 +135,7 @@ export function holderKey(
 }
 
 /** Forgets a deleted object once nothing links it any more. */
-function dropUnused({ draft }: ApplyContext, target: LinkTarget, id: string): void {
+export function dropUnused({ draft }: ApplyContext, target: LinkTarget, id: string): void {
   if (linkFact(draft, target, id)?.Name !== undefined) return;
   const holders =
     target === 'policy'

@@ -2,25 +2,31 @@
  * How long the tokens of logins live and how many one identity may have from a method: the ACL configuration, one fact of
  * the state, and what apply works out by it.
  */
+import type { Authorizer } from '../acl/types.js';
 import { refusal } from '../errors.js';
-import { parseDuration } from '../kinds/duration.js';
+import { parseDuration } from '../languages/duration.js';
+import { computed, type Infer, keep, text, timeToLive, whole64 } from '../languages/fields.js';
 import { keys } from './keys.js';
 import { refused, stored } from './lists.js';
 import type { AuthMethod } from './methods.js';
+import { DEFAULT_NAMESPACE } from './object.js';
 import { isAlive, type Token } from './tokens.js';
 import { type Command, type Handler, keyOf, type View } from './types.js';
 
+/** The fields of the configuration. */
+export const configurationFields = {
+  // Life of a login's token if its method sets no MaxTokenTTL: Go duration text, empty for none.
+  LoginTokenTTL: keep(timeToLive),
+  // Maximum life of a login's token, whatever its method says. Empty: no maximum.
+  LoginTokenTTLMax: keep(timeToLive),
+  // Live tokens that one identity may have from one method. 0: any number.
+  TokensPerIdentity: keep(whole64),
+  // What happens to a login beyond that: it is refused, or it replaces the oldest tokens.
+  OnTokenLimit: keep(text({ values: ['refuse', 'replace'] })),
+  ModifyIndex: keep(computed(whole64)),
+};
 /** The configuration as it is stored and answered. */
-export interface AclConfiguration {
-  /** Life of a login's token where its method sets no MaxTokenTTL: Go duration text, empty for none. */
-  readonly LoginTokenTTL: string;
-  /** No login's token lives longer, whatever its method says. Empty: any time. */
-  readonly LoginTokenTTLMax: string;
-  /** Live tokens that one identity may have from one method; 0: any number. */
-  readonly TokensPerIdentity: number;
-  /** What becomes of a login beyond that: it is refused, or the oldest tokens go. */
-  readonly OnTokenLimit: 'refuse' | 'replace';
-}
+export type AclConfiguration = Readonly<Omit<Infer<typeof configurationFields>, 'ModifyIndex'>>;
 
 /** Puts a configuration in the place of the present one. */
 export interface AclConfigure extends Command {
@@ -49,7 +55,17 @@ export const TOKEN_LIMIT = 'Permission denied: the identity has as many tokens a
 export const aclConfiguration = (view: View): AclConfiguration & { readonly ModifyIndex: number } =>
   stored(view, ACL_FACT) ?? { ...ACL_DEFAULTS, ModifyIndex: 0 };
 
-/** Stores the configuration; answers it. */
+/** Returns why a caller may not read or write the configuration; undefined if they may. */
+export const configurationDenial = (
+  authorizer: Authorizer,
+  access: 'read' | 'write',
+): string | undefined =>
+  authorizer.denial('operator', access) ??
+  (access === 'write'
+    ? authorizer.denial('acl', 'write', undefined, DEFAULT_NAMESPACE)
+    : undefined);
+
+/** Stores the configuration. Answers it. */
 export const configureAcl: Handler<AclConfigure> = (
   { draft, index },
   { configuration, ifMatch },

@@ -8,6 +8,7 @@ import { type Refusal, refusal } from '../errors.js';
 import { keys } from './keys.js';
 import { LEVEL_KEY } from './levels.js';
 import { keysBelow, refused, stored } from './lists.js';
+import { OBJECTS } from './objects.js';
 import { FORGOTTEN_FACT } from './requests.js';
 import {
   type Command,
@@ -47,10 +48,13 @@ const SLICE_CHARS = 2 ** 18;
 /** Tables that a snapshot neither holds nor replaces. */
 const KEPT_TABLES = ['request', 'local'];
 const OWN_TABLES = new Set([keys.machine, LEVEL_KEY, ...KEPT_TABLES, PARTS]);
-/** Tables whose values are JSON objects. */
+/** Tables whose values are JSON objects with indexes. */
 const OBJECT_TABLES = new Set([
-  ...['policy', 'policy-link', 'role', 'role-link', 'token', 'method', 'rule', 'namespace'],
-  ...['config', 'fact'],
+  ...Object.values(OBJECTS).flatMap(({ table, linkedAs }) =>
+    linkedAs === undefined ? [table] : [table, `${linkedAs}-link`],
+  ),
+  'config',
+  'fact',
 ]);
 /** Changes with every restore: whoever holds a query answers it now. */
 export const RESTORE_FACT = keys.fact('restore');

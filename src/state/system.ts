@@ -9,8 +9,9 @@ import { policyHash } from '../acl/hash.js';
 import { type Refusal, refusal } from '../errors.js';
 import { keys } from './keys.js';
 import { refused, stored } from './lists.js';
-import { DEFAULT_NAMESPACE, putNamespace } from './namespaces.js';
-import { putPolicy } from './policies.js';
+import { namespaces } from './namespaces.js';
+import { DEFAULT_NAMESPACE, putObject } from './object.js';
+import { plantPolicy } from './policies.js';
 import { plantToken } from './token-commands.js';
 import { secretKeyOf, tokenByAccessor } from './tokens.js';
 import type { ApplyContext, Command, Handler, View } from './types.js';
@@ -56,14 +57,15 @@ export const initSystem: Handler<SystemInit> = (context, { createTime, managemen
   const { draft, index } = context;
   if (draft.get(INIT_FACT) !== undefined) return { ok: true, value: 'false' };
   draft.put(INIT_FACT, JSON.stringify({ Index: index }));
-  putNamespace(context, {
+  const home = {
     Name: DEFAULT_NAMESPACE,
     Description: 'Builtin Default Namespace',
     CreateIndex: index,
     ModifyIndex: index,
-  });
+  };
+  putObject(context, namespaces, home, undefined);
   for (const policy of BUILT_IN_POLICIES) {
-    putPolicy(context, {
+    plantPolicy(context, {
       ...policy,
       Hash: policyHash(policy),
       CreateIndex: index,

@@ -2,22 +2,24 @@
 import { ANONYMOUS_ACCESSOR } from '../acl/builtin.js';
 import { tokenHash } from '../acl/hash.js';
 import { type Refusal, refusal } from '../errors.js';
+import { timeOf } from '../languages/times.js';
 import type { Grants } from './grants.js';
 import { keys } from './keys.js';
-import { type Link, type LinkInput, type LinkTarget, resolveLinks, take } from './links.js';
+import { type Link, type LinkInput, type LinkTarget, resolveLinks } from './links.js';
 import { keysBelow, namespaceProblem, refused, stored } from './lists.js';
 import { displacedTokens, loginLifeMs, TOKEN_LIMIT } from './login-limits.js';
 import type { AuthMethod } from './methods.js';
-import { timeOf } from './times.js';
+import { type Commands, putObject } from './object.js';
+import { ACL_WRITE } from './object-commands.js';
 import {
   addToken,
   isAlive,
-  putToken,
   removeToken,
   secretKeyOf,
   type Token,
   tokenByAccessor,
   tokenBySecret,
+  tokens,
 } from './tokens.js';
 import type { ApplyContext, Command, Handler, View } from './types.js';
 
@@ -98,7 +100,7 @@ export interface TokenReap extends Command {
 const notFound = (): Refusal => refusal('acl_not_found', 'token does not exist: ACL not found');
 
 /** Stores a new token; answers it without the names of its links. */
-export const createToken: Handler<TokenCreate> = (context, command) => {
+const createToken: Handler<TokenCreate> = (context, command) => {
   const { ns, token } = command;
   const problem = namespaceProblem(context.draft, ns) ?? idProblem(context.draft, command);
   if (problem !== undefined) return refused(problem);
@@ -109,7 +111,7 @@ export const createToken: Handler<TokenCreate> = (context, command) => {
 };
 
 /** Replaces a token's content; answers it without the names of its links. */
-export const updateToken: Handler<TokenUpdate> = (context, command) => {
+const updateToken: Handler<TokenUpdate> = (context, command) => {
   const { draft, index } = context;
   const { ns, accessor, token, nowMs } = command;
   const before = stored<Token>(draft, keys.token(ns, accessor));
@@ -132,11 +134,11 @@ export const updateToken: Handler<TokenUpdate> = (context, command) => {
     ModifyIndex: index,
     Namespace: ns,
   };
-  return { ok: true, value: putToken(context, after, before) };
+  return { ok: true, value: putObject(context, tokens, after, before) };
 };
 
 /** Copies a token under new ids; answers the copy. */
-export const cloneToken: Handler<TokenClone> = (context, command) => {
+const cloneToken: Handler<TokenClone> = (context, command) => {
   const { draft } = context;
   const { ns, nowMs } = command;
   const source = stored<Token>(draft, keys.token(ns, command.source));
@@ -158,7 +160,7 @@ export const cloneToken: Handler<TokenClone> = (context, command) => {
 };
 
 /** Deletes a token; `true` when there was one. */
-export const deleteToken: Handler<TokenDelete> = (context, { ns, accessor, callerKey }) => {
+const deleteToken: Handler<TokenDelete> = (context, { ns, accessor, callerKey }) => {
   if (accessor === ANONYMOUS_ACCESSOR) {
     return refused(refusal('invalid', 'Delete operation not permitted on the anonymous token'));
   }
@@ -173,7 +175,7 @@ export const deleteToken: Handler<TokenDelete> = (context, { ns, accessor, calle
 };
 
 /** Stores the token of a login; refused when the method changed meanwhile or nothing is bound. */
-export const loginToken: Handler<TokenLogin> = (context, command) => {
+const loginToken: Handler<TokenLogin> = (context, command) => {
   const { draft } = context;
   const { ns, method: used, token } = command;
   const method = stored<AuthMethod>(draft, keys.method(used.ns, used.name));
@@ -211,7 +213,7 @@ export const loginToken: Handler<TokenLogin> = (context, command) => {
 };
 
 /** Deletes the token of a login. */
-export const logoutToken: Handler<TokenLogout> = (context, { secretKey }) => {
+const logoutToken: Handler<TokenLogout> = (context, { secretKey }) => {
   const token = tokenBySecret(context.draft, secretKey);
   if (token === undefined) return refused(refusal('acl_not_found', 'ACL not found'));
   if (token.AuthMethod === undefined) {
@@ -223,7 +225,7 @@ export const logoutToken: Handler<TokenLogout> = (context, { secretKey }) => {
 };
 
 /** Removes expired tokens, oldest first. */
-export const reapTokens: Handler<TokenReap> = (context, { nowMs, max }) => {
+const reapTokens: Handler<TokenReap> = (context, { nowMs, max }) => {
   const { draft } = context;
   const due: Token[] = [];
   for (const key of keysBelow(draft, 'token-by-expiry')) {
@@ -235,21 +237,16 @@ export const reapTokens: Handler<TokenReap> = (context, { nowMs, max }) => {
   return { ok: true, value: String(due.length) };
 };
 
-/** Removes up to `max` tokens that an auth method made; gives how many. */
-export function removeTokensOfMethod(
-  context: ApplyContext,
-  ns: string,
-  method: string,
-  max: number,
-): number {
-  const prefix = keys.tokenByMethod(ns, method, '', '').slice(0, -1);
-  const some = take(context.draft.keys(prefix), max);
-  for (const key of some) {
-    const [tokenNs, accessor] = key.split('\u0000').slice(-2) as [string, string];
-    removeToken(context, stored<Token>(context.draft, keys.token(tokenNs, accessor))!);
-  }
-  return some.length;
-}
+/** The commands on tokens. A login was verified by the member that received it. */
+export const tokenCommands: Commands = {
+  'token.create': { right: ACL_WRITE, apply: createToken },
+  'token.update': { right: ACL_WRITE, apply: updateToken },
+  'token.clone': { right: ACL_WRITE, apply: cloneToken },
+  'token.delete': { right: ACL_WRITE, apply: deleteToken },
+  'token.login': { right: 'open', apply: loginToken },
+  'token.logout': { right: 'open', apply: logoutToken },
+  'token.reap': { right: 'internal', apply: reapTokens },
+};
 
 /** Why the ids of a new token cannot be used: accessors and secrets are unique among each other. */
 function idProblem(view: View, { accessor, secret }: NewToken): Refusal | undefined {

@@ -1,8 +1,8 @@
 /** The fields of a kind as a JSON schema, from which the properties draw bodies. */
 
 import { definitionOf } from '../../src/kinds/definitions.js';
-import type { Fields, Type } from '../../src/kinds/fields.js';
 import type { Kind } from '../../src/kinds/types.js';
+import type { Fields, Type } from '../../src/languages/fields.js';
 
 /** A JSON Schema (2020-12) as data. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -54,8 +54,12 @@ function typeSchema({ description }: Type<unknown>): JsonSchema {
       const schema = objectSchema(description.fields);
       return description.nullable ? { ...schema, type: ['object', 'null'] } : schema;
     }
+    case 'links':
     case 'list':
-      return { type: ['array', 'null'], items: typeSchema(description.of) };
+      return {
+        type: ['array', 'null'],
+        items: description.is === 'list' ? typeSchema(description.of) : {},
+      };
     case 'map':
       return { type: ['object', 'null'], additionalProperties: typeSchema(description.of) };
     case 'foreign':
