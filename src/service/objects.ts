@@ -228,7 +228,7 @@ function listOf<F extends Fields>(
   ns: string,
   query: ListQuery,
 ): ReadUseCase<ListPlan> {
-  const { nameKey, table, unlisted } = definition;
+  const { nameKey, secrets, table, unlisted } = definition;
   return ({ view, authorizer }) => {
     const { shown, filtered } = listedNamespaces(view, authorizer, ns);
     const narrow = hooks.narrow?.(query);
@@ -237,16 +237,19 @@ function listOf<F extends Fields>(
     const candidates = shown.flatMap((each) =>
       narrow === undefined ? [...keysBelow(view, all, each)] : narrow(view, each),
     );
+    const isWriter = (each: string): boolean => authorizer.allowed('acl', 'write', undefined, each);
+    const inClear = new Set(secrets.length === 0 ? shown : shown.filter(isWriter));
     const isWhole = matches === MATCHES_ALL && unlisted.length === 0;
     const render: ListPlan['render'] = (of, candidate, links) => {
       const key = nameKey === undefined ? candidate : keyOfNamed(of, definition, candidate);
       const text = key === undefined ? undefined : of.get(key);
       if (text === undefined) return undefined;
-      if (isWhole && !hasLinks(definition, text)) return text;
+      const isClear = inClear.has(namespaceOf(candidate));
+      const isPlain = isClear && !hasLinks(definition, text);
+      if (isWhole && isPlain) return text;
       const object = JSON.parse(text) as Record<string, unknown>;
       for (const name of unlisted) delete object[name];
-      const isPlain = definition.secrets.length === 0 && !hasLinks(definition, text);
-      const item = isPlain ? object : withNames(definition, object, links, false);
+      const item = isPlain ? object : withNames(definition, object, links, isClear);
       const answered = hooks.listItem?.(item) ?? item;
       return matches(answered) ? JSON.stringify(answered) : undefined;
     };
@@ -257,5 +260,8 @@ function listOf<F extends Fields>(
 /** Returns the key of the object with the name of a name key. */
 function keyOfNamed(view: View, definition: ObjectDefinition, key: string): string | undefined {
   const id = view.get(key);
-  return id === undefined ? undefined : definition.key(key.split('\u0000', 2)[1]!, id);
+  return id === undefined ? undefined : definition.key(namespaceOf(key), id);
 }
+
+/** Returns the namespace in a key of an object or of a name. */
+const namespaceOf = (key: string): string => key.split('\u0000', 2)[1]!;
