@@ -47,12 +47,12 @@ async function putBootstrap(parts: AclParts, request: ApiRequest): Promise<void>
 }
 
 /**
- * Where the configuration has a bootstrap secret, only who knows it makes the first token. Throws
- * 403.
+ * Checks the bootstrap secret, if the node has one: only callers who know it create the first
+ * token. Throws ApiError 403.
  */
 function mustKnowSecret({ bootstrapSecret }: AclParts, { caller }: ApiRequest): void {
   if (bootstrapSecret === undefined) return;
-  // hashes of one length, so that the time taken tells nothing
+  // Hashes have one length, so that the duration of the comparison reveals nothing.
   const wanted = Buffer.from(hash('sha256', bootstrapSecret));
   const given = Buffer.from(caller.tokenKey ?? hash('sha256', ''));
   if (timingSafeEqual(wanted, given)) return;

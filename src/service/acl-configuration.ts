@@ -1,4 +1,7 @@
-/** Use cases of the ACL configuration: how long tokens of logins live, and how many one identity may have. */
+/**
+ * Use cases of the ACL configuration: how long tokens of logins live, and how many one identity may
+ * have.
+ */
 import type { Authorizer } from '../acl/types.js';
 import { reject } from '../errors.js';
 import { formatDuration } from '../languages/duration.js';
@@ -20,19 +23,19 @@ import { propose, type Write } from './writing.js';
 
 const BODY = bodyOf(configurationFields);
 
-/** As of MaxTokenTTL of auth methods, in nanoseconds. */
+/** Shortest and longest life, in nanoseconds, the same as of MaxTokenTTL. */
 const TTL_MIN = 60e9;
 const TTL_MAX = 100 * 365 * 24 * 3600e9;
 const ON_LIMIT = ['refuse', 'replace'] as const;
 
-/** Lets a caller pass who may write the configuration; throws 403. */
+/** Permits a write of the configuration. Throws ApiError 403. */
 export const mayConfigure = (
   service: Service,
   { caller, timeoutMs }: Omit<Write, 'ns'>,
 ): Promise<Authorizer> =>
   service.permit(caller, timeoutMs, (authorizer) => configurationDenial(authorizer, 'write'));
 
-/** A whole configuration as it was sent: what is left out takes its default. Throws ApiError `invalid`. */
+/** Decodes a configuration. What was not sent takes its default. Throws ApiError `invalid`. */
 export function decodeConfiguration(failure: string, body: unknown): AclConfiguration {
   const sent = decodeBody(failure, body, BODY);
   const { LoginTokenTTL = 0, LoginTokenTTLMax = 0, TokensPerIdentity = 0 } = sent;
@@ -65,7 +68,7 @@ export function decodeConfiguration(failure: string, body: unknown): AclConfigur
   };
 }
 
-/** Puts a configuration in the place of the present one; gives it as answered. `ifMatch`: see AclConfigure. */
+/** Replaces the configuration. Returns it as answered. `ifMatch`: see AclConfigure. */
 export function writeConfiguration(
   service: Service,
   write: Omit<Write, 'ns'>,
@@ -81,7 +84,7 @@ export function writeConfiguration(
   return propose(service, write, command);
 }
 
-/** The configuration in force, as it is answered. */
+/** Reads the configuration in force. */
 export const readConfiguration: ReadUseCase<string> = ({ view, authorizer }) => {
   const why = configurationDenial(authorizer, 'read');
   if (why !== undefined) reject('permission_denied', why);

@@ -1,4 +1,4 @@
-/** Use cases of auth methods. What a Config may hold is the business of the method's type. */
+/** Use cases of auth methods. The type of a method decides what its Config may hold. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { checkBindingRule, type IdentityShape, selectorProblem } from '../acl/binding.js';
 import { isNamespaceName } from '../acl/names.js';
@@ -34,8 +34,8 @@ const TTL_MAX = 100 * 365 * 24 * 3600e9;
 export type MethodParts = Pick<LoginParts, 'service' | 'methodTypes' | 'logger'>;
 
 /**
- * All that whoever writes a method learns of its issuer: more would let them explore the network of
- * the node.
+ * All that the writer of a method learns about its issuer. More would let the writer explore the
+ * network of the node.
  */
 const NO_KEYS = 'the keys of the issuer cannot be fetched';
 
@@ -49,7 +49,9 @@ export function methodUseCases(parts: MethodParts): ObjectUseCases<MethodBody> {
   };
 }
 
-/** Creates or replaces an auth method. Returns it as answered. `name` is that of the path, if any. */
+/**
+ * Creates or replaces an auth method. Returns it as answered. `name` is that of the path, if any.
+ */
 async function writeMethod(
   { service, methodTypes: types, logger }: MethodParts,
   write: Write,
@@ -66,7 +68,7 @@ async function writeMethod(
   if (misnamed !== undefined) reject('invalid', misnamed, { pointer: '/Name' });
   const key = keys.method(write.ns, wanted);
   const find = (view: View): AuthMethod | undefined => stored<AuthMethod>(view, key);
-  // only a method without a type needs to know what was there; apply decides the rest
+  // Only a body without a type depends on what is stored. Apply decides the rest.
   const before = body.Type ? find(service.view) : await settled(service, write, find);
   const type = typeOf(types, body, before);
   const fields = commonFields(body);
@@ -75,7 +77,7 @@ async function writeMethod(
   const rules = namespaceRules(body, type, write.ns);
   if (before !== undefined) await keepsItsRules(service, before, type, body.Config);
   const shown = { authMethod: wanted, namespace: write.ns };
-  // last, so that nobody is asked for what is refused anyway
+  // Last, so that no issuer is called for what is refused anyway.
   const issuer = await type.checkIssuer(body.Config, write.ns);
   if (issuer !== undefined) {
     logger.warn({ ...shown, reason: issuer.reason }, 'the issuer of an auth method is of no use');
@@ -105,8 +107,8 @@ async function writeMethod(
 const RULES_PER_TURN = 100;
 
 /**
- * Refuses a Config with which a binding rule that is good now would name a claim that nothing
- * produces. One written at the same moment elsewhere is not seen; such a rule matches nobody.
+ * Refuses a Config with which a valid binding rule would name a claim that nothing produces. A rule
+ * that is written elsewhere at the same moment is not seen; it then matches nobody.
  */
 async function keepsItsRules(
   service: Service,
@@ -125,7 +127,7 @@ async function keepsItsRules(
   }
 }
 
-/** Whether a rule that is good for one shape is good for another. */
+/** Whether rules that are valid for one shape are valid for another. */
 function knowsAllOf(shape: IdentityShape, other: IdentityShape): boolean {
   const mapped = Object.entries(other.mapped).every(([root, names]) =>
     names.every((name) => shape.mapped[root]?.includes(name)),
@@ -133,7 +135,7 @@ function knowsAllOf(shape: IdentityShape, other: IdentityShape): boolean {
   return mapped && other.variables.every((name) => shape.variables.includes(name));
 }
 
-/** The type of a method: as sent, or as it was. */
+/** Returns the type of a method: the sent one, or the stored one. Throws ApiError. */
 function typeOf(
   types: AuthMethodTypes,
   { Type = '' }: MethodBody,
@@ -149,7 +151,7 @@ function typeOf(
   return types.get(wanted) ?? reject('invalid', why, { pointer: '/Type' });
 }
 
-/** What methods of all types have, in answer order; empty members left out. */
+/** Checks what methods of all types have. Returns it in answer order, without empty members. */
 function commonFields(body: MethodBody) {
   const { MaxTokenTTL = 0, TokenLocality = '', DisplayName, Description } = body;
   if (MaxTokenTTL !== 0 && (MaxTokenTTL < TTL_MIN || MaxTokenTTL > TTL_MAX)) {
@@ -172,7 +174,7 @@ function commonFields(body: MethodBody) {
 
 type NamespaceRule = NonNullable<AuthMethod['NamespaceRules']>[number];
 
-/** Rules that tell in which namespace a login's token is made: the Config was accepted. */
+/** Checks the rules that choose the namespace of a login's token. The Config was accepted. */
 function namespaceRules(body: MethodBody, type: AuthMethodType, ns: string): NamespaceRule[] {
   const rules = body.NamespaceRules ?? [];
   if (rules.length > 0 && ns !== DEFAULT_NAMESPACE) {
@@ -202,12 +204,12 @@ function namespaceRules(body: MethodBody, type: AuthMethodType, ns: string): Nam
 }
 
 /**
- * Keys of a Config, lower-cased as they match in any letter case, whose values open another server
- * to who has them.
+ * Keys of a Config that hold credentials for another server, in lower case: they match in any
+ * letter case.
  */
 const SECRET_KEYS: ReadonlySet<string> = new Set(['serviceaccountjwt']);
 
-/** A method as those see it who may not write it. */
+/** Returns a method without the secrets of its Config. */
 function withoutSecrets(text: string): string {
   const method = JSON.parse(text) as AuthMethod;
   const shown = Object.entries(method.Config).map(([key, value]) => [

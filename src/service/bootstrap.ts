@@ -14,14 +14,14 @@ export const BOOTSTRAP = bodyOf({ BootstrapSecret: given(text()) });
 /** A decoded body of a bootstrap. */
 export type BootstrapBody = Normal<typeof BOOTSTRAP>;
 
-/** What makes another bootstrap possible: the index that an operator wrote into a file of the data folder. */
+/** Allows another bootstrap: an index that an operator wrote into a file of the data folder. */
 export interface BootstrapReset {
   read(): Promise<number | undefined>;
-  /** The bootstrap took place. */
+  /** Removes the file after the bootstrap. */
   remove(): Promise<void>;
 }
 
-/** Bootstraps; gives the token with its secret once more as `ID`, as clients of old expect it. */
+/** Bootstraps. Returns the token with its secret once more as `ID`, as old clients expect. */
 export async function bootstrap(
   service: Service,
   write: Omit<Write, 'ns'>,

@@ -20,7 +20,7 @@ import { Links, mustRead } from './reading.js';
 import { mustFindToken, tokenShown } from './token-reads.js';
 import type { ReadUseCase } from './types.js';
 
-/** What an expanded read tells of the node that answers it. */
+/** What an expanded read shows of the node that answers it. */
 export interface Resolver {
   readonly nodeName: string;
   readonly defaultPolicy: 'deny' | 'allow';
@@ -43,7 +43,7 @@ export const readTokenExpanded =
     parts.addRoles(ns, token.Roles);
     const namespace = stored<Namespace>(view, keys.namespace(ns));
     const acls = namespace?.ACLs;
-    // the rules of another namespace are for those who may read it
+    // The rules of another namespace are for callers who may read it.
     if (authorizer.allowed('acl', 'read', undefined, DEFAULT_NAMESPACE)) parts.addDefaults(acls);
     const value = {
       ...tokenShown(token, links, authorizer.allowed('acl', 'write', undefined, ns)),
@@ -65,7 +65,7 @@ export const readTokenExpanded =
 const idsOf = (links: readonly Link[]): string[] => links.map(({ ID }) => ID);
 const orNull = <T>(items: readonly T[]): readonly T[] | null => (items.length > 0 ? items : null);
 
-/** Policies by id, once each, and roles; with the keys they were read from and their newest index. */
+/** Policies by ID and roles, with the keys they were read from and their newest index. */
 class Parts {
   readonly policies = new Map<string, Policy | SyntheticPolicy>();
   readonly roles: Role[] = [];
@@ -107,13 +107,13 @@ class Parts {
     for (const policy of synthetic) this.#addSynthetic(policy);
   }
 
-  /** Of several that say the same, one that counts wherever any of them does. */
+  /** Adds a policy. Of several with equal rules it keeps one, for the datacenters of all. */
   #addSynthetic(policy: SyntheticPolicy): void {
     const known = this.policies.get(policy.ID) as SyntheticPolicy | undefined;
     this.policies.set(policy.ID, known === undefined ? policy : inAllDatacenters(known, policy));
   }
 
-  /** What the namespace gives every token of it. */
+  /** Adds what the namespace grants to all its tokens. */
   addDefaults(acls: Namespace['ACLs']): void {
     this.addPolicies(DEFAULT_NAMESPACE, acls?.PolicyDefaults);
     this.addRoles(DEFAULT_NAMESPACE, acls?.RoleDefaults);

@@ -1,4 +1,4 @@
-/** The `filter` parameter of the ACL lists and of the members: expressions over the fields that an item shows. */
+/** The parameter `filter` of lists: expressions over the fields that an item shows. */
 import { reject } from '../errors.js';
 import {
   BudgetError,
@@ -12,11 +12,11 @@ import { OBJECTS } from '../state/objects.js';
 
 /** What lists with a `filter` hold. */
 export type Filterable = ObjectTable | 'member';
-/** Whether an object, as it is answered, is shown. */
+/** Whether a list shows an item. */
 export type Matches = (object: object) => boolean;
-/** The filter of a request that carries none. */
+/** The filter of a request without the parameter. */
 export const MATCHES_ALL: Matches = () => true;
-/** Compiles a filter for the objects of a list; throws 400. */
+/** Compiles a filter for the items of a list. Throws ApiError 400. */
 export type FilterOf = (table: Filterable) => Matches;
 
 const string: Shape = { kind: 'string' };
@@ -56,7 +56,7 @@ function shapeOf(table: Filterable): Shape {
   return shape;
 }
 
-/** The filter of a request; without an expression everything is shown. */
+/** Returns the filter of a request. Without an expression it matches everything. */
 export const filterOf =
   (expression: string | undefined): FilterOf =>
   (table) => {

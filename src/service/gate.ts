@@ -1,6 +1,6 @@
 /**
- * What the leader asks before it proposes a command: may this caller do this, by the leader's applied state? The table
- * names the right for every command; what is not in it is refused.
+ * Authorises a command on the leader before it is proposed, by the leader's applied state. Each
+ * command is listed with its right (state/objects.ts); any other is refused.
  */
 import { type Refusal, refusal } from '../errors.js';
 import { type Gate, INTERNAL_KEY } from '../node/types.js';
@@ -15,7 +15,7 @@ import type { Authorizers } from './authorizers.js';
 /** Checks for other groups of commands, by the part of their type before the dot. */
 export type GroupChecks = Readonly<Record<string, CommandCheck>>;
 
-/** Who may send a command; those of other groups are checked by group. */
+/** Returns who may send a command; undefined if its group is checked. */
 const rightOf = (type: string): CommandRight | undefined =>
   Object.hasOwn(ACL_COMMANDS, type) ? ACL_COMMANDS[type]!.right : undefined;
 
@@ -37,7 +37,7 @@ export function makeGate(authorizers: Authorizers, groups: GroupChecks): Gate {
   };
 }
 
-/** A newer member may send what this one cannot apply: in the log it would stop every member of this version. */
+/** Refuses what a newer member sends: in the log it would stop every member of this version. */
 function unknownCommand({ type, v }: Command): Refusal {
   const what = `${JSON.stringify(type)} version ${v}`;
   return refusal(
@@ -51,7 +51,7 @@ function groupCheck(groups: GroupChecks, type: string): CommandCheck | undefined
   return Object.hasOwn(groups, group) ? groups[group] : undefined;
 }
 
-/** What apply would refuse for lack of a token or of the occasion: nobody without either writes into the log. */
+/** Refuses what apply would refuse to anybody, so that it is not written into the log. */
 function openProblem(
   authorizers: Authorizers,
   view: View,

@@ -1,4 +1,4 @@
-/** Identities and templated policies of roles and tokens: how they are sent, checked and brought into their normal form. */
+/** Checks and normalises the identities and templated policies of roles and tokens. */
 import { identityNameProblem, isIdentityName } from '../acl/names.js';
 import { TEMPLATES, templateId, variablesProblem } from '../acl/templates.js';
 import { reject } from '../errors.js';
@@ -15,15 +15,15 @@ import { DEFAULT_NAMESPACE } from '../state/object.js';
 
 type GrantsSent = Sent<typeof grants>;
 
-/** Whose grants they are: messages and some rules differ. */
+/** What holds the grants: messages and some rules differ. */
 export interface Holder {
   readonly is: 'role' | 'token';
   readonly ns: string;
-  /** A token that counts in this datacenter only. */
+  /** Whether it is a token of this datacenter only. */
   readonly local?: boolean;
 }
 
-/** Checks what was sent and gives its normal form, empty lists left out. Throws ApiError. */
+/** Checks what was sent. Returns its normal form, without empty lists. Throws ApiError. */
 export function normaliseGrants(sent: GrantsSent, holder: Holder): Grants {
   const services = serviceIdentities(sent.ServiceIdentities ?? [], holder);
   const nodes = nodeIdentities(sent.NodeIdentities ?? [], holder);
@@ -37,7 +37,7 @@ export function normaliseGrants(sent: GrantsSent, holder: Holder): Grants {
 
 type Items<K extends keyof GrantsSent> = NonNullable<GrantsSent[K]>;
 
-/** Merged by name, in the order in which the names came; a restriction to datacenters outlives an unrestricted repeat. */
+/** Merges by name, in order. A restriction to datacenters outlives an unrestricted repeat. */
 function serviceIdentities(sent: Items<'ServiceIdentities'>, holder: Holder): ServiceIdentity[] {
   const merged = new Map<string, string[]>();
   for (const [position, { ServiceName: name = '', Datacenters = [] }] of sent.entries()) {
@@ -116,7 +116,7 @@ function templatedPolicies(
   return [...unique.values()];
 }
 
-/** The id of a template that exists. */
+/** Returns the id of a template. Throws ApiError if there is none. */
 function knownTemplate(
   name: string,
   sentId: string | undefined,

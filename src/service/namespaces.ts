@@ -31,7 +31,7 @@ export const namespaceUseCases = ({
   remove: (write, name) => deleteNamespace(service, write, name, nowMs()),
 });
 
-/** Creates or replaces a namespace; gives it as answered. `name`: of the path, if it has one. */
+/** Creates or replaces a namespace. Returns it as answered. `name` is that of the path, if any. */
 async function writeNamespace(
   service: Service,
   write: Omit<Write, 'ns'>,
@@ -62,7 +62,7 @@ async function writeNamespace(
   return JSON.stringify(shown(written, new Links(service.view)));
 }
 
-/** Marks a namespace for deletion; its content goes in the background. `true` or `false`. */
+/** Marks a namespace for deletion. The leader removes what is in it. Returns `true` or `false`. */
 async function deleteNamespace(
   service: Service,
   write: Omit<Write, 'ns'>,
@@ -78,8 +78,8 @@ const mayManage = (service: Service, { caller, timeoutMs }: Omit<Write, 'ns'>, n
   service.permit(caller, timeoutMs, (authorizer) => authorizer.denial('namespace', 'write', name));
 
 /**
- * Lets a caller pass who may manage the namespace of the path or, where there is none, some namespace: before the body is
- * read. Throws ApiError 403.
+ * Permits a write before its body is read: of the namespace of the path, or of some namespace if
+ * the path has none. Throws ApiError 403.
  */
 const mayManageSome = (service: Service, write: Omit<Write, 'ns'>, name: string | undefined) =>
   name === undefined
@@ -90,13 +90,13 @@ const mayManageSome = (service: Service, write: Omit<Write, 'ns'>, name: string 
       )
     : mayManage(service, write, name);
 
-/** A namespace with the present names of its links. */
+/** Returns a namespace with the present names of its links. */
 function shown(namespace: Namespace, names: Links): object {
   const { Name, Description, ACLs, ...rest } = namespace;
   return {
     Name,
     ...(Description === undefined ? {} : { Description }),
-    // clients read both without looking whether they are there
+    // Clients read both without checking that they are there.
     ACLs: {
       PolicyDefaults: names.named('policy', ACLs?.PolicyDefaults),
       RoleDefaults: names.named('role', ACLs?.RoleDefaults),
@@ -124,7 +124,7 @@ const readNamespace =
     };
   };
 
-/** The namespaces in which the caller has any right, by name. */
+/** Lists the namespaces in which the caller has any right, by name. */
 const listNamespaces =
   (filter: FilterOf): ReadUseCase<ListPlan> =>
   ({ view, authorizer }) => {

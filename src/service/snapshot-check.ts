@@ -1,7 +1,8 @@
 /**
- * Looks at all records of a snapshot before it takes the place of the state: a checksum says that they are those which were
- * saved, not that any member could go on with them. Objects must have the fields that the state machine relies on and stand
- * under their own key; what follows from them (names, secrets, links, references) must be there, and nothing else.
+ * Checks all records of a snapshot before it replaces the state. A checksum proves that they are
+ * those that were saved, not that a member can work with them. Objects must have the fields of
+ * their definition and stand under their own key. What follows from them (names, secrets, links,
+ * references) must be there, and nothing else.
  */
 import { isNamespaceName } from '../acl/names.js';
 import { templateByName } from '../acl/templates.js';
@@ -49,7 +50,7 @@ export class SnapshotCheck {
   readonly #names = new Map<string, string>();
   readonly #facts = new Map<string, string | undefined>();
   readonly #dying = new Set<string>();
-  /** Of tokens that logins have made: what tells of the login stands in another record. */
+  /** Tokens of logins. The identity that logged in is in another record. */
   readonly #logins: LoginOf[] = [];
   #hasDefault = false;
 
@@ -60,7 +61,7 @@ export class SnapshotCheck {
     else fail(table, 'this version does not know that table');
   }
 
-  /** Yields where the event loop may have a turn: a large state takes many. */
+  /** Yields where the event loop may take a turn: a large state needs many. */
   *end(): Generator<void> {
     let compared = 0;
     const isTurn = (): boolean => ++compared % SLICE_RECORDS === 0;
@@ -167,7 +168,7 @@ export class SnapshotCheck {
     if (Status !== undefined && !isObject(Status)) fail('config', 'a Status is none');
     const why = storedProblem(Kind, content);
     if (why !== undefined) fail('config', `${Kind} ${JSON.stringify(Name)}: ${why}`);
-    // storedProblem has just shown that it has the fields of its kind
+    // storedProblem has just proved that it has the fields of its kind.
     const entry = content as unknown as ConfigEntry;
     for (const target of targetsOf(entry)) {
       this.#derived.set(keys.configRef(ns, target, Kind, Name), '');
@@ -203,7 +204,7 @@ function mustHaveIndexes(table: string, value: string, object: Stored): void {
   if (!areIndexes || modifyIndexOf(value) !== ModifyIndex) fail(table, 'an object has no indexes');
 }
 
-/** Grants are worked out at every request: each must be one. */
+/** Checks grants, because each request of a token compiles them. */
 function mustBeGrants(table: string, grants: Grants): void {
   const services = (grants.ServiceIdentities ?? []).map(({ ServiceName }) => ServiceName);
   const nodes = (grants.NodeIdentities ?? []).flatMap((one) => [one.NodeName, one.Datacenter]);

@@ -1,4 +1,4 @@
-/** Use cases that read tokens. Who may not write them does not see their secrets. */
+/** Use cases that read tokens. Only callers who may write them see their secrets. */
 import { isUuid } from '../acl/names.js';
 import { reject } from '../errors.js';
 import { keys } from '../state/keys.js';
@@ -13,7 +13,7 @@ import type { ReadUseCase } from './types.js';
 
 const notFound = (): never => reject('acl_not_found', 'token does not exist: ACL not found');
 
-/** A token with the present names of its links. */
+/** Returns a token with the present names of its links. */
 export function tokenShown(token: Token, links: Links, withSecret: boolean): object {
   const { AccessorID, SecretID, Description, Policies, Roles, ...rest } = token;
   const policies = links.named('policy', Policies);
@@ -28,7 +28,7 @@ export function tokenShown(token: Token, links: Links, withSecret: boolean): obj
   };
 }
 
-/** A token that counts, of a namespace, by accessor. Throws 403 when there is none. */
+/** Returns a live token of a namespace by its accessor. Throws ApiError 403 if there is none. */
 export function mustFindToken(view: View, ns: string, accessor: string, nowMs: number): Token {
   if (!isUuid(accessor)) {
     reject('invalid', 'failed acl token lookup: index error: UUID must be 36 characters');
@@ -45,7 +45,7 @@ export const readToken =
     return answerOf(view, token, authorizer.allowed('acl', 'write', undefined, ns));
   };
 
-/** The token of the request itself, in clear; needs no right. */
+/** Reads the token of the request, with its secret. It needs no right. */
 export const readOwnToken =
   (tokenKey: string | null): ReadUseCase<string | undefined> =>
   ({ view }) => {

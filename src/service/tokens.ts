@@ -44,11 +44,11 @@ export function tokenUseCases(parts: ObjectParts): ObjectUseCases<TokenBody> {
   };
 }
 
-/** A shorter life is a mistake more often than not, and the removal of expired tokens is not instant. */
+/** A shorter life is usually a mistake, and the removal of expired tokens is not instant. */
 const LIFE_MIN_MS = 60_000;
 const NANOSECONDS = 1e6;
 
-/** Creates a token; gives it as answered. */
+/** Creates a token. Returns it as it is answered. */
 async function createToken(
   service: Service,
   write: Write,
@@ -76,7 +76,7 @@ async function createToken(
   return shown(service, await propose(service, write, command));
 }
 
-/** Replaces a token's content; gives it as answered. */
+/** Replaces a token's content. Returns it as it is answered. */
 async function updateToken(
   service: Service,
   write: Write,
@@ -105,7 +105,7 @@ async function updateToken(
   return shown(service, await propose(service, write, command));
 }
 
-/** Copies a token under new ids; gives the copy as answered. Of the body only a description counts. */
+/** Copies a token under new ids. Returns the copy. Of the body only the description counts. */
 export async function cloneToken(
   service: Service,
   write: Write,
@@ -128,7 +128,7 @@ export async function cloneToken(
   return shown(service, await propose(service, write, command));
 }
 
-/** Deletes a token; `true` or `false`. */
+/** Deletes a token. Returns `true` or `false`. */
 async function deleteToken(service: Service, write: Write, accessor: string): Promise<string> {
   await mayWrite(service, write);
   const command: TokenDelete = {
@@ -141,7 +141,7 @@ async function deleteToken(service: Service, write: Write, accessor: string): Pr
   return propose(service, write, command);
 }
 
-/** A written token as answered: whoever wrote it may see its secret. */
+/** Returns a written token as it is answered, with its secret: its writer may see it. */
 export const shown = (service: Service, text: string): string =>
   JSON.stringify(tokenShown(JSON.parse(text) as Token, new Links(service.view), true));
 
@@ -160,7 +160,7 @@ function mustBeAccessor(id: string, why = 'AccessorID is not a valid UUID'): str
   return isUuid(id) ? id.toLowerCase() : reject('invalid', why);
 }
 
-/** An id that the client chose itself. */
+/** Checks an id that the client chose. Throws ApiError. */
 function ownId(id: string | undefined, field: 'AccessorID' | 'SecretID'): string | undefined {
   if (id === undefined || id === '') return undefined;
   const pointer = `/${field}`;
@@ -172,7 +172,7 @@ function ownId(id: string | undefined, field: 'AccessorID' | 'SecretID'): string
   return id;
 }
 
-/** When a new token expires, by time or by time to live; undefined: never. */
+/** Returns when a new token expires, by time or time to live; undefined for never. */
 function expirationOf(body: TokenBody, nowMs: number): string | undefined {
   const { ExpirationTime, ExpirationTTL = 0 } = body;
   if (ExpirationTTL !== 0 && ExpirationTime !== undefined) {

@@ -1,7 +1,7 @@
 /**
  * Links to policies and roles. They are stored by ID. What they show of the linked object is a
- * record of its own (`policyLink`, `roleLink`), which changes on rename and delete only: answers
- * that show it are watched by it.
+ * record of its own (`policyLink`, `roleLink`), which changes on rename and delete only. Blocking
+ * queries whose answers show links watch it.
  */
 import { isUuid } from '../acl/names.js';
 import { type Refusal, refusal } from '../errors.js';
@@ -19,7 +19,7 @@ export interface LinkInput {
 export interface Link {
   readonly ID: string;
 }
-/** What a link shows. No Name: the object was deleted, the link shows nothing. */
+/** What a link shows. Without Name the object was deleted, and the link shows nothing. */
 export interface LinkFact {
   readonly Name?: string;
   readonly Index: number;
@@ -42,28 +42,28 @@ export const links = (to: LinkTarget): Type<readonly Link[], readonly LinkInput[
 const factKey = (target: LinkTarget, id: string): string =>
   target === 'policy' ? keys.policyLink(id) : keys.roleLink(id);
 
-/** What links to the object show now; undefined when there never was one. */
+/** Returns what links to an object show; undefined if there never was one. */
 export const linkFact = (view: View, target: LinkTarget, id: string): LinkFact | undefined =>
   stored<LinkFact>(view, factKey(target, id));
 
 /** The key whose change changes what links to the object show. */
 export const linkKey = factKey;
 
-/** A linked object: links to it stand in its own namespace, and in namespaces themselves. */
+/** A linked object. Objects of its namespace link it, and namespaces themselves. */
 interface Linked {
   readonly target: LinkTarget;
   readonly ns: string;
   readonly id: string;
 }
 
-/** The object was created or renamed. */
+/** Records the name of an object that was created or renamed. */
 export function nameLink(context: ApplyContext, linked: Linked, name: string): void {
   const fact: LinkFact = { Name: name, Index: context.index };
   context.draft.put(factKey(linked.target, linked.id), JSON.stringify(fact));
   noteHolders(context, linked);
 }
 
-/** The object was deleted: what still links it shows nothing. */
+/** Records that an object was deleted: what still links it shows nothing. */
 export function removeLinked(context: ApplyContext, linked: Linked): void {
   const fact: LinkFact = { Index: context.index };
   context.draft.put(factKey(linked.target, linked.id), JSON.stringify(fact));
@@ -71,17 +71,17 @@ export function removeLinked(context: ApplyContext, linked: Linked): void {
   dropUnused(context, linked.target, linked.id);
 }
 
-/** Lists of those who link an object show another name of it now, or none. */
+/** Notes that lists of what links an object have changed. */
 function noteHolders(context: ApplyContext, { target, ns, id }: Linked): void {
   const isLinkedBy = (holder: Holder, ...where: string[]): boolean =>
     take(keysBelow(context.draft, `${holder}-by-${target}`, id, ...where), 1).length > 0;
   if (isLinkedBy('role', ns)) noteChange(context, 'role', ns);
   if (isLinkedBy('token', ns)) noteChange(context, 'token', ns);
-  // where all namespaces are listed
+  // All namespaces are listed there.
   if (isLinkedBy('namespace')) noteChange(context, 'namespace', 'default');
 }
 
-/** Resolves links to IDs of the namespace; repeats are dropped, the first position counts. */
+/** Resolves links to IDs of the namespace. Drops repeats; the first position counts. */
 export function resolveLinks(
   view: View,
   target: LinkTarget,
@@ -114,12 +114,14 @@ function resolveLink(
   if (!isUuid(id)) return refusal('invalid', `${target} ID: UUID must be 36 characters`);
   const key = target === 'policy' ? keys.policy : keys.role;
   if (view.get(key(ns, id.toLowerCase())) !== undefined) return id.toLowerCase();
-  // both wordings are matched on: the one of links by name, and the one of links by id
+  // Clients match on both wordings: that of links by name, and that of links by ID.
   const what = `No such ACL ${target} with ID ${JSON.stringify(id)}: No such ${target} with ID: ${id}`;
   return refusal('unknown_reference', what);
 }
 
-/** The key that notes who holds a link to `targetId`. A namespace is its own `id`. */
+/**
+ * Returns the key that notes a holder of a link to `targetId`. The `id` of a namespace is its name.
+ */
 export function holderKey(
   { holder, target, ns, id }: { holder: Holder; target: LinkTarget; ns: string; id: string },
   targetId: string,
@@ -134,7 +136,7 @@ export function holderKey(
     : keys.tokenByRole(targetId, ns, id);
 }
 
-/** Forgets a deleted object once nothing links it any more. */
+/** Forgets a deleted object if nothing links it any more. */
 export function dropUnused({ draft }: ApplyContext, target: LinkTarget, id: string): void {
   if (linkFact(draft, target, id)?.Name !== undefined) return;
   const holders =
@@ -145,7 +147,7 @@ export function dropUnused({ draft }: ApplyContext, target: LinkTarget, id: stri
   if (!used) draft.del(factKey(target, id));
 }
 
-/** At most `count` items. */
+/** Returns at most `count` items. */
 export function take<T>(items: Iterable<T>, count: number): T[] {
   const taken: T[] = [];
   if (count <= 0) return taken;

@@ -41,7 +41,10 @@ const fields = {
 /** A namespace as it is stored. Answers add the names of the linked policies and roles. */
 export type Namespace = Readonly<Infer<typeof fields>>;
 
-/** Creates or replaces a namespace. `policyId`: id for the `namespace-management` policy of a new one. */
+/**
+ * Creates or replaces a namespace. `policyId` is for the policy `namespace-management` of a new
+ * one.
+ */
 export interface NamespaceSet extends Command {
   readonly type: 'namespace.set';
   readonly policyId: string;
@@ -61,7 +64,7 @@ interface NamespaceDelete extends Command {
   readonly at: string;
 }
 
-/** Removes another part of a marked namespace, and at last itself; answers `true` then. */
+/** Removes another part of a marked namespace, and finally itself. Answers `true` then. */
 export interface NamespaceReap extends Command {
   readonly type: 'namespace.reap';
   readonly name: string;

@@ -1,6 +1,6 @@
 /**
- * ACL tokens as state: their record, their secondary keys, and whether one still counts. The commands are in
- * `token-commands.ts`.
+ * ACL tokens: their definition, the records by which they are found, and whether one is alive. The
+ * commands are in token-commands.ts.
  */
 import { hash } from 'node:crypto';
 import {
@@ -73,20 +73,22 @@ export const tokens = defineObject<Token, typeof fields>({
   },
 });
 
-/** What a SecretID is looked up by: its SHA-256 in hex. */
+/** Returns what a SecretID is looked up by: its SHA-256 in hex. */
 export const secretKeyOf = (secret: string): string => hash('sha256', secret);
 
-/** Milliseconds since the epoch at which a token stops counting; rounded down, so never late. */
+/**
+ * Returns when a token expires, in milliseconds since the epoch, rounded down; undefined for never.
+ */
 export const expiryOf = (token: Token): number | undefined =>
   token.ExpirationTime === undefined ? undefined : Math.floor(Date.parse(token.ExpirationTime));
 
-/** The token of an accessor, wherever it lives, dead or alive. */
+/** Returns the token of an accessor in any namespace, dead or alive. */
 export function tokenByAccessor(view: View, accessor: string): Token | undefined {
   const ns = view.get(keys.tokenAccessor(accessor));
   return ns === undefined ? undefined : stored<Token>(view, keys.token(ns, accessor));
 }
 
-/** The token of a secret, by the SHA-256 of it in hex, dead or alive. */
+/** Returns the token of a secret, given its SHA-256 in hex, dead or alive. */
 export function tokenBySecret(view: View, secretKey: string): Token | undefined {
   const place = view.get(keys.tokenSecret(secretKey));
   if (place === undefined) return undefined;
@@ -95,8 +97,8 @@ export function tokenBySecret(view: View, secretKey: string): Token | undefined 
 }
 
 /**
- * Whether a token counts at a time. One that has expired, whose auth method is gone or whose namespace is being deleted
- * waits for its removal only: nothing may show or use it.
+ * Whether a token is alive at a time. One that has expired, whose auth method is gone or whose
+ * namespace is being deleted only waits for its removal: nothing may show or use it.
  */
 export function isAlive(view: View, token: Token, nowMs: number): boolean {
   const expiry = expiryOf(token);
@@ -109,7 +111,7 @@ export function isAlive(view: View, token: Token, nowMs: number): boolean {
   return namespace !== undefined && namespace.DeletedAt === undefined;
 }
 
-/** The keys, besides its own, whose change may end a token's life. */
+/** Returns the keys, besides its own, whose change may end a token's life. */
 export const lifeKeys = (token: Token): string[] => [
   keys.namespace(token.Namespace),
   ...(token.AuthMethod === undefined
@@ -128,15 +130,15 @@ function tokenRecords(token: Token): readonly StateRecord[] {
   ];
 }
 
-/** What tells of the login that made a token. */
+/** The members of a token that tell which login made it. */
 export type LoginOf = Pick<
   Token,
   'AccessorID' | 'AuthMethod' | 'AuthMethodNamespace' | 'CreateTime' | 'Namespace'
 >;
 
 /**
- * The records that follow from the login of a token, if one made it. `identityAt` gives the identity kept at a key: it
- * is not part of the token.
+ * Returns the records that follow from the login of a token, if one made it. `identityAt` returns
+ * the identity stored at a key, which is not part of the token.
  */
 export function loginRecords(
   token: LoginOf,
@@ -155,7 +157,7 @@ export function loginRecords(
   ];
 }
 
-/** Writes a new token. Returns its text. `identity`: who logged in, if that is known. */
+/** Writes a new token. Returns its text. `identity` is that of the login, if it is known. */
 export function addToken(context: ApplyContext, token: Token, identity?: string): string {
   for (const [key, value] of loginRecords(token, () => identity)) context.draft.put(key, value);
   return putObject(context, tokens, token, undefined);

@@ -20,13 +20,21 @@ describe('an ACL object with a secret field', () => {
 
   before(async () => {
     const { ID } = solo.must({
-      ...{ type: 'policy.set', v: 1, ns: 'default', create: true, hash: '' },
+      type: 'policy.set',
+      v: 1,
+      ns: 'default',
       id: '99999999-aaaa-4aaa-8aaa-000000000002',
+      create: true,
       policy: { Name: 'reader', Description: '', Rules: 'acl = "read"' },
+      hash: '',
     } as Command);
     solo.must({
-      ...{ type: 'token.create', v: 1, ns: 'default', createTime: '2030-01-01T00:00:00Z' },
-      ...{ accessor: '99999999-aaaa-4aaa-8aaa-000000000003', secret: SECRET },
+      type: 'token.create',
+      v: 1,
+      ns: 'default',
+      accessor: '99999999-aaaa-4aaa-8aaa-000000000003',
+      secret: SECRET,
+      createTime: '2030-01-01T00:00:00Z',
       token: { Description: '', Policies: [{ ID }], Roles: [], Local: false },
     } as Command);
     const made = await useCases.write(write, undefined, { Name: 'r', Description: 'hush' });
@@ -42,7 +50,11 @@ describe('an ACL object with a secret field', () => {
       const named = await solo.engine.read(caller, NOW, useCases.readByName!('default', 'R'));
       const list = await solo.engine.read(caller, NOW, useCases.list('default', query));
       const texts = [read.value!, named.value!, ...listItems(solo.store, list.value)];
-      expect(texts.map((text) => JSON.parse(text).Description)).to.deep.equal([shown, shown, shown]);
+      expect(texts.map((text) => JSON.parse(text).Description)).to.deep.equal([
+        shown,
+        shown,
+        shown,
+      ]);
     });
   }
 });
