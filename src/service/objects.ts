@@ -247,14 +247,20 @@ function listOf<F extends Fields>(
       const isClear = inClear.has(namespaceOf(candidate));
       const isPlain = isClear && !hasLinks(definition, text);
       if (isWhole && isPlain) return text;
-      const object = JSON.parse(text) as Record<string, unknown>;
-      for (const name of unlisted) delete object[name];
+      const object = without(JSON.parse(text) as Record<string, unknown>, unlisted);
       const item = isPlain ? object : withNames(definition, object, links, isClear);
       const answered = hooks.listItem?.(item) ?? item;
       return matches(answered) ? JSON.stringify(answered) : undefined;
     };
     return { value: { candidates, render }, filtered, ...listPosition(view, table, ns, shown) };
   };
+}
+
+function without(object: Record<string, unknown>, names: readonly string[]): object {
+  if (names.length === 0) return object;
+  const rest: Record<string, unknown> = {};
+  for (const name in object) if (!names.includes(name)) rest[name] = object[name];
+  return rest;
 }
 
 /** Returns the key of the object with the name of a name key. */

@@ -34,7 +34,7 @@ import {
 } from './links.js';
 import { noteChange, noteDeletion } from './lists.js';
 import type { Handlers } from './machine.js';
-import type { ApplyContext, Command, StateRecord, View } from './types.js';
+import type { ApplyContext, Command, Draft, StateRecord, View } from './types.js';
 
 /** The namespace that always exists. Objects of the whole cluster are listed in it. */
 export const DEFAULT_NAMESPACE = 'default';
@@ -218,16 +218,31 @@ export function linksAt(object: StoredObject, { path }: LinkField): readonly Lin
 export function recordsOf<T extends StoredObject>(
   definition: ObjectDefinition<T>,
   object: T,
-): ReadonlyMap<string, string> {
+): readonly StateRecord[] {
+  const { nameKey, linkFields } = definition;
   const [ns, id] = [homeOf(object), idOf(definition, object)];
-  const records = new Map(definition.records?.(object));
-  const { nameKey } = definition;
-  if (nameKey !== undefined) records.set(nameKey(ns, object.Name!), id);
-  for (const field of definition.linkFields) {
+  const records: StateRecord[] = [];
+  if (definition.records !== undefined) records.push(...definition.records(object));
+  if (nameKey !== undefined) records.push([nameKey(ns, object.Name!), id]);
+  for (const field of linkFields) {
     const holder = { holder: definition.table as Holder, target: field.to, ns, id };
-    for (const { ID } of linksAt(object, field)) records.set(holderKey(holder, ID), '');
+    for (const { ID } of linksAt(object, field)) records.push([holderKey(holder, ID), '']);
   }
   return records;
+}
+
+/** Replaces the records that follow from an object by those that follow from its new content. */
+function moveRecords(
+  draft: Draft,
+  past: readonly StateRecord[],
+  present: readonly StateRecord[],
+): void {
+  const before = new Map(past);
+  for (const [key, value] of present) {
+    if (before.get(key) !== value) draft.put(key, value);
+    before.delete(key);
+  }
+  for (const key of before.keys()) draft.del(key);
 }
 
 /** Writes an object with all that follows from it. Returns its text. `before`: what it replaces. */
@@ -241,9 +256,8 @@ export function putObject<T extends StoredObject>(
   const { table, linkedAs } = definition;
   const [ns, id] = [homeOf(object), idOf(definition, object)];
   const records = recordsOf(definition, object);
-  const past = before === undefined ? NO_RECORDS : recordsOf(definition, before);
-  for (const key of past.keys()) if (!records.has(key)) draft.del(key);
-  for (const [key, value] of records) if (past.get(key) !== value) draft.put(key, value);
+  if (before === undefined) for (const [key, value] of records) draft.put(key, value);
+  else moveRecords(draft, recordsOf(definition, before), records);
   if (definition.nameKey !== undefined && before?.Name !== object.Name) {
     if (before !== undefined) noteDeletion(context, table, ns);
     if (linkedAs !== undefined) nameLink(context, { target: linkedAs, ns, id }, object.Name!);
@@ -254,7 +268,6 @@ export function putObject<T extends StoredObject>(
   draft.put(definition.key(ns, id), content);
   return content;
 }
-const NO_RECORDS: ReadonlyMap<string, string> = new Map();
 
 /** Removes an object with all that follows from it. */
 export function removeObject<T extends StoredObject>(
@@ -266,7 +279,7 @@ export function removeObject<T extends StoredObject>(
   const { table, linkedAs } = definition;
   const [ns, id] = [homeOf(object), idOf(definition, object)];
   draft.del(definition.key(ns, id));
-  for (const key of recordsOf(definition, object).keys()) draft.del(key);
+  for (const [key] of recordsOf(definition, object)) draft.del(key);
   forgetLinks(context, definition, object);
   if (linkedAs !== undefined) removeLinked(context, { target: linkedAs, ns, id });
   noteDeletion(context, table, ns);
