@@ -27,8 +27,6 @@ export interface LinkFact {
 
 /** What links lead to. */
 export type LinkTarget = 'policy' | 'role';
-/** What holds links. */
-export type Holder = 'role' | 'token' | 'namespace';
 
 const sentLinks = items(bodyOf({ ID: given(text()), Name: given(text()) }));
 /** A list of links, sent by ID or by name, stored by ID. */
@@ -73,7 +71,7 @@ export function removeLinked(context: ApplyContext, linked: Linked): void {
 
 /** Notes that lists of what links an object have changed. */
 function noteHolders(context: ApplyContext, { target, ns, id }: Linked): void {
-  const isLinkedBy = (holder: Holder, ...where: string[]): boolean =>
+  const isLinkedBy = (holder: string, ...where: string[]): boolean =>
     take(keysBelow(context.draft, `${holder}-by-${target}`, id, ...where), 1).length > 0;
   if (isLinkedBy('role', ns)) noteChange(context, 'role', ns);
   if (isLinkedBy('token', ns)) noteChange(context, 'token', ns);
@@ -119,31 +117,34 @@ function resolveLink(
   return refusal('unknown_reference', what);
 }
 
-/**
- * Returns the key that notes a holder of a link to `targetId`. The `id` of a namespace is its name.
- */
-export function holderKey(
-  { holder, target, ns, id }: { holder: Holder; target: LinkTarget; ns: string; id: string },
-  targetId: string,
-): string {
-  if (holder === 'role') return keys.roleByPolicy(targetId, ns, id);
-  if (holder === 'namespace') {
-    const byTarget = target === 'policy' ? keys.namespaceByPolicy : keys.namespaceByRole;
-    return byTarget(targetId, id);
-  }
-  return target === 'policy'
-    ? keys.tokenByPolicy(targetId, ns, id)
-    : keys.tokenByRole(targetId, ns, id);
+/** The keys that note the holders of links to an object, by its target and the holder's table. */
+const HOLDER_KEYS: Readonly<Record<LinkTarget, Readonly<Record<string, HolderKey>>>> = {
+  policy: {
+    role: keys.roleByPolicy,
+    token: keys.tokenByPolicy,
+    namespace: (targetId, _ns, name) => keys.namespaceByPolicy(targetId, name),
+  },
+  role: {
+    token: keys.tokenByRole,
+    namespace: (targetId, _ns, name) => keys.namespaceByRole(targetId, name),
+  },
+};
+/** Returns the key that notes a holder of a link to an ID, by the holder's namespace and ID. */
+export type HolderKey = (targetId: string, ns: string, id: string) => string;
+
+/** Returns the keys for holders of links. Throws if objects of the table cannot hold such links. */
+export function holderKeyOf(holder: string, target: LinkTarget): HolderKey {
+  const key = HOLDER_KEYS[target][holder];
+  if (key === undefined) throw new Error(`no key notes links of a ${holder} to a ${target}`);
+  return key;
 }
 
 /** Forgets a deleted object if nothing links it any more. */
 export function dropUnused({ draft }: ApplyContext, target: LinkTarget, id: string): void {
   if (linkFact(draft, target, id)?.Name !== undefined) return;
-  const holders =
-    target === 'policy'
-      ? ['role-by-policy', 'token-by-policy', 'namespace-by-policy']
-      : ['token-by-role', 'namespace-by-role'];
-  const used = holders.some((holder) => take(keysBelow(draft, holder, id), 1).length > 0);
+  const used = Object.keys(HOLDER_KEYS[target]).some(
+    (holder) => take(keysBelow(draft, `${holder}-by-${target}`, id), 1).length > 0,
+  );
   if (!used) draft.del(factKey(target, id));
 }
 

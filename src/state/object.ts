@@ -25,8 +25,8 @@ import {
 import type { Table } from './keys.js';
 import {
   dropUnused,
-  type Holder,
-  holderKey,
+  type HolderKey,
+  holderKeyOf,
   type Link,
   type LinkTarget,
   nameLink,
@@ -136,6 +136,7 @@ interface ObjectRules<T, F extends Fields = Fields> {
 export interface LinkField {
   readonly path: readonly string[];
   readonly to: LinkTarget;
+  readonly holderKey: HolderKey;
 }
 
 /** An object as it is described. */
@@ -161,7 +162,7 @@ export function defineObject<T extends StoredObject, F extends Fields>(
   rules: ObjectRules<T, F>,
 ): ObjectDefinition<T, F> {
   const { table } = rules;
-  const linkFields = [...linkFieldsOf(rules.fields, [])];
+  const linkFields = [...linkFieldsOf(table, rules.fields, [])];
   return {
     ...rules,
     title: rules.noun.replace(/\b[a-z]/g, (letter) => letter.toUpperCase()),
@@ -180,12 +181,19 @@ export function defineObject<T extends StoredObject, F extends Fields>(
   };
 }
 
-function* linkFieldsOf(fields: Fields, above: readonly string[]): Iterable<LinkField> {
+function* linkFieldsOf(
+  table: ObjectTable,
+  fields: Fields,
+  above: readonly string[],
+): Iterable<LinkField> {
   for (const [name, { type }] of Object.entries(fields)) {
     const path = [...above, name];
     const { description: of } = type;
-    if (of.is === 'links') yield { path, to: of.to as LinkTarget };
-    if (of.is === 'object') yield* linkFieldsOf(of.fields, path);
+    if (of.is === 'links') {
+      const to = of.to as LinkTarget;
+      yield { path, to, holderKey: holderKeyOf(table, to) };
+    }
+    if (of.is === 'object') yield* linkFieldsOf(table, of.fields, path);
   }
 }
 
@@ -225,8 +233,7 @@ export function recordsOf<T extends StoredObject>(
   if (definition.records !== undefined) records.push(...definition.records(object));
   if (nameKey !== undefined) records.push([nameKey(ns, object.Name!), id]);
   for (const field of linkFields) {
-    const holder = { holder: definition.table as Holder, target: field.to, ns, id };
-    for (const { ID } of linksAt(object, field)) records.push([holderKey(holder, ID), '']);
+    for (const { ID } of linksAt(object, field)) records.push([field.holderKey(ID, ns, id), '']);
   }
   return records;
 }
