@@ -1,7 +1,7 @@
 /** Routes of autopilot. */
 import { reject } from '../errors.js';
 import {
-  AUTOPILOT_FIELDS,
+  AUTOPILOT_CONFIGURATION,
   autopilotHealth,
   autopilotState,
   mustWriteAutopilot,
@@ -30,7 +30,7 @@ export const autopilotRoutes = (parts: ClusterParts): readonly Route[] => [
       const { service } = parts;
       const cas = casOf(request);
       await admit(request, FAILURE, mustWriteAutopilot(service, request));
-      const sent = decodeBody(FAILURE, await request.body(FAILURE), AUTOPILOT_FIELDS);
+      const sent = decodeBody(FAILURE, await request.body(FAILURE), AUTOPILOT_CONFIGURATION);
       request.answerJson(await writeAutopilot(service, request, sent, cas));
     },
   },

@@ -1,6 +1,6 @@
 /** Routes of operators: servers that ask to join, and join tokens. */
 import { reject } from '../errors.js';
-import { parseDuration } from '../kinds/duration.js';
+import { parseDuration } from '../languages/duration.js';
 import type { ClusterParts } from '../service/cluster.js';
 import { admitServer, createJoinToken, joiningServers } from '../service/joining.js';
 import { clusterRead } from './cluster-read.js';

@@ -3,7 +3,7 @@
  * throw ApiError 400.
  */
 import { reject } from '../errors.js';
-import { parseDuration } from '../kinds/duration.js';
+import { parseDuration } from '../languages/duration.js';
 import { didYouMean } from '../languages/suggest.js';
 
 /** Query parameters by name; the first of a name counts. */

@@ -6,7 +6,6 @@ import type { AclParts } from './acl-common.js';
 import { agentRoutes } from './agent.js';
 import { authorizeRoutes } from './authorize.js';
 import { configRoutes } from './config-entries.js';
-import { namespaceRoutes } from './namespaces.js';
 import { operatorRoutes } from './operator.js';
 import { snapshotRoutes } from './snapshot.js';
 import { statusRoutes } from './status.js';
@@ -23,7 +22,6 @@ export interface RouteParts {
 export const allRoutes = ({ acl, cluster, snapshot }: RouteParts): readonly Route[] => [
   ...configRoutes(acl),
   ...aclRoutes(acl),
-  ...namespaceRoutes(acl),
   ...statusRoutes(cluster),
   ...operatorRoutes(cluster),
   ...agentRoutes(cluster),

@@ -1,5 +1,14 @@
 /** Use cases of autopilot: its configuration, and the members' health as the leader sees it. */
-import { formatDuration } from '../kinds/duration.js';
+import { formatDuration } from '../languages/duration.js';
+import {
+  bodyOf,
+  boolean,
+  computed,
+  given,
+  text,
+  timeToLive,
+  whole64,
+} from '../languages/fields.js';
 import type { NodeStatus, PeerStatus } from '../node/types.js';
 import { keys } from '../state/keys.js';
 import type { FactSet } from '../state/system.js';
@@ -12,22 +21,21 @@ import {
   mustWrite,
   statusFor,
 } from './cluster.js';
-import { type Decoded, duration, flag, ignored, index, text } from './decode.js';
 import type { ReadUseCase, Requester, Service } from './types.js';
 
-/** Fields of the configuration as clients send it. */
-export const AUTOPILOT_FIELDS = {
-  CleanupDeadServers: flag,
-  LastContactThreshold: duration,
-  MaxTrailingLogs: index,
-  MinQuorum: index,
-  ServerStabilizationTime: duration,
-  RedundancyZoneTag: text,
-  DisableUpgradeMigration: flag,
-  UpgradeVersionTag: text,
-  CreateIndex: ignored,
-  ModifyIndex: ignored,
-};
+/** The configuration as clients send it. */
+export const AUTOPILOT_CONFIGURATION = bodyOf({
+  CleanupDeadServers: given(boolean),
+  LastContactThreshold: given(timeToLive),
+  MaxTrailingLogs: given(whole64),
+  MinQuorum: given(whole64),
+  ServerStabilizationTime: given(timeToLive),
+  RedundancyZoneTag: given(text()),
+  DisableUpgradeMigration: given(boolean),
+  UpgradeVersionTag: given(text()),
+  CreateIndex: given(computed(whole64)),
+  ModifyIndex: given(computed(whole64)),
+});
 const DEFAULTS = {
   CleanupDeadServers: false,
   LastContactThreshold: '200ms',
@@ -59,7 +67,7 @@ export const mustWriteAutopilot = (service: Service, requester: Requester): Prom
 export async function writeAutopilot(
   service: Service,
   { caller, timeoutMs }: Requester,
-  sent: Decoded<typeof AUTOPILOT_FIELDS>,
+  sent: ReturnType<typeof AUTOPILOT_CONFIGURATION.decode>,
   cas: number | undefined,
 ): Promise<string> {
   const { LastContactThreshold: contact, ServerStabilizationTime: stable } = sent;

@@ -2,9 +2,9 @@
 import { expect } from 'chai';
 import { filterOf } from '../../src/service/filters.js';
 import { listChunks } from '../../src/service/lists.js';
-import { listRoles } from '../../src/service/roles.js';
 import { Client } from '../service/client.js';
 import { MANAGER } from '../service/solo.js';
+import { useCasesOf } from '../service/use-cases.js';
 
 // Longer than a part that is written at a time, whose end would fall within a character.
 const LONG = `<&>${'\u{1f600}'.repeat(5_000)}`;
@@ -23,7 +23,7 @@ describe('http: a list of long objects', () => {
 
   it('is rendered in pieces of limited size, even with few objects', async () => {
     const { engine, store } = client.solo;
-    const useCase = listRoles('default', { filter: filterOf(undefined) });
+    const useCase = useCasesOf().role.list('default', { filter: filterOf(undefined) });
     const { value: plan } = useCase({ view: store, authorizer: engine.authorize(MANAGER) });
     let count = 0;
     for await (const items of listChunks(store, plan)) {

@@ -2,9 +2,9 @@
 import { configRoutes } from '../../src/http/config-entries.js';
 import { configCheck } from '../../src/service/config.js';
 import { makeGate } from '../../src/service/gate.js';
-import { ACL_HANDLERS } from '../../src/state/acl-handlers.js';
 import { configHandlers } from '../../src/state/config.js';
 import { Machine } from '../../src/state/machine.js';
+import { ACL_HANDLERS } from '../../src/state/objects.js';
 import { serve } from '../service/serve.js';
 import { Solo } from '../service/solo.js';
 

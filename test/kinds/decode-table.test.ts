@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { validateChange } from '../../src/kinds/cross-entry-rules.js';
-import { NEVER_ALLOWED, permissionsOf } from '../../src/kinds/permissions.js';
+import { definitionOf } from '../../src/kinds/definitions.js';
+import { NEVER_ALLOWED } from '../../src/kinds/permissions.js';
 import type { Kind } from '../../src/kinds/types.js';
 import { decodeEntry } from './decode-entry.js';
 import { lookupOf } from './lookup.js';
@@ -28,7 +29,7 @@ function refusalFor(input: Record<string, unknown>): string | undefined {
   const decoded = decodeEntry(input, context);
   if (!decoded.ok) return decoded.refusal.message;
   const kind = (input['Kind'] ?? input['kind']) as Kind;
-  if (permissionsOf(kind).apply.resource === 'never') return NEVER_ALLOWED;
+  if (definitionOf(kind).permissions.apply.resource === 'never') return NEVER_ALLOWED;
   const { entry } = decoded;
   return validateChange({ kind, name: entry.Name, after: entry }, lookupOf([entry]), {
     datacenter: 'dc1',

@@ -3,9 +3,8 @@ import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { definitionOf } from '../../src/kinds/index.js';
+import { definitionOf, KINDS, type Kind } from '../../src/kinds/definitions.js';
 import { Report } from '../../src/kinds/problems.js';
-import { KINDS, type Kind } from '../../src/kinds/types.js';
 import { decodeEntry } from './decode-entry.js';
 import { schemaOf } from './schema.js';
 

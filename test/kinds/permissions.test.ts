@@ -1,8 +1,8 @@
 /** The API's permission table, checked against the code's table and against a server. */
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { type Operation, permissionsOf } from '../../src/kinds/permissions.js';
-import { KINDS, type Kind } from '../../src/kinds/types.js';
+import { definitionOf, KINDS, type Kind } from '../../src/kinds/definitions.js';
+import type { Operation } from '../../src/kinds/permissions.js';
 import { MANAGEMENT_SECRET } from '../service/solo.js';
 import { Client } from './client.js';
 import { ConfigSolo, serveConfig } from './config-solo.js';
@@ -107,7 +107,7 @@ describe('kinds: the permission table', () => {
       ['list', read],
     ] as const) {
       it(`${operation} of ${kind} needs ${wanted}`, () => {
-        const { resource, access, named } = permissionsOf(kind)[operation];
+        const { resource, access, named } = definitionOf(kind).permissions[operation];
         const actual =
           resource === 'none' || resource === 'never' ? resource : `${resource}:${access}`;
         expect(actual).to.equal(wanted);

@@ -1,7 +1,8 @@
 /** The fields of a kind as a JSON schema, from which the properties generate bodies. */
-import type { Fields, Type } from '../../src/kinds/fields.js';
-import { definitionOf } from '../../src/kinds/index.js';
+
+import { definitionOf } from '../../src/kinds/definitions.js';
 import type { Kind } from '../../src/kinds/types.js';
+import type { Fields, Type } from '../../src/languages/fields.js';
 
 /** A JSON Schema (2020-12) as data. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -11,15 +12,13 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
  * out).
  */
 export function schemaOf(kind: Kind): JsonSchema {
-  const { fields } = definitionOf(kind).type;
+  const { onlyName, type } = definitionOf(kind);
   return {
-    ...objectSchema(fields),
+    ...objectSchema(type.fields),
     title: kind,
-    required: ['Kind', ...(NAMED_BY_THE_SERVER.includes(kind) ? [] : ['Name'])],
+    required: ['Kind', ...(onlyName === '' ? ['Name'] : [])],
   };
 }
-/** Kinds with a single entry, whose name may be omitted. */
-const NAMED_BY_THE_SERVER: readonly Kind[] = ['mesh', 'proxy-defaults'];
 
 function objectSchema(fields: Fields): JsonSchema {
   const members = Object.entries(fields).filter(([, { mode }]) => mode !== 'drop');
@@ -55,8 +54,12 @@ function typeSchema({ description }: Type<unknown>): JsonSchema {
       const schema = objectSchema(description.fields);
       return description.nullable ? { ...schema, type: ['object', 'null'] } : schema;
     }
+    case 'links':
     case 'list':
-      return { type: ['array', 'null'], items: typeSchema(description.of) };
+      return {
+        type: ['array', 'null'],
+        items: description.is === 'list' ? typeSchema(description.of) : {},
+      };
     case 'map':
       return { type: ['object', 'null'], additionalProperties: typeSchema(description.of) };
     case 'foreign':

@@ -2,33 +2,34 @@ import { expect } from 'chai';
 import { ApiError } from '../../src/errors.js';
 import {
   anyObject,
-  decodeBody,
-  duration,
-  flag,
-  ignored,
-  index,
-  list,
-  meta,
-  object,
+  bodyOf,
+  boolean,
+  computed,
+  given,
+  items,
+  labels,
   text,
-} from '../../src/service/decode.js';
-import { templateVariables } from '../../src/service/grants.js';
-import { time } from '../../src/service/times.js';
-import { normalTime, timeOf } from '../../src/state/times.js';
+  timeToLive,
+  utcTime,
+  whole64,
+} from '../../src/languages/fields.js';
+import { normalTime, timeOf } from '../../src/languages/times.js';
+import { decodeBody } from '../../src/service/decode.js';
+import { templateVariables } from '../../src/state/grants.js';
 
 const FIELDS = {
-  Name: text,
-  Count: index,
-  On: flag,
-  Life: duration,
-  At: time,
-  Links: list(object({ ID: text })),
-  Meta: meta,
-  Config: anyObject,
-  Variables: templateVariables,
-  Hash: ignored,
+  Name: given(text()),
+  Count: given(whole64),
+  On: given(boolean),
+  Life: given(timeToLive),
+  At: given(utcTime),
+  Links: given(items(bodyOf({ ID: given(text()) }))),
+  Meta: given(labels),
+  Config: given(anyObject),
+  Variables: given(templateVariables),
+  Hash: given(computed(text())),
 };
-const decode = (body: unknown) => decodeBody('Thing decoding failed', body, FIELDS);
+const decode = (body: unknown) => decodeBody('Thing decoding failed', body, bodyOf(FIELDS));
 function refusalOf(body: unknown) {
   try {
     decode(body);

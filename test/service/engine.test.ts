@@ -1,8 +1,6 @@
 import { expect } from 'chai';
 import { GLOBAL_MANAGEMENT_ID } from '../../src/acl/builtin.js';
 import { ApiError, refusal } from '../../src/errors.js';
-import { readPolicy, readPolicyByName } from '../../src/service/policies.js';
-import { listRoles, readRole } from '../../src/service/roles.js';
 import { listTokens } from '../../src/service/token-reads.js';
 import type { Caller, ReadOptions, ReadUseCase } from '../../src/service/types.js';
 import { keys } from '../../src/state/keys.js';
@@ -10,6 +8,12 @@ import { secretKeyOf } from '../../src/state/tokens.js';
 import type { Command } from '../../src/state/types.js';
 import { listItems } from './list-items.js';
 import { callerOf, MANAGER, NOBODY, Solo } from './solo.js';
+import { useCasesOf } from './use-cases.js';
+
+const useCases = useCasesOf();
+const { read: readPolicy } = useCases.policy;
+const { list: listRoles, read: readRole } = useCases.role;
+const readPolicyByName = useCases.policy.readByName!;
 
 const P1 = '11111111-aaaa-4aaa-8aaa-000000000001';
 const T1 = '33333333-aaaa-4aaa-8aaa-000000000001';

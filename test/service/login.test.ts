@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { ApiError } from '../../src/errors.js';
-import { listMethods, writeMethod } from '../../src/service/auth-methods.js';
-import { writeRule } from '../../src/service/binding-rules.js';
+import { methodUseCases } from '../../src/service/auth-methods.js';
+import { ruleUseCases } from '../../src/service/binding-rules.js';
 import { Refusals } from '../../src/service/login/refusals.js';
 import type { AuthMethodType } from '../../src/service/login/types.js';
 import { type LoginParts, login, logout } from '../../src/service/login.js';
-import { writeRole } from '../../src/service/roles.js';
+import { roleUseCases } from '../../src/service/roles.js';
 import { readOwnToken } from '../../src/service/token-reads.js';
 import { cloneToken } from '../../src/service/tokens.js';
 import type { Service } from '../../src/service/types.js';
@@ -61,11 +61,11 @@ class World {
 
   method(more: object = {}) {
     const body = { Name: 'M', Type: 'trusting', ...more };
-    return writeMethod(this.parts, this.write, undefined, body);
+    return methodUseCases(this.parts).write(this.write, undefined, body);
   }
   rule(BindType: string, BindName: string, more: object = {}) {
     const body = { AuthMethod: 'M', BindType, BindName, ...more };
-    return writeRule(this.solo.engine, this.write, this.types, undefined, body);
+    return ruleUseCases(this.parts).write(this.write, undefined, body);
   }
   async login(BearerToken: string, more: object = {}) {
     const asked = { ns: 'default', timeoutMs: 1000 };
@@ -82,7 +82,7 @@ describe('login', () => {
   it('creates a token from all matching rules, with the lifetime of the method', async () => {
     const world = new World();
     await world.method({ MaxTokenTTL: 120e9 });
-    await writeRole(world.solo.engine, world.write, undefined, { Name: 'r-web' });
+    await roleUseCases(world.solo.engine).write(world.write, undefined, { Name: 'r-web' });
     await world.rule('service', '${value.name}');
     await world.rule('role', 'r-${value.name}');
     await world.rule('service', 'never', { Selector: 'value.name == other' });
@@ -128,7 +128,7 @@ describe('login', () => {
   it('does not grant a role whose name matches only by Unicode lower-casing', async () => {
     const world = new World();
     await world.method();
-    await writeRole(world.solo.engine, world.write, undefined, { Name: 'r-mark' });
+    await roleUseCases(world.solo.engine).write(world.write, undefined, { Name: 'r-mark' });
     await world.rule('role', 'r-${value.name}');
     expect(await world.refused('mar\u212a')).to.equal('Permission denied');
     // Letter case does not count, as documented.
@@ -225,7 +225,9 @@ describe('login', () => {
       { Selector: '', BindNamespace: '${value.name}' },
     ];
     await world.method({ NamespaceRules });
-    await writeRole(world.solo.engine, { ...world.write, ns: 'red' }, undefined, { Name: 'r' });
+    await roleUseCases(world.solo.engine).write({ ...world.write, ns: 'red' }, undefined, {
+      Name: 'r',
+    });
     await world.rule('role', 'r');
     const token = await world.login('red');
     expect(token).to.deep.include({ Namespace: 'red', AuthMethodNamespace: 'default' });
@@ -287,7 +289,7 @@ describe('login', () => {
     const { value } = await world.solo.engine.read(
       MANAGER,
       now,
-      listMethods('default', () => () => true),
+      methodUseCases(world.parts).list('default', { filter: () => () => true }),
     );
     expect(listItems(world.solo.store, value).join())
       .to.include('"Name":"M"')

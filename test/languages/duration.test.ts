@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { formatDuration, parseDuration } from '../../src/kinds/duration.js';
+import { formatDuration, parseDuration } from '../../src/languages/duration.js';
 
 describe('kinds: durations', () => {
   const read: [string, number][] = [
