@@ -19,7 +19,7 @@ function acceptsGzip(req: IncomingMessage): boolean {
 }
 
 /** Characters written at a time: what the client has not read yet is in memory a second time. */
-const PART_LENGTH = 64 * 1024;
+const PART_LENGTH = 256 * 1024;
 
 /** Splits a piece into parts, none of which ends inside a surrogate pair. */
 function* partsOf(piece: string | Uint8Array): Iterable<string | Uint8Array> {

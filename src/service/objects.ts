@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { reject } from '../errors.js';
 import { bodyOf, type Fields, type Sent, type Type } from '../languages/fields.js';
+import type { Link } from '../state/links.js';
 import { deletedIndex, keysBelow } from '../state/lists.js';
 import type { ObjectDefinition, ObjectSet, StoredObject } from '../state/object.js';
 import type { Answer, Command, View } from '../state/types.js';
@@ -208,16 +209,16 @@ export function withNames<T extends object>(
   links: Links,
   isWriter: boolean,
 ): object {
-  const shown: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(object)) {
-    const field = linkFields.find(({ path }) => path[0] === name);
-    if (field !== undefined) {
-      const named = links.named(field.to, value);
-      if (named.length > 0) shown[name] = named;
-    } else {
-      shown[name] = !isWriter && secrets.includes(name) ? HIDDEN : value;
-    }
+  const shown = { ...object } as Record<string, unknown>;
+  for (const { path, to } of linkFields) {
+    const name = path[0]!;
+    if (!(name in shown)) continue;
+    // The state stores links in such a field, and nothing else.
+    const named = links.named(to, shown[name] as readonly Link[]);
+    if (named.length > 0) shown[name] = named;
+    else delete shown[name];
   }
+  if (!isWriter) for (const name of secrets) if (name in shown) shown[name] = HIDDEN;
   return shown;
 }
 
