@@ -5,6 +5,7 @@
  */
 import { Command, Option } from 'commander';
 import { ALL_FAULTS, type Fault } from '../test/simulation/fault-kinds.js';
+import type { StorageKind } from '../test/simulation/parts.js';
 import { playSeed } from '../test/simulation/play.js';
 import type { Report } from '../test/simulation/world.js';
 
@@ -16,7 +17,13 @@ const options = new Command('simulate')
   .option('--minutes <number>', 'stop after so many minutes of real time')
   .option('--first', 'stop at the first failure and print it as one line of JSON')
   .option('--trace', 'print everything that happens')
-  .option('--plain', 'without faults of machines, small memories and held readers')
+  .option('--plain', 'without faults of machines, small memories, held readers and real storage')
+  .addOption(
+    new Option('--storage <kind>', 'in every world').choices([
+      'memory',
+      'real',
+    ] satisfies StorageKind[]),
+  )
   .addOption(new Option('--fault <kind>', 'a fault that every world has').choices([...ALL_FAULTS]))
   .parse()
   .opts<{
@@ -28,6 +35,7 @@ const options = new Command('simulate')
     trace?: boolean;
     fault?: Fault;
     plain?: boolean;
+    storage?: StorageKind;
   }>();
 
 function show(report: Report): void {
@@ -41,9 +49,11 @@ function show(report: Report): void {
   console.log(`FAILED ${violation.text}`);
   const fault = options.fault === undefined ? '' : ` --fault ${options.fault}`;
   const plain = options.plain ? ' --plain' : '';
-  console.log(`replay: npm run simulate -- --seed ${seed}${fault}${plain} --trace`);
+  const storage = options.storage === undefined ? '' : ` --storage ${options.storage}`;
+  console.log(`replay: npm run simulate -- --seed ${seed}${fault}${plain}${storage} --trace`);
 }
 
+const { fault, plain, storage } = options;
 const trace = options.trace ? (line: string): void => console.log(line) : undefined;
 const single = options.seed !== undefined;
 const from = Number(options.seed ?? options.from);
@@ -55,7 +65,7 @@ let committed = 0;
 let played = 0;
 const failed: number[] = [];
 for (let seed = from; seed < from + count && performance.now() < until; seed++) {
-  const report = playSeed(seed, { trace, fault: options.fault, plain: options.plain });
+  const report = await playSeed(seed, { trace, fault, plain, storage });
   played++;
   virtualMs += report.virtualMs;
   committed += report.committed;

@@ -6,6 +6,7 @@ import type { ReplicaLimits } from '../../src/replica/options.js';
 import type { MachineLimits } from '../../src/state/machine.js';
 import { Invariants } from './invariants.js';
 import { SimNetwork } from './network.js';
+import type { StorageKind } from './parts.js';
 import { Scheduler } from './scheduler.js';
 import { SimServer } from './server.js';
 
@@ -23,6 +24,9 @@ const RAFT: Omit<RaftOptions, 'id' | 'random'> = {
 /** Which worlds have small memories, and which have held readers. */
 const SIZE_STREAM = 17;
 
+/** The part of the worlds that have the real log and state: they take several times as long. */
+const REAL_SHARE = 0.25;
+
 /** From the upgrade of one server to that of the next. */
 const UPGRADE_MS = 1_000;
 
@@ -31,6 +35,8 @@ export interface ClusterOptions {
   /** Without small memories and held readers, which later releases of the simulation have added. */
   readonly plain?: boolean | undefined;
   /** Gets one line for everything that happens. */
+  /** Drawn from the seed when absent. */
+  readonly storage?: StorageKind | undefined;
   readonly trace?: ((line: string) => void) | undefined;
 }
 
@@ -47,6 +53,7 @@ export class SimCluster {
   readonly #trace: ((line: string) => void) | undefined;
   #limits: ReplicaLimits;
   readonly #machineLimits: MachineLimits;
+  readonly #storage: StorageKind;
   /** Whether clients wait for changes at every server. */
   readonly #watched: boolean;
   /** Until then a lease may hold too long. */
@@ -69,6 +76,8 @@ export class SimCluster {
     };
     if (isSmall) this.#limits = { ...this.#limits, waitingWrites: size.pick([2, 1000]) };
     this.#watched = size.chance(options.plain ? 0 : 0.3);
+    const isReal = size.chance(options.plain ? 0 : REAL_SHARE);
+    this.#storage = options.storage ?? (isReal ? 'real' : 'memory');
   }
 
   /** Servers `n1`, `n2`, ... that are a cluster from the beginning. They are still down. */
@@ -84,7 +93,8 @@ export class SimCluster {
     const { scheduler, network, invariants } = this;
     const parts = {
       ...{ scheduler, network, invariants, raft: RAFT, limits: () => this.#limits },
-      ...{ machineLimits: this.#machineLimits, readersOf: this.#watched ? ['k0', 'k1'] : [] },
+      ...{ machineLimits: this.#machineLimits, storage: this.#storage },
+      readersOf: this.#watched ? ['k0', 'k1'] : [],
       doubtLeases: (ms: number) => {
         this.#leaseDoubtUntil = Math.max(this.#leaseDoubtUntil, scheduler.now + ms);
       },
@@ -182,8 +192,8 @@ export class SimCluster {
   }
 
   /** Lets time pass; throws what went wrong. */
-  advance(ms: number): void {
-    this.scheduler.runUntil(this.scheduler.now + ms, () => this.violation !== undefined);
+  async advance(ms: number): Promise<void> {
+    await this.scheduler.runUntil(this.scheduler.now + ms, () => this.violation !== undefined);
     if (this.violation !== undefined) throw this.violation;
   }
 

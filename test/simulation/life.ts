@@ -1,6 +1,6 @@
 /** One process of a server: the real core, replica and state machine on simulated ports. */
 import { refusal } from '../../src/errors.js';
-import { silenceMsOf, ticksOfSilence } from '../../src/raft/options.js';
+import { ticksOfSilence } from '../../src/raft/options.js';
 import { createRaft } from '../../src/raft/raft.js';
 import type {
   Configuration,
@@ -13,33 +13,24 @@ import type {
 import type { ReplicaLimits } from '../../src/replica/options.js';
 import { Replica } from '../../src/replica/replica.js';
 import type { RpcRequest, RpcResponse } from '../../src/replica/rpc.js';
-import type { TransferEvents } from '../../src/replica/state/incoming-snapshot.js';
-import { DIVERGED_KEY, POSITION_KEY } from '../../src/state/keys.js';
+import { DIVERGED_KEY } from '../../src/state/keys.js';
 import { levelOf } from '../../src/state/levels.js';
 import { checkRecord } from '../../src/transport/handshake.js';
 import { Bounds } from './bounds.js';
-import type { SimLog } from './disk.js';
 import { HeldReaders } from './held-readers.js';
 import type { Host } from './host.js';
 import { Violation } from './invariants.js';
 import type { SimLoop } from './loop.js';
-import {
-  type Cas,
-  type MachineWatcher,
-  NEW_PUT_LEVEL,
-  type NewPut,
-  type Put,
-  SimMachine,
-} from './machine.js';
+import { type Cas, NEW_PUT_LEVEL, type NewPut, type Put, type SimMachine } from './machine.js';
 import type { ServerParts } from './parts.js';
-import type { MemoryState, StateImage } from './store.js';
+import type { Storage } from './storage.js';
+import type { StateImage } from './store.js';
 import type { WriteOutcome } from './workload.js';
 
 export interface LifeParts {
   readonly host: Host;
   readonly loop: SimLoop;
-  readonly log: SimLog;
-  readonly store: MemoryState;
+  readonly storage: Storage;
   readonly newId: () => string;
   /** Its state was found to be wrong: somebody starts the server again, soon or later. */
   readonly restartLater: () => void;
@@ -74,10 +65,10 @@ export class Life {
   #snapshots = 0;
   /** The position of the snapshot that is being switched in. */
   #arriving: SnapshotMeta | undefined;
-  readonly #silenceMs: { readonly own: number; readonly owed: number };
 
-  constructor(world: ServerParts, parts: LifeParts, lost: string | undefined) {
-    const { host, loop, log, store } = parts;
+  constructor(world: ServerParts, parts: LifeParts) {
+    const { host, loop, storage } = parts;
+    const { log, store, machine, identity, silenceMs, lost } = storage;
     const { raft, network, random, trace } = world;
     const { id, release } = host;
     this.#world = world;
@@ -88,15 +79,13 @@ export class Life {
     const limits = world.limits();
     const electionMs = timing.electionTicks * limits.tickMs;
     this.#electionMs = electionMs;
-    const machine = this.#openMachine();
     this.#machine = machine;
-    this.#silenceMs = this.#silence(timing);
-    const promisedTicks = ticksOfSilence(this.#silenceMs.owed, timing.tickMs);
+    const promisedTicks = ticksOfSilence(silenceMs.owed, timing.tickMs);
     const options = { ...timing, promisedTicks, id, random: random.next };
     const core = createRaft(options, log, log.hardState(), loop.now());
     this.replica = new Replica({
-      ...{ id, name: id, address: `${id}:1`, log, machine, clock: loop, view: store },
-      identity: { get: () => host.identity, save: (change) => host.save(change) },
+      ...{ id, name: id, address: `${id}:1`, log, machine, clock: loop, view: store, identity },
+      isBehind: storage.isBehind,
       newId: parts.newId,
       isBelieved: (joiner) =>
         checkRecord(this.replica.knownServers, joiner, undefined) === undefined,
@@ -155,7 +144,8 @@ export class Life {
     });
     if (lost !== undefined) trace(`${host.id} has lost its state: ${lost}`);
     const join = this.#world.joinAddresses();
-    replica.start({ needsState: lost, silenceMs: this.#silenceMs, join });
+    const { silenceMs } = this.#parts.storage;
+    replica.start({ needsState: lost, silenceMs, join });
   }
 
   /** Hands leadership over, then ends what clients wait for. */
@@ -175,13 +165,9 @@ export class Life {
     this.loop.kill();
   }
 
-  /** The silence that this start promises, and the longest that an earlier one may still owe. */
-  #silence(timing: ServerParts['raft']): { own: number; owed: number } {
-    const { host } = this.#parts;
-    const own = silenceMsOf(timing);
-    const owed = Math.max(host.identity.silenceMs ?? 0, own);
-    host.save({ silenceMs: owed });
-    return { own, owed };
+  /** A register has changed here. */
+  changed(key: string): void {
+    this.#readers.changed(key);
   }
 
   /** After each turn of the process. Looking at some of them is enough to see what does not end. */
@@ -216,35 +202,13 @@ export class Life {
     });
   }
 
-  #openMachine(): SimMachine {
-    const { invariants, machineLimits } = this.#world;
-    const { host, store } = this.#parts;
-    const watcher: MachineWatcher = {
-      onEffect: (key, value, index) => {
-        invariants.effect(key, value, index);
-        this.#readers.changed(key);
-      },
-      stored: (value, index) => host.stored(value, index),
-      applied: (entries, index, sum) => {
-        invariants.applied(host.id, entries, index, sum, host.wrong);
-        host.judge(index, sum);
-      },
-    };
-    const machine = new SimMachine(store, watcher, machineLimits, host.release);
-    // a crash may have lost what had put it right
-    host.reopened();
-    const { index, sums } = machine.machine.checksum();
-    host.judge(index, Object.values(sums).join());
-    return machine;
-  }
-
   /** It was told that its state is wrong. */
   #differs(why: string): void {
-    const { host, store, restartLater } = this.#parts;
+    const { host, storage, restartLater } = this.#parts;
     if (!host.everWrong)
       throw new Violation('equal states', `${host.id} is right, but told that ${why}`);
     this.#world.trace(`${host.id} is told that ${why}`);
-    store.commit([[DIVERGED_KEY, why]]);
+    storage.store.commit([[DIVERGED_KEY, why]]);
     host.told = true;
     restartLater();
   }
@@ -252,7 +216,8 @@ export class Life {
   /** The core with every output looked at before anybody acts on it. */
   #watched(core: RaftCore, options: ServerParts['raft']): RaftCore {
     const { scheduler, invariants } = this.#world;
-    const { host, log } = this.#parts;
+    const { host } = this.#parts;
+    const { log } = this.#parts.storage;
     let before = core.status();
     return {
       status: () => core.status(),
@@ -285,7 +250,8 @@ export class Life {
 
   #tell({ role, commit, entries }: Output): void {
     const { trace } = this.#world;
-    const { log, host } = this.#parts;
+    const { host } = this.#parts;
+    const { log } = this.#parts.storage;
     if (role) trace(`${host.id} ${role.role} in term ${role.term}, leader ${role.leader}`);
     if (commit === undefined) return;
     const last = entries.at(-1) ?? { index: log.lastIndex(), term: log.term(log.lastIndex()) };
@@ -299,58 +265,24 @@ export class Life {
 
   #snapshotFor(message: Message): { message: Message; image: StateImage } | undefined {
     if (message.type !== 'snapshot') return undefined;
-    const { host, store } = this.#parts;
+    const { host, storage } = this.#parts;
     // no comparison could tell who is right if a wrong state spread before it is found: here it does not
     if (this.isWrong) return undefined;
     if (this.#machine.appliedIndex() !== message.meta.index)
       throw new Violation('snapshot is of its index', `${host.id} sends ${message.meta.index}`);
-    const image = store.image();
-    for (const own of [POSITION_KEY, DIVERGED_KEY]) image.delete(own);
-    return { message, image };
+    return { message, image: storage.image() };
   }
 
-  /** Takes in a snapshot: verified and synced aside, then the state is switched, then the log follows. */
   #install(message: Message, image: StateImage, done: (ok: boolean) => void): void {
-    const { scheduler, random, trace } = this.#world;
     if (message.type !== 'snapshot') return;
-    const { host, loop, store } = this.#parts;
-    const { replica } = this;
-    const { disk } = host;
-    const { meta } = message;
-    const { incomingSnapshot } = replica;
+    const { host, storage } = this.#parts;
     const id = String(++this.#snapshots);
-    let events: TransferEvents | undefined;
-    // the chunks are all here, and are verified
-    const transfer = { id, next: 0, isWriting: true, isFinishing: true, abort: () => {} };
-    incomingSnapshot.accept(message, id, (its) => {
-      events = its;
-      return transfer;
-    });
-    // one at a time; what is not wanted is taken and thrown away
-    if (events?.begin() !== true) {
-      done(!incomingSnapshot.isArriving);
-      return;
-    }
-    const { installed, ended } = events;
-    store.giveUp();
-    const whenVerified = (run: () => void): void => {
-      scheduler.after(random.delay(40, 1500, 0.3), () => disk.whenFree(() => loop.deliver(run)));
-    };
-    whenVerified(() => {
-      loop.port();
-      if (disk.full) {
-        disk.fail();
-        return;
-      }
-      trace(`${host.id} installs a snapshot at ${meta.index}`);
+    const switching = (meta: SnapshotMeta): void => {
+      this.#world.trace(`${host.id} installs a snapshot at ${meta.index}`);
       this.#arriving = meta;
-      store.replace(new Map(image).set(POSITION_KEY, JSON.stringify(meta)));
-      if (host.halfInstall) loop.lightFuse(0);
-      installed(() => {
-        ended();
-        done(true);
-      });
-    });
+    };
+    const { incomingSnapshot: incoming } = this.replica;
+    storage.takeIn({ message, id, image, incoming, switching }, done);
   }
 
   #checkExchanged(): void {
@@ -382,7 +314,7 @@ export class Life {
   }
   /** The level in force, as this server has applied it. */
   get level(): number {
-    return levelOf(this.#parts.store);
+    return levelOf(this.#parts.storage.store);
   }
   /** Requests that have no outcome yet. */
   get unanswered(): number {

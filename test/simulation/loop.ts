@@ -10,6 +10,8 @@ export class Crash extends Error {}
 
 export interface LoopOptions {
   readonly scheduler: Scheduler;
+  /** Its turns may start promises, or resolve some. */
+  readonly hasPromises: boolean;
   /** How fast this machine's monotonic clock runs; 1.01 gains 1 %. */
   readonly rate: number;
   /** Virtual milliseconds that a turn keeps the process busy. */
@@ -129,6 +131,24 @@ export class SimLoop implements ClockPort {
     }
   }
 
+  /** Runs what a promise brings, outside of the turns. */
+  take(run: () => void): void {
+    if (!this.alive) return;
+    try {
+      run();
+      this.#stillAlive();
+    } catch (cause) {
+      this.#die(cause);
+    }
+  }
+
+  /** What a dead process throws, whatever caught and changed it on its way, is its death. */
+  #die(cause: unknown): void {
+    const own = this.alive ? cause : new Crash('killed');
+    this.kill();
+    this.#options.onDeath(own);
+  }
+
   kill(): void {
     this.alive = false;
     this.#timers = [];
@@ -145,19 +165,19 @@ export class SimLoop implements ClockPort {
   #turn = (): void => {
     this.#scheduled = false;
     if (!this.alive) return;
-    const { scheduler } = this.#options;
+    const { scheduler, hasPromises } = this.#options;
     if (this.#freeAt > scheduler.now) {
       this.#wake();
       return;
     }
     this.turns++;
+    if (hasPromises) scheduler.touch();
     try {
       this.#runTimers();
       this.#drain('arrived');
       this.#drain('immediates');
     } catch (cause) {
-      this.kill();
-      this.#options.onDeath(cause);
+      this.#die(cause);
       return;
     }
     this.#freeAt = Math.max(this.#freeAt, scheduler.now + this.#options.turnMs());

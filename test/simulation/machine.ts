@@ -3,14 +3,8 @@
 import { refusal } from '../../src/errors.js';
 import type { Entry, Index } from '../../src/raft/types.js';
 import type { MachinePort } from '../../src/replica/ports.js';
-import {
-  type Checkpoint,
-  Machine,
-  type MachineLimits,
-  type Resume,
-} from '../../src/state/machine.js';
+import type { Checkpoint, Handlers, Machine, Resume } from '../../src/state/machine.js';
 import type { Command, Handler, Result, StateRecord, View } from '../../src/state/types.js';
-import type { MemoryState } from './store.js';
 
 export interface Put extends Command {
   readonly type: 'put';
@@ -43,6 +37,36 @@ interface RegisterHandlers {
   readonly put: Handler<Put>;
   readonly cas: Handler<Cas>;
   readonly newPut?: Handler<NewPut>;
+}
+
+/** The commands, and what makes a machine with them the simulated one. */
+export interface Registers {
+  /** Those that a release knows. */
+  readonly handlers: Handlers;
+  attach(machine: Machine, store: MachineStore): SimMachine;
+}
+
+/** Where the registers are, and a flush by a call. */
+export interface MachineStore extends View {
+  flushed(done: () => void): void;
+}
+
+/** `release`: of the program, from which the commands follow that it knows. */
+export function registers(watcher: MachineWatcher, release: number): Registers {
+  let tell = (): void => {};
+  const known = handlers(watcher, release, (later) => {
+    tell = later;
+  });
+  return {
+    handlers: { ...known },
+    attach(machine, store) {
+      machine.onReplaced(() => {
+        tell();
+        tell = () => {};
+      });
+      return new SimMachine(machine, store, watcher);
+    },
+  };
 }
 
 /** `whenReplaced`: what is to be told once the state that a put wrote anew is in force. */
@@ -95,24 +119,16 @@ export interface MachineWatcher {
   applied(entries: readonly Entry[], index: Index, checksum: string): void;
 }
 
+/** The real machine, watched. */
 export class SimMachine implements MachinePort {
   readonly machine: Machine;
-  readonly #store: MemoryState;
+  readonly #store: MachineStore;
   readonly #watcher: MachineWatcher;
 
-  /** `release`: of the program, from which the commands follow that it knows. */
-  constructor(store: MemoryState, watcher: MachineWatcher, limits: MachineLimits, release: number) {
+  constructor(machine: Machine, store: MachineStore, watcher: MachineWatcher) {
+    this.machine = machine;
     this.#store = store;
     this.#watcher = watcher;
-    let tell = (): void => {};
-    const known = handlers(watcher, release, (later) => {
-      tell = later;
-    });
-    this.machine = new Machine(store, { ...known }, release, limits);
-    this.machine.onReplaced(() => {
-      tell();
-      tell = () => {};
-    });
   }
 
   appliedIndex(): Index {

@@ -1,4 +1,3 @@
-/** What a simulated server gets from its world. */
 import type { Random } from '../../cluster/checker/random.js';
 import type { RaftOptions } from '../../src/raft/types.js';
 import type { ReplicaLimits } from '../../src/replica/options.js';
@@ -7,6 +6,10 @@ import type { Invariants } from './invariants.js';
 import type { SimNetwork } from './network.js';
 import type { Scheduler } from './scheduler.js';
 
+/** See ServerParts. */
+export type StorageKind = 'memory' | 'real';
+
+/** What a simulated server gets from its world. */
 export interface ServerParts {
   readonly scheduler: Scheduler;
   readonly network: SimNetwork;
@@ -14,6 +17,8 @@ export interface ServerParts {
   readonly invariants: Invariants;
   readonly limits: () => ReplicaLimits;
   readonly machineLimits: MachineLimits;
+  /** Log and state in memory, or the real ones on a disk in memory. */
+  readonly storage: StorageKind;
   /** The keys on which readers are held, one each. */
   readonly readersOf: readonly string[];
   /** Where a server that is in no cluster asks to join. */

@@ -1,6 +1,7 @@
 /** From a seed to its world: every fifth is one in which no election may happen. */
 import { runCalm } from './calm.js';
 import { type Fault, LEADER_FAULTS } from './fault-kinds.js';
+import type { StorageKind } from './parts.js';
 import { type Report, runWorld } from './world.js';
 
 export interface PlayOptions {
@@ -9,9 +10,10 @@ export interface PlayOptions {
   readonly fault?: Fault | undefined;
   /** See WorldOptions. */
   readonly plain?: boolean | undefined;
+  readonly storage?: StorageKind | undefined;
 }
 
-export function playSeed(seed: number, { trace, ...rest }: PlayOptions = {}): Report {
+export function playSeed(seed: number, { trace, ...rest }: PlayOptions = {}): Promise<Report> {
   const { fault } = rest;
   const options = { seed, ...rest, ...(trace && { trace }) };
   const isCalm =

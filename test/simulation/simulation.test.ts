@@ -11,8 +11,8 @@ interface Kept {
 const kept = JSON.parse(readFileSync('test/simulation/seeds.json', 'utf8')) as Kept[];
 
 /** Plays a world; what went wrong, with the command that plays it again. */
-function failureOf(seed: number, plain = false): string | undefined {
-  const { violation } = playSeed(seed, { plain });
+async function failureOf(seed: number, plain = false): Promise<string | undefined> {
+  const { violation } = await playSeed(seed, { plain });
   const options = plain ? '--plain --trace' : '--trace';
   return violation && `${violation.text}\nreplay: npm run simulate -- --seed ${seed} ${options}`;
 }
@@ -22,24 +22,29 @@ describe('simulated worlds', function () {
 
   describe('kept for what only they met', () => {
     for (const { seed, reason, plain } of kept)
-      it(`${seed}: ${reason}`, () => expect(failureOf(seed, plain)).to.equal(undefined));
+      it(`${seed}: ${reason}`, async () => {
+        expect(await failureOf(seed, plain)).to.equal(undefined);
+      });
   });
 
   const BATCH = 20;
   for (let from = 1; from <= 240; from += BATCH)
-    it(`seeds ${from} to ${from + BATCH - 1} lose nothing, mix up nothing, and recover`, () => {
+    it(`seeds ${from} to ${from + BATCH - 1} lose nothing, mix up nothing, and recover`, async () => {
       for (let seed = from; seed < from + BATCH; seed++)
-        expect(failureOf(seed)).to.equal(undefined);
+        expect(await failureOf(seed)).to.equal(undefined);
     });
 
-  it('are the same whenever the seed is', () => {
-    const tracesOf = (seed: number): string[] => {
-      const lines: string[] = [];
-      playSeed(seed, { trace: (line) => lines.push(line) });
-      return lines;
-    };
-    const first = tracesOf(3);
-    expect(first.length).to.be.greaterThan(100);
-    expect(tracesOf(3)).to.deep.equal(first);
-  });
+  for (const storage of ['memory', 'real'] as const)
+    it(`are the same whenever the seed is, with ${storage} storage`, async () => {
+      const tracesOf = async (seed: number): Promise<string[]> => {
+        const lines: string[] = [];
+        await playSeed(seed, { storage, trace: (line) => lines.push(line) });
+        return lines;
+      };
+      for (const seed of [3, 5, 8]) {
+        const first = await tracesOf(seed);
+        expect(first.length).to.be.greaterThan(100);
+        expect(await tracesOf(seed)).to.deep.equal(first);
+      }
+    });
 });

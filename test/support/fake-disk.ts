@@ -50,6 +50,8 @@ const SLICE_RECORDS = 1000;
 
 interface Batch {
   readonly operations: readonly Operation<Value>[];
+  /** When it came to the platter, counted over all that did. */
+  order: number;
   isSynced: boolean;
 }
 
@@ -118,6 +120,8 @@ interface FakeFile {
   shown: Buffer;
   synced: Buffer;
   unsynced: { readonly at: number; readonly bytes: Buffer }[];
+  /** As `Batch.order`. */
+  order: number;
 }
 
 /** See the head of this file. It survives crashes; the process of the moment is attached to it. */
@@ -137,6 +141,7 @@ export class FakeDisk {
   #isHanging = false;
   /** What waits for the disk to go on. */
   #held: (() => void)[] = [];
+  #order = 0;
   /** A write has failed: nobody knows how much of it got there. */
   #hasFailed = false;
 
@@ -158,6 +163,7 @@ export class FakeDisk {
       names: this.#names,
       sync: (isAlive, done) => this.#sync(isAlive, done),
       deliver,
+      nextOrder: () => ++this.#order,
     });
     this.#mount = mount;
     return mount;
@@ -202,7 +208,7 @@ export class FakeDisk {
     for (const [dir, records] of databases) this.#platters.set(dir, new Platter(records.clone()));
     this.#files.clear();
     for (const [path, bytes] of files)
-      this.#files.set(path, { shown: bytes, synced: bytes, unsynced: [] });
+      this.#files.set(path, { shown: bytes, synced: bytes, unsynced: [], order: 0 });
     replace(this.#names, this.#files);
   }
 
@@ -229,12 +235,16 @@ export class FakeDisk {
 
   /**
    * Loses one of the batches that LevelDB has in its own log, although later ones survive: the next
-   * process finds that. Returns whether there was one.
+   * process finds that. `before` names a file: then one that came before its last sync. Returns
+   * whether there was one.
    */
-  dropBatch(dir: string): boolean {
+  dropBatch(dir: string, before?: string): boolean {
     const platter = this.#platters.get(dir);
-    if (platter === undefined || platter.journal.length === 0) return false;
-    platter.journal.splice(this.#random.int(platter.journal.length), 1);
+    const until = before === undefined ? Infinity : (this.#names.get(before)?.order ?? 0);
+    const found = (platter?.journal ?? []).filter(({ order }) => order < until);
+    if (platter === undefined || found.length === 0) return false;
+    const lost = this.#random.pick(found);
+    platter.journal = platter.journal.filter((batch) => batch !== lost);
     platter.shown = platter.durable();
     return true;
   }
@@ -283,6 +293,7 @@ interface MountParts {
   readonly names: Map<string, FakeFile>;
   readonly sync: (isAlive: () => boolean, done: (error: Error | undefined) => void) => void;
   readonly deliver: (run: () => void) => void;
+  readonly nextOrder: () => number;
 }
 
 /** The disk as one process has it. Once that has ended, nothing it asked for ever returns. */
@@ -300,6 +311,11 @@ class Mount implements Disk {
 
   end(): void {
     this.#isAlive = false;
+  }
+
+  /** Counts what comes to the platter. */
+  nextOrder(): number {
+    return this.#parts.nextOrder();
   }
 
   /** Throws in a process that is dead. */
@@ -377,11 +393,12 @@ class FakeDatabase<T extends Value> implements Database<T> {
 
   write(operations: readonly Operation<T>[], { sync }: { sync: boolean }): Promise<void> {
     return this.#mount.live(() => {
-      const batch: Batch = { operations: [...operations], isSynced: false };
+      const batch: Batch = { operations: [...operations], isSynced: false, order: 0 };
       this.#platter.waiting.push(batch);
       const written = this.#last.then(async () => {
         const toPlatter = (): void => {
           batch.isSynced = sync;
+          batch.order = this.#mount.nextOrder();
           this.#platter.written(batch);
         };
         if (sync) await this.#mount.synced(toPlatter);
@@ -478,7 +495,8 @@ class MountedFiles implements Files {
     const { files } = this.#parts;
     return this.#mount.live(() => {
       const present = empty ? undefined : files.get(path);
-      const file = present ?? { shown: Buffer.alloc(0), synced: Buffer.alloc(0), unsynced: [] };
+      const none = Buffer.alloc(0);
+      const file = present ?? { shown: none, synced: none, unsynced: [], order: 0 };
       files.set(path, file);
       return this.#openFile(path, file);
     });
@@ -521,6 +539,7 @@ class MountedFiles implements Files {
         const toPlatter = (): void => {
           file.synced = file.shown;
           file.unsynced = [];
+          file.order = this.#mount.nextOrder();
           // File systems keep a new name with the sync of its file.
           if (!names.has(path) && files.get(path) === file) names.set(path, file);
         };
