@@ -53,7 +53,7 @@ export class SimCluster {
   readonly #trace: ((line: string) => void) | undefined;
   #limits: ReplicaLimits;
   readonly #machineLimits: MachineLimits;
-  readonly #storage: StorageKind;
+  readonly storage: StorageKind;
   /** Whether clients wait for changes at every server. */
   readonly #watched: boolean;
   /** Until then a lease may hold too long. */
@@ -77,7 +77,7 @@ export class SimCluster {
     if (isSmall) this.#limits = { ...this.#limits, waitingWrites: size.pick([2, 1000]) };
     this.#watched = size.chance(options.plain ? 0 : 0.3);
     const isReal = size.chance(options.plain ? 0 : REAL_SHARE);
-    this.#storage = options.storage ?? (isReal ? 'real' : 'memory');
+    this.storage = options.storage ?? (isReal ? 'real' : 'memory');
   }
 
   /** Servers `n1`, `n2`, ... that are a cluster from the beginning. They are still down. */
@@ -93,7 +93,7 @@ export class SimCluster {
     const { scheduler, network, invariants } = this;
     const parts = {
       ...{ scheduler, network, invariants, raft: RAFT, limits: () => this.#limits },
-      ...{ machineLimits: this.#machineLimits, storage: this.#storage },
+      ...{ machineLimits: this.#machineLimits, storage: this.storage },
       readersOf: this.#watched ? ['k0', 'k1'] : [],
       doubtLeases: (ms: number) => {
         this.#leaseDoubtUntil = Math.max(this.#leaseDoubtUntil, scheduler.now + ms);

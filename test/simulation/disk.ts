@@ -139,6 +139,11 @@ export class SimDisk implements ServerDisk {
 
   /** What it has lost its log knows, and its state at the next start. */
   readonly isSpoiled = false;
+  /** Storage in memory does not rot, and is not locked: see `real-storage.ts`. */
+  readonly isRotten = false;
+  isLocked = false;
+  rot(): void {}
+  discardState(): void {}
 
   open(booting: Booting, done: (storage: Storage) => void): void {
     openMemory(this, booting, done);

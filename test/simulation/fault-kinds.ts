@@ -45,6 +45,15 @@ export const MACHINE_FAULTS = [
   /** A server is started with a release that knows a command which the others do not. */
   'newRelease',
 ] as const;
+/** What happens to the files of a server. Drawn from a fourth stream, in worlds with real storage. */
+export const STORAGE_FAULTS = [
+  /** A value of the state is not what was written, which only a read finds out. */
+  'rot',
+  /** The process dies while it writes a snapshot beside its state. */
+  'cutInstall',
+  /** Another process has the databases open for a while. */
+  'locked',
+] as const;
 /** Faults of a leader in calm worlds: all others are well, so one of them takes over, and the old one does no harm. */
 export const LEADER_FAULTS = [
   /** No sync of its disk returns. */
@@ -58,13 +67,21 @@ export const LEADER_FAULTS = [
 ] as const;
 
 export type MachineFault = (typeof MACHINE_FAULTS)[number];
+export type StorageFault = (typeof STORAGE_FAULTS)[number];
 export type LeaderFault = (typeof LEADER_FAULTS)[number];
 export type Fault =
   | (typeof FAULTS)[number]
   | (typeof DISK_FAULTS)[number]
   | MachineFault
+  | StorageFault
   | LeaderFault;
 
 export const ALL_FAULTS: readonly Fault[] = [
-  ...new Set<Fault>([...FAULTS, ...DISK_FAULTS, ...MACHINE_FAULTS, ...LEADER_FAULTS]),
+  ...new Set<Fault>([
+    ...FAULTS,
+    ...DISK_FAULTS,
+    ...MACHINE_FAULTS,
+    ...STORAGE_FAULTS,
+    ...LEADER_FAULTS,
+  ]),
 ];

@@ -11,6 +11,8 @@ import {
   type Fault,
   MACHINE_FAULTS,
   type MachineFault,
+  STORAGE_FAULTS,
+  type StorageFault,
 } from './fault-kinds.js';
 import { type MachineVictim, strikeMachine } from './machine-faults.js';
 import type { SimNetwork } from './network.js';
@@ -46,6 +48,12 @@ export interface Victim extends MachineVictim {
   damageState(): void;
   /** The next value that is put into its state is not the one that was meant. */
   goWrong(): void;
+  /** The machine loses its power, and a value of its state is not what was written. */
+  rot(): void;
+  /** The process will die while it writes the next snapshot that it takes in. */
+  cutNextInstall(): void;
+  /** Its databases cannot be opened. */
+  lock(isLocked: boolean): void;
 }
 
 /** Cluster operations that are no faults, but must stand them. */
@@ -69,6 +77,8 @@ export interface FaultParts {
   readonly diskRandom: Random;
   /** For the kinds of `MACHINE_FAULTS`. */
   readonly machineRandom: Random;
+  /** For the kinds of `STORAGE_FAULTS`; absent where storage is in memory. */
+  readonly storageRandom: Random | undefined;
   readonly network: SimNetwork;
   readonly victims: () => readonly Victim[];
   readonly operator: Operator;
@@ -98,7 +108,11 @@ export class Faults {
     const { machineRandom, certain, plain } = parts;
     const rare = plain ? 0 : machineRandom.pick([0, 0, 0.3, 0.6]);
     const machine = MACHINE_FAULTS.filter(() => machineRandom.chance(rare));
-    this.kinds = [...new Set([...first, ...more, ...machine, ...(certain ? [certain] : [])])];
+    const { storageRandom } = parts;
+    const bad = storageRandom?.pick([0, 0.3, 0.7]) ?? 0;
+    const storage = STORAGE_FAULTS.filter(() => storageRandom?.chance(bad));
+    const sure = certain ? [certain] : [];
+    this.kinds = [...new Set([...first, ...more, ...machine, ...storage, ...sure])];
     this.#everyMs = random.pick([300, 1000, 3000]);
   }
 
@@ -188,7 +202,29 @@ export class Faults {
       case 'rollback':
       case 'newRelease':
         this.#strikeMachine(fault);
+        break;
+      case 'rot':
+      case 'cutInstall':
+      case 'locked':
+        this.#strikeStorage(fault);
     }
+  }
+
+  #strikeStorage(fault: StorageFault): void {
+    const { scheduler, storageRandom: random } = this.#parts;
+    const victims = fault === 'rot' ? this.#expendable() : this.#victims();
+    if (random === undefined || victims.length === 0) return;
+    const victim = random.pick(victims);
+    this.#strikeOne(fault, victim, () => {
+      if (fault === 'cutInstall') victim.cutNextInstall();
+      else if (fault === 'rot') victim.rot();
+      else {
+        victim.lock(true);
+        victim.crash(false);
+        scheduler.after(random.between(500, 5_000), () => victim.lock(false));
+      }
+      if (fault !== 'cutInstall') this.#restartLater(victim);
+    });
   }
 
   #victims(): readonly Victim[] {

@@ -29,6 +29,8 @@ export class Host {
   founding: Configuration | undefined;
   /** The next snapshot that is switched in kills the process before the log follows. */
   halfInstall = false;
+  /** The process dies while it writes the next one beside its state. */
+  cutsInstall = false;
   /** As its configuration has it, from the next start on. */
   timing: Timing | undefined;
   /** Of its program, from the next start on. */
@@ -203,6 +205,8 @@ export class Host {
 
   heal(): void {
     this.halfInstall = false;
+    this.cutsInstall = false;
+    this.disk.isLocked = false;
     this.disk.unhang();
     this.#filling++;
     this.disk.isFull = false;
@@ -219,7 +223,7 @@ export class Host {
 
   /** A record cannot be read: the state is moved away. */
   discardState(): void {
-    this.#real?.discardState();
+    this.disk.discardState();
     this.stateLost = true;
   }
 

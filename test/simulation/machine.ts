@@ -1,7 +1,7 @@
 /** A register per key as the replicated state: the real machine, with two small commands. */
 
 import { refusal } from '../../src/errors.js';
-import type { Entry, Index } from '../../src/raft/types.js';
+import type { Entry, Index, Term } from '../../src/raft/types.js';
 import type { MachinePort } from '../../src/replica/ports.js';
 import type { Checkpoint, Handlers, Machine, Resume } from '../../src/state/machine.js';
 import type { Command, Handler, Result, StateRecord, View } from '../../src/state/types.js';
@@ -133,6 +133,10 @@ export class SimMachine implements MachinePort {
 
   appliedIndex(): Index {
     return this.machine.appliedIndex();
+  }
+
+  appliedTerm(): Term {
+    return this.machine.appliedTerm();
   }
 
   apply(entries: readonly Entry[], resume: Resume): readonly (Result | undefined)[] {

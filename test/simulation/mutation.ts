@@ -1,5 +1,6 @@
 /** A deliberate fault: a change of the compiled text. */
 import type { Fault } from './fault-kinds.js';
+import type { StorageKind } from './parts.js';
 
 export interface Change {
   /** Below `src/` of the build. */
@@ -14,6 +15,8 @@ export interface Mutation {
   readonly by?: 'simulate' | 'worlds';
   /** A kind that each world is to have: else it would be found too, but late. */
   readonly fault?: Fault;
+  /** What each world is to have; drawn from its seed when absent. */
+  readonly storage?: StorageKind;
   readonly changes: readonly Change[];
 }
 

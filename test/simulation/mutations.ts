@@ -2,5 +2,10 @@
 import type { Mutation } from './mutation.js';
 import { nodeMutations } from './mutations-node.js';
 import { raftMutations } from './mutations-raft.js';
+import { storageMutations } from './mutations-storage.js';
 
-export const mutations: readonly Mutation[] = [...raftMutations, ...nodeMutations];
+export const mutations: readonly Mutation[] = [
+  ...raftMutations,
+  ...nodeMutations,
+  ...storageMutations,
+];

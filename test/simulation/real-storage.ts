@@ -16,7 +16,7 @@ import type { LogSight } from '../raft/invariants.js';
 import { type DiskImage, type DiskTemper, FakeDisk } from '../support/fake-disk.js';
 import { LogContent, type LogWatcher, type LogWrite, write } from './disk.js';
 import { Violation } from './invariants.js';
-import type { SimLoop } from './loop.js';
+import { Crash, type SimLoop } from './loop.js';
 import { registers } from './machine.js';
 import type { Scheduler } from './scheduler.js';
 import type { Arrived, Booting, ServerDisk, SimLogPort, Storage } from './storage.js';
@@ -45,7 +45,7 @@ export class RealDisk implements ServerDisk {
   /** The log was damaged since it was last opened. */
   #logDamaged = false;
   /** A value of the state is not what was written, and nobody has read it yet. */
-  #isRotten = false;
+  isRotten = false;
   /** Handed to the log, in order, and not reported as durable. */
   #open: LogWrite[] = [];
   readonly #fake: FakeDisk;
@@ -70,8 +70,14 @@ export class RealDisk implements ServerDisk {
   set isFull(isFull: boolean) {
     this.#fake.isFull = isFull;
   }
+  get isLocked(): boolean {
+    return this.#fake.isLocked;
+  }
+  set isLocked(isLocked: boolean) {
+    this.#fake.isLocked = isLocked;
+  }
   get isSpoiled(): boolean {
-    return this.#logDamaged || this.#isRotten;
+    return this.#logDamaged || this.isRotten;
   }
 
   open(booting: Booting, done: (storage: Storage) => void): void {
@@ -165,11 +171,15 @@ export class RealDisk implements ServerDisk {
   #check(log: LevelLog, id: NodeId): void {
     const found = contentOf(log);
     const possible = this.durable.copy();
-    let isExplained = this.#logDamaged || explains(possible, found);
+    const isPossible = (): boolean =>
+      this.#logDamaged
+        ? found.bar !== undefined || holds(found, possible)
+        : explains(possible, found);
+    let isExplained = isPossible();
     for (const what of this.#open.splice(0)) {
       if (isExplained) break;
       write(possible, what);
-      isExplained = explains(possible, found);
+      isExplained = isPossible();
     }
     if (!isExplained)
       throw new Violation(
@@ -219,21 +229,21 @@ export class RealDisk implements ServerDisk {
 
   /** Some value of the state goes bad, which only a read finds out. */
   rot(): void {
-    this.#isRotten =
-      this.#fake.flip(STATE, (key) => !/^[!#]/.test(key)) !== undefined || this.#isRotten;
+    const isFlipped = this.#fake.flip(STATE, (key) => !/^[!#]/.test(key)) !== undefined;
+    this.isRotten = isFlipped || this.isRotten;
   }
 
   /** An operator moves the state away: a record of it cannot be read. */
   discardState(): void {
     this.#fake.remove(STATE);
-    this.#isRotten = false;
+    this.isRotten = false;
     this.stateDamaged = true;
   }
 
   /** Another state has replaced this one. */
   replaced(): void {
     this.stateDamaged = false;
-    this.#isRotten = false;
+    this.isRotten = false;
   }
 
   wipe(): void {
@@ -261,7 +271,7 @@ export class RealDisk implements ServerDisk {
     this.durable = durable;
     this.#open = [];
     this.#logDamaged = false;
-    this.#isRotten = false;
+    this.isRotten = false;
     this.stateDamaged = false;
   }
 
@@ -379,6 +389,16 @@ function explains(durable: LogContent, found: LogContent): boolean {
   return JSON.stringify(factsOf(found)) === JSON.stringify(factsOf(durable));
 }
 
+/** Whether this log has all that one has, so that none of it is lost. */
+function holds(found: LogContent, durable: LogContent): boolean {
+  if (found.hard.term < durable.hard.term) return false;
+  for (let index = found.first(); index <= durable.last(); index++) {
+    const term = found.term(index);
+    if (term === undefined || term < (durable.term(index) ?? 0)) return false;
+  }
+  return true;
+}
+
 const describe = (log: LogContent): string =>
   `${log.first()}..${log.last()} ${JSON.stringify(log.hard)} bar ${log.bar?.index}`;
 
@@ -396,7 +416,7 @@ function imageOf(store: LevelState): StateImage {
 /** Through the product's own stream: chunks, written beside the present state and verified. */
 async function takeIn(
   store: LevelState,
-  { host, loop }: Booting,
+  { world, host, loop }: Booting,
   { message, id, image, incoming, switching }: Arrived,
 ): Promise<boolean> {
   const { meta } = message;
@@ -408,6 +428,15 @@ async function takeIn(
     });
   const sink = await snapshotSink(message, id, { incoming, store, guard });
   if (sink === undefined) return !incoming.isArriving;
+  if (host.cutsInstall) {
+    host.cutsInstall = false;
+    // within the time that a few syncs take
+    world.scheduler.after(world.random.between(0, 8), () => {
+      loop.take(() => {
+        throw new Crash('killed while it writes a snapshot');
+      });
+    });
+  }
   const source = new StateSource(viewOf(image), meta);
   for (let number = 0; ; number++) {
     const { data, last } = await source.chunk(number);

@@ -212,6 +212,16 @@ export class SimServer implements Victim, Server {
     this.#end(true);
     this.#disk.damageState();
   }
+  rot(): void {
+    this.#end(true);
+    this.#disk.rot();
+  }
+  cutNextInstall(): void {
+    this.#host.cutsInstall = true;
+  }
+  lock(isLocked: boolean): void {
+    this.#disk.isLocked = isLocked;
+  }
   goWrong(): void {
     this.#host.goesWrong = true;
   }
@@ -251,6 +261,11 @@ export class SimServer implements Victim, Server {
   }
   heal(): void {
     this.#host.heal();
+    if (this.#disk.isRotten) {
+      // somebody has looked at all of its values
+      this.#end(true);
+      this.#host.discardState();
+    }
     this.lightFuse(Number.POSITIVE_INFINITY);
     this.restart();
   }

@@ -80,6 +80,8 @@ export interface ServerDisk extends DiskSight {
   stateDamaged: boolean;
   /** It may have lost something that it does not know of. */
   readonly isSpoiled: boolean;
+  /** A value of the state is bad, and nobody has read it yet. */
+  readonly isRotten: boolean;
   /** Opens log and state for a process. `done` is not called if it ends before. */
   open(booting: Booting, done: (storage: Storage) => void): void;
   crash(withPower: boolean): void;
@@ -88,6 +90,12 @@ export interface ServerDisk extends DiskSight {
   /** The machine being off, a part of the log is lost; of the state; or everything. */
   damageLog(): void;
   damageState(): void;
+  /** The machine being off, a value of the state goes bad, which only a read finds out. */
+  rot(): void;
+  /** An operator moves a state away of which a record cannot be read. */
+  discardState(): void;
+  /** Whether another process has the databases open. */
+  isLocked: boolean;
   wipe(): void;
   /** What is durable now; only while a process has it open. */
   image(): unknown;

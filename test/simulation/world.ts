@@ -44,6 +44,8 @@ export interface Report {
 const DISK_STREAM = 16;
 /** And which have those of machines. */
 const MACHINE_STREAM = 18;
+/** And which have those of real storage. */
+const STORAGE_STREAM = 20;
 /** After healing, everything must be done within this: some elections, and the longest deadline of a client. */
 const HEALED_MS = 40_000;
 /** A contradiction that lasts so long is an operator's to resolve, who stops the servers in the wrong for a while. */
@@ -114,6 +116,8 @@ class World {
     this.#faults = new Faults({
       ...{ scheduler, random: random.fork(), diskRandom, network, victims, operator, trace },
       machineRandom: new Random(options.seed * 1000 + MACHINE_STREAM),
+      storageRandom:
+        cluster.storage === 'real' ? new Random(options.seed * 1000 + STORAGE_STREAM) : undefined,
       certain: options.fault,
       plain: options.plain,
     });

@@ -12,8 +12,8 @@ export interface AppliedState {
 
 /**
  * Checks that the state contains everything the log has dropped. The state may be ahead of the log
- * only by a snapshot whose installation was interrupted, which is completed here, or when the log
- * was damaged. `done` gets the reason when the state lacks something. Throws when log and state
+ * only by a snapshot whose installation was interrupted, which is completed here. When the log was
+ * damaged, it may also end before the state, or hold older entries than the state comes from. `done` gets the reason when the state lacks something. Throws when log and state
  * cannot belong to the same server.
  */
 export function reconcile(
@@ -38,7 +38,7 @@ export function reconcile(
     const hardState =
       term >= position.term ? { term, votedFor } : { term: position.term, votedFor: null };
     log.reset(position, hardState, () => done(undefined));
-  } else if (log.bar?.() !== undefined && applied > log.lastIndex()) {
+  } else if (log.bar?.() !== undefined) {
     done(undefined);
   } else {
     throw new Error(
