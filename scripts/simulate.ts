@@ -5,7 +5,8 @@
  */
 import { Command, Option } from 'commander';
 import { ALL_FAULTS, type Fault } from '../test/simulation/fault-kinds.js';
-import type { StorageKind } from '../test/simulation/parts.js';
+import { NETWORKS, type NetworkKind } from '../test/simulation/network.js';
+import { STORAGES, type StorageKind } from '../test/simulation/parts.js';
 import { playSeed } from '../test/simulation/play.js';
 import type { Report } from '../test/simulation/world.js';
 
@@ -17,13 +18,12 @@ const options = new Command('simulate')
   .option('--minutes <number>', 'stop after so many minutes of real time')
   .option('--first', 'stop at the first failure and print it as one line of JSON')
   .option('--trace', 'print everything that happens')
-  .option('--plain', 'without faults of machines, small memories, held readers and real storage')
-  .addOption(
-    new Option('--storage <kind>', 'in every world').choices([
-      'memory',
-      'real',
-    ] satisfies StorageKind[]),
+  .option(
+    '--plain',
+    'without faults of machines, small memories, held readers, sockets, real storage',
   )
+  .addOption(new Option('--network <kind>', 'what all worlds have').choices([...NETWORKS]))
+  .addOption(new Option('--storage <kind>', 'what all worlds have').choices([...STORAGES]))
   .addOption(new Option('--fault <kind>', 'a fault that every world has').choices([...ALL_FAULTS]))
   .parse()
   .opts<{
@@ -36,12 +36,14 @@ const options = new Command('simulate')
     fault?: Fault;
     plain?: boolean;
     storage?: StorageKind;
+    network?: NetworkKind;
   }>();
 
 function show(report: Report): void {
-  const { seed, violation, counts } = report;
+  const { seed, network, violation, counts } = report;
   console.log(
-    `seed ${seed}: ${report.servers} servers, ${(report.virtualMs / 1000).toFixed(0)} s, ` +
+    `seed ${seed}: ${report.servers} servers, ${network}, ` +
+      `${(report.virtualMs / 1000).toFixed(0)} s, ` +
       `${report.terms} terms, ${report.committed} committed, ${counts.acknowledged} writes and ` +
       `${counts.reads} reads answered, faults [${report.faults.join(' ')}]`,
   );
@@ -49,11 +51,13 @@ function show(report: Report): void {
   console.log(`FAILED ${violation.text}`);
   const fault = options.fault === undefined ? '' : ` --fault ${options.fault}`;
   const plain = options.plain ? ' --plain' : '';
+  const kind = options.network === undefined ? '' : ` --network ${options.network}`;
   const storage = options.storage === undefined ? '' : ` --storage ${options.storage}`;
-  console.log(`replay: npm run simulate -- --seed ${seed}${fault}${plain}${storage} --trace`);
+  console.log(
+    `replay: npm run simulate -- --seed ${seed}${fault}${plain}${kind}${storage} --trace`,
+  );
 }
 
-const { fault, plain, storage } = options;
 const trace = options.trace ? (line: string): void => console.log(line) : undefined;
 const single = options.seed !== undefined;
 const from = Number(options.seed ?? options.from);
@@ -65,7 +69,8 @@ let committed = 0;
 let played = 0;
 const failed: number[] = [];
 for (let seed = from; seed < from + count && performance.now() < until; seed++) {
-  const report = await playSeed(seed, { trace, fault, plain, storage });
+  const { fault, plain, network, storage } = options;
+  const report = await playSeed(seed, { trace, fault, plain, network, storage });
   played++;
   virtualMs += report.virtualMs;
   committed += report.committed;

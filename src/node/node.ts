@@ -7,7 +7,7 @@ import { ApiError, type Refusal, reject } from '../errors.js';
 import { ticksOfSilence } from '../raft/options.js';
 import { createRaft } from '../raft/raft.js';
 
-import type { Message, NodeId, RoleChange } from '../raft/types.js';
+import type { NodeId, RoleChange } from '../raft/types.js';
 import { newestConfiguration } from '../replica/log/applied-log.js';
 import { CHANGE_MS } from '../replica/members/join.js';
 import type { ClockPort } from '../replica/ports.js';
@@ -18,7 +18,6 @@ import { LEVEL_KEY, LEVELS, levelOf } from '../state/levels.js';
 import type { PinnedView, Result, View } from '../state/types.js';
 import { checkRecord } from '../transport/handshake.js';
 import type { WireSecurity } from '../transport/security.js';
-import type { ChunkSink, PeerRecords, WireHandlers } from '../transport/types.js';
 import { Wire } from '../transport/wire.js';
 import { realClock } from './clock.js';
 import { DiskSpace } from './disk-space.js';
@@ -33,9 +32,9 @@ import {
   type NodeTiming,
   silenceMsIn,
 } from './options.js';
-import { StateSource, snapshotSink } from './snapshots.js';
 import { Stability, statusOf } from './status.js';
 import type { ClusterNode, JoiningServer, LevelStatus, NodeStatus, WriteRequest } from './types.js';
+import { peerRecords, wireHandlers } from './wire-handlers.js';
 
 /** A node as its process sees it. */
 export interface RunningNode extends ClusterNode {
@@ -101,6 +100,7 @@ class Node implements RunningNode {
   readonly #clock: ClockPort;
   readonly #wire: Wire;
   readonly #disk: DiskSpace;
+  readonly #records = peerRecords(() => this.replica);
   readonly #stability = new Stability();
   readonly #roleListeners: ((change: RoleChange) => void)[] = [];
   #stopping: Promise<void> | undefined;
@@ -329,35 +329,18 @@ class Node implements RunningNode {
     });
   }
 
-  /** What the wire looks up and remembers of other servers. */
-  readonly #records: Required<PeerRecords> = {
-    get: (id) => this.replica.knownServers.get(id),
-    set: (id, record) => this.replica.knownServers.set(id, record),
-    isRemoved: (id) => this.replica.knownServers.isRemoved(id),
-    isKnown: (id) => this.replica.knownServers.isKnown(id),
-  };
-
   #createWire(): Wire {
-    const handlers: WireHandlers = {
-      onMessage: (message) => this.#take(() => this.replica.receive(message)),
-      onRequest: (from, payload, reply) =>
-        this.#take(() => this.replica.rpc.receive(from, payload, reply)),
-      onJoinRequest: (joiner, payload, reply) =>
-        this.#take(() => this.replica.join.receive(joiner, payload, reply)),
-      onStranger: (id) => this.#take(() => this.replica.knownServers.askAbout(id)),
-      onReachable: () => this.#take(() => this.replica.retry()),
-      onUnreachable: (peer) => this.#take(() => this.replica.loop.unreachable(peer)),
-      snapshotSource: (_to, message) =>
-        message.type === 'snapshot'
-          ? new StateSource(this.#opened.store.pin(), message.meta)
-          : undefined,
-      snapshotSink: (message, id) => this.#sinkFor(message, id),
-    };
     return new Wire({
       identity: () => ({ ...this.#opened.identity.get(), address: this.#address }),
       records: this.#records,
       security: this.#options.security,
-      handlers,
+      handlers: wireHandlers({
+        replica: () => this.replica,
+        store: this.#opened.store,
+        take: (run) => this.#take(run),
+        hasStopped: () => this.#stopped,
+        newId: randomUUID,
+      }),
       log: this.#options.log,
     });
   }
@@ -392,13 +375,6 @@ class Node implements RunningNode {
     const by = role === 'leader' ? '' : `, leader ${led}`;
     this.#options.log('info', `${role} in term ${term}${by}`);
     for (const listener of this.#roleListeners) listener(change);
-  }
-
-  async #sinkFor(message: Message, id: string): Promise<ChunkSink | undefined> {
-    if (message.type !== 'snapshot' || this.#stopped) return undefined;
-    const { incomingSnapshot: incoming } = this.replica;
-    const { store } = this.#opened;
-    return snapshotSink(message, id, { incoming, store, guard: (run) => this.#take(run) });
   }
 
   async #stop(): Promise<void> {

@@ -42,7 +42,7 @@ export async function rebuildState(
   store: LevelState,
   { upTo, handlers, levels, machineLimits, disk = LEVEL_DISK }: RebuildOptions,
 ): Promise<void> {
-  const state = new MemoryState(undefined, disk.clock.soon);
+  const state = new MemoryState(undefined, (run) => disk.clock.soon(run));
   const machine = new Machine(state, handlers, levels?.supported, machineLimits);
   await applyUpTo(upTo, log, machine, () => state.sync());
   await installRecords(store, recordsOf(state));

@@ -9,6 +9,7 @@ import { SimCluster } from './cluster.js';
 import { type Fault, LEADER_FAULTS, type LeaderFault } from './fault-kinds.js';
 import { Violation } from './invariants.js';
 import { LONG, SHORT } from './machine-faults.js';
+import type { NetworkKind } from './network.js';
 import type { StorageKind } from './parts.js';
 import type { SimServer } from './server.js';
 import { Workload, type WriteOutcome } from './workload.js';
@@ -27,6 +28,7 @@ export async function runCalm(options: {
   fault?: Fault | undefined;
   plain?: boolean | undefined;
   storage?: StorageKind | undefined;
+  network?: NetworkKind | undefined;
   trace?: (line: string) => void;
 }): Promise<Report> {
   const cluster = new SimCluster(options);
@@ -59,6 +61,7 @@ export async function runCalm(options: {
   }
   return {
     seed: options.seed,
+    network: cluster.network.kind,
     servers: cluster.servers.length,
     faults: LEADER_FAULTS.filter((each) => each === kind),
     virtualMs: scheduler.now,

@@ -5,10 +5,12 @@ import type { Configuration, Member, NodeId, RaftOptions } from '../../src/raft/
 import type { ReplicaLimits } from '../../src/replica/options.js';
 import type { MachineLimits } from '../../src/state/machine.js';
 import { Invariants } from './invariants.js';
-import { SimNetwork } from './network.js';
+import { MessageNetwork } from './message-network.js';
+import type { NetworkKind, SimNetwork } from './network.js';
 import type { StorageKind } from './parts.js';
 import { Scheduler } from './scheduler.js';
 import { SimServer } from './server.js';
+import { SocketNetwork } from './socket-network.js';
 
 /** Timing as in production, windows small enough that a short life meets their limits. */
 const RAFT: Omit<RaftOptions, 'id' | 'random'> = {
@@ -23,6 +25,8 @@ const RAFT: Omit<RaftOptions, 'id' | 'random'> = {
 
 /** Which worlds have small memories, and which have held readers. */
 const SIZE_STREAM = 17;
+/** And which have sockets. */
+const NETWORK_STREAM = 20;
 
 /** The part of the worlds that have the real log and state: they take several times as long. */
 const REAL_SHARE = 0.25;
@@ -32,8 +36,10 @@ const UPGRADE_MS = 1_000;
 
 export interface ClusterOptions {
   readonly seed: number;
-  /** Without small memories and held readers, which later releases of the simulation have added. */
+  /** Without what was added later: small memories, held readers, sockets. */
   readonly plain?: boolean | undefined;
+  /** Absent: drawn from the seed. */
+  readonly network?: NetworkKind | undefined;
   /** Gets one line for everything that happens. */
   /** Drawn from the seed when absent. */
   readonly storage?: StorageKind | undefined;
@@ -66,7 +72,7 @@ export class SimCluster {
     this.#trace = options.trace;
     this.#limits = limitsFor(this.random);
     this.#drift = this.random.pick([0, 0.001, 0.03]);
-    this.network = new SimNetwork(this.scheduler, this.random.fork());
+    this.network = this.#createNetwork(options);
     // a stream of its own: where it changes nothing a seed is the world that it was before
     const size = new Random(options.seed * 1000 + SIZE_STREAM);
     const isSmall = size.chance(options.plain ? 0 : 0.3);
@@ -78,6 +84,14 @@ export class SimCluster {
     this.#watched = size.chance(options.plain ? 0 : 0.3);
     const isReal = size.chance(options.plain ? 0 : REAL_SHARE);
     this.storage = options.storage ?? (isReal ? 'real' : 'memory');
+  }
+
+  #createNetwork({ seed, plain, network: kind }: ClusterOptions): SimNetwork {
+    const random = this.random.fork();
+    const drawn = new Random(seed * 1000 + NETWORK_STREAM).chance(0.5) ? 'sockets' : 'messages';
+    if ((kind ?? (plain ? 'messages' : drawn)) === 'messages')
+      return new MessageNetwork(this.scheduler, random);
+    return new SocketNetwork(this.scheduler, random, this.trace);
   }
 
   /** Servers `n1`, `n2`, ... that are a cluster from the beginning. They are still down. */

@@ -54,6 +54,15 @@ export const STORAGE_FAULTS = [
   /** Another process has the databases open for a while. */
   'locked',
 ] as const;
+/**
+ * What worlds of sockets have in the place of lost and repeated messages, which TCP does not know.
+ */
+export const SOCKET_FAULTS = {
+  /** Connections break, and lose what is under way. */
+  drop: 'reset',
+  /** Few bytes may be under way, so that all come in pieces and writers must wait. */
+  repeat: 'trickle',
+} as const;
 /** Faults of a leader in calm worlds: all others are well, so one of them takes over, and the old one does no harm. */
 export const LEADER_FAULTS = [
   /** No sync of its disk returns. */
@@ -72,6 +81,7 @@ export type LeaderFault = (typeof LEADER_FAULTS)[number];
 export type Fault =
   | (typeof FAULTS)[number]
   | (typeof DISK_FAULTS)[number]
+  | (typeof SOCKET_FAULTS)[keyof typeof SOCKET_FAULTS]
   | MachineFault
   | StorageFault
   | LeaderFault;
@@ -80,6 +90,7 @@ export const ALL_FAULTS: readonly Fault[] = [
   ...new Set<Fault>([
     ...FAULTS,
     ...DISK_FAULTS,
+    ...Object.values(SOCKET_FAULTS),
     ...MACHINE_FAULTS,
     ...STORAGE_FAULTS,
     ...LEADER_FAULTS,

@@ -11,11 +11,12 @@ import {
   type Fault,
   MACHINE_FAULTS,
   type MachineFault,
+  SOCKET_FAULTS,
   STORAGE_FAULTS,
   type StorageFault,
 } from './fault-kinds.js';
 import { type MachineVictim, strikeMachine } from './machine-faults.js';
-import type { SimNetwork } from './network.js';
+import { QUIET, type SimNetwork } from './network.js';
 import type { Scheduler } from './scheduler.js';
 
 /** What the faults may do to a server. */
@@ -108,11 +109,11 @@ export class Faults {
     const { machineRandom, certain, plain } = parts;
     const rare = plain ? 0 : machineRandom.pick([0, 0, 0.3, 0.6]);
     const machine = MACHINE_FAULTS.filter(() => machineRandom.chance(rare));
-    const { storageRandom } = parts;
+    const { storageRandom, network } = parts;
     const bad = storageRandom?.pick([0, 0.3, 0.7]) ?? 0;
     const storage = STORAGE_FAULTS.filter(() => storageRandom?.chance(bad));
-    const sure = certain ? [certain] : [];
-    this.kinds = [...new Set([...first, ...more, ...machine, ...storage, ...sure])];
+    const all = [...first, ...more, ...machine, ...storage, ...(certain ? [certain] : [])];
+    this.kinds = [...new Set(network.kind === 'sockets' ? all.map(onSockets) : all)];
     this.#everyMs = random.pick([300, 1000, 3000]);
   }
 
@@ -138,6 +139,10 @@ export class Faults {
 
   #strike(fault: Fault): void {
     const { random, operator } = this.#parts;
+    if (isDisturbance(fault)) {
+      this.#disturb(fault);
+      return;
+    }
     switch (fault) {
       case 'crash':
       case 'power':
@@ -163,11 +168,6 @@ export class Faults {
       case 'oneWay':
       case 'matrix':
         this.#cut(fault);
-        break;
-      case 'drop':
-      case 'repeat':
-      case 'slowLink':
-        this.#disturb(fault);
         break;
       case 'slowDisk':
         this.#on(fault, (victim) =>
@@ -339,7 +339,7 @@ export class Faults {
     });
   }
 
-  #disturb(fault: 'drop' | 'repeat' | 'slowLink'): void {
+  #disturb(fault: Disturbance): void {
     const { scheduler, random, network, trace } = this.#parts;
     const ids = this.#parts.victims().map((victim) => victim.id);
     trace(`fault ${fault}`);
@@ -354,6 +354,8 @@ export class Faults {
     for (const link of struck) {
       if (fault === 'drop') link.dropProbability = degree * 0.6;
       else if (fault === 'repeat') link.repeatProbability = degree;
+      else if (fault === 'reset') link.resetProbability = degree * 0.1;
+      else if (fault === 'trickle') link.windowBytes = Math.ceil(10 + degree * 300);
       else {
         link.delayMs = 1 + degree * 150;
         link.longMs = link.delayMs + random.between(0, 2000);
@@ -361,14 +363,16 @@ export class Faults {
       }
     }
     scheduler.after(random.between(500, 8000), () => {
-      for (const link of struck)
-        Object.assign(link, {
-          dropProbability: 0,
-          repeatProbability: 0,
-          delayMs: 1,
-          longMs: 20,
-          longProbability: 0.01,
-        });
+      for (const link of struck) Object.assign(link, QUIET);
     });
   }
 }
+
+/** What happens to links that carry something. */
+const DISTURBANCES = ['drop', 'repeat', 'slowLink', 'reset', 'trickle'] as const;
+type Disturbance = (typeof DISTURBANCES)[number];
+const isDisturbance = (fault: Fault): fault is Disturbance =>
+  DISTURBANCES.some((each) => each === fault);
+
+const onSockets = (fault: Fault): Fault =>
+  fault === 'drop' || fault === 'repeat' ? SOCKET_FAULTS[fault] : fault;

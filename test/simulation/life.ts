@@ -1,30 +1,26 @@
 /** One process of a server: the real core, replica and state machine on simulated ports. */
 import { refusal } from '../../src/errors.js';
+import { peerRecords, wireHandlers } from '../../src/node/wire-handlers.js';
 import { ticksOfSilence } from '../../src/raft/options.js';
 import { createRaft } from '../../src/raft/raft.js';
-import type {
-  Configuration,
-  Input,
-  Message,
-  Output,
-  RaftCore,
-  SnapshotMeta,
-} from '../../src/raft/types.js';
+import type { Configuration, Input, Output, RaftCore } from '../../src/raft/types.js';
 import type { ReplicaLimits } from '../../src/replica/options.js';
 import { Replica } from '../../src/replica/replica.js';
 import type { RpcRequest, RpcResponse } from '../../src/replica/rpc.js';
 import { DIVERGED_KEY } from '../../src/state/keys.js';
 import { levelOf } from '../../src/state/levels.js';
 import { checkRecord } from '../../src/transport/handshake.js';
+import type { ChunkSource, WireHandlers } from '../../src/transport/types.js';
 import { Bounds } from './bounds.js';
 import { HeldReaders } from './held-readers.js';
 import type { Host } from './host.js';
 import { Violation } from './invariants.js';
 import type { SimLoop } from './loop.js';
 import { type Cas, NEW_PUT_LEVEL, type NewPut, type Put, type SimMachine } from './machine.js';
+import type { ProcessWire } from './network.js';
 import type { ServerParts } from './parts.js';
+import { Snapshots } from './snapshots.js';
 import type { Storage } from './storage.js';
-import type { StateImage } from './store.js';
 import type { WriteOutcome } from './workload.js';
 
 export interface LifeParts {
@@ -48,6 +44,8 @@ export interface Look {
 
 /** The load of a loop is looked at every so many turns. */
 const TURNS_PER_LOOK = 16;
+/** Of keys and values in a chunk of a snapshot: the states here are small. */
+const CHUNK_BYTES = 1_500;
 /** Batches that may wait for the disk: one for each message that may be on its way, and some for the votes. */
 const STORING_MAX = 300;
 
@@ -62,9 +60,11 @@ export class Life {
   readonly #bounds: Bounds;
   readonly #readers: HeldReaders;
   readonly #electionMs: number;
-  #snapshots = 0;
-  /** The position of the snapshot that is being switched in. */
-  #arriving: SnapshotMeta | undefined;
+  readonly #snapshots: Snapshots;
+  readonly #wire: ProcessWire;
+  /** States that are being sent. */
+  readonly #sources = new Set<ChunkSource>();
+  #isStopped = false;
 
   constructor(world: ServerParts, parts: LifeParts) {
     const { host, loop, storage } = parts;
@@ -83,6 +83,9 @@ export class Life {
     const promisedTicks = ticksOfSilence(silenceMs.owed, timing.tickMs);
     const options = { ...timing, promisedTicks, id, random: random.next };
     const core = createRaft(options, log, log.hardState(), loop.now());
+    const replica = (): Replica => this.replica;
+    this.#snapshots = new Snapshots({ world, host, storage, replica });
+    this.#wire = this.#connect();
     this.replica = new Replica({
       ...{ id, name: id, address: `${id}:1`, log, machine, clock: loop, view: store, identity },
       isBehind: storage.isBehind,
@@ -92,7 +95,7 @@ export class Life {
       onJoining: (_level, what) => trace(`${id}: ${what}`),
       core: this.#watched(core, timing),
       limits: { ...limits, electionMs },
-      wire: network.wire(id, loop, (message) => this.#sent(message)),
+      wire: this.#wire,
       gate: (_view, _token, command) =>
         command.type === 'newPut' && release < NEW_PUT_LEVEL
           ? refusal('invalid', 'unknown command')
@@ -108,40 +111,21 @@ export class Life {
         parts.undecided();
       },
     });
-    this.#bounds = new Bounds(id, queueLimits(limits), machine.appliedIndex());
+    const queues = { ...queueLimits(limits), sending: network.queueBytesMax };
+    this.#bounds = new Bounds(id, queues, machine.appliedIndex());
     this.#readers = this.#holdReaders();
     machine.machine.onReset(() => {
       this.#readers.excuse();
-      this.#checkExchanged();
+      this.#snapshots.checkInstalled();
     });
   }
 
   /** From here on it hears and is heard. */
   start(): void {
     const { replica, lost } = this;
-    const { host, loop } = this.#parts;
-    const { network, trace } = this.#world;
-    network.attach(host.id, {
-      loop,
-      identity: () => ({ ...host.identity, address: `${host.id}:1` }),
-      records: replica.knownServers,
-      receive: (message) => replica.receive(message),
-      request: (from, payload, reply) =>
-        replica.rpc.receive(
-          from,
-          payload,
-          this.#bounds.once(() => `a question of ${from}`, reply),
-        ),
-      join: (joiner, payload, reply) =>
-        replica.join.receive(
-          joiner,
-          payload,
-          this.#bounds.once(() => `${joiner.nodeId}, which asks to join`, reply),
-        ),
-      unreachable: (peer) => replica.loop.unreachable(peer),
-      snapshotFor: (message) => this.#snapshotFor(message),
-      installSnapshot: (message, image, done) => this.#install(message, image, done),
-    });
+    const { host } = this.#parts;
+    const { trace } = this.#world;
+    this.#wire.start();
     if (lost !== undefined) trace(`${host.id} has lost its state: ${lost}`);
     const join = this.#world.joinAddresses();
     const { silenceMs } = this.#parts.storage;
@@ -153,10 +137,81 @@ export class Life {
     const { loop, replica } = this;
     loop.deliver(() =>
       replica.handOver(2 * this.#electionMs, () => {
+        this.#isStopped = true;
         replica.stop();
-        done();
+        this.#wire.stop(done);
       }),
     );
+  }
+
+  #connect(): ProcessWire {
+    const { host, loop } = this.#parts;
+    const replica = (): Replica => this.replica;
+    return this.#world.network.connect({
+      id: host.id,
+      loop,
+      handlers: this.#handlers(),
+      identity: () => ({ ...host.identity, address: `${host.id}:1` }),
+      records: peerRecords(replica),
+      sent: (message) => {
+        this.#bounds.sent++;
+        this.#world.invariants.sent(message);
+      },
+      snapshotFor: (message) => (this.isWrong ? undefined : this.#snapshots.imageFor(message)),
+      installSnapshot: (message, image, done) => this.#snapshots.installImage(message, image, done),
+    });
+  }
+
+  /** The product's own, with one outcome of each request. */
+  #handlers(): Required<WireHandlers> {
+    const { loop, storage, newId } = this.#parts;
+    const handlers = wireHandlers({
+      replica: () => this.replica,
+      store: { pin: () => storage.pin(), install: () => this.#snapshots.install() },
+      take: (run) => {
+        if (!this.#isStopped) loop.guard(run);
+      },
+      hasStopped: () => this.#isStopped,
+      newId,
+      chunkBytes: CHUNK_BYTES,
+    });
+    return {
+      ...handlers,
+      onRequest: (from, payload, reply) => {
+        const once = this.#bounds.once(() => `a question of ${from}`, reply);
+        handlers.onRequest(from, payload, once);
+      },
+      onJoinRequest: (joiner, payload, reply) => {
+        const once = this.#bounds.once(() => `${joiner.nodeId}, which asks to join`, reply);
+        handlers.onJoinRequest(joiner, payload, once);
+      },
+      snapshotSource: (to, message) => {
+        // no comparison could tell who is right if a wrong state spread before it is found: here it does not
+        if (message.type !== 'snapshot' || this.isWrong) return undefined;
+        this.#snapshots.checkSent(message.meta);
+        const source = handlers.snapshotSource(to, message);
+        if (source === undefined) return undefined;
+        this.#sources.add(source);
+        return {
+          id: source.id,
+          chunk: (number) => source.chunk(number),
+          close: () => {
+            this.#sources.delete(source);
+            source.close();
+          },
+        };
+      },
+      snapshotSink: (message, id) => {
+        loop.touch();
+        return handlers.snapshotSink(message, id);
+      },
+    };
+  }
+
+  /** Whether the wire may wait for promises. */
+  get #hasPromises(): boolean {
+    if (this.#world.network.kind === 'messages') return false;
+    return this.#isStopped || this.#sources.size > 0 || this.replica.incomingSnapshot.isArriving;
   }
 
   /** It is over: what it still does is nobody's concern. */
@@ -172,12 +227,14 @@ export class Life {
 
   /** After each turn of the process. Looking at some of them is enough to see what does not end. */
   turned(): void {
+    if (this.#hasPromises) this.loop.touch();
     const { turns, causes } = this.loop;
     if (turns % TURNS_PER_LOOK !== 0) return;
     const { loop, clientWrites } = this.replica;
     const { storing, pending } = loop;
     const applied = this.#machine.appliedIndex();
-    const load = { turns, causes, applied, storing, pending, held: clientWrites.size };
+    const sending = this.#wire.waitingBytes();
+    const load = { turns, causes, applied, storing, pending, held: clientWrites.size, sending };
     try {
       this.#bounds.turned(this.#world.scheduler.now, load);
       this.#readers.turned();
@@ -256,49 +313,6 @@ export class Life {
     if (commit === undefined) return;
     const last = entries.at(-1) ?? { index: log.lastIndex(), term: log.term(log.lastIndex()) };
     trace(`${host.id} commits ${commit}, log ends at ${last.index} in term ${last.term}`);
-  }
-
-  #sent(message: Message): void {
-    this.#bounds.sent++;
-    this.#world.invariants.sent(message);
-  }
-
-  #snapshotFor(message: Message): { message: Message; image: StateImage } | undefined {
-    if (message.type !== 'snapshot') return undefined;
-    const { host, storage } = this.#parts;
-    // no comparison could tell who is right if a wrong state spread before it is found: here it does not
-    if (this.isWrong) return undefined;
-    if (this.#machine.appliedIndex() !== message.meta.index)
-      throw new Violation('snapshot is of its index', `${host.id} sends ${message.meta.index}`);
-    return { message, image: storage.image() };
-  }
-
-  #install(message: Message, image: StateImage, done: (ok: boolean) => void): void {
-    if (message.type !== 'snapshot') return;
-    const { host, storage } = this.#parts;
-    const id = String(++this.#snapshots);
-    const switching = (meta: SnapshotMeta): void => {
-      this.#world.trace(`${host.id} installs a snapshot at ${meta.index}`);
-      this.#arriving = meta;
-    };
-    const { incomingSnapshot: incoming } = this.replica;
-    storage.takeIn({ message, id, image, incoming, switching }, done);
-  }
-
-  #checkExchanged(): void {
-    const meta = this.#arriving;
-    if (meta === undefined) return;
-    this.#arriving = undefined;
-    const { invariants } = this.#world;
-    const { host } = this.#parts;
-    invariants.installed(host.id, meta);
-    const { index, sums } = this.#machine.machine.checksum();
-    if (index !== meta.index)
-      throw new Violation('snapshot is of its index', `${index} under the name ${meta.index}`);
-    const sum = Object.values(sums).join();
-    invariants.applied(host.id, [], index, sum);
-    host.judge(index, sum);
-    host.replaced();
   }
 
   // --- what is seen of it ---

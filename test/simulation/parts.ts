@@ -7,7 +7,8 @@ import type { SimNetwork } from './network.js';
 import type { Scheduler } from './scheduler.js';
 
 /** See ServerParts. */
-export type StorageKind = 'memory' | 'real';
+export type StorageKind = (typeof STORAGES)[number];
+export const STORAGES = ['memory', 'real'] as const;
 
 /** What a simulated server gets from its world. */
 export interface ServerParts {

@@ -1,6 +1,7 @@
 /** From a seed to its world: every fifth is one in which no election may happen. */
 import { runCalm } from './calm.js';
-import { type Fault, LEADER_FAULTS } from './fault-kinds.js';
+import { type Fault, LEADER_FAULTS, SOCKET_FAULTS } from './fault-kinds.js';
+import type { NetworkKind } from './network.js';
 import type { StorageKind } from './parts.js';
 import { type Report, runWorld } from './world.js';
 
@@ -11,11 +12,15 @@ export interface PlayOptions {
   /** See WorldOptions. */
   readonly plain?: boolean | undefined;
   readonly storage?: StorageKind | undefined;
+  /** What lies between the servers. Absent: drawn from the seed. */
+  readonly network?: NetworkKind | undefined;
 }
 
 export function playSeed(seed: number, { trace, ...rest }: PlayOptions = {}): Promise<Report> {
   const { fault } = rest;
-  const options = { seed, ...rest, ...(trace && { trace }) };
+  const needsSockets = Object.values<Fault | undefined>(SOCKET_FAULTS).includes(fault);
+  const network = rest.network ?? (needsSockets ? 'sockets' : undefined);
+  const options = { seed, ...rest, network, ...(trace && { trace }) };
   const isCalm =
     fault === undefined ? seed % 5 === 0 : LEADER_FAULTS.some((kind) => kind === fault);
   return isCalm ? runCalm(options) : runWorld(options);

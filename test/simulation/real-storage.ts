@@ -7,11 +7,12 @@ import type { Random } from '../../cluster/checker/random.js';
 import { type Opened, openFolder } from '../../src/node/open.js';
 import { StateSource, snapshotSink } from '../../src/node/snapshots.js';
 import type { Entry, HardState, Index, NodeId, SnapshotMeta, Term } from '../../src/raft/types.js';
-import { DIVERGED_KEY, isLocal } from '../../src/state/keys.js';
+import { DIVERGED_KEY, isLocal, POSITION_KEY } from '../../src/state/keys.js';
 import type { PinnedView } from '../../src/state/types.js';
 import { StorageError } from '../../src/storage/errors.js';
 import type { LevelLog } from '../../src/storage/log.js';
 import type { LevelState } from '../../src/storage/state.js';
+import type { Installation } from '../../src/storage/types.js';
 import type { LogSight } from '../raft/invariants.js';
 import { type DiskImage, type DiskTemper, FakeDisk } from '../support/fake-disk.js';
 import { LogContent, type LogWatcher, type LogWrite, write } from './disk.js';
@@ -112,9 +113,9 @@ export class RealDisk implements ServerDisk {
       },
     });
     opening.then(
-      (opened) => loop.take(() => done(this.#opened(opened, booting, attach))),
+      (opened) => loop.guard(() => done(this.#opened(opened, booting, attach))),
       (error: Error) =>
-        loop.take(() => {
+        loop.guard(() => {
           // a full disk and a damaged record end the process; nothing else may
           if (!(error instanceof StorageError) && !/ENOSPC/.test(error.message)) throw error;
           onFatal(error);
@@ -157,6 +158,8 @@ export class RealDisk implements ServerDisk {
       ...{ machine: attach(machine, watched), identity, lost: needsState },
       silenceMs: { own, owed },
       isBehind: () => store.backlogBytes > BACKLOG_BYTES,
+      pin: () => store.pin(),
+      install: (switching) => install(store, booting, switching),
       image: () => imageOf(store),
       takeIn: (arrived, done) => {
         takeIn(store, booting, arrived).then(done, (error: unknown) => {
@@ -416,33 +419,55 @@ function imageOf(store: LevelState): StateImage {
 /** Through the product's own stream: chunks, written beside the present state and verified. */
 async function takeIn(
   store: LevelState,
-  { world, host, loop }: Booting,
+  booting: Booting,
   { message, id, image, incoming, switching }: Arrived,
 ): Promise<boolean> {
-  const { meta } = message;
-  const guard = (run: () => void): void =>
-    loop.take(() => {
-      switching(meta);
-      if (host.halfInstall) loop.lightFuse(0);
-      run();
-    });
-  const sink = await snapshotSink(message, id, { incoming, store, guard });
+  const sink = await snapshotSink(message, id, {
+    incoming,
+    store: { install: () => install(store, booting, switching) },
+    guard: (run) => booting.loop.guard(run),
+  });
   if (sink === undefined) return !incoming.isArriving;
-  if (host.cutsInstall) {
-    host.cutsInstall = false;
-    // within the time that a few syncs take
-    world.scheduler.after(world.random.between(0, 8), () => {
-      loop.take(() => {
-        throw new Crash('killed while it writes a snapshot');
-      });
-    });
-  }
-  const source = new StateSource(viewOf(image), meta);
+  const source = new StateSource({ id, view: viewOf(image), meta: message.meta });
   for (let number = 0; ; number++) {
     const { data, last } = await source.chunk(number);
     await sink.write(number, data, last);
     if (last) return true;
   }
+}
+
+/** The real installation, which faults cut short. */
+function install(
+  store: LevelState,
+  { world, host, loop }: Booting,
+  switching: Arrived['switching'],
+): Installation {
+  const installation = store.install();
+  let meta: SnapshotMeta | undefined;
+  if (host.cutsInstall) {
+    host.cutsInstall = false;
+    // within the time that a few syncs take
+    world.scheduler.after(world.random.between(0, 8), () =>
+      loop.guard(() => {
+        throw new Crash('killed while it writes a snapshot');
+      }),
+    );
+  }
+  return {
+    add: (records) => {
+      const position = records.find(([key]) => key === POSITION_KEY)?.[1];
+      if (position !== undefined) meta = JSON.parse(position) as SnapshotMeta;
+      return installation.add(records);
+    },
+    finish: async (tally) => {
+      await installation.finish(tally);
+      loop.guard(() => {
+        if (meta !== undefined) switching(meta);
+        if (host.halfInstall) loop.lightFuse(0);
+      });
+    },
+    abort: () => installation.abort(),
+  };
 }
 
 function viewOf(image: StateImage): PinnedView {

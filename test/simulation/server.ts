@@ -154,7 +154,7 @@ export class SimServer implements Victim, Server {
     this.#loop?.kill();
     this.#loop = undefined;
     this.#life = undefined;
-    this.#parts.network.detach(this.id);
+    this.#parts.network.detach(this.id, power);
     this.#host.ended();
     this.#disk.crash(power);
   }

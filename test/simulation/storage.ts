@@ -6,7 +6,8 @@ import type {
   IncomingSnapshot,
   SnapshotMessage,
 } from '../../src/replica/state/incoming-snapshot.js';
-import type { Change, View } from '../../src/state/types.js';
+import type { Change, PinnedView, View } from '../../src/state/types.js';
+import type { Installation } from '../../src/storage/types.js';
 import type { DiskSight, LogSight } from '../raft/invariants.js';
 import type { DiskTemper } from '../support/fake-disk.js';
 import type { LogContent, LogWatcher } from './disk.js';
@@ -49,10 +50,13 @@ export interface Storage {
   readonly silenceMs: { readonly own: number; readonly owed: number };
   /** More of the state waits for the disk than the server should add to. */
   readonly isBehind: () => boolean;
+  pin(): PinnedView;
   /** A copy of the whole state, for a snapshot. */
   image(): StateImage;
   /** Puts a snapshot in the place of the state; `done` gets whether it arrived. */
   takeIn(arrived: Arrived, done: (ok: boolean) => void): void;
+  /** The same chunk by chunk. `switching` as in `Arrived`. */
+  install(switching: Arrived['switching']): Installation;
 }
 
 /** What a process needs to open its storage. */

@@ -10,6 +10,7 @@ import { memberOf, SimCluster } from './cluster.js';
 import type { Fault } from './fault-kinds.js';
 import { Faults } from './faults.js';
 import { Violation } from './invariants.js';
+import type { NetworkKind } from './network.js';
 import type { StorageKind } from './parts.js';
 import type { SimServer } from './server.js';
 import { type Counts, Workload, type WriteOutcome } from './workload.js';
@@ -20,8 +21,9 @@ export interface WorldOptions {
   readonly faultsMs?: number;
   /** A kind that this world has in any case. */
   readonly fault?: Fault | undefined;
-  /** Without what was added later: faults of machines, small memories, held readers, real storage. */
+  /** Without what was added later: faults of machines, small memories, held readers, sockets, real storage. */
   readonly plain?: boolean | undefined;
+  readonly network?: NetworkKind | undefined;
   /** Drawn from the seed when absent. */
   readonly storage?: StorageKind | undefined;
   /** Gets one line for everything that happens. */
@@ -30,6 +32,7 @@ export interface WorldOptions {
 
 export interface Report {
   readonly seed: number;
+  readonly network: NetworkKind;
   readonly servers: number;
   readonly faults: readonly Fault[];
   readonly virtualMs: number;
@@ -45,7 +48,7 @@ const DISK_STREAM = 16;
 /** And which have those of machines. */
 const MACHINE_STREAM = 18;
 /** And which have those of real storage. */
-const STORAGE_STREAM = 20;
+const STORAGE_STREAM = 21;
 /** After healing, everything must be done within this: some elections, and the longest deadline of a client. */
 const HEALED_MS = 40_000;
 /** A contradiction that lasts so long is an operator's to resolve, who stops the servers in the wrong for a while. */
@@ -165,7 +168,7 @@ class World {
     await wait('a server that was wiped is still a member', () =>
       this.#cluster.members().every((server) => !server.wiped),
     );
-    // Requests to such a server are lost without a reply: no connection breaks in this network.
+    // Requests to such a server may be lost without a reply.
     await wait('a server is frozen or shuts down', () =>
       this.#cluster.up().every((server) => !server.frozen && !server.isStopping),
     );
@@ -288,6 +291,7 @@ class World {
     const violation = this.#cluster.violation;
     return {
       seed: this.#options.seed,
+      network: this.#cluster.network.kind,
       servers: this.#cluster.servers.length,
       faults: this.#faults.kinds,
       virtualMs: this.#cluster.scheduler.now,
