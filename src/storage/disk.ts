@@ -22,7 +22,7 @@ export interface Snapshot {
   close(): Promise<void>;
 }
 
-/** An ordered database of keys and values, both of type `T`. Rejects and throws if the disk fails. */
+/** An ordered database of keys and values of type `T`. Rejects and throws if the disk fails. */
 export interface Database<T> {
   /** Returns the value of a key now, or as of a snapshot. */
   get(key: T, snapshot?: Snapshot): T | undefined;

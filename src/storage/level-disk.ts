@@ -18,7 +18,7 @@ const IN_SLICES = { highWaterMarkBytes: SLICE_BYTES } as const;
 type LevelSnapshot = ReturnType<ClassicLevel<string, string>['snapshot']>;
 
 /** A database in LevelDB. */
-export class LevelDatabase<T extends string | Buffer> implements Database<T> {
+class LevelDatabase<T extends string | Buffer> implements Database<T> {
   readonly #db: ClassicLevel<T, T>;
 
   constructor(db: ClassicLevel<T, T>) {

@@ -6,9 +6,9 @@ import { StorageError } from './errors.js';
 import type { Installation } from './types.js';
 
 /**
- * Adds each slice in a turn of its own, which `soon` begins, then switches to the new state. Resolves with false,
- * changing nothing, if the slices return false or if another installation replaces this one.
- * Rejects if the disk fails.
+ * Adds each slice in a turn of its own, which `soon` begins, then switches to the new state.
+ * Resolves with false, changing nothing, if the slices return false or if another installation
+ * replaces this one. Rejects if the disk fails.
  */
 export async function rewriteBy(
   installation: Installation,

@@ -307,7 +307,7 @@ export class SimDisk implements ServerDisk {
 }
 
 /** The log as one process sees it. */
-export class SimLog implements LogPort {
+class SimLog implements LogPort {
   readonly content: LogContent;
   readonly #disk: SimDisk;
   readonly #loop: SimLoop;

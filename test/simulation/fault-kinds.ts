@@ -45,7 +45,7 @@ export const MACHINE_FAULTS = [
   /** A server is started with a release that knows a command which the others do not. */
   'newRelease',
 ] as const;
-/** What happens to the files of a server. Drawn from a fourth stream, in worlds with real storage. */
+/** What happens to the files of a server. Drawn apart, in worlds with real storage. */
 export const STORAGE_FAULTS = [
   /** A value of the state is not what was written, which only a read finds out. */
   'rot',

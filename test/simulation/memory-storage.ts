@@ -40,7 +40,9 @@ export function openMemory(
     const owed = Math.max(host.identity.silenceMs ?? 0, own);
     host.save({ silenceMs: owed });
     done({
-      ...{ log, store, machine: attach(machine, store) },
+      log,
+      store,
+      machine: attach(machine, store),
       identity: { get: () => host.identity, save: (change) => host.save(change) },
       lost: store.get(DIVERGED_KEY) ?? gap,
       silenceMs: { own, owed },
@@ -57,7 +59,7 @@ export function openMemory(
   });
 }
 
-/** States that arrive: verified and synced aside, then the state is switched, then the log follows. */
+/** States that arrive: verified and synced aside, switched in, and then the log follows. */
 class Incoming {
   readonly #disk: SimDisk;
   readonly #store: MemoryState;

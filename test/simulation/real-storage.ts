@@ -5,23 +5,18 @@
  */
 import type { Random } from '../../cluster/checker/random.js';
 import { type Opened, openFolder } from '../../src/node/open.js';
-import { StateSource, snapshotSink } from '../../src/node/snapshots.js';
-import type { Entry, HardState, Index, NodeId, SnapshotMeta, Term } from '../../src/raft/types.js';
-import { DIVERGED_KEY, isLocal, POSITION_KEY } from '../../src/state/keys.js';
-import type { PinnedView } from '../../src/state/types.js';
+import type { NodeId, Term } from '../../src/raft/types.js';
+import { DIVERGED_KEY } from '../../src/state/keys.js';
 import { StorageError } from '../../src/storage/errors.js';
 import type { LevelLog } from '../../src/storage/log.js';
-import type { LevelState } from '../../src/storage/state.js';
-import type { Installation } from '../../src/storage/types.js';
-import type { LogSight } from '../raft/invariants.js';
 import { type DiskImage, type DiskTemper, FakeDisk } from '../support/fake-disk.js';
-import { LogContent, type LogWatcher, type LogWrite, write } from './disk.js';
+import { LogContent, type LogWrite, write } from './disk.js';
 import { Violation } from './invariants.js';
-import { Crash, type SimLoop } from './loop.js';
 import { registers } from './machine.js';
+import { imageOf, install, takeIn } from './real-install.js';
+import { contentOf, describe, explains, holds, RealLog } from './real-log.js';
 import type { Scheduler } from './scheduler.js';
-import type { Arrived, Booting, ServerDisk, SimLogPort, Storage } from './storage.js';
-import type { StateImage } from './store.js';
+import type { Booting, ServerDisk, SimStore, Storage } from './storage.js';
 
 const DATA = 'data';
 const LOG = `${DATA}/log`;
@@ -90,10 +85,14 @@ export class RealDisk implements ServerDisk {
     let ids = 0;
     world.scheduler.touch();
     const opening = openFolder({
-      ...{ name: host.id, address: `${host.id}:1`, dataDir: DATA },
+      name: host.id,
+      address: `${host.id}:1`,
+      dataDir: DATA,
       initial: members.map(({ name, address }) => ({ name, address })),
       join: members.length > 0 ? [] : world.joinAddresses(),
-      ...{ handlers, machineLimits: world.machineLimits, windowBytes: WINDOW_BYTES },
+      handlers,
+      machineLimits: world.machineLimits,
+      windowBytes: WINDOW_BYTES,
       levels: { supported: host.release, commands: {} },
       timing: {
         tickMs,
@@ -145,17 +144,21 @@ export class RealDisk implements ServerDisk {
         () => {},
       );
     };
-    const watched = {
-      ...{ get: (key: string) => store.get(key), flushed },
-      keys: (prefix: string, after?: string) => store.keys(prefix, after),
-      commit: (changes: Parameters<LevelState['commit']>[0]) => {
+    const watched: SimStore & { flushed(done: () => void): void } = {
+      get: (key) => store.get(key),
+      keys: (prefix, after) => store.keys(prefix, after),
+      flushed,
+      commit: (changes) => {
         loop.port();
         store.commit(changes);
       },
     };
     return {
-      ...{ log: new RealLog(log, this, loop, watcher), store: watched },
-      ...{ machine: attach(machine, watched), identity, lost: needsState },
+      log: new RealLog(log, this, loop, watcher),
+      store: watched,
+      machine: attach(machine, watched),
+      identity,
+      lost: needsState,
       silenceMs: { own, owed },
       isBehind: () => store.backlogBytes > BACKLOG_BYTES,
       pin: () => store.pin(),
@@ -283,198 +286,4 @@ export class RealDisk implements ServerDisk {
     const isDropped = this.#random.chance(0.5) && this.#fake.dropBatch(dir, before);
     return isDropped || this.#fake.flip(dir, matches) !== undefined;
   }
-}
-
-/** The real log, with every call counted and every write noted. */
-class RealLog implements SimLogPort {
-  readonly content: LogSight;
-  readonly #log: LevelLog;
-  readonly #disk: RealDisk;
-  readonly #loop: SimLoop;
-  readonly #watcher: LogWatcher;
-
-  constructor(log: LevelLog, disk: RealDisk, loop: SimLoop, watcher: LogWatcher) {
-    this.#log = log;
-    this.#disk = disk;
-    this.#loop = loop;
-    this.#watcher = watcher;
-    this.content = {
-      get hard() {
-        return log.hardState();
-      },
-      get bar() {
-        return log.bar();
-      },
-      first: () => log.firstIndex(),
-      last: () => log.lastIndex(),
-      at: (index) => log.entries(index, index, Infinity)[0],
-      term: (index) => log.term(index),
-    };
-  }
-
-  firstIndex(): Index {
-    return this.#log.firstIndex();
-  }
-  lastIndex(): Index {
-    return this.#log.lastIndex();
-  }
-  term(index: Index): Term | undefined {
-    return this.#log.term(index);
-  }
-  entries(lo: Index, hi: Index, maxBytes: number): Entry[] {
-    return this.#log.entries(lo, hi, maxBytes);
-  }
-  snapshot(): SnapshotMeta | undefined {
-    return this.#log.snapshot();
-  }
-  hardState(): HardState {
-    return this.#log.hardState();
-  }
-  bar(): { readonly index: Index; readonly term: Term } | undefined {
-    return this.#log.bar();
-  }
-
-  append(batch: { hardState?: HardState; entries: readonly Entry[] }, done: () => void): void {
-    this.#loop.port();
-    const { hardState, entries } = batch;
-    this.#watcher.appending(this.content, entries, (hardState ?? this.hardState()).term);
-    this.#disk.handedOver({ type: 'append', hardState, entries });
-    this.#log.append(batch, this.#reported(done));
-  }
-  compact(meta: SnapshotMeta, done: () => void): void {
-    this.#loop.port();
-    this.#disk.handedOver({ type: 'compact', meta });
-    this.#log.compact(meta, this.#reported(done));
-  }
-  reset(meta: SnapshotMeta, hardState: HardState, done: () => void): void {
-    this.#loop.port();
-    this.#watcher.resetting(this.content, meta);
-    this.#disk.handedOver({ type: 'reset', meta, hardState });
-    this.#log.reset(meta, hardState, this.#reported(done));
-  }
-  liftBar(done: () => void): void {
-    this.#loop.port();
-    this.#disk.handedOver({ type: 'bar', bar: undefined });
-    this.#log.liftBar(this.#reported(done));
-  }
-
-  #reported(done: () => void): () => void {
-    return () => {
-      this.#disk.reported();
-      this.#loop.deliver(done);
-    };
-  }
-}
-
-function contentOf(log: LevelLog): LogContent {
-  const content = new LogContent();
-  content.hard = log.hardState();
-  content.meta = log.snapshot();
-  content.bar = log.bar();
-  content.entries = log.entries(log.firstIndex(), log.lastIndex(), Infinity);
-  return content;
-}
-
-/**
- * Whether a start may find this where that is durable. The start itself writes the first entry of
- * an empty log, and completes a snapshot whose state was switched in without the log.
- */
-function explains(durable: LogContent, found: LogContent): boolean {
-  const isNew = durable.last() === 0 && durable.hard.term === 0;
-  if (isNew) return found.last() <= 1;
-  if ((found.meta?.index ?? 0) > (durable.meta?.index ?? 0) && found.entries.length === 0)
-    return found.hard.term >= durable.hard.term;
-  const isSame = (index: Index): boolean => found.term(index) === durable.term(index);
-  const { first, last } = { first: durable.first(), last: durable.last() };
-  if (found.first() !== first || found.last() !== last) return false;
-  for (let index = first - 1; index <= last; index++) if (!isSame(index)) return false;
-  const factsOf = ({ hard, bar }: LogContent) => [hard.term, hard.votedFor, bar?.index];
-  return JSON.stringify(factsOf(found)) === JSON.stringify(factsOf(durable));
-}
-
-/** Whether this log has all that one has, so that none of it is lost. */
-function holds(found: LogContent, durable: LogContent): boolean {
-  if (found.hard.term < durable.hard.term) return false;
-  for (let index = found.first(); index <= durable.last(); index++) {
-    const term = found.term(index);
-    if (term === undefined || term < (durable.term(index) ?? 0)) return false;
-  }
-  return true;
-}
-
-const describe = (log: LogContent): string =>
-  `${log.first()}..${log.last()} ${JSON.stringify(log.hard)} bar ${log.bar?.index}`;
-
-function imageOf(store: LevelState): StateImage {
-  const view = store.pin();
-  try {
-    const image: StateImage = new Map();
-    for (const key of view.keys('')) if (!isLocal(key)) image.set(key, view.get(key)!);
-    return image;
-  } finally {
-    view.close();
-  }
-}
-
-/** Through the product's own stream: chunks, written beside the present state and verified. */
-async function takeIn(
-  store: LevelState,
-  booting: Booting,
-  { message, id, image, incoming, switching }: Arrived,
-): Promise<boolean> {
-  const sink = await snapshotSink(message, id, {
-    incoming,
-    store: { install: () => install(store, booting, switching) },
-    guard: (run) => booting.loop.guard(run),
-  });
-  if (sink === undefined) return !incoming.isArriving;
-  const source = new StateSource({ id, view: viewOf(image), meta: message.meta });
-  for (let number = 0; ; number++) {
-    const { data, last } = await source.chunk(number);
-    await sink.write(number, data, last);
-    if (last) return true;
-  }
-}
-
-/** The real installation, which faults cut short. */
-function install(
-  store: LevelState,
-  { world, host, loop }: Booting,
-  switching: Arrived['switching'],
-): Installation {
-  const installation = store.install();
-  let meta: SnapshotMeta | undefined;
-  if (host.cutsInstall) {
-    host.cutsInstall = false;
-    // within the time that a few syncs take
-    world.scheduler.after(world.random.between(0, 8), () =>
-      loop.guard(() => {
-        throw new Crash('killed while it writes a snapshot');
-      }),
-    );
-  }
-  return {
-    add: (records) => {
-      const position = records.find(([key]) => key === POSITION_KEY)?.[1];
-      if (position !== undefined) meta = JSON.parse(position) as SnapshotMeta;
-      return installation.add(records);
-    },
-    finish: async (tally) => {
-      await installation.finish(tally);
-      loop.guard(() => {
-        if (meta !== undefined) switching(meta);
-        if (host.halfInstall) loop.lightFuse(0);
-      });
-    },
-    abort: () => installation.abort(),
-  };
-}
-
-function viewOf(image: StateImage): PinnedView {
-  const all = [...image.keys()].sort();
-  return {
-    get: (key) => image.get(key),
-    keys: (prefix, after = '') => all.filter((key) => key > after && key.startsWith(prefix)),
-    close() {},
-  };
 }

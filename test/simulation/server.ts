@@ -64,7 +64,10 @@ export class SimServer implements Victim, Server {
     this.#loop = loop;
     const host = this.#host;
     const booting = {
-      ...{ world: this.#parts, host, loop, life: `${id}.${this.#lives}` },
+      world: this.#parts,
+      host,
+      loop,
+      life: `${id}.${this.#lives}`,
       watcher: this.#watcher(),
       silenceMs: silenceMsOf({ ...this.#parts.raft, ...host.timing }),
       onFatal: (error?: Error) => this.#diskFailed(loop, error),
@@ -106,7 +109,9 @@ export class SimServer implements Victim, Server {
     const { index, sums } = storage.machine.machine.checksum();
     host.judge(index, Object.values(sums).join());
     const parts = {
-      ...{ host, loop, storage },
+      host,
+      loop,
+      storage,
       newId: () => `${this.id}.${this.#lives}.${++this.#requests}`,
       restartLater: () => {
         scheduler.after(random.between(500, 5_000), () => {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { NETWORKS, type NetworkKind } from './network.js';
-import { STORAGES } from './parts.js';
+import { STORAGES, type StorageKind } from './parts.js';
 import { type PlayOptions, playSeed } from './play.js';
 
 interface Kept {
@@ -11,6 +11,8 @@ interface Kept {
   readonly plain?: boolean;
   /** It is kept as the world that it was before there were sockets. */
   readonly network?: NetworkKind;
+  /** The same before there was real storage. */
+  readonly storage?: StorageKind;
 }
 const kept = JSON.parse(readFileSync('test/simulation/seeds.json', 'utf8')) as Kept[];
 
@@ -32,9 +34,9 @@ describe('simulated worlds', function () {
   this.timeout(60_000);
 
   describe('kept for what only they met', () => {
-    for (const { seed, reason, plain, network } of kept)
+    for (const { seed, reason, plain, network, storage } of kept)
       it(`${seed}: ${reason}`, async () =>
-        expect(await failureOf(seed, { plain, network })).to.equal(undefined));
+        expect(await failureOf(seed, { plain, network, storage })).to.equal(undefined));
   });
 
   const BATCH = 20;
@@ -47,7 +49,7 @@ describe('simulated worlds', function () {
   for (const network of NETWORKS)
     for (const storage of STORAGES)
       for (const seed of [3, 5, 12])
-        it(`over ${network}, with ${storage} storage, seed ${seed} is one world each time`, async () => {
+        it(`over ${network}, with ${storage} storage, are the same: ${seed}`, async () => {
           const traceOf = async (): Promise<string[]> => {
             const lines: string[] = [];
             await playSeed(seed, { network, storage, trace: (line) => lines.push(line) });

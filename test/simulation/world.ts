@@ -21,7 +21,10 @@ export interface WorldOptions {
   readonly faultsMs?: number;
   /** A kind that this world has in any case. */
   readonly fault?: Fault | undefined;
-  /** Without what was added later: faults of machines, small memories, held readers, sockets, real storage. */
+  /**
+   * Without what was added later: faults of machines, small memories, held readers, sockets, real
+   * storage.
+   */
   readonly plain?: boolean | undefined;
   readonly network?: NetworkKind | undefined;
   /** Drawn from the seed when absent. */

@@ -1,5 +1,5 @@
 /**
- * A machine's disk in memory, for the log, the state and the identity of a node (`storage/disk.ts`).
+ * The disk of a machine, in memory, for log, state and identity of a node (`storage/disk.ts`).
  * It keeps what is synced and what is not apart: a killed process leaves all that it handed over, a
  * power cut a part of what was not synced. Faults spoil it while the machine is off: a batch is
  * dropped, a bit flips, or the disk goes back to what it held before. A full disk fails writes, and
@@ -8,18 +8,10 @@
  * Time is given from outside, and so is chance: one seed gives one disk.
  */
 import type { Random } from '../../cluster/checker/random.js';
-import type {
-  Database,
-  Disk,
-  Files,
-  OpenFile,
-  Operation,
-  Range,
-  Snapshot,
-  StorageClock,
-} from '../../src/storage/disk.js';
-import { StorageError } from '../../src/storage/errors.js';
-import { type KeyIndex, newKeyIndex } from '../../src/storage/key-index.js';
+import type { Disk, StorageClock } from '../../src/storage/disk.js';
+import type { KeyIndex } from '../../src/storage/key-index.js';
+import { Mount } from './fake-mount.js';
+import { type FakeFile, flipped, isIn, Platter, type Value, withBytes } from './fake-platter.js';
 
 /** Timers of the world. */
 export interface FakeTime {
@@ -40,89 +32,8 @@ export interface DiskImage {
   readonly files: ReadonlyMap<string, Buffer>;
 }
 
-/** A stored value: the type of its database decides which. */
-type Value = string | Buffer;
-
-/** Written batches that a database keeps apart: about what LevelDB's own log holds. */
-const JOURNAL_BATCHES = 256;
-/** Records of a slice. */
-const SLICE_RECORDS = 1000;
-
-interface Batch {
-  readonly operations: readonly Operation<Value>[];
-  /** When it came to the platter, counted over all that did. */
-  order: number;
-  isSynced: boolean;
-}
-
-/** A database on the platter. Keys are the bytes of the real keys as text, so they sort as bytes. */
-class Platter {
-  /** What later batches follow. */
-  base: KeyIndex<Value>;
-  /** Batches after `base`, as far as the process was told. */
-  journal: Batch[] = [];
-  /** Batches on their way. */
-  waiting: Batch[] = [];
-  /** What a read shows: `base` and `journal`. */
-  shown: KeyIndex<Value>;
-  isOpen = false;
-
-  constructor(base: KeyIndex<Value> = newKeyIndex<Value>()) {
-    this.base = base;
-    this.shown = base.clone();
-  }
-
-  written(batch: Batch): void {
-    this.waiting = this.waiting.filter((each) => each !== batch);
-    this.journal.push(batch);
-    if (batch.isSynced) for (const each of this.journal) each.isSynced = true;
-    apply(this.shown, batch);
-    if (batch.isSynced && this.journal.length > JOURNAL_BATCHES) this.fold();
-  }
-
-  /** All that is written is in files that no crash reaches. */
-  fold(): void {
-    this.base = this.shown.clone();
-    this.journal = [];
-  }
-
-  /** Keeps these batches alone, and what they follow. */
-  keep(batches: readonly Batch[]): void {
-    for (const batch of batches) batch.isSynced = true;
-    this.journal = [...batches];
-    this.waiting = [];
-    this.shown = this.durable();
-  }
-
-  /** What a power cut leaves at least. */
-  durable(): KeyIndex<Value> {
-    const durable = this.base.clone();
-    for (const batch of this.journal) if (batch.isSynced) apply(durable, batch);
-    return durable;
-  }
-}
-
-function apply(index: KeyIndex<Value>, { operations }: Batch): void {
-  for (const operation of operations) {
-    const key = bytesOf(operation.key);
-    if (operation.type === 'put') index.set(key, operation.value);
-    else index.delete(key);
-  }
-}
-
-function bytesOf(key: Value): string {
-  if (typeof key !== 'string') return key.toString('latin1');
-  return Buffer.byteLength(key) === key.length ? key : Buffer.from(key).toString('latin1');
-}
-
-/** A file: what a read shows, and what is synced. */
-interface FakeFile {
-  shown: Buffer;
-  synced: Buffer;
-  unsynced: { readonly at: number; readonly bytes: Buffer }[];
-  /** As `Batch.order`. */
-  order: number;
-}
+/** Bytes that a power cut does not tear. */
+const SECTOR_BYTES = 512;
 
 /** See the head of this file. It survives crashes; the process of the moment is attached to it. */
 export class FakeDisk {
@@ -260,7 +171,10 @@ export class FakeDisk {
   #cutFile(file: FakeFile): void {
     for (const { at, bytes } of file.unsynced) {
       if (this.#random.chance(0.5)) continue;
-      const kept = this.#random.chance(0.5) ? bytes.length : this.#random.int(bytes.length + 1);
+      // Sectors are written whole or not at all.
+      const sectors = Math.ceil((at + bytes.length) / SECTOR_BYTES);
+      const end = this.#random.int(sectors + 1) * SECTOR_BYTES;
+      const kept = this.#random.chance(0.5) ? bytes.length : Math.max(0, end - at);
       file.synced = withBytes(file.synced, at, bytes.subarray(0, kept));
     }
     file.shown = file.synced;
@@ -285,290 +199,8 @@ export class FakeDisk {
   }
 }
 
-interface MountParts {
-  readonly clock: StorageClock;
-  readonly isLocked: () => boolean;
-  readonly platters: Map<string, Platter>;
-  readonly files: Map<string, FakeFile>;
-  readonly names: Map<string, FakeFile>;
-  readonly sync: (isAlive: () => boolean, done: (error: Error | undefined) => void) => void;
-  readonly deliver: (run: () => void) => void;
-  readonly nextOrder: () => number;
-}
-
-/** The disk as one process has it. Once that has ended, nothing it asked for ever returns. */
-class Mount implements Disk {
-  readonly files: Files;
-  readonly clock: StorageClock;
-  readonly #parts: MountParts;
-  #isAlive = true;
-
-  constructor(parts: MountParts) {
-    this.#parts = parts;
-    this.clock = parts.clock;
-    this.files = new MountedFiles(parts, this);
-  }
-
-  end(): void {
-    this.#isAlive = false;
-  }
-
-  /** Counts what comes to the platter. */
-  nextOrder(): number {
-    return this.#parts.nextOrder();
-  }
-
-  /** Throws in a process that is dead. */
-  alive(): void {
-    if (!this.#isAlive) throw new Error('this process is dead');
-  }
-
-  /** Runs `run` in a process that lives. */
-  async live<T>(run: () => T | Promise<T>): Promise<T> {
-    return this.#isAlive ? run() : new Promise<T>(() => {});
-  }
-
-  /** Resolves after the time of a sync, once `onDisk` has put it on the platter. */
-  synced(onDisk: () => void): Promise<void> {
-    const { sync, deliver } = this.#parts;
-    return new Promise((resolve, reject) =>
-      sync(
-        () => this.#isAlive,
-        (error) => {
-          if (error === undefined) onDisk();
-          deliver(() => (error === undefined ? resolve() : reject(error)));
-        },
-      ),
-    );
-  }
-
-  hasDatabase(dir: string): Promise<boolean> {
-    return this.live(() => this.#parts.platters.has(dir));
-  }
-
-  openBytes(dir: string): Promise<Database<Buffer>> {
-    return this.#open<Buffer>(dir, (bytes) => Buffer.from(bytes, 'latin1'));
-  }
-
-  openText(dir: string): Promise<Database<string>> {
-    return this.#open<string>(dir, (bytes) => Buffer.from(bytes, 'latin1').toString());
-  }
-
-  #open<T extends Value>(dir: string, keyOf: (bytes: string) => T): Promise<Database<T>> {
-    return this.live(() => {
-      const { platters, isLocked } = this.#parts;
-      const platter = platters.get(dir) ?? new Platter();
-      if (platter.isOpen || isLocked()) {
-        throw new StorageError('locked', `${dir} is in use by another process`);
-      }
-      platters.set(dir, platter);
-      platter.isOpen = true;
-      // LevelDB puts what its log holds into tables when it opens.
-      platter.fold();
-      return new FakeDatabase<T>(platter, this, keyOf);
-    });
-  }
-}
-
-class FakeDatabase<T extends Value> implements Database<T> {
-  readonly #platter: Platter;
-  readonly #mount: Mount;
-  readonly #keyOf: (bytes: string) => T;
-  readonly #snapshots = new WeakMap<Snapshot, KeyIndex<Value>>();
-  /** Writes one after the other. */
-  #last: Promise<void> = Promise.resolve();
-
-  constructor(platter: Platter, mount: Mount, keyOf: (bytes: string) => T) {
-    this.#platter = platter;
-    this.#mount = mount;
-    this.#keyOf = keyOf;
-  }
-
-  get(key: T, snapshot?: Snapshot): T | undefined {
-    this.#mount.alive();
-    const shown = snapshot === undefined ? this.#platter.shown : this.#snapshots.get(snapshot)!;
-    // A database holds values of its own type alone.
-    return shown.get(bytesOf(key)) as T | undefined;
-  }
-
-  write(operations: readonly Operation<T>[], { sync }: { sync: boolean }): Promise<void> {
-    return this.#mount.live(() => {
-      const batch: Batch = { operations: [...operations], isSynced: false, order: 0 };
-      this.#platter.waiting.push(batch);
-      const written = this.#last.then(async () => {
-        const toPlatter = (): void => {
-          batch.isSynced = sync;
-          batch.order = this.#mount.nextOrder();
-          this.#platter.written(batch);
-        };
-        if (sync) await this.#mount.synced(toPlatter);
-        else toPlatter();
-      });
-      this.#last = written.catch(() => {});
-      return written;
-    });
-  }
-
-  keys(range: Range<T>, limit: number): Promise<T[]> {
-    return this.#mount.live(() => {
-      const found: T[] = [];
-      for (const [key] of this.#recordsIn(range)) {
-        if (found.length >= limit) break;
-        found.push(this.#keyOf(key));
-      }
-      return found;
-    });
-  }
-
-  async *keyBytes(range: Range<T>): AsyncGenerator<Buffer[]> {
-    for await (const some of this.#slices(range))
-      yield some.map(([key]) => Buffer.from(key, 'latin1'));
-  }
-
-  async *records(range: Range<T>): AsyncGenerator<[T, T][]> {
-    for await (const some of this.#slices(range))
-      yield some.map(([key, value]) => [this.#keyOf(key), value as T]);
-  }
-
-  snapshot(): Snapshot {
-    this.#mount.alive();
-    const snapshot: Snapshot = { close: async () => {} };
-    this.#snapshots.set(snapshot, this.#platter.shown.clone());
-    return snapshot;
-  }
-
-  /** Flushes what was written before into files, which are synced. */
-  compact(): Promise<void> {
-    return this.#mount.live(() => {
-      const { journal, waiting } = this.#platter;
-      if (waiting.length === 0 && journal.every((batch) => batch.isSynced)) this.#platter.fold();
-    });
-  }
-
-  approximateSize(from: T, to: T): Promise<number> {
-    return this.#mount.live(() => {
-      let bytes = 0;
-      for (const [key, value] of this.#recordsIn({ gte: from, lte: to }))
-        bytes += key.length + value.length;
-      return bytes;
-    });
-  }
-
-  close(): Promise<void> {
-    return this.#mount.live(() => {
-      this.#platter.isOpen = false;
-    });
-  }
-
-  async *#slices(range: Range<T>): AsyncGenerator<[string, Value][]> {
-    const records = [...this.#recordsIn(range)];
-    for (let at = 0; at < records.length; at += SLICE_RECORDS)
-      yield await this.#mount.live(() => records.slice(at, at + SLICE_RECORDS));
-  }
-
-  *#recordsIn({ gt, gte, lt, lte }: Range<T>): Iterable<[string, Value]> {
-    const low = gt ?? gte;
-    const above = gt === undefined ? undefined : bytesOf(gt);
-    const [end, last] = [lt, lte].map((key) => (key === undefined ? undefined : bytesOf(key)));
-    const from = low === undefined ? undefined : bytesOf(low);
-    for (const [key, value] of this.#platter.shown.entries(from)) {
-      if ((end !== undefined && key >= end) || (last !== undefined && key > last)) return;
-      if (key !== above) yield [key, value];
-    }
-  }
-}
-
-class MountedFiles implements Files {
-  readonly #parts: MountParts;
-  readonly #mount: Mount;
-
-  constructor(parts: MountParts, mount: Mount) {
-    this.#parts = parts;
-    this.#mount = mount;
-  }
-
-  claim(): Promise<void> {
-    return this.#mount.live(() => {});
-  }
-
-  open(path: string, { empty } = { empty: false }): Promise<OpenFile> {
-    const { files } = this.#parts;
-    return this.#mount.live(() => {
-      const present = empty ? undefined : files.get(path);
-      const none = Buffer.alloc(0);
-      const file = present ?? { shown: none, synced: none, unsynced: [], order: 0 };
-      files.set(path, file);
-      return this.#openFile(path, file);
-    });
-  }
-
-  read(path: string): Promise<Buffer | undefined> {
-    return this.#mount.live(() => this.#parts.files.get(path)?.shown);
-  }
-
-  rename(from: string, to: string): Promise<void> {
-    return this.#mount.live(() => {
-      const { files } = this.#parts;
-      const file = files.get(from);
-      if (file === undefined) throw new Error(`ENOENT: no such file, rename '${from}'`);
-      files.set(to, file);
-      files.delete(from);
-    });
-  }
-
-  async syncFolder(dir: string): Promise<void> {
-    const { files, names } = this.#parts;
-    const toPlatter = (): void => {
-      for (const path of [...names.keys()])
-        if (isIn(dir, path) && !files.has(path)) names.delete(path);
-      for (const [path, file] of files) if (isIn(dir, path)) names.set(path, file);
-    };
-    await this.#mount.live(() => this.#mount.synced(toPlatter));
-  }
-
-  #openFile(path: string, file: FakeFile): OpenFile {
-    const { files, names } = this.#parts;
-    return {
-      read: (at, length) => this.#mount.live(() => file.shown.subarray(at, at + length)),
-      write: (bytes, at) =>
-        this.#mount.live(() => {
-          file.shown = withBytes(file.shown, at, bytes);
-          file.unsynced.push({ at, bytes });
-        }),
-      sync: async () => {
-        const toPlatter = (): void => {
-          file.synced = file.shown;
-          file.unsynced = [];
-          file.order = this.#mount.nextOrder();
-          // File systems keep a new name with the sync of its file.
-          if (!names.has(path) && files.get(path) === file) names.set(path, file);
-        };
-        await this.#mount.live(() => this.#mount.synced(toPlatter));
-      },
-      close: () => this.#mount.live(() => {}),
-    };
-  }
-}
-
-const isIn = (dir: string, path: string): boolean => path === dir || path.startsWith(`${dir}/`);
-
 function replace<V>(map: Map<string, V>, by: ReadonlyMap<string, V>): void {
   const entries = [...by];
   map.clear();
   for (const [key, value] of entries) map.set(key, value);
-}
-
-function withBytes(content: Buffer, at: number, bytes: Buffer): Buffer {
-  const changed = Buffer.alloc(Math.max(content.length, at + bytes.length));
-  content.copy(changed);
-  bytes.copy(changed, at);
-  return changed;
-}
-
-function flipped(value: Value, random: Random): Value {
-  const bytes = Buffer.from(value);
-  const bit = random.int(bytes.length * (typeof value === 'string' ? 7 : 8));
-  const width = typeof value === 'string' ? 7 : 8;
-  bytes[Math.floor(bit / width)]! ^= 1 << (bit % width);
-  return typeof value === 'string' ? bytes.toString() : bytes;
 }
