@@ -49,9 +49,14 @@ function mutant(mutation: Mutation): string {
 }
 
 /** Plays worlds with the fault until one fails. */
-function hunt(folder: string, { by = 'simulate', fault }: Mutation): Promise<Caught | undefined> {
+function hunt(
+  folder: string,
+  { by = 'simulate', fault, network, real }: Mutation,
+): Promise<Caught | undefined> {
   const args = [`dist/scripts/${by}.js`, '--first', '--seeds', String(SEEDS_MAX)];
   if (fault !== undefined) args.push('--fault', fault);
+  if (real) args.push('--real');
+  if (network !== undefined) args.push('--network', network);
   const child = spawn(process.execPath, args, {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'inherit'],

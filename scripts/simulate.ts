@@ -18,6 +18,7 @@ const options = new Command('simulate')
   .option('--first', 'stop at the first failure and print it as one line of JSON')
   .option('--trace', 'print everything that happens')
   .option('--plain', 'without faults of machines, small memories, held readers and sockets')
+  .option('--real', 'with commands and blocking queries of the product in all worlds')
   .addOption(new Option('--network <kind>', 'what all worlds have').choices([...NETWORKS]))
   .addOption(new Option('--fault <kind>', 'a fault that every world has').choices([...ALL_FAULTS]))
   .parse()
@@ -31,6 +32,7 @@ const options = new Command('simulate')
     fault?: Fault;
     plain?: boolean;
     network?: NetworkKind;
+    real?: boolean;
   }>();
 
 function show(report: Report): void {
@@ -45,8 +47,9 @@ function show(report: Report): void {
   console.log(`FAILED ${violation.text}`);
   const fault = options.fault === undefined ? '' : ` --fault ${options.fault}`;
   const plain = options.plain ? ' --plain' : '';
+  const real = options.real ? ' --real' : '';
   const kind = options.network === undefined ? '' : ` --network ${options.network}`;
-  console.log(`replay: npm run simulate -- --seed ${seed}${fault}${plain}${kind} --trace`);
+  console.log(`replay: npm run simulate -- --seed ${seed}${fault}${plain}${kind}${real} --trace`);
 }
 
 const trace = options.trace ? (line: string): void => console.log(line) : undefined;
@@ -60,8 +63,8 @@ let committed = 0;
 let played = 0;
 const failed: number[] = [];
 for (let seed = from; seed < from + count && performance.now() < until; seed++) {
-  const { fault, plain, network } = options;
-  const report = await playSeed(seed, { trace, fault, plain, network });
+  const { fault, plain, network, real } = options;
+  const report = await playSeed(seed, { trace, fault, plain, network, real });
   played++;
   virtualMs += report.virtualMs;
   committed += report.committed;

@@ -27,6 +27,7 @@ export async function runCalm(options: {
   fault?: Fault | undefined;
   plain?: boolean | undefined;
   network?: NetworkKind | undefined;
+  real?: boolean | undefined;
   trace?: (line: string) => void;
 }): Promise<Report> {
   const cluster = new SimCluster(options);

@@ -9,6 +9,7 @@ import { Replica } from '../../src/replica/replica.js';
 import type { RpcRequest, RpcResponse } from '../../src/replica/rpc.js';
 import { DIVERGED_KEY } from '../../src/state/keys.js';
 import { levelOf } from '../../src/state/levels.js';
+import type { Command } from '../../src/state/types.js';
 import { checkRecord } from '../../src/transport/handshake.js';
 import type { ChunkSource, WireHandlers } from '../../src/transport/types.js';
 import { Bounds } from './bounds.js';
@@ -17,16 +18,10 @@ import { HeldReaders } from './held-readers.js';
 import type { Host } from './host.js';
 import { Violation } from './invariants.js';
 import type { SimLoop } from './loop.js';
-import {
-  type Cas,
-  type MachineWatcher,
-  NEW_PUT_LEVEL,
-  type NewPut,
-  type Put,
-  SimMachine,
-} from './machine.js';
+import { type MachineWatcher, NEW_PUT_LEVEL, SimMachine } from './machine.js';
 import type { ProcessWire } from './network.js';
 import type { ServerParts } from './parts.js';
+import { ServiceReaders } from './service-readers.js';
 import { Snapshots } from './snapshots.js';
 import type { MemoryState } from './store.js';
 import type { WriteOutcome } from './workload.js';
@@ -68,6 +63,7 @@ export class Life {
   readonly #machine: SimMachine;
   readonly #bounds: Bounds;
   readonly #readers: HeldReaders;
+  readonly #queries: ServiceReaders | undefined;
   readonly #electionMs: number;
   readonly #snapshots: Snapshots;
   readonly #wire: ProcessWire;
@@ -125,6 +121,7 @@ export class Life {
     const queues = { ...queueLimits(limits), sending: network.queueBytesMax };
     this.#bounds = new Bounds(id, queues, machine.appliedIndex());
     this.#readers = this.#holdReaders();
+    this.#queries = this.#createQueries();
     machine.machine.onReset(() => {
       this.#readers.excuse();
       this.#snapshots.checkInstalled();
@@ -140,6 +137,7 @@ export class Life {
     if (lost !== undefined) trace(`${host.id} has lost its state: ${lost}`);
     const join = this.#world.joinAddresses();
     replica.start({ needsState: lost, silenceMs: this.#silenceMs, join });
+    this.#queries?.start();
   }
 
   /** Hands leadership over, then ends what clients wait for. */
@@ -227,6 +225,7 @@ export class Life {
   /** It is over: what it still does is nobody's concern. */
   end(): void {
     this.#readers.stop();
+    this.#queries?.stop();
     this.loop.kill();
   }
 
@@ -252,6 +251,7 @@ export class Life {
     try {
       this.#bounds.turned(this.#world.scheduler.now, load);
       this.#readers.turned();
+      this.#queries?.turned();
     } catch (violation) {
       this.#world.violated(violation);
     }
@@ -273,8 +273,23 @@ export class Life {
     });
   }
 
+  #createQueries(): ServiceReaders | undefined {
+    const { isReal, violated } = this.#world;
+    if (!isReal) return undefined;
+    const { host, loop, store } = this.#parts;
+    const { machine } = this.#machine;
+    return new ServiceReaders({
+      id: host.id,
+      loop,
+      store,
+      machine,
+      replica: () => this.replica,
+      violated,
+    });
+  }
+
   #openMachine(): SimMachine {
-    const { invariants, machineLimits } = this.#world;
+    const { invariants, isReal, machineLimits } = this.#world;
     const { host, store } = this.#parts;
     const watcher: MachineWatcher = {
       onEffect: (key, value, index) => {
@@ -287,7 +302,8 @@ export class Life {
         host.judge(index, sum);
       },
     };
-    const machine = new SimMachine(store, watcher, machineLimits, host.release);
+    const { release } = host;
+    const machine = new SimMachine(store, watcher, machineLimits, { release, isReal });
     // a crash may have lost what had put it right
     host.reopened();
     const { index, sums } = machine.machine.checksum();
@@ -379,13 +395,9 @@ export class Life {
 
   // --- what clients and operators ask ---
 
-  write(
-    command: Put | Cas | NewPut,
-    timeoutMs: number,
-    done: (outcome: WriteOutcome) => void,
-  ): void {
+  write(command: Command, timeoutMs: number, done: (outcome: WriteOutcome) => void): void {
     this.loop.deliver(() => {
-      const once = this.#bounds.once(() => `the write of ${command.value}`, done);
+      const once = this.#bounds.once(() => `the write of ${JSON.stringify(command)}`, done);
       this.replica.write({ tokenKey: null, command, timeoutMs }, once);
     });
   }

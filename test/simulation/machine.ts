@@ -1,8 +1,12 @@
-/** A register per key as the replicated state: the real machine, with two small commands. */
+/**
+ * A register per key as the replicated state: the real machine, with two small commands, and in
+ * some worlds with all of the product's.
+ */
 
 import { refusal } from '../../src/errors.js';
 import type { Entry, Index } from '../../src/raft/types.js';
 import type { MachinePort } from '../../src/replica/ports.js';
+import { HANDLERS } from '../../src/state/handlers.js';
 import {
   type Checkpoint,
   Machine,
@@ -35,7 +39,10 @@ export const registerKey = (key: string): string => `register\u0000${key}`;
 /** Told about each change that a command makes, on whichever node. */
 export type OnEffect = (key: string, value: string, index: Index) => void;
 
-/** Every so many entries a put writes the whole state anew, in several turns: as a restore does, to the same effect. */
+/**
+ * Every so many entries a put writes the whole state anew, in several turns: as a restore does, to
+ * the same effect.
+ */
 const REWRITE_EVERY = 101;
 const SLICE_RECORDS = 2;
 
@@ -45,16 +52,23 @@ interface RegisterHandlers {
   readonly newPut?: Handler<NewPut>;
 }
 
+/** What a server runs: the commands that it knows follow from that. */
+export interface Program {
+  readonly release: number;
+  /** It knows those of the product too. Then no put writes the state anew: a restore does. */
+  readonly isReal: boolean;
+}
+
 /** `whenReplaced`: what is to be told once the state that a put wrote anew is in force. */
 function handlers(
   { onEffect, stored }: MachineWatcher,
-  release: number,
+  { release, isReal }: Program,
   whenReplaced: (tell: () => void) => void,
 ): RegisterHandlers {
   const put: Handler<Put | NewPut> = ({ draft, index }, { key, value }) => {
     const register = registerKey(key);
     const storedAs = stored(value, index);
-    if (index % REWRITE_EVERY === 0) {
+    if (index % REWRITE_EVERY === 0 && !isReal) {
       whenReplaced(() => onEffect(key, value, index));
       const slices = (view: View) => rewritten(view, register, storedAs);
       return { ok: true, state: { slices, changed: [register] } };
@@ -100,15 +114,20 @@ export class SimMachine implements MachinePort {
   readonly #store: MemoryState;
   readonly #watcher: MachineWatcher;
 
-  /** `release`: of the program, from which the commands follow that it knows. */
-  constructor(store: MemoryState, watcher: MachineWatcher, limits: MachineLimits, release: number) {
+  constructor(
+    store: MemoryState,
+    watcher: MachineWatcher,
+    limits: MachineLimits,
+    program: Program,
+  ) {
     this.#store = store;
     this.#watcher = watcher;
     let tell = (): void => {};
-    const known = handlers(watcher, release, (later) => {
+    const known = handlers(watcher, program, (later) => {
       tell = later;
     });
-    this.machine = new Machine(store, { ...known }, release, limits);
+    const all = program.isReal ? { ...HANDLERS, ...known } : { ...known };
+    this.machine = new Machine(store, all, program.release, limits);
     this.machine.onReplaced(() => {
       tell();
       tell = () => {};

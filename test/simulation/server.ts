@@ -5,13 +5,13 @@ import type { RpcRequest, RpcResponse } from '../../src/replica/rpc.js';
 import { reconcile } from '../../src/replica/state/reconcile.js';
 import { DIVERGED_KEY } from '../../src/state/keys.js';
 import { Machine } from '../../src/state/machine.js';
+import type { Command } from '../../src/state/types.js';
 import type { LogContent, SimDisk, SimLog } from './disk.js';
 import type { Victim } from './faults.js';
 import { Host } from './host.js';
 import { Violation } from './invariants.js';
 import { Life, type Look } from './life.js';
 import { Crash, SimLoop } from './loop.js';
-import type { Cas, NewPut, Put } from './machine.js';
 import type { Timing } from './machine-faults.js';
 import type { ServerParts } from './parts.js';
 import type { MemoryState } from './store.js';
@@ -336,11 +336,7 @@ export class SimServer implements Victim, Server {
   read(key: string): { value: string | null; index: number } {
     return this.#life!.read(key);
   }
-  write(
-    command: Put | Cas | NewPut,
-    timeoutMs: number,
-    done: (outcome: WriteOutcome) => void,
-  ): void {
+  write(command: Command, timeoutMs: number, done: (outcome: WriteOutcome) => void): void {
     this.#life?.write(command, timeoutMs, done);
   }
   barrier(

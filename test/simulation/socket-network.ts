@@ -19,6 +19,8 @@ const PORT = 1;
 
 export class SocketNetwork extends SimNetwork {
   readonly kind = 'sockets';
+  /** More than a small queue holds, so that the wire drops what does not fit. */
+  override readonly inflightBytes: number | undefined;
   readonly #parts: SocketParts;
   readonly #limits: Partial<WireLimits>;
   readonly #trace: (text: string) => void;
@@ -52,6 +54,7 @@ export class SocketNetwork extends SimNetwork {
       requests: random.pick([40, 10_000]),
       connections: 64,
     };
+    this.inflightBytes = random.pick([undefined, 60_000]);
   }
 
   /** The queue, and what is never dropped from it. */
