@@ -127,10 +127,9 @@ export class SimCluster {
   add(id: NodeId): SimServer {
     const rate = 1 + this.random.between(-this.#drift, this.#drift);
     const { scheduler, network, invariants } = this;
-    const { inflightBytes: maxInflightBytes = RAFT.maxInflightBytes } = network;
     const parts = {
       ...{ scheduler, network, invariants, limits: () => this.#limits },
-      raft: { ...RAFT, maxInflightBytes },
+      raft: RAFT,
       machineLimits: this.#machineLimits,
       readersOf: this.#watched ? ['k0', 'k1'] : [],
       isReal: this.#realRandom !== undefined,

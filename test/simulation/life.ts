@@ -49,7 +49,7 @@ export interface Look {
 /** The load of a loop is looked at every so many turns. */
 const TURNS_PER_LOOK = 16;
 /** Of keys and values in a chunk of a snapshot: the states here are small. */
-const CHUNK_BYTES = 1_500;
+const CHUNK_BYTES = 200;
 /** Batches that may wait for the disk: one for each message that may be on its way, and some for the votes. */
 const STORING_MAX = 300;
 
@@ -209,9 +209,12 @@ export class Life {
           },
         };
       },
-      snapshotSink: (message, id) => {
+      snapshotSink: async (message, id) => {
         loop.touch();
-        return handlers.snapshotSink(message, id);
+        const sink = await handlers.snapshotSink(message, id);
+        const from = sink === undefined ? 'refuses' : `takes from chunk ${sink.next} the`;
+        this.#world.trace(`${this.#parts.host.id} ${from} snapshot ${id}`);
+        return sink;
       },
     };
   }

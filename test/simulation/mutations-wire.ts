@@ -25,18 +25,6 @@ const frames: readonly Mutation[] = [
     'this.#queue.length = 0;',
     '',
   ),
-  one(
-    'a writer that does not wait for its socket',
-    'transport/connection.js',
-    'this.#closed || this.#socket.writableNeedDrain || ',
-    'this.#closed || ',
-  ),
-  one(
-    'a send queue without an end',
-    'transport/connection.js',
-    'this.#queuedBytes <= limitBytes || this.#makeRoom(limitBytes)',
-    'true',
-  ),
 ];
 
 const connections: readonly Mutation[] = [
@@ -52,19 +40,11 @@ const connections: readonly Mutation[] = [
     'this.#lastRequest += 1;',
     'this.#lastRequest = 1;',
   ),
-  both(
-    'a new connection that answers the requests of the one before',
-    {
-      file: 'transport/peer.js',
-      find: 'this.#waiting = [];\n        this.#failPending();',
-      replace: 'this.#waiting = [];\n        this.#lastRequest = 0;',
-    },
-    // alone it does no harm: what was asked before would have no answer until its deadline
-    {
-      file: 'transport/peer.js',
-      find: 'pending.cancelTimer();',
-      replace: '',
-    },
+  one(
+    'an answer taken for that of the oldest request',
+    'transport/peer.js',
+    'this.#settle(frame.id, frame.payload);',
+    'this.#settle([...this.#pending.keys()][0], frame.payload);',
   ),
   {
     ...both(

@@ -72,8 +72,6 @@ export abstract class SimNetwork {
   abstract readonly kind: NetworkKind;
   /** Bytes that a process may have waiting for one peer, at most. */
   abstract readonly queueBytesMax: number;
-  /** Bytes that Raft may have in flight to one follower; absent: as in the other worlds. */
-  readonly inflightBytes: number | undefined;
   readonly #links = new Map<NodeId, Map<NodeId, Link>>();
 
   /** The wire of a process, which is not heard before `start`. */

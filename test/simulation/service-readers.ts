@@ -31,8 +31,8 @@ interface Reader {
   /** Of its last answer, and whether that had an entry. */
   index: number;
   isFound: boolean;
-  /** It waits for a change. */
-  isHeld: boolean;
+  /** It waits for a change, or to be woken since the whole state was replaced. */
+  stage: 'asks' | 'held' | 'excused';
   /** The turn in which its answer was first seen to be out of date. */
   outdatedIn: number | undefined;
 }
@@ -62,13 +62,17 @@ export class ServiceReaders {
       rightsBytes: 1_000_000,
     });
     machine.onChanged((keys) => this.#authorizers.changed(keys));
-    machine.onReset(() => this.#authorizers.reset());
+    machine.onReset(() => {
+      this.#authorizers.reset();
+      // it is woken once the log agrees
+      for (const reader of this.#readers) if (reader.stage === 'held') reader.stage = 'excused';
+    });
     this.#readers = SERVICES.map((name, i) => ({
       name,
       mode: i % 2 === 0 ? 'stale' : 'default',
       index: 0,
       isFound: false,
-      isHeld: false,
+      stage: 'asks',
       outdatedIn: undefined,
     }));
   }
@@ -88,7 +92,7 @@ export class ServiceReaders {
     if (this.#stopped) return;
     const { id, loop, replica } = this.#parts;
     for (const reader of this.#readers) {
-      if (!reader.isHeld || !this.#isOutdated(reader) || replica().fault !== undefined)
+      if (reader.stage !== 'held' || !this.#isOutdated(reader) || replica().fault !== undefined)
         reader.outdatedIn = undefined;
       else reader.outdatedIn ??= loop.turns;
       if (loop.turns - (reader.outdatedIn ?? loop.turns) > TURNS_TO_WAKE)
@@ -163,14 +167,14 @@ export class ServiceReaders {
           });
         }),
       watch: (keys, wake) => {
-        reader.isHeld = keys[0] !== INIT_FACT;
+        if (keys[0] !== INIT_FACT) reader.stage = 'held';
         const end = touching(() => {
-          reader.isHeld = false;
+          reader.stage = 'asks';
           wake();
         });
         const cancel = replica().watch(keys, end);
         return () => {
-          reader.isHeld = false;
+          reader.stage = 'asks';
           cancel();
         };
       },

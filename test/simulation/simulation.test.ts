@@ -38,11 +38,13 @@ describe('simulated worlds', function () {
   });
 
   const BATCH = 20;
-  for (let from = 1; from <= 240; from += BATCH)
-    it(`seeds ${from} to ${from + BATCH - 1} lose and mix up nothing, and recover`, async () => {
+  for (let from = 1; from <= 240; from += BATCH) {
+    const seeds = `seeds ${from} to ${from + BATCH - 1}`;
+    it(`${seeds} lose nothing, mix up nothing, and recover`, async () => {
       for (let seed = from; seed < from + BATCH; seed++)
         expect(await failureOf(seed)).to.equal(undefined);
     });
+  }
 
   for (const network of NETWORKS)
     for (const seed of [3, 5, 12])

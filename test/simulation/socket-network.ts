@@ -19,8 +19,6 @@ const PORT = 1;
 
 export class SocketNetwork extends SimNetwork {
   readonly kind = 'sockets';
-  /** More than a small queue holds, so that the wire drops what does not fit. */
-  override readonly inflightBytes: number | undefined;
   readonly #parts: SocketParts;
   readonly #limits: Partial<WireLimits>;
   readonly #trace: (text: string) => void;
@@ -50,16 +48,16 @@ export class SocketNetwork extends SimNetwork {
     };
     this.#limits = {
       frameBytes: 32_768,
+      // more than Raft has in flight
       queueBytes: random.pick([12_000, 1_000_000]),
       requests: random.pick([40, 10_000]),
       connections: 64,
     };
-    this.inflightBytes = random.pick([undefined, 60_000]);
   }
 
-  /** The queue, and what is never dropped from it. */
+  /** A queue, one more in the buffer of the socket, and what is never dropped. */
   get queueBytesMax(): number {
-    return this.#limits.queueBytes! + UNDROPPED_BYTES;
+    return 2 * this.#limits.queueBytes! + this.#parts.temper.highWaterMark + UNDROPPED_BYTES;
   }
 
   detach(id: NodeId, power: boolean): void {
@@ -137,7 +135,7 @@ export class SocketNetwork extends SimNetwork {
 }
 
 /** Requests, votes and answers, which a wire does not drop from its queue. */
-const UNDROPPED_BYTES = 20_000;
+const UNDROPPED_BYTES = 4_000;
 
 /** What was said and not yet heard: nothing else may be heard, and nothing twice. */
 class Said {
