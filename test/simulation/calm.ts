@@ -19,6 +19,8 @@ const CUT_MS = 15_000;
 const AFTER_MS = 6_000;
 /** In which worlds the leader has a fault of its own. */
 const LEADER_STREAM = 19;
+/** And in which a server fetches its state over connections that break. */
+const FETCH_STREAM = 22;
 /** So long after a leader's fault has begun another server must take writes. */
 const TAKEN_OVER_MS = 8_000;
 
@@ -29,13 +31,15 @@ export async function runCalm(options: {
   plain?: boolean | undefined;
   storage?: StorageKind | undefined;
   network?: NetworkKind | undefined;
+  real?: boolean | undefined;
   trace?: (line: string) => void;
 }): Promise<Report> {
   const cluster = new SimCluster(options);
   const { random, scheduler, invariants, trace } = cluster;
   cluster.found(random.pick([3, 3, 5]));
   const usual = random.pick(['keep', 'keep', 'keep', 'deaf', 'tempt', 'tempt'] as const);
-  const kind = (options.plain ? undefined : leaderFault(options)) ?? usual;
+  const kind =
+    (options.plain ? undefined : (leaderFault(options) ?? fetch(cluster, options))) ?? usual;
   const isTempting = ['tempt', 'suspendLeader', 'skewLeader'].includes(kind);
   const busy = isTempting ? { clients: 6, pauseMs: 30 } : { clients: 2, pauseMs: 300 };
   const workload = new Workload(
@@ -49,12 +53,13 @@ export async function runCalm(options: {
   try {
     for (const server of cluster.servers) server.restart();
     // an idle cluster shows what writes would hide: a candidate whose log is behind is refused for that alone
-    if (isTempting || random.chance(0.5)) workload.start();
+    if (isTempting || random.chance(0.5) || kind === 'fetch') workload.start();
     const find = kind === 'skewLeader' ? awaitSlowLeader : awaitLeader;
     const leader = await find(cluster);
     if (kind === 'deaf') await deafen(cluster, leader);
     else if (kind === 'tempt') for (let round = 0; round < 3; round++) await tempt(cluster);
     else if (kind === 'keep') await keepMajority(cluster, leader);
+    else if (kind === 'fetch') await fetchState(cluster, leader);
     else await failLeader(cluster, leader, kind, workload);
   } catch (violation) {
     failure = violation;
@@ -80,6 +85,33 @@ function leaderFault(options: {
   if (certain !== undefined) return LEADER_FAULTS.find((kind) => kind === certain);
   const random = new Random(seed * 1000 + LEADER_STREAM);
   return random.chance(0.4) ? random.pick(LEADER_FAULTS) : undefined;
+}
+
+/** Only where there are connections. */
+function fetch({ network }: SimCluster, { seed }: { seed: number }): 'fetch' | undefined {
+  const isDrawn = new Random(seed * 1000 + FETCH_STREAM).chance(0.5);
+  return network.kind === 'sockets' && isDrawn ? 'fetch' : undefined;
+}
+
+/** A server that was away is sent the state, over connections that break again and again. */
+async function fetchState(cluster: SimCluster, leader: SimServer): Promise<void> {
+  const { random, network, servers, trace } = cluster;
+  const other = random.pick(servers.filter((server) => server !== leader));
+  trace(`${other.id} is away`);
+  other.crash(false);
+  await cluster.advance(random.between(3_000, 8_000));
+  const resetProbability = random.between(0.01, 0.15);
+  for (const { id } of servers) {
+    Object.assign(network.link(id, other.id), { resetProbability });
+    Object.assign(network.link(other.id, id), { resetProbability });
+  }
+  other.restart();
+  await cluster.advance(5_000);
+  network.heal();
+  const { commit } = leader.look()!;
+  await cluster.advance(AFTER_MS);
+  if ((other.look()?.applied ?? 0) < commit)
+    throw new Violation('liveness', `${other.id} does not catch up: ${other.condition()}`);
 }
 
 /** The leader alone has a fault, and all others are well: they must take over, and it must do no harm. */

@@ -8,6 +8,7 @@ import { Invariants } from './invariants.js';
 import { MessageNetwork } from './message-network.js';
 import type { NetworkKind, SimNetwork } from './network.js';
 import type { StorageKind } from './parts.js';
+import { realCommand } from './real-commands.js';
 import { Scheduler } from './scheduler.js';
 import { SimServer } from './server.js';
 import { SocketNetwork } from './socket-network.js';
@@ -27,6 +28,10 @@ const RAFT: Omit<RaftOptions, 'id' | 'random'> = {
 const SIZE_STREAM = 17;
 /** And which have sockets. */
 const NETWORK_STREAM = 20;
+/** And which have the product's commands. */
+const REAL_STREAM = 21;
+/** Milliseconds between two of them, at most. */
+const REAL_MS = 300;
 
 /** The part of the worlds that have the real log and state: they take several times as long. */
 const REAL_SHARE = 0.25;
@@ -40,6 +45,8 @@ export interface ClusterOptions {
   readonly plain?: boolean | undefined;
   /** Absent: drawn from the seed. */
   readonly network?: NetworkKind | undefined;
+  /** Whether the servers know the product's commands too. Absent: drawn from the seed. */
+  readonly real?: boolean | undefined;
   /** Gets one line for everything that happens. */
   /** Drawn from the seed when absent. */
   readonly storage?: StorageKind | undefined;
@@ -62,6 +69,9 @@ export class SimCluster {
   readonly storage: StorageKind;
   /** Whether clients wait for changes at every server. */
   readonly #watched: boolean;
+  /** For the product's commands, where the servers know them. */
+  readonly #realRandom: Random | undefined;
+  #isOperated = false;
   /** Until then a lease may hold too long. */
   #leaseDoubtUntil = Number.NEGATIVE_INFINITY;
   /** Clocks of the servers run fast or slow by at most this part; the lease allows for it. */
@@ -84,6 +94,8 @@ export class SimCluster {
     this.#watched = size.chance(options.plain ? 0 : 0.3);
     const isReal = size.chance(options.plain ? 0 : REAL_SHARE);
     this.storage = options.storage ?? (isReal ? 'real' : 'memory');
+    const real = new Random(options.seed * 1000 + REAL_STREAM);
+    if (options.real ?? (!options.plain && real.chance(0.3))) this.#realRandom = real;
   }
 
   #createNetwork({ seed, plain, network: kind }: ClusterOptions): SimNetwork {
@@ -92,6 +104,25 @@ export class SimCluster {
     if ((kind ?? (plain ? 'messages' : drawn)) === 'messages')
       return new MessageNetwork(this.scheduler, random);
     return new SocketNetwork(this.scheduler, random, this.trace);
+  }
+
+  /** Commands of the product are written through any server, where they are known. */
+  operate(n = 1): void {
+    const random = this.#realRandom;
+    if (random === undefined) return;
+    this.#isOperated = true;
+    this.scheduler.after(random.next() * REAL_MS, () => {
+      if (!this.#isOperated) return;
+      const up = this.up();
+      const command = realCommand(random, n);
+      if (up.length > 0) random.pick(up).write(command, 3_000, () => {});
+      this.operate(n + 1);
+    });
+  }
+
+  /** No new commands of the product. */
+  stopOperating(): void {
+    this.#isOperated = false;
   }
 
   /** Servers `n1`, `n2`, ... that are a cluster from the beginning. They are still down. */
@@ -106,9 +137,12 @@ export class SimCluster {
     const rate = 1 + this.random.between(-this.#drift, this.#drift);
     const { scheduler, network, invariants } = this;
     const parts = {
-      ...{ scheduler, network, invariants, raft: RAFT, limits: () => this.#limits },
-      ...{ machineLimits: this.#machineLimits, storage: this.storage },
+      ...{ scheduler, network, invariants, limits: () => this.#limits },
+      raft: RAFT,
+      machineLimits: this.#machineLimits,
+      storage: this.storage,
       readersOf: this.#watched ? ['k0', 'k1'] : [],
+      isReal: this.#realRandom !== undefined,
       doubtLeases: (ms: number) => {
         this.#leaseDoubtUntil = Math.max(this.#leaseDoubtUntil, scheduler.now + ms);
       },

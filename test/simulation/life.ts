@@ -9,6 +9,7 @@ import { Replica } from '../../src/replica/replica.js';
 import type { RpcRequest, RpcResponse } from '../../src/replica/rpc.js';
 import { DIVERGED_KEY } from '../../src/state/keys.js';
 import { levelOf } from '../../src/state/levels.js';
+import type { Command } from '../../src/state/types.js';
 import { checkRecord } from '../../src/transport/handshake.js';
 import type { ChunkSource, WireHandlers } from '../../src/transport/types.js';
 import { Bounds } from './bounds.js';
@@ -16,9 +17,10 @@ import { HeldReaders } from './held-readers.js';
 import type { Host } from './host.js';
 import { Violation } from './invariants.js';
 import type { SimLoop } from './loop.js';
-import { type Cas, NEW_PUT_LEVEL, type NewPut, type Put, type SimMachine } from './machine.js';
+import { NEW_PUT_LEVEL, type SimMachine } from './machine.js';
 import type { ProcessWire } from './network.js';
 import type { ServerParts } from './parts.js';
+import { ServiceReaders } from './service-readers.js';
 import { Snapshots } from './snapshots.js';
 import type { Storage } from './storage.js';
 import type { WriteOutcome } from './workload.js';
@@ -45,7 +47,7 @@ export interface Look {
 /** The load of a loop is looked at every so many turns. */
 const TURNS_PER_LOOK = 16;
 /** Of keys and values in a chunk of a snapshot: the states here are small. */
-const CHUNK_BYTES = 1_500;
+const CHUNK_BYTES = 200;
 /** Batches that may wait for the disk: one for each message that may be on its way, and some for the votes. */
 const STORING_MAX = 300;
 
@@ -59,6 +61,7 @@ export class Life {
   readonly #machine: SimMachine;
   readonly #bounds: Bounds;
   readonly #readers: HeldReaders;
+  readonly #queries: ServiceReaders | undefined;
   readonly #electionMs: number;
   readonly #snapshots: Snapshots;
   readonly #wire: ProcessWire;
@@ -114,6 +117,7 @@ export class Life {
     const queues = { ...queueLimits(limits), sending: network.queueBytesMax };
     this.#bounds = new Bounds(id, queues, machine.appliedIndex());
     this.#readers = this.#holdReaders();
+    this.#queries = this.#createQueries();
     machine.machine.onReset(() => {
       this.#readers.excuse();
       this.#snapshots.checkInstalled();
@@ -130,6 +134,7 @@ export class Life {
     const join = this.#world.joinAddresses();
     const { silenceMs } = this.#parts.storage;
     replica.start({ needsState: lost, silenceMs, join });
+    this.#queries?.start();
   }
 
   /** Hands leadership over, then ends what clients wait for. */
@@ -167,7 +172,7 @@ export class Life {
     const { loop, storage, newId } = this.#parts;
     const handlers = wireHandlers({
       replica: () => this.replica,
-      store: { pin: () => storage.pin(), install: () => this.#snapshots.install() },
+      store: { pin: () => storage.store.pin(), install: () => this.#snapshots.install() },
       take: (run) => {
         if (!this.#isStopped) loop.guard(run);
       },
@@ -201,9 +206,12 @@ export class Life {
           },
         };
       },
-      snapshotSink: (message, id) => {
+      snapshotSink: async (message, id) => {
         loop.touch();
-        return handlers.snapshotSink(message, id);
+        const sink = await handlers.snapshotSink(message, id);
+        const from = sink === undefined ? 'refuses' : `takes from chunk ${sink.next} the`;
+        this.#world.trace(`${this.#parts.host.id} ${from} snapshot ${id}`);
+        return sink;
       },
     };
   }
@@ -217,6 +225,7 @@ export class Life {
   /** It is over: what it still does is nobody's concern. */
   end(): void {
     this.#readers.stop();
+    this.#queries?.stop();
     this.loop.kill();
   }
 
@@ -238,6 +247,7 @@ export class Life {
     try {
       this.#bounds.turned(this.#world.scheduler.now, load);
       this.#readers.turned();
+      this.#queries?.turned();
     } catch (violation) {
       this.#world.violated(violation);
     }
@@ -256,6 +266,20 @@ export class Life {
       },
       turns: () => this.loop.turns,
       isExcused: () => this.replica.fault !== undefined,
+    });
+  }
+
+  #createQueries(): ServiceReaders | undefined {
+    const { isReal, violated } = this.#world;
+    if (!isReal) return undefined;
+    const { host, loop, storage } = this.#parts;
+    return new ServiceReaders({
+      id: host.id,
+      loop,
+      store: storage.store,
+      machine: storage.machine.machine,
+      replica: () => this.replica,
+      violated,
     });
   }
 
@@ -345,13 +369,9 @@ export class Life {
 
   // --- what clients and operators ask ---
 
-  write(
-    command: Put | Cas | NewPut,
-    timeoutMs: number,
-    done: (outcome: WriteOutcome) => void,
-  ): void {
+  write(command: Command, timeoutMs: number, done: (outcome: WriteOutcome) => void): void {
     this.loop.deliver(() => {
-      const once = this.#bounds.once(() => `the write of ${command.value}`, done);
+      const once = this.#bounds.once(() => `the write of ${JSON.stringify(command)}`, done);
       this.replica.write({ tokenKey: null, command, timeoutMs }, once);
     });
   }

@@ -13,7 +13,7 @@ export class Crash extends Error {}
 export interface LoopOptions {
   readonly scheduler: Scheduler;
   /** Its turns may start promises, or resolve some. */
-  readonly hasPromises: boolean;
+  readonly hasPromises?: boolean;
   /** How fast this machine's monotonic clock runs; 1.01 gains 1 %. */
   readonly rate: number;
   /** Virtual milliseconds that a turn keeps the process busy. */

@@ -1,8 +1,12 @@
-/** A register per key as the replicated state: the real machine, with two small commands. */
+/**
+ * A register per key as the replicated state: the real machine, with two small commands, and in
+ * some worlds with all of the product's.
+ */
 
 import { refusal } from '../../src/errors.js';
 import type { Entry, Index, Term } from '../../src/raft/types.js';
 import type { MachinePort } from '../../src/replica/ports.js';
+import { HANDLERS } from '../../src/state/handlers.js';
 import type { Checkpoint, Handlers, Machine, Resume } from '../../src/state/machine.js';
 import type { Command, Handler, Result, StateRecord, View } from '../../src/state/types.js';
 
@@ -29,7 +33,10 @@ export const registerKey = (key: string): string => `register\u0000${key}`;
 /** Told about each change that a command makes, on whichever node. */
 export type OnEffect = (key: string, value: string, index: Index) => void;
 
-/** Every so many entries a put writes the whole state anew, in several turns: as a restore does, to the same effect. */
+/**
+ * Every so many entries a put writes the whole state anew, in several turns: as a restore does, to
+ * the same effect.
+ */
 const REWRITE_EVERY = 101;
 const SLICE_RECORDS = 2;
 
@@ -39,9 +46,16 @@ interface RegisterHandlers {
   readonly newPut?: Handler<NewPut>;
 }
 
+/** What a server runs: the commands that it knows follow from that. */
+export interface Program {
+  readonly release: number;
+  /** It knows those of the product too. Then no put writes the state anew: a restore does. */
+  readonly isReal: boolean;
+}
+
 /** The commands, and what makes a machine with them the simulated one. */
 export interface Registers {
-  /** Those that a release knows. */
+  /** Those that a program knows. */
   readonly handlers: Handlers;
   attach(machine: Machine, store: MachineStore): SimMachine;
 }
@@ -51,14 +65,14 @@ export interface MachineStore extends View {
   flushed(done: () => void): void;
 }
 
-/** `release`: of the program, from which the commands follow that it knows. */
-export function registers(watcher: MachineWatcher, release: number): Registers {
+/** The commands of a program, watched. */
+export function registers(watcher: MachineWatcher, program: Program): Registers {
   let tell = (): void => {};
-  const known = handlers(watcher, release, (later) => {
+  const known = handlers(watcher, program, (later) => {
     tell = later;
   });
   return {
-    handlers: { ...known },
+    handlers: program.isReal ? { ...HANDLERS, ...known } : { ...known },
     attach(machine, store) {
       machine.onReplaced(() => {
         tell();
@@ -72,13 +86,13 @@ export function registers(watcher: MachineWatcher, release: number): Registers {
 /** `whenReplaced`: what is to be told once the state that a put wrote anew is in force. */
 function handlers(
   { onEffect, stored }: MachineWatcher,
-  release: number,
+  { release, isReal }: Program,
   whenReplaced: (tell: () => void) => void,
 ): RegisterHandlers {
   const put: Handler<Put | NewPut> = ({ draft, index }, { key, value }) => {
     const register = registerKey(key);
     const storedAs = stored(value, index);
-    if (index % REWRITE_EVERY === 0) {
+    if (index % REWRITE_EVERY === 0 && !isReal) {
       whenReplaced(() => onEffect(key, value, index));
       const slices = (view: View) => rewritten(view, register, storedAs);
       return { ok: true, state: { slices, changed: [register] } };

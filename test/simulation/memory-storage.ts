@@ -27,7 +27,7 @@ export function openMemory(
     host.stateLost = true;
     if (log.firstIndex() === 1) disk.stateDamaged = false;
   }
-  const { handlers, attach } = registers(watcher, host.release);
+  const { handlers, attach } = registers(watcher, { release: host.release, isReal: world.isReal });
   const machine = new Machine(store, handlers, host.release, world.machineLimits);
   const incoming = new Incoming(disk, store, booting);
   reconcile(log, store, machine, (gap) => {
@@ -47,7 +47,6 @@ export function openMemory(
       lost: store.get(DIVERGED_KEY) ?? gap,
       silenceMs: { own, owed },
       isBehind: () => false,
-      pin: () => store.pin(),
       image: () => {
         const image = store.image();
         for (const local of [POSITION_KEY, DIVERGED_KEY]) image.delete(local);

@@ -1,5 +1,6 @@
 /** A deliberate fault: a change of the compiled text. */
 import type { Fault } from './fault-kinds.js';
+import type { NetworkKind } from './network.js';
 import type { StorageKind } from './parts.js';
 
 export interface Change {
@@ -15,7 +16,9 @@ export interface Mutation {
   readonly by?: 'simulate' | 'worlds';
   /** A kind that each world is to have: else it would be found too, but late. */
   readonly fault?: Fault;
-  /** What each world is to have; drawn from its seed when absent. */
+  /** What each world is to have, for the same reason. */
+  readonly network?: NetworkKind;
+  readonly real?: true;
   readonly storage?: StorageKind;
   readonly changes: readonly Change[];
 }

@@ -14,6 +14,8 @@ export interface PlayOptions {
   readonly storage?: StorageKind | undefined;
   /** What lies between the servers. Absent: drawn from the seed. */
   readonly network?: NetworkKind | undefined;
+  /** Whether they know the product's commands too. Absent: drawn from the seed. */
+  readonly real?: boolean | undefined;
 }
 
 export function playSeed(seed: number, { trace, ...rest }: PlayOptions = {}): Promise<Report> {

@@ -79,7 +79,10 @@ export class RealDisk implements ServerDisk {
 
   open(booting: Booting, done: (storage: Storage) => void): void {
     const { loop, host, world, watcher, onFatal } = booting;
-    const { handlers, attach } = registers(watcher, host.release);
+    const { handlers, attach } = registers(watcher, {
+      release: host.release,
+      isReal: world.isReal,
+    });
     const timing = { ...world.raft, ...host.timing };
     const { tickMs } = timing;
     const { members = [] } = host.founding ?? {};
@@ -149,6 +152,7 @@ export class RealDisk implements ServerDisk {
       get: (key) => store.get(key),
       keys: (prefix, after) => store.keys(prefix, after),
       flushed,
+      pin: () => store.pin(),
       commit: (changes) => {
         loop.port();
         store.commit(changes);
@@ -162,7 +166,6 @@ export class RealDisk implements ServerDisk {
       lost: needsState,
       silenceMs: { own, owed },
       isBehind: () => store.backlogBytes > BACKLOG_BYTES,
-      pin: () => store.pin(),
       install: (switching) => install(store, booting, switching),
       image: () => imageOf(store),
       takeIn: (arrived, done) => {

@@ -4,12 +4,12 @@ import { silenceMsOf } from '../../src/raft/options.js';
 import type { Configuration, NodeId } from '../../src/raft/types.js';
 import type { RpcRequest, RpcResponse } from '../../src/replica/rpc.js';
 import { DIVERGED_KEY } from '../../src/state/keys.js';
+import type { Command } from '../../src/state/types.js';
 import { StorageError } from '../../src/storage/errors.js';
 import type { Victim } from './faults.js';
 import { Host } from './host.js';
 import { Life, type Look } from './life.js';
 import { Crash, SimLoop } from './loop.js';
-import type { Cas, NewPut, Put } from './machine.js';
 import type { Timing } from './machine-faults.js';
 import type { ServerParts } from './parts.js';
 import type { Booting, ServerDisk, Storage } from './storage.js';
@@ -359,11 +359,7 @@ export class SimServer implements Victim, Server {
   read(key: string): { value: string | null; index: number } {
     return this.#life!.read(key);
   }
-  write(
-    command: Put | Cas | NewPut,
-    timeoutMs: number,
-    done: (outcome: WriteOutcome) => void,
-  ): void {
+  write(command: Command, timeoutMs: number, done: (outcome: WriteOutcome) => void): void {
     this.#life?.write(command, timeoutMs, done);
   }
   barrier(

@@ -48,15 +48,16 @@ export class SocketNetwork extends SimNetwork {
     };
     this.#limits = {
       frameBytes: 32_768,
+      // more than Raft has in flight
       queueBytes: random.pick([12_000, 1_000_000]),
       requests: random.pick([40, 10_000]),
       connections: 64,
     };
   }
 
-  /** The queue, and what is never dropped from it. */
+  /** A queue, one more in the buffer of the socket, and what is never dropped. */
   get queueBytesMax(): number {
-    return this.#limits.queueBytes! + UNDROPPED_BYTES;
+    return 2 * this.#limits.queueBytes! + this.#parts.temper.highWaterMark + UNDROPPED_BYTES;
   }
 
   detach(id: NodeId, power: boolean): void {
@@ -134,7 +135,7 @@ export class SocketNetwork extends SimNetwork {
 }
 
 /** Requests, votes and answers, which a wire does not drop from its queue. */
-const UNDROPPED_BYTES = 20_000;
+const UNDROPPED_BYTES = 4_000;
 
 /** What was said and not yet heard: nothing else may be heard, and nothing twice. */
 class Said {

@@ -20,6 +20,7 @@ import type { LogWatcher, WatchedLog } from './watched-log.js';
 /** What a life needs of its state, beside what the machine does with it. */
 export interface SimStore extends View {
   commit(changes: readonly Change[]): void;
+  pin(): PinnedView;
 }
 
 /** A snapshot that has arrived whole. */
@@ -44,7 +45,6 @@ export interface Storage {
   readonly silenceMs: { readonly own: number; readonly owed: number };
   /** More of the state waits for the disk than the server should add to. */
   readonly isBehind: () => boolean;
-  pin(): PinnedView;
   /** A copy of the whole state, for a snapshot. */
   image(): StateImage;
   /** Puts a snapshot in the place of the state; `done` gets whether it arrived. */

@@ -29,6 +29,7 @@ export interface WorldOptions {
   readonly network?: NetworkKind | undefined;
   /** Drawn from the seed when absent. */
   readonly storage?: StorageKind | undefined;
+  readonly real?: boolean | undefined;
   /** Gets one line for everything that happens. */
   readonly trace?: (line: string) => void;
 }
@@ -137,6 +138,7 @@ class World {
     try {
       for (const server of cluster.servers) server.restart();
       this.#workload.start();
+      cluster.operate();
       this.#faults.start();
       await cluster.advance(faultsMs);
       cluster.trace('healed');
@@ -144,6 +146,7 @@ class World {
       cluster.upgradeAll();
       await cluster.advance(2_000);
       this.#workload.stop();
+      cluster.stopOperating();
       await this.#settle();
     } catch (violation) {
       cluster.violation = violation;
@@ -264,7 +267,8 @@ class World {
     const write = (server: SimServer): void => {
       const value = this.#workload.newValue();
       const type = server.level > 1 ? 'newPut' : 'put';
-      server.write({ type, v: 1, key: 'last', value }, 20_000, (outcome) => {
+      const command = { type, v: 1, key: 'last', value } as const;
+      server.write(command, 20_000, (outcome) => {
         if ('result' in outcome && outcome.result.ok) asked.done++;
         else if (isPutOff(outcome)) scheduler.after(100, () => write(server));
         else failed(server, `${server.id} answers ${JSON.stringify(outcome)}`, () => write(server));
