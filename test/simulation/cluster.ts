@@ -33,7 +33,7 @@ const REAL_STREAM = 21;
 /** Milliseconds between two of them, at most. */
 const REAL_MS = 300;
 
-/** The part of the worlds that have the real log and state: they take several times as long. */
+/** The part of the worlds that have the real log and state: they take twice as long. */
 const REAL_SHARE = 0.25;
 
 /** From the upgrade of one server to that of the next. */
