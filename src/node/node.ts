@@ -9,7 +9,6 @@ import { createRaft } from '../raft/raft.js';
 
 import type { NodeId, RoleChange } from '../raft/types.js';
 import { newestConfiguration } from '../replica/log/applied-log.js';
-import type { Identity } from '../replica/members/identity.js';
 import { CHANGE_MS } from '../replica/members/join.js';
 import type { ClockPort } from '../replica/ports.js';
 import { Replica } from '../replica/replica.js';
@@ -22,7 +21,6 @@ import type { WireSecurity } from '../transport/security.js';
 import { Wire } from '../transport/wire.js';
 import { realClock } from './clock.js';
 import { DiskSpace } from './disk-space.js';
-import { writeIdentity } from './identity.js';
 import { type Opened, openFolder } from './open.js';
 import {
   DEFAULT_LIMITS,
@@ -82,7 +80,8 @@ export async function openNode(options: NodeOptions): Promise<RunningNode> {
 function mustBeAlone({ log, identity }: Opened, { security }: NodeOptions): void {
   if (security.mode !== 'closed') return;
   const { members } = newestConfiguration(log);
-  if (identity.clusterId !== null && members.every(({ id }) => id === identity.nodeId)) return;
+  const { clusterId, nodeId } = identity.get();
+  if (clusterId !== null && members.every(({ id }) => id === nodeId)) return;
   throw new Error(
     'this server is a member of a cluster of several: give every member the same shared key, or TLS certificates ' +
       '(raft.sharedKeyFile, raft.tls), or set raft.insecure where every user of the machine may read everything',
@@ -104,8 +103,6 @@ class Node implements RunningNode {
   readonly #records = peerRecords(() => this.replica);
   readonly #stability = new Stability();
   readonly #roleListeners: ((change: RoleChange) => void)[] = [];
-  #identity: Identity;
-  #savingIdentity: Promise<void> = Promise.resolve();
   #stopping: Promise<void> | undefined;
   #stopped = false;
   #hurry: () => void = () => {};
@@ -115,9 +112,7 @@ class Node implements RunningNode {
     this.#opened = opened;
     this.#options = options;
     this.#address = address;
-    this.#identity = opened.identity;
-    if (!this.#identity.begun) opened.log.onceStored(() => this.#saveIdentity({ begun: true }));
-    this.id = opened.identity.nodeId;
+    this.id = opened.identity.get().nodeId;
     this.name = options.name;
     this.#timing = { ...DEFAULT_TIMING, ...options.timing };
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
@@ -312,7 +307,7 @@ class Node implements RunningNode {
     return new Replica({
       ...{ id: this.id, name: this.name, address: this.#address, core, log, machine, limits },
       ...{ clock: this.#clock, wire: this.#wire, view: store },
-      identity: { get: () => this.#identity, save: (change) => void this.#saveIdentity(change) },
+      identity: this.#opened.identity,
       joinToken: this.#options.joinToken ?? (() => undefined),
       isBelieved: (joiner) => checkRecord(this.#records, joiner, joiner.subject) === undefined,
       isBehind: () => store.backlogBytes > limits.stateBacklogBytes,
@@ -336,7 +331,7 @@ class Node implements RunningNode {
 
   #createWire(): Wire {
     return new Wire({
-      identity: () => ({ ...this.#identity, address: this.#address }),
+      identity: () => ({ ...this.#opened.identity.get(), address: this.#address }),
       records: this.#records,
       security: this.#options.security,
       handlers: wireHandlers({
@@ -358,13 +353,6 @@ class Node implements RunningNode {
     } catch (error) {
       this.fail(error as Error);
     }
-  }
-
-  #saveIdentity(change: Partial<Identity>): Promise<void> {
-    this.#identity = { ...this.#identity, ...change };
-    const save = (): Promise<void> => writeIdentity(this.#options.dataDir, this.#identity);
-    this.#savingIdentity = this.#savingIdentity.then(save).catch(this.fail);
-    return this.#savingIdentity;
   }
 
   #faultChanged(why: string | undefined): void {
@@ -397,7 +385,7 @@ class Node implements RunningNode {
     await this.#wire.close();
     await this.#opened.log.close();
     await this.#opened.store.close();
-    await this.#savingIdentity;
+    await this.#opened.identity.settled();
   }
 
   /** Gives leadership to another server, as far as that goes within two election timeouts. */

@@ -10,14 +10,22 @@ import type { DurableState, Installation } from './types.js';
 
 type Records = KeyIndex<string>;
 
-/** See the head of this file. `durable` is what an earlier one left. */
+/**
+ * See the head of this file. `durable` is what an earlier one left. `soon` begins a later turn of
+ * the event loop.
+ */
 export class MemoryState implements DurableState {
   #records: Records;
   #durable: Records;
+  readonly #soon: (run: () => void) => void;
   #unflushed: (readonly Change[])[] = [];
   #current: { readonly abort: () => void } | undefined;
 
-  constructor(durable: MemoryStateDisk = newKeyIndex<string>()) {
+  constructor(
+    durable: MemoryStateDisk = newKeyIndex<string>(),
+    soon: (run: () => void) => void = setImmediate,
+  ) {
+    this.#soon = soon;
     this.#durable = durable as Records;
     this.#records = this.#durable.clone();
   }
@@ -118,8 +126,8 @@ export class MemoryState implements DurableState {
     slices: Iterator<readonly StateRecord[], boolean>,
     done: (replaced: boolean) => void,
   ): void {
-    if (this.#current !== undefined) setImmediate(done, false);
-    else void rewriteBy(this.install(), slices).then(done);
+    if (this.#current !== undefined) this.#soon(() => done(false));
+    else void rewriteBy(this.install(), slices, this.#soon).then(done);
   }
 
   /**

@@ -10,6 +10,7 @@ import { type Fault, LEADER_FAULTS, type LeaderFault } from './fault-kinds.js';
 import { Violation } from './invariants.js';
 import { LONG, SHORT } from './machine-faults.js';
 import type { NetworkKind } from './network.js';
+import type { StorageKind } from './parts.js';
 import type { SimServer } from './server.js';
 import { Workload, type WriteOutcome } from './workload.js';
 import { describe, type Report } from './world.js';
@@ -28,8 +29,9 @@ export async function runCalm(options: {
   seed: number;
   fault?: Fault | undefined;
   plain?: boolean | undefined;
+  storage?: StorageKind | undefined;
   network?: NetworkKind | undefined;
-  real?: boolean | undefined;
+  product?: boolean | undefined;
   trace?: (line: string) => void;
 }): Promise<Report> {
   const cluster = new SimCluster(options);

@@ -10,8 +10,12 @@
 import type { Random } from '../../cluster/checker/random.js';
 import type { Entry, HardState, Index, NodeId, SnapshotMeta, Term } from '../../src/raft/types.js';
 import type { LogPort } from '../../src/replica/ports.js';
+import type { LogSight } from '../raft/invariants.js';
+import type { DiskTemper } from '../support/fake-disk.js';
 import type { SimLoop } from './loop.js';
+import { openMemory } from './memory-storage.js';
 import type { Scheduler } from './scheduler.js';
+import type { Booting, ServerDisk, Storage } from './storage.js';
 import { type MemoryState, memoryState, type StateImage } from './store.js';
 
 /** Content of a log: of what the process sees, or of what would survive a power cut. */
@@ -50,7 +54,8 @@ export interface Bar {
   readonly term: Term;
 }
 
-type LogWrite =
+/** A write to a log. */
+export type LogWrite =
   | { readonly type: 'bar'; readonly bar: undefined }
   | {
       readonly type: 'append';
@@ -60,7 +65,8 @@ type LogWrite =
   | { readonly type: 'compact'; readonly meta: SnapshotMeta }
   | { readonly type: 'reset'; readonly meta: SnapshotMeta; readonly hardState: HardState };
 
-function write(content: LogContent, what: LogWrite): void {
+/** What a write makes of a log. */
+export function write(content: LogContent, what: LogWrite): void {
   if (what.type === 'append') {
     if (what.hardState) content.hard = what.hardState;
     const from = what.entries[0]?.index;
@@ -84,33 +90,25 @@ function write(content: LogContent, what: LogWrite): void {
   }
 }
 
-/** How the disk behaves; faults change it while it runs. */
-export interface DiskTemper {
-  /** Usual and longest duration of a sync in milliseconds, and how often one is long. */
-  syncMs: number;
-  longMs: number;
-  longProbability: number;
-}
-
 /** What the invariants want to know about a log. */
 export interface LogWatcher {
   /** Before entries are handed over; `view` is the log as it was. */
-  appending(view: LogContent, entries: readonly Entry[], term: Term): void;
+  appending(view: LogSight, entries: readonly Entry[], term: Term): void;
   /** Before the log is replaced by a snapshot's position. */
-  resetting(view: LogContent, meta: SnapshotMeta): void;
+  resetting(view: LogSight, meta: SnapshotMeta): void;
 }
 
 /** What the platter held at some moment. */
-export interface DiskImage {
+interface DiskImage {
   readonly log: LogContent;
   readonly state: StateImage;
 }
 
 /** Survives crashes; the process of the moment is attached to it. */
-export class SimDisk {
+export class SimDisk implements ServerDisk {
   readonly temper: DiskTemper = { syncMs: 1, longMs: 60, longProbability: 0.02 };
   /** No room: what is written fails, and the process that wrote it must end. */
-  full = false;
+  isFull = false;
   /** No sync returns before it is healed. */
   #hanging = false;
   /** What waits for that. */
@@ -139,8 +137,20 @@ export class SimDisk {
     this.#random = random;
   }
 
+  /** What it has lost its log knows, and its state at the next start. */
+  readonly isSpoiled = false;
+  /** Storage in memory does not rot, and is not locked: see `real-storage.ts`. */
+  readonly isRotten = false;
+  isLocked = false;
+  rot(): void {}
+  discardState(): void {}
+
+  open(booting: Booting, done: (storage: Storage) => void): void {
+    openMemory(this, booting, done);
+  }
+
   /** Opens log and state for a process; `onFatal` is called once, when a write fails. */
-  open(
+  load(
     loop: SimLoop,
     watcher: LogWatcher,
     onFatal: () => void,
@@ -173,7 +183,7 @@ export class SimDisk {
    * Bytes in the middle of the log go bad while the machine is off. The store finds that at the next start: it drops
    * everything from there on, and bars the server from voting, since it may have acknowledged what it dropped.
    */
-  damage(): void {
+  damageLog(): void {
     const { durable } = this;
     if (durable.entries.length === 0) return;
     durable.bar = {
@@ -181,6 +191,10 @@ export class SimDisk {
       term: Math.max(durable.hard.term, durable.bar?.term ?? 0),
     };
     durable.entries.length = this.#random.int(durable.entries.length);
+  }
+
+  damageState(): void {
+    this.stateDamaged = true;
   }
 
   /** Everything is lost, the machine being off. */
@@ -214,10 +228,12 @@ export class SimDisk {
   }
 
   /** What it held at an earlier moment is on it again, the machine being off. */
-  rollBack(image: DiskImage): void {
+  rollBack(image: unknown): void {
+    // what `image` gave
+    const { log, state } = image as DiskImage;
     this.before ??= this.durable.copy();
-    this.durable = image.log.copy();
-    this.state = new Map(image.state);
+    this.durable = log.copy();
+    this.state = new Map(state);
   }
 
   /** A write fails for want of room. */
@@ -267,7 +283,7 @@ export class SimDisk {
 
   #synced(count: number): void {
     this.#busy = false;
-    if (this.full) {
+    if (this.isFull) {
       this.fail();
       return;
     }
@@ -283,7 +299,7 @@ export class SimDisk {
     this.#scheduler.after(this.#syncMs(), () =>
       this.whenFree(() => {
         if (epoch !== this.#epoch) return;
-        if (this.full) this.fail();
+        if (this.isFull) this.fail();
         else loop.deliver(done);
       }),
     );
@@ -291,7 +307,7 @@ export class SimDisk {
 }
 
 /** The log as one process sees it. */
-export class SimLog implements LogPort {
+class SimLog implements LogPort {
   readonly content: LogContent;
   readonly #disk: SimDisk;
   readonly #loop: SimLoop;

@@ -12,6 +12,8 @@ import {
   MACHINE_FAULTS,
   type MachineFault,
   SOCKET_FAULTS,
+  STORAGE_FAULTS,
+  type StorageFault,
 } from './fault-kinds.js';
 import { type MachineVictim, strikeMachine } from './machine-faults.js';
 import { QUIET, type SimNetwork } from './network.js';
@@ -47,6 +49,12 @@ export interface Victim extends MachineVictim {
   damageState(): void;
   /** The next value that is put into its state is not the one that was meant. */
   goWrong(): void;
+  /** The machine loses its power, and a value of its state is not what was written. */
+  rot(): void;
+  /** The process will die while it writes the next snapshot that it takes in. */
+  cutNextInstall(): void;
+  /** Its databases cannot be opened. */
+  lock(isLocked: boolean): void;
 }
 
 /** Cluster operations that are no faults, but must stand them. */
@@ -70,6 +78,8 @@ export interface FaultParts {
   readonly diskRandom: Random;
   /** For the kinds of `MACHINE_FAULTS`. */
   readonly machineRandom: Random;
+  /** For the kinds of `STORAGE_FAULTS`; absent where storage is in memory. */
+  readonly storageRandom: Random | undefined;
   readonly network: SimNetwork;
   readonly victims: () => readonly Victim[];
   readonly operator: Operator;
@@ -99,9 +109,11 @@ export class Faults {
     const { machineRandom, certain, plain } = parts;
     const rare = plain ? 0 : machineRandom.pick([0, 0, 0.3, 0.6]);
     const machine = MACHINE_FAULTS.filter(() => machineRandom.chance(rare));
-    const all = [...first, ...more, ...machine, ...(certain ? [certain] : [])];
-    const isSockets = parts.network.kind === 'sockets';
-    this.kinds = [...new Set(isSockets ? all.map(onSockets) : all)];
+    const { storageRandom, network } = parts;
+    const bad = storageRandom?.pick([0, 0.3, 0.7]) ?? 0;
+    const storage = STORAGE_FAULTS.filter(() => storageRandom?.chance(bad));
+    const all = [...first, ...more, ...machine, ...storage, ...(certain ? [certain] : [])];
+    this.kinds = [...new Set(network.kind === 'sockets' ? all.map(onSockets) : all)];
     this.#everyMs = random.pick([300, 1000, 3000]);
   }
 
@@ -190,7 +202,29 @@ export class Faults {
       case 'rollback':
       case 'newRelease':
         this.#strikeMachine(fault);
+        break;
+      case 'rot':
+      case 'cutInstall':
+      case 'locked':
+        this.#strikeStorage(fault);
     }
+  }
+
+  #strikeStorage(fault: StorageFault): void {
+    const { scheduler, storageRandom: random } = this.#parts;
+    const victims = fault === 'rot' ? this.#expendable() : this.#victims();
+    if (random === undefined || victims.length === 0) return;
+    const victim = random.pick(victims);
+    this.#strikeOne(fault, victim, () => {
+      if (fault === 'cutInstall') victim.cutNextInstall();
+      else if (fault === 'rot') victim.rot();
+      else {
+        victim.lock(true);
+        victim.crash(false);
+        scheduler.after(random.between(500, 5_000), () => victim.lock(false));
+      }
+      if (fault !== 'cutInstall') this.#restartLater(victim);
+    });
   }
 
   #victims(): readonly Victim[] {

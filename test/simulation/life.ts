@@ -1,7 +1,7 @@
 /** One process of a server: the real core, replica and state machine on simulated ports. */
 import { refusal } from '../../src/errors.js';
 import { peerRecords, wireHandlers } from '../../src/node/wire-handlers.js';
-import { silenceMsOf, ticksOfSilence } from '../../src/raft/options.js';
+import { ticksOfSilence } from '../../src/raft/options.js';
 import { createRaft } from '../../src/raft/raft.js';
 import type { Configuration, Input, Output, RaftCore } from '../../src/raft/types.js';
 import type { ReplicaLimits } from '../../src/replica/options.js';
@@ -13,24 +13,22 @@ import type { Command } from '../../src/state/types.js';
 import { checkRecord } from '../../src/transport/handshake.js';
 import type { ChunkSource, WireHandlers } from '../../src/transport/types.js';
 import { Bounds } from './bounds.js';
-import type { SimLog } from './disk.js';
 import { HeldReaders } from './held-readers.js';
 import type { Host } from './host.js';
 import { Violation } from './invariants.js';
 import type { SimLoop } from './loop.js';
-import { type MachineWatcher, NEW_PUT_LEVEL, SimMachine } from './machine.js';
+import { NEW_PUT_LEVEL, type SimMachine } from './machine.js';
 import type { ProcessWire } from './network.js';
 import type { ServerParts } from './parts.js';
 import { ServiceReaders } from './service-readers.js';
 import { Snapshots } from './snapshots.js';
-import type { MemoryState } from './store.js';
+import type { Storage } from './storage.js';
 import type { WriteOutcome } from './workload.js';
 
 export interface LifeParts {
   readonly host: Host;
   readonly loop: SimLoop;
-  readonly log: SimLog;
-  readonly store: MemoryState;
+  readonly storage: Storage;
   readonly newId: () => string;
   /** Its state was found to be wrong: somebody starts the server again, soon or later. */
   readonly restartLater: () => void;
@@ -70,10 +68,10 @@ export class Life {
   /** States that are being sent. */
   readonly #sources = new Set<ChunkSource>();
   #isStopped = false;
-  readonly #silenceMs: { readonly own: number; readonly owed: number };
 
-  constructor(world: ServerParts, parts: LifeParts, lost: string | undefined) {
-    const { host, loop, log, store } = parts;
+  constructor(world: ServerParts, parts: LifeParts) {
+    const { host, loop, storage } = parts;
+    const { log, store, machine, identity, silenceMs, lost } = storage;
     const { raft, network, random, trace } = world;
     const { id, release } = host;
     this.#world = world;
@@ -84,18 +82,16 @@ export class Life {
     const limits = world.limits();
     const electionMs = timing.electionTicks * limits.tickMs;
     this.#electionMs = electionMs;
-    const machine = this.#openMachine();
     this.#machine = machine;
-    this.#silenceMs = this.#silence(timing);
-    const promisedTicks = ticksOfSilence(this.#silenceMs.owed, timing.tickMs);
+    const promisedTicks = ticksOfSilence(silenceMs.owed, timing.tickMs);
     const options = { ...timing, promisedTicks, id, random: random.next };
     const core = createRaft(options, log, log.hardState(), loop.now());
     const replica = (): Replica => this.replica;
-    this.#snapshots = new Snapshots({ world, host, loop, store, machine, replica });
+    this.#snapshots = new Snapshots({ world, host, storage, replica });
     this.#wire = this.#connect();
     this.replica = new Replica({
-      ...{ id, name: id, address: `${id}:1`, log, machine, clock: loop, view: store },
-      identity: { get: () => host.identity, save: (change) => host.save(change) },
+      ...{ id, name: id, address: `${id}:1`, log, machine, clock: loop, view: store, identity },
+      isBehind: storage.isBehind,
       newId: parts.newId,
       isBelieved: (joiner) =>
         checkRecord(this.replica.knownServers, joiner, undefined) === undefined,
@@ -136,7 +132,8 @@ export class Life {
     this.#wire.start();
     if (lost !== undefined) trace(`${host.id} has lost its state: ${lost}`);
     const join = this.#world.joinAddresses();
-    replica.start({ needsState: lost, silenceMs: this.#silenceMs, join });
+    const { silenceMs } = this.#parts.storage;
+    replica.start({ needsState: lost, silenceMs, join });
     this.#queries?.start();
   }
 
@@ -172,10 +169,10 @@ export class Life {
 
   /** The product's own, with one outcome of each request. */
   #handlers(): Required<WireHandlers> {
-    const { loop, store, newId } = this.#parts;
+    const { loop, storage, newId } = this.#parts;
     const handlers = wireHandlers({
       replica: () => this.replica,
-      store: { pin: () => store.pin(), install: () => this.#snapshots.install() },
+      store: { pin: () => storage.pin(), install: () => this.#snapshots.install() },
       take: (run) => {
         if (!this.#isStopped) loop.guard(run);
       },
@@ -232,13 +229,9 @@ export class Life {
     this.loop.kill();
   }
 
-  /** The silence that this start promises, and the longest that an earlier one may still owe. */
-  #silence(timing: ServerParts['raft']): { own: number; owed: number } {
-    const { host } = this.#parts;
-    const own = silenceMsOf(timing);
-    const owed = Math.max(host.identity.silenceMs ?? 0, own);
-    host.save({ silenceMs: owed });
-    return { own, owed };
+  /** A register has changed here. */
+  changed(key: string): void {
+    this.#readers.changed(key);
   }
 
   /** After each turn of the process. Looking at some of them is enough to see what does not end. */
@@ -277,50 +270,27 @@ export class Life {
   }
 
   #createQueries(): ServiceReaders | undefined {
-    const { isReal, violated } = this.#world;
-    if (!isReal) return undefined;
-    const { host, loop, store } = this.#parts;
+    const { hasProduct, violated } = this.#world;
+    if (!hasProduct) return undefined;
+    const { host, loop, storage } = this.#parts;
     const { machine } = this.#machine;
     return new ServiceReaders({
       id: host.id,
       loop,
-      store,
+      storage,
       machine,
       replica: () => this.replica,
       violated,
     });
   }
 
-  #openMachine(): SimMachine {
-    const { invariants, isReal, machineLimits } = this.#world;
-    const { host, store } = this.#parts;
-    const watcher: MachineWatcher = {
-      onEffect: (key, value, index) => {
-        invariants.effect(key, value, index);
-        this.#readers.changed(key);
-      },
-      stored: (value, index) => host.stored(value, index),
-      applied: (entries, index, sum) => {
-        invariants.applied(host.id, entries, index, sum, host.wrong);
-        host.judge(index, sum);
-      },
-    };
-    const { release } = host;
-    const machine = new SimMachine(store, watcher, machineLimits, { release, isReal });
-    // a crash may have lost what had put it right
-    host.reopened();
-    const { index, sums } = machine.machine.checksum();
-    host.judge(index, Object.values(sums).join());
-    return machine;
-  }
-
   /** It was told that its state is wrong. */
   #differs(why: string): void {
-    const { host, store, restartLater } = this.#parts;
+    const { host, storage, restartLater } = this.#parts;
     if (!host.everWrong)
       throw new Violation('equal states', `${host.id} is right, but told that ${why}`);
     this.#world.trace(`${host.id} is told that ${why}`);
-    store.commit([[DIVERGED_KEY, why]]);
+    storage.store.commit([[DIVERGED_KEY, why]]);
     host.told = true;
     restartLater();
   }
@@ -328,7 +298,8 @@ export class Life {
   /** The core with every output looked at before anybody acts on it. */
   #watched(core: RaftCore, options: ServerParts['raft']): RaftCore {
     const { scheduler, invariants } = this.#world;
-    const { host, log } = this.#parts;
+    const { host } = this.#parts;
+    const { log } = this.#parts.storage;
     let before = core.status();
     return {
       status: () => core.status(),
@@ -361,7 +332,8 @@ export class Life {
 
   #tell({ role, commit, entries }: Output): void {
     const { trace } = this.#world;
-    const { log, host } = this.#parts;
+    const { host } = this.#parts;
+    const { log } = this.#parts.storage;
     if (role) trace(`${host.id} ${role.role} in term ${role.term}, leader ${role.leader}`);
     if (commit === undefined) return;
     const last = entries.at(-1) ?? { index: log.lastIndex(), term: log.term(log.lastIndex()) };
@@ -381,7 +353,7 @@ export class Life {
   }
   /** The level in force, as this server has applied it. */
   get level(): number {
-    return levelOf(this.#parts.store);
+    return levelOf(this.#parts.storage.store);
   }
   /** Requests that have no outcome yet. */
   get unanswered(): number {

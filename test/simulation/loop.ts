@@ -12,6 +12,8 @@ export class Crash extends Error {}
 
 export interface LoopOptions {
   readonly scheduler: Scheduler;
+  /** Its turns may start promises, or resolve some. */
+  readonly hasPromises: boolean;
   /** How fast this machine's monotonic clock runs; 1.01 gains 1 %. */
   readonly rate: number;
   /** Virtual milliseconds that a turn keeps the process busy. */
@@ -101,7 +103,9 @@ export class SimLoop implements ClockPort, WireClock {
     if (!this.alive) return;
     try {
       run();
-    } catch (cause) {
+      if (!this.alive) throw new Crash('killed');
+    } catch (thrown) {
+      const cause = this.#causeOf(thrown);
       this.kill();
       if (this.#isRunning) this.#failure ??= { cause };
       else this.#options.onDeath(cause);
@@ -158,6 +162,11 @@ export class SimLoop implements ClockPort, WireClock {
     }
   }
 
+  /** What a dead process throws, whatever caught and changed it on its way, is its death. */
+  #causeOf(thrown: unknown): unknown {
+    return this.alive || this.#failure !== undefined ? thrown : new Crash('killed');
+  }
+
   kill(): void {
     this.alive = false;
     this.#timers = [];
@@ -175,19 +184,21 @@ export class SimLoop implements ClockPort, WireClock {
   #turn = (): void => {
     this.#scheduled = false;
     if (!this.alive) return;
-    const { scheduler } = this.#options;
+    const { scheduler, hasPromises } = this.#options;
     if (this.#freeAt > scheduler.now) {
       this.#wake();
       return;
     }
     this.turns++;
+    if (hasPromises) scheduler.touch();
     this.#isRunning = true;
     try {
       this.#settle();
       this.#runTimers();
       this.#drain('arrived');
       this.#drain('immediates');
-    } catch (cause) {
+    } catch (thrown) {
+      const cause = this.#causeOf(thrown);
       this.kill();
       this.#options.onDeath(cause);
       return;

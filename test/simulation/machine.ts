@@ -4,17 +4,11 @@
  */
 
 import { refusal } from '../../src/errors.js';
-import type { Entry, Index } from '../../src/raft/types.js';
+import type { Entry, Index, Term } from '../../src/raft/types.js';
 import type { MachinePort } from '../../src/replica/ports.js';
 import { HANDLERS } from '../../src/state/handlers.js';
-import {
-  type Checkpoint,
-  Machine,
-  type MachineLimits,
-  type Resume,
-} from '../../src/state/machine.js';
+import type { Checkpoint, Handlers, Machine, Resume } from '../../src/state/machine.js';
 import type { Command, Handler, Result, StateRecord, View } from '../../src/state/types.js';
-import type { MemoryState } from './store.js';
 
 export interface Put extends Command {
   readonly type: 'put';
@@ -56,19 +50,48 @@ interface RegisterHandlers {
 export interface Program {
   readonly release: number;
   /** It knows those of the product too. Then no put writes the state anew: a restore does. */
-  readonly isReal: boolean;
+  readonly hasProduct: boolean;
+}
+
+/** The commands, and what makes a machine with them the simulated one. */
+export interface Registers {
+  /** Those that the program knows. */
+  readonly handlers: Handlers;
+  attach(machine: Machine, store: MachineStore): SimMachine;
+}
+
+/** Where the registers are, and a flush by a call. */
+export interface MachineStore extends View {
+  flushed(done: () => void): void;
+}
+
+export function registers(watcher: MachineWatcher, program: Program): Registers {
+  let tell = (): void => {};
+  const known = handlers(watcher, program, (later) => {
+    tell = later;
+  });
+  return {
+    handlers: program.hasProduct ? { ...HANDLERS, ...known } : { ...known },
+    attach(machine, store) {
+      machine.onReplaced(() => {
+        tell();
+        tell = () => {};
+      });
+      return new SimMachine(machine, store, watcher);
+    },
+  };
 }
 
 /** `whenReplaced`: what is to be told once the state that a put wrote anew is in force. */
 function handlers(
   { onEffect, stored }: MachineWatcher,
-  { release, isReal }: Program,
+  { release, hasProduct }: Program,
   whenReplaced: (tell: () => void) => void,
 ): RegisterHandlers {
   const put: Handler<Put | NewPut> = ({ draft, index }, { key, value }) => {
     const register = registerKey(key);
     const storedAs = stored(value, index);
-    if (index % REWRITE_EVERY === 0 && !isReal) {
+    if (index % REWRITE_EVERY === 0 && !hasProduct) {
       whenReplaced(() => onEffect(key, value, index));
       const slices = (view: View) => rewritten(view, register, storedAs);
       return { ok: true, state: { slices, changed: [register] } };
@@ -109,33 +132,24 @@ export interface MachineWatcher {
   applied(entries: readonly Entry[], index: Index, checksum: string): void;
 }
 
+/** The real machine, watched. */
 export class SimMachine implements MachinePort {
   readonly machine: Machine;
-  readonly #store: MemoryState;
+  readonly #store: MachineStore;
   readonly #watcher: MachineWatcher;
 
-  constructor(
-    store: MemoryState,
-    watcher: MachineWatcher,
-    limits: MachineLimits,
-    program: Program,
-  ) {
+  constructor(machine: Machine, store: MachineStore, watcher: MachineWatcher) {
+    this.machine = machine;
     this.#store = store;
     this.#watcher = watcher;
-    let tell = (): void => {};
-    const known = handlers(watcher, program, (later) => {
-      tell = later;
-    });
-    const all = program.isReal ? { ...HANDLERS, ...known } : { ...known };
-    this.machine = new Machine(store, all, program.release, limits);
-    this.machine.onReplaced(() => {
-      tell();
-      tell = () => {};
-    });
   }
 
   appliedIndex(): Index {
     return this.machine.appliedIndex();
+  }
+
+  appliedTerm(): Term {
+    return this.machine.appliedTerm();
   }
 
   apply(entries: readonly Entry[], resume: Resume): readonly (Result | undefined)[] {

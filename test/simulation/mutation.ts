@@ -1,6 +1,7 @@
 /** A deliberate fault: a change of the compiled text. */
 import type { Fault } from './fault-kinds.js';
 import type { NetworkKind } from './network.js';
+import type { StorageKind } from './parts.js';
 
 export interface Change {
   /** Below `src/` of the build. */
@@ -17,7 +18,8 @@ export interface Mutation {
   readonly fault?: Fault;
   /** What each world is to have, for the same reason. */
   readonly network?: NetworkKind;
-  readonly real?: true;
+  readonly storage?: StorageKind;
+  readonly product?: true;
   readonly changes: readonly Change[];
 }
 

@@ -3,6 +3,7 @@ import type { Mutation } from './mutation.js';
 import { nodeMutations } from './mutations-node.js';
 import { raftMutations } from './mutations-raft.js';
 import { serviceMutations } from './mutations-service.js';
+import { storageMutations } from './mutations-storage.js';
 import { wireMutations } from './mutations-wire.js';
 
 export const mutations: readonly Mutation[] = [
@@ -10,4 +11,5 @@ export const mutations: readonly Mutation[] = [
   ...nodeMutations,
   ...wireMutations,
   ...serviceMutations,
+  ...storageMutations,
 ];

@@ -2,6 +2,7 @@
 import { runCalm } from './calm.js';
 import { type Fault, LEADER_FAULTS, SOCKET_FAULTS } from './fault-kinds.js';
 import type { NetworkKind } from './network.js';
+import type { StorageKind } from './parts.js';
 import { type Report, runWorld } from './world.js';
 
 export interface PlayOptions {
@@ -10,10 +11,11 @@ export interface PlayOptions {
   readonly fault?: Fault | undefined;
   /** See WorldOptions. */
   readonly plain?: boolean | undefined;
+  readonly storage?: StorageKind | undefined;
   /** What lies between the servers. Absent: drawn from the seed. */
   readonly network?: NetworkKind | undefined;
   /** Whether they know the product's commands too. Absent: drawn from the seed. */
-  readonly real?: boolean | undefined;
+  readonly product?: boolean | undefined;
 }
 
 export function playSeed(seed: number, { trace, ...rest }: PlayOptions = {}): Promise<Report> {

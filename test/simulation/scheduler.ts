@@ -33,6 +33,7 @@ export class Scheduler {
 
   /** Runs everything up to `time`, or until `done` says so (asked after each event). */
   async runUntil(time: number, done: () => boolean = () => false): Promise<void> {
+    if (this.#isTouched) await this.#settle();
     for (;;) {
       const first = this.#heap[0];
       if (first === undefined || first.time > time) break;

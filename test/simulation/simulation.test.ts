@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { NETWORKS, type NetworkKind } from './network.js';
+import { STORAGES, type StorageKind } from './parts.js';
 import { type PlayOptions, playSeed } from './play.js';
 
 interface Kept {
@@ -10,19 +11,22 @@ interface Kept {
   readonly plain?: boolean;
   /** It is kept as the world that it was before there were sockets. */
   readonly network?: NetworkKind;
+  /** The same before there was real storage. */
+  readonly storage?: StorageKind;
   /** It is kept without the product's commands. */
-  readonly real?: boolean;
+  readonly product?: boolean;
 }
 const kept = JSON.parse(readFileSync('test/simulation/seeds.json', 'utf8')) as Kept[];
 
 /** Plays a world; what went wrong, with the command that plays it again. */
 async function failureOf(seed: number, options: PlayOptions = {}): Promise<string | undefined> {
   const { violation } = await playSeed(seed, options);
-  const { plain, network } = options;
+  const { plain, network, storage } = options;
   const plays = [
     `--seed ${seed}`,
     ...(plain ? ['--plain'] : []),
     ...(network ? [`--network ${network}`] : []),
+    ...(storage ? [`--storage ${storage}`] : []),
     '--trace',
   ];
   return violation && `${violation.text}\nreplay: npm run simulate -- ${plays.join(' ')}`;
@@ -47,15 +51,17 @@ describe('simulated worlds', function () {
   }
 
   for (const network of NETWORKS)
-    for (const seed of [3, 5, 12])
-      it(`over ${network}, the world of seed ${seed} is the same each time`, async () => {
-        const traceOf = async (): Promise<string[]> => {
-          const lines: string[] = [];
-          await playSeed(seed, { network, real: seed === 3, trace: (line) => lines.push(line) });
-          return lines;
-        };
-        const first = await traceOf();
-        expect(first.length).to.be.greaterThan(20);
-        expect(await traceOf()).to.deep.equal(first);
-      });
+    for (const storage of STORAGES)
+      for (const seed of [3, 5, 12])
+        it(`over ${network}, with ${storage} storage, are the same: ${seed}`, async () => {
+          const traceOf = async (): Promise<string[]> => {
+            const lines: string[] = [];
+            const trace = (line: string): unknown => lines.push(line);
+            await playSeed(seed, { network, storage, product: seed === 3, trace });
+            return lines;
+          };
+          const first = await traceOf();
+          expect(first.length).to.be.greaterThan(20);
+          expect(await traceOf()).to.deep.equal(first);
+        });
 });

@@ -5,23 +5,17 @@
  */
 import type { Message, SnapshotMeta } from '../../src/raft/types.js';
 import type { Replica } from '../../src/replica/replica.js';
-import type { TransferEvents } from '../../src/replica/state/incoming-snapshot.js';
-import { DIVERGED_KEY, POSITION_KEY } from '../../src/state/keys.js';
-import { recordSum, Tally } from '../../src/storage/key-index.js';
 import type { Installation } from '../../src/storage/types.js';
 import type { Host } from './host.js';
 import { Violation } from './invariants.js';
-import type { SimLoop } from './loop.js';
-import type { SimMachine } from './machine.js';
 import type { ServerParts } from './parts.js';
-import type { MemoryState, StateImage } from './store.js';
+import type { Storage } from './storage.js';
+import type { StateImage } from './store.js';
 
 export interface SnapshotParts {
   readonly world: ServerParts;
   readonly host: Host;
-  readonly loop: SimLoop;
-  readonly store: MemoryState;
-  readonly machine: SimMachine;
+  readonly storage: Storage;
   readonly replica: () => Replica;
 }
 
@@ -30,7 +24,6 @@ export class Snapshots {
   #count = 0;
   /** The position of the snapshot that is being switched in. */
   #arriving: SnapshotMeta | undefined;
-  #installing: Installation | undefined;
 
   constructor(parts: SnapshotParts) {
     this.#parts = parts;
@@ -38,8 +31,8 @@ export class Snapshots {
 
   /** Throws unless what is sent is of its index. */
   checkSent({ index }: SnapshotMeta): void {
-    const { host, machine } = this.#parts;
-    if (machine.appliedIndex() !== index)
+    const { host, storage } = this.#parts;
+    if (storage.machine.appliedIndex() !== index)
       throw new Violation('snapshot is of its index', `${host.id} sends ${index}`);
   }
 
@@ -47,90 +40,21 @@ export class Snapshots {
   imageFor(message: Message): { message: Message; image: StateImage } | undefined {
     if (message.type !== 'snapshot') return undefined;
     this.checkSent(message.meta);
-    const image = this.#parts.store.image();
-    for (const own of [POSITION_KEY, DIVERGED_KEY]) image.delete(own);
-    return { message, image };
+    return { message, image: this.#parts.storage.image() };
   }
 
   /** Takes in a whole state. */
   installImage(message: Message, image: StateImage, done: (ok: boolean) => void): void {
     if (message.type !== 'snapshot') return;
-    const { store, replica } = this.#parts;
-    const { meta } = message;
-    const { incomingSnapshot } = replica();
+    const { storage, replica } = this.#parts;
     const id = String(++this.#count);
-    let events: TransferEvents | undefined;
-    // the chunks are all here, and are verified
-    const transfer = { id, next: 0, isWriting: true, isFinishing: true, abort: () => {} };
-    incomingSnapshot.accept(message, id, (its) => {
-      events = its;
-      return transfer;
-    });
-    // one at a time; what is not wanted is taken and thrown away
-    if (events?.begin() !== true) {
-      done(!incomingSnapshot.isArriving);
-      return;
-    }
-    const { installed, ended } = events;
-    store.giveUp();
-    this.#whenVerified(() => {
-      this.#switch(meta, new Map(image).set(POSITION_KEY, JSON.stringify(meta)));
-      installed(() => {
-        ended();
-        done(true);
-      });
-    });
+    const { incomingSnapshot: incoming } = replica();
+    storage.takeIn({ message, id, image, incoming, switching: this.#switching }, done);
   }
 
   /** Takes in a state chunk by chunk. A store has one installation at a time. */
   install(): Installation {
-    this.#installing?.abort();
-    const { host, loop, store, world } = this.#parts;
-    const { scheduler, random } = world;
-    const aside: StateImage = new Map();
-    let isAborted = false;
-    const mustBePresent = (): void => {
-      if (isAborted) throw new Error('the installation was given up');
-    };
-    const stored = (): Promise<void> =>
-      new Promise((resolve) => {
-        scheduler.after(random.delay(1, 60, 0.05), () =>
-          host.disk.whenFree(() =>
-            loop.deliver(() => {
-              if (host.disk.full) host.disk.fail();
-              else resolve();
-            }),
-          ),
-        );
-      });
-    const installation: Installation = {
-      add: async (records) => {
-        mustBePresent();
-        await stored();
-        mustBePresent();
-        for (const [key, value] of records) aside.set(key, value);
-      },
-      finish: async (tally) => {
-        mustBePresent();
-        store.giveUp();
-        await new Promise<void>((resolve) => this.#whenVerified(resolve));
-        mustBePresent();
-        const own = new Tally();
-        for (const [key, value] of aside) own.add(recordSum(key, value));
-        if (own.count !== tally?.count || own.sum !== tally.sum)
-          loop.guard(() => {
-            const what = `${own.count} records arrive at ${host.id}, ${tally?.count} were sent`;
-            throw new Violation('a snapshot arrives as it was sent', what);
-          });
-        const position = aside.get(POSITION_KEY)!;
-        this.#switch(JSON.parse(position) as SnapshotMeta, aside);
-      },
-      abort: () => {
-        isAborted = true;
-      },
-    };
-    this.#installing = installation;
-    return installation;
+    return this.#parts.storage.install(this.#switching);
   }
 
   /** The state of this server was loaded anew. */
@@ -138,9 +62,9 @@ export class Snapshots {
     const meta = this.#arriving;
     if (meta === undefined) return;
     this.#arriving = undefined;
-    const { host, machine, world } = this.#parts;
+    const { host, storage, world } = this.#parts;
     world.invariants.installed(host.id, meta);
-    const { index, sums } = machine.machine.checksum();
+    const { index, sums } = storage.machine.machine.checksum();
     if (index !== meta.index)
       throw new Violation('snapshot is of its index', `${index} under the name ${meta.index}`);
     const sum = Object.values(sums).join();
@@ -149,25 +73,9 @@ export class Snapshots {
     host.replaced();
   }
 
-  #whenVerified(run: () => void): void {
-    const { host, loop, world } = this.#parts;
-    const { scheduler, random } = world;
-    scheduler.after(random.delay(40, 1500, 0.3), () =>
-      host.disk.whenFree(() =>
-        loop.deliver(() => {
-          loop.port();
-          if (host.disk.full) host.disk.fail();
-          else run();
-        }),
-      ),
-    );
-  }
-
-  #switch(meta: SnapshotMeta, image: StateImage): void {
-    const { host, loop, store, world } = this.#parts;
+  readonly #switching = (meta: SnapshotMeta): void => {
+    const { host, world } = this.#parts;
     world.trace(`${host.id} installs a snapshot at ${meta.index}`);
     this.#arriving = meta;
-    store.replace(image);
-    if (host.halfInstall) loop.lightFuse(0);
-  }
+  };
 }

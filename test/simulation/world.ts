@@ -11,6 +11,7 @@ import type { Fault } from './fault-kinds.js';
 import { Faults } from './faults.js';
 import { Violation } from './invariants.js';
 import type { NetworkKind } from './network.js';
+import type { StorageKind } from './parts.js';
 import type { SimServer } from './server.js';
 import { type Counts, Workload, type WriteOutcome } from './workload.js';
 
@@ -20,10 +21,15 @@ export interface WorldOptions {
   readonly faultsMs?: number;
   /** A kind that this world has in any case. */
   readonly fault?: Fault | undefined;
-  /** Without what was added later: faults of machines, small memories, held readers, sockets. */
+  /**
+   * Without what was added later: faults of machines, small memories, held readers, sockets, real
+   * storage.
+   */
   readonly plain?: boolean | undefined;
   readonly network?: NetworkKind | undefined;
-  readonly real?: boolean | undefined;
+  readonly product?: boolean | undefined;
+  /** Drawn from the seed when absent. */
+  readonly storage?: StorageKind | undefined;
   /** Gets one line for everything that happens. */
   readonly trace?: (line: string) => void;
 }
@@ -45,6 +51,8 @@ export interface Report {
 const DISK_STREAM = 16;
 /** And which have those of machines. */
 const MACHINE_STREAM = 18;
+/** And which have those of real storage. */
+const STORAGE_STREAM = 21;
 /** After healing, everything must be done within this: some elections, and the longest deadline of a client. */
 const HEALED_MS = 40_000;
 /** A contradiction that lasts so long is an operator's to resolve, who stops the servers in the wrong for a while. */
@@ -115,6 +123,8 @@ class World {
     this.#faults = new Faults({
       ...{ scheduler, random: random.fork(), diskRandom, network, victims, operator, trace },
       machineRandom: new Random(options.seed * 1000 + MACHINE_STREAM),
+      storageRandom:
+        cluster.storage === 'real' ? new Random(options.seed * 1000 + STORAGE_STREAM) : undefined,
       certain: options.fault,
       plain: options.plain,
     });
