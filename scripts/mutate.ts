@@ -53,11 +53,11 @@ function mutant(mutation: Mutation): string {
 /** Plays worlds with the fault until one fails. */
 function hunt(
   folder: string,
-  { by = 'simulate', fault, network, real, storage }: Mutation,
+  { by = 'simulate', fault, network, storage, product }: Mutation,
 ): Promise<Caught | undefined> {
   const args = [`dist/scripts/${by}.js`, '--first', '--seeds', String(SEEDS_MAX)];
   if (fault !== undefined) args.push('--fault', fault);
-  if (real) args.push('--real');
+  if (product) args.push('--product');
   if (network !== undefined) args.push('--network', network);
   if (storage !== undefined) args.push('--storage', storage);
   const child = spawn(process.execPath, args, {

@@ -22,7 +22,7 @@ const options = new Command('simulate')
     '--plain',
     'without faults of machines, small memories, held readers, sockets, real storage',
   )
-  .option('--real', 'with commands and blocking queries of the product in all worlds')
+  .option('--product', 'with commands and blocking queries of the product in all worlds')
   .addOption(new Option('--network <kind>', 'what all worlds have').choices([...NETWORKS]))
   .addOption(new Option('--storage <kind>', 'what all worlds have').choices([...STORAGES]))
   .addOption(new Option('--fault <kind>', 'a fault that every world has').choices([...ALL_FAULTS]))
@@ -38,7 +38,7 @@ const options = new Command('simulate')
     plain?: boolean;
     storage?: StorageKind;
     network?: NetworkKind;
-    real?: boolean;
+    product?: boolean;
   }>();
 
 function show(report: Report): void {
@@ -53,11 +53,11 @@ function show(report: Report): void {
   console.log(`FAILED ${violation.text}`);
   const fault = options.fault === undefined ? '' : ` --fault ${options.fault}`;
   const plain = options.plain ? ' --plain' : '';
-  const real = options.real ? ' --real' : '';
+  const product = options.product ? ' --product' : '';
   const kind = options.network === undefined ? '' : ` --network ${options.network}`;
   const storage = options.storage === undefined ? '' : ` --storage ${options.storage}`;
-  const more = `${fault}${plain}${kind}${real}${storage}`;
-  console.log(`replay: npm run simulate -- --seed ${seed}${more} --trace`);
+  const all = `${fault}${plain}${kind}${storage}${product}`;
+  console.log(`replay: npm run simulate -- --seed ${seed}${all} --trace`);
 }
 
 const trace = options.trace ? (line: string): void => console.log(line) : undefined;
@@ -71,8 +71,8 @@ let committed = 0;
 let played = 0;
 const failed: number[] = [];
 for (let seed = from; seed < from + count && performance.now() < until; seed++) {
-  const { fault, plain, network, real, storage } = options;
-  const report = await playSeed(seed, { trace, fault, plain, network, real, storage });
+  const { fault, plain, network, storage, product } = options;
+  const report = await playSeed(seed, { trace, fault, plain, network, storage, product });
   played++;
   virtualMs += report.virtualMs;
   committed += report.committed;

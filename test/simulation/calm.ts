@@ -31,7 +31,7 @@ export async function runCalm(options: {
   plain?: boolean | undefined;
   storage?: StorageKind | undefined;
   network?: NetworkKind | undefined;
-  real?: boolean | undefined;
+  product?: boolean | undefined;
   trace?: (line: string) => void;
 }): Promise<Report> {
   const cluster = new SimCluster(options);

@@ -8,7 +8,7 @@ import { Invariants } from './invariants.js';
 import { MessageNetwork } from './message-network.js';
 import type { NetworkKind, SimNetwork } from './network.js';
 import type { StorageKind } from './parts.js';
-import { realCommand } from './real-commands.js';
+import { productCommand } from './product-commands.js';
 import { Scheduler } from './scheduler.js';
 import { SimServer } from './server.js';
 import { SocketNetwork } from './socket-network.js';
@@ -29,9 +29,9 @@ const SIZE_STREAM = 17;
 /** And which have sockets. */
 const NETWORK_STREAM = 20;
 /** And which have the product's commands. */
-const REAL_STREAM = 21;
+const PRODUCT_STREAM = 21;
 /** Milliseconds between two of them, at most. */
-const REAL_MS = 300;
+const PRODUCT_MS = 300;
 
 /** The part of the worlds that have the real log and state: they take twice as long. */
 const REAL_SHARE = 0.25;
@@ -46,10 +46,10 @@ export interface ClusterOptions {
   /** Absent: drawn from the seed. */
   readonly network?: NetworkKind | undefined;
   /** Whether the servers know the product's commands too. Absent: drawn from the seed. */
-  readonly real?: boolean | undefined;
-  /** Gets one line for everything that happens. */
+  readonly product?: boolean | undefined;
   /** Drawn from the seed when absent. */
   readonly storage?: StorageKind | undefined;
+  /** Gets one line for everything that happens. */
   readonly trace?: ((line: string) => void) | undefined;
 }
 
@@ -70,7 +70,7 @@ export class SimCluster {
   /** Whether clients wait for changes at every server. */
   readonly #watched: boolean;
   /** For the product's commands, where the servers know them. */
-  readonly #realRandom: Random | undefined;
+  readonly #productRandom: Random | undefined;
   #isOperated = false;
   /** Until then a lease may hold too long. */
   #leaseDoubtUntil = Number.NEGATIVE_INFINITY;
@@ -94,8 +94,8 @@ export class SimCluster {
     this.#watched = size.chance(options.plain ? 0 : 0.3);
     const isReal = size.chance(options.plain ? 0 : REAL_SHARE);
     this.storage = options.storage ?? (isReal ? 'real' : 'memory');
-    const real = new Random(options.seed * 1000 + REAL_STREAM);
-    if (options.real ?? (!options.plain && real.chance(0.3))) this.#realRandom = real;
+    const product = new Random(options.seed * 1000 + PRODUCT_STREAM);
+    if (options.product ?? (!options.plain && product.chance(0.3))) this.#productRandom = product;
   }
 
   #createNetwork({ seed, plain, network: kind }: ClusterOptions): SimNetwork {
@@ -108,13 +108,13 @@ export class SimCluster {
 
   /** Commands of the product are written through any server, where they are known. */
   operate(n = 1): void {
-    const random = this.#realRandom;
+    const random = this.#productRandom;
     if (random === undefined) return;
     this.#isOperated = true;
-    this.scheduler.after(random.next() * REAL_MS, () => {
+    this.scheduler.after(random.next() * PRODUCT_MS, () => {
       if (!this.#isOperated) return;
       const up = this.up();
-      const command = realCommand(random, n);
+      const command = productCommand(random, n);
       if (up.length > 0) random.pick(up).write(command, 3_000, () => {});
       this.operate(n + 1);
     });
@@ -137,12 +137,15 @@ export class SimCluster {
     const rate = 1 + this.random.between(-this.#drift, this.#drift);
     const { scheduler, network, invariants } = this;
     const parts = {
-      ...{ scheduler, network, invariants, limits: () => this.#limits },
+      scheduler,
+      network,
+      invariants,
       raft: RAFT,
+      limits: () => this.#limits,
       machineLimits: this.#machineLimits,
       storage: this.storage,
       readersOf: this.#watched ? ['k0', 'k1'] : [],
-      isReal: this.#realRandom !== undefined,
+      hasProduct: this.#productRandom !== undefined,
       doubtLeases: (ms: number) => {
         this.#leaseDoubtUntil = Math.max(this.#leaseDoubtUntil, scheduler.now + ms);
       },

@@ -270,14 +270,15 @@ export class Life {
   }
 
   #createQueries(): ServiceReaders | undefined {
-    const { isReal, violated } = this.#world;
-    if (!isReal) return undefined;
+    const { hasProduct, violated } = this.#world;
+    if (!hasProduct) return undefined;
     const { host, loop, storage } = this.#parts;
+    const { machine } = this.#machine;
     return new ServiceReaders({
       id: host.id,
       loop,
-      store: storage.store,
-      machine: storage.machine.machine,
+      storage,
+      machine,
       replica: () => this.replica,
       violated,
     });

@@ -50,12 +50,12 @@ interface RegisterHandlers {
 export interface Program {
   readonly release: number;
   /** It knows those of the product too. Then no put writes the state anew: a restore does. */
-  readonly isReal: boolean;
+  readonly hasProduct: boolean;
 }
 
 /** The commands, and what makes a machine with them the simulated one. */
 export interface Registers {
-  /** Those that a program knows. */
+  /** Those that the program knows. */
   readonly handlers: Handlers;
   attach(machine: Machine, store: MachineStore): SimMachine;
 }
@@ -65,14 +65,13 @@ export interface MachineStore extends View {
   flushed(done: () => void): void;
 }
 
-/** The commands of a program, watched. */
 export function registers(watcher: MachineWatcher, program: Program): Registers {
   let tell = (): void => {};
   const known = handlers(watcher, program, (later) => {
     tell = later;
   });
   return {
-    handlers: program.isReal ? { ...HANDLERS, ...known } : { ...known },
+    handlers: program.hasProduct ? { ...HANDLERS, ...known } : { ...known },
     attach(machine, store) {
       machine.onReplaced(() => {
         tell();
@@ -86,13 +85,13 @@ export function registers(watcher: MachineWatcher, program: Program): Registers 
 /** `whenReplaced`: what is to be told once the state that a put wrote anew is in force. */
 function handlers(
   { onEffect, stored }: MachineWatcher,
-  { release, isReal }: Program,
+  { release, hasProduct }: Program,
   whenReplaced: (tell: () => void) => void,
 ): RegisterHandlers {
   const put: Handler<Put | NewPut> = ({ draft, index }, { key, value }) => {
     const register = registerKey(key);
     const storedAs = stored(value, index);
-    if (index % REWRITE_EVERY === 0 && !isReal) {
+    if (index % REWRITE_EVERY === 0 && !hasProduct) {
       whenReplaced(() => onEffect(key, value, index));
       const slices = (view: View) => rewritten(view, register, storedAs);
       return { ok: true, state: { slices, changed: [register] } };

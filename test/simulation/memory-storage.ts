@@ -27,7 +27,10 @@ export function openMemory(
     host.stateLost = true;
     if (log.firstIndex() === 1) disk.stateDamaged = false;
   }
-  const { handlers, attach } = registers(watcher, { release: host.release, isReal: world.isReal });
+  const { handlers, attach } = registers(watcher, {
+    release: host.release,
+    hasProduct: world.hasProduct,
+  });
   const machine = new Machine(store, handlers, host.release, world.machineLimits);
   const incoming = new Incoming(disk, store, booting);
   reconcile(log, store, machine, (gap) => {

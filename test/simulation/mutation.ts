@@ -18,8 +18,8 @@ export interface Mutation {
   readonly fault?: Fault;
   /** What each world is to have, for the same reason. */
   readonly network?: NetworkKind;
-  readonly real?: true;
   readonly storage?: StorageKind;
+  readonly product?: true;
   readonly changes: readonly Change[];
 }
 

@@ -1,7 +1,7 @@
 /** Deliberate faults of commands and blocking queries of the product, for `mutations.ts`. */
 import { type Mutation, one } from './mutation.js';
 
-const inRealWorlds = (mutation: Mutation): Mutation => ({ ...mutation, real: true });
+const withProduct = (mutation: Mutation): Mutation => ({ ...mutation, product: true });
 
 export const serviceMutations: readonly Mutation[] = [
   one(
@@ -22,4 +22,4 @@ export const serviceMutations: readonly Mutation[] = [
     'for (const key of keys) {\n            const waiters = this.#byKey.get(key);\n            if (waiters === undefined)',
     'for (const key of keys.slice(1)) {\n            const waiters = this.#byKey.get(key);\n            if (waiters === undefined)',
   ),
-].map(inRealWorlds);
+].map(withProduct);

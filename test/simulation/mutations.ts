@@ -9,7 +9,7 @@ import { wireMutations } from './mutations-wire.js';
 export const mutations: readonly Mutation[] = [
   ...raftMutations,
   ...nodeMutations,
-  ...storageMutations,
   ...wireMutations,
   ...serviceMutations,
+  ...storageMutations,
 ];

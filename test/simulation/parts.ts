@@ -23,7 +23,7 @@ export interface ServerParts {
   /** The keys on which readers are held, one each. */
   readonly readersOf: readonly string[];
   /** Whether the servers know the product's commands too, and answer blocking queries. */
-  readonly isReal: boolean;
+  readonly hasProduct: boolean;
   /** Where a server that is in no cluster asks to join. */
   readonly joinAddresses: () => readonly string[];
   /** For so many milliseconds a lease may hold too long, for a cause that no server can see. */

@@ -15,7 +15,7 @@ export interface PlayOptions {
   /** What lies between the servers. Absent: drawn from the seed. */
   readonly network?: NetworkKind | undefined;
   /** Whether they know the product's commands too. Absent: drawn from the seed. */
-  readonly real?: boolean | undefined;
+  readonly product?: boolean | undefined;
 }
 
 export function playSeed(seed: number, { trace, ...rest }: PlayOptions = {}): Promise<Report> {

@@ -81,7 +81,7 @@ export class RealDisk implements ServerDisk {
     const { loop, host, world, watcher, onFatal } = booting;
     const { handlers, attach } = registers(watcher, {
       release: host.release,
-      isReal: world.isReal,
+      hasProduct: world.hasProduct,
     });
     const timing = { ...world.raft, ...host.timing };
     const { tickMs } = timing;

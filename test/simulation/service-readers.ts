@@ -12,13 +12,13 @@ import type { Machine } from '../../src/state/machine.js';
 import { INIT_FACT } from '../../src/state/system.js';
 import { Violation } from './invariants.js';
 import type { SimLoop } from './loop.js';
-import { SERVICES } from './real-commands.js';
-import type { SimStore } from './storage.js';
+import { SERVICES } from './product-commands.js';
+import type { Storage } from './storage.js';
 
 export interface ServiceReaderParts {
   readonly id: string;
   readonly loop: SimLoop;
-  readonly store: SimStore;
+  readonly storage: Pick<Storage, 'store'>;
   readonly machine: Machine;
   readonly replica: () => Replica;
   readonly violated: (violation: unknown) => void;
@@ -52,10 +52,10 @@ export class ServiceReaders {
   #stopped = false;
 
   constructor(parts: ServiceReaderParts) {
-    const { loop, store, machine } = parts;
+    const { loop, storage, machine } = parts;
     this.#parts = parts;
     this.#authorizers = new Authorizers({
-      view: store,
+      view: storage.store,
       datacenter: 'dc1',
       defaultPolicy: 'allow',
       nowMs: () => loop.wall(),
@@ -105,7 +105,7 @@ export class ServiceReaders {
 
   /** Where there is no entry, the index is that of the last deletion of any: it changes nothing. */
   #isOutdated({ name, index, isFound }: Reader): boolean {
-    const view = this.#parts.store;
+    const view = this.#parts.storage.store;
     const authorizer = this.#authorizers.of(null);
     if (authorizer === undefined) return false;
     const present = query(name)({ view, authorizer });
@@ -147,14 +147,14 @@ export class ServiceReaders {
 
   /** Each reader has an engine of its own, so that it is known whether it is held. */
   #engineOf(reader: Reader): Engine {
-    const { loop, store, replica } = this.#parts;
+    const { loop, storage, replica } = this.#parts;
     const touching = (run: () => void) => () => {
       loop.touch();
       run();
     };
     const node: EngineOptions['node'] = {
-      view: store,
-      pin: () => store.pin(),
+      view: storage.store,
+      pin: () => storage.store.pin(),
       contact: () => ({ knownLeader: true, lastContactMs: 0 }),
       closed: () => replica().availability.refusal,
       write: () => Promise.reject(new Error('readers do not write')),

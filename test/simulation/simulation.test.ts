@@ -14,7 +14,7 @@ interface Kept {
   /** The same before there was real storage. */
   readonly storage?: StorageKind;
   /** It is kept without the product's commands. */
-  readonly real?: boolean;
+  readonly product?: boolean;
 }
 const kept = JSON.parse(readFileSync('test/simulation/seeds.json', 'utf8')) as Kept[];
 
@@ -56,8 +56,8 @@ describe('simulated worlds', function () {
         it(`over ${network}, with ${storage} storage, are the same: ${seed}`, async () => {
           const traceOf = async (): Promise<string[]> => {
             const lines: string[] = [];
-            const trace = (line: string) => lines.push(line);
-            await playSeed(seed, { network, storage, real: seed === 3, trace });
+            const trace = (line: string): unknown => lines.push(line);
+            await playSeed(seed, { network, storage, product: seed === 3, trace });
             return lines;
           };
           const first = await traceOf();

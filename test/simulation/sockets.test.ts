@@ -27,6 +27,7 @@ class TwoMachines {
       scheduler,
       rate: 1,
       turnMs: () => 0.1,
+      hasPromises: false,
       onTurn: () => {},
       onDeath: (cause) => expect.fail(String(cause)),
     });

@@ -27,9 +27,9 @@ export interface WorldOptions {
    */
   readonly plain?: boolean | undefined;
   readonly network?: NetworkKind | undefined;
+  readonly product?: boolean | undefined;
   /** Drawn from the seed when absent. */
   readonly storage?: StorageKind | undefined;
-  readonly real?: boolean | undefined;
   /** Gets one line for everything that happens. */
   readonly trace?: (line: string) => void;
 }

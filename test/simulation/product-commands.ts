@@ -14,7 +14,7 @@ const id = (kind: number, n: number): string =>
 const init = { type: 'system.init', v: 1, createTime: AT } as const;
 
 /** `n`: another number for each command, so that no two have the same content. */
-export function realCommand(random: Random, n: number): Command {
+export function productCommand(random: Random, n: number): Command {
   return random.pick([init, entrySet, entrySet, entrySet, entryDelete, aclCommand].map(called))(
     random,
     n,
