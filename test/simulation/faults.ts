@@ -286,8 +286,9 @@ export class Faults {
   #lose(fault: 'damage' | 'wipe' | 'stateDamage'): void {
     const { operator } = this.#parts;
     const expendable = this.#expendable();
-    const struck =
-      fault === 'wipe' ? expendable.filter(({ id }) => operator.isKnown(id)) : expendable;
+    // who has met nobody and loses all of its log knows no members, and an operator must help it
+    const mustBeMet = fault === 'wipe' || this.#parts.storageRandom !== undefined;
+    const struck = mustBeMet ? expendable.filter(({ id }) => operator.isKnown(id)) : expendable;
     this.#onOne(fault, struck, (victim) => {
       if (fault === 'damage') victim.damage();
       else if (fault === 'wipe') {
