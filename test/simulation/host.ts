@@ -2,7 +2,8 @@
 
 import type { Configuration, Entry, Index, NodeId } from '../../src/raft/types.js';
 import { type Identity, type IdentityPort, nextStart } from '../../src/replica/members/identity.js';
-import { LogContent, SimDisk } from './disk.js';
+import { LogContent } from '../support/memory-log.js';
+import { SimDisk } from './disk.js';
 import { LONG, type Timing } from './machine-faults.js';
 import type { ServerParts } from './parts.js';
 import { RealDisk } from './real-storage.js';

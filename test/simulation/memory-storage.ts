@@ -10,7 +10,7 @@ import type { SimDisk } from './disk.js';
 import { Violation } from './invariants.js';
 import { registers } from './machine.js';
 import type { Arrived, Booting, Storage } from './storage.js';
-import type { MemoryState, StateImage } from './store.js';
+import type { SimState, StateImage } from './store.js';
 
 /** Opens log and state, and lets the product's own start reconcile them. */
 export function openMemory(
@@ -65,11 +65,11 @@ export function openMemory(
 /** States that arrive: verified and synced aside, switched in, and then the log follows. */
 class Incoming {
   readonly #disk: SimDisk;
-  readonly #store: MemoryState;
+  readonly #store: SimState;
   readonly #booting: Booting;
   #installing: Installation | undefined;
 
-  constructor(disk: SimDisk, store: MemoryState, booting: Booting) {
+  constructor(disk: SimDisk, store: SimState, booting: Booting) {
     this.#disk = disk;
     this.#store = store;
     this.#booting = booting;

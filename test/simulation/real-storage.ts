@@ -10,13 +10,14 @@ import { DIVERGED_KEY } from '../../src/state/keys.js';
 import { StorageError } from '../../src/storage/errors.js';
 import type { LevelLog } from '../../src/storage/log.js';
 import { type DiskImage, type DiskTemper, FakeDisk } from '../support/fake-disk.js';
-import { LogContent, type LogWrite, write } from './disk.js';
+import { LogContent, type LogWrite } from '../support/memory-log.js';
+import { contentOf, describe, explains, holds } from './found-log.js';
 import { Violation } from './invariants.js';
 import { registers } from './machine.js';
 import { imageOf, install, takeIn } from './real-install.js';
-import { contentOf, describe, explains, holds, RealLog } from './real-log.js';
 import type { Scheduler } from './scheduler.js';
 import type { Booting, ServerDisk, SimStore, Storage } from './storage.js';
+import { sightOf, WatchedLog } from './watched-log.js';
 
 const DATA = 'data';
 const LOG = `${DATA}/log`;
@@ -157,7 +158,7 @@ export class RealDisk implements ServerDisk {
       },
     };
     return {
-      log: new RealLog(log, this, loop, watcher),
+      log: new WatchedLog(log, sightOf(log), { loop, watcher, notes: this }),
       store: watched,
       machine: attach(machine, watched),
       identity,
@@ -187,7 +188,7 @@ export class RealDisk implements ServerDisk {
     let isExplained = isPossible();
     for (const what of this.#open.splice(0)) {
       if (isExplained) break;
-      write(possible, what);
+      possible.apply(what);
       isExplained = isPossible();
     }
     if (!isExplained)
@@ -206,7 +207,7 @@ export class RealDisk implements ServerDisk {
 
   /** The log reports the oldest of them as durable. */
   reported(): void {
-    write(this.durable, this.#open.shift()!);
+    this.durable.apply(this.#open.shift()!);
     this.#note();
   }
 

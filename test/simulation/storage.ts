@@ -1,27 +1,21 @@
 /** Log and state of a simulated server: in memory, or the real ones on a disk in memory. */
-import type { HardState, SnapshotMeta, Term } from '../../src/raft/types.js';
+import type { SnapshotMeta, Term } from '../../src/raft/types.js';
 import type { IdentityPort } from '../../src/replica/members/identity.js';
-import type { LogPort } from '../../src/replica/ports.js';
 import type {
   IncomingSnapshot,
   SnapshotMessage,
 } from '../../src/replica/state/incoming-snapshot.js';
 import type { Change, PinnedView, View } from '../../src/state/types.js';
 import type { Installation } from '../../src/storage/types.js';
-import type { DiskSight, LogSight } from '../raft/invariants.js';
+import type { DiskSight } from '../raft/invariants.js';
 import type { DiskTemper } from '../support/fake-disk.js';
-import type { LogContent, LogWatcher } from './disk.js';
+import type { LogContent } from '../support/memory-log.js';
 import type { Host } from './host.js';
 import type { SimLoop } from './loop.js';
 import type { MachineWatcher, SimMachine } from './machine.js';
 import type { ServerParts } from './parts.js';
 import type { StateImage } from './store.js';
-
-/** A log with a view of it for the invariants. */
-export interface SimLogPort extends LogPort {
-  readonly content: LogSight;
-  hardState(): HardState;
-}
+import type { LogWatcher, WatchedLog } from './watched-log.js';
 
 /** What a life needs of its state, beside what the machine does with it. */
 export interface SimStore extends View {
@@ -40,7 +34,7 @@ export interface Arrived {
 
 /** Log, state and identity of one process. */
 export interface Storage {
-  readonly log: SimLogPort;
+  readonly log: WatchedLog;
   readonly store: SimStore;
   readonly machine: SimMachine;
   readonly identity: IdentityPort;
