@@ -13,6 +13,8 @@ import type { Mutation } from '../test/simulation/mutation.js';
 import { mutations } from '../test/simulation/mutations.js';
 
 const build = join(dirname(fileURLToPath(import.meta.url)), '..');
+/** What the worlds are played with. */
+const PARTS = ['src', 'scripts', 'test/raft', 'test/simulation', 'test/support', 'cluster/checker'];
 const SEEDS_MAX = 1500;
 const AT_ONCE = 2;
 
@@ -27,7 +29,7 @@ interface Caught {
 function mutant(mutation: Mutation): string {
   const folder = mkdtempSync(join(tmpdir(), 'conclave-mutant-'));
   try {
-    for (const part of ['src', 'scripts', 'test/raft', 'test/simulation', 'cluster/checker'])
+    for (const part of PARTS)
       cpSync(join(build, part), join(folder, 'dist', part), { recursive: true });
     symlinkSync(join(process.cwd(), 'node_modules'), join(folder, 'node_modules'));
     writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
@@ -50,9 +52,15 @@ function mutant(mutation: Mutation): string {
 }
 
 /** Runs worlds with the fault until one fails. */
-function hunt(folder: string, { by = 'simulate', fault }: Mutation): Promise<Caught | undefined> {
+function hunt(
+  folder: string,
+  { by = 'simulate', fault, network, storage, product }: Mutation,
+): Promise<Caught | undefined> {
   const args = [`dist/scripts/${by}.js`, '--first', '--seeds', String(SEEDS_MAX)];
   if (fault !== undefined) args.push('--fault', fault);
+  if (product) args.push('--product');
+  if (network !== undefined) args.push('--network', network);
+  if (storage !== undefined) args.push('--storage', storage);
   const child = spawn(process.execPath, args, {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'inherit'],

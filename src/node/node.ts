@@ -7,9 +7,8 @@ import { ApiError, type Refusal, reject } from '../errors.js';
 import { ticksOfSilence } from '../raft/options.js';
 import { createRaft } from '../raft/raft.js';
 
-import type { Message, NodeId, RoleChange } from '../raft/types.js';
+import type { NodeId, RoleChange } from '../raft/types.js';
 import { newestConfiguration } from '../replica/log/applied-log.js';
-import type { Identity } from '../replica/members/identity.js';
 import { CHANGE_MS } from '../replica/members/join.js';
 import type { ClockPort } from '../replica/ports.js';
 import { Replica } from '../replica/replica.js';
@@ -19,11 +18,9 @@ import { LEVEL_KEY, LEVELS, levelOf } from '../state/levels.js';
 import type { PinnedView, Result, View } from '../state/types.js';
 import { checkRecord } from '../transport/handshake.js';
 import type { WireSecurity } from '../transport/security.js';
-import type { ChunkSink, PeerRecords, WireHandlers } from '../transport/types.js';
 import { Wire } from '../transport/wire.js';
 import { realClock } from './clock.js';
 import { DiskSpace } from './disk-space.js';
-import { writeIdentity } from './identity.js';
 import { type Opened, openFolder } from './open.js';
 import {
   DEFAULT_LIMITS,
@@ -35,9 +32,9 @@ import {
   type NodeTiming,
   silenceMsIn,
 } from './options.js';
-import { StateSource, snapshotSink } from './snapshots.js';
 import { Stability, statusOf } from './status.js';
 import type { ClusterNode, JoiningServer, LevelStatus, NodeStatus, WriteRequest } from './types.js';
+import { peerRecords, wireHandlers } from './wire-handlers.js';
 
 /** A node as its process sees it. */
 export interface RunningNode extends ClusterNode {
@@ -83,7 +80,8 @@ export async function openNode(options: NodeOptions): Promise<RunningNode> {
 function mustBeAlone({ log, identity }: Opened, { security }: NodeOptions): void {
   if (security.mode !== 'closed') return;
   const { members } = newestConfiguration(log);
-  if (identity.clusterId !== null && members.every(({ id }) => id === identity.nodeId)) return;
+  const { clusterId, nodeId } = identity.get();
+  if (clusterId !== null && members.every(({ id }) => id === nodeId)) return;
   throw new Error(
     'this server is a member of a cluster of several: give every member the same shared key, or TLS certificates ' +
       '(raft.sharedKeyFile, raft.tls), or set raft.insecure where every user of the machine may read everything',
@@ -102,10 +100,9 @@ class Node implements RunningNode {
   readonly #clock: ClockPort;
   readonly #wire: Wire;
   readonly #disk: DiskSpace;
+  readonly #records = peerRecords(() => this.replica);
   readonly #stability = new Stability();
   readonly #roleListeners: ((change: RoleChange) => void)[] = [];
-  #identity: Identity;
-  #savingIdentity: Promise<void> = Promise.resolve();
   #stopping: Promise<void> | undefined;
   #stopped = false;
   #hurry: () => void = () => {};
@@ -115,9 +112,7 @@ class Node implements RunningNode {
     this.#opened = opened;
     this.#options = options;
     this.#address = address;
-    this.#identity = opened.identity;
-    if (!this.#identity.begun) opened.log.onceStored(() => this.#saveIdentity({ begun: true }));
-    this.id = opened.identity.nodeId;
+    this.id = opened.identity.get().nodeId;
     this.name = options.name;
     this.#timing = { ...DEFAULT_TIMING, ...options.timing };
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
@@ -312,7 +307,7 @@ class Node implements RunningNode {
     return new Replica({
       ...{ id: this.id, name: this.name, address: this.#address, core, log, machine, limits },
       ...{ clock: this.#clock, wire: this.#wire, view: store },
-      identity: { get: () => this.#identity, save: (change) => void this.#saveIdentity(change) },
+      identity: this.#opened.identity,
       joinToken: this.#options.joinToken ?? (() => undefined),
       isBelieved: (joiner) => checkRecord(this.#records, joiner, joiner.subject) === undefined,
       isBehind: () => store.backlogBytes > limits.stateBacklogBytes,
@@ -334,35 +329,18 @@ class Node implements RunningNode {
     });
   }
 
-  /** What the wire looks up and remembers of other servers. */
-  readonly #records: Required<PeerRecords> = {
-    get: (id) => this.replica.knownServers.get(id),
-    set: (id, record) => this.replica.knownServers.set(id, record),
-    isRemoved: (id) => this.replica.knownServers.isRemoved(id),
-    isKnown: (id) => this.replica.knownServers.isKnown(id),
-  };
-
   #createWire(): Wire {
-    const handlers: WireHandlers = {
-      onMessage: (message) => this.#take(() => this.replica.receive(message)),
-      onRequest: (from, payload, reply) =>
-        this.#take(() => this.replica.rpc.receive(from, payload, reply)),
-      onJoinRequest: (joiner, payload, reply) =>
-        this.#take(() => this.replica.join.receive(joiner, payload, reply)),
-      onStranger: (id) => this.#take(() => this.replica.knownServers.askAbout(id)),
-      onReachable: () => this.#take(() => this.replica.retry()),
-      onUnreachable: (peer) => this.#take(() => this.replica.loop.unreachable(peer)),
-      snapshotSource: (_to, message) =>
-        message.type === 'snapshot'
-          ? new StateSource(this.#opened.store.pin(), message.meta)
-          : undefined,
-      snapshotSink: (message, id) => this.#sinkFor(message, id),
-    };
     return new Wire({
-      identity: () => ({ ...this.#identity, address: this.#address }),
+      identity: () => ({ ...this.#opened.identity.get(), address: this.#address }),
       records: this.#records,
       security: this.#options.security,
-      handlers,
+      handlers: wireHandlers({
+        replica: () => this.replica,
+        store: this.#opened.store,
+        take: (run) => this.#take(run),
+        hasStopped: () => this.#stopped,
+        newId: randomUUID,
+      }),
       log: this.#options.log,
     });
   }
@@ -375,13 +353,6 @@ class Node implements RunningNode {
     } catch (error) {
       this.fail(error as Error);
     }
-  }
-
-  #saveIdentity(change: Partial<Identity>): Promise<void> {
-    this.#identity = { ...this.#identity, ...change };
-    const save = (): Promise<void> => writeIdentity(this.#options.dataDir, this.#identity);
-    this.#savingIdentity = this.#savingIdentity.then(save).catch(this.fail);
-    return this.#savingIdentity;
   }
 
   #faultChanged(why: string | undefined): void {
@@ -406,13 +377,6 @@ class Node implements RunningNode {
     for (const listener of this.#roleListeners) listener(change);
   }
 
-  async #sinkFor(message: Message, id: string): Promise<ChunkSink | undefined> {
-    if (message.type !== 'snapshot' || this.#stopped) return undefined;
-    const { incomingSnapshot: incoming } = this.replica;
-    const { store } = this.#opened;
-    return snapshotSink(message, id, { incoming, store, guard: (run) => this.#take(run) });
-  }
-
   async #stop(): Promise<void> {
     await this.#handOver();
     this.#stopped = true;
@@ -421,7 +385,7 @@ class Node implements RunningNode {
     await this.#wire.close();
     await this.#opened.log.close();
     await this.#opened.store.close();
-    await this.#savingIdentity;
+    await this.#opened.identity.settled();
   }
 
   /** Gives leadership to another server, as far as that goes within two election timeouts. */

@@ -183,8 +183,10 @@ export class RaftLoop {
   start(): void {
     this.#running = true;
     const applied = this.#machine.appliedIndex();
-    this.#commit = applied;
-    if (applied > 0) this.#feed({ type: 'applied', index: applied });
+    if (applied > 0 && this.#holds(applied)) {
+      this.#commit = applied;
+      this.#feed({ type: 'applied', index: applied });
+    }
     this.#ticker.start();
     this.wake();
   }
@@ -335,6 +337,15 @@ export class RaftLoop {
   /** The status of the core. */
   status(): RaftStatus {
     return this.#core.status();
+  }
+
+  /**
+   * Whether the log holds the applied entry. A log that has lost a batch may hold older entries in
+   * place of those that the batch wrote: they are not committed, and the leader replaces them.
+   */
+  #holds(applied: Index): boolean {
+    const isWhole = this.#log.bar?.() === undefined;
+    return isWhole || this.#log.term(applied) === this.#machine.appliedTerm();
   }
 
   /** Last index that is committed, durable in this log and applied. */

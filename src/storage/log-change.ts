@@ -1,7 +1,7 @@
 /** Changes of the log, each written as one synced batch, and how several are merged into one. */
 import type { Index } from '../raft/types.js';
+import type { Operation } from './disk.js';
 import { encodeSealed } from './record.js';
-import type { Operation } from './synced-batch.js';
 import type { Marks } from './witness.js';
 
 /** One synced batch, and the marks that the witness records before and after it. */

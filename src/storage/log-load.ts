@@ -8,15 +8,13 @@
  *     witness   lastIndex 8        8 was synced, and has disappeared
  *     damaged   {index 5, last 8}  5 to 8 may have been acknowledged
  */
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ClassicLevel } from 'classic-level';
-import { Level } from 'level';
 import type { HardState, Index, SnapshotMeta, Term } from '../raft/types.js';
+import type { Database, Disk } from './disk.js';
 import { EntryWindow } from './entry-window.js';
 import { rootMessage, StorageError } from './errors.js';
-import { IN_SLICES, slices } from './iterate.js';
-import { decodeEntry, decodeSealed, encodeSealed, entryKey, indexOfKey } from './record.js';
+import { sealedPut } from './log-change.js';
+import { decodeEntry, decodeSealed, entryKey, indexOfKey } from './record.js';
 import { type Marks, Witness } from './witness.js';
 
 /**
@@ -26,7 +24,7 @@ import { type Marks, Witness } from './witness.js';
 const OPENING_BYTES = 128 * 2 ** 20;
 
 /** The database of a log. Keys and values are bytes; see `record.ts`. */
-export type LogDatabase = ClassicLevel<Buffer, Buffer>;
+export type LogDatabase = Database<Buffer>;
 
 /** The keys of records that are not entries. They sort after all entries. */
 export const KEYS = {
@@ -52,41 +50,14 @@ export interface Bar {
 }
 
 /**
- * Opens a LevelDB, and creates it if it is missing. Throws StorageError `locked` if another process
- * has it open, `failed` if it cannot be opened.
- */
-export async function openDatabase<K, V>(
-  dir: string,
-  options: ConstructorParameters<typeof ClassicLevel<K, V>>[1],
-): Promise<ClassicLevel<K, V>> {
-  await mkdir(dir, { recursive: true, mode: 0o700 });
-  // In Node, `level` is classic-level, but its types omit what only classic-level has (getSync).
-  const db = new Level<K, V>(dir, options as never) as unknown as ClassicLevel<K, V>;
-  try {
-    await db.open();
-  } catch (error) {
-    const why = rootMessage(error);
-    if ((error as { cause?: { code?: string } }).cause?.code === 'LEVEL_LOCKED') {
-      throw new StorageError('locked', `${dir} is in use by another process (${why})`, error);
-    }
-    throw new StorageError('failed', `${dir} cannot be opened: ${why}`, error);
-  }
-  return db;
-}
-
-/**
  * Opens the log in `dir` and reads all of it. `windowBytes` bounds the entries that stay in memory.
  * Throws StorageError.
  */
-export async function loadLog(dir: string, windowBytes: number) {
-  const db: LogDatabase = await openDatabase<Buffer, Buffer>(dir, {
-    keyEncoding: 'buffer',
-    valueEncoding: 'buffer',
-    compression: false,
-  });
+export async function loadLog(dir: string, disk: Disk, windowBytes: number) {
+  const db: LogDatabase = await disk.openBytes(dir);
   let witness: Witness | undefined;
   try {
-    const opened = await Witness.open(join(dir, 'witness'));
+    const opened = await Witness.open(join(dir, 'witness'), disk.files);
     witness = opened.witness;
     return { db, witness, ...(await readAll(db, opened.witness, opened.marks, windowBytes)) };
   } catch (error) {
@@ -107,10 +78,10 @@ async function readAll(
   marks: Marks | undefined,
   windowBytes: number,
 ) {
-  const meta = await readSealed<SnapshotMeta>(db, KEYS.meta);
-  const bar = await readSealed<Bar>(db, KEYS.bar);
+  const meta = readSealed<SnapshotMeta>(db, KEYS.meta);
+  const bar = readSealed<Bar>(db, KEYS.bar);
   const scan = await scanEntries(db, meta === 'damaged' ? undefined : meta, windowBytes);
-  const hard = await readHardState(db, marks, scan.seen + scan.bad === 0 && meta === undefined);
+  const hard = readHardState(db, marks, scan.seen + scan.bad === 0 && meta === undefined);
   const promised = marks?.lastIndex ?? 0;
   const lastGood = scan.window.lastIndex();
   const lost = (reason: string): LogDamage => ({
@@ -130,7 +101,7 @@ async function readAll(
   // Otherwise everything that was read is on disk: LevelDB flushes its log to a table on opening.
   if (damaged === undefined && (hard.rewrite || promised < lastGood)) {
     if (hard.rewrite) {
-      await db.put(KEYS.hard, encodeSealed(KEYS.hard, { version, hardState }), { sync: true });
+      await db.write([sealedPut(KEYS.hard, { version, hardState })], { sync: true });
     }
     told = { version, hardState, lastIndex: lastGood };
     await witness.write(told, true);
@@ -147,8 +118,8 @@ async function readAll(
   };
 }
 
-async function readSealed<T>(db: LogDatabase, key: Buffer): Promise<T | undefined | 'damaged'> {
-  const record = await db.get(key);
+function readSealed<T>(db: LogDatabase, key: Buffer): T | undefined | 'damaged' {
+  const record = db.get(key);
   return record === undefined ? undefined : (decodeSealed<T>(key, record) ?? 'damaged');
 }
 
@@ -157,8 +128,8 @@ async function readSealed<T>(db: LogDatabase, key: Buffer): Promise<T | undefine
  * than the witness's, so the database has lost its last batches. `rewrite`: the copies differ and
  * must be written again. Throws StorageError `damaged` if neither copy can be trusted.
  */
-async function readHardState(db: LogDatabase, marks: Marks | undefined, empty: boolean) {
-  const own = await readSealed<{ version: number; hardState: HardState }>(db, KEYS.hard);
+function readHardState(db: LogDatabase, marks: Marks | undefined, empty: boolean) {
+  const own = readSealed<{ version: number; hardState: HardState }>(db, KEYS.hard);
   if (own !== undefined && own !== 'damaged' && own.version >= (marks?.version ?? 0)) {
     return { ...own, behind: false, rewrite: own.version !== marks?.version };
   }
@@ -187,8 +158,7 @@ async function scanEntries(db: LogDatabase, meta: SnapshotMeta | undefined, wind
   let seen = 0;
   let reason = '';
   const base = meta?.index ?? 0;
-  const records = db.iterator({ gt: entryKey(base), lt: KEYS.bar, ...IN_SLICES });
-  for await (const some of slices(records)) {
+  for await (const some of db.records({ gt: entryKey(base), lt: KEYS.bar })) {
     for (const [key, record] of some) {
       const index = indexOfKey(key);
       const decoded = index === undefined ? undefined : decodeEntry(index, record);

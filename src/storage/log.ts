@@ -14,15 +14,15 @@
  * `bar().index`: it then holds again everything that it may have acknowledged. If the cluster no
  * longer has those entries, `reset` to a snapshot has the same effect.
  */
-import type { ClassicLevel } from 'classic-level';
 import type { Entry, HardState, Index, SnapshotMeta, Term } from '../raft/types.js';
+import type { Disk, Operation, StorageClock } from './disk.js';
 import { type EntryWindow, takeEntries } from './entry-window.js';
 import { removeRange } from './erase.js';
 import { rootMessage, StorageError } from './errors.js';
+import { LEVEL_DISK } from './level-disk.js';
 import { type Change, merge, sealedPut } from './log-change.js';
-import { type Bar, KEYS, type LogDamage, loadLog } from './log-load.js';
+import { type Bar, KEYS, type LogDamage, type LogDatabase, loadLog } from './log-load.js';
 import { decodeEntry, encodeEntry, entryKey } from './record.js';
-import { type Operation, writeSynced } from './synced-batch.js';
 import type { Marks, Witness } from './witness.js';
 
 /**
@@ -40,7 +40,9 @@ export interface LogOptions {
   /** Called once, when the disk has failed. The process must stop. */
   readonly onFatal: (error: StorageError) => void;
   /** Bytes of recent entries in memory: reading them needs no disk. */
-  readonly windowBytes?: number;
+  readonly windowBytes?: number | undefined;
+  /** The machine; by default the real one. */
+  readonly disk?: Disk | undefined;
 }
 
 /**
@@ -48,7 +50,8 @@ export interface LogOptions {
  * or `damaged` if both copies of the hard state are damaged.
  */
 export async function openLog(dir: string, options: LogOptions): Promise<LevelLog> {
-  return new LevelLog(await loadLog(dir, options.windowBytes ?? WINDOW_BYTES), options);
+  const { windowBytes = WINDOW_BYTES, disk = LEVEL_DISK } = options;
+  return new LevelLog(await loadLog(dir, disk, windowBytes), { ...options, clock: disk.clock });
 }
 
 interface Job {
@@ -67,11 +70,12 @@ export class LevelLog {
   damaged: LogDamage | undefined;
 
   /** The open database. Only tests use it from outside, to damage records. */
-  readonly db: ClassicLevel<Buffer, Buffer>;
+  readonly db: LogDatabase;
 
   readonly #witness: Witness;
   readonly #window: EntryWindow;
   readonly #onFatal: (error: StorageError) => void;
+  readonly #clock: StorageClock;
   #meta: SnapshotMeta | undefined;
   #hard: HardState;
   #hardVersion: number;
@@ -84,11 +88,15 @@ export class LevelLog {
   /** What the witness file holds. */
   #witnessed: Marks;
   #witnessedAt = 0;
-  #idle: NodeJS.Timeout | undefined;
+  /** Cancels the timer that waits for the log to be idle. */
+  #cancelRest: () => void = () => {};
   #beforeReport: (() => Promise<void>) | undefined;
   #state: 'open' | 'failed' | 'closed' = 'open';
 
-  constructor(loaded: Loaded, options: LogOptions) {
+  constructor(
+    loaded: Loaded,
+    { onFatal, clock }: Pick<LogOptions, 'onFatal'> & { readonly clock: StorageClock },
+  ) {
     this.db = loaded.db;
     this.#witness = loaded.witness;
     this.#window = loaded.window;
@@ -99,7 +107,8 @@ export class LevelLog {
     this.damaged = loaded.damaged;
     this.#witnessed = loaded.marks;
     this.#written = this.#window.lastIndex();
-    this.#onFatal = options.onFatal;
+    this.#onFatal = onFatal;
+    this.#clock = clock;
     if (this.#meta !== undefined) this.#clean(this.#meta.index);
   }
 
@@ -254,7 +263,7 @@ export class LevelLog {
   async close(): Promise<void> {
     if (this.#state === 'closed') return;
     while (this.#running !== undefined) await this.#running;
-    clearTimeout(this.#idle);
+    this.#cancelRest();
     if (this.#state === 'open' && this.damaged === undefined) {
       await this.#tellWitness(this.#marks(), true);
     }
@@ -305,17 +314,17 @@ export class LevelLog {
     const operations = [...change.operations];
     if (dropAbove !== undefined) {
       const range = { gt: entryKey(dropAbove), lte: entryKey(Number.MAX_SAFE_INTEGER) };
-      for (const key of await this.db.keys(range).all()) operations.push({ type: 'del', key });
+      for (const key of await this.db.keys(range, Infinity)) operations.push({ type: 'del', key });
     }
-    if (operations.length > 0) await writeSynced(this.db, operations);
-    const due = performance.now() - this.#witnessedAt >= WITNESS_EVERY_MS;
+    if (operations.length > 0) await this.db.write(operations, { sync: true });
+    const due = this.#clock.now() - this.#witnessedAt >= WITNESS_EVERY_MS;
     if (change.urgent || due) await this.#tellWitness(change.marks, change.urgent ?? false);
   }
 
   async #tellWitness(marks: Marks, sync: boolean): Promise<void> {
     await this.#witness.write(marks, sync);
     this.#witnessed = marks;
-    this.#witnessedAt = performance.now();
+    this.#witnessedAt = this.#clock.now();
   }
 
   #enqueue(from: Index, upTo: Index, done: () => void, change: Change): void {
@@ -344,12 +353,12 @@ export class LevelLog {
 
   /** Updates the witness's mark once nothing has been written for a while. */
   #rest(): void {
-    this.#idle ??= setTimeout(() => {
+    this.#cancelRest();
+    this.#cancelRest = this.#clock.after(WITNESS_EVERY_MS, () => {
       if (this.#witnessed.lastIndex >= this.lastIndex() || this.damaged !== undefined) return;
       const change = { operations: [], marks: this.#marks(), urgent: true };
       this.#enqueue(Infinity, 0, () => {}, change);
-    }, WITNESS_EVERY_MS).unref();
-    this.#idle.refresh();
+    });
   }
 
   /** Takes the jobs that arrived while the last batch was synced, as many as fit in one batch. */
@@ -385,7 +394,9 @@ export class LevelLog {
       try {
         const range = { from: entryKey(0), to: entryKey(index) };
         const isOpen = () => this.#state === 'open';
-        await removeRange(this.db, range, isOpen, (marks) => this.db.batch([...marks]));
+        const write = (marks: readonly Operation<Buffer>[]) =>
+          this.db.write(marks, { sync: false });
+        await removeRange(this.db, range, isOpen, write);
       } catch (error) {
         this.#fail(error);
       }
@@ -396,7 +407,7 @@ export class LevelLog {
     const key = entryKey(index);
     let record: Buffer | undefined;
     try {
-      record = this.db.getSync(key);
+      record = this.db.get(key);
     } catch (error) {
       throw this.#fail(error);
     }

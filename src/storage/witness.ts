@@ -11,8 +11,8 @@
  * The witness never claims more than the log holds: it is written after the log when the log grows,
  * and before it when the log shrinks.
  */
-import { type FileHandle, open } from 'node:fs/promises';
 import type { HardState, Index } from '../raft/types.js';
+import type { Files, OpenFile } from './disk.js';
 import { decodeSealed, encodeSealed } from './record.js';
 
 /** What a witness records. */
@@ -30,23 +30,25 @@ const KEY = Buffer.from('witness');
 
 /** The witness file of a log. Use `Witness.open`. */
 export class Witness {
-  readonly #file: FileHandle;
+  readonly #file: OpenFile;
   #turn: number;
 
-  constructor(file: FileHandle, turn: number) {
+  constructor(file: OpenFile, turn: number) {
     this.#file = file;
     this.#turn = turn;
   }
 
   /** Opens the file or creates it. `marks` is undefined if neither slot is valid. */
-  static async open(path: string): Promise<{ witness: Witness; marks: Marks | undefined }> {
-    const file = await open(path, 'r+').catch(() => open(path, 'w+', 0o600));
+  static async open(
+    path: string,
+    files: Files,
+  ): Promise<{ witness: Witness; marks: Marks | undefined }> {
+    const file = await files.open(path);
     const slots: { turn: number; marks: Marks }[] = [];
     for (const at of [0, SLOT_BYTES]) {
-      const bytes = Buffer.alloc(SLOT_BYTES);
-      const { bytesRead } = await file.read(bytes, 0, SLOT_BYTES, at);
-      const length = bytesRead < 2 ? 0 : bytes.readUInt16BE(0);
-      if (length === 0 || length + 2 > bytesRead) continue;
+      const bytes = await file.read(at, SLOT_BYTES);
+      const length = bytes.length < 2 ? 0 : bytes.readUInt16BE(0);
+      if (length === 0 || length + 2 > bytes.length) continue;
       const slot = decodeSealed<{ turn: number; marks: Marks }>(KEY, bytes.subarray(2, 2 + length));
       if (slot !== undefined) slots.push(slot);
     }
@@ -61,7 +63,7 @@ export class Witness {
     const slot = Buffer.alloc(record.length + 2);
     slot.writeUInt16BE(record.length, 0);
     slot.set(record, 2);
-    await this.#file.write(slot, 0, slot.length, (this.#turn % 2) * SLOT_BYTES);
+    await this.#file.write(slot, (this.#turn % 2) * SLOT_BYTES);
     if (sync) await this.#file.sync();
   }
 

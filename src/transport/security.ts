@@ -18,6 +18,7 @@ import { createHash, hkdfSync } from 'node:crypto';
 import net from 'node:net';
 import tls from 'node:tls';
 import { isLoopback } from '../address.js';
+import type { WireServer, WireSocket, WireSockets } from './sockets.js';
 
 /** The mode of protection, with its secrets. See the head of this file. */
 export type WireSecurity =
@@ -55,7 +56,7 @@ const HANDSHAKE_MS = 3000;
  * none. Returns undefined if no certificates are used. The subject stays the same when a
  * certificate is renewed.
  */
-export function subjectOf(socket: net.Socket): string | undefined {
+export function subjectOf(socket: WireSocket): string | undefined {
   if (!(socket instanceof tls.TLSSocket)) return undefined;
   // With a shared key there is no certificate, and Node returns an empty object.
   const { subject } = socket.getPeerCertificate() as Partial<tls.PeerCertificate>;
@@ -89,21 +90,14 @@ export function checkSecurity(security: WireSecurity, hosts: readonly string[]):
   }
 }
 
-/**
- * What differs between the modes: how to listen and how to dial. A socket is passed on only when it
- * is ready to carry frames.
- */
-export interface SocketMaker {
+/** What differs between the modes: how to listen and how to dial, on sockets of the system. */
+export interface SocketMaker extends WireSockets {
   listen(
     onSocket: (socket: net.Socket) => void,
     onError: (problem: string, remote: string | undefined) => void,
   ): net.Server;
-  /** Calls `onReady` once the peer is authenticated, as far as the mode requires. */
   dial(address: { host: string; port: number }, onReady: () => void): net.Socket;
-  /**
-   * Uses other secrets of the same mode for connections from now on, including those of `server`.
-   */
-  update(security: WireSecurity, server: net.Server | undefined): void;
+  update(security: WireSecurity, server: WireServer | undefined): void;
 }
 
 /** Returns the sockets of a mode. */

@@ -23,13 +23,14 @@ const metaAt = (index: number): SnapshotMeta => ({
 const messageOf = (meta: SnapshotMeta, from = 'b', term = 2) =>
   ({ type: 'snapshot', from, to: 'a', term, meta, round: 0 }) satisfies Message;
 
+let sources = 0;
 /** A state of `chunks` chunks; its values name its owner. */
 function sourceOf(chunks: number, owner = 'b'): StateSource {
   const store = new MemoryState();
   store.commit(
     Array.from({ length: chunks }, (_, i) => [keyOf('test', `k${i}`), owner.repeat(256 * 1024)]),
   );
-  return new StateSource(store.pin(), metaAt(9));
+  return new StateSource({ id: `source ${++sources}`, view: store.pin(), meta: metaAt(9) });
 }
 
 /** Counts snapshots that are begun and aborted. */

@@ -148,12 +148,16 @@ export class FakeWire implements WirePort {
  */
 export class FakeMachine implements MachinePort {
   index = 0;
+  term = 1;
   readonly applied: Command[] = [];
   readonly results = new Map<string, Result>();
   readonly #listeners: ((keys: readonly string[]) => void)[] = [];
 
   appliedIndex(): Index {
     return this.index;
+  }
+  appliedTerm(): Term {
+    return this.term;
   }
   apply(entries: readonly Entry[]): readonly (Result | undefined)[] {
     return entries.map((entry) => {

@@ -20,21 +20,22 @@ const vote = (to: string): Message => ({
 /** Ticks without progress after which a disk is considered hung. */
 const HANG_TICKS = 10;
 
+const QUIET: LoopEvents = {
+  role: () => {},
+  configuration: () => {},
+  applied: () => {},
+  sendSnapshot: () => {},
+  tick: () => {},
+};
+
 function build(events: Partial<LoopEvents> = {}, isBehind = () => false) {
   const clock = new FakeClock();
   const log = new FakeLog();
   const wire = new FakeWire();
   const machine = new FakeMachine();
   const core = new ScriptedCore();
-  const quiet: LoopEvents = {
-    role: () => {},
-    configuration: () => {},
-    applied: () => {},
-    sendSnapshot: () => {},
-    tick: () => {},
-  };
   const parts = { core, log, wire, machine, clock, isBehind, limits: LIMITS };
-  const loop = new RaftLoop({ ...parts, hangTicks: HANG_TICKS, events: { ...quiet, ...events } });
+  const loop = new RaftLoop({ ...parts, hangTicks: HANG_TICKS, events: { ...QUIET, ...events } });
   loop.start();
   clock.settle();
   return { ...parts, loop };
@@ -55,6 +56,32 @@ function onPropose(core: ScriptedCore, output: (id: number) => Partial<Output>):
     return propose === undefined ? {} : output(propose.commands[0]!.id);
   };
 }
+
+describe('replica/loop: a log that has lost entries', () => {
+  /** The inputs of a start with a state at index 3 of term 4, beside a log of two terms. */
+  const inputsOf = (terms: readonly number[], isBarred: boolean): readonly string[] => {
+    const built = build();
+    const { log, machine, core, clock } = built;
+    built.loop.stop();
+    log.list = terms.map((term, at) => command(at + 1, term));
+    if (isBarred) Object.assign(log, { bar: () => ({ index: 5, term: 4 }) });
+    Object.assign(machine, { index: 3, term: 4 });
+    const loop = new RaftLoop({ ...built, hangTicks: HANG_TICKS, events: QUIET });
+    loop.start();
+    clock.settle();
+    return core.types;
+  };
+
+  it('is taken for committed as far as the state where it holds the entry applied last', () => {
+    expect(inputsOf([1, 1, 4], false)).to.include('applied');
+    expect(inputsOf([1, 1, 4], true)).to.include('applied');
+  });
+
+  it('is not where it holds an older entry in that place, or none', () => {
+    expect(inputsOf([1, 1, 2], true)).not.to.include('applied');
+    expect(inputsOf([1, 1], true)).not.to.include('applied');
+  });
+});
 
 describe('replica/loop: an entry that takes many turns', () => {
   const long = () => {

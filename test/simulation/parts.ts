@@ -1,4 +1,3 @@
-/** What a simulated server gets from its world. */
 import type { Random } from '../../cluster/checker/random.js';
 import type { RaftOptions } from '../../src/raft/types.js';
 import type { ReplicaLimits } from '../../src/replica/options.js';
@@ -7,6 +6,11 @@ import type { Invariants } from './invariants.js';
 import type { SimNetwork } from './network.js';
 import type { Scheduler } from './scheduler.js';
 
+/** See ServerParts. */
+export type StorageKind = (typeof STORAGES)[number];
+export const STORAGES = ['memory', 'real'] as const;
+
+/** What a simulated server gets from its world. */
 export interface ServerParts {
   readonly scheduler: Scheduler;
   readonly network: SimNetwork;
@@ -14,8 +18,12 @@ export interface ServerParts {
   readonly invariants: Invariants;
   readonly limits: () => ReplicaLimits;
   readonly machineLimits: MachineLimits;
+  /** Log and state in memory, or the real ones on a disk in memory. */
+  readonly storage: StorageKind;
   /** The keys on which readers are held, one each. */
   readonly readersOf: readonly string[];
+  /** Whether the servers know the product's commands too, and answer blocking queries. */
+  readonly hasProduct: boolean;
   /** Where a server that is in no cluster asks to join. */
   readonly joinAddresses: () => readonly string[];
   /** For so many milliseconds a lease may hold too long, for a cause that no server can see. */

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { StorageError } from '../../src/storage/errors.js';
-import { claimFolder, readSealed, writeSealed } from '../../src/storage/folder.js';
+import { claimFolder } from '../../src/storage/folder.js';
+import { readSealed, writeSealed } from '../../src/storage/sealed-file.js';
 import { Folders, failure } from './helpers.js';
 
 describe('data folder', () => {

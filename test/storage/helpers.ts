@@ -10,6 +10,7 @@ import { expect } from 'chai';
 import { ClassicLevel } from 'classic-level';
 import type { Entry, LogView } from '../../src/raft/types.js';
 import type { View } from '../../src/state/types.js';
+import type { Database } from '../../src/storage/disk.js';
 import type { StorageError } from '../../src/storage/errors.js';
 import { type LevelLog, openLog } from '../../src/storage/log.js';
 import { MemoryState } from '../../src/storage/memory-state.js';
@@ -203,17 +204,13 @@ export const failure = (promise: Promise<unknown>): Promise<unknown> =>
 /** Counts the key and value bytes written from now on; `take` returns those since the last call. */
 export function countBytes(store: LevelLog | LevelState): { take(): number } {
   let bytes = 0;
-  const db = store.db as ClassicLevel<Buffer, Buffer>;
-  const batch = db.batch.bind(db) as () => ReturnType<typeof db.batch>;
-  db.batch = (() => {
-    const made = batch();
-    const put = made.put.bind(made);
-    made.put = (key: Buffer, value: Buffer) => {
-      bytes += key.length + value.length;
-      return put(key, value);
-    };
-    return made;
-  }) as typeof db.batch;
+  const db = store.db as Database<Buffer | string>;
+  const write = db.write.bind(db);
+  db.write = (operations, options) => {
+    for (const operation of operations)
+      if (operation.type === 'put') bytes += operation.key.length + operation.value.length;
+    return write(operations, options);
+  };
   return {
     take() {
       const taken = bytes;
@@ -226,14 +223,9 @@ export function countBytes(store: LevelLog | LevelState): { take(): number } {
 /** Fails every later batch of the store with this cause; the result returns how many were tried. */
 export function failBatches(store: LevelLog | LevelState, cause: string): () => number {
   let tried = 0;
-  const db = store.db as { batch: () => object };
-  db.batch = () => ({
-    put: () => {},
-    del: () => {},
-    write: () => {
-      tried += 1;
-      return Promise.reject(new Error('outer', { cause: new Error(cause) }));
-    },
-  });
+  store.db.write = () => {
+    tried += 1;
+    return Promise.reject(new Error('outer', { cause: new Error(cause) }));
+  };
   return () => tried;
 }

@@ -6,7 +6,9 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Entry, SnapshotMeta } from '../../src/raft/types.js';
 import type { LogPort } from '../../src/replica/ports.js';
-import { openLog } from '../../src/storage/log.js';
+import type { Disk } from '../../src/storage/disk.js';
+import { type LogOptions, openLog } from '../../src/storage/log.js';
+import { fakeMachine } from '../support/fake-machine.js';
 import { MemoryLog } from '../support/memory-log.js';
 
 type TestLog = LogPort & { close(): Promise<void> };
@@ -65,6 +67,31 @@ const levelBench = (windowBytes?: number): Bench => {
   };
 };
 
+/** The real log on a disk in memory, which loses its power at each `reopen` if it is told to. */
+const fakeBench = (withPower: boolean): Bench => {
+  let machine = fakeMachine();
+  const onFatal: LogOptions['onFatal'] = (error) => {
+    throw error;
+  };
+  const openAt = async (disk: Disk): Promise<TestLog> => {
+    const log = await openLog('data/log', { onFatal, disk });
+    expect(log.damaged).equal(undefined);
+    return log;
+  };
+  return {
+    open: () => {
+      machine = fakeMachine();
+      return openAt(machine.start());
+    },
+    reopen: async (log) => {
+      await log.close();
+      machine.disk.crash(withPower);
+      return openAt(machine.start());
+    },
+    clean: async () => {},
+  };
+};
+
 const memoryBench = (): Bench => {
   const open = (from?: MemoryLog): TestLog => {
     let log: MemoryLog;
@@ -85,6 +112,8 @@ const memoryBench = (): Bench => {
 const benches: [string, Bench][] = [
   ['LevelDB', levelBench()],
   ['LevelDB with a window of one entry', levelBench(1)],
+  ['a disk in memory', fakeBench(false)],
+  ['a disk in memory that loses its power', fakeBench(true)],
   ['memory', memoryBench()],
 ];
 for (const [name, bench] of benches) {

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import type { HardState, Index } from '../../src/raft/types.js';
 import { StorageError } from '../../src/storage/errors.js';
+import { LEVEL_DISK } from '../../src/storage/level-disk.js';
 import type { LevelLog } from '../../src/storage/log.js';
 import { entryKey } from '../../src/storage/record.js';
 import { Witness } from '../../src/storage/witness.js';
@@ -261,7 +262,7 @@ describe('log on a corrupt disk', function () {
     expect((await folders.log(later)).damaged).include({ index: 4, last: 5 });
 
     await until(async () => {
-      const { witness, marks } = await Witness.open(join(dir, 'witness'));
+      const { witness, marks } = await Witness.open(join(dir, 'witness'), LEVEL_DISK.files);
       await witness.close();
       return marks?.lastIndex === 5;
     });
@@ -424,9 +425,10 @@ describe('log on a corrupt disk', function () {
     for (let index = 1; index <= 5; index++) await append(log, [command(index, 1)]);
     expect(log.memoryBytes()).lessThan(200);
     const { db } = log;
-    const record = Buffer.from((await db.get(entryKey(2)))!);
-    record[record.length - 1]! ^= 1;
-    await db.put(entryKey(2), record);
+    const key = entryKey(2);
+    const value = Buffer.from(db.get(key)!);
+    value[value.length - 1]! ^= 1;
+    await db.write([{ type: 'put', key, value }], { sync: false });
     expect(plain(log.entries(1, 1, 10))).eql(plain([command(1, 1)]));
     expect(() => log.entries(2, 2, 10)).throw('entry 2');
     expect(folders.fatal).lengthOf(1);

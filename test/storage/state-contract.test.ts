@@ -5,12 +5,14 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Change, PinnedView, View } from '../../src/state/types.js';
+import type { Disk } from '../../src/storage/disk.js';
 import { StorageError } from '../../src/storage/errors.js';
 import { recordSum, Tally } from '../../src/storage/key-index.js';
 import { MemoryState } from '../../src/storage/memory-state.js';
 import { LONG_CHARS } from '../../src/storage/shared-values.js';
 import { openState } from '../../src/storage/state.js';
 import type { DurableState, StateRecord } from '../../src/storage/types.js';
+import { fakeMachine } from '../support/fake-machine.js';
 
 interface Bench {
   open(): Promise<DurableState>;
@@ -43,6 +45,32 @@ const levelBench = (): Bench => {
     },
   };
 };
+/** The real state on a disk in memory, which loses its power at each `reopen` if it is told to. */
+const fakeBench = (withPower: boolean): Bench => {
+  let machine = fakeMachine();
+  const openAt = async (disk: Disk): Promise<DurableState> => {
+    const state = await openState('data/state', {
+      onFatal: (error) => {
+        throw error;
+      },
+      disk,
+    });
+    expect(state.damaged).equal(undefined);
+    return state;
+  };
+  return {
+    open: () => {
+      machine = fakeMachine();
+      return openAt(machine.start());
+    },
+    reopen: async (state) => {
+      await state.close();
+      machine.disk.crash(withPower);
+      return openAt(machine.start());
+    },
+    clean: async () => {},
+  };
+};
 const memoryBench = (): Bench => ({
   open: async () => new MemoryState(),
   reopen: async (state) => {
@@ -66,6 +94,8 @@ const failure = async (promise: Promise<unknown>) =>
 
 const benches: [string, Bench][] = [
   ['LevelDB', levelBench()],
+  ['a disk in memory', fakeBench(false)],
+  ['a disk in memory that loses its power', fakeBench(true)],
   ['memory', memoryBench()],
 ];
 for (const [name, bench] of benches) {

@@ -77,7 +77,7 @@ describe('state on a corrupt disk', function () {
   it('does not report a record as deleted that only the disk has lost', async () => {
     const state = await folders.state(await filled());
     const { db } = state;
-    await db.del('00000001/a');
+    await db.write([{ type: 'del', key: '00000001/a' }], { sync: false });
     expect(() => state.get('a')).throw(StorageError);
     expect(folders.fatal).lengthOf(1);
     expect(state.get('never')).equal(undefined);
@@ -282,19 +282,14 @@ describe('state on a corrupt disk', function () {
     await installation.add(next.slice(1));
     await crash('before the end', old);
     const { db } = state;
-    const batch = db.batch.bind(db) as () => ReturnType<typeof db.batch>;
-    db.batch = (() => {
-      const made = batch();
-      const write = made.write.bind(made);
-      made.write = async () => {
-        await crash('verified, before the switch', old);
-        await write({ sync: true });
-        await crash('switched on disk, not in memory', next);
-      };
-      return made;
-    }) as typeof db.batch;
+    const write = db.write.bind(db);
+    db.write = async (operations, options) => {
+      await crash('verified, before the switch', old);
+      await write(operations, options);
+      await crash('switched on disk, not in memory', next);
+    };
     await installation.finish(tallyOf(next));
-    db.batch = batch as typeof db.batch;
+    db.write = write;
     await state.settled();
     await crash('after the old one was removed', next);
 
@@ -319,7 +314,8 @@ describe('state on a corrupt disk', function () {
     const installation = state.install();
     await installation.add(next);
     const { db } = state;
-    await db.put('00000002/c', '00000000new c');
+    const bad = { type: 'put', key: '00000002/c', value: '00000000new c' } as const;
+    await db.write([bad], { sync: false });
     expect(await failure(installation.finish(tallyOf(next)))).instanceOf(StorageError);
     expect(contents(state)).eql(old);
     await folders.reopenState(state, dir);

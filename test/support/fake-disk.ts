@@ -1,0 +1,206 @@
+/**
+ * The disk of a machine, in memory, for log, state and identity of a node (`storage/disk.ts`).
+ * It keeps what is synced and what is not apart: a killed process leaves all that it handed over, a
+ * power cut a part of what was not synced. Faults spoil it while the machine is off: a batch is
+ * dropped, a bit flips, or the disk goes back to what it held before. A full disk fails writes, and
+ * a hanging one does not return from a sync.
+ *
+ * Time is given from outside, and so is chance: one seed gives one disk.
+ */
+import type { Random } from '../../cluster/checker/random.js';
+import type { Disk, StorageClock } from '../../src/storage/disk.js';
+import type { KeyIndex } from '../../src/storage/key-index.js';
+import { Mount } from './fake-mount.js';
+import { type FakeFile, flipped, isIn, Platter, type Value, withBytes } from './fake-platter.js';
+
+/** Timers of the world. */
+export interface FakeTime {
+  after(ms: number, run: () => void): unknown;
+}
+
+/** How the disk behaves; faults change it while it runs. */
+export interface DiskTemper {
+  /** Usual and longest duration of a sync in milliseconds, and how often one is long. */
+  syncMs: number;
+  longMs: number;
+  longProbability: number;
+}
+
+/** What the disk held at some moment. */
+export interface DiskImage {
+  readonly databases: ReadonlyMap<string, KeyIndex<Value>>;
+  readonly files: ReadonlyMap<string, Buffer>;
+}
+
+/** Bytes that a power cut does not tear. */
+const SECTOR_BYTES = 512;
+
+/** See the head of this file. It survives crashes; the process of the moment is attached to it. */
+export class FakeDisk {
+  readonly temper: DiskTemper = { syncMs: 1, longMs: 60, longProbability: 0.02 };
+  /** No room: what is written fails. */
+  isFull = false;
+  /** Another process has the databases open. */
+  isLocked = false;
+  readonly #time: FakeTime;
+  readonly #random: Random;
+  #platters = new Map<string, Platter>();
+  #files = new Map<string, FakeFile>();
+  /** Names that a power cut leaves. */
+  #names = new Map<string, FakeFile>();
+  #mount: Mount | undefined;
+  #isHanging = false;
+  /** What waits for the disk to go on. */
+  #held: (() => void)[] = [];
+  #order = 0;
+  /** A write has failed: nobody knows how much of it got there. */
+  #hasFailed = false;
+
+  constructor(time: FakeTime, random: Random) {
+    this.#time = time;
+    this.#random = random;
+  }
+
+  /**
+   * The disk as a new process has it, until the next `crash`. `deliver` hands the process what is
+   * complete.
+   */
+  attach(clock: StorageClock, deliver: (run: () => void) => void = (run) => run()): Disk {
+    const mount = new Mount({
+      clock,
+      isLocked: () => this.isLocked,
+      platters: this.#platters,
+      files: this.#files,
+      names: this.#names,
+      sync: (isAlive, done) => this.#sync(isAlive, done),
+      deliver,
+      nextOrder: () => ++this.#order,
+    });
+    this.#mount = mount;
+    return mount;
+  }
+
+  /** Ends the process, and with `withPower` the machine. */
+  crash(withPower: boolean): void {
+    this.#mount?.end();
+    this.#mount = undefined;
+    const power = withPower || this.#hasFailed;
+    this.#hasFailed = false;
+    for (const platter of this.#platters.values()) this.#crash(platter, power);
+    if (!power) return;
+    for (const file of new Set([...this.#names.values(), ...this.#files.values()]))
+      this.#cutFile(file);
+    if (this.#random.chance(0.5)) replace(this.#names, this.#files);
+    else replace(this.#files, this.#names);
+  }
+
+  hang(): void {
+    this.#isHanging = true;
+  }
+
+  /** It does not hang any more: everything that waited is done now. */
+  unhang(): void {
+    this.#isHanging = false;
+    for (const run of this.#held.splice(0)) run();
+  }
+
+  /** What a power cut would leave now, at least. */
+  image(): DiskImage {
+    const databases = new Map<string, KeyIndex<Value>>();
+    for (const [dir, platter] of this.#platters) databases.set(dir, platter.durable());
+    const files = new Map<string, Buffer>();
+    for (const [path, file] of this.#names) files.set(path, file.synced);
+    return { databases, files };
+  }
+
+  /** Puts on the disk what it held before, the machine being off. */
+  restore({ databases, files }: DiskImage): void {
+    this.#platters.clear();
+    for (const [dir, records] of databases) this.#platters.set(dir, new Platter(records.clone()));
+    this.#files.clear();
+    for (const [path, bytes] of files)
+      this.#files.set(path, { shown: bytes, synced: bytes, unsynced: [], order: 0 });
+    replace(this.#names, this.#files);
+  }
+
+  /** Removes the databases and files below a folder, the machine being off. */
+  remove(dir: string): void {
+    for (const map of [this.#platters, this.#files, this.#names])
+      for (const path of [...map.keys()]) if (isIn(dir, path)) map.delete(path);
+  }
+
+  /**
+   * Flips a bit of a value in a database that nobody has open, among those that `matches` takes.
+   * Returns the key; undefined if there is none.
+   */
+  flip(dir: string, matches: (key: string) => boolean = () => true): string | undefined {
+    const platter = this.#platters.get(dir);
+    platter?.fold();
+    const found = [...(platter?.base.keys() ?? [])].filter(matches);
+    if (platter === undefined || found.length === 0) return undefined;
+    const key = this.#random.pick(found);
+    platter.base.set(key, flipped(platter.base.get(key)!, this.#random));
+    platter.shown = platter.base.clone();
+    return key;
+  }
+
+  /**
+   * Loses one of the batches that LevelDB has in its own log, although later ones survive: the next
+   * process finds that. `before` names a file: then one that came before its last sync. Returns
+   * whether there was one.
+   */
+  dropBatch(dir: string, before?: string): boolean {
+    const platter = this.#platters.get(dir);
+    const until = before === undefined ? Infinity : (this.#names.get(before)?.order ?? 0);
+    const found = (platter?.journal ?? []).filter(({ order }) => order < until);
+    if (platter === undefined || found.length === 0) return false;
+    const lost = this.#random.pick(found);
+    platter.journal = platter.journal.filter((batch) => batch !== lost);
+    platter.shown = platter.durable();
+    return true;
+  }
+
+  #crash(platter: Platter, power: boolean): void {
+    const { journal, waiting } = platter;
+    const sure = power ? journal.filter((batch) => batch.isSynced) : journal;
+    const open = power ? [...journal.filter((batch) => !batch.isSynced), ...waiting] : waiting;
+    platter.keep([...sure, ...open.slice(0, this.#random.int(open.length + 1))]);
+    platter.isOpen = false;
+  }
+
+  #cutFile(file: FakeFile): void {
+    for (const { at, bytes } of file.unsynced) {
+      if (this.#random.chance(0.5)) continue;
+      // Sectors are written whole or not at all.
+      const sectors = Math.ceil((at + bytes.length) / SECTOR_BYTES);
+      const end = this.#random.int(sectors + 1) * SECTOR_BYTES;
+      const kept = this.#random.chance(0.5) ? bytes.length : Math.max(0, end - at);
+      file.synced = withBytes(file.synced, at, bytes.subarray(0, kept));
+    }
+    file.shown = file.synced;
+    file.unsynced = [];
+  }
+
+  /** Calls `done` after the time of a sync, with an error if the disk is full. */
+  #sync(isAlive: () => boolean, done: (error: Error | undefined) => void): void {
+    const { syncMs, longMs, longProbability } = this.temper;
+    this.#time.after(this.#random.delay(syncMs, longMs, longProbability), () =>
+      this.#whenFree(() => {
+        if (!isAlive()) return;
+        if (this.isFull) this.#hasFailed = true;
+        done(this.isFull ? new Error('ENOSPC: no space left on device') : undefined);
+      }),
+    );
+  }
+
+  #whenFree(run: () => void): void {
+    if (this.#isHanging) this.#held.push(run);
+    else run();
+  }
+}
+
+function replace<V>(map: Map<string, V>, by: ReadonlyMap<string, V>): void {
+  const entries = [...by];
+  map.clear();
+  for (const [key, value] of entries) map.set(key, value);
+}
