@@ -55,7 +55,7 @@ export function rpcHandlers(parts: RpcHandlerParts): RpcHandlers {
       done({ type: 'done' });
     },
     room: (_request, done) => {
-      const isReady = !availability.isUnfit && !loop.votingSuspended && !isLagging();
+      const isReady = !availability.isUnfit && !loop.elections.votingSuspended && !isLagging();
       const couldLead = isReady && hasRoom?.() !== false;
       done({ type: couldLead ? 'done' : 'retry' });
     },

@@ -46,8 +46,8 @@ const machine: readonly Mutation[] = [
     name: 'the result of another command at the same index',
     changes: [
       {
-        file: 'replica/loop.js',
-        find: 'if (first <= this.#log.lastIndex())\n                this.#pending.truncatedFrom(first);',
+        file: 'replica/log/log-writer.js',
+        find: 'if (first <= log.lastIndex())\n                truncates(first);',
         replace: '',
       },
       {
@@ -86,8 +86,8 @@ const disks: readonly Mutation[] = [
   one(
     'a damaged log without a bar on the vote',
     'replica/log/voting-suspension.js',
-    'loop.votingSuspended = log.bar?.() !== undefined;',
-    'loop.votingSuspended = false;',
+    'loop.elections.votingSuspended = log.bar?.() !== undefined;',
+    'loop.elections.votingSuspended = false;',
   ),
   one(
     'a bar lifted before what was lost is here again',
@@ -171,7 +171,7 @@ const outcomes: readonly Mutation[] = [
   ),
   one(
     'a turn that applies nothing and asks for the next',
-    'replica/loop.js',
+    'replica/state/applier.js',
     'if (from > upTo)',
     'if (from > upTo + 1)',
   ),

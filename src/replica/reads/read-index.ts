@@ -6,9 +6,10 @@
  */
 import type { Index, NodeId } from '../../raft/types.js';
 import type { Deadlines } from '../deadlines.js';
-import type { RaftLoop, ReadDone } from '../loop.js';
+import type { RaftLoop } from '../loop.js';
 import type { Rpc } from '../rpc.js';
 import type { AppliedIndex } from './applied-index.js';
+import type { ReadDone } from './pending-reads.js';
 
 /** How fresh a read must be; see READ_MODE. */
 export type BarrierMode = 'default' | 'consistent';
