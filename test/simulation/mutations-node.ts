@@ -101,7 +101,12 @@ const disks: readonly Mutation[] = [
     'if (message.round <= peer.round)',
     'if (true)',
   ),
-  one('a state that is lost and not asked for', 'replica/state/recovery.js', 'requestState();', ''),
+  one(
+    'a state that is lost and not asked for',
+    'replica/state/recovery.js',
+    'this.#askLeader();',
+    '',
+  ),
   one(
     'entries applied to a state that is lost',
     'replica/state/recovery.js',
@@ -122,8 +127,8 @@ const disks: readonly Mutation[] = [
   ),
   one(
     'a server that serves on with a wrong state',
-    'replica/replica.js',
-    'this.#parts.onDiffers?.(why);',
+    'replica/state/divergence.js',
+    'onDiffers?.(why);',
     '',
   ),
   one(
@@ -202,8 +207,8 @@ const outcomes: readonly Mutation[] = [
   one(
     'readers woken by each entry that is applied',
     'replica/replica.js',
-    'this.#applied.reached(index);',
-    'this.#applied.reached(index);\n        this.watches.wakeAll();',
+    'applied.reached(index);',
+    'applied.reached(index);\n        this.#components.watches.wakeAll();',
   ),
   one(
     'a lost state that is asked for once only',
@@ -229,7 +234,7 @@ const machines: readonly Mutation[] = [
   {
     ...one(
       'a leader that keeps its office while its disk hangs',
-      'replica/replica.js',
+      'replica/components.js',
       'const HANG_TIMEOUTS = 5;',
       'const HANG_TIMEOUTS = Infinity;',
     ),
@@ -238,7 +243,7 @@ const machines: readonly Mutation[] = [
   one(
     'a leader that keeps its office while its disk alone is at its reserve',
     'replica/members/handover.js',
-    '(hasRoom() && !isLate)',
+    '(this.#hasRoom && !isLate)',
     '!isLate',
   ),
   one(

@@ -97,7 +97,7 @@ export class Applier {
     else this.#parts.applied([entry], [result]);
   }
 
-  /** Rests for a tick: the disk of the state does not keep up, and its backlog must stay bounded. */
+  /** Rests for a tick, because the disk of the state does not keep up: its backlog is bounded. */
   #rest(): void {
     const { clock, disks, limits, wake } = this.#parts;
     disks.isStateBehind = true;
