@@ -1,11 +1,12 @@
 /**
- * Who a node is, kept in its data folder. The members of an initial cluster derive their ids from the list of members,
- * which they all have, so that each can write the same first configuration; a node that joins draws its id by lot.
+ * The identity of a node, kept in its data folder. The members of an initial cluster derive their
+ * ids from the list of members, which they all have, so that each can write the same first
+ * configuration. A node that joins draws a random id.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { Configuration, NodeId } from '../raft/types.js';
-import { type Identity, nextStart } from '../replica/members/identity.js';
+import { type Identity, type IdentityPort, nextStart } from '../replica/members/identity.js';
 import { StorageError } from '../storage/errors.js';
 import { claimFolder, readSealed, writeSealed } from '../storage/folder.js';
 
@@ -55,6 +56,37 @@ export async function claimIdentity(dir: string): Promise<Identity | undefined> 
 /** Writes it whole or not at all, synced. */
 export function writeIdentity(dir: string, identity: Identity): Promise<void> {
   return writeSealed(join(dir, IDENTITY_FILE), identity);
+}
+
+/** The identity of a running node. */
+export class IdentityFile implements IdentityPort {
+  readonly #dir: string;
+  readonly #onFatal: (error: Error) => void;
+  #identity: Identity;
+  #written: Promise<void> = Promise.resolve();
+
+  constructor(dir: string, identity: Identity, onFatal: (error: Error) => void) {
+    this.#dir = dir;
+    this.#identity = identity;
+    this.#onFatal = onFatal;
+  }
+
+  get(): Identity {
+    return this.#identity;
+  }
+
+  /** Changes the identity at once. Resolves when that is on disk; a failure is fatal. */
+  save(change: Partial<Identity>): Promise<void> {
+    this.#identity = { ...this.#identity, ...change };
+    const write = (): Promise<void> => writeIdentity(this.#dir, this.#identity);
+    this.#written = this.#written.then(write).catch(this.#onFatal);
+    return this.#written;
+  }
+
+  /** Resolves when all changes so far are on disk. */
+  get written(): Promise<void> {
+    return this.#written;
+  }
 }
 
 /**
