@@ -33,7 +33,7 @@ import {
   raftOptions,
   silenceMsIn,
 } from './options.js';
-import { loggedReports, roleLine } from './replica-log.js';
+import { loggedReports, roleLine, traceTo } from './replica-log.js';
 import { StateSource, snapshotSink } from './snapshots.js';
 import { Stability, statusOf } from './status.js';
 import type { ClusterNode, JoiningServer, LevelStatus, NodeStatus, WriteRequest } from './types.js';
@@ -279,7 +279,8 @@ class Node implements RunningNode {
     const { tickMs, electionMs } = this.#timing;
     const limits = { ...this.#limits, tickMs, electionMs };
     const raft = raftOptions(this.id, this.#timing, this.#limits, this.#opened.silenceMs);
-    const core = createRaft(raft, log, log.hardState(), this.#clock.now());
+    const trace = traceTo(this.#options.trace, () => core.status().configuration);
+    const core = createRaft({ ...raft, trace }, log, log.hardState(), this.#clock.now());
     return new Replica({
       ...loggedReports(this.#options.log),
       id: this.id,
@@ -293,6 +294,7 @@ class Node implements RunningNode {
       clock: this.#clock,
       wire: this.#wire,
       view: store,
+      trace,
       joinToken: this.#options.joinToken ?? (() => undefined),
       isBelieved: (joiner) => checkRecord(this.#records, joiner, joiner.subject) === undefined,
       isBehind: () => store.backlogBytes > limits.stateBacklogBytes,

@@ -86,6 +86,8 @@ export interface NodeOptions {
   /** Commands that free space, which are taken although the disk is almost full. */
   readonly frees?: (command: Command) => boolean;
   readonly log: (level: 'info' | 'warn' | 'error', message: string) => void;
+  /** Gets a line about each decision of Raft. Absent: they are not traced and cost nothing. */
+  readonly trace?: (message: string) => void;
   /** Called once when the process must stop: a failed disk, a broken invariant. Nothing is answered any more. */
   readonly onFatal: (error: Error) => void;
 }

@@ -1,5 +1,7 @@
 /** Log lines about the replica of a node. */
+import type { Trace } from '../raft/decisions.js';
 import type { Configuration, RoleChange } from '../raft/types.js';
+import { decisionText } from '../replica/decision-text.js';
 import type { ReplicaParts } from '../replica/options.js';
 import type { NodeOptions } from './options.js';
 
@@ -30,4 +32,19 @@ export function roleLine({ role, term, leader }: RoleChange, { members }: Config
   const name = members.find(({ id }) => id === leader)?.name;
   const led = name === undefined ? (leader ?? 'unknown') : `${name} (${leader})`;
   return `${role} in term ${term}, leader ${led}`;
+}
+
+/**
+ * Returns the hook that writes each decision of Raft to `line`, with the names of the members;
+ * undefined without `line`, so that decisions cost nothing.
+ */
+export function traceTo(
+  line: ((message: string) => void) | undefined,
+  configuration: () => Configuration,
+): Trace | undefined {
+  if (line === undefined) return undefined;
+  return (decision) => {
+    const { members } = configuration();
+    line(decisionText(decision, (of) => members.find(({ id }) => id === of)?.name ?? of));
+  };
 }

@@ -2,6 +2,7 @@
  * Keeps a server out of elections while it could not keep the promise of a vote: while it lacks
  * entries that it has acknowledged, and while the disk of its log hangs.
  */
+import type { Trace } from '../raft/decisions.js';
 import type { Message, Role } from '../raft/types.js';
 import type { DiskWatch } from './disk-watch.js';
 
@@ -22,9 +23,11 @@ export class ElectionGuard {
    */
   votingSuspended = false;
   readonly #disks: DiskWatch;
+  readonly #trace: Trace | undefined;
 
-  constructor(disks: DiskWatch) {
+  constructor(disks: DiskWatch, trace?: Trace) {
     this.#disks = disks;
+    this.#trace = trace;
   }
 
   /**
@@ -32,9 +35,13 @@ export class ElectionGuard {
    * elections are dropped: this server could not store a vote, and a candidate would take its
    * pre-vote for the promise of one. While either disk hangs, it does not take over leadership.
    */
-  admits({ type }: Message): boolean {
-    if (VOTING.has(type) && this.#mayNotVote) return false;
-    return type !== 'timeoutNow' || this.#disks.hang === undefined;
+  admits({ type, from, term }: Message): boolean {
+    if (!VOTING.has(type)) return true;
+    const isTakeover = type === 'timeoutNow' && this.#disks.hang !== undefined;
+    if (!isTakeover && !this.#mayNotVote) return true;
+    const reason = this.votingSuspended ? 'voting_suspended' : 'disk_hangs';
+    this.#trace?.({ type: 'messageDropped', message: type, from, term, reason });
+    return false;
   }
 
   /**

@@ -4,6 +4,7 @@
  * entries, and completes the calls that waited for them. Timers, clock, disk and network are ports,
  * so the simulation runs this file as it is.
  */
+import type { Trace } from '../raft/decisions.js';
 import type {
   Configuration,
   Entry,
@@ -65,6 +66,8 @@ export interface LoopParts {
   readonly isBehind?: (() => boolean) | undefined;
   /** Ticks without progress after which a disk counts as hanging. */
   readonly hangTicks: number;
+  /** Gets the decisions about messages that the core does not get. See RaftOptions. */
+  readonly trace?: Trace | undefined;
 }
 
 /** Counters for metrics. All but `stallMsMax` only grow. */
@@ -114,7 +117,7 @@ export class RaftLoop {
     this.#clock = parts.clock;
     this.#clockWatch = new ClockWatch(parts.clock);
     this.disks = new DiskWatch({ hangTicks: parts.hangTicks, tickMs: parts.limits.tickMs });
-    this.elections = new ElectionGuard(this.disks);
+    this.elections = new ElectionGuard(this.disks, parts.trace);
     const { role, term, leader } = parts.core.status();
     this.#role = { role, term, leader };
     this.#leaderContactMs = parts.clock.now();

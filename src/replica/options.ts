@@ -1,5 +1,6 @@
 /** What a replica is made from, and the limits it keeps. */
 import type { Refusal } from '../errors.js';
+import type { Trace } from '../raft/decisions.js';
 import type { NodeId, RaftCore, RoleChange } from '../raft/types.js';
 import type { LevelTable } from '../state/levels.js';
 import type { Command, View } from '../state/types.js';
@@ -73,6 +74,8 @@ export interface ReplicaParts {
   /** The members' states differ and no majority tells which one is right. */
   readonly onUndecided?: (why: string) => void;
   readonly onRole?: (change: RoleChange) => void;
+  /** See LoopParts. */
+  readonly trace?: Trace | undefined;
   /** See PeersParts.changed. */
   readonly onMembers?: (what: string) => void;
   /** Log lines about servers that join, and about joining a cluster. */

@@ -78,7 +78,7 @@ export class Life {
 
   constructor(world: ServerParts, parts: LifeParts, lost: string | undefined) {
     const { host, loop, log, store } = parts;
-    const { raft, network, random, trace } = world;
+    const { raft, network, random, trace, decided } = world;
     const { id, release } = host;
     this.#world = world;
     this.#parts = parts;
@@ -92,7 +92,7 @@ export class Life {
     this.#machine = machine;
     this.#silenceMs = this.#silence(timing);
     const promisedTicks = ticksOfSilence(this.#silenceMs.owed, timing.tickMs);
-    const options = { ...timing, promisedTicks, id, random: random.next };
+    const options = { ...timing, promisedTicks, id, random: random.next, trace: decided?.(id) };
     const core = createRaft(options, log, log.hardState(), loop.now());
     this.replica = new Replica({
       ...{ id, name: id, address: `${id}:1`, log, machine, clock: loop, view: store },
@@ -102,6 +102,7 @@ export class Life {
         checkRecord(this.replica.knownServers, joiner, undefined) === undefined,
       onJoining: (_level, what) => trace(`${id}: ${what}`),
       core: this.#watched(core, timing),
+      trace: options.trace,
       limits: { ...limits, electionMs },
       wire: network.wire(id, loop, (message) => this.#sent(message)),
       gate: (_view, _token, command) =>

@@ -50,7 +50,7 @@ const elections: readonly Mutation[] = [
     'no vote before the vote',
     'raft/election.js',
     "if (role !== 'follower' || !isSticky(raft))\n        startPreVote(raft);",
-    "if (role !== 'follower' || !isSticky(raft))\n        startElection(raft, false);",
+    "if (role !== 'follower' || !isSticky(raft))\n        startElection(raft, 'pre_vote_won');",
   ),
   one(
     'followers that vote while they hear a leader',
