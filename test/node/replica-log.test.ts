@@ -5,7 +5,7 @@ const id = 'ad563683-ba52-887e-a378-166117770eec';
 const configuration = { members: [{ id, name: 'n1', address: 'n1:1', voter: true }] };
 
 describe('node/replica-log', () => {
-  it('a decision is a line with the names of the members; servers that are none keep their ids', () => {
+  it('a decision is a line with the names of the members, and the ids of other servers', () => {
     const lines: string[] = [];
     const trace = traceTo(
       (line) => lines.push(line),

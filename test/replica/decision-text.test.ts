@@ -33,7 +33,8 @@ const LINES: readonly (readonly [Decision, string])[] = [
   ],
   [
     { ...refused, reason: 'log_behind' },
-    "refuses its vote for term 7 to n1: the candidate's log ends at 8 of term 5, its own at 9 of term 6",
+    'refuses its vote for term 7 to n1: ' +
+      "the candidate's log ends at 8 of term 5, its own at 9 of term 6",
   ],
   [
     { ...refused, reason: 'already_voted' },
@@ -41,7 +42,7 @@ const LINES: readonly (readonly [Decision, string])[] = [
   ],
   [
     { ...refused, reason: 'silence', preVote: true },
-    'refuses its pre-vote for term 7 to n1: it heard a leader, and is silent for 3 more ticks',
+    'refuses its pre-vote for term 7 to n1: it promised a leader silence for 3 more ticks',
   ],
   [
     {

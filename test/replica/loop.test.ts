@@ -1,5 +1,4 @@
 import { expect } from 'chai';
-import type { Decision, Trace } from '../../src/raft/decisions.js';
 import type { Entry, Message, Output } from '../../src/raft/types.js';
 import { type LoopEvents, RaftLoop } from '../../src/replica/loop.js';
 import type { MachinePort } from '../../src/replica/ports.js';
@@ -21,7 +20,7 @@ const vote = (to: string): Message => ({
 /** Ticks without progress after which a disk counts as hanging. */
 const HANG_TICKS = 10;
 
-function build(events: Partial<LoopEvents> = {}, isBehind = () => false, trace?: Trace) {
+function build(events: Partial<LoopEvents> = {}, isBehind = () => false) {
   const clock = new FakeClock();
   const log = new FakeLog();
   const wire = new FakeWire();
@@ -35,8 +34,7 @@ function build(events: Partial<LoopEvents> = {}, isBehind = () => false, trace?:
     tick: () => {},
   };
   const parts = { core, log, wire, machine, clock, isBehind, limits: LIMITS };
-  const all = { ...quiet, ...events };
-  const loop = new RaftLoop({ ...parts, hangTicks: HANG_TICKS, events: all, trace });
+  const loop = new RaftLoop({ ...parts, hangTicks: HANG_TICKS, events: { ...quiet, ...events } });
   loop.start();
   clock.settle();
   return { ...parts, loop };
@@ -467,20 +465,6 @@ describe('replica/loop: a node that forgot what it acknowledged', () => {
     loop.elections.votingSuspended = false;
     clock.advance(20);
     expect(core.types).to.include('tick');
-  });
-});
-
-describe('replica/loop: a trace', () => {
-  it('shows which messages of elections the core does not get, and why', () => {
-    const decisions: Decision[] = [];
-    const { clock, loop } = build({}, undefined, (decision) => decisions.push(decision));
-    const candidate = { from: 'b', to: 'a', term: 2, lastIndex: 0, lastTerm: 0 };
-    loop.elections.votingSuspended = true;
-    loop.receive({ type: 'vote', ...candidate });
-    loop.receive(heartbeat('b', 'a', 2));
-    clock.settle();
-    const dropped = { type: 'messageDropped', message: 'vote', from: 'b', term: 2 };
-    expect(decisions).to.deep.equal([{ ...dropped, reason: 'voting_suspended' }]);
   });
 });
 
