@@ -222,6 +222,7 @@ function nodeOptions(
       waitingWrites: limits.waitingWrites,
     },
     log: (level, message) => log[level]({}, message),
+    ...(config.log.level === 'debug' && { trace: (message) => log.debug({}, message) }),
     onFatal,
   };
 }

@@ -1,6 +1,7 @@
 /**
- * Who a node is, kept in its data folder. The members of an initial cluster derive their ids from the list of members,
- * which they all have, so that each can write the same first configuration; a node that joins draws its id by lot.
+ * The identity of a node, kept in its data folder. The members of an initial cluster derive their
+ * ids from the list of members, which they all have, so that each can write the same first
+ * configuration. A node that joins draws a random id.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { join } from 'node:path';

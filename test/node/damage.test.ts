@@ -139,7 +139,7 @@ describe('node: a server whose state is damaged', function () {
     for (let again = 0; again < 2; again++) {
       cluster.lines.length = 0;
       a = await cluster.start('a');
-      expect(a.replica.loop.votingSuspended).to.equal(true);
+      expect(a.replica.loop.elections.votingSuspended).to.equal(true);
       expect(cluster.logCount('a', 'error no other voting server is known')).to.equal(1);
       await cluster.stop('a');
     }
@@ -217,7 +217,7 @@ describe('node: a server whose state is damaged', function () {
     const again = await cluster.start('c');
     expect(again.status().fault).to.match(/being fetched/);
     await cluster.until(
-      () => again.status().fault === undefined && !again.replica.loop.votingSuspended,
+      () => again.status().fault === undefined && !again.replica.loop.elections.votingSuspended,
     );
     await again.barrier('default', 8000);
     expect([valueAt(again, 'precious'), valueAt(again, 'slow1')]).to.deep.equal(['data', '1']);

@@ -144,7 +144,7 @@ export class Cluster {
     const nodes = await Promise.all(names.map((name) => this.start(name)));
     for (const [i, node] of nodes.entries()) {
       expect(node.status().fault).to.equal(undefined);
-      expect(node.replica.loop.votingSuspended).to.equal(false);
+      expect(node.replica.loop.elections.votingSuspended).to.equal(false);
       expect(contentOf(node)).to.deep.equal(before[i]);
     }
     await Promise.all(nodes.map((node) => node.barrier('default', 8000)));

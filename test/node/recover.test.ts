@@ -163,12 +163,12 @@ describe('node: a data folder', function () {
     const { size } = await stat(join(log, file));
     await truncate(join(log, file), Math.floor(size / 2));
     const node = await cluster.start(hurt);
-    expect(node.replica.loop.votingSuspended).to.equal(true);
+    expect(node.replica.loop.elections.votingSuspended).to.equal(true);
     expect(cluster.lines.some((line) => /log is damaged/.test(line))).to.equal(true);
     const { node: leader } = await cluster.leader();
     await write(leader, 'k', 'x');
     await cluster.until(() => valueAt(node, 'k')!.endsWith('x'));
-    await cluster.until(() => !node.replica.loop.votingSuspended);
+    await cluster.until(() => !node.replica.loop.elections.votingSuspended);
     expect(cluster.logCount(hurt, 'info has all its entries again')).to.equal(1);
     expect(node.status().lastLogIndex).to.equal(leader.status().lastLogIndex);
     await node.transfer(node.id);

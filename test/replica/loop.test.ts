@@ -479,7 +479,7 @@ describe('replica/loop: time', () => {
 describe('replica/loop: a node that lost entries it had acknowledged', () => {
   it('neither votes nor campaigns, but follows', () => {
     const { clock, core, loop } = build();
-    loop.votingSuspended = true;
+    loop.elections.votingSuspended = true;
     const candidate = { from: 'b', to: 'a', term: 2, lastIndex: 0, lastTerm: 0 };
     loop.receive({ type: 'vote', ...candidate });
     loop.receive({ type: 'preVote', ...candidate });
@@ -489,7 +489,7 @@ describe('replica/loop: a node that lost entries it had acknowledged', () => {
     loop.receive(heartbeat('b', 'a', 2));
     clock.settle();
     expect(core.types).to.deep.equal(['message']);
-    loop.votingSuspended = false;
+    loop.elections.votingSuspended = false;
     clock.advance(20);
     expect(core.types).to.include('tick');
   });

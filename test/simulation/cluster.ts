@@ -1,7 +1,9 @@
 /** A cluster in virtual time, with everything around it but faults and clients. */
 
 import { Random } from '../../cluster/checker/random.js';
+import type { Decision } from '../../src/raft/decisions.js';
 import type { Configuration, Member, NodeId, RaftOptions } from '../../src/raft/types.js';
+import { decisionText } from '../../src/replica/decision-text.js';
 import type { ReplicaLimits } from '../../src/replica/options.js';
 import type { MachineLimits } from '../../src/state/machine.js';
 import { Invariants } from './invariants.js';
@@ -155,6 +157,10 @@ export class SimCluster {
         this.violation ??= violation;
       },
       trace: this.trace,
+      decided:
+        this.#trace &&
+        ((of: NodeId) => (decision: Decision) =>
+          this.trace(`${of} ${decisionText(decision, (other) => other)}`)),
     };
     const server = new SimServer(id, parts, rate);
     if (this.release > 1) server.upgrade();

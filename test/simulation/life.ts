@@ -72,7 +72,7 @@ export class Life {
   constructor(world: ServerParts, parts: LifeParts) {
     const { host, loop, storage } = parts;
     const { log, store, machine, identity, silenceMs, lost } = storage;
-    const { raft, network, random, trace } = world;
+    const { raft, network, random, trace, decided } = world;
     const { id, release } = host;
     this.#world = world;
     this.#parts = parts;
@@ -84,7 +84,7 @@ export class Life {
     this.#electionMs = electionMs;
     this.#machine = machine;
     const promisedTicks = ticksOfSilence(silenceMs.owed, timing.tickMs);
-    const options = { ...timing, promisedTicks, id, random: random.next };
+    const options = { ...timing, promisedTicks, id, random: random.next, trace: decided?.(id) };
     const core = createRaft(options, log, log.hardState(), loop.now());
     const replica = (): Replica => this.replica;
     this.#snapshots = new Snapshots({ world, host, storage, replica });
@@ -97,6 +97,7 @@ export class Life {
         checkRecord(this.replica.knownServers, joiner, undefined) === undefined,
       onJoining: (_level, what) => trace(`${id}: ${what}`),
       core: this.#watched(core, timing),
+      trace: options.trace,
       limits: { ...limits, electionMs },
       wire: this.#wire,
       gate: (_view, _token, command) =>

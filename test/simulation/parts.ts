@@ -1,5 +1,6 @@
 import type { Random } from '../../cluster/checker/random.js';
-import type { RaftOptions } from '../../src/raft/types.js';
+import type { Trace } from '../../src/raft/decisions.js';
+import type { NodeId, RaftOptions } from '../../src/raft/types.js';
 import type { ReplicaLimits } from '../../src/replica/options.js';
 import type { MachineLimits } from '../../src/state/machine.js';
 import type { Invariants } from './invariants.js';
@@ -32,4 +33,6 @@ export interface ServerParts {
   /** Reports what must not happen; the world ends. */
   readonly violated: (violation: unknown) => void;
   readonly trace: (text: string) => void;
+  /** Prints the decisions of a server's core; undefined unless the world is traced. */
+  readonly decided: ((id: NodeId) => Trace) | undefined;
 }

@@ -12,7 +12,8 @@ function build() {
   const requests: IndexRequest[] = [];
   const applied = new AppliedIndex(() => state.applied);
   const barriers: ReadIndexClient = new ReadIndexClient({
-    ...{ id: 'a', askMs: 500 },
+    id: 'a',
+    limits: { askMs: 500 },
     loop: {
       role: { role: 'leader', term: 1, leader: 'a' },
       read: (mode, done) =>
