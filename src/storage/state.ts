@@ -119,6 +119,8 @@ export class LevelState implements DurableState {
   /** Cancels the timer that ends the gathering of commits; undefined while none is set. */
   #cancelGathering: (() => void) | undefined;
   #waiting: { resolve: () => void; reject: (error: Error) => void }[] = [];
+  /** Pending commits are to be written as soon as the batch before them is. */
+  #isDue = false;
   #loop: Promise<void> | undefined;
   /** Serializes all writes. */
   #chain: Promise<void> = Promise.resolve();
@@ -349,11 +351,13 @@ export class LevelState implements DurableState {
     // With nothing to write, the loop would end before the assignment below, and would then count
     // as running for ever.
     if (this.#pending.size === 0) return;
+    this.#isDue = true;
     this.#loop ??= this.#writeGathered();
   }
 
   async #writeGathered(): Promise<void> {
     do {
+      this.#isDue = false;
       const waiting = this.#waiting;
       this.#waiting = [];
       this.#writing = this.#pending;
@@ -373,7 +377,7 @@ export class LevelState implements DurableState {
       this.#writing = new Map();
       this.#writingBytes = 0;
       for (const { resolve } of waiting) resolve();
-    } while (this.#waiting.length > 0 || this.#pendingBytes >= GATHER_BYTES);
+    } while (this.#isDue || this.#waiting.length > 0);
     this.#loop = undefined;
   }
 

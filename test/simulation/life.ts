@@ -352,6 +352,10 @@ export class Life {
     }
     return host.wrong;
   }
+  /** It belongs to a cluster. */
+  get hasJoined(): boolean {
+    return this.#parts.storage.identity.get().clusterId !== null;
+  }
   /** The level in force, as this server has applied it. */
   get level(): number {
     return levelOf(this.#parts.storage.store);

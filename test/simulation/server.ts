@@ -293,6 +293,10 @@ export class SimServer implements Victim, Server {
   get release(): number {
     return this.#host.release;
   }
+  /** It is down, or belongs to a cluster. */
+  get hasJoined(): boolean {
+    return this.#life?.hasJoined ?? true;
+  }
   /** The level in force, as this server has applied it; 0 while it is down. */
   get level(): number {
     return this.#life?.level ?? 0;

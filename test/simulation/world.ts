@@ -170,6 +170,7 @@ class World {
       }
     };
     await wait('nothing is committed', () => this.#cluster.members().length > 0);
+    this.#renewAddresses();
     await wait('operations of clients have no answer', () => this.#workload.open === 0);
     await wait('a server that was wiped is still a member', () =>
       this.#cluster.members().every((server) => !server.wiped),
@@ -198,6 +199,18 @@ class World {
     if (verdict.result === 'undecided')
       throw new Violation('checker', `the search over ${verdict.key} was too long`);
     await this.#startAgain(wait);
+  }
+
+  /**
+   * The servers whose addresses a joining server was started with may all have been removed since:
+   * an operator starts it again with the addresses of today's servers.
+   */
+  #renewAddresses(): void {
+    for (const server of this.#cluster.up()) {
+      if (server.hasJoined) continue;
+      server.crash(false);
+      server.restart();
+    }
   }
 
   /** Once more with nothing wrong: everybody has what it had, lacks nothing, and serves. */
