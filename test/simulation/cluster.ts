@@ -208,8 +208,9 @@ export class SimCluster {
 
   /** Whether this server may be removed although some others lack something. */
   canRemove(server: SimServer): boolean {
-    const isLacking = (each: SimServer): boolean => each.lacking;
-    if (server.lacking || !this.servers.some(isLacking)) return true;
+    // A state that came right by itself is compared as it was at its last checkpoint.
+    const isLacking = (each: SimServer): boolean => each.lacking || each.wasWrong(0);
+    if (isLacking(server) || !this.servers.some(isLacking)) return true;
     return this.#stands(isLacking, new Set([...this.doomed, server.id]));
   }
 

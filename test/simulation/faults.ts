@@ -286,8 +286,10 @@ export class Faults {
   #lose(fault: 'damage' | 'wipe' | 'stateDamage'): void {
     const { operator } = this.#parts;
     const expendable = this.#expendable();
-    // who has met nobody and loses all of its log knows no members, and an operator must help it
-    const mustBeMet = fault === 'wipe' || this.#parts.storageRandom !== undefined;
+    // A server that has met nobody and loses its whole log knows no member, and refuses them all
+    // until an operator helps it. The network of messages does not check that.
+    const { storageRandom, network } = this.#parts;
+    const mustBeMet = fault === 'wipe' || storageRandom !== undefined || network.kind === 'sockets';
     const struck = mustBeMet ? expendable.filter(({ id }) => operator.isKnown(id)) : expendable;
     this.#onOne(fault, struck, (victim) => {
       if (fault === 'damage') victim.damage();

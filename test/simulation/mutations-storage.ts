@@ -123,7 +123,7 @@ const starts: readonly Mutation[] = [
     one(
       'a log that has lost entries taken for the one of its state',
       'replica/loop.js',
-      'return isWhole || this.#log.term(applied) === this.#machine.appliedTerm();',
+      'return log.bar?.() === undefined || log.term(applied) === machine.appliedTerm();',
       'return true;',
     ),
     'damage',
