@@ -5,6 +5,7 @@ import { namespaceProblem, refused, stored } from './lists.js';
 import {
   type CommandCheck,
   type Commands,
+  type LinkField,
   type ObjectDefinition,
   type ObjectSet,
   putObject,
@@ -48,13 +49,14 @@ function setObject<T extends StoredObject>(definition: ObjectDefinition<T>): Han
     if (problem !== undefined) return refused(problem);
     const content = resolved(draft, definition, ns, sent);
     if ('problem' in content) return refused(content.problem);
-    const object = {
-      ...(id === undefined ? {} : { ID: id }),
-      ...(definition.complete?.(content.fields, command) ?? content.fields),
-      CreateIndex: before?.CreateIndex ?? index,
-      ModifyIndex: index,
-      Namespace: ns,
-    };
+    const completed = definition.complete?.(content.fields, command) ?? content.fields;
+    // Spreads of objects of no fixed shape cost more than all else here.
+    const object: Record<string, unknown> = {};
+    if (id !== undefined) object['ID'] = id;
+    for (const [name, value] of Object.entries(completed)) object[name] = value;
+    object['CreateIndex'] = before?.CreateIndex ?? index;
+    object['ModifyIndex'] = index;
+    object['Namespace'] = ns;
     // The fields were decoded by the declaration from which T follows.
     return { ok: true, value: putObject(context, definition, object as unknown as T, before) };
   };
@@ -104,17 +106,24 @@ function resolved(
   sent: Readonly<Record<string, unknown>>,
 ): { readonly fields: Record<string, unknown> } | { readonly problem: Refusal } {
   const fields: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(sent)) {
-    const field = definition.linkFields.find(({ path }) => path.length === 1 && path[0] === name);
+  for (const name in sent) {
+    const field = linkFieldOf(definition, name);
     if (field === undefined) {
-      fields[name] = value;
+      fields[name] = sent[name];
       continue;
     }
-    const links = resolveLinks(view, field.to, ns, value as readonly LinkInput[]);
+    const links = resolveLinks(view, field.to, ns, sent[name] as readonly LinkInput[]);
     if ('problem' in links) return links;
     if (links.ids.length > 0) fields[name] = links.ids.map((ID) => ({ ID }));
   }
   return { fields };
+}
+
+function linkFieldOf({ linkFields }: ObjectDefinition, name: string): LinkField | undefined {
+  for (const field of linkFields) {
+    if (field.path.length === 1 && field.path[0] === name) return field;
+  }
+  return undefined;
 }
 
 /** Deletes an object. Answers `true` if there was one. */
