@@ -1,5 +1,6 @@
 /** Ports whose completions the test controls. */
 
+import { newOutbox } from '../../src/raft/state.js';
 import type {
   Entry,
   HardState,
@@ -186,17 +187,6 @@ export class FakeMachine implements MachinePort {
   }
 }
 
-const EMPTY: Output = {
-  entries: [],
-  sendNow: [],
-  sendAfterStore: [],
-  appended: [],
-  dropped: [],
-  reads: [],
-  readsDropped: [],
-  sendSnapshots: [],
-};
-
 /** A core under the test's control: it records each step, and `respond` returns its output. */
 export class ScriptedCore implements RaftCore {
   readonly steps: { readonly inputs: readonly Input[]; readonly now: number }[] = [];
@@ -205,7 +195,7 @@ export class ScriptedCore implements RaftCore {
 
   step(inputs: readonly Input[], now: number): Output {
     this.steps.push({ inputs, now });
-    return { ...EMPTY, ...this.respond(inputs) };
+    return { ...newOutbox(), ...this.respond(inputs) };
   }
   accepts(meta: SnapshotMeta): boolean {
     return meta.index > (this.facts.commit ?? 0);
