@@ -26,7 +26,7 @@ export interface Target {
   readonly token: string;
 }
 
-/** The connection was refused: nothing was sent. */
+/** No connection was made: nothing was sent. */
 export class RefusedError extends Error {}
 
 const END_OF_PIECES = '0\r\n\r\n';
@@ -78,8 +78,8 @@ export class Line {
     const socket = connect({ host: hostname, port: Number(port), noDelay: true });
     socket.on('data', (chunk: Buffer) => this.#take(chunk));
     let why = new Error('the connection broke');
-    socket.on('error', ({ code }: NodeJS.ErrnoException) => {
-      why = code === 'ECONNREFUSED' ? new RefusedError('refused') : new Error(`broke: ${code}`);
+    socket.on('error', ({ code, syscall }: NodeJS.ErrnoException) => {
+      why = syscall === 'connect' ? new RefusedError('refused') : new Error(`broke: ${code}`);
     });
     socket.on('close', () => {
       if (this.#socket !== socket) return;

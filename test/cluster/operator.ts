@@ -229,7 +229,7 @@ class Client {
     for (const agent of this.#agents) agent.destroy();
   }
 
-  /** Moves on to the next node when this one refuses the connection, and after every response. */
+  /** Moves on to the next node when this one takes no connection, and after every response. */
   async #request(method: string, path: string, body?: string): Promise<Reply | undefined> {
     const { urls, token } = this.#cluster;
     for (let refused = 0; refused < urls.length; ) {
@@ -241,8 +241,9 @@ class Client {
           ...(body !== undefined && { body }),
         });
       } catch (error) {
-        const { code } = error as NodeJS.ErrnoException;
-        if (code === 'ECONNREFUSED') refused += 1;
+        // Nothing was sent. A node that closes refuses a connection, or resets it if the kernel
+        // made it in the moment before.
+        if ((error as NodeJS.ErrnoException).syscall === 'connect') refused += 1;
         else {
           this.failures.push(`${method} at ${urls[at]}: ${error}`);
           return undefined;
