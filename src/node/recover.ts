@@ -60,8 +60,10 @@ export function inspectFolder(dataDir: string, disk = LEVEL_DISK): Promise<Folde
 }
 
 /**
- * Makes this folder the server `name` of a new cluster with these members. Run with the same members on copies of one
- * folder it gives servers of one cluster; on folders that differ it gives clusters that refuse each other.
+ * Makes this folder the server `name` of a new cluster with these members. Run with the same
+ * members on copies of one folder it gives servers of one cluster; on folders that differ it gives
+ * clusters that refuse each other. One that was cut short, at any moment, is completed by the next
+ * one, with the same result.
  */
 export function recoverFolder(
   dataDir: string,
@@ -82,6 +84,10 @@ export function recoverFolder(
   return withFolder(dataDir, disk, async (folder) => {
     const { identity, log, store } = folder;
     const damage = damageOf(log, store).filter((each) => each !== UNFINISHED);
+    if (damage.length === 0 && isRecovered(folder, name, members)) {
+      await unmark(store);
+      return { ...factsOf(folder), notApplied: 0 };
+    }
     if (damage.length > 0 && !acceptLoss) throw new Error(damage.join('; '));
     if (log.damaged !== undefined) await new Promise<void>((done) => log.repair(done));
     if (store.damaged !== undefined) await replaceDamaged(log, store, { handlers, disk });
@@ -93,6 +99,8 @@ export function recoverFolder(
     const machine = new Machine(store, acceptLoss ? skipping.handlers : handlers);
     await applyUpTo(log.lastIndex(), log, machine);
     machine.recount();
+    // The log is about to drop what the state now holds.
+    await store.flush();
     const epoch = [identity.clusterId, machine.appliedTerm(), machine.checksum()];
     const configuration = configurationOf(epoch, members);
     const index = machine.appliedIndex();
@@ -100,8 +108,6 @@ export function recoverFolder(
     const hardState = { term: Math.max(term, log.hardState().term), votedFor: null };
     await new Promise<void>((done) => log.reset({ index, term, configuration }, hardState, done));
     if (log.bar() !== undefined) await new Promise<void>((done) => log.liftBar(done));
-    store.commit([[DIVERGED_KEY, undefined]]);
-    await store.flush();
     const own = configuration.members.find((member) => member.name === name)!;
     const recovered: Identity = {
       ...{ v: 2, nodeId: own.id, incarnation: randomUUID(), begun: true },
@@ -109,8 +115,35 @@ export function recoverFolder(
       clusterId: derived(['recovered', ...epoch], members),
     };
     await writeIdentity(dataDir, recovered, disk);
+    await unmark(store);
     return { ...factsOf({ ...folder, identity: recovered }), notApplied: skipping.count };
   });
+}
+
+/**
+ * Whether the folder was recovered as this server before, and not started since. Only the mark of
+ * its state may be left: a second recovery would make another cluster than on the copies.
+ */
+function isRecovered(
+  { identity, log }: Folder,
+  name: string,
+  members: readonly InitialMember[],
+): boolean {
+  const { index, configuration } = log.snapshot() ?? {};
+  const present = configuration?.members ?? [];
+  const isSame =
+    present.length === members.length &&
+    members.every(({ name, address }) =>
+      present.some((each) => each.name === name && each.address === address),
+    );
+  const isNamed = present.some((each) => each.id === identity.nodeId && each.name === name);
+  return isSame && isNamed && index === log.lastIndex() && identity.starts === 0;
+}
+
+/** The state may be served. */
+async function unmark(store: LevelState): Promise<void> {
+  store.commit([[DIVERGED_KEY, undefined]]);
+  await store.flush();
 }
 
 /** Makes a damaged state again from the log, or puts in its place what can still be read of it. */
