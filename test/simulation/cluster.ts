@@ -9,7 +9,7 @@ import type { MachineLimits } from '../../src/state/machine.js';
 import { Invariants } from './invariants.js';
 import { MessageNetwork } from './message-network.js';
 import type { NetworkKind, SimNetwork } from './network.js';
-import type { StorageKind } from './parts.js';
+import type { ServerParts, StorageKind } from './parts.js';
 import { productCommand } from './product-commands.js';
 import { Scheduler } from './scheduler.js';
 import { SimServer } from './server.js';
@@ -57,7 +57,7 @@ export interface ClusterOptions {
 
 export class SimCluster {
   readonly random: Random;
-  readonly scheduler = new Scheduler();
+  readonly scheduler: Scheduler;
   readonly invariants = new Invariants();
   readonly network: SimNetwork;
   readonly servers: SimServer[] = [];
@@ -79,23 +79,18 @@ export class SimCluster {
   /** Clocks of the servers run fast or slow by at most this part; the lease allows for it. */
   readonly #drift: number;
 
-  constructor(options: ClusterOptions) {
+  constructor(options: ClusterOptions, beside?: Pick<SimCluster, 'scheduler' | 'network'>) {
+    this.scheduler = beside?.scheduler ?? new Scheduler();
     this.random = new Random(options.seed);
     this.#trace = options.trace;
     this.#limits = limitsFor(this.random);
     this.#drift = this.random.pick([0, 0.001, 0.03]);
-    this.network = this.#createNetwork(options);
-    // a stream of its own: where it changes nothing a seed is the world that it was before
-    const size = new Random(options.seed * 1000 + SIZE_STREAM);
-    const isSmall = size.chance(options.plain ? 0 : 0.3);
-    this.#machineLimits = {
-      requestsMax: isSmall ? size.pick([2, 4, 12]) : 65_536,
-      checkpointEvery: isSmall ? size.pick([5, 40]) : 256,
-    };
-    if (isSmall) this.#limits = { ...this.#limits, waitingWrites: size.pick([2, 1000]) };
-    this.#watched = size.chance(options.plain ? 0 : 0.3);
-    const isReal = size.chance(options.plain ? 0 : REAL_SHARE);
-    this.storage = options.storage ?? (isReal ? 'real' : 'memory');
+    this.network = beside?.network ?? this.#createNetwork(options);
+    const { machineLimits, waitingWrites, isWatched, storage } = sizesOf(options);
+    this.#machineLimits = machineLimits;
+    if (waitingWrites !== undefined) this.#limits = { ...this.#limits, waitingWrites };
+    this.#watched = isWatched;
+    this.storage = storage;
     const product = new Random(options.seed * 1000 + PRODUCT_STREAM);
     if (options.product ?? (!options.plain && product.chance(0.3))) this.#productRandom = product;
   }
@@ -106,6 +101,11 @@ export class SimCluster {
     if ((kind ?? (plain ? 'messages' : drawn)) === 'messages')
       return new MessageNetwork(this.scheduler, random);
     return new SocketNetwork(this.scheduler, random, this.trace);
+  }
+
+  /** Whether the servers know the product's commands too. */
+  get hasProduct(): boolean {
+    return this.#productRandom !== undefined;
   }
 
   /** Commands of the product are written through any server, where they are known. */
@@ -134,8 +134,8 @@ export class SimCluster {
     for (const id of ids) this.add(id).found(configuration);
   }
 
-  /** A server that belongs to no cluster yet. */
-  add(id: NodeId): SimServer {
+  /** A server that belongs to no cluster yet, or that has a disk which says where it belongs. */
+  add(id: NodeId, on?: ServerParts['on']): SimServer {
     const rate = 1 + this.random.between(-this.#drift, this.#drift);
     const { scheduler, network, invariants } = this;
     const parts = {
@@ -146,12 +146,13 @@ export class SimCluster {
       limits: () => this.#limits,
       machineLimits: this.#machineLimits,
       storage: this.storage,
+      on,
       readersOf: this.#watched ? ['k0', 'k1'] : [],
       hasProduct: this.#productRandom !== undefined,
       doubtLeases: (ms: number) => {
         this.#leaseDoubtUntil = Math.max(this.#leaseDoubtUntil, scheduler.now + ms);
       },
-      joinAddresses: () => this.servers.map(({ id: of }) => addressOf(of)),
+      joinAddresses: () => this.servers.map(({ machine }) => addressOf(machine)),
       random: this.random.fork(),
       violated: (violation: unknown) => {
         this.violation ??= violation;
@@ -260,7 +261,8 @@ export class SimCluster {
   };
 }
 
-const addressOf = (id: NodeId): string => `${id}:1`;
+/** Of what runs on a machine. */
+export const addressOf = (id: NodeId): string => `${id}:1`;
 
 export const memberOf = (id: NodeId, voter: boolean): Member => ({
   id,
@@ -268,6 +270,30 @@ export const memberOf = (id: NodeId, voter: boolean): Member => ({
   address: addressOf(id),
   voter,
 });
+
+/** What a seed draws of sizes, readers and storage. */
+interface Sizes {
+  readonly machineLimits: MachineLimits;
+  readonly waitingWrites: number | undefined;
+  readonly isWatched: boolean;
+  readonly storage: StorageKind;
+}
+
+/** A stream of its own: where it changes nothing a seed is the world that it was before. */
+function sizesOf({ seed, plain, storage }: ClusterOptions): Sizes {
+  const size = new Random(seed * 1000 + SIZE_STREAM);
+  const isSmall = size.chance(plain ? 0 : 0.3);
+  const requestsMax = isSmall ? size.pick([2, 4, 12]) : 65_536;
+  const checkpointEvery = isSmall ? size.pick([5, 40]) : 256;
+  const waitingWrites = isSmall ? size.pick([2, 1000]) : undefined;
+  const isWatched = size.chance(plain ? 0 : 0.3);
+  const drawn = size.chance(plain ? 0 : REAL_SHARE) ? 'real' : 'memory';
+  const machineLimits = { requestsMax, checkpointEvery };
+  return { machineLimits, waitingWrites, isWatched, storage: storage ?? drawn };
+}
+
+/** The storage of a world's servers. */
+export const storageOf = (options: ClusterOptions): StorageKind => sizesOf(options).storage;
 
 /** Small limits, so that a short life meets them. */
 function limitsFor(random: Random): ReplicaLimits {

@@ -75,6 +75,9 @@ export const LEADER_FAULTS = [
   'skewLeader',
 ] as const;
 
+/** The majority of a cluster loses its disks for good, and an operator recovers what is left. */
+export const RECOVER = 'recover';
+
 export type MachineFault = (typeof MACHINE_FAULTS)[number];
 export type StorageFault = (typeof STORAGE_FAULTS)[number];
 export type LeaderFault = (typeof LEADER_FAULTS)[number];
@@ -84,7 +87,8 @@ export type Fault =
   | (typeof SOCKET_FAULTS)[keyof typeof SOCKET_FAULTS]
   | MachineFault
   | StorageFault
-  | LeaderFault;
+  | LeaderFault
+  | typeof RECOVER;
 
 export const ALL_FAULTS: readonly Fault[] = [
   ...new Set<Fault>([
@@ -94,5 +98,6 @@ export const ALL_FAULTS: readonly Fault[] = [
     ...MACHINE_FAULTS,
     ...STORAGE_FAULTS,
     ...LEADER_FAULTS,
+    RECOVER,
   ]),
 ];

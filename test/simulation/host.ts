@@ -22,6 +22,7 @@ interface Image {
 
 export class Host {
   readonly id: NodeId;
+  readonly machine: string;
   readonly disk: ServerDisk;
   /** The same if it holds the real log and state. */
   readonly #real: RealDisk | undefined;
@@ -66,7 +67,9 @@ export class Host {
     this.#identity = this.#newIdentity();
     const { scheduler, storage } = parts;
     const random = parts.random.fork();
-    this.#real = storage === 'real' ? new RealDisk(scheduler, random) : undefined;
+    const { machine = id, disk } = parts.on ?? {};
+    this.machine = machine;
+    this.#real = storage === 'real' ? (disk ?? new RealDisk(scheduler, random)) : undefined;
     this.disk = this.#real ?? new SimDisk(scheduler, random);
     parts.invariants.addServer(id, this.disk);
   }
@@ -84,6 +87,10 @@ export class Host {
   }
 
   // --- who it is ---
+
+  get address(): string {
+    return `${this.machine}:1`;
+  }
 
   /** Kept on the disk: in memory durable as soon as it is changed. */
   get identity(): Identity {
@@ -241,6 +248,11 @@ export class Host {
   keepImage(): void {
     const { disk, identity } = this;
     this.#image = { disk: disk.image(), identity };
+  }
+
+  /** Its real disk as it is now, the process being gone. */
+  copyDisk(): RealDisk {
+    return this.#real!.copy();
   }
 
   get hasImage(): boolean {

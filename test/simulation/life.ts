@@ -90,7 +90,7 @@ export class Life {
     this.#snapshots = new Snapshots({ world, host, storage, replica });
     this.#wire = this.#connect();
     this.replica = new Replica({
-      ...{ id, name: id, address: `${id}:1`, log, machine, clock: loop, view: store, identity },
+      ...{ id, name: id, address: host.address, log, machine, clock: loop, view: store, identity },
       isBehind: storage.isBehind,
       newId: parts.newId,
       isBelieved: (joiner) =>
@@ -155,9 +155,10 @@ export class Life {
     const replica = (): Replica => this.replica;
     return this.#world.network.connect({
       id: host.id,
+      machine: host.machine,
       loop,
       handlers: this.#handlers(),
-      identity: () => ({ ...host.identity, address: `${host.id}:1` }),
+      identity: () => ({ ...host.identity, address: host.address }),
       records: peerRecords(replica),
       sent: (message) => {
         this.#bounds.sent++;
@@ -314,13 +315,12 @@ export class Life {
         const after = changed ? core.status() : before;
         const { now } = scheduler;
         const { isLeaseInDoubt } = host;
-        const { content } = log;
         invariants.stepped(host.id, {
           inputs,
           output,
           before,
           after,
-          log: content,
+          log: log.content,
           options,
           now,
           isLeaseInDoubt,

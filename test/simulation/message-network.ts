@@ -40,12 +40,18 @@ export class MessageNetwork extends SimNetwork {
     this.#random = random;
   }
 
-  detach(id: NodeId): void {
+  detach({ id }: Pick<Process, 'id'>): void {
     this.#endpoints.delete(id);
   }
 
   protected recordsOf(id: NodeId): PeerRecords | undefined {
     return this.#endpoints.get(id)?.records;
+  }
+
+  /** Who listens on a machine. */
+  #at(machine: string): NodeId {
+    const found = [...this.#endpoints.values()].find((process) => process.machine === machine);
+    return found?.id ?? machine;
   }
 
   /** The product's own greeting, both ways, once for each pair of processes. */
@@ -77,7 +83,7 @@ export class MessageNetwork extends SimNetwork {
       },
       requestJoin: (address, payload, timeoutMs, done) => {
         loop.port();
-        const to = address.slice(0, address.indexOf(':'));
+        const to = this.#at(address.slice(0, address.indexOf(':')));
         this.#request({ from, loop, to, purpose: 'join' }, payload, timeoutMs, done);
       },
       sendSnapshot: (to, message, done) => {

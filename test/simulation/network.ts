@@ -16,6 +16,8 @@ export type NetworkKind = (typeof NETWORKS)[number];
 /** A process on the network. */
 export interface Process {
   readonly id: NodeId;
+  /** The machine that it runs on: the host of its address. Usually both have one name. */
+  readonly machine: string;
   readonly loop: SimLoop;
   /** What it says when a connection is made. */
   readonly identity: () => WireIdentity;
@@ -77,7 +79,7 @@ export abstract class SimNetwork {
   /** The wire of a process, which is not heard before `start`. */
   abstract connect(process: Process): ProcessWire;
   /** A process has ended; with `power` its machine went off. */
-  abstract detach(id: NodeId, power: boolean): void;
+  abstract detach(process: Pick<Process, 'id' | 'machine'>, power: boolean): void;
   /** Whom the process on a machine has met; undefined while there is none. */
   protected abstract recordsOf(id: NodeId): PeerRecords | undefined;
 

@@ -5,6 +5,7 @@ import type { ReplicaLimits } from '../../src/replica/options.js';
 import type { MachineLimits } from '../../src/state/machine.js';
 import type { Invariants } from './invariants.js';
 import type { SimNetwork } from './network.js';
+import type { RealDisk } from './real-storage.js';
 import type { Scheduler } from './scheduler.js';
 
 /** See ServerParts. */
@@ -21,6 +22,8 @@ export interface ServerParts {
   readonly machineLimits: MachineLimits;
   /** Log and state in memory, or the real ones on a disk in memory. */
   readonly storage: StorageKind;
+  /** Where it runs, if not on a machine of its name with an empty disk. */
+  readonly on?: { readonly machine: string; readonly disk: RealDisk } | undefined;
   /** The keys on which readers are held, one each. */
   readonly readersOf: readonly string[];
   /** Whether the servers know the product's commands too, and answer blocking queries. */

@@ -12,6 +12,7 @@ import { Life, type Look } from './life.js';
 import { Crash, SimLoop } from './loop.js';
 import type { Timing } from './machine-faults.js';
 import type { ServerParts } from './parts.js';
+import type { RealDisk } from './real-storage.js';
 import type { Booting, ServerDisk, Storage } from './storage.js';
 import type { Server, WriteOutcome } from './workload.js';
 
@@ -37,6 +38,15 @@ export class SimServer implements Victim, Server {
     this.#parts = parts;
     this.#rate = rate;
     this.#host = new Host(id, parts);
+  }
+
+  /** Of its address. */
+  get machine(): string {
+    return this.#host.machine;
+  }
+  /** Its disk as it is now, the process being gone. */
+  copyDisk(): RealDisk {
+    return this.#host.copyDisk();
   }
 
   /** Writes the first configuration into an empty log, as every founding member does. */
@@ -159,7 +169,7 @@ export class SimServer implements Victim, Server {
     this.#loop?.kill();
     this.#loop = undefined;
     this.#life = undefined;
-    this.#parts.network.detach(this.id, power);
+    this.#parts.network.detach(this.#host, power);
     this.#host.ended();
     this.#disk.crash(power);
   }

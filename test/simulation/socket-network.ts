@@ -60,8 +60,8 @@ export class SocketNetwork extends SimNetwork {
     return 2 * this.#limits.queueBytes! + this.#parts.temper.highWaterMark + UNDROPPED_BYTES;
   }
 
-  detach(id: NodeId, power: boolean): void {
-    const machine = this.#machine(id);
+  detach({ id, machine: name }: Pick<Process, 'id' | 'machine'>, power: boolean): void {
+    const machine = this.#machine(name);
     machine.sockets?.end(power);
     machine.sockets = undefined;
     machine.isOn = !power;
@@ -73,8 +73,8 @@ export class SocketNetwork extends SimNetwork {
   }
 
   connect(process: Process): ProcessWire {
-    const { id, loop, identity, records, handlers } = process;
-    const sockets = new ProcessSockets(id, loop, this.#parts);
+    const { id, machine: name, loop, identity, records, handlers } = process;
+    const sockets = new ProcessSockets(name, loop, this.#parts);
     const wire = new Wire({
       identity,
       records,
@@ -94,11 +94,11 @@ export class SocketNetwork extends SimNetwork {
     });
     return {
       start: () => {
-        const machine = this.#machine(id);
+        const machine = this.#machine(name);
         machine.isOn = true;
         machine.sockets = sockets;
         this.#processes.set(id, process);
-        void wire.listen(id, PORT);
+        void wire.listen(name, PORT);
       },
       stop: (done) => void wire.close().then(() => loop.guard(done)),
       waitingBytes: () => wire.waitingBytes,

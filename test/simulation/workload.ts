@@ -47,6 +47,8 @@ export interface WorkloadOptions {
   readonly pauseMs: number;
   /** Which part of the operations writes. */
   readonly writes: number;
+  /** Of the values, where two workloads must not write the same. */
+  readonly prefix?: string;
 }
 
 export interface Counts {
@@ -103,7 +105,7 @@ export class Workload {
 
   /** A value that no other write has. */
   newValue(): string {
-    return `v${++this.#values}`;
+    return `${this.#options.prefix ?? 'v'}${++this.#values}`;
   }
 
   #later(client: Client): void {
