@@ -7,6 +7,7 @@ import type { Index, Input, Message, NodeId, Output, RaftOptions } from '../../s
 import { MachineClock } from './clock.js';
 import {
   configuration,
+  diskWith,
   logOf,
   options,
   Server as RaftServer,
@@ -14,8 +15,7 @@ import {
   TICK_MS,
 } from './cluster.js';
 import { RaftInvariants } from './invariants.js';
-import { MemoryLog } from './memory.js';
-import { diskOf, sightOf } from './sights.js';
+import { diskOf } from './sights.js';
 import { Violation } from './violation.js';
 
 /** A seeded stream of numbers in [0, 1). */
@@ -111,8 +111,8 @@ export class World {
     }
     const words = ids.map((id, at) => (at < 3 ? id : `${id}?`)).join(' ');
     this.servers = ids.map((id) => {
-      const log = new MemoryLog({ entries: logOf(words), hardState: { term: 1, votedFor: null } });
-      const server = new RaftServer(options(id, 0, this.#options()), log);
+      const disk = diskWith(logOf(words), { term: 1, votedFor: null });
+      const server = new RaftServer(options(id, 0, this.#options()), disk);
       server.holdsDisk = true;
       server.sendsInOrder = true;
       this.#watch(server);
@@ -152,10 +152,10 @@ export class World {
     server.onStep = (inputs, output, before) => {
       const { log, status: after, options: timing } = server;
       const { entries, hardState, reads, role } = output;
-      const view = sightOf(log.all(), log.snapshot(), log.hardState);
-      const step = { inputs, output, before, after, log: view, options: timing, now: this.#now };
+      const { content } = log;
+      const step = { inputs, output, before, after, log: content, options: timing, now: this.#now };
       invariants.stepped(id, step);
-      invariants.appending(id, view, entries, hardState?.term ?? log.hardState.term);
+      invariants.appending(id, content, entries, hardState?.term ?? content.hard.term);
       if (entries.length > 0 && entries[0]!.index <= log.lastIndex()) counts.truncations++;
       if (role?.role === 'leader' && before.role !== 'leader') counts.elections++;
       counts.reads += reads.length;
@@ -256,15 +256,15 @@ export class World {
   }
 
   #compact(server: Server): void {
-    const { log, commit } = server;
-    const durable = log.durable.entries.at(-1)?.index ?? 0;
+    const { log, disk, commit } = server;
+    const durable = disk.entries.at(-1)?.index ?? 0;
     const index = Math.min(commit, durable);
     if (index < log.firstIndex() || server.storing > 0) return;
     let current = log.snapshot()?.configuration ?? configuration();
     for (const entry of log.entries(log.firstIndex(), index, Number.MAX_SAFE_INTEGER)) {
       if (entry.kind === 'configuration') current = entry.configuration;
     }
-    log.compact({ index, term: log.term(index)!, configuration: current });
+    server.compact({ index, term: log.term(index)!, configuration: current });
   }
 
   /** Makes a voter a learner or a learner a voter, or removes or adds a member. */
@@ -373,8 +373,7 @@ export class World {
 
   #install(target: Server, { meta, from }: Message & { type: 'snapshot' }): boolean {
     if (!target.core.accepts(meta)) return false;
-    const { log } = target;
-    this.#invariants.resetting(target.id, sightOf(log.all(), log.snapshot(), log.hardState), meta);
+    this.#invariants.resetting(target.id, target.log.content, meta);
     this.#invariants.installed(target.id, meta);
     return target.install(meta, from, this.#wake(target));
   }
