@@ -15,7 +15,7 @@ import { Scheduler } from './scheduler.js';
 import { SimServer } from './server.js';
 import { SocketNetwork } from './socket-network.js';
 
-/** Timing as in production, windows small enough that a short life meets their limits. */
+/** Timing as in production, and windows so small that a short life reaches their limits. */
 const RAFT: Omit<RaftOptions, 'id' | 'random'> = {
   tickMs: 50,
   electionTicks: 20,
@@ -35,7 +35,7 @@ const PRODUCT_STREAM = 21;
 /** Milliseconds between two of them, at most. */
 const PRODUCT_MS = 300;
 
-/** The part of the worlds that have the real log and state: they take twice as long. */
+/** The share of worlds with the real log and state, which take twice as long. */
 const REAL_SHARE = 0.25;
 
 /** From the upgrade of one server to that of the next. */
@@ -61,7 +61,7 @@ export class SimCluster {
   readonly invariants = new Invariants();
   readonly network: SimNetwork;
   readonly servers: SimServer[] = [];
-  /** That new servers start with. */
+  /** The release that new servers start with. */
   release = 1;
   /** The first thing that went wrong. */
   violation: unknown;
@@ -74,9 +74,9 @@ export class SimCluster {
   /** For the product's commands, where the servers know them. */
   readonly #productRandom: Random | undefined;
   #isOperated = false;
-  /** Until then a lease may hold too long. */
+  /** The time until which a lease may hold too long. */
   #leaseDoubtUntil = Number.NEGATIVE_INFINITY;
-  /** Clocks of the servers run fast or slow by at most this part; the lease allows for it. */
+  /** The largest share by which a clock runs fast or slow; the lease allows for it. */
   readonly #drift: number;
 
   constructor(options: ClusterOptions, beside?: Pick<SimCluster, 'scheduler' | 'network'>) {
@@ -108,7 +108,7 @@ export class SimCluster {
     return this.#productRandom !== undefined;
   }
 
-  /** Commands of the product are written through any server, where they are known. */
+  /** Writes commands of the product through any server, where the servers know them. */
   operate(n = 1): void {
     const random = this.#productRandom;
     if (random === undefined) return;
@@ -122,12 +122,12 @@ export class SimCluster {
     });
   }
 
-  /** No new commands of the product. */
+  /** Writes no more commands of the product. */
   stopOperating(): void {
     this.#isOperated = false;
   }
 
-  /** Servers `n1`, `n2`, ... that are a cluster from the beginning. They are still down. */
+  /** Founds the cluster of `n1`, `n2`, ... Its servers are still down. */
   found(count: number): void {
     const ids = Array.from({ length: count }, (_, i) => `n${i + 1}`);
     const configuration = { members: ids.map((id) => memberOf(id, true)) };
@@ -163,18 +163,22 @@ export class SimCluster {
         ((of: NodeId) => (decision: Decision) =>
           this.trace(`${of} ${decisionText(decision, (other) => other)}`)),
     };
+    if (on !== undefined) network.place(id, on.machine);
     const server = new SimServer(id, parts, rate);
     if (this.release > 1) server.upgrade();
     this.servers.push(server);
     return server;
   }
 
-  /** Whether some lease may have held too long at `since` or after: no server can know that both its clocks stood still. */
+  /**
+   * Whether a lease may have held too long at `since` or after: no server can know that both of its
+   * clocks stood still.
+   */
   leaseInDoubt(since: number): boolean {
     return since <= this.#leaseDoubtUntil;
   }
 
-  /** Once some server has the next release, all others get it too, one after the other. */
+  /** Upgrades all servers, one after the other, if one has the next release. */
   upgradeAll(): void {
     if (this.servers.every(({ release }) => release === 1)) return;
     this.release = 2;
@@ -187,27 +191,27 @@ export class SimCluster {
     });
   }
 
-  /** From now on the servers compare their states often. */
+  /** Makes the servers compare their states often. */
   compareOften(): void {
     this.#limits = { ...this.#limits, compareTicks: 20 };
   }
 
-  /** Servers that were ever asked to be removed: the question may still be under way. */
+  /** Servers whose removal was ever requested: the request may still be under way. */
   readonly doomed = new Set<NodeId>();
 
   /**
-   * Whether this server may lose what it holds. Of every configuration that may be in force there must be more voters that
-   * have all than lack something, even if all go that were asked to be removed. A learner counts as soon as it lacks
-   * something: its leader may be promoting it at that moment, and it has no vote then.
+   * Whether this server may lose its data. In every configuration that may be in force more voters
+   * must be complete than incomplete, even after all requested removals. An incomplete learner
+   * counts: its leader may be promoting it at that moment, and it has no vote then.
    */
   canLose(id: NodeId): boolean {
     const server = this.servers.find((each) => each.id === id);
-    // who is no member yet may be added, as one of very few, while it lacks something
+    // a server that is no member yet may be added, as one of very few, while it lacks something
     if (!server || server.lacking || !this.#configurations().some(holds(id))) return false;
     return this.#stands((each) => each === server || each.lacking, this.doomed);
   }
 
-  /** Whether this server may be removed although some others lack something. */
+  /** Whether this server may be removed while others lack something. */
   canRemove(server: SimServer): boolean {
     // A state that came right by itself is compared as it was at its last checkpoint.
     const isLacking = (each: SimServer): boolean => each.lacking || each.wasWrong(0);
@@ -228,7 +232,7 @@ export class SimCluster {
     });
   }
 
-  /** All that may be in force. */
+  /** All configurations that may be in force. */
   #configurations(): Configuration[] {
     return this.servers
       .filter((server) => !server.wiped)
@@ -250,7 +254,7 @@ export class SimCluster {
     return this.servers.filter((server) => ids.includes(server.id));
   }
 
-  /** Lets time pass; throws what went wrong. */
+  /** Lets time pass. Throws what went wrong. */
   async advance(ms: number): Promise<void> {
     await this.scheduler.runUntil(this.scheduler.now + ms, () => this.violation !== undefined);
     if (this.violation !== undefined) throw this.violation;
@@ -295,7 +299,7 @@ function sizesOf({ seed, plain, storage }: ClusterOptions): Sizes {
 /** The storage of a world's servers. */
 export const storageOf = (options: ClusterOptions): StorageKind => sizesOf(options).storage;
 
-/** Small limits, so that a short life meets them. */
+/** Small limits, so that a short life reaches them. */
 function limitsFor(random: Random): ReplicaLimits {
   const small = random.chance(0.7);
   return {
