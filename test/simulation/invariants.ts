@@ -1,6 +1,6 @@
 /**
- * What must hold at every moment of a simulated world, whatever fails: the invariants of Raft, and on top of them those of the
- * state machine and of what clients are told.
+ * What must hold at every moment of a simulated world, whatever fails: the invariants of Raft, of
+ * the state machine, and of what clients are told.
  */
 import type { Entry, Index, NodeId, SnapshotMeta } from '../../src/raft/types.js';
 import { RaftInvariants, sameEntry } from '../raft/invariants.js';
@@ -54,7 +54,7 @@ export class Invariants extends RaftInvariants {
       throw new Violation('equal states', `${id} differs at index ${index}`);
   }
 
-  /** Whether this is the state that right servers have at `index`; undefined when none is known to have been there. */
+  /** Whether right servers have this state at `index`; undefined if none was seen there. */
   isRight(index: Index, checksum: string): boolean | undefined {
     const known = this.#sums.get(index);
     return known === undefined ? undefined : known === checksum;
@@ -121,7 +121,7 @@ export class Invariants extends RaftInvariants {
     this.#acknowledged = Math.max(this.#acknowledged, index);
   }
 
-  /** A read answered `value` from the state at `index`. Stale reads are not bound to the present. */
+  /** A read answered `value` from the state at `index`. Stale reads may show an older one. */
   readDone(key: string, value: string | null, index: Index, floor: Index, stale: boolean): void {
     if (index > this.committedIndex)
       throw new Violation('applied is committed', `a read shows index ${index}, not committed`);
