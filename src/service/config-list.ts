@@ -9,6 +9,7 @@ import { definitionOf, KINDS } from '../kinds/definitions.js';
 import { COMMON_SHAPE, shapeOf } from '../kinds/schema.js';
 import type { Kind } from '../kinds/types.js';
 import { BudgetError, compileExpression, EVALUATION_BUDGET } from '../languages/bexpr.js';
+import { escapeHtml } from '../languages/json.js';
 import { keys } from '../state/keys.js';
 import { listIndex } from '../state/lists.js';
 import { RESTORE_FACT, restoredAt } from '../state/restore.js';
@@ -28,17 +29,16 @@ export interface ConfigListQuery {
 }
 
 /**
- * A list as one JSON text that is kept for others to come, as the JSON texts of its entries or, if these are long, as what
- * is needed to make them while they are read.
+ * A list in one of three forms: the bytes of its JSON text, escaped for HTML, which requests for
+ * the same list share; the JSON texts of its entries; or, if these are long, what is needed to make
+ * them while they are read.
  */
 export type ConfigList =
-  | { readonly whole: string }
+  | { readonly whole: Uint8Array }
   | { readonly texts: readonly string[] }
   | { readonly plan: ListPlan };
 
-/**
- * Lists are kept up to this many characters in all: the usual ones, not those that fill the memory.
- */
+/** Lists are kept up to this many bytes in all: the usual ones, not those that fill the memory. */
 const KEPT_LENGTH_MAX = 8 * 1024 * 1024;
 
 /** Characters of a list that is held in memory while a client reads it. */
@@ -48,7 +48,7 @@ const HELD_LENGTH_MAX = KEPT_LENGTH_MAX / 4;
 interface Kept {
   /** What the list was made from: it is the same as long as this is. */
   readonly stamp: string;
-  readonly whole: string;
+  readonly whole: Uint8Array;
   readonly readers: WeakSet<Authorizer>;
 }
 
@@ -107,22 +107,20 @@ export class ConfigLists {
     }
   }
 
-  #known(view: View, authorizer: Authorizer, query: ConfigListQuery): string | undefined {
+  #known(view: View, authorizer: Authorizer, query: ConfigListQuery): Uint8Array | undefined {
     const key = keptKey(query);
     const kept = key === undefined ? undefined : this.#kept.get(key);
     if (kept === undefined || !kept.readers.has(authorizer)) return undefined;
     return kept.stamp === stampOf(view, query) ? kept.whole : undefined;
   }
 
-  /**
-   * Keeps the list of a reader from whom nothing was hidden; gives it as one text.
-   */
+  /** Keeps the list of a reader from whom nothing was hidden, and returns its bytes. */
   #keep(
     view: View,
     authorizer: Authorizer,
     query: ConfigListQuery,
     texts: readonly string[],
-  ): string | undefined {
+  ): Uint8Array | undefined {
     const key = keptKey(query);
     if (key === undefined) return undefined;
     const stamp = stampOf(view, query);
@@ -132,7 +130,7 @@ export class ConfigLists {
       return before.whole;
     }
     this.#drop(key);
-    const whole = `[${texts.join(',')}]`;
+    const whole = Buffer.from(escapeHtml(`[${texts.join(',')}]`));
     this.#kept.set(key, { stamp, whole, readers: new WeakSet([authorizer]) });
     this.#keptLength += whole.length;
     for (const oldest of this.#kept.keys()) {
