@@ -406,7 +406,9 @@ export class LevelState implements DurableState {
       ]);
       this.#since = since;
     } catch (error) {
-      throw this.#fail(error);
+      const failure = this.#fail(error);
+      for (const { reject } of this.#waiting.splice(0)) reject(failure);
+      throw failure;
     } finally {
       this.#switching = false;
     }
