@@ -35,7 +35,7 @@ import {
 export interface WireLimits {
   /** Size of a frame. It must hold the largest append message, request and snapshot chunk. */
   readonly frameBytes: number;
-  /** Size of the frames queued for one peer: more than Raft has in flight to it. */
+  /** Size of the frames queued for one peer: at least what Raft has in flight to it. */
   readonly queueBytes: number;
   /**
    * Requests to one peer that wait for its answer, and requests of one peer that wait for ours.
@@ -72,6 +72,19 @@ export const DEFAULT_LIMITS: WireLimits = {
   silentTurns: 4,
   stalledTurns: 60,
 };
+
+/**
+ * Throws Error if the queue for a peer cannot hold the append frames that Raft may have in flight to
+ * it. A full queue drops the oldest append, so Raft sends the window again, which would fill the
+ * queue again.
+ */
+export function checkQueue({ queueBytes }: WireLimits, inflightBytes: number): void {
+  if (queueBytes >= inflightBytes) return;
+  throw new Error(
+    `queueBytes (${queueBytes}) must be at least the ${inflightBytes} bytes that Raft may have ` +
+      'in flight to one member: a smaller queue would drop the same appends again and again',
+  );
+}
 
 /** What all parts of the network share. */
 export interface WireContext {
@@ -158,7 +171,10 @@ function checkClaims(context: Pick<WireContext, 'identity'>, hello: Hello): Wire
     return new WireError('version', why);
   }
   if (hello.target !== '' && hello.target !== own.nodeId) {
-    return new WireError('target', `${who} expected to reach node ${hello.target}, but this is node ${own.nodeId}`);
+    return new WireError(
+      'target',
+      `${who} expected to reach node ${hello.target}, but this is node ${own.nodeId}`,
+    );
   }
   if (hello.nodeId === own.nodeId) {
     return new WireError('same_id', `another node uses the id of this node, ${own.nodeId}`);
