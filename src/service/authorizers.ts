@@ -18,7 +18,7 @@ import type { Policy } from '../state/policies.js';
 import type { Role } from '../state/roles.js';
 import { expiryOf, isAlive, lifeKeys, type Token, tokenBySecret } from '../state/tokens.js';
 import type { View } from '../state/types.js';
-import { Weighted } from './weighted.js';
+import { WeightedCache } from './weighted-cache.js';
 
 export interface AuthorizersOptions {
   readonly view: View;
@@ -61,16 +61,16 @@ export class Authorizers {
   readonly #cached = new Map<string, Cached>();
   readonly #dependants = new Dependants();
   /** By what the rights follow from: `idOf`. */
-  readonly #shared: Weighted<Shared>;
+  readonly #shared: WeightedCache<Shared>;
   readonly #sharedDependants = new Dependants();
   /** Grants of policies by id: many roles and tokens share a policy, and texts are slow to parse. */
-  readonly #policies: Weighted<{ readonly text: string; readonly grant: Grant }>;
+  readonly #policies: WeightedCache<{ readonly text: string; readonly grant: Grant }>;
 
   constructor(options: AuthorizersOptions) {
     this.#options = options;
     const half = options.rightsBytes / 2;
-    this.#shared = new Weighted(half, (id, shared) => this.#release(id, shared));
-    this.#policies = new Weighted(half);
+    this.#shared = new WeightedCache(half, (id, shared) => this.#release(id, shared));
+    this.#policies = new WeightedCache(half);
   }
 
   /** What a secret's token may do now; undefined when there is no such token (any more). */

@@ -16,7 +16,7 @@ import { INIT_FACT, type SystemInit } from '../state/system.js';
 import type { TokenReap } from '../state/token-commands.js';
 import type { Command } from '../state/types.js';
 import { ExpiryClock } from './expiry-clock.js';
-import { Forgetting } from './forgetting.js';
+import { ForgetSchedule } from './forget-schedule.js';
 import { IdleRestores } from './idle-restores.js';
 
 export interface HousekeeperOptions {
@@ -49,7 +49,7 @@ export class Housekeeper {
   readonly #options: HousekeeperOptions;
   readonly #expiry: ExpiryClock;
   readonly #restores: IdleRestores;
-  readonly #forgetting: Forgetting | undefined;
+  readonly #forgetSchedule: ForgetSchedule | undefined;
   #cancel: (() => void) | undefined;
   #stopped = false;
   /** Rounds that failed one after the other, and what the last one said. */
@@ -63,9 +63,9 @@ export class Housekeeper {
     this.#expiry = new ExpiryClock(clock, nowMs);
     this.#restores = new IdleRestores(node.view, clock, restoreIdleMs);
     const { secrets } = options;
-    this.#forgetting =
+    this.#forgetSchedule =
       secrets &&
-      new Forgetting({
+      new ForgetSchedule({
         ...{ view: node.view, clock },
         secretLeftAt: secrets.leftAt,
         secretsGoneMs: secrets.secretsGoneMs,
@@ -90,7 +90,7 @@ export class Housekeeper {
       if (this.#stopped) return;
       if (node.status().role !== 'leader') {
         this.#restores.forget();
-        this.#forgetting?.forget();
+        this.#forgetSchedule?.forget();
         return;
       }
       const command = this.#next();
@@ -172,7 +172,7 @@ export class Housekeeper {
       return reap;
     }
     const restore = this.#restores.next();
-    if (restore === undefined) return this.#forgetting?.next();
+    if (restore === undefined) return this.#forgetSchedule?.next();
     const abort: RestoreAbort = { type: 'restore.abort', v: 1, id: restore };
     return abort;
   }

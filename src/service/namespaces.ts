@@ -9,7 +9,7 @@ import { type Namespace, type NamespaceSet, namespaces } from '../state/namespac
 import { DEFAULT_NAMESPACE } from '../state/object.js';
 import type { Command } from '../state/types.js';
 import type { FilterOf } from './filters.js';
-import type { ListPlan } from './lists.js';
+import type { ListPlan } from './list-rendering.js';
 import type { ObjectParts, ObjectUseCases } from './objects.js';
 import { isHidden, Links } from './reading.js';
 import type { ReadUseCase, Service } from './types.js';

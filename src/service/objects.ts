@@ -9,9 +9,9 @@ import type { Link } from '../state/links.js';
 import { deletedIndex, keysBelow } from '../state/lists.js';
 import type { ObjectDefinition, ObjectSet, StoredObject } from '../state/object.js';
 import type { Answer, Command, View } from '../state/types.js';
-import type { Resolver } from './expanded.js';
+import type { Resolver } from './expanded-token.js';
 import { type FilterOf, MATCHES_ALL } from './filters.js';
-import type { ListPlan } from './lists.js';
+import type { ListPlan } from './list-rendering.js';
 import type { LoginParts } from './login.js';
 import {
   HIDDEN,

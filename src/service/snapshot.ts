@@ -18,8 +18,8 @@ import { type ArchiveLimits, readArchive, writeArchive } from '../storage/archiv
 import { Spool } from '../storage/spool.js';
 import type { StateRecord } from '../storage/types.js';
 import { mustAllow, mustWrite } from './cluster.js';
+import { nextTurn } from './event-loop.js';
 import { SnapshotCheck } from './snapshot-check.js';
-import { nextTurn } from './turns.js';
 import type { Caller, QueryMeta, ReadOptions, Requester, Service } from './types.js';
 
 /**

@@ -6,7 +6,7 @@ import { keysBelow, lastPart, stored } from '../state/lists.js';
 import { isAlive, type Token, tokenBySecret } from '../state/tokens.js';
 import { keyOf, type View } from '../state/types.js';
 import type { Matches } from './filters.js';
-import type { ListPlan } from './lists.js';
+import type { ListPlan } from './list-rendering.js';
 import type { ListQuery } from './objects.js';
 import { HIDDEN, Links, listedNamespaces, listPosition, mustBeUuid, mustRead } from './reading.js';
 import type { ReadUseCase } from './types.js';

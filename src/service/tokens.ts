@@ -14,7 +14,7 @@ import type {
   TokenUpdate,
 } from '../state/token-commands.js';
 import { secretKeyOf, type Token, tokens } from '../state/tokens.js';
-import { readTokenExpanded } from './expanded.js';
+import { readTokenExpanded } from './expanded-token.js';
 import { normaliseGrants } from './grants.js';
 import type { ObjectParts, ObjectUseCases } from './objects.js';
 import { Links } from './reading.js';

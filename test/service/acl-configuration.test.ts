@@ -20,7 +20,7 @@ describe('the ACL configuration', () => {
   });
   beforeEach(async () => {
     const solo = new Solo();
-    client = await Client.open(aclConfigurationRoutes(solo.engine), solo);
+    client = await Client.open(aclConfigurationRoutes(solo.service), solo);
   });
   afterEach(() => client.close());
 

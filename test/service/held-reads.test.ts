@@ -66,8 +66,8 @@ describe('blocking reads', function () {
       const { ID } = await client.must('PUT /acl/policy', { Name: `p${n}` });
       await client.must('PUT /acl/token', { Policies: [{ ID }] });
     }
-    const { store, engine } = client.solo;
-    const authorizer = engine.authorize(MANAGER);
+    const { store, service } = client.solo;
+    const authorizer = service.authorize(MANAGER);
     const all = { filter: () => () => true };
     const plan = listTokens('default', all, () => client.solo.nowMs)({ view: store, authorizer });
     expect(plan.keys).to.have.lengthOf(1);

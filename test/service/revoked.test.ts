@@ -37,8 +37,8 @@ async function askLagging(method: string, path: string, body?: unknown) {
     if (solo.authorizers.of(secretKeyOf(SECRET)) !== undefined) solo.must(DELETE as Command);
   };
   // The other parts serve routes that are not called.
-  const parts = { service: solo.engine, node, version: '1' } as unknown as ClusterParts;
-  const routes = [...operatorRoutes(parts), ...authorizeRoutes(solo.engine)];
+  const parts = { service: solo.service, node, version: '1' } as unknown as ClusterParts;
+  const routes = [...operatorRoutes(parts), ...authorizeRoutes(solo.service)];
   const listener = await serve(solo, routes);
   const answer = await fetch(`http://127.0.0.1:${listener.port}/v1/${path}`, {
     method,

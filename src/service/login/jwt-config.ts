@@ -1,7 +1,7 @@
 /** The Config of auth methods of type jwt (tokens-auth-login 14). */
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import { type ClaimMappings, claimKeyProblem } from './claims.js';
-import { ConfigFault, ConfigReader, checkCertificate } from './config.js';
+import { ConfigFault, ConfigReader, checkCertificate } from './config-reader.js';
 import { httpUrl } from './exchange.js';
 
 export interface JwtConfig {

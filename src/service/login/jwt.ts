@@ -8,7 +8,7 @@ import type { Identity, IdentityShape } from '../../acl/binding.js';
 import type { Refusal } from '../../errors.js';
 import { parseStrictJson } from '../../languages/json.js';
 import { type Claims, mapClaims, shapeOfMappings } from './claims.js';
-import { ConfigFault, refusing } from './config.js';
+import { ConfigFault, refusing } from './config-reader.js';
 import { FetchFault, isObject } from './exchange.js';
 import { type JwtConfig, readJwtConfig } from './jwt-config.js';
 import { type IssuerKeys, KeyCache, type KeyCacheOptions } from './keys.js';

@@ -10,8 +10,8 @@ import type { ConfigDelete, ConfigSet } from '../state/config.js';
 import { keys } from '../state/keys.js';
 import { deletedIndex } from '../state/lists.js';
 import type { Command, View } from '../state/types.js';
+import { inSlices } from './event-loop.js';
 import { modifyIndexOf } from './reading.js';
-import { inSlices } from './turns.js';
 import type { ReadUseCase, Service } from './types.js';
 import { propose, type Write } from './writing.js';
 

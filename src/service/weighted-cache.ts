@@ -1,5 +1,5 @@
 /** Values by key that may weigh so much in all; when another one is too much, the oldest go. */
-export class Weighted<V> {
+export class WeightedCache<V> {
   readonly #max: number;
   readonly #gone: (key: string, value: V) => void;
   readonly #entries = new Map<string, { readonly value: V; readonly weight: number }>();

@@ -10,7 +10,7 @@ import type { View } from '../state/types.js';
 /** Results forgotten by one command: some milliseconds of applying. */
 const RESULTS_PER_COMMAND = 500;
 
-export interface ForgettingParts {
+export interface ForgetScheduleParts {
   readonly view: View;
   readonly clock: Pick<ClockPort, 'now'>;
   /** See Machine. */
@@ -18,11 +18,11 @@ export interface ForgettingParts {
   readonly secretsGoneMs: number;
 }
 
-export class Forgetting {
-  readonly #parts: ForgettingParts;
+export class ForgetSchedule {
+  readonly #parts: ForgetScheduleParts;
   #due: { readonly upTo: number; readonly atMs: number } | undefined;
 
-  constructor(parts: ForgettingParts) {
+  constructor(parts: ForgetScheduleParts) {
     this.#parts = parts;
   }
 

@@ -4,9 +4,9 @@
  */
 import { createHash } from 'node:crypto';
 import type { View } from '../state/types.js';
-import { type Made, readList } from './held-lists.js';
+import { type Made, readList } from './blocking-lists.js';
+import { nextTurn } from './event-loop.js';
 import { Links } from './reading.js';
-import { nextTurn } from './turns.js';
 import type { Caller, ReadOptions, ReadOutcome, ReadUseCase, Service } from './types.js';
 
 /** A list decided on but not rendered yet. */

@@ -10,14 +10,14 @@ import type { Command, PinnedView, View } from '../state/types.js';
 import type { Authorizers } from './authorizers.js';
 import type { Caller, ReadOptions, ReadOutcome, ReadUseCase, Service } from './types.js';
 
-export interface EngineOptions {
-  readonly node: EngineNode;
+export interface NodeServiceOptions {
+  readonly node: ServiceNode;
   readonly authorizers: Authorizers;
   readonly clock: ClockPort;
 }
 
 /** The member of the cluster, as far as the engine uses it. */
-type EngineNode = Pick<
+type ServiceNode = Pick<
   ClusterNode,
   'view' | 'pin' | 'contact' | 'closed' | 'barrier' | 'write' | 'watch'
 >;
@@ -29,15 +29,15 @@ const FRESH = { knownLeader: true, lastContactMs: 0 };
 const NOT_HELD = { index: 0 };
 type Evaluated<T> = Pick<ReadOutcome<T>, 'value' | 'index' | 'filtered'>;
 
-export class Engine implements Service {
-  readonly #node: EngineNode;
+export class NodeService implements Service {
+  readonly #node: ServiceNode;
   readonly #authorizers: Authorizers;
   readonly #clock: ClockPort;
   readonly #deadlines: Deadlines;
   #gathering: Promise<void> | undefined;
   #hasBegun = false;
 
-  constructor({ node, authorizers, clock }: EngineOptions) {
+  constructor({ node, authorizers, clock }: NodeServiceOptions) {
     this.#node = node;
     this.#authorizers = authorizers;
     this.#clock = clock;

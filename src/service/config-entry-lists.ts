@@ -13,11 +13,11 @@ import { keys } from '../state/keys.js';
 import { listIndex } from '../state/lists.js';
 import { RESTORE_FACT, restoredAt } from '../state/restore.js';
 import { keyOf, type View } from '../state/types.js';
-import { homeOf, listRight, nameIn, shownTo } from './config.js';
-import { type Made, readList } from './held-lists.js';
-import type { ListPlan } from './lists.js';
+import { type Made, readList } from './blocking-lists.js';
+import { homeOf, listRight, nameIn, shownTo } from './config-entries.js';
+import { Slice } from './event-loop.js';
+import type { ListPlan } from './list-rendering.js';
 import { isHidden, modifyIndexOf } from './reading.js';
-import { Slice } from './turns.js';
 import type { Caller, ReadOptions, ReadOutcome, Service } from './types.js';
 
 export interface ConfigListQuery {
@@ -88,14 +88,14 @@ export class ConfigLists {
     const view = service.pin();
     try {
       const authorizer = service.authorize(caller);
-      const lister = new Lister(view, authorizer, matches, withDigest);
+      const builder = new ListBuilder(view, authorizer, matches, withDigest);
       const places = placesOf(query, authorizer);
-      for (const place of places) await lister.add(place);
-      const { texts, filtered } = lister;
-      const digest = filtered || matches !== undefined ? lister.digest : undefined;
+      for (const place of places) await builder.add(place);
+      const { texts, filtered } = builder;
+      const digest = filtered || matches !== undefined ? builder.digest : undefined;
       const index = Math.max(1, position(view, places).index, restoredAt(view));
       if (texts === undefined) {
-        const plan = { candidates: lister.keys, render: renderer(authorizer, matches, index) };
+        const plan = { candidates: builder.keys, render: renderer(authorizer, matches, index) };
         return { outcome: { ...outcome, value: { plan }, filtered, index }, digest };
       }
       const isWhole = !filtered && places.length > 0;
@@ -231,7 +231,7 @@ function renderer(
   };
 }
 
-class Lister {
+class ListBuilder {
   /** The entries; undefined once they are long. */
   texts: string[] | undefined = [];
   readonly keys: string[] = [];
