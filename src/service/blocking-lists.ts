@@ -1,30 +1,37 @@
-/** Lists that are held until what the caller sees of them is another. */
+/** Blocking queries of lists of which a caller sees only a part. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ReadOptions } from './types.js';
 
-/** A list that was read, and what tells it from others; no digest: it shows all there is, so every change is one to it. */
-export interface Made<T> {
+/**
+ * A list that was read, and a digest of what it shows. A list that shows every item needs no
+ * digest: each change of the index changes it.
+ */
+export interface ListRead<T> {
   readonly outcome: T;
   readonly digest?: string | undefined;
 }
-/** Reads a list once, or when its index is greater than the one of the options. */
-export type Make<T> = (options: ReadOptions, withDigest: boolean) => Promise<Made<T>>;
+/** Reads a list once, or when its index is greater than that of the options. */
+export type ReadList<T> = (options: ReadOptions, withDigest: boolean) => Promise<ListRead<T>>;
 
 /**
- * Answers a list at once if its index is greater than the one asked for, else when what it shows has changed: a change of
- * items that are hidden from the caller, or that the request leaves out, is none to it.
+ * Returns a list at once if its index is greater than the requested one, otherwise when what it
+ * shows has changed. A change of items that are hidden from the caller, or excluded by the request,
+ * does not count.
  */
 export async function readList<T extends { readonly index: number }>(
   options: ReadOptions,
-  make: Make<T>,
+  read: ReadList<T>,
 ): Promise<T> {
-  const first = await make({ ...options, index: 0 }, options.index > 0);
+  const first = await read({ ...options, index: 0 }, options.index > 0);
   if (options.index === 0 || first.outcome.index > options.index) return first.outcome;
-  // of what the caller has seen only the digest is kept while it waits
-  return hold(options, make, first.digest);
+  // Only the digest is kept in memory while the caller waits.
+  return hold(options, read, first.digest);
 }
 
-/** A list of which only the hidden part changes, write after write, is not made anew at every one. */
+/**
+ * Milliseconds to pause after a change of hidden items alone. A burst of such writes then does not
+ * read the list each time.
+ */
 const REST_MS = 50;
 
 const rest = (ms: number, signal: AbortSignal | undefined): Promise<void> =>
@@ -32,16 +39,16 @@ const rest = (ms: number, signal: AbortSignal | undefined): Promise<void> =>
 
 async function hold<T extends { readonly index: number }>(
   options: ReadOptions,
-  make: Make<T>,
-  seen: string | undefined,
+  read: ReadList<T>,
+  lastDigest: string | undefined,
 ): Promise<T> {
   const until = performance.now() + options.waitMs;
   for (let { index } = options; ; ) {
     const waitMs = until - performance.now();
     const how = { ...options, mode: 'stale' as const, index, waitMs };
-    const { outcome, digest } = await make(how, seen !== undefined);
+    const { outcome, digest } = await read(how, lastDigest !== undefined);
     const isOver = outcome.index <= index;
-    if (isOver || seen === undefined || digest !== seen) return outcome;
+    if (isOver || lastDigest === undefined || digest !== lastDigest) return outcome;
     index = outcome.index;
     await rest(Math.min(REST_MS, until - performance.now()), options.signal);
   }

@@ -163,7 +163,7 @@ describe('requests to issuers', () => {
     const refusal = async (ns: string) => {
       const error = await slow(ns).catch((why: unknown) => why);
       expect(error).to.be.instanceOf(ApiError).with.property('status', 429);
-      expect((error as Error).message).to.match(/asks too many issuers at a time: try again/);
+      expect((error as Error).message).to.match(/sends too many requests to issuers: try again/);
     };
     const all = new Promise<void>((resolve) => {
       arrived = () => release.length === 4 && resolve();
