@@ -51,7 +51,8 @@ export const mayApplySomething = (
           .denial('mesh', 'write')
           ?.replace(
             "lacks permission 'mesh:write'",
-            "lacks permission 'service:write', lacks permission 'intention:write' and lacks permission 'mesh:write', of which an entry needs one",
+            "lacks permission 'service:write', lacks permission 'intention:write' and " +
+              "lacks permission 'mesh:write', of which an entry needs one",
           ),
   );
 

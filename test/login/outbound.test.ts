@@ -42,7 +42,8 @@ describe('requests to issuers', () => {
 
   const door = (rules: Partial<AddressRules> = {}, names: Record<string, string[][]> = {}) =>
     new Outbound({
-      ...{ limits: { ...LIMITS, timeoutMs: 10_000 }, rules: { ...RULES, ...rules } },
+      limits: { ...LIMITS, timeoutMs: 10_000 },
+      rules: { ...RULES, ...rules },
       resolve: resolving(names).resolve,
     });
   /** The status of the response, or the reason why there is none. */

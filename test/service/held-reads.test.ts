@@ -95,7 +95,9 @@ describe('blocking reads', function () {
 
   describe('of a list of config entries', () => {
     const defaults = (Name: string, Protocol = 'http') => ({
-      ...{ Kind: 'service-defaults', Name, Protocol },
+      Kind: 'service-defaults',
+      Name,
+      Protocol,
     });
     const put = (...of: [string, string?]) => client.must('PUT /config', defaults(...of));
     beforeEach(async () => {

@@ -73,7 +73,10 @@ function expiring(solo: Solo, inMs: number, n = 0): string {
   const last = String(n).padStart(12, '0');
   const secret = `44444444-aaaa-4aaa-8aaa-${last}`;
   solo.must({
-    ...{ type: 'token.create', v: 1, ns: 'default', secret },
+    type: 'token.create',
+    v: 1,
+    ns: 'default',
+    secret,
     createTime: new Date(solo.nowMs).toISOString(),
     accessor: `33333333-aaaa-4aaa-8aaa-${last}`,
     token: { Description: '', Policies: [], Roles: [], Local: false },

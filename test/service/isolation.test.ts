@@ -25,7 +25,10 @@ function twoNamespaces(commands: readonly Command[]): Solo {
   const policyId = '99999999-aaaa-4aaa-8aaa-000000000002';
   solo.must({ type: 'namespace.set', v: 1, policyId, namespace: red } as Command);
   solo.must({
-    ...{ type: 'token.create', v: 1, ns: 'red', createTime: '2030-01-01T00:00:00Z' },
+    type: 'token.create',
+    v: 1,
+    ns: 'red',
+    createTime: '2030-01-01T00:00:00Z',
     accessor: '99999999-aaaa-4aaa-8aaa-000000000003',
     secret: SECRET,
     token: { Description: '', Policies: [{ ID: policyId }], Roles: [], Local: false },

@@ -331,8 +331,12 @@ describe('an auth method that stops mapping a claim', () => {
     await write(['name']);
     const stale = { Description: '', AuthMethod: 'M', Selector: 'value.team != intruders' };
     world.solo.must({
-      ...{ type: 'rule.set', v: 1, ns: 'default', id: '0f0f0f0f-1111-4222-8333-444444444444' },
-      ...{ create: true, rule: { ...stale, BindType: 'service', BindName: 'web' } },
+      type: 'rule.set',
+      v: 1,
+      ns: 'default',
+      id: '0f0f0f0f-1111-4222-8333-444444444444',
+      create: true,
+      rule: { ...stale, BindType: 'service', BindName: 'web' },
     } as Command);
     await world.refused('anybody');
   });

@@ -138,7 +138,7 @@ describe('node service: blocking queries', () => {
     }
   });
 
-  it('and all other calls, even stale reads, are refused by a node that does not serve', async () => {
+  it('and all calls, even stale reads, are refused by a node that does not serve', async () => {
     const solo = new Solo();
     const useCase = listRoles('default', { filter: all });
     const read = new Pending<unknown>(solo, MANAGER, held(1_000_000), useCase);

@@ -12,7 +12,11 @@ const ACCESSOR = '33333333-aaaa-4aaa-8aaa-000000000001';
 const SECRET = '44444444-aaaa-4aaa-8aaa-000000000001';
 const GLOBAL_MANAGEMENT = { ID: '00000000-0000-0000-0000-000000000001' };
 const CREATE = {
-  ...{ type: 'token.create', v: 1, ns: 'default', accessor: ACCESSOR, secret: SECRET },
+  type: 'token.create',
+  v: 1,
+  ns: 'default',
+  accessor: ACCESSOR,
+  secret: SECRET,
   createTime: '2030-01-01T00:00:00Z',
   token: { Description: '', Policies: [GLOBAL_MANAGEMENT], Roles: [], Local: false },
 };
