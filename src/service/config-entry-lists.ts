@@ -9,6 +9,7 @@ import { definitionOf, KINDS } from '../kinds/definitions.js';
 import { COMMON_SHAPE, shapeOf } from '../kinds/schema.js';
 import type { Kind } from '../kinds/types.js';
 import { BudgetError, compileExpression, EVALUATION_BUDGET } from '../languages/bexpr.js';
+import { escapeHtml } from '../languages/json.js';
 import { keys } from '../state/keys.js';
 import { listIndex } from '../state/lists.js';
 import { RESTORE_FACT, restoredAt } from '../state/restore.js';
@@ -30,15 +31,16 @@ export interface ConfigListQuery {
 }
 
 /**
- * A list in one of three forms: one JSON text, which is cached for later requests; the JSON texts
- * of its entries; or, if these are long, a plan to render them while the client reads.
+ * A list in one of three forms: the bytes of its JSON text, escaped for HTML, which requests for
+ * the same list share; the JSON texts of its entries; or, if these are long, a plan to render them
+ * while the client reads.
  */
 export type ConfigList =
-  | { readonly whole: string }
+  | { readonly whole: Uint8Array }
   | { readonly texts: readonly string[] }
   | { readonly plan: ListPlan };
 
-/** Characters of all cached lists: enough for usual lists, without filling the memory. */
+/** Bytes of all cached lists: enough for usual lists, without filling the memory. */
 const CACHED_LENGTH_MAX = 8 * 1024 * 1024;
 
 /** Characters of a list that stays in memory while a client reads it. A longer one is rendered. */
@@ -48,7 +50,7 @@ const HELD_LENGTH_MAX = CACHED_LENGTH_MAX / 4;
 interface CachedList {
   /** The list is current while this equals `stampOf` of the present state. */
   readonly stamp: string;
-  readonly whole: string;
+  readonly whole: Uint8Array;
   /** The authorizers that are known to read every entry. */
   readonly readers: WeakSet<Authorizer>;
 }
@@ -108,20 +110,20 @@ export class ConfigLists {
     }
   }
 
-  #find(view: View, authorizer: Authorizer, query: ConfigListQuery): string | undefined {
+  #find(view: View, authorizer: Authorizer, query: ConfigListQuery): Uint8Array | undefined {
     const key = cacheKey(query);
     const cached = key === undefined ? undefined : this.#cached.get(key);
     if (cached === undefined || !cached.readers.has(authorizer)) return undefined;
     return cached.stamp === stampOf(view, query) ? cached.whole : undefined;
   }
 
-  /** Caches the list of a reader from whom nothing was hidden. Returns it as one text. */
+  /** Caches the list of a reader from whom nothing was hidden. Returns its bytes. */
   #keep(
     view: View,
     authorizer: Authorizer,
     query: ConfigListQuery,
     texts: readonly string[],
-  ): string | undefined {
+  ): Uint8Array | undefined {
     const key = cacheKey(query);
     if (key === undefined) return undefined;
     const stamp = stampOf(view, query);
@@ -131,7 +133,7 @@ export class ConfigLists {
       return before.whole;
     }
     this.#drop(key);
-    const whole = `[${texts.join(',')}]`;
+    const whole = Buffer.from(escapeHtml(`[${texts.join(',')}]`));
     this.#cached.set(key, { stamp, whole, readers: new WeakSet([authorizer]) });
     this.#cachedLength += whole.length;
     for (const oldest of this.#cached.keys()) {

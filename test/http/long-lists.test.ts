@@ -79,3 +79,29 @@ describe('http: a list of config entries too long to be kept in memory', () => {
     await client.close();
   });
 });
+
+describe('http: a list of config entries that is kept between requests', () => {
+  it('is escaped, the same in every form, and another after a change', async () => {
+    const client = await Client.open();
+    const write = (Name: string) =>
+      client.must('PUT /config', {
+        Kind: 'service-resolver',
+        Name,
+        Meta: { note: `<&> é ${'z'.repeat(400)}` },
+      });
+    await write('a');
+    await write('b');
+    const first = await client.ask('GET /config/service-resolver');
+    expect(first.text).to.include('\\u003c\\u0026\\u003e é').and.not.to.include('<&>');
+    const again = await client.ask('GET /config/service-resolver');
+    expect(again.text).to.equal(first.text);
+    const { text: pretty } = await client.ask('GET /config/service-resolver?pretty');
+    const wanted = `${JSON.stringify(first.body, null, 4)}\n`;
+    expect(pretty).to.equal(wanted.replaceAll('<&>', '\\u003c\\u0026\\u003e'));
+    await write('c');
+    const { body } = await client.ask('GET /config/service-resolver');
+    expect(body.map(({ Name }: { Name: string }) => Name)).to.deep.equal(['a', 'b', 'c']);
+    expect(body[2].Meta.note).to.match(/^<&> é z+$/);
+    await client.close();
+  });
+});

@@ -470,6 +470,21 @@ describe('http: a request', () => {
         });
       });
 
+    it('counts for its own request alone, also on a connection that carried another', async () => {
+      const tokens = ['a', 'b', undefined, 'a', 'ab', undefined];
+      const requests = tokens.map((token) => {
+        const header = token === undefined ? '' : `X-Service-Token: ${token}\r\n`;
+        return `GET /v1/whoami HTTP/1.1\r\nHost: x\r\n${header}\r\n`;
+      });
+      const last = 'GET /v1/whoami HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
+      const text = await front.raw(requests.join('') + last);
+      const seen = [...text.matchAll(/\{"tokenKey":.*?\}/g)].map(
+        ([json]) => JSON.parse(json).tokenKey,
+      );
+      const wanted = tokens.map((token) => (token === undefined ? null : key(token)));
+      expect(seen).to.deep.equal([...wanted, null]);
+    });
+
     it('in the query is accepted only if configured', async () => {
       const open = await startFront(routes, { tokenInQuery: true });
       const { text } = await open.ask('/v1/whoami?token=a');
