@@ -8,8 +8,8 @@ import {
   kindOf,
   mayApplySomething,
   readConfig,
-} from '../service/config.js';
-import { ConfigLists, listPieces } from '../service/config-list.js';
+} from '../service/config-entries.js';
+import { ConfigLists, listPieces } from '../service/config-entry-lists.js';
 import type { Service } from '../service/types.js';
 import { answerPlan } from './acl-common.js';
 import { admit } from './admit.js';

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createGzip, gzip } from 'node:zlib';
-import { Slice } from '../service/turns.js';
+import { Slice } from '../service/event-loop.js';
 import type { Pieces } from './types.js';
 
 /** Below this many bytes compression costs more than it saves. Consul has the same threshold. */

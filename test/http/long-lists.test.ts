@@ -1,7 +1,7 @@
 /** Long lists are sent in pieces of limited size, so that slow readers keep little in memory. */
 import { expect } from 'chai';
 import { filterOf } from '../../src/service/filters.js';
-import { listChunks } from '../../src/service/lists.js';
+import { listChunks } from '../../src/service/list-rendering.js';
 import { Client } from '../service/client.js';
 import { MANAGER } from '../service/solo.js';
 import { useCasesOf } from '../service/use-cases.js';
@@ -22,9 +22,9 @@ describe('http: a list of long objects', () => {
   after(() => client.close());
 
   it('is rendered in pieces of limited size, even with few objects', async () => {
-    const { engine, store } = client.solo;
+    const { service, store } = client.solo;
     const useCase = useCasesOf().role.list('default', { filter: filterOf(undefined) });
-    const { value: plan } = useCase({ view: store, authorizer: engine.authorize(MANAGER) });
+    const { value: plan } = useCase({ view: store, authorizer: service.authorize(MANAGER) });
     let count = 0;
     for await (const items of listChunks(store, plan)) {
       count += items.length;
