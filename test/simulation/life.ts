@@ -159,6 +159,7 @@ export class Life {
       handlers: this.#handlers(),
       identity: () => ({ ...host.identity, address: `${host.id}:1` }),
       records: peerRecords(replica),
+      stored: (peer) => this.#parts.storage.storedSeen()[peer],
       sent: (message) => {
         this.#bounds.sent++;
         this.#world.invariants.sent(message);

@@ -1,5 +1,6 @@
 /** The network between the machines in virtual time: its links, and the processes on it. */
 
+import type { PeerRecord } from '../../src/peer-record.js';
 import type { Message, NodeId } from '../../src/raft/types.js';
 import type { WirePort } from '../../src/replica/ports.js';
 import type { PeerRecords, WireHandlers, WireIdentity } from '../../src/transport/types.js';
@@ -21,6 +22,8 @@ export interface Process {
   readonly identity: () => WireIdentity;
   /** Whom it has met, over all lives of its disk. */
   readonly records: PeerRecords;
+  /** The same of one server, as far as the disk holds it: what a crash leaves. */
+  readonly stored: (id: NodeId) => PeerRecord | undefined;
   readonly handlers: Required<WireHandlers>;
   /** A message is handed to the network. */
   sent(message: Message): void;
@@ -78,8 +81,8 @@ export abstract class SimNetwork {
   abstract connect(process: Process): ProcessWire;
   /** A process has ended; with `power` its machine went off. */
   abstract detach(id: NodeId, power: boolean): void;
-  /** Whom the process on a machine has met; undefined while there is none. */
-  protected abstract recordsOf(id: NodeId): PeerRecords | undefined;
+  /** The process on a machine; undefined while there is none. */
+  protected abstract processOn(id: NodeId): Process | undefined;
 
   link(from: NodeId, to: NodeId): Link {
     let links = this.#links.get(from);
@@ -102,12 +105,13 @@ export abstract class SimNetwork {
   }
 
   /**
-   * Whether all of these servers have met a server, so that they would not believe another one under its id; and in this
-   * start of its disk or a later one.
+   * Whether all of these servers have met a server, in this start of its disk or a later one, and
+   * have stored that. From then on they refuse another server under its id, and an older copy of
+   * its disk.
    */
   haveMet(servers: readonly NodeId[], id: NodeId, start = 0): boolean {
     return servers.every((each) => {
-      const record = this.recordsOf(each)?.get(id);
+      const record = this.processOn(each)?.stored(id);
       return record !== undefined && record.starts >= start;
     });
   }
