@@ -296,7 +296,9 @@ describe('node: joining', function () {
     const failure = await cluster
       .start('a', { security: { mode: 'closed' } })
       .catch((error: Error) => error);
-    expect(String(failure)).to.match(/member of a cluster of several: .*raft\.sharedKeyFile/);
+    expect(String(failure)).to.match(
+      /member of a cluster with other members: .*raft\.sharedKeyFile/,
+    );
     await cluster.start('a');
   });
 });
