@@ -51,7 +51,7 @@ export class MemberShots {
     return new MemberShots(ports, key, await Promise.all(identities), random);
   }
 
-  private constructor(
+  constructor(
     ports: readonly number[],
     key: string,
     identities: readonly Identity[],
