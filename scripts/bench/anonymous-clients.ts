@@ -22,7 +22,7 @@ const bodyOf = (): Buffer => {
 
 interface Attack {
   readonly urls: readonly string[];
-  readonly strangers: number;
+  readonly clients: number;
   readonly seconds: number;
 }
 
@@ -71,10 +71,10 @@ if (workerData === 'bare') {
     parentPort!.postMessage((server.address() as AddressInfo).port);
   });
 } else if (parentPort !== null) {
-  const { urls, strangers, seconds } = workerData as Attack;
+  const { urls, clients, seconds } = workerData as Attack;
   const [body, end] = [bodyOf(), performance.now() + seconds * 1000];
   const counts = await Promise.all(
-    Array.from({ length: strangers }, (_, at) => send(urls[at % urls.length]!, body, end)),
+    Array.from({ length: clients }, (_, at) => send(urls[at % urls.length]!, body, end)),
   );
   parentPort.postMessage(counts.reduce((sum, count) => sum + count, 0));
 }
