@@ -1,4 +1,4 @@
-/** The cost of anonymous bodies that take long to check, for permitted clients. */
+/** What bodies of clients without a token, which take long to check, cost permitted clients. */
 
 import { attack, withBareServer } from './anonymous-clients.js';
 import { type Load, load, spreadOf } from './load.js';
@@ -21,8 +21,8 @@ interface Outcome {
 }
 
 /**
- * Writes of permitted clients before and while anonymous clients send bodies to all nodes. The row
- * with a bare server shows what they cost only by sharing the machine.
+ * Measures the writes of permitted clients before and while clients without a token send bodies to
+ * all nodes. The row with a bare server shows what these cost merely by sharing the machine.
  */
 export function measureAttack(): Promise<void> {
   return withCluster(3, async (setting) => {

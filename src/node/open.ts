@@ -116,7 +116,7 @@ async function openIdentity(options: OpenOptions, disk: Disk, ids: IdSource): Pr
   const identity = newIdentity(options.name, initial, ids);
   await writeIdentity(options.dataDir, identity, disk);
   const names = initial.map(({ name }) => name).join(', ');
-  const what = names === '' ? 'asks to be taken into a cluster' : `begins the cluster of ${names}`;
+  const what = names === '' ? 'asks to join a cluster' : `starts the cluster of ${names}`;
   options.log('info', `the data folder is new: the node ${what}`);
   return identity;
 }

@@ -56,7 +56,7 @@ export interface RecoveredFacts extends FolderFacts {
   readonly notApplied: number;
 }
 
-/** Why a state is not served after an interrupted recovery. */
+/** Why a state is not served after an interrupted recovery. It is stored, so it never changes. */
 export const UNFINISHED = 'its recovery was begun and did not end';
 
 /** Returns what a stopped server's folder contains. Rejects if a server has it open. */
