@@ -1,5 +1,5 @@
 /** The disk of production: LevelDB, the file system and the real clock. */
-import { access, mkdir, open, readFile, rename } from 'node:fs/promises';
+import { access, constants, mkdir, open, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ClassicLevel } from 'classic-level';
 import { Level } from 'level';
@@ -122,8 +122,8 @@ async function openDatabase<T extends string | Buffer>(
 }
 
 async function openFile(path: string, empty: boolean): Promise<OpenFile> {
-  const create = () => open(path, 'w+', 0o600);
-  const file = await (empty ? create() : open(path, 'r+').catch(create));
+  const { O_RDWR, O_CREAT, O_TRUNC } = constants;
+  const file = await open(path, O_RDWR | O_CREAT | (empty ? O_TRUNC : 0), 0o600);
   return {
     async read(at, length) {
       const bytes = Buffer.alloc(length);
