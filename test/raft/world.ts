@@ -80,8 +80,8 @@ export class World {
   readonly servers: Server[];
   readonly #invariants = new RaftInvariants();
   readonly #random: () => number;
-  /** How wild the world is, from 0 (calm) to 1. */
-  readonly #wildness: number;
+  /** Scales the rates of faults, from 0 (none) to 1. */
+  readonly #faultRate: number;
   #now = 0;
   #ticks = 0;
   readonly #cuts = new Set<string>();
@@ -104,9 +104,9 @@ export class World {
   ) {
     this.#random = randomFrom(seed);
     this.kinds = kinds;
-    this.#wildness = this.#random();
+    this.#faultRate = this.#random();
     if (this.#has('flicker')) {
-      this.#wildness *= 0.3;
+      this.#faultRate *= 0.3;
       this.#silentAt = 0;
     }
     const words = ids.map((id, at) => (at < 3 ? id : `${id}?`)).join(' ');
@@ -181,11 +181,11 @@ export class World {
     const server = this.#pick(this.#awake());
     if (dice < 0.5) this.#passOne();
     else if (dice < 0.7) this.#sync(server);
-    else if (dice < 0.78 + 0.02 * this.#wildness) this.#tick();
+    else if (dice < 0.78 + 0.02 * this.#faultRate) this.#tick();
     else if (dice < 0.88) this.#propose(this.#leading() ?? server);
     else if (dice < 0.95) this.#read(this.#leading() ?? server);
     else if (dice < 0.96) this.#now += Math.floor(this.#random() * TICK_MS);
-    else if (dice < 0.96 + 0.01 * this.#wildness) this.#crash(server);
+    else if (dice < 0.96 + 0.01 * this.#faultRate) this.#crash(server);
     else if (dice < 0.975) this.#compact(server);
     else if (dice < 0.98) this.#step(server, { type: 'transfer' });
     else if (dice < 0.985) {
@@ -294,11 +294,11 @@ export class World {
     const all = this.#paused.size === 0 && this.#slow.size === 0;
     const movable = all ? this.#pool : this.#pool.filter((message) => this.#isMovable(message));
     if (movable.length === 0) return;
-    const message = this.#random() < 1 - 0.6 * this.#wildness ? movable[0]! : this.#pick(movable);
+    const message = this.#random() < 1 - 0.6 * this.#faultRate ? movable[0]! : this.#pick(movable);
     const at = this.#pool.indexOf(message);
     const fate = this.#random();
-    if (fate >= 0.2 * this.#wildness) this.#pool.splice(at, 1);
-    if (fate < 1 - 0.15 * this.#wildness) this.#hand(message);
+    if (fate >= 0.2 * this.#faultRate) this.#pool.splice(at, 1);
+    if (fate < 1 - 0.15 * this.#faultRate) this.#hand(message);
     else if (message.type === 'snapshot') this.#snapshotSent(message, false);
   }
 

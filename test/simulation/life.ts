@@ -132,9 +132,8 @@ export class Life {
     const { trace } = this.#world;
     this.#wire.start();
     if (lost !== undefined) trace(`${host.id} has lost its state: ${lost}`);
-    const join = this.#world.joinAddresses();
     const { silenceMs } = this.#parts.storage;
-    replica.start({ needsState: lost, silenceMs, join });
+    replica.start({ needsState: lost, silenceMs, join: this.#world.joinAddresses() });
     this.#queries?.start();
   }
 
@@ -160,6 +159,7 @@ export class Life {
       handlers: this.#handlers(),
       identity: () => ({ ...host.identity, address: host.address }),
       records: peerRecords(replica),
+      stored: (peer) => this.#parts.storage.storedSeen()[peer],
       sent: (message) => {
         this.#bounds.sent++;
         this.#world.invariants.sent(message);

@@ -8,7 +8,6 @@ import type { Random } from '../../cluster/checker/random.js';
 import type { Message, NodeId } from '../../src/raft/types.js';
 import { OLDEST_PROTOCOL_VERSION, PROTOCOL_VERSION } from '../../src/transport/frames.js';
 import { checkHello } from '../../src/transport/handshake.js';
-import type { PeerRecords } from '../../src/transport/types.js';
 import type { SimLoop } from './loop.js';
 import { type Process, type ProcessWire, SimNetwork } from './network.js';
 import type { Scheduler } from './scheduler.js';
@@ -44,8 +43,8 @@ export class MessageNetwork extends SimNetwork {
     this.#endpoints.delete(id);
   }
 
-  protected recordsOf(id: NodeId): PeerRecords | undefined {
-    return this.#endpoints.get(id)?.records;
+  protected processOn(id: NodeId): Process | undefined {
+    return this.#endpoints.get(id);
   }
 
   /** Returns the server that listens on a machine. */

@@ -189,8 +189,8 @@ const recoveries: readonly Mutation[] = [
     one(
       'a recovery that keeps the id of the cluster',
       'node/recover.js',
-      "clusterId: derived(['recovered', ...epoch], members),",
-      'clusterId: identity.clusterId,',
+      "const clusterId = derived(['recovered', ...epoch], members);",
+      'const { clusterId } = identity;',
     ),
     'recover',
   ),

@@ -1,5 +1,6 @@
 /** The network between the machines in virtual time: its links, and the processes on it. */
 
+import type { PeerRecord } from '../../src/peer-record.js';
 import type { Message, NodeId } from '../../src/raft/types.js';
 import type { WirePort } from '../../src/replica/ports.js';
 import type { PeerRecords, WireHandlers, WireIdentity } from '../../src/transport/types.js';
@@ -23,6 +24,8 @@ export interface Process {
   readonly identity: () => WireIdentity;
   /** The peers it has met in all lives of its disk. */
   readonly records: PeerRecords;
+  /** The same of one server, as far as the disk holds it: what a crash leaves. */
+  readonly stored: (id: NodeId) => PeerRecord | undefined;
   readonly handlers: Required<WireHandlers>;
   /** A message is handed to the network. */
   sent(message: Message): void;
@@ -82,8 +85,8 @@ export abstract class SimNetwork {
   abstract connect(process: Process): ProcessWire;
   /** A process has ended; with `power` its machine went off. */
   abstract detach(process: Pick<Process, 'id' | 'machine'>, power: boolean): void;
-  /** The peers that the process of a server has met; undefined while it has none. */
-  protected abstract recordsOf(id: NodeId): PeerRecords | undefined;
+  /** The process of a server; undefined while there is none. */
+  protected abstract processOn(id: NodeId): Process | undefined;
 
   /** Puts a server on a machine of another name. */
   place(id: NodeId, machine: string): void {
@@ -117,12 +120,13 @@ export abstract class SimNetwork {
   }
 
   /**
-   * Whether all of these servers have met a server in this start of its disk or a later one. Then
-   * they would not believe another server under its id.
+   * Whether all of these servers have met a server, in this start of its disk or a later one, and
+   * have stored that. From then on they refuse another server under its id, and an older copy of
+   * its disk.
    */
   haveMet(servers: readonly NodeId[], id: NodeId, start = 0): boolean {
     return servers.every((each) => {
-      const record = this.recordsOf(each)?.get(id);
+      const record = this.processOn(each)?.stored(id);
       return record !== undefined && record.starts >= start;
     });
   }

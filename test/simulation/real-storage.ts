@@ -6,6 +6,7 @@
 import type { Random } from '../../cluster/checker/random.js';
 import { type Opened, openFolder } from '../../src/node/open.js';
 import type { NodeId, Term } from '../../src/raft/types.js';
+import type { Identity } from '../../src/replica/members/identity.js';
 import { DIVERGED_KEY } from '../../src/state/keys.js';
 import type { Disk } from '../../src/storage/disk.js';
 import { StorageError } from '../../src/storage/errors.js';
@@ -163,11 +164,20 @@ export class RealDisk implements ServerDisk {
         store.commit(changes);
       },
     };
+    let storedSeen = identity.get().seen;
+    const save = (change: Partial<Identity>): void => {
+      const saved = identity.save(change);
+      const { seen } = identity.get();
+      void saved.then(() => {
+        storedSeen = seen;
+      });
+    };
     return {
       log: new WatchedLog(log, sightOf(log), { loop, watcher, notes: this }),
       store: watched,
       machine: attach(machine, watched),
-      identity,
+      identity: { get: () => identity.get(), save },
+      storedSeen: () => storedSeen,
       lost: needsState,
       silenceMs: { own, owed },
       isBehind: () => store.backlogBytes > BACKLOG_BYTES,

@@ -9,7 +9,7 @@ import type { RealDisk } from './real-storage.js';
 import { checkKept, isRefusalToLose, type Loss } from './recovery-checks.js';
 
 /** The power fails within so many milliseconds of a recovery, in the first attempts of some. */
-const CUT_MS = 40;
+const CUT_MS = 15;
 const CUT_SHARE = 0.4;
 const CUTS_MAX = 3;
 const ATTEMPTS_MAX = 8;

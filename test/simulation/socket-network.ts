@@ -6,7 +6,6 @@
 import type { Random } from '../../cluster/checker/random.js';
 import type { Message, NodeId } from '../../src/raft/types.js';
 import type { WireLimits } from '../../src/transport/handshake.js';
-import type { PeerRecords } from '../../src/transport/types.js';
 import { Wire } from '../../src/transport/wire.js';
 import { Violation } from './invariants.js';
 import { type Process, type ProcessWire, SimNetwork } from './network.js';
@@ -70,8 +69,8 @@ export class SocketNetwork extends SimNetwork {
     this.#processes.delete(id);
   }
 
-  protected recordsOf(id: NodeId): PeerRecords | undefined {
-    return this.#processes.get(id)?.records;
+  protected processOn(id: NodeId): Process | undefined {
+    return this.#processes.get(id);
   }
 
   connect(process: Process): ProcessWire {

@@ -21,10 +21,7 @@ export interface WorldOptions {
   readonly faultsMs?: number;
   /** A kind that this world has in any case. */
   readonly fault?: Fault | undefined;
-  /**
-   * Without what was added later: faults of machines, small memories, held readers, sockets, real
-   * storage.
-   */
+  /** Without faults of machines, small memories, held readers, sockets and real storage. */
   readonly plain?: boolean | undefined;
   readonly network?: NetworkKind | undefined;
   readonly product?: boolean | undefined;
@@ -179,11 +176,13 @@ class World {
     await wait('a server is frozen or shuts down', () =>
       this.#cluster.up().every((server) => !server.frozen && !server.isStopping),
     );
-    await wait('a wrong or lost state is not found and replaced', () =>
-      this.#cluster
-        .members()
-        .every((server) => server.up && !server.isStateBad && server.fault === undefined),
-    );
+    await wait('a wrong or lost state is not found and replaced', () => {
+      const members = this.#cluster.members();
+      // while nobody is up, nobody knows the members
+      const isReady = (server: SimServer): boolean =>
+        server.up && !server.isStateBad && server.fault === undefined;
+      return members.length > 0 && members.every(isReady);
+    });
     await wait('the level is not raised', () =>
       this.#cluster.members().every((server) => server.level === this.#cluster.release),
     );

@@ -20,14 +20,14 @@ import type { Found } from './verify-child.js';
 
 /** Creates folders and removes them; closes what was opened through it. */
 export class Folders {
-  private readonly dirs: string[] = [];
-  private readonly open: { close(): Promise<void> }[] = [];
+  readonly #dirs: string[] = [];
+  readonly #open: { close(): Promise<void> }[] = [];
   /** The errors reported as fatal. */
   readonly fatal: StorageError[] = [];
 
   async make(): Promise<string> {
     const dir = await mkdtemp(join(tmpdir(), 'storage-'));
-    this.dirs.push(dir);
+    this.#dirs.push(dir);
     return join(dir, 'db');
   }
 
@@ -51,13 +51,13 @@ export class Folders {
     const onFatal = (error: StorageError) => this.fatal.push(error);
     const options = windowBytes === undefined ? { onFatal } : { onFatal, windowBytes };
     const log = await openLog(dir, options);
-    this.open.push(log);
+    this.#open.push(log);
     return log;
   }
 
   async state(dir: string): Promise<LevelState> {
     const state = await openState(dir, { onFatal: (error) => this.fatal.push(error) });
-    this.open.push(state);
+    this.#open.push(state);
     return state;
   }
 
@@ -82,8 +82,8 @@ export class Folders {
   }
 
   async clean(): Promise<void> {
-    for (const one of this.open.splice(0)) await one.close();
-    for (const dir of this.dirs.splice(0)) await rm(dir, { recursive: true, force: true });
+    for (const one of this.#open.splice(0)) await one.close();
+    for (const dir of this.#dirs.splice(0)) await rm(dir, { recursive: true, force: true });
     this.fatal.length = 0;
   }
 }
