@@ -8,6 +8,7 @@ import fsPromises from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ClassicLevel } from 'classic-level';
+import { DiskFile } from '../../src/storage/segment-file.js';
 import { CONTROL_VARIABLE, type Control, NO_FAULTS } from './control.js';
 
 const POLL_MS = 50;
@@ -90,6 +91,13 @@ wrap(Object.getPrototypeOf(handle), ['write', 'writeFile', 'sync', 'datasync'], 
   diskAnswers().then(run),
 );
 await handle.close();
+
+/** The files of the log, which waits for each write. */
+const segments = DiskFile.prototype;
+const { write } = segments;
+segments.write = function (...parameters) {
+  void diskAnswers().then(() => write.apply(this, parameters));
+};
 
 /** Writes to a database keep their order. */
 const lastOf = new WeakMap<object, Promise<unknown>>();

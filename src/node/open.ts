@@ -8,7 +8,8 @@ import type { Identity } from '../replica/members/identity.js';
 import { reconcile } from '../replica/state/reconcile.js';
 import { DIVERGED_KEY } from '../state/keys.js';
 import { Machine } from '../state/machine.js';
-import { type LevelLog, openLog } from '../storage/log.js';
+import type { SegmentLog } from '../storage/log.js';
+import { openLog } from '../storage/open-log.js';
 import { type LevelState, openState } from '../storage/state.js';
 import {
   claimIdentity,
@@ -23,7 +24,7 @@ import { UNFINISHED } from './recover.js';
 
 export interface Opened {
   readonly identity: Identity;
-  readonly log: LevelLog;
+  readonly log: SegmentLog;
   readonly store: LevelState;
   readonly machine: Machine;
   /** The silence that this or an earlier run may have promised to a leader, in milliseconds. */
@@ -93,7 +94,7 @@ function initialOf({ initial = [], join: others = [], name, address }: OpenOptio
 }
 
 /** Entries that may have been acknowledged are lost: the node goes on without a vote until it has them again. */
-async function mendLog(log: LevelLog, identity: Identity, options: OpenOptions): Promise<void> {
+async function mendLog(log: SegmentLog, identity: Identity, options: OpenOptions): Promise<void> {
   const { damaged } = log;
   if (damaged !== undefined) {
     const what = `the log is damaged from entry ${damaged.index} on (${damaged.reason})`;
@@ -116,17 +117,17 @@ async function mendLog(log: LevelLog, identity: Identity, options: OpenOptions):
  * Whether the newest known configuration has another voter, and so a leader besides this node. When none is known, because
  * the log has lost it: whether this node ever met another member.
  */
-function hasPeers(log: LevelLog, { nodeId, seen }: Identity): boolean {
+function hasPeers(log: SegmentLog, { nodeId, seen }: Identity): boolean {
   const { members } = newestConfiguration(log);
   if (members.length === 0) return Object.keys(seen).length > 0;
   return members.some(({ id, voter }) => voter && id !== nodeId);
 }
 
-const isEmpty = (log: LevelLog): boolean =>
+const isEmpty = (log: SegmentLog): boolean =>
   log.lastIndex() === 0 && log.hardState().term === 0 && log.bar() === undefined;
 
 /** A state that cannot be trusted is made again from the log, if that goes back far enough. Else it stays as it is. */
-async function mendState(log: LevelLog, store: LevelState, options: OpenOptions): Promise<void> {
+async function mendState(log: SegmentLog, store: LevelState, options: OpenOptions): Promise<void> {
   const { damaged } = store;
   if (damaged === undefined) return;
   const upTo = rebuildableTo(log, store);
@@ -136,7 +137,7 @@ async function mendState(log: LevelLog, store: LevelState, options: OpenOptions)
 }
 
 /** Throws when nobody could send this node the state that it lacks. */
-function mustBeSent(why: string, log: LevelLog, identity: Identity, dataDir: string): void {
+function mustBeSent(why: string, log: SegmentLog, identity: Identity, dataDir: string): void {
   if (why === UNFINISHED) throw new Error(`${why}: run "conclave recover" once more`);
   if (hasPeers(log, identity)) return;
   throw new Error(
@@ -147,7 +148,11 @@ function mustBeSent(why: string, log: LevelLog, identity: Identity, dataDir: str
 }
 
 /** Every member of a new cluster begins its log with the same configuration, at index 1 in term 1. */
-async function writeFirst(log: LevelLog, identity: Identity, options: OpenOptions): Promise<void> {
+async function writeFirst(
+  log: SegmentLog,
+  identity: Identity,
+  options: OpenOptions,
+): Promise<void> {
   if (!isEmpty(log)) return;
   if (identity.begun) {
     throw new Error(

@@ -2,7 +2,7 @@
 import type { Index } from '../raft/types.js';
 import { type Handlers, Machine, recordOf } from '../state/machine.js';
 import { installRecords, recordsOf } from '../storage/install.js';
-import type { LevelLog } from '../storage/log.js';
+import type { SegmentLog } from '../storage/log.js';
 import { MemoryState } from '../storage/memory-state.js';
 import type { LevelState } from '../storage/state.js';
 
@@ -14,7 +14,7 @@ const APPLY_BYTES = 2 ** 20;
  * all of it from the beginning. 0 when that cannot be read any more: then all of the log is applied once it is known to be
  * committed. Undefined when the log lacks something.
  */
-export function rebuildableTo(log: LevelLog, { remains }: LevelState): Index | undefined {
+export function rebuildableTo(log: SegmentLog, { remains }: LevelState): Index | undefined {
   if (log.firstIndex() > 1) return undefined;
   const record = remains && recordOf(remains);
   if (record === undefined) return log.bar() === undefined ? 0 : undefined;
@@ -32,7 +32,7 @@ export interface RebuildOptions {
  * log that was never cut is small.
  */
 export async function rebuildState(
-  log: LevelLog,
+  log: SegmentLog,
   store: LevelState,
   { upTo, handlers, levels }: RebuildOptions,
 ): Promise<void> {
@@ -44,7 +44,7 @@ export async function rebuildState(
 /** Applies entries up to `upTo`; calls `applied` after each slice of them. */
 export async function applyUpTo(
   upTo: Index,
-  log: LevelLog,
+  log: SegmentLog,
   machine: Machine,
   applied: () => void = () => {},
 ): Promise<void> {

@@ -16,7 +16,8 @@ import { type Handlers, Machine, recordOf } from '../state/machine.js';
 import type { Command, Handler, View } from '../state/types.js';
 import { StorageError } from '../storage/errors.js';
 import { installRecords, recordsOf } from '../storage/install.js';
-import { type LevelLog, openLog } from '../storage/log.js';
+import type { SegmentLog } from '../storage/log.js';
+import { openLog } from '../storage/open-log.js';
 import { type LevelState, openState } from '../storage/state.js';
 import type { StateRecord } from '../storage/types.js';
 import { derived, type InitialMember, readIdentity, writeIdentity } from './identity.js';
@@ -40,7 +41,7 @@ export interface FolderFacts {
 
 interface Folder {
   readonly identity: Identity;
-  readonly log: LevelLog;
+  readonly log: SegmentLog;
   readonly store: LevelState;
 }
 
@@ -110,7 +111,11 @@ export function recoverFolder(
 }
 
 /** Makes a damaged state again from the log, or puts in its place what can still be read of it. */
-async function replaceDamaged(log: LevelLog, store: LevelState, handlers: Handlers): Promise<void> {
+async function replaceDamaged(
+  log: SegmentLog,
+  store: LevelState,
+  handlers: Handlers,
+): Promise<void> {
   const upTo = rebuildableTo(log, store);
   if (upTo !== undefined) {
     await rebuildState(log, store, { upTo, handlers });
@@ -162,7 +167,7 @@ function configurationOf(
   };
 }
 
-function mustReachLog(state: View, log: LevelLog): void {
+function mustReachLog(state: View, log: SegmentLog): void {
   if ((recordOf(state)?.index ?? 0) >= log.firstIndex() - 1) return;
   throw new Error('the state ends before the log begins: this folder alone cannot make a cluster');
 }
@@ -183,7 +188,7 @@ function factsOf({ identity, log, store }: Folder): FolderFacts {
   };
 }
 
-function damageOf(log: LevelLog, store: LevelState): string[] {
+function damageOf(log: SegmentLog, store: LevelState): string[] {
   const damage: string[] = [];
   const { damaged } = log;
   if (damaged !== undefined) {

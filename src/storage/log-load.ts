@@ -1,211 +1,100 @@
-/**
- * Opens the log's database, reads every record and finds what is damaged. LevelDB's batches are
- * atomic, so a crash removes only whole batches from the end. A record that differs from what was
- * written is therefore damage, wherever it is, and may be an acknowledged entry. The same holds for
- * entries that are missing below the witness's mark:
- *
- *     entries   1 2 3 4 x 6 7      the checksum of 5 is wrong
- *     witness   lastIndex 8        8 was synced, and has disappeared
- *     damaged   {index 5, last 8}  5 to 8 may have been acknowledged
- */
-import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
-import type { ClassicLevel } from 'classic-level';
-import { Level } from 'level';
-import type { HardState, Index, SnapshotMeta, Term } from '../raft/types.js';
-import { EntryWindow } from './entry-window.js';
-import { rootMessage, StorageError } from './errors.js';
-import { IN_SLICES, slices } from './iterate.js';
-import { decodeEntry, decodeSealed, encodeSealed, entryKey, indexOfKey } from './record.js';
-import { type Marks, Witness } from './witness.js';
+/** Opens the files of a log, reads all of it, and compares it with its witness. */
+import type { Index } from '../raft/types.js';
+import { FORGOTTEN, rootMessage, StorageError } from './errors.js';
+import { type Recovered, recover, type SegmentSource } from './recovery.js';
+import { segmentNumber } from './segment.js';
+import { type SegmentFile, type SegmentFolder, settled } from './segment-file.js';
+import { SPARE } from './segment-pool.js';
+import type { LogDamage, LogState } from './segment-record.js';
+import { type Marks, WITNESS, Witness } from './witness.js';
 
-/**
- * Bytes of entries kept in memory while the log is opened. The start of a node reads the whole log
- * again before the first write evicts most of it.
- */
-const OPENING_BYTES = 128 * 2 ** 20;
-
-/** The database of a log. Keys and values are bytes; see `record.ts`. */
-export type LogDatabase = ClassicLevel<Buffer, Buffer>;
-
-/** The keys of records that are not entries. They sort after all entries. */
-export const KEYS = {
-  hard: Buffer.from('hard'),
-  meta: Buffer.from('meta'),
-  bar: Buffer.from('bar'),
-} as const;
-
-/**
- * Damage to the log. The entries index..last are lost or cannot be trusted, and may have been
- * acknowledged.
- */
-export interface LogDamage {
-  readonly index: Index;
-  readonly last: Index;
-  readonly reason: string;
-}
-
-/** This node must not vote until it has caught up with (index, term). See `log.ts`. */
-export interface Bar {
-  readonly index: Index;
-  readonly term: Term;
+/** A log that was read. */
+export interface Loaded extends Recovered {
+  readonly folder: SegmentFolder;
+  readonly witness: Witness;
+  /** The number of the next segment. */
+  readonly nextSegment: number;
 }
 
 /**
- * Opens a LevelDB, and creates it if it is missing. Throws StorageError `locked` if another process
- * has it open, `failed` if it cannot be opened.
+ * Reads the log in a folder. `windowBytes` bounds the entries that stay in memory. Throws
+ * StorageError, and closes the folder then.
  */
-export async function openDatabase<K, V>(
-  dir: string,
-  options: ConstructorParameters<typeof ClassicLevel<K, V>>[1],
-): Promise<ClassicLevel<K, V>> {
-  await mkdir(dir, { recursive: true, mode: 0o700 });
-  // In Node, `level` is classic-level, but its types omit what only classic-level has (getSync).
-  const db = new Level<K, V>(dir, options as never) as unknown as ClassicLevel<K, V>;
+export async function loadLog(folder: SegmentFolder, windowBytes: number): Promise<Loaded> {
+  const files: SegmentFile[] = [];
+  const open = async (name: string): Promise<SegmentFile> => {
+    const file = await settled<SegmentFile>((done) => folder.open(name, done));
+    files.push(file);
+    return file;
+  };
   try {
-    await db.open();
-  } catch (error) {
-    const why = rootMessage(error);
-    if ((error as { cause?: { code?: string } }).cause?.code === 'LEVEL_LOCKED') {
-      throw new StorageError('locked', `${dir} is in use by another process (${why})`, error);
+    const names = folder.names();
+    const isNew = !names.includes(WITNESS);
+    const witness = new Witness(await open(WITNESS));
+    const sources: SegmentSource[] = [];
+    for (const name of names) {
+      const number = segmentNumber(name);
+      if (number !== undefined) sources.push({ number, file: await open(name) });
     }
-    throw new StorageError('failed', `${dir} cannot be opened: ${why}`, error);
+    sources.sort((a, b) => a.number - b.number);
+    const recovered = compare(recover(sources, windowBytes), witness.marks);
+    if (recovered.damage === undefined) {
+      if (isNew) await settled((done) => folder.sync(done));
+      await secure(recovered, witness);
+      for (const name of names) {
+        if (SPARE.test(name)) await settled((done) => folder.remove(name, done));
+      }
+    }
+    const nextSegment = (sources.at(-1)?.number ?? 0) + 1;
+    return { ...recovered, folder, witness, nextSegment };
+  } catch (error) {
+    for (const file of files) file.close();
+    await folder.close();
+    if (error instanceof StorageError) throw error;
+    throw new StorageError('failed', `the log cannot be read: ${rootMessage(error)}`, error);
   }
-  return db;
 }
 
-/**
- * Opens the log in `dir` and reads all of it. `windowBytes` bounds the entries that stay in memory.
- * Throws StorageError.
- */
-export async function loadLog(dir: string, windowBytes: number) {
-  const db: LogDatabase = await openDatabase<Buffer, Buffer>(dir, {
-    keyEncoding: 'buffer',
-    valueEncoding: 'buffer',
-    compression: false,
-  });
-  let witness: Witness | undefined;
-  try {
-    const opened = await Witness.open(join(dir, 'witness'));
-    witness = opened.witness;
-    return { db, witness, ...(await readAll(db, opened.witness, opened.marks, windowBytes)) };
-  } catch (error) {
-    await witness?.close();
-    await db.close();
-    if (error instanceof StorageError) throw error;
+/** Adds what only the witness knows. Throws StorageError `damaged` if the vote may be lost. */
+function compare(recovered: Recovered, marks: Marks | undefined): Recovered {
+  const { state, window } = recovered;
+  const promised = marks?.lastIndex ?? 0;
+  const damage = extended(damageOf(recovered, marks), promised);
+  if (damage === undefined) return recovered;
+  if (marks === undefined) {
     throw new StorageError(
-      'failed',
-      `the log in ${dir} cannot be read: ${rootMessage(error)}`,
-      error,
+      'damaged',
+      `the log is damaged from entry ${window.lastIndex() + 1} on, ` +
+        `and so is the second copy of the term and the vote. ${FORGOTTEN}`,
     );
   }
+  const newest: LogState = marks.version > state.version ? { ...state, ...hardOf(marks) } : state;
+  return { ...recovered, state: newest, damage };
 }
 
-async function readAll(
-  db: LogDatabase,
-  witness: Witness,
-  marks: Marks | undefined,
-  windowBytes: number,
-) {
-  const meta = await readSealed<SnapshotMeta>(db, KEYS.meta);
-  const bar = await readSealed<Bar>(db, KEYS.bar);
-  const scan = await scanEntries(db, meta === 'damaged' ? undefined : meta, windowBytes);
-  const hard = await readHardState(db, marks, scan.seen + scan.bad === 0 && meta === undefined);
-  const promised = marks?.lastIndex ?? 0;
-  const lastGood = scan.window.lastIndex();
-  const lost = (reason: string): LogDamage => ({
-    index: lastGood + 1,
-    last: Math.max(scan.seen, promised, lastGood + scan.bad),
-    reason,
-  });
+const hardOf = ({ version, hardState }: Marks) => ({ version, hardState });
 
-  let damaged: LogDamage | undefined;
-  if (meta === 'damaged') damaged = lost('the position of the last snapshot is damaged');
-  else if (scan.bad > 0) damaged = lost(scan.reason);
-  else if (promised > lastGood) damaged = lost(`entries up to ${promised} were on disk before`);
-  else if (hard.behind) damaged = lost('the last batches written before are gone');
-  const { hardState, version } = hard;
-  let told: Marks = marks ?? { version, hardState, lastIndex: 0 };
-  // A damaged log keeps both copies unchanged until it is repaired: together they are the evidence.
-  // Otherwise everything that was read is on disk: LevelDB flushes its log to a table on opening.
-  if (damaged === undefined && (hard.rewrite || promised < lastGood)) {
-    if (hard.rewrite) {
-      await db.put(KEYS.hard, encodeSealed(KEYS.hard, { version, hardState }), { sync: true });
-    }
-    told = { version, hardState, lastIndex: lastGood };
-    await witness.write(told, true);
-  }
-  return {
-    window: scan.window,
-    meta: meta === 'damaged' ? undefined : meta,
-    // An unreadable bar was a bar. Assume the strictest one that the log supports.
-    bar: bar === 'damaged' ? { index: lastGood, term: hardState.term } : bar,
-    hardState,
-    hardVersion: version,
-    marks: told,
-    damaged,
-  };
+function damageOf({ damage, state, window }: Recovered, marks: Marks | undefined) {
+  if (damage !== undefined || marks === undefined) return damage;
+  const last = window.lastIndex();
+  const lost = (reason: string): LogDamage => ({ index: last + 1, last, reason });
+  if (marks.lastIndex > last) return lost(`entries up to ${marks.lastIndex} were on disk before`);
+  if (marks.version > state.version) return lost('the last batches written before are gone');
+  return undefined;
 }
 
-async function readSealed<T>(db: LogDatabase, key: Buffer): Promise<T | undefined | 'damaged'> {
-  const record = await db.get(key);
-  return record === undefined ? undefined : (decodeSealed<T>(key, record) ?? 'damaged');
+function extended(damage: LogDamage | undefined, last: Index): LogDamage | undefined {
+  return damage && { ...damage, last: Math.max(damage.last, last) };
 }
 
 /**
- * Returns the newer of the two copies of the hard state. `behind`: the database's copy is older
- * than the witness's, so the database has lost its last batches. `rewrite`: the copies differ and
- * must be written again. Throws StorageError `damaged` if neither copy can be trusted.
+ * Makes durable what was read: of the last batch, a killed process has not seen the end. Then lets
+ * the witness record it.
  */
-async function readHardState(db: LogDatabase, marks: Marks | undefined, empty: boolean) {
-  const own = await readSealed<{ version: number; hardState: HardState }>(db, KEYS.hard);
-  if (own !== undefined && own !== 'damaged' && own.version >= (marks?.version ?? 0)) {
-    return { ...own, behind: false, rewrite: own.version !== marks?.version };
-  }
-  if (marks !== undefined && marks.version > 0) {
-    const { version, hardState } = marks;
-    return { version, hardState, behind: own !== 'damaged', rewrite: true };
-  }
-  if (own === undefined && (empty || marks?.version === 0)) {
-    const hardState: HardState = { term: 0, votedFor: null };
-    return { version: 0, hardState, behind: false, rewrite: marks === undefined };
-  }
-  throw new StorageError(
-    'damaged',
-    'the record of the term and the vote is damaged in both copies. This node cannot know whom it voted for and must not ' +
-      'take part under its name again: remove it from the cluster, empty its data folder, and add it as a new server',
-  );
-}
-
-/**
- * Reads the entries after `meta` in order, up to the first one that is missing, damaged or does not
- * follow the one before. Counts the records from there on as bad.
- */
-async function scanEntries(db: LogDatabase, meta: SnapshotMeta | undefined, windowBytes: number) {
-  const window = new EntryWindow(meta, windowBytes);
-  let bad = 0;
-  let seen = 0;
-  let reason = '';
-  const base = meta?.index ?? 0;
-  const records = db.iterator({ gt: entryKey(base), lt: KEYS.bar, ...IN_SLICES });
-  for await (const some of slices(records)) {
-    for (const [key, record] of some) {
-      const index = indexOfKey(key);
-      const decoded = index === undefined ? undefined : decodeEntry(index, record);
-      if (decoded !== undefined) seen = index!;
-      const next = window.lastIndex() + 1;
-      if (bad === 0 && index === next && decoded?.previousTerm === window.term(next - 1)) {
-        window.append([decoded!.entry]);
-        window.evict(index, OPENING_BYTES);
-        continue;
-      }
-      if (bad === 0) {
-        if (index !== next) reason = `entry ${next} is missing`;
-        else if (decoded === undefined) reason = `entry ${next} does not match its checksum`;
-        else reason = `entry ${next - 1} is not the one that entry ${next} was written after`;
-      }
-      bad += 1;
-    }
-  }
-  return { window, bad, seen, reason };
+async function secure({ segments, window, state }: Recovered, witness: Witness): Promise<void> {
+  const newest = segments.at(-1);
+  if (newest !== undefined) await settled((done) => newest.file.sync(done));
+  const { version, hardState } = state;
+  const lastIndex = window.lastIndex();
+  await settled((done) => witness.write({ version, hardState, lastIndex }, done));
 }

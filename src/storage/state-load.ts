@@ -5,10 +5,10 @@ import { crc32 } from 'node:zlib';
 import type { ClassicLevel } from 'classic-level';
 import { tableOf } from '../state/checksum.js';
 import type { View } from '../state/types.js';
+import { openDatabase } from './database.js';
 import { rootMessage, StorageError } from './errors.js';
 import { IN_SLICES, slices } from './iterate.js';
 import { type KeyIndex, keyIndexOf, keysWith, recordSum, type Tally } from './key-index.js';
-import { openDatabase } from './log-load.js';
 import type { Operation } from './synced-batch.js';
 
 /** The database of a state. Keys and values are text. */

@@ -8,8 +8,7 @@ import { Checksums } from '../../src/state/checksum.js';
 import { DIVERGED_KEY } from '../../src/state/keys.js';
 import type { Handlers } from '../../src/state/machine.js';
 import { keyOf } from '../../src/state/types.js';
-import { entryKey } from '../../src/storage/record.js';
-import { Folders, flip, loseBatch, raw } from '../storage/helpers.js';
+import { Folders, flip, flipRecord, isEntry, loseBatch, raw } from '../storage/helpers.js';
 import { append, Cluster, HANDLERS, put, valueAt } from './processes.js';
 
 /** A log that is cut soon. */
@@ -135,7 +134,7 @@ describe('node: a server whose state is damaged', function () {
     await write(a, 'precious', 'data');
     const { lastLogIndex } = a.status();
     await cluster.stop('a');
-    await flip(join(cluster.folder('a'), 'log'), entryKey(lastLogIndex), 200);
+    await flipRecord(join(cluster.folder('a'), 'log'), isEntry(lastLogIndex));
     for (let again = 0; again < 2; again++) {
       cluster.lines.length = 0;
       a = await cluster.start('a');
@@ -213,7 +212,7 @@ describe('node: a server whose state is damaged', function () {
     await writeSlowly(cluster, c, 'c');
     await cluster.stop('c');
     await hurt('c');
-    await flip(join(cluster.folder('c'), 'log'), Buffer.from('meta'), 90);
+    await flipRecord(join(cluster.folder('c'), 'log'), (record) => record.at === 0, 8);
     const again = await cluster.start('c');
     expect(again.status().fault).to.match(/being fetched/);
     await cluster.until(

@@ -1,4 +1,4 @@
-/** What every log must do, asked of the one in LevelDB and of the one in memory. */
+/** What every log must do, asked of the one on disk and of the one in memory. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +6,8 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Entry, SnapshotMeta } from '../../src/raft/types.js';
 import type { LogPort } from '../../src/replica/ports.js';
-import { openLog } from '../../src/storage/log.js';
+import type { LogOptions } from '../../src/storage/log.js';
+import { openLog } from '../../src/storage/open-log.js';
 import { MemoryLog } from '../support/memory-log.js';
 
 type TestLog = LogPort & { close(): Promise<void> };
@@ -38,14 +39,14 @@ const done = (call: (done: () => void) => void) => new Promise<void>((resolve) =
 const append = (log: LogPort, ...entries: Entry[]) =>
   done((resolve) => log.append({ entries }, resolve));
 
-const levelBench = (windowBytes?: number): Bench => {
+const diskBench = (options: Partial<LogOptions> = {}): Bench => {
   const dirs = new Map<TestLog, string>();
   const openAt = async (dir: string): Promise<TestLog> => {
     const log = await openLog(dir, {
       onFatal: (error) => {
         throw error;
       },
-      ...(windowBytes === undefined ? {} : { windowBytes }),
+      ...options,
     });
     expect(log.damaged).equal(undefined);
     dirs.set(log, dir);
@@ -83,8 +84,9 @@ const memoryBench = (): Bench => {
 };
 
 const benches: [string, Bench][] = [
-  ['LevelDB', levelBench()],
-  ['LevelDB with a window of one entry', levelBench(1)],
+  ['segments', diskBench({ segmentBytes: 2 ** 16 })],
+  ['segments with a window of one entry', diskBench({ windowBytes: 1, segmentBytes: 2 ** 16 })],
+  ['segments of 500 bytes', diskBench({ windowBytes: 1, segmentBytes: 500 })],
   ['memory', memoryBench()],
 ];
 for (const [name, bench] of benches) {
