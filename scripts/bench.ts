@@ -1,7 +1,7 @@
 /**
  * Measures clusters of this build on loopback: `npm run bench`, or `npm run bench -- rates watch`
- * for some of it. Client and nodes share the machine, so the CPU time of the nodes per operation
- * says more than the rate. Prints Markdown.
+ * for some parts of it. Client and nodes share the machine, so the CPU time of the nodes per
+ * operation says more than the rate. Prints Markdown.
  */
 import { cpus, loadavg } from 'node:os';
 import { Command } from 'commander';

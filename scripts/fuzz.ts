@@ -1,8 +1,7 @@
 /**
- * Requests and frames that nobody sends by accident, to a cluster of three on loopback: `npm run
- * fuzz -- --minutes M --seed S [--report PATH]`. Exits with 1 when a node answers what it must not,
- * ends, logs an error, keeps what it should have let go, differs from the others, or hinders
- * permitted clients.
+ * Sends requests and frames that no one sends by accident to a cluster of three on loopback: `npm
+ * run fuzz -- --minutes M --seed S [--report PATH]`. Exits with 1 if a node responds wrongly,
+ * exits, logs an error, leaks resources, differs from the others, or delays permitted clients.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Ends with an error unless every installed package is the one that package-lock.json names, by version and checksum.
+// Fails unless every installed package has the version and checksum of package-lock.json.
 import { readFileSync } from 'node:fs';
 
 const packagesOf = (file) => JSON.parse(readFileSync(file, 'utf8')).packages;

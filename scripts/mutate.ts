@@ -1,7 +1,8 @@
 /**
- * Proves that the simulation sees: each deliberate fault of `test/simulation/mutations.ts` is put
- * into a copy of the build, and worlds are played until one fails. A fault that survives, or whose
- * text is no longer in the build, fails the run. `npm run mutate -- [part of a name]`
+ * Proves that the simulation detects faults: each deliberate fault of
+ * `test/simulation/mutations.ts` is put into a copy of the build, and worlds are run until one
+ * fails. The script fails if a fault survives, or if its text is not in the build. `npm run mutate
+ * -- [part of a name]`
  */
 import { spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -12,6 +13,8 @@ import type { Mutation } from '../test/simulation/mutation.js';
 import { mutations } from '../test/simulation/mutations.js';
 
 const build = join(dirname(fileURLToPath(import.meta.url)), '..');
+/** What the worlds are played with. */
+const PARTS = ['src', 'scripts', 'test/raft', 'test/simulation', 'test/support', 'cluster/checker'];
 const SEEDS_MAX = 1500;
 const AT_ONCE = 2;
 
@@ -21,12 +24,12 @@ interface Caught {
 }
 
 /**
- * A copy of the build with the fault in it. Throws if the text to change is not there exactly once.
+ * A copy of the build with the fault. Throws unless the text to change occurs exactly once.
  */
 function mutant(mutation: Mutation): string {
   const folder = mkdtempSync(join(tmpdir(), 'conclave-mutant-'));
   try {
-    for (const part of ['src', 'scripts', 'test/raft', 'test/simulation', 'cluster/checker'])
+    for (const part of PARTS)
       cpSync(join(build, part), join(folder, 'dist', part), { recursive: true });
     symlinkSync(join(process.cwd(), 'node_modules'), join(folder, 'node_modules'));
     writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
@@ -48,10 +51,16 @@ function mutant(mutation: Mutation): string {
   }
 }
 
-/** Plays worlds with the fault until one fails. */
-function hunt(folder: string, { by = 'simulate', fault }: Mutation): Promise<Caught | undefined> {
+/** Runs worlds with the fault until one fails. */
+function hunt(
+  folder: string,
+  { by = 'simulate', fault, network, storage, product }: Mutation,
+): Promise<Caught | undefined> {
   const args = [`dist/scripts/${by}.js`, '--first', '--seeds', String(SEEDS_MAX)];
   if (fault !== undefined) args.push('--fault', fault);
+  if (product) args.push('--product');
+  if (network !== undefined) args.push('--network', network);
+  if (storage !== undefined) args.push('--storage', storage);
   const child = spawn(process.execPath, args, {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -74,8 +83,7 @@ function hunt(folder: string, { by = 'simulate', fault }: Mutation): Promise<Cau
 
 const wanted = mutations.filter((m) => m.name.includes(process.argv[2] ?? ''));
 /**
- * All are made before any is played: a text that has changed is told at once, with all others that
- * have.
+ * All copies are made before any world is run, so that every changed text is reported at once.
  */
 function prepare(): { mutation: Mutation; folder: string }[] {
   const stale: string[] = [];
@@ -100,7 +108,7 @@ async function work(): Promise<void> {
     const { mutation, folder } = next;
     const caught = await hunt(folder, mutation);
     rmSync(folder, { recursive: true, force: true });
-    // a search that was given up proves nothing
+    // A search that was aborted proves nothing.
     const isReal = caught !== undefined && caught.seed > 0 && caught.invariant !== 'checker';
     if (!isReal) survivors.push(mutation.name);
     const verdict = caught ? `seed ${caught.seed}: ${caught.invariant}` : 'SURVIVES';

@@ -1,7 +1,8 @@
 /**
- * `npm run pack-release`: packs the compiled program and package.json into `test/releases/<version>.tgz`, which the tests of
- * rolling upgrades start as the release before. The same build gives the same bytes. An archive that is there stays: a release
- * does not change. Dependencies are not packed: an old release runs with those that are installed.
+ * `npm run pack-release`: packs the compiled program and package.json into
+ * `test/releases/<version>.tgz`, which the tests of rolling upgrades start as the previous release.
+ * The same build yields the same bytes. An existing archive is kept: a release does not change.
+ * Dependencies are not packed: an old release runs with the installed ones.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,12 +1,12 @@
 /**
  * The bill of materials of the product in CycloneDX 1.6 (JSON), made from package-lock.json alone:
- * `npm run --silent sbom > conclave.cdx.json`. Packages that only building and testing need are
- * left out. The same lock file gives the same text.
+ * `npm run --silent sbom > conclave.cdx.json`. Packages needed only for building and testing are
+ * left out. The same lock file yields the same text.
  */
 import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 
-/** A package of the lock file, as far as it is used here. */
+/** The used part of a package in the lock file. */
 interface Locked {
   readonly name?: string;
   readonly version: string;
@@ -31,7 +31,7 @@ const urlOf = (name: string, version: string): string =>
   `pkg:npm/${name.replace('@', '%40')}@${version}`;
 
 /**
- * The document as an object. Throws when a package of the product has no checksum in the lock file.
+ * The document as an object. Throws if a package of the product has no checksum in the lock file.
  */
 export function billOf(lock: LockFile): Record<string, unknown> {
   const own = lock.packages['']!;
@@ -85,7 +85,7 @@ function componentOf(name: string, locked: Locked) {
   };
 }
 
-/** An SPDX expression covers a single identifier too. */
+/** An SPDX expression also covers a single identifier. */
 const licensesOf = ({ license }: Locked) =>
   license === undefined ? [] : [{ expression: license }];
 
@@ -99,7 +99,7 @@ function pathOf(name: string, from: string, lock: LockFile): string {
   }
 }
 
-/** Without those of a key that came before, by key. */
+/** Removes items whose key occurred before. */
 function unique<T>(all: readonly T[], keyOf: (one: T) => string): T[] {
   const byKey = new Map(all.map((one) => [keyOf(one), one]));
   return [...byKey].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one);

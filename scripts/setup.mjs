@@ -1,6 +1,7 @@
 #!/usr/bin/env node
-// Everything a fresh clone needs before its own code can run: the right Node, the packages of the lock file, a build.
-// Plain JavaScript, because it runs before anything is compiled. Does nothing where nothing changed.
+// Prepares a fresh clone: checks the version of Node, installs the packages of the lock file, and
+// builds.
+// Plain JavaScript, because it runs before anything is compiled. Does nothing if nothing changed.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -52,7 +53,7 @@ const lock = readFileSync(join(root, 'package-lock.json'), 'utf8');
 const installedMark = join(root, 'node_modules', '.conclave-installed');
 if (recorded(installedMark) !== hash(lock)) {
   console.error('installing packages');
-  // not `npm ci`: it insists on the optional binaries of every other platform being in the lock file
+  // Not `npm ci`: it requires the lock file to list the optional binaries of every platform.
   run(
     'npm',
     ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error'],
@@ -70,11 +71,12 @@ const state = hash(
 const builtMark = join(root, out, '.built');
 if (recorded(builtMark) !== state) {
   console.error('building');
-  rmSync(join(root, out), { recursive: true, force: true }); // nothing of a deleted source may stay
+  rmSync(join(root, out), { recursive: true, force: true }); // output of deleted sources
   for (const grammar of files.filter((f) => f.endsWith('.peggy'))) {
     const target = join(root, out, `${grammar}.js`);
     mkdirSync(dirname(target), { recursive: true });
-    // a grammar that says so reads nothing twice; for the others the cache keeps the time linear
+    // A grammar compiled without a cache says so in its text; for the others the cache keeps
+    // parsing linear.
     const cache = readFileSync(join(root, grammar), 'utf8').includes('compiled without a cache')
       ? []
       : ['--cache'];

@@ -1,10 +1,12 @@
 /**
- * Simulated worlds from seeds. `npm run simulate -- --seed S [--trace]` plays one world again;
- * `--seeds N [--from M]` plays many and prints, for each that fails, the command that plays it
- * again. Exits with 1 if any failed.
+ * Simulates worlds from seeds. `npm run simulate -- --seed S [--trace]` replays one world; `--seeds
+ * N [--from M]` runs many and prints the command that replays each failed one. Exits with 1 if any
+ * failed.
  */
 import { Command, Option } from 'commander';
 import { ALL_FAULTS, type Fault } from '../test/simulation/fault-kinds.js';
+import { NETWORKS, type NetworkKind } from '../test/simulation/network.js';
+import { STORAGES, type StorageKind } from '../test/simulation/parts.js';
 import { playSeed } from '../test/simulation/play.js';
 import type { Report } from '../test/simulation/world.js';
 
@@ -16,7 +18,13 @@ const options = new Command('simulate')
   .option('--minutes <number>', 'stop after so many minutes of real time')
   .option('--first', 'stop at the first failure and print it as one line of JSON')
   .option('--trace', 'print everything that happens')
-  .option('--plain', 'without faults of machines, small memories and held readers')
+  .option(
+    '--plain',
+    'without faults of machines, small memories, held readers, sockets, real storage',
+  )
+  .option('--product', 'with commands and blocking queries of the product in all worlds')
+  .addOption(new Option('--network <kind>', 'what all worlds have').choices([...NETWORKS]))
+  .addOption(new Option('--storage <kind>', 'what all worlds have').choices([...STORAGES]))
   .addOption(new Option('--fault <kind>', 'a fault that every world has').choices([...ALL_FAULTS]))
   .parse()
   .opts<{
@@ -28,12 +36,16 @@ const options = new Command('simulate')
     trace?: boolean;
     fault?: Fault;
     plain?: boolean;
+    storage?: StorageKind;
+    network?: NetworkKind;
+    product?: boolean;
   }>();
 
 function show(report: Report): void {
-  const { seed, violation, counts } = report;
+  const { seed, network, violation, counts } = report;
   console.log(
-    `seed ${seed}: ${report.servers} servers, ${(report.virtualMs / 1000).toFixed(0)} s, ` +
+    `seed ${seed}: ${report.servers} servers, ${network}, ` +
+      `${(report.virtualMs / 1000).toFixed(0)} s, ` +
       `${report.terms} terms, ${report.committed} committed, ${counts.acknowledged} writes and ` +
       `${counts.reads} reads answered, faults [${report.faults.join(' ')}]`,
   );
@@ -41,7 +53,11 @@ function show(report: Report): void {
   console.log(`FAILED ${violation.text}`);
   const fault = options.fault === undefined ? '' : ` --fault ${options.fault}`;
   const plain = options.plain ? ' --plain' : '';
-  console.log(`replay: npm run simulate -- --seed ${seed}${fault}${plain} --trace`);
+  const product = options.product ? ' --product' : '';
+  const kind = options.network === undefined ? '' : ` --network ${options.network}`;
+  const storage = options.storage === undefined ? '' : ` --storage ${options.storage}`;
+  const all = `${fault}${plain}${kind}${storage}${product}`;
+  console.log(`replay: npm run simulate -- --seed ${seed}${all} --trace`);
 }
 
 const trace = options.trace ? (line: string): void => console.log(line) : undefined;
@@ -55,7 +71,8 @@ let committed = 0;
 let played = 0;
 const failed: number[] = [];
 for (let seed = from; seed < from + count && performance.now() < until; seed++) {
-  const report = playSeed(seed, { trace, fault: options.fault, plain: options.plain });
+  const { fault, plain, network, storage, product } = options;
+  const report = await playSeed(seed, { trace, fault, plain, network, storage, product });
   played++;
   virtualMs += report.virtualMs;
   committed += report.committed;

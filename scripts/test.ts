@@ -1,8 +1,8 @@
 /**
- * What `npm test` runs after set-up (packages, types): import law, tidy, lint, then every suite
- * under `test/`. Ends with one line, `N passed, N failed`. Arguments are path prefixes below
- * `test/`: `npm test -- raft simulation`. The properties are tried with the same examples in every
- * run; `--seed N` chooses others.
+ * `npm test`, after set-up (packages, types): runs the import law, tidy, lint, then every suite
+ * under `test/`. The last line is `N passed, N failed`. Arguments are path prefixes below `test/`:
+ * `npm test -- raft simulation`. The properties use the same examples in every run; `--seed N`
+ * chooses others.
  */
 import { spawnSync } from 'node:child_process';
 import { parseArgs } from 'node:util';

@@ -1,9 +1,9 @@
 /**
- * What the compiler and the formatter do not see: unused files and exports, wide lines, long files
- * and functions, missing doc comments, banned idioms and words, dead links. `npm test` fails where
- * there is more of it than `scripts/tidy.json` accepts. `npm run tidy` checks too, and lowers the
- * accepted figures to what there is. `npm run tidy -- --accept` takes today's figures, higher ones
- * as well: for moved files, and for what a review has agreed to.
+ * Finds what the compiler and the formatter do not: unused files and exports, wide lines, long
+ * files and functions, missing doc comments, banned idioms and words, dead links. `npm test` fails
+ * if there are more than `scripts/tidy.json` accepts. `npm run tidy` checks too, and lowers the
+ * accepted figures to the present ones. `npm run tidy -- --accept` also raises them: for moved
+ * files, and for what a review has agreed to.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { relative, sep } from 'node:path';
@@ -17,7 +17,9 @@ import { unused, unusedMembers } from './tidy/usage.js';
 
 const RATCHET = 'scripts/tidy.json';
 
-/** What is started from outside: the program, the scripts of package.json, the suites. */
+/**
+ * The files that are started from outside: the program, the scripts of package.json, the suites.
+ */
 function entriesOf(paths: readonly string[]): string[] {
   const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as {
     scripts: Record<string, string>;
@@ -28,7 +30,7 @@ function entriesOf(paths: readonly string[]): string[] {
   return ['src/main.ts', ...started, ...paths.filter((path) => path.endsWith('.test.ts'))];
 }
 
-/** Everything the rules report on this project. */
+/** The findings of all rules in this project. */
 function findings(): Finding[] {
   const sources = readSources('.');
   const entries = entriesOf(sources.map(({ path }) => path));

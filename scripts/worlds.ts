@@ -1,7 +1,7 @@
 /**
- * Random orders of cores from seeds, see `test/raft/world.ts`. `npm run worlds -- --seeds N [--from
- * S]` plays many and prints, for each that fails, the command that plays it again. Exits with 1 if
- * any failed.
+ * Runs random schedules of Raft cores from seeds, see `test/raft/world.ts`. `npm run worlds --
+ * --seeds N [--from S]` runs many and prints the command that replays each failed one. Exits with 1
+ * if any failed.
  */
 import { Command } from 'commander';
 import { idsOf, KINDS, type Kind, World } from '../test/raft/world.js';

@@ -6,11 +6,11 @@ import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { Ajv, type ErrorObject } from 'ajv';
 import { closest, distance } from 'fastest-levenshtein';
+import { isAddress, isLoopback } from './address.js';
 import { inTicks } from './node/options.js';
 import { leaseMsMax } from './raft/options.js';
 import type { MemberSetting, Setting } from './setting.js';
 import { type ConfigOfSettings, SETTINGS } from './settings.js';
-import { isAddress, isLoopback } from './transport/security.js';
 import { TEXT_MAX } from './wire-limits.js';
 
 /** A checked configuration. Times in milliseconds, sizes in bytes; see settings.ts for each. */

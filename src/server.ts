@@ -4,14 +4,13 @@
 import { readFileSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isLoopback } from './address.js';
 import type { Config } from './config.js';
 import type { AclParts } from './http/acl-common.js';
 import { createApp, type HttpApp } from './http/app.js';
-import type { ClusterParts } from './http/cluster.js';
 import { type Listener, type ListenerOptions, listen } from './http/listener.js';
-import { HELD_MS_MAX } from './http/request.js';
+import { HELD_MS_MAX } from './http/read-options.js';
 import { allRoutes } from './http/routes.js';
-import type { SnapshotParts } from './http/snapshot.js';
 import type { Route } from './http/types.js';
 import { bootstrapSecret, checkKeyFiles, initialManagement, sharedKeys } from './key-files.js';
 import { type Log, withoutSecrets } from './log.js';
@@ -22,17 +21,19 @@ import type { NodeOptions } from './node/options.js';
 import type { Gate } from './node/types.js';
 import { Authorizers } from './service/authorizers.js';
 import type { BootstrapReset } from './service/bootstrap.js';
+import type { ClusterParts } from './service/cluster.js';
 import { configCheck } from './service/config.js';
 import { Engine } from './service/engine.js';
 import { makeGate } from './service/gate.js';
 import { Housekeeper } from './service/housekeeper.js';
 import { authMethodTypes, loginOptions } from './service/login/index.js';
 import { Refusals } from './service/login/refusals.js';
+import type { SnapshotParts } from './service/snapshot.js';
 import type { Service } from './service/types.js';
 import { HANDLERS } from './state/handlers.js';
 import { levelOf } from './state/levels.js';
 import { RESTORE_FACT, restoredAt } from './state/restore.js';
-import { isLoopback, type WireSecurity } from './transport/security.js';
+import type { WireSecurity } from './transport/security.js';
 
 /** A running node. */
 export interface Server {
@@ -221,6 +222,7 @@ function nodeOptions(
       waitingWrites: limits.waitingWrites,
     },
     log: (level, message) => log[level]({}, message),
+    ...(config.log.level === 'debug' && { trace: (message) => log.debug({}, message) }),
     onFatal,
   };
 }

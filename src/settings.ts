@@ -469,7 +469,7 @@ const LIST = [
     ...TEXT,
     default: 'info',
     choices: ['debug', 'info', 'warn', 'error', 'silent'],
-    why: 'minimum severity of logged lines',
+    why: 'minimum severity of logged lines; debug adds why Raft decided as it did',
   },
 ] as const satisfies readonly Setting[];
 

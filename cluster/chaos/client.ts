@@ -33,9 +33,6 @@ export interface NoAnswer {
   readonly why: string;
 }
 
-/** Errors before any byte of the request was sent. */
-const NEVER_SENT = new Set(['ECONNREFUSED']);
-
 /** A connection to one node, with one request at a time. */
 export class Connection {
   readonly url: string;
@@ -115,7 +112,8 @@ export class Connection {
   send(method: string, path: string, body?: string | Buffer): Promise<Reply | NoAnswer> {
     return new Promise((resolve) => {
       const broken = (error: NodeJS.ErrnoException): void => {
-        const outcome = NEVER_SENT.has(error.code ?? '') ? 'fail' : 'unknown';
+        // without a connection nothing was sent
+        const outcome = error.syscall === 'connect' ? 'fail' : 'unknown';
         resolve({ outcome, why: error.code ?? error.message });
       };
       const request = httpRequest(`${this.url}${path}`, {

@@ -8,7 +8,7 @@ import fsPromises from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ClassicLevel } from 'classic-level';
-import { DiskFile } from '../../src/storage/segment-file.js';
+import { NodeFile } from '../../src/storage/node-folder.js';
 import { CONTROL_VARIABLE, type Control, NO_FAULTS } from './control.js';
 
 const POLL_MS = 50;
@@ -93,7 +93,7 @@ wrap(Object.getPrototypeOf(handle), ['write', 'writeFile', 'sync', 'datasync'], 
 await handle.close();
 
 /** The files of the log, which waits for each write. */
-const segments = DiskFile.prototype;
+const segments = NodeFile.prototype;
 const { write } = segments;
 segments.write = function (...parameters) {
   void diskAnswers().then(() => write.apply(this, parameters));

@@ -1,4 +1,4 @@
-/** What strangers cost the others: anonymous bodies that are long to check. */
+/** The cost of anonymous bodies that take long to check, for permitted clients. */
 import { type Load, load, spreadOf } from './load.js';
 import { figure, row, title } from './report.js';
 import { putEntry, type Setting, withCluster } from './setting.js';
@@ -8,7 +8,9 @@ const WARM_UP_SECONDS = 4;
 const QUIET_SECONDS = 6;
 const ATTACK_SECONDS = 12;
 const WRITERS = 8;
-/** What else the machine does changes within a minute: each attack is compared with the quiet time right before it. */
+/**
+ * The machine's load changes within a minute, so each attack is compared with the time before it.
+ */
 const ROUNDS = 3;
 
 interface Outcome {
@@ -18,8 +20,8 @@ interface Outcome {
 }
 
 /**
- * Writes of permitted clients before and while strangers send bodies to all nodes. Strangers at a
- * bare server tell what they cost by sharing the machine alone.
+ * Writes of permitted clients before and while anonymous clients send bodies to all nodes. The row
+ * with a bare server shows what they cost only by sharing the machine.
  */
 export function measureAttack(): Promise<void> {
   return withCluster(3, async (setting) => {
@@ -29,13 +31,13 @@ export function measureAttack(): Promise<void> {
     ]);
     await writesFor(setting, WARM_UP_SECONDS);
     const urls = setting.targets.map(({ url }) => url);
-    await withBareServer((url) => tell(setting, '8, at a bare server', [url], 8));
-    await tell(setting, '2', urls, 2);
-    await tell(setting, '8', urls, 8);
+    await withBareServer((url) => attackRow(setting, '8, at a bare server', [url], 8));
+    await attackRow(setting, '2', urls, 2);
+    await attackRow(setting, '8', urls, 8);
   });
 }
 
-async function tell(
+async function attackRow(
   setting: Setting,
   who: string,
   urls: readonly string[],

@@ -1,6 +1,6 @@
 /**
- * This build beside another one: both clusters are up and warm, and short bursts of the same load
- * take turns.
+ * Compares this build with another one: both clusters are running and warm, and short bursts of the
+ * same load alternate.
  */
 import { resolve } from 'node:path';
 import type { Ask } from './line.js';
@@ -10,7 +10,7 @@ import { putEntry, type Setting, withCluster } from './setting.js';
 
 const CONNECTIONS = 64;
 const BURST_SECONDS = 1;
-/** Of each kind of request, before the first burst: compilers need some thousand. */
+/** Requests of each kind before the first burst: compilers need some thousand. */
 const WARM_UP_SECONDS = 2;
 const NAMES = 1000;
 const READ = '/v1/config/service-defaults/read-';
@@ -23,7 +23,7 @@ const readOf =
     path: `${READ}${(connection * 31 + n) % NAMES}${how}`,
   });
 
-/** Permitted requests. `run` keeps the names of a burst from those of the others. */
+/** Permitted requests. `run` separates the names of one burst from those of the others. */
 const WORK: Readonly<Record<string, (run: string) => Next>> = {
   'write an entry': (run) => (connection, n) => putEntry(`w-${run}-${connection}-${n}`, n),
   'write a role': (run) => (connection, n) => ({

@@ -1,4 +1,4 @@
-/** What many updates of few entries leave on the disk. */
+/** The disk space that many updates of few entries use. */
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
@@ -11,7 +11,7 @@ import { diskBytes, putEntry, type Setting, withCluster } from './setting.js';
 const ENTRIES = 1000;
 const CONNECTIONS = 128;
 const PARTS = 10;
-/** What runs in the background after the last write: cutting the log, tidying up the databases. */
+/** Background work after the last write: truncating the log, compacting the databases. */
 const SETTLE_MS = 5000;
 
 export function measureDisk(updates: number): Promise<void> {
@@ -56,18 +56,18 @@ async function folder(node: LocalNode, live: number): Promise<string> {
   return `${mb(all)}: log ${mb(log)}, the rest ${mb(all - log)}, ${ratio} times the live data`;
 }
 
-/** Bytes of all records of the state, as the archive of a snapshot holds them. */
+/** Bytes of all records of the state, as the archive of a snapshot contains them. */
 async function liveBytes({ targets }: Setting): Promise<number> {
   const { url, token } = targets[0]!;
   const answer = await fetch(`${url}/v1/snapshot`, { headers: { 'X-Consul-Token': token } });
   if (answer.status !== 200) throw new Error(`snapshot: ${answer.status} ${await answer.text()}`);
   const tar = gunzipSync(await answer.arrayBuffer());
-  // the first file of the archive, behind its header of 512 bytes
+  // The first file of the archive, after its header of 512 bytes.
   const length = Number.parseInt(tar.toString('latin1', 124, 136), 8);
   return (JSON.parse(tar.toString('utf8', 512, 512 + length)) as { Size: number }).Size;
 }
 
-/** What of the log a stopped node keeps. */
+/** The part of the log that a stopped node keeps. */
 async function keptLog({ entry }: LocalNode): Promise<{ entries: number; bytes: number }> {
   const onFatal = (error: Error): never => {
     throw error;

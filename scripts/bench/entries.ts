@@ -54,8 +54,8 @@ async function timed(setting: Setting, what: string, path: string): Promise<void
 }
 
 /**
- * How long the event loop is held while lists of ten thousand are made, each for a change that was
- * just written.
+ * How long the event loop is blocked while lists of ten thousand entries are built, each after a
+ * change that was just written.
  */
 async function loopDelay(setting: Setting, seconds: number): Promise<void> {
   const { targets } = setting;
@@ -74,7 +74,7 @@ async function loopDelay(setting: Setting, seconds: number): Promise<void> {
   ]);
 }
 
-/** Milliseconds of the event loop's delay since the last look, both from one look. */
+/** Milliseconds of the event loop's delay since the last call, from one reading. */
 async function loopFigures(setting: Setting): Promise<{ p99: number; held: number }> {
   const [p99, held] = await setting.metrics(['conclave_event_loop_delay_p99_seconds', LOOP_MAX]);
   return { p99: p99! * 1000, held: held! * 1000 };
@@ -95,7 +95,7 @@ async function restart(setting: Setting, entries: number): Promise<void> {
   row(['disk', `${figure(disk / 2 ** 20)} MB, ${figure(disk / entries)} bytes per entry`]);
 }
 
-/** Asks for one entry until it is given. */
+/** Requests one entry until it is returned. */
 async function answers({ targets }: Setting): Promise<void> {
   for (;;) {
     const line = new Line(targets[0]!);

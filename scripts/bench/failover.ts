@@ -1,6 +1,6 @@
 /**
- * For how long a cluster takes no writes when its leader is killed, hands over, or is restarted
- * like all the others.
+ * How long a cluster accepts no writes when its leader is killed, transfers leadership, or all
+ * nodes are restarted.
  */
 import { statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -52,16 +52,16 @@ export function measureFailover(repeat: number): Promise<void> {
   });
 }
 
-/** Milliseconds from the kill, by the survivors' logs. */
+/** Milliseconds from the kill, from the survivors' logs. */
 interface Steps {
   readonly asked: number;
   readonly led: number;
   readonly served: number;
-  /** Times a survivor became a candidate, or a pre-candidate. */
+  /** How often a survivor became a candidate or pre-candidate. */
   readonly campaigns: number;
 }
 
-/** Call before the kill; what it gives, call once the gap is over, with the time of its end. */
+/** Call it before the kill, and the returned function after the gap with the time of its end. */
 function watchLogs(setting: Setting, killed: number): (servedAt: number) => Steps {
   const survivors = setting.cluster.nodes.filter((_, node) => node !== killed);
   const from = survivors.map(({ logFile }) => statSync(logFile).size);
@@ -92,7 +92,7 @@ function stepRow(
   row([what, `median ${figure(p50Ms)}${unit}, worst ${figure(maxMs)}${unit}`]);
 }
 
-/** Leadership is handed over, to any other, while clients write. */
+/** Leadership is transferred to any other node while clients write. */
 export function measureTransfers(repeat: number): Promise<void> {
   return withCluster(3, async (setting) => {
     const columns = [
@@ -136,11 +136,11 @@ export function measureTransfers(repeat: number): Promise<void> {
 }
 
 /**
- * All nodes are restarted by SIGTERM, the next when the last is ready; clients go elsewhere when
- * they are refused.
+ * All nodes are restarted by SIGTERM, each when the one before is ready; clients that are refused
+ * move on to another node.
  */
 export function measureRolling(rounds: number): Promise<void> {
-  // clients on a busy machine pause long between two requests to one node
+  // Clients on a busy machine pause long between two requests to one node.
   const limits = { lingerMs: 4000, stopMs: 15_000 };
   return withCluster(
     3,

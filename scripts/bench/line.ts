@@ -1,6 +1,6 @@
 /**
- * One keep-alive connection of the measuring client: prepared bytes out, status and lengths in. The
- * client shares the cores with the nodes, so it does as little as it can.
+ * One keep-alive connection of the measuring client: it sends prepared bytes and parses status and
+ * lengths. The client shares the cores with the nodes, so it does as little as possible.
  */
 import { connect, type Socket } from 'node:net';
 
@@ -8,25 +8,25 @@ export interface Ask {
   readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE';
   readonly path: string;
   readonly body?: string;
-  /** Another token than the connection's own. */
+  /** A token other than the connection's own. */
   readonly token?: string;
 }
 
 export interface Reply {
   readonly status: number;
-  /** The index header; 0 without. */
+  /** The index header; 0 if there is none. */
   readonly index: number;
-  /** As it was sent: pieces and their lengths, when it came in pieces. */
+  /** The body as it was sent: chunks with their lengths if it was chunked. */
   readonly body: Buffer;
 }
 
-/** Where to, and as whom. */
+/** The target and the token. */
 export interface Target {
   readonly url: string;
   readonly token: string;
 }
 
-/** Nobody takes connections there: nothing was sent. */
+/** No connection was made: nothing was sent. */
 export class RefusedError extends Error {}
 
 const END_OF_PIECES = '0\r\n\r\n';
@@ -34,10 +34,10 @@ const END_OF_PIECES = '0\r\n\r\n';
 interface Head {
   readonly status: number;
   readonly index: number;
-  /** Where the body begins. */
+  /** The offset at which the body begins. */
   readonly start: number;
   readonly length: number | undefined;
-  /** The node takes nothing more on this connection. */
+  /** Whether the node accepts nothing more on this connection. */
   readonly closes: boolean;
 }
 
@@ -55,7 +55,7 @@ export class Line {
     this.#host = new URL(target.url).host;
   }
 
-  /** One request at a time. Rejects when the connection breaks; the next call makes a new one. */
+  /** One request at a time. Rejects if the connection breaks; the next call makes a new one. */
   ask({ method, path, body = '', token = this.#target.token }: Ask): Promise<Reply> {
     const head = `${method} ${path} HTTP/1.1\r\nHost: ${this.#host}\r\nX-Service-Token: ${token}\r\n`;
     const size = method === 'GET' ? '' : `Content-Length: ${Buffer.byteLength(body)}\r\n`;
@@ -78,8 +78,8 @@ export class Line {
     const socket = connect({ host: hostname, port: Number(port), noDelay: true });
     socket.on('data', (chunk: Buffer) => this.#take(chunk));
     let why = new Error('the connection broke');
-    socket.on('error', ({ code }: NodeJS.ErrnoException) => {
-      why = code === 'ECONNREFUSED' ? new RefusedError('refused') : new Error(`broke: ${code}`);
+    socket.on('error', ({ code, syscall }: NodeJS.ErrnoException) => {
+      why = syscall === 'connect' ? new RefusedError('refused') : new Error(`broke: ${code}`);
     });
     socket.on('close', () => {
       if (this.#socket !== socket) return;

@@ -1,15 +1,15 @@
-/** Closed-loop load: each connection sends its next request when the last is answered. */
+/** Closed-loop load: each connection sends its next request when the last one is answered. */
 import { type Ask, Line, type Target } from './line.js';
 
-/** What a run of load showed. */
+/** The result of a run of load. */
 export interface Load {
   readonly perSec: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly maxMs: number;
-  /** Answers other than 200, and broken connections. */
+  /** Responses other than 200, and broken connections. */
   readonly errors: number;
-  /** All requests that were answered, those of the warm-up too. */
+  /** All requests that were answered, including the warm-up. */
   readonly answered: number;
 }
 
@@ -51,7 +51,7 @@ export async function load({ targets, connections, seconds, next }: LoadPlan): P
 }
 
 /**
- * Sends requests 0..count-1 once each, over so many connections. Throws when one is not answered
+ * Sends requests 0..count-1 once each, over several connections. Throws unless each is answered
  * with 200.
  */
 export async function fill(
@@ -76,7 +76,7 @@ export async function fill(
   return { perSec: (count / (performance.now() - begin)) * 1000 };
 }
 
-/** Median, 99th percentile and greatest. */
+/** Median, 99th percentile and maximum. */
 export function spreadOf(times: number[]): { p50Ms: number; p99Ms: number; maxMs: number } {
   times.sort((a, b) => a - b);
   const at = (part: number): number => times[Math.floor((times.length - 1) * part)] ?? 0;

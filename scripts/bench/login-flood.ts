@@ -1,4 +1,4 @@
-/** What one bearer token costs the others and the disks while it logs in as fast as it can. */
+/** The cost of one bearer token that logs in as fast as it can, for other clients and the disks. */
 import { generateKeyPairSync } from 'node:crypto';
 import { SignJWT } from 'jose';
 import type { Ask } from './line.js';
@@ -10,7 +10,7 @@ const WARM_UP_SECONDS = 4;
 const QUIET_SECONDS = 12;
 const FLOOD_SECONDS = 60;
 const FLOODERS = 6;
-/** Connections of the others. */
+/** Connections of the other clients. */
 const OTHERS = 8;
 
 const READ: Ask = { method: 'GET', path: '/v1/config/service-defaults/w0' };
@@ -19,7 +19,7 @@ const OTHER_WORK: Readonly<Record<string, (connection: number, n: number) => Ask
   writes: (connection, n) => putEntry(`w${connection}`, n),
 };
 
-/** Writes fill the disks as well, so beside reads the growth of the disks is told. */
+/** Writes use the disks as well, so the growth of the disks is reported beside reads. */
 export function measureLoginFlood(): Promise<void> {
   return withCluster(3, async (setting) => {
     title('Logins with one bearer token, 60 pairs of Meta, as fast as 6 connections can', [
@@ -29,12 +29,12 @@ export function measureLoginFlood(): Promise<void> {
     const login = await loginOf(setting);
     await others(setting, 'writes', WARM_UP_SECONDS);
     for (const work of ['reads', 'writes']) {
-      await tell(setting, `${work}, no logins`, () => others(setting, work, QUIET_SECONDS));
+      await floodRow(setting, `${work}, no logins`, () => others(setting, work, QUIET_SECONDS));
       const flood = load({
         ...{ targets: setting.targets, connections: FLOODERS, seconds: FLOOD_SECONDS },
         next: () => login,
       });
-      await tell(setting, work, () => others(setting, work, FLOOD_SECONDS), flood);
+      await floodRow(setting, work, () => others(setting, work, FLOOD_SECONDS), flood);
     }
   });
 }
@@ -61,7 +61,7 @@ async function loginOf(setting: Setting): Promise<Ask> {
 const others = ({ targets }: Setting, work: string, seconds: number): Promise<Load> =>
   load({ targets, connections: OTHERS, seconds, next: OTHER_WORK[work]! });
 
-async function tell(
+async function floodRow(
   setting: Setting,
   what: string,
   run: () => Promise<Load>,

@@ -1,4 +1,4 @@
-/** What a node wrote to its log, as times. */
+/** The times at which a node logged its messages. */
 import { readFileSync } from 'node:fs';
 
 export interface LogLine {
@@ -7,7 +7,7 @@ export interface LogLine {
   readonly msg: string;
 }
 
-/** The lines of a node's log file from a byte on; what is no line of JSON is left out. */
+/** The lines of a node's log file after an offset; lines that are not JSON are left out. */
 export function linesAfter(file: string, from: number): LogLine[] {
   const text = readFileSync(file).subarray(from).toString();
   return text.split('\n').flatMap((line) => {

@@ -1,4 +1,4 @@
-/** Writers at a steady rate, whatever the answers take. */
+/** Writers at a steady rate, independent of the response times. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { linesTo, spreadOf } from './load.js';
 import { figure } from './report.js';
@@ -8,8 +8,8 @@ import { putEntry, type Setting } from './setting.js';
 const WRITERS = 64;
 
 /**
- * Writes at times that are fixed beforehand; what comes late, because others are slow, counts from
- * when it was due.
+ * Writes at fixed times; a write that starts late because others are slow is measured from the time
+ * at which it was due.
  */
 export class Pace {
   errors = 0;
@@ -42,7 +42,7 @@ export class Pace {
     this.#done = Promise.all(lines.map(write));
   }
 
-  /** Of the time since the last call. */
+  /** The figures since the last call. */
   figures(): string {
     const times = this.#times;
     const seconds = (performance.now() - this.#since) / 1000;

@@ -18,7 +18,7 @@ export function measureRates(seconds: number): Promise<void> {
     title('Three nodes, requests spread over them', LOAD_COLUMNS);
     const run = (connections: number, next: (connection: number, n: number) => Ask) =>
       setting.cpuPerOp(() => load({ targets, connections, seconds, next }));
-    // code that has not run before is slow: that is shown by none of the rows
+    // A warm-up, which no row shows: code that has not run before is slow.
     await run(64, (at, n) => putEntry(`warm-${at}-${n}`, n));
     for (const connections of CONNECTIONS) {
       const next = (at: number, n: number): Ask => putEntry(`new-${connections}-${at}-${n}`, n);

@@ -1,4 +1,4 @@
-/** What readers cost that do not read: the memory of a node while they ask for a long list. */
+/** The cost of clients that do not read: a node's memory while they request a long list. */
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { figure, row, title } from './report.js';
@@ -10,7 +10,7 @@ const SHAPES = [
   { objects: 400, bytes: 100_000 },
   { objects: 41, bytes: 1_000_000 },
 ];
-/** How often, and after how many seconds each, the memory is told. */
+/** How often, and at which interval in seconds, the memory is reported. */
 const LOOKS = 5;
 const LOOK_SECONDS = 2;
 
@@ -25,9 +25,9 @@ async function measure(setting: Setting, shape: (typeof SHAPES)[number]): Promis
   const { objects, bytes } = shape;
   for (let at = 0; at < objects; at += 1)
     await setting.put('/v1/acl/role', { Name: `r${at}`, Description: 'x'.repeat(bytes) });
-  // one reader that does read: what any list costs is not counted
+  // One reader that does read: the normal cost of a list is not counted.
   await setting.ask({ method: 'GET', path: '/v1/acl/roles?stale' });
-  // a second token, as one may read 32 long answers at a time
+  // A second token, as one token may read 32 long responses at a time.
   const { body } = await setting.put('/v1/acl/token', {
     Policies: [{ Name: 'global-management' }],
   });

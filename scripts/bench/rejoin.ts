@@ -1,4 +1,4 @@
-/** A member whose disk was lost comes back as a new one, while clients write at a steady rate. */
+/** A member whose disk was lost rejoins as a new one while clients write at a steady rate. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -54,8 +54,8 @@ export function measureRejoin(options: {
 const LAST = '/v1/config/service-defaults/entry-0?stale';
 
 /**
- * The procedure for a lost disk: remove the old member, empty its folder, let it join. Gives how
- * long that took.
+ * The procedure for a lost disk: remove the old member, empty its folder, let it join. Returns the
+ * durations.
  */
 async function replace(setting: Setting, { leader, wiped }: { leader: number; wiped: number }) {
   const node = setting.cluster.nodes[wiped]!;
@@ -83,7 +83,7 @@ async function replace(setting: Setting, { leader, wiped }: { leader: number; wi
   throw new Error('the new member does not vote');
 }
 
-/** Admits the server of this name; false while it does not wait yet. */
+/** Admits the server of this name; returns false while it is not waiting yet. */
 async function admit(setting: Setting, node: number, name: string): Promise<boolean> {
   const { body } = await setting.ask({ method: 'GET', path: `${PATH}/joining` }, node);
   const waiting = JSON.parse(body.toString()) as readonly Pick<Server, 'ID' | 'Node'>[];
@@ -101,8 +101,8 @@ async function servers(setting: Setting, node: number): Promise<readonly Server[
 }
 
 /**
- * How long a follower hears nothing of its leader, looked at every 50 ms, and what holds the
- * leader's event loop.
+ * The longest time for which a follower hears nothing from its leader, polled every 50 ms, and the
+ * longest time for which the leader's event loop is blocked.
  */
 class Pauses {
   #contact = 0;

@@ -1,4 +1,4 @@
-/** Figures as lines of Markdown tables, printed as they come. */
+/** Figures as rows of Markdown tables, printed as they are measured. */
 import type { Load } from './load.js';
 
 /** A figure with three significant digits. */

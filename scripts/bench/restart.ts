@@ -1,6 +1,6 @@
 /**
- * A follower is killed and started again under a light load: how long until it has applied what its
- * leader has applied, and where that time goes.
+ * A follower is killed and restarted under a light load: how long it takes to apply what its leader
+ * has applied, and where that time goes.
  */
 import { statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,7 +12,7 @@ import { figure, row, title } from './report.js';
 import { putEntry, type Setting, withCluster } from './setting.js';
 
 const WRITERS = 64;
-/** The node is away for this long, give or take half of it. */
+/** The node is down for this long, give or take half of it. */
 const AWAY_MS = 1000;
 const SETTLE_MS = 500;
 const LOOK_MS = 5;

@@ -1,5 +1,5 @@
 /**
- * How long applying a restore takes on one node, and how long it holds the event loop: machine and
+ * How long applying a restore takes on one node, and how long it blocks the event loop: machine and
  * disk, no network.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -35,7 +35,7 @@ async function measure(count: number): Promise<void> {
       const [result] = machine.apply([entry], (late) => resolve(late!));
       if (result !== undefined) resolve(result);
     });
-  // entries before it, so that there is something to replace
+  // Earlier entries, so that there is something to replace.
   for (let round = 0; round < 2; round++) {
     const parts = Math.ceil(count / RECORDS_PER_PART);
     for (let part = 0; part < parts; part++) {

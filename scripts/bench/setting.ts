@@ -1,5 +1,5 @@
 /**
- * A cluster to measure, in a folder that goes away with it, and what its nodes say of themselves.
+ * A cluster to measure, in a temporary folder, and the figures that its nodes report.
  */
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -21,7 +21,7 @@ export class Setting {
     this.targets = cluster.urls.map((url) => ({ url, token: cluster.token }));
   }
 
-  /** One request; throws unless it is answered with 200. */
+  /** One request; throws unless the response has status 200. */
   async ask(ask: Ask, node = 0): Promise<Reply> {
     const line = new Line(this.targets[node]!);
     const reply = await line.ask(ask).finally(() => line.close());
@@ -33,7 +33,7 @@ export class Setting {
     return this.ask({ method: 'PUT', path, body: JSON.stringify(body) });
   }
 
-  /** Position of the node that leads. */
+  /** The position of the leader. */
   async leader(): Promise<number> {
     const { body } = await this.ask({ method: 'GET', path: '/v1/status/leader' });
     const address = JSON.parse(body.toString()) as string;
@@ -41,7 +41,7 @@ export class Setting {
   }
 
   /**
-   * Figures of a node's metrics; the event loop's are of the time since they were asked for last.
+   * Figures of a node's metrics; those of the event loop cover the time since the last request.
    */
   async metrics(names: readonly string[], node = 0): Promise<number[]> {
     const path = '/v1/agent/metrics?format=prometheus';
@@ -57,7 +57,7 @@ export class Setting {
     return (await this.metrics([name], node))[0]!;
   }
 
-  /** Seconds of CPU time all nodes have used. */
+  /** Seconds of CPU time that all nodes have used. */
   async cpuSeconds(): Promise<number> {
     const all = this.targets.map((_, node) =>
       this.metric('conclave_process_cpu_seconds_total', node),
@@ -81,7 +81,7 @@ export class Setting {
   }
 }
 
-/** Runs `measure` on a new cluster of so many nodes; stops and removes it whatever happens. */
+/** Runs `measure` on a new cluster of `count` nodes; stops and removes it in any case. */
 export async function withCluster(
   nodes: number,
   measure: (setting: Setting) => Promise<void>,
@@ -114,7 +114,7 @@ export async function diskBytes({ entry }: LocalNode, folder = ''): Promise<numb
   return (await Promise.all(sizes)).reduce((sum, { size }) => sum + size, 0);
 }
 
-/** A service-defaults entry of some 250 bytes. */
+/** A service-defaults entry of about 250 bytes. */
 const entry = (kind: string, name: string, n: number | string): string =>
   JSON.stringify({
     Kind: kind,

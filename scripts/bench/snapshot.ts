@@ -1,6 +1,6 @@
 /**
- * A snapshot of many entries out of three nodes and in again: how long it takes, and whether the
- * leader stays.
+ * Saves a snapshot of many entries from three nodes and restores it: how long that takes, and
+ * whether the leader stays.
  */
 import { fill } from './load.js';
 import { figure, row, title } from './report.js';

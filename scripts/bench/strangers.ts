@@ -1,13 +1,13 @@
 /**
- * Strangers in a thread of their own, so that the loop of the measuring client does not count what
- * they cost. Run as a worker: with `bare`, as the least server that refuses them; otherwise as the
- * strangers, until `endMs`.
+ * Anonymous clients in a separate thread, so that the event loop of the measuring client does not
+ * pay for them. Run as a worker: with `bare` it is a minimal server that refuses them; otherwise
+ * the anonymous clients themselves, until `endMs`.
  */
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { parentPort, Worker, workerData } from 'node:worker_threads';
 
-/** 1200 subsets with filters of 30 terms: some 800 kB. */
+/** 1200 subsets with filters of 30 terms: about 800 kB. */
 const bodyOf = (): Buffer => {
   const Filter = Array.from({ length: 30 }, (_, at) => `Service.Meta.v==a${at}`).join(' or ');
   const subsets = Array.from({ length: 1200 }, (_, at) => [`s${at}`, { Filter }]);
@@ -27,15 +27,15 @@ interface Attack {
 }
 
 /**
- * So many strangers send bodies to the nodes in turn, each on a new connection when the last is
- * closed; gives how many.
+ * Anonymous clients send bodies to the nodes in turn, each on a new connection when the last one is
+ * closed; returns the number of bodies.
  */
 export function attack(plan: Attack): Promise<number> {
   const worker = new Worker(new URL(import.meta.url), { workerData: plan });
   return new Promise((done, fail) => worker.once('message', done).once('error', fail));
 }
 
-/** Runs with a server that answers 403 and closes, whatever it is asked. */
+/** Runs with a server that answers 403 to everything and closes. */
 export async function withBareServer<T>(run: (url: string) => Promise<T>): Promise<T> {
   const worker = new Worker(new URL(import.meta.url), { workerData: 'bare' });
   const port = await new Promise((done, fail) => worker.once('message', done).once('error', fail));
@@ -46,7 +46,7 @@ export async function withBareServer<T>(run: (url: string) => Promise<T>): Promi
   }
 }
 
-/** Sends the body again and again until the end; gives how often. */
+/** Sends the body repeatedly until the end; returns how often. */
 async function send(url: string, body: Buffer, end: number): Promise<number> {
   let count = 0;
   for (; performance.now() < end; count += 1) {
@@ -54,7 +54,7 @@ async function send(url: string, body: Buffer, end: number): Promise<number> {
       const sent = request(`${url}/v1/config`, { method: 'PUT', agent: false }, (answer) => {
         answer.resume().once('close', resolve).once('error', resolve);
       });
-      // refused before it was sent whole
+      // Refused before it was sent completely.
       sent.once('error', () => resolve());
       sent.end(body);
     });

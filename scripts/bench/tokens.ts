@@ -58,7 +58,7 @@ async function listRow(setting: Setting, what: string): Promise<void> {
   row([`list of all ${what}`, `${figure(ms)} ms, ${size}, event loop held ${figure(stall)} ms`]);
 }
 
-/** The same read with tokens that are new to the node, with those again, and with one. */
+/** The same read with tokens that are new to the node, with the same ones again, and with one. */
 async function authorisations(
   setting: Setting,
   secrets: readonly string[],
@@ -82,7 +82,7 @@ async function authorisations(
   row(['the same again', words(again)]);
 }
 
-/** The logins of one client are what is measured. */
+/** Only the logins of one client are measured. */
 const NO_LOGIN_LIMITS = {
   limits: { loginsPerAddress: 0, loginsPerMethod: 0, loginsPerIdentity: 0 },
 };

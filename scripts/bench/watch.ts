@@ -1,4 +1,4 @@
-/** How long a write takes to reach all who wait for it. */
+/** How long a write takes to reach all blocking queries. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { linesTo, spreadOf } from './load.js';
 import { figure, row, title } from './report.js';
@@ -11,8 +11,8 @@ export interface WakePlan {
 }
 
 /**
- * Lets so many connections to one node wait for an entry, writes it, and tells when they had their
- * answer.
+ * Opens blocking queries for an entry on many connections to one node, writes the entry, and
+ * reports when they were answered.
  */
 export async function wake(setting: Setting, { node, watchers, name }: WakePlan): Promise<string> {
   const path = `/v1/config/service-defaults/${name}`;

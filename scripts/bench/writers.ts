@@ -1,6 +1,6 @@
 /**
- * Clients that write new names through all nodes until they are stopped, and how long nobody was
- * acknowledged.
+ * Clients that write new names through all nodes until they are stopped, and the longest time
+ * without an acknowledged write.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Line, RefusedError } from './line.js';
@@ -8,30 +8,30 @@ import { linesTo } from './load.js';
 import { putEntry, type Setting } from './setting.js';
 
 const REASONS_MAX = 20;
-/** A pause before a node that takes no connection is asked again. */
+/** A pause before a node that refuses connections is contacted again. */
 const AGAIN_MS = 20;
 
 export interface WriterPlan {
   readonly writers: number;
-  /** Beginning of all names that are written. */
+  /** The prefix of all written names. */
   readonly names: string;
   /**
-   * A writer whose node takes no connections goes to the next one, and every other writer does so
-   * after each answer. Otherwise each stays at its own node.
+   * A writer whose node refuses connections moves on to the next one, and every other writer does
+   * so after each response. Otherwise each stays at its own node.
    */
   readonly moves?: boolean;
 }
 
 export class Writers {
   readonly acknowledged: string[] = [];
-  /** Answers other than 200 and connections that broke, by node. */
+  /** Responses other than 200 and broken connections, by node. */
   readonly errors: number[];
-  /** What the first of them were. */
+  /** The first of these errors. */
   readonly reasons: string[] = [];
   readonly #setting: Setting;
   readonly #done: Promise<unknown>;
   /**
-   * `Date.now()` of the acknowledgement that ended the longest gap since `gapMs` was called last.
+   * `Date.now()` of the acknowledgement that ended the longest gap since the last call of `gapMs`.
    */
   gapEndedAt = 0;
   #gapMs = 0;
@@ -57,7 +57,7 @@ export class Writers {
     await this.#done;
   }
 
-  /** Reads every acknowledged write back: how many are gone. */
+  /** Reads every acknowledged write back; returns how many are lost. */
   async lost(): Promise<number> {
     const lines = linesTo(this.#setting.targets, 32);
     let next = 0;
@@ -82,7 +82,7 @@ export class Writers {
       const name = `${names}-${n}`;
       const reply = await lines[node]!.ask(putEntry(name, name)).catch((error: Error) => error);
       if (!(reply instanceof Error) && reply.status === 200) this.#count(name);
-      // what was never sent is nobody's failure: a client goes elsewhere
+      // A request that was never sent did not fail: the client moves on.
       else if (reply instanceof RefusedError && moves) turn += 1 - step;
       else {
         this.errors[node]! += 1;

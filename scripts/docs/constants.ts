@@ -16,7 +16,7 @@ import { layerOf, readSources, type Source, walk } from '../tidy/sources.js';
 /** A limit in the source. */
 export interface Constant {
   readonly name: string;
-  /** As it stands in the source. */
+  /** The value as written in the source. */
   readonly value: string;
   readonly reason: string;
   readonly path: string;
@@ -27,10 +27,12 @@ const LIMIT =
   /(?:^|_)(?:MAX|MIN|MS|BYTES|CHARS|LENGTH|ENTRIES|RECORDS|OPERATIONS|TICKS|TURNS?|KEPT|SLOTS|STEP|EVERY|SECONDS|FACTOR|MARGIN|SHARE|WINDOW|BACKLOG|ATTEMPTS|TIMEOUTS|AT_ONCE|PER|BUDGET|ASKS|FROM|JITTER)(?:_|$)/;
 /** A number, or arithmetic on numbers and other constants. */
 const NUMBER = /^[\w\s.*/+()-]*\d[\w\s.*/+()-]*$/;
-/** Objects of limits that are no settings. */
+/** Objects of limits that are not settings. */
 const OBJECT = 'DEFAULT_LIMITS';
 
-/** The constants of the product by layer, in the order of the files; not those that are `settings`. */
+/**
+ * The constants of the product by layer, in the order of the files; not those that are `settings`.
+ */
 export function constantsOf(
   root: string,
   settings: ReadonlySet<string>,
@@ -47,7 +49,7 @@ export function constantsOf(
   return byLayer;
 }
 
-/** The constants of a file. One without a comment of its own has that of the number above it. */
+/** The constants of a file. One without its own comment has that of the number above it. */
 function topLevel(source: Source): Constant[] {
   const found: Constant[] = [];
   let above: { readonly end: number; readonly reason: string } | undefined;
@@ -67,7 +69,7 @@ function topLevel(source: Source): Constant[] {
   return found;
 }
 
-/** The members of a file's object of limits; their reasons stand beside them or in an interface. */
+/** The members of an object of limits; their reasons are beside them or in an interface. */
 function members(source: Source, all: readonly Source[]): Constant[] {
   const found: Constant[] = [];
   for (const statement of source.file.statements) {

@@ -1,16 +1,16 @@
 /**
- * What is fuzzed: every method of every route of the code, so that a new route needs no entry here.
+ * What is fuzzed: every method of every route in the code, so that a new route needs no entry here.
  */
 import { allRoutes, type RouteParts } from '../../src/http/routes.js';
 import type { Method, Route } from '../../src/http/types.js';
 import { ENDPOINTS, type Endpoint } from '../../test/hostile/endpoints.js';
 
 const METHODS: readonly Method[] = ['GET', 'PUT', 'POST', 'DELETE'];
-/** Bodies for an endpoint that reads one and for which nobody has written any. */
+/** Bodies for an endpoint that reads one and for which none were written. */
 const ANY_BODIES: readonly unknown[] = [{}, [], { Name: 'a', ID: 'b' }, null];
 
 export interface Fuzzed extends Endpoint {
-  /** The route as the node's metrics name it. */
+  /** The name of the route in the node's metrics. */
   readonly route: string;
 }
 
@@ -31,7 +31,7 @@ export const endpointsOf = (routes: readonly Route[]): readonly Fuzzed[] =>
 
 /** The endpoints of this build. */
 export function allEndpoints(): readonly Fuzzed[] {
-  // no handler is called, so nothing is asked of the parts
+  // No handler is called, so the parts are never used.
   const parts = { acl: {}, cluster: {}, snapshot: {} } as unknown as RouteParts;
   return endpointsOf(allRoutes(parts));
 }

@@ -1,4 +1,4 @@
-/** What a node's process holds, as `preload.ts` writes it. */
+/** The resources of a node's process, as `preload.ts` writes them. */
 import { readFileSync, rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LocalNode } from '../../cluster/local.js';
@@ -8,7 +8,7 @@ export const FIGURES_VARIABLE = 'FUZZ_FIGURES';
 
 export interface Figures {
   readonly residentBytes: number;
-  /** JavaScript objects and buffers that are in use, after a collection of garbage. */
+  /** JavaScript objects and buffers in use, after a garbage collection. */
   readonly heapBytes: number;
   /** Open descriptors that are sockets, and all others. */
   readonly sockets: number;
@@ -18,15 +18,16 @@ export interface Figures {
 }
 
 /**
- * How much more a node may hold than after the warm-up, once every client has gone. Its caches may
- * fill: 16 MB of log entries, 8 MB of recent values and 16 MB of long values. Code takes some 8 MB.
+ * How much more a node may use than after the warm-up, once every client is gone. Its caches may
+ * fill: 16 MB of log entries, 8 MB of recent values and 16 MB of long values. Code takes about 8
+ * MB.
  */
 export const GROWTH = { residentMb: 60, heapMb: 48, sockets: 8, files: 64, handles: 24 } as const;
 
 const POLL_MS = 20;
 const ANSWER_MS = 10_000;
 
-/** Asks a node. Throws when it does not answer. */
+/** Queries a node. Throws if it does not respond. */
 export async function figuresOf(node: LocalNode, file: string): Promise<Figures> {
   rmSync(file, { force: true });
   await node.kill('SIGUSR2');
@@ -43,7 +44,7 @@ export async function figuresOf(node: LocalNode, file: string): Promise<Figures>
 const handlesOf = ({ handles }: Figures): number =>
   Object.values(handles).reduce((sum, count) => sum + count, 0);
 
-/** What has grown beyond its bound. */
+/** The figures that have grown beyond their limits. */
 export function growth(before: Figures, after: Figures): string[] {
   const megabytes = (of: (one: Figures) => number): number =>
     Math.round((of(after) - of(before)) / 2 ** 20);
@@ -61,7 +62,7 @@ export function growth(before: Figures, after: Figures): string[] {
     );
 }
 
-/** Resident memory and what is in use of it, of each node. */
+/** Resident memory of each node, and the part of it in use. */
 export const memoryOf = (all: readonly Figures[]): string =>
   all
     .map(({ residentBytes, heapBytes }) =>

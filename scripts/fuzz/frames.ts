@@ -1,4 +1,4 @@
-/** Frames for the members' port: good ones, and what becomes of them. */
+/** Frames for the members' port: valid ones, and ways to damage them. */
 import { Packr } from 'msgpackr';
 import type { Random } from '../../cluster/checker/random.js';
 import type { Message } from '../../src/raft/types.js';
@@ -6,12 +6,12 @@ import { decodeRequest, encodeRequest } from '../../src/replica/rpc-codec.js';
 import { decodeFrame, encodeFrame, type Frame } from '../../src/transport/frames.js';
 import { noise } from './raw-shots.js';
 
-/** Any value at all, maps and extensions among them, which the wire's own codec does not make. */
+/** Any value, including maps and extensions, which the wire's own codec does not produce. */
 const packr = new Packr({ useRecords: false });
 
 /**
- * Questions that change nothing when they are asked well. A write is told by its token, and shows
- * none that exists.
+ * Requests that change nothing when they are valid. A write is authorized by its token, and none of
+ * these tokens exists.
  */
 const HARMLESS: ReadonlySet<string> = new Set([
   ...['read', 'status', 'joining', 'member', 'level', 'room', 'sums', 'write'],
@@ -19,7 +19,7 @@ const HARMLESS: ReadonlySet<string> = new Set([
 
 const bytesOf = (frame: Frame): Buffer => Buffer.concat(encodeFrame(frame));
 
-/** Messages of a term long past, which no member may heed. */
+/** Messages of a term long past, which no member may follow. */
 function oldMessage(from: string, to: string, random: Random): Message {
   const envelope = { from, to, term: 0 };
   const members = [{ id: from, name: 'x', address: '127.0.0.1:1', voter: true }];
@@ -58,7 +58,7 @@ const COMMANDS = [
   ],
 ];
 
-function question(random: Random): Uint8Array {
+function requestPayload(random: Random): Uint8Array {
   const command = packr.pack([1, `fuzz-${random.int(1000)}`, 0, random.pick(COMMANDS)]);
   const odd: readonly unknown[] = [
     ...[null, 1, 'write', [], [null], ['nothing'], ['write'], ['write', null, 'x', -1]],
@@ -91,8 +91,8 @@ function question(random: Random): Uint8Array {
   );
 }
 
-/** A server that asks to be taken in, and will not be. */
-export function joinQuestion(id: string, random: Random): Uint8Array {
+/** The request of a server to join, which is never approved. */
+export function joinRequest(id: string, random: Random): Uint8Array {
   const name = random.pick(['fuzz', 'n1', '', 'x'.repeat(2000), '\u0000', '__proto__']);
   const address = random.pick(['127.0.0.1:1', 'nowhere', '', '[::1]:99999', '127.0.0.1:1:1']);
   const token = random.pick([undefined, '', 'x'.repeat(43), '__proto__']);
@@ -122,7 +122,7 @@ export function goodFrame(from: string, to: string, random: Random): Buffer {
       );
     }
     default:
-      return bytesOf({ type: 'request', id, payload: question(random) });
+      return bytesOf({ type: 'request', id, payload: requestPayload(random) });
   }
 }
 
@@ -211,8 +211,8 @@ export function damaged(frames: readonly Buffer[], random: Random): Buffer[] {
 }
 
 /**
- * Whether a member may take a stream for an order of another one. Who holds the shared key is
- * trusted: a well-formed vote or removal does what it says, and would be no fault of the node.
+ * Whether a member may take a stream for an order of another one. Holders of the shared key are
+ * trusted: a well-formed vote or removal takes effect, which is not a fault of the node.
  */
 export function isOrder(stream: Buffer): boolean {
   for (let at = 0; at + 4 <= stream.length; ) {

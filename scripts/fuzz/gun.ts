@@ -1,11 +1,11 @@
-/** Sends shots, each on a connection of its own. */
+/** Sends shots, each on its own connection. */
 import { connect, type Socket } from 'node:net';
 import { ANSWER_MS_MAX } from './judge.js';
 import { type Outcome, type Reply, readReplies, type Shot } from './shot.js';
 
-/** How long the answers to a shot are waited for that needs none. */
+/** How long to wait for responses that a shot need not get. */
 const LOOSE_MS = 2000;
-/** A held connection gives up a little later than an answer is late. */
+/** A waiting connection gives up a little after a response counts as late. */
 const HANG_MS = ANSWER_MS_MAX + 2000;
 
 export class Gun {
@@ -19,7 +19,7 @@ export class Gun {
     this.#ports = all.map(({ port }) => Number(port));
   }
 
-  /** Never rejects: what went wrong is in the outcome. */
+  /** Never rejects: errors are in the outcome. */
   fire(shot: Shot): Promise<Outcome> {
     const began = performance.now();
     const chunks: Buffer[] = [];
@@ -33,7 +33,7 @@ export class Gun {
         socket.destroy();
       }, waitsMs);
       socket.on('data', (chunk: Buffer) => chunks.push(chunk));
-      // a reset is judged by what came before it
+      // What arrived before a reset is judged.
       socket.on('error', () => {});
       socket.on('end', () => socket.end());
       socket.on('close', () => {
@@ -46,7 +46,7 @@ export class Gun {
     });
   }
 
-  /** Opens a connection that says nothing; it ends with `close`. */
+  /** Opens a connection that sends nothing; it ends with `close`. */
   hold(node: number): void {
     const socket = connect({ host: this.#host, port: this.#ports[node]! });
     this.#open.add(socket);

@@ -1,6 +1,6 @@
 /**
- * Shots at the API: whole requests, valid ones and mutations of them, framed in every way HTTP has,
- * and some it has not.
+ * Shots at the API: whole requests, valid ones and mutations of them, framed in every way that HTTP
+ * allows, and some that it does not.
  */
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
@@ -10,7 +10,7 @@ import { type Fuzzed, labelOf } from './endpoints.js';
 import type { Reply, Shot } from './shot.js';
 
 export interface Tokens {
-  /** Has every right. */
+  /** Has every permission. */
   readonly management: string;
   /** May read a little. */
   readonly weak: string;
@@ -21,18 +21,18 @@ export interface HttpPlan {
   readonly hosts: readonly string[];
   readonly tokens: Tokens;
   /**
-   * A body for an endpoint whose good bodies are made as the cluster runs; undefined for the
+   * The body for an endpoint whose valid bodies depend on the running cluster; undefined for the
    * others.
    */
   readonly bodyFor: (endpoint: Fuzzed, random: Random) => Buffer | undefined;
 }
 
-/** Mutations of one endpoint that are drawn at a time. */
+/** The number of mutations of one endpoint that are generated at a time. */
 const BATCH = 20;
 const TRANSFER = 'POST /v1/operator/raft/transfer-leader';
 /**
- * One transfer in so many requests for one is let through as it is: each costs the cluster a moment
- * without a leader.
+ * Out of so many leadership transfers one is sent unchanged: each leaves the cluster without a
+ * leader for a moment.
  */
 const TRANSFERS_ONE_IN = 40;
 
@@ -103,10 +103,10 @@ const HOSTS = ['localhost', 'LOCALHOST:1', 'example.org', '[::1]', '', 'a b', '1
 export class HttpShots {
   readonly #plan: HttpPlan;
   readonly #random: Random;
-  /** Mutations drawn and not sent yet, by endpoint. */
+  /** Mutations that were generated and not sent yet, by endpoint. */
   readonly #drawn = new Map<Fuzzed, Hostile[]>();
   readonly #ids = ['0f0f0f0f-1111-4222-8333-444444444444'];
-  /** Shots that may have moved leadership, each of which may raise the term. */
+  /** Shots that may have transferred leadership, each of which may raise the term. */
   transfers = 0;
 
   constructor(plan: HttpPlan, random: Random) {
@@ -131,8 +131,8 @@ export class HttpShots {
   }
 
   /**
-   * A request whose target, headers and body are each as they are meant, or mutated: what is wrong
-   * everywhere is refused by the first check.
+   * A request whose target, headers and body are each valid or mutated: if everything were wrong,
+   * the first check would refuse it.
    */
   #request(endpoint: Fuzzed): Hostile {
     const random = this.#random;
@@ -155,7 +155,7 @@ export class HttpShots {
     };
   }
 
-  /** Takes the ids of what was made, so that it is read, changed and deleted as well. */
+  /** Collects the ids of created objects, so that they are read, changed and deleted as well. */
   learn({ label }: Shot, { status, body }: Reply): void {
     if (status !== 200 || !/^(PUT|POST) /.test(label)) return;
     for (const [, id] of body.toString('latin1').matchAll(IDS)) this.#ids.push(id!);
@@ -172,14 +172,14 @@ export class HttpShots {
     return waiting.pop()!;
   }
 
-  /** A leader that is sent away all the time would hide everything else. */
+  /** Limits transfers: a cluster without a leader would hide everything else. */
   #guarded(endpoint: Fuzzed, request: Hostile): Hostile {
     if (labelOf(endpoint) !== TRANSFER) return request;
     if (this.#random.int(TRANSFERS_ONE_IN) === 0) {
       this.transfers += 1;
       return request;
     }
-    // the first parameter of a name counts
+    // The first parameter of a name counts.
     return { ...request, target: request.target.replace(/\?|$/, '?id=nobody&') };
   }
 
@@ -191,13 +191,13 @@ export class HttpShots {
     return { label, node, parts, methods: [method], strict: true };
   }
 
-  /** Another method, but none that would do what the guards keep from being done. */
+  /** Another method, except one that the guards prevent. */
   #otherMethod(method: string): string {
     const others = ['HEAD', 'OPTIONS', 'PATCH', 'TRACE', 'PROPFIND', 'QUERY'];
     return method === 'GET' ? this.#random.pick(others) : 'OPTIONS';
   }
 
-  /** Several requests at once on one connection; the last one ends it. */
+  /** Several requests at once on one connection; the last one closes it. */
   #pipelined(label: string, node: number, request: Hostile): Shot {
     const random = this.#random;
     const before = Array.from({ length: 1 + random.int(4) }, (): Hostile => {
@@ -211,7 +211,7 @@ export class HttpShots {
     return { label, node, parts: [Buffer.concat(bytes)], methods, strict: true };
   }
 
-  /** A request that ends early, lies about its length, or is changed on the way. */
+  /** A request that ends early, has a wrong length, or is changed on the way. */
   #broken(label: string, node: number, request: Hostile): Shot {
     const random = this.#random;
     const shot = { label, node, methods: [request.method], strict: false };
@@ -224,7 +224,7 @@ export class HttpShots {
           leavesAfterMs: 300,
         };
       case 1: {
-        // goes away in the middle of the answer, or before it
+        // Disconnects in the middle of the response, or before it.
         return { ...shot, parts: [bytes], leavesAfterMs: random.int(30) };
       }
       case 2: {
@@ -242,7 +242,7 @@ export class HttpShots {
         return { ...shot, parts: [Buffer.from(text, 'latin1')], leavesAfterMs: 500 };
       }
       default: {
-        // the target must stay: a guarded request must not become another one
+        // The target must stay: a guarded request must not become another one.
         const from = bytes.indexOf('\r\n');
         const changed = Buffer.from(bytes);
         for (let n = 1 + random.int(4); n > 0; n--)
@@ -252,7 +252,7 @@ export class HttpShots {
     }
   }
 
-  /** The bytes of a request, as they are written. */
+  /** The raw bytes of a request. */
   #parts(node: number, request: Hostile, last: boolean): Buffer[] {
     const random = this.#random;
     const { method, target, body } = request;
@@ -312,7 +312,7 @@ export class HttpShots {
   }
 }
 
-/** Held reads are bounded, so that a run is. The first parameter of a name counts. */
+/** Limits blocking queries, and with them the run. The first parameter of a name counts. */
 function boundWait(target: string): string {
   if (!/[?&]index=/.test(target)) return target;
   return target.replace('?', '?wait=20ms&');

@@ -1,15 +1,15 @@
-/** Whether a node has answered a shot as it must. */
+/** Whether a node's response to a shot is acceptable. */
 import { gunzipSync } from 'node:zlib';
 import type { Outcome, Reply, Shot } from './shot.js';
 
-/** Statuses of a server that says why it cannot: counted, but no violation. */
+/** Statuses of a server that says why it cannot serve: counted, but not violations. */
 const WITH_REASON: ReadonlySet<number> = new Set([501, 503, 504, 507]);
 /** Longer than a node waits for a leader and a majority (`limits.requestMs`). */
 export const ANSWER_MS_MAX = 10_000;
-/** What an error never says to a client. */
+/** Texts that no error may show to a client. */
 const SLIPS = ['[object ', 'TypeError', 'RangeError', 'Internal error', '.js:', 'node:internal'];
 
-/** What is wrong with the answers to a shot; undefined when nothing is. */
+/** What is wrong with the responses to a shot; undefined if nothing is. */
 export function problemOf(shot: Shot, outcome: Outcome): string | undefined {
   const { replies, ms, hung } = outcome;
   for (const reply of replies) {
@@ -19,7 +19,7 @@ export function problemOf(shot: Shot, outcome: Outcome): string | undefined {
   if (!shot.strict) return undefined;
   if (outcome.problem !== undefined) return outcome.problem;
   if (hung) return `no end of the answer within ${ms} ms`;
-  // the connection ends with an answer that refuses to read on
+  // The connection ends with a response that refuses to read on.
   const closes = replies.at(-1)?.headers['connection'] === 'close';
   if (replies.length === 0 || (replies.length < shot.methods.length && !closes))
     return `${replies.length} answers to ${shot.methods.length} requests`;
@@ -30,7 +30,7 @@ function problemOfReply({ status, headers, body }: Reply): string | undefined {
   if (status >= 500 && !WITH_REASON.has(status)) return `status ${status}: ${start(body)}`;
   let text: string;
   try {
-    // an answer to HEAD names the encoding of a body that it does not have
+    // A response to HEAD names the encoding of a body that it does not have.
     const isPacked = headers['content-encoding'] === 'gzip' && body.length > 0;
     text = (isPacked ? gunzipSync(body) : body).toString('utf8');
   } catch {

@@ -1,6 +1,6 @@
 /**
- * Logins with JWTs: an auth method that knows one key of this program, and tokens that are good, or
- * nearly.
+ * Logins with JWTs: an auth method that trusts one key of this program, and tokens that are valid
+ * or nearly valid.
  */
 import { createHmac, generateKeyPairSync, sign } from 'node:crypto';
 import type { Random } from '../../cluster/checker/random.js';
@@ -13,7 +13,7 @@ export class Issuer {
   readonly #other = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   readonly #pem = this.#keys.publicKey.export({ type: 'spki', format: 'pem' }).toString();
 
-  /** The auth method and the binding rule under which its logins get a token. */
+  /** The auth method, and the binding rule through which its logins get a token. */
   get setUp(): readonly (readonly [path: string, body: unknown])[] {
     const Config = {
       JWTValidationPubKeys: [this.#pem],
@@ -67,7 +67,7 @@ export class Issuer {
     return `${text}.${signature.toString('base64url')}`;
   }
 
-  /** A MAC made with the public key as if that were a secret. */
+  /** A MAC computed with the public key as if it were a secret. */
   #forged(claims: object): string {
     const text = `${part({ alg: 'HS256' })}.${part(claims)}`;
     return `${text}.${createHmac('sha256', this.#pem).update(text).digest('base64url')}`;

@@ -1,6 +1,6 @@
 /**
- * Shots at the members' port: of strangers, of holders of a wrong key, and of members that have
- * gone mad.
+ * Shots at the members' port: from outsiders, from holders of a wrong key, and from members that
+ * misbehave.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -22,14 +22,14 @@ import {
   type Purpose,
 } from '../../src/transport/frames.js';
 import { type SocketMaker, socketMaker } from '../../src/transport/security.js';
-import { damaged, goodFrame, isOrder, joinQuestion } from './frames.js';
+import { damaged, goodFrame, isOrder, joinRequest } from './frames.js';
 import { noise } from './raw-shots.js';
 import type { Sent } from './report.js';
 
 const STAY_MS = 400;
 const GREET_MS = 10_000;
 const FRAME_BYTES = 2 ** 24;
-/** Silent connections that come at once: more than strangers may have. */
+/** Silent connections opened at once: more than unauthenticated peers may have. */
 const CROWD = 160;
 
 export class MemberShots {
@@ -63,7 +63,7 @@ export class MemberShots {
     this.#random = random;
   }
 
-  /** One connection, or a crowd of them. Resolves when it has ended. */
+  /** One connection, or many at once. Resolves when they have ended. */
   async next(): Promise<Sent> {
     const random = this.#random;
     const node = random.int(this.#ports.length);
@@ -75,11 +75,11 @@ export class MemberShots {
   }
 
   /**
-   * Speaks to each node as a member does, and tells which does not answer: what follows would prove
-   * nothing.
+   * Talks to each node as a member would, and reports those that do not respond: later shots would
+   * prove nothing.
    */
   async greet(): Promise<string[]> {
-    const told = this.#ports.map((_, node) => {
+    const problems = this.#ports.map((_, node) => {
       const bytes = [
         bytesOf({ type: 'hello', hello: this.#hello(node, true, 'messages') }),
         bytesOf({ type: 'ping' }),
@@ -87,10 +87,10 @@ export class MemberShots {
       ];
       return this.#answersOf(node, Buffer.concat(bytes), ['hello', 'pong', 'reply']);
     });
-    return (await Promise.all(told)).flat();
+    return (await Promise.all(problems)).flat();
   }
 
-  /** Sends bytes and waits for answers of these types, in any order; tells which did not come. */
+  /** Sends bytes and waits for responses of these types in any order; reports the missing ones. */
   #answersOf(node: number, bytes: Buffer, types: readonly string[]): Promise<string[]> {
     const missing = new Set(types);
     const address = { host: '127.0.0.1', port: this.#ports[node]! };
@@ -116,7 +116,7 @@ export class MemberShots {
     this.counts[what] = (this.counts[what] ?? 0) + 1;
   }
 
-  /** Bytes that are no TLS, or its beginning only. */
+  /** Bytes that are not TLS, or only its beginning. */
   async #garbage(node: number): Promise<Sent> {
     const random = this.#random;
     const record = Buffer.from([22, 3, random.int(5), random.int(3), random.int(256), 1, 0, 0]);
@@ -140,7 +140,7 @@ export class MemberShots {
     return connect({ host: '127.0.0.1', port: this.#ports[node]! });
   }
 
-  /** A connection with TLS on which frames are sent. */
+  /** A TLS connection on which frames are sent. */
   async #framed(node: number, key: 'right key' | 'wrong key'): Promise<Sent> {
     const maker = key === 'right key' ? this.#right : this.#wrong;
     const { label, stream } = this.#conversation(node);
@@ -162,7 +162,7 @@ export class MemberShots {
     return shot;
   }
 
-  /** A hello and some frames, most often damaged. Never what a member has to obey. */
+  /** A hello and some frames, most of them damaged. Never an order that a member must follow. */
   #conversation(node: number): { label: string; stream: Buffer[] } {
     const random = this.#random;
     const isMember = random.chance(0.5);
@@ -174,7 +174,7 @@ export class MemberShots {
     );
     const greeting = bytesOf({ type: 'hello', hello });
     const draw = random.next();
-    const label = `${isMember ? 'a member' : 'a stranger'} for ${purpose}`;
+    const label = `${isMember ? 'a member' : 'an outsider'} for ${purpose}`;
     if (draw < 0.35) return { label, stream: [greeting, ...frames] };
     const stream =
       draw < 0.8 ? [greeting, ...damaged(frames, random)] : damaged([greeting, ...frames], random);
@@ -187,14 +187,14 @@ export class MemberShots {
     const random = this.#random;
     const own = this.#identities[node]!;
     const other = this.#identities[(node + 1 + random.int(2)) % this.#identities.length]!;
-    const stranger = {
+    const outsider = {
       nodeId: randomUUID(),
       incarnation: 'i',
       starts: 1,
       startId: 's',
       earlier: [],
     };
-    const { nodeId, incarnation, starts, startId, earlier } = isMember ? other : stranger;
+    const { nodeId, incarnation, starts, startId, earlier } = isMember ? other : outsider;
     const hello: Hello = {
       ...{ version: PROTOCOL_VERSION, oldestVersion: 1, clusterId: own.clusterId ?? '' },
       ...{ nodeId, incarnation, starts, startId, earlier, purpose },
@@ -220,7 +220,7 @@ export class MemberShots {
 
   #track(socket: Socket): Socket {
     this.#open.add(socket);
-    // cut off is what most of them deserve
+    // Most of them deserve to be cut off.
     socket.on('error', () => {}).on('close', () => this.#open.delete(socket));
     return socket;
   }
@@ -229,9 +229,9 @@ export class MemberShots {
 const bytesOf = (frame: Frame): Buffer => Buffer.concat(encodeFrame(frame));
 
 const joinFrame = (id: string, random: Random): Buffer =>
-  bytesOf({ type: 'request', id: random.pick([1, 1, 1, 2]), payload: joinQuestion(id, random) });
+  bytesOf({ type: 'request', id: random.pick([1, 1, 1, 2]), payload: joinRequest(id, random) });
 
-/** Resolves when the socket has closed, which it is made to after a while. */
+/** Resolves when the socket has closed, at the latest after `afterMs`, when it is destroyed. */
 function ended(socket: Socket, afterMs: number): Promise<void> {
   return new Promise((done) => {
     const timer = setTimeout(() => socket.destroy(), afterMs);

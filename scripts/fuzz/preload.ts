@@ -1,6 +1,6 @@
 /**
  * Loaded into a node before its own code (`node --import`): on SIGUSR2 it collects garbage and
- * writes what the process holds to a file. The node itself knows nothing of this.
+ * writes the resources of the process to a file. The node itself does not know of it.
  */
 import { readdirSync, readlinkSync, renameSync, writeFileSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
@@ -24,7 +24,7 @@ process.on('SIGUSR2', () => {
   renameSync(`${file}.part`, file);
 });
 
-/** Open descriptors; none are told where there is no /proc. */
+/** Open descriptors; none are reported without /proc. */
 function descriptors(): Pick<Figures, 'sockets' | 'files'> {
   const counts = { sockets: 0, files: 0 };
   try {
@@ -33,7 +33,7 @@ function descriptors(): Pick<Figures, 'sockets' | 'files'> {
       counts[isSocket ? 'sockets' : 'files'] += 1;
     }
   } catch {
-    // not Linux
+    // Not Linux.
   }
   return counts;
 }
@@ -42,7 +42,7 @@ function targetOf(name: string): string {
   try {
     return readlinkSync(`/proc/self/fd/${name}`);
   } catch {
-    // closed since the folder was read
+    // Closed since the folder was read.
     return '';
   }
 }

@@ -1,4 +1,4 @@
-/** Shots at the HTTP port that are no requests, or hardly. */
+/** Shots at the HTTP port that are hardly requests, or not at all. */
 import type { Random } from '../../cluster/checker/random.js';
 import type { Shot } from './shot.js';
 
@@ -95,7 +95,7 @@ function hugeHead(random: Random): Buffer {
   return Buffer.from(`GET /v1/status/leader HTTP/1.1\r\n${HEAD}${more}\r\n`);
 }
 
-/** A request whose rest does not come. */
+/** A request whose rest never arrives. */
 function halfOf(random: Random): Buffer[] {
   const length = 1 + random.int(100_000);
   return random.pick([

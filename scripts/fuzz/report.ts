@@ -1,12 +1,12 @@
-/** What a fuzz run has found, and how to send it again. */
+/** The findings of a fuzz run, and how to reproduce them. */
 import type { Figures } from './figures.js';
 import type { Outcome, Shot } from './shot.js';
 
-/** Violations that are told whole; the others are counted. */
-const TOLD = 20;
-/** Bytes of a request that are told. */
+/** Violations that are reported in full; the others are counted. */
+const REPORTED_MAX = 20;
+/** Bytes of a request that are reported. */
 const HEX_BYTES = 200_000;
-/** Shots before a violation that no answer shows, and the bytes of each that are told. */
+/** Reported shots before a violation that no response shows, and the bytes of each. */
 const RECENT = 40;
 const RECENT_BYTES = 4000;
 
@@ -24,7 +24,7 @@ export interface Violation {
   /** A shell command that sends it again. */
   readonly replay?: string;
   readonly request?: string;
-  /** Without a request of its own: what was sent last, to which node, as hexadecimal. */
+  /** For a violation without its own request: the last shots and their nodes, in hexadecimal. */
   readonly recent?: readonly {
     readonly label: string;
     readonly node: number;
@@ -36,16 +36,16 @@ export interface Afterwards {
   readonly seed: number;
   readonly before: readonly Figures[];
   readonly after: readonly Figures[];
-  /** Writes of permitted clients, all acknowledged unless a violation tells otherwise. */
+  /** Writes of permitted clients, all acknowledged unless a violation says otherwise. */
   readonly written: number;
   readonly slowestWriteMs: number;
-  /** What was done at the members' port, and what was answered there. */
+  /** The shots at the members' port, and the responses. */
   readonly members: Readonly<Record<string, number>>;
   readonly logLines: Readonly<Record<string, number>>;
   readonly term: number;
-  /** Transfers of leadership that were let through. */
+  /** Leadership transfers that were sent. */
   readonly transfers: number;
-  /** The longest that a node's Raft clock came late. */
+  /** The longest delay of a node's Raft clock. */
   readonly stallMs: number;
 }
 
@@ -55,9 +55,9 @@ export interface FuzzReport extends Afterwards {
   readonly answers: number;
   readonly slowestMs: number;
   readonly violations: number;
-  readonly told: readonly Violation[];
+  readonly reported: readonly Violation[];
   readonly statuses: Readonly<Record<string, number>>;
-  /** Answers by endpoint and status; 0: none. */
+  /** Responses by endpoint and status; 0 stands for none. */
   readonly byEndpoint: Readonly<Record<string, Readonly<Record<string, number>>>>;
 }
 
@@ -71,7 +71,7 @@ export class Findings {
   #answers = 0;
   #violations = 0;
   #slowestMs = 0;
-  readonly #told: Violation[] = [];
+  readonly #reported: Violation[] = [];
   readonly #recent: Sent[] = [];
   readonly #statuses: Counts = {};
   readonly #byEndpoint: Record<string, Counts> = {};
@@ -79,7 +79,7 @@ export class Findings {
   count({ label, strict }: Shot, { replies, ms }: Outcome): void {
     this.#byEndpoint[label] ??= {};
     if (replies.length === 0) raise(this.#byEndpoint[label], '0');
-    // of several requests on one connection the last is the endpoint's
+    // Of several requests on one connection the last is the endpoint's.
     const last = replies.at(-1);
     if (last !== undefined) raise(this.#byEndpoint[label], String(last.status));
     for (const { status } of replies) raise(this.#statuses, String(status));
@@ -89,12 +89,12 @@ export class Findings {
 
   add(problem: string, { label, parts }: Shot, url: string): void {
     this.#violations += 1;
-    if (this.#told.length >= TOLD) return;
+    if (this.#reported.length >= REPORTED_MAX) return;
     const bytes = Buffer.concat(parts).subarray(0, HEX_BYTES);
     const { hostname, port } = new URL(url);
     const replay = `printf %s ${bytes.toString('hex')} | xxd -r -p | nc ${hostname} ${port}`;
     const request = bytes.toString('latin1').slice(0, 1000);
-    this.#told.push({ problem, atShot: this.shots, label, request, replay });
+    this.#reported.push({ problem, atShot: this.shots, label, request, replay });
   }
 
   addAll(problems: readonly string[]): void {
@@ -103,11 +103,12 @@ export class Findings {
       const recent = this.#recent.map(({ label, node, bytes }) => ({
         ...{ label, node, hex: bytes.subarray(0, RECENT_BYTES).toString('hex') },
       }));
-      if (this.#told.length < TOLD) this.#told.push({ problem, atShot: this.shots, recent });
+      if (this.#reported.length < REPORTED_MAX)
+        this.#reported.push({ problem, atShot: this.shots, recent });
     }
   }
 
-  /** Keeps what was sent last. */
+  /** Records a shot among the last ones. */
   remember(shot: Sent): void {
     this.#recent.push(shot);
     if (this.#recent.length > RECENT) this.#recent.shift();
@@ -122,7 +123,7 @@ export class Findings {
     return {
       ok: this.#violations === 0,
       ...{ shots: this.shots, answers: this.#answers, slowestMs: Math.round(this.#slowestMs) },
-      ...{ violations: this.#violations, told: this.#told, statuses: this.#statuses },
+      ...{ violations: this.#violations, reported: this.#reported, statuses: this.#statuses },
       ...afterwards,
       byEndpoint: Object.fromEntries(byLabel),
     };
@@ -132,7 +133,7 @@ export class Findings {
 const megabytes = (bytes: number): string => (bytes / 2 ** 20).toFixed(0);
 const sum = (counts: Readonly<Counts>): number => Object.values(counts).reduce((a, b) => a + b, 0);
 
-/** The report for people. */
+/** The report as Markdown. */
 export function markdownOf(command: string, report: FuzzReport): string {
   const counts = (of: Readonly<Counts>): string =>
     Object.entries(of)
@@ -162,7 +163,7 @@ export function markdownOf(command: string, report: FuzzReport): string {
       ...Object.entries(report.byEndpoint).map(([label, of]) => `| ${label} | ${counts(of)} |`),
     ].join('\n'),
     `Violations: ${report.violations}.`,
-    ...report.told.map(
+    ...report.reported.map(
       ({ problem, atShot, label, replay }) =>
         `- shot ${atShot}${label === undefined ? '' : `, ${label}`}: ${problem}${replay === undefined ? '' : `\n\n      ${replay.slice(0, 4000)}`}`,
     ),

@@ -1,6 +1,6 @@
 /**
- * A fuzz run: a cluster of three, a warm-up, shots for a time or a number, and what the nodes are
- * like afterwards.
+ * A fuzz run: a cluster of three, a warm-up, shots for a time or a number, and the state of the
+ * nodes afterwards.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Random } from '../../cluster/checker/random.js';
@@ -22,10 +22,10 @@ import { Writers } from './writers.js';
 export interface FuzzPlan {
   readonly seed: number;
   readonly dir: string;
-  /** When the shots end: after so many seconds, or so many of them. */
+  /** When the shots end: after a number of seconds, or of shots. */
   readonly seconds?: number;
   readonly shots?: number;
-  /** Shots before the figures that the later ones are compared with. */
+  /** Shots before the figures with which later ones are compared. */
   readonly warmUp: number;
   /** Shots per second. */
   readonly rate: number;
@@ -33,23 +33,23 @@ export interface FuzzPlan {
 }
 
 const PRELOAD = new URL('./preload.js', import.meta.url).href;
-/** Shots on their way at a time. */
+/** The number of concurrent shots. */
 const ABREAST = 128;
 const TICK_MS = 20;
 const LOOK_MS = 1000;
 const NOTE_MS = 30_000;
-/** Of all shots, those at the connection and at the members' port. */
+/** The proportions of shots at the connection and at the members' port. */
 const RAW = 0.08;
 const MEMBERS = 0.06;
-/** Silent HTTP connections that stand open all the time, per node. */
+/** The number of silent HTTP connections per node that are open all the time. */
 const HELD = 20;
-/** Of the bodies sent to be restored, those that are a whole archive. */
+/** The proportion of restore bodies that are a complete archive. */
 const WHOLE_ARCHIVE = 0.03;
 const SETTINGS = {
-  // long, so that a busy machine is not taken for a term that a forged message has raised
+  // Long, so that a busy machine does not raise the term, which only a forged message should.
   raft: { electionMs: 3000, heartbeatMs: 100, leaseMs: 1000 },
-  // results of requests are remembered, some 65,000 of them, unless a secret was deleted: then they
-  // are forgotten in this time most shots are refused, and none is to wait for that
+  // About 65,000 results of requests are kept, unless a secret was deleted: then they are forgotten
+  // within this time. Most shots are refused, and no refusal should be delayed.
   limits: { requestMs: 12_000, secretsGoneMs: 48_000, refusalsPerAddress: 0 },
 };
 const WEAK_RULES =
@@ -102,8 +102,7 @@ class Run {
     let [before, after]: [Figures[], Figures[]] = [[], []];
     await this.#setUp();
     try {
-      // each endpoint is met once before anything is measured: what runs for the first time loads
-      // code
+      // Each endpoint is called once before anything is measured, so that its code is loaded.
       for (const endpoint of this.#endpoints) this.#shoot(this.#http!.at(endpoint));
       await this.#fire(() => this.#findings.shots < warmUp);
       await this.#calm();
@@ -141,7 +140,7 @@ class Run {
     return () => performance.now() < until && this.#findings.shots < most;
   }
 
-  /** A weak token, an auth method, and an archive to which the state returns. */
+  /** Creates a weak token, an auth method, and an archive to which the state is reset. */
   async #setUp(): Promise<void> {
     await this.#setting.put('/v1/acl/policy', { Name: 'fuzz-weak', Rules: WEAK_RULES });
     const weak = await this.#setting.put('/v1/acl/token', { Policies: [{ Name: 'fuzz-weak' }] });
@@ -178,7 +177,7 @@ class Run {
     return random.chance(0.7) ? changed : changed.subarray(0, random.int(changed.length));
   }
 
-  /** Sends shots at the rate of the plan as long as `goesOn`; resolves when all have ended. */
+  /** Sends shots at the planned rate while `goesOn` is true; resolves when all have ended. */
   async #fire(goesOn: () => boolean): Promise<void> {
     const { rate, note } = this.#plan;
     for (let node = 0; node < this.#cluster.nodes.length; node++)
@@ -188,7 +187,7 @@ class Run {
     let [looked, noted] = [began, began];
     while (goesOn()) {
       const now = performance.now();
-      // a client that was held up does not make up for it
+      // A client that was delayed does not catch up.
       const due = Math.min(((now - began) * rate) / 1000 - (this.#findings.shots - first), rate);
       for (let n = 0; n < due && this.#flying < ABREAST && goesOn(); n++) this.#next();
       if (now - looked > LOOK_MS) {
@@ -233,14 +232,14 @@ class Run {
     });
   }
 
-  /** False when there is nothing left to be fuzzed. */
+  /** False when nothing is left to be fuzzed. */
   async #look(): Promise<boolean> {
     const problems = this.#watch.problems();
     this.#findings.addAll(problems);
     if (this.#cluster.nodes.some(({ pid }) => pid === undefined)) return false;
     try {
       this.#newestTerm = await this.#watch.term();
-      // each transfer that was let through may have raised it
+      // Each transfer that was sent may have raised it.
       const allowed = this.#firstTerm + this.#http!.transfers;
       if (this.#newestTerm > allowed && !this.#termTold) {
         this.#termTold = true;
@@ -253,8 +252,8 @@ class Run {
   }
 
   /**
-   * Everybody leaves, the state is again what it was at the beginning, and a secret is deleted, so
-   * that requests are forgotten.
+   * All clients leave, the state is restored to the beginning, and a secret is deleted, so that
+   * results of requests are forgotten.
    */
   async #calm(): Promise<void> {
     await Promise.all([this.#gun.close(), this.#members!.close()]);
@@ -273,8 +272,8 @@ class Run {
   }
 
   /**
-   * Each endpoint must have answered, by the count of the nodes; a wrong key must not have been let
-   * in.
+   * Each endpoint must have responded, by the nodes' own count, and no wrong key may have been
+   * accepted.
    */
   async #checkReached(): Promise<void> {
     const reached = await this.#watch.reached();

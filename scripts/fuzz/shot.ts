@@ -1,17 +1,17 @@
-/** What is sent on one connection, and what came back. */
+/** What is sent on one connection, and what comes back. */
 
 export interface Shot {
   /** The endpoint, or the kind of attack on the connection itself. */
   readonly label: string;
-  /** Which node it goes to. */
+  /** The number of the node. */
   readonly node: number;
-  /** Written one after the other, each in a turn of its own. */
+  /** Written one after the other, each in its own turn. */
   readonly parts: readonly Buffer[];
-  /** The methods of the requests in it, in their order: the answer to a HEAD has no body. */
+  /** The methods of its requests, in order: the response to a HEAD has no body. */
   readonly methods: readonly string[];
-  /** Whether each of them must be answered. If not, the node may as well close the connection. */
+  /** Whether each request needs a response. If not, the node may close the connection instead. */
   readonly strict: boolean;
-  /** Milliseconds after which the client is gone, whatever the node does. */
+  /** Milliseconds after which the client disconnects, whatever the node does. */
   readonly leavesAfterMs?: number;
 }
 
@@ -22,20 +22,20 @@ export interface Reply {
   readonly body: Buffer;
 }
 
-/** All that a shot brought. */
+/** Everything that came back for a shot. */
 export interface Outcome {
   readonly replies: readonly Reply[];
-  /** What could not be read as an answer. */
+  /** What could not be parsed as a response. */
   readonly problem?: string;
   /** Milliseconds to the last byte. */
   readonly ms: number;
-  /** The node had not closed the connection when the client gave up waiting. */
+  /** Whether the connection was still open when the client gave up. */
   readonly hung: boolean;
 }
 
 const END_OF_HEAD = '\r\n\r\n';
 
-/** Reads the answers of a connection that is closed now. Throws what is wrong with them. */
+/** Parses the responses of a closed connection. Throws what is wrong with them. */
 export function readReplies(bytes: Buffer, methods: readonly string[]): Reply[] {
   const replies: Reply[] = [];
   let at = 0;
@@ -52,7 +52,7 @@ export function readReplies(bytes: Buffer, methods: readonly string[]): Reply[] 
       headers[line.slice(0, colon).toLowerCase()] = line.slice(colon + 1).trim();
     }
     at = end + END_OF_HEAD.length;
-    // an interim answer (100 Continue) has no body and is followed by another
+    // An interim response (100 Continue) has no body and is followed by another.
     if (status < 200) continue;
     const isBodiless = methods[replies.length] === 'HEAD' || status === 204 || status === 304;
     const { body, next } = isBodiless

@@ -1,6 +1,6 @@
 /**
- * Looks at the nodes while they are fuzzed: processes, logs, terms; and at what they hold and agree
- * on at the end.
+ * Watches the nodes while they are fuzzed: processes, logs, terms; and compares their figures and
+ * states at the end.
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,10 +9,10 @@ import type { LocalCluster, LocalNode } from '../../cluster/local.js';
 import type { Setting } from '../bench/setting.js';
 import { type Figures, figuresOf, growth } from './figures.js';
 
-/** How long a cluster that is left alone may take to be as it was. */
+/** How long an idle cluster may take to return to its former figures. */
 const CALM_MS = 120_000;
 const LOOK_AGAIN_MS = 500;
-/** All of the state that clients can see. */
+/** Everything in the state that clients can see. */
 const LISTS = [
   ...['policies', 'roles', 'tokens', 'auth-methods', 'binding-rules'].map(
     (name) => `/v1/acl/${name}?ns=*&stale`,
@@ -22,7 +22,7 @@ const LISTS = [
 
 export const figuresFile = (dir: string, name: string): string => join(dir, `${name}.figures.json`);
 
-/** What a line of a node's log tells against it; undefined when nothing does. */
+/** The problem that a log line reports; undefined if it reports none. */
 export function problemOfLine(line: string): string | undefined {
   let level: unknown;
   try {
@@ -33,7 +33,7 @@ export function problemOfLine(line: string): string | undefined {
   return level === 'error' ? `its log tells of an error: ${line.slice(0, 2000)}` : undefined;
 }
 
-/** Reads what a node's log has got since the last look. */
+/** Reads the lines that a node has logged since the last call. */
 class LogTail {
   readonly #file: string;
   #at = 0;
@@ -79,7 +79,7 @@ export class Watch {
     return sum;
   }
 
-  /** Whether all nodes run, and what their logs tell. */
+  /** Whether all nodes run, and the problems in their logs. */
   problems(): string[] {
     return this.#cluster.nodes.flatMap((node, at) => [
       ...(node.pid === undefined ? [`node ${node.name} has ended`] : []),
@@ -97,7 +97,7 @@ export class Watch {
     return Math.max(...terms);
   }
 
-  /** The longest that a node's Raft clock came late, in milliseconds. */
+  /** The longest delay of a node's Raft clock, in milliseconds. */
   async stallMs(): Promise<number> {
     const name = 'conclave_raft_stall_max_seconds';
     const all = await this.#each((node) => this.#setting.metric(name, node));
@@ -109,7 +109,7 @@ export class Watch {
     return Promise.all(nodes.map((node) => figuresOf(node, figuresFile(dir, node.name))));
   }
 
-  /** Waits until no node holds more than before, and tells who still does. */
+  /** Waits until no node uses more than before, and reports those that still do. */
   async settled(before: readonly Figures[]): Promise<{ figures: Figures[]; problems: string[] }> {
     for (const until = performance.now() + CALM_MS; ; ) {
       const figures = await this.figures();
@@ -121,7 +121,7 @@ export class Watch {
     }
   }
 
-  /** Waits until no client of ours is connected any more but the one that asks. */
+  /** Waits until none of our clients is connected except the one that asks. */
   async quiet(): Promise<void> {
     for (const until = performance.now() + CALM_MS; performance.now() < until; ) {
       const names = ['conclave_http_connections', 'conclave_http_held'];
@@ -131,7 +131,7 @@ export class Watch {
     }
   }
 
-  /** What the nodes do not agree on, after they have had time to. */
+  /** What the nodes do not agree on after they have had time to. */
   async disagreement(): Promise<string[]> {
     for (const until = performance.now() + CALM_MS; ; ) {
       const problems = await this.#differences();
@@ -157,11 +157,11 @@ export class Watch {
   }
 
   #state(node: number): Promise<string[]> {
-    const asks = LISTS.map((path) => this.#setting.ask({ method: 'GET', path }, node));
-    return Promise.all(asks.map(async (ask) => (await ask).body.toString('latin1')));
+    const replies = LISTS.map((path) => this.#setting.ask({ method: 'GET', path }, node));
+    return Promise.all(replies.map(async (ask) => (await ask).body.toString('latin1')));
   }
 
-  /** How often each endpoint was answered, by the nodes' own count: `GET /v1/…`. */
+  /** The responses of each endpoint by the nodes' own count: `GET /v1/…`. */
   async reached(): Promise<Map<string, number>> {
     const path = '/v1/agent/metrics?format=prometheus';
     const texts = await this.#each((node) => this.#setting.ask({ method: 'GET', path }, node));

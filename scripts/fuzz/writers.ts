@@ -1,4 +1,4 @@
-/** Clients with every right that write and read beside a fuzzed cluster, and must not notice. */
+/** Clients with every permission that write and read during the fuzzing, and must not notice it. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Setting } from '../bench/setting.js';
 
@@ -21,7 +21,7 @@ export class Writers {
     this.#running = Promise.all(this.#setting.targets.map((_, node) => this.#write(node)));
   }
 
-  /** Ends after the writes under way. */
+  /** Stops after the writes in flight. */
   async stop(): Promise<void> {
     this.#stopped = true;
     await this.#running;
@@ -42,7 +42,7 @@ export class Writers {
         this.written += 1;
         await this.#setting.ask({ method: 'GET', path }, (node + 1) % this.#setting.targets.length);
       } catch (error) {
-        // an archive that is put back takes the entry away again
+        // Restoring an archive removes the entry again.
         const why = (error as Error).message;
         if (!why.startsWith(`${path}: 404`)) this.problems.push(`a permitted client: ${why}`);
       }

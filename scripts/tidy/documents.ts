@@ -6,12 +6,12 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import type { Finding } from './findings.js';
 
-/** Words that this project does not use, in comments and documents, and what it writes instead. */
+/** Words that this project does not use in comments and documents, and what to write instead. */
 const WORDS: readonly (readonly [word: RegExp, instead: string])[] = [
   [/\brooms\b/gi, 'layers, or modules'],
 ];
 
-/** Records of what was once: they name files that may be gone since. */
+/** Records of the past: they may name files that are gone. */
 const HISTORY = /^(?:CHANGELOG\.md|docs\/runs\/)/;
 
 /** Uses of a banned word. */
@@ -27,8 +27,7 @@ export function bannedWords(path: string, text: string): Finding[] {
 }
 
 /**
- * Links of a document to files or headings that do not exist, and names of source files that do
- * not.
+ * Links of a document to missing files or headings, and names of missing source files.
  */
 export function brokenReferences(root: string, path: string, text: string): Finding[] {
   const broken: Finding[] = [];
@@ -63,7 +62,7 @@ export function brokenReferences(root: string, path: string, text: string): Find
 
 const lineOf = (text: string, index: number): number => text.slice(0, index).split('\n').length;
 
-/** The anchors of a document's headings, as GitHub makes them. */
+/** The anchors of a document's headings, as GitHub creates them. */
 function headings(text: string): Set<string> {
   const titles = [...text.matchAll(/^#+ (.*)$/gm)].map(([, title]) => title!);
   return new Set(

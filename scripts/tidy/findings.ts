@@ -1,4 +1,4 @@
-/** What the rules of `npm run tidy` report, and how it is held against what was accepted. */
+/** The findings of `npm run tidy`, and how they are compared with the accepted figures. */
 
 /** One place that breaks a rule. */
 export interface Finding {
@@ -6,9 +6,9 @@ export interface Finding {
   /** `path:line`, or a path. */
   readonly at: string;
   readonly message: string;
-  /** What is counted together, and has a figure in the ratchet: a file, a function or a layer. */
+  /** What is counted together under one figure of the ratchet: a file, a function or a layer. */
   readonly bucket: string;
-  /** Where it is a size and not a count: how large. The largest of a bucket counts. */
+  /** The size, for a rule that measures instead of counting. The largest of a bucket counts. */
   readonly size?: number;
 }
 
@@ -34,7 +34,7 @@ export function beyond(findings: readonly Finding[], accepted: Ratchet): Finding
   );
 }
 
-/** The accepted figures, each lowered to what there is now. What has gone is dropped. */
+/** The accepted figures, each lowered to the present one. Figures without findings are dropped. */
 export function lowered(findings: readonly Finding[], accepted: Ratchet): Ratchet {
   const now = figures(findings);
   return Object.fromEntries(

@@ -45,7 +45,7 @@ export function longFile({ path, file }: Source): Finding[] {
 }
 
 /**
- * The name of a function, a method or a function in a constant; undefined for others, as callbacks.
+ * The name of a function, a method or a function in a constant; undefined for callbacks and others.
  */
 function functionName(node: Node): string | undefined {
   if (isFunctionDeclaration(node) || isMethodDeclaration(node)) return node.name?.getText();
@@ -84,7 +84,7 @@ export function undocumented(source: Source): Finding[] {
     }));
 }
 
-/** What an idiom is called in the ratchet, and why it is none of ours. */
+/** The text for each idiom, and what to write instead. */
 const IDIOMS = {
   spread: 'a literal spread into a literal: write its members',
   private: 'the keyword private: name the member #like this',

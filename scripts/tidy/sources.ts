@@ -5,7 +5,7 @@ import { API } from 'typescript/unstable/sync';
 
 /** One source file. */
 export interface Source {
-  /** From the root of the project, with `/`. */
+  /** Relative to the root of the project, with `/`. */
   readonly path: string;
   readonly file: SourceFile;
 }
@@ -46,7 +46,7 @@ export function placeOf({ path, file }: Source, node: Node): string {
   return `${path}:${line + 1}`;
 }
 
-/** Where a file belongs for a ratchet: `src/raft`, `src` for its top level, `test`. */
+/** The bucket of a file in a ratchet: `src/raft`, `src` for its top level, `test`. */
 export function layerOf(path: string): string {
   const [first = '', second = ''] = path.split('/');
   return first === 'src' && !second.endsWith('.ts') ? `src/${second}` : first;

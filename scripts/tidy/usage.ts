@@ -1,6 +1,6 @@
 /**
- * What nothing uses: files, exports and members. Names are matched as text, so a member that shares
- * its name is used.
+ * Finds unused files, exports and members. Names are matched as text, so a member counts as used if
+ * another one has its name.
  */
 import { posix } from 'node:path';
 import {
@@ -37,31 +37,31 @@ import {
 import type { Finding } from './findings.js';
 import { placeOf, type Source, walk } from './sources.js';
 
-/** Every name that a module has. */
+/** Stands for every name of a module. */
 const ALL = '*';
 
-/** What one file takes from another. */
+/** What one file imports from another. */
 interface Import {
-  /** The file, from the root of the project. */
+  /** The file, relative to the root of the project. */
   readonly path: string;
   readonly names: readonly string[];
 }
 
-/** What is exported by a statement, with its node. */
+/** The exports of a statement, with their nodes. */
 export interface Exported {
   readonly name: string;
   readonly node: Node;
 }
 
-/** The file that an import of `specifier` in `from` means, if it is one of the project. */
+/** The project's file that an import of `specifier` in `from` means, if it is one. */
 function resolveImport(from: string, specifier: string): string | undefined {
   if (!specifier.startsWith('.')) return undefined;
   return posix.join(posix.dirname(from), specifier).replace(/\.js$/, '.ts');
 }
 
 /**
- * The names in `const { a, b } = await import('…')`; all of them where the module is used
- * otherwise.
+ * The names in `const { a, b } = await import('…')`; all of them if the module is used in another
+ * way.
  */
 function namesOfDynamicImport(call: Node): string[] {
   const declaration = call.parent.kind === SyntaxKind.AwaitExpression && call.parent.parent;
@@ -129,12 +129,12 @@ export function exportsOf({ file }: Source): Exported[] {
 }
 
 /**
- * A type that is exported for those who write out the type of what another export takes or returns.
+ * A type exported for callers that write out the parameter or return type of another export.
  */
 const isShape = (node: Node): boolean =>
   isInterfaceDeclaration(node) || isTypeAliasDeclaration(node);
 
-/** How often a name stands in a file, declarations and imports included. */
+/** How often a name occurs in a file, including declarations and imports. */
 function occurrences({ file }: Source): Map<string, number> {
   const counts = new Map<string, number>();
   walk(file, (node) => {
@@ -144,7 +144,7 @@ function occurrences({ file }: Source): Map<string, number> {
 }
 
 /**
- * Files of the project that a file names in text, as programs to start: `dist/cluster/chaos.js`,
+ * Files of the project that a file names as programs to start: `dist/cluster/chaos.js`,
  * `./preload.js`.
  */
 function programsIn({ path, file }: Source): string[] {
@@ -158,9 +158,9 @@ function programsIn({ path, file }: Source): string[] {
 }
 
 /**
- * Files that nothing reaches from `entries`, and exports that no other file imports. In `src/` a
- * file must be reached from the program, and an export must be used by the program: what tests
- * alone use belongs below `test/`.
+ * Files that cannot be reached from `entries`, and exports that no other file imports. In `src/` a
+ * file must be reached from the program, and an export must be used by the program: code that only
+ * tests use belongs below `test/`.
  */
 export function unused(sources: readonly Source[], entries: readonly string[]): Finding[] {
   const byPath = new Map(sources.map((source) => [source.path, source]));
@@ -233,8 +233,8 @@ function namesRead(sources: readonly Source[]): Set<string> {
 }
 
 /**
- * Methods and properties of classes in `src/`, and methods of interfaces, that nothing reads, no
- * test either.
+ * Methods and properties of classes in `src/`, and methods of interfaces, that nothing reads, not
+ * even a test.
  */
 export function unusedMembers(sources: readonly Source[]): Finding[] {
   const own = sources.filter(({ path }) => path.startsWith('src/'));
@@ -243,7 +243,7 @@ export function unusedMembers(sources: readonly Source[]): Finding[] {
   for (const source of own)
     walk(source.file, (node) => {
       if (!isClassDeclaration(node) && !isInterfaceDeclaration(node)) return;
-      // what it extends may call it
+      // The class that it extends may call it.
       if (isClassDeclaration(node) && node.heritageClauses?.some(isExtends)) return;
       for (const member of node.members) {
         const { name } = member as { name?: Node };

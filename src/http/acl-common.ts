@@ -12,19 +12,19 @@ import type { ApiRequest } from './types.js';
 export interface AclParts extends LoginParts {
   readonly nodeName: string;
   readonly defaultPolicy: 'deny' | 'allow';
-  /** What a bootstrap must carry as its token, if anything. */
+  /** The token that a bootstrap must send, if any. */
   readonly bootstrapSecret?: string | undefined;
   /** Where an operator allows another bootstrap. */
   readonly bootstrapReset?: BootstrapReset;
 }
 
-/** A parameter of the path; throws 400 `Missing <what>` when it is empty. */
+/** Returns a parameter of the path. Throws ApiError 400 `Missing <what>` if it is empty. */
 export function mustHave(request: ApiRequest, name: string, what: string): string {
   const value = request.param(name);
   return value === '' ? reject('invalid', `Missing ${what}`) : value;
 }
 
-/** The write that a request asks for. ACL objects may name their namespace in the body. */
+/** Returns the write of a request. The body of an ACL object may name its namespace. */
 export const writeOf = (request: ApiRequest, bodyNamespace?: string): Write => ({
   caller: request.caller,
   ns: request.namespace(bodyNamespace),
@@ -35,10 +35,10 @@ export const writeOf = (request: ApiRequest, bodyNamespace?: string): Write => (
 const NARROWING = ['filter', 'policy', 'role', 'servicename', 'authmethod'];
 
 /**
- * Reads a list and answers it: a long one in pieces, over a view that is frozen after the read.
- * That may be newer than the index that is told, never older, so who waits on the index misses
- * nothing. `ofNamespaces`: it shows what is in several namespaces, or these themselves, and leaves
- * out those that are hidden from the caller.
+ * Reads a list and answers it, a long one in pieces, over a view that is frozen after the read. The
+ * view may be newer than the index of the answer, never older, so blocking queries miss nothing.
+ * `ofNamespaces`: the list shows several namespaces or what is in them, without those that are
+ * hidden from the caller.
  */
 export async function answerList(
   service: Service,
@@ -56,7 +56,7 @@ export async function answerList(
   await answerPlan(service, request, plan, outcome);
 }
 
-/** Answers a list in pieces, over a view that is frozen now. */
+/** Answers a list in pieces, over a view that is frozen at the call. */
 export async function answerPlan(
   service: Service,
   request: ApiRequest,

@@ -1,8 +1,9 @@
 /** Routes of templated policies. They carry no index: built-in templates do not change. */
-import { templateVariables } from '../service/grants.js';
+import { decodeValue } from '../service/decode.js';
 import {
   listTemplates,
   mustPreview,
+  PREVIEW,
   previewTemplate,
   readTemplate,
 } from '../service/templated-policies.js';
@@ -32,7 +33,7 @@ export function templateRoutes({ service }: AclParts): readonly Route[] {
         const name = mustHave(request, 'name', WHAT);
         await mustPreview(service, writeOf(request), name);
         const body = (await request.bodyValue(FAILURE)) ?? {};
-        const variables = templateVariables(body, { failure: FAILURE, pointer: '' });
+        const variables = decodeValue(FAILURE, body, PREVIEW);
         request.answerValue(previewTemplate(name, variables));
       },
     },

@@ -1,18 +1,16 @@
-/** The routes under /v1/acl, by object. */
+/** The routes of ACL objects: those that all have, and those of one. */
+import { allUseCases } from '../service/object-list.js';
 import type { AclParts } from './acl-common.js';
-import { loginRoutes, methodRoutes, ruleRoutes } from './acl-login.js';
-import { policyRoutes } from './acl-policies.js';
-import { roleRoutes } from './acl-roles.js';
+import { loginRoutes } from './acl-login.js';
+import { objectRoutes } from './acl-objects.js';
 import { templateRoutes } from './acl-templates.js';
 import { tokenRoutes } from './acl-tokens.js';
 import type { Route } from './types.js';
 
+/** The routes under /v1/acl, and of namespaces. Fixed paths stand before those with parameters. */
 export const aclRoutes = (parts: AclParts): readonly Route[] => [
-  ...policyRoutes(parts),
-  ...roleRoutes(parts),
-  ...templateRoutes(parts),
   ...tokenRoutes(parts),
-  ...methodRoutes(parts),
-  ...ruleRoutes(parts),
+  ...allUseCases(parts).flatMap((useCases) => objectRoutes(parts.service, useCases)),
+  ...templateRoutes(parts),
   ...loginRoutes(parts),
 ];

@@ -1,12 +1,9 @@
-/** Whom an address stands for when clients are counted. */
+/** Addresses of clients as the limits count them. */
 import type { Socket } from 'node:net';
 
 const bySocket = new WeakMap<Socket, string>();
 
-/**
- * The client at the other end of a connection, as limits count it. Worked out once for each
- * connection.
- */
+/** Returns the address of a connection's client as the limits count it. */
 export function clientOf(socket: Socket): string {
   let client = bySocket.get(socket);
   if (client === undefined) {
@@ -17,8 +14,8 @@ export function clientOf(socket: Socket): string {
 }
 
 /**
- * An IPv4 address stands for itself; of an IPv6 address the first 64 bits count, of which a client
- * chooses the rest.
+ * Returns an IPv4 address as it is, and the first 64 bits of an IPv6 address: a client chooses the
+ * others.
  */
 export function clientAt(address: string): string {
   if (!address.includes(':')) return address;

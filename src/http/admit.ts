@@ -1,10 +1,10 @@
-/** The order of a write: who asks, then what they say. */
+/** The order of a write: first the caller's right, then the body. */
 import type { ApiRequest } from './types.js';
 
 /**
  * Waits for a permission before the body is read; throws what it throws. A caller who is refused
- * learns nothing of what the body would have done, at most that a tiny one is not JSON: clients
- * that send none rely on hearing so.
+ * does not learn what the body would have done, but does learn if a tiny one is not JSON: clients
+ * that send none rely on that.
  */
 export async function admit(
   request: ApiRequest,

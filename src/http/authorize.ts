@@ -1,24 +1,28 @@
-/** Batch authorisation: may the caller do these things? */
+/** Route of batch authorization: which of these accesses does the caller have? */
 import { authorizeBatch } from '../acl/batch.js';
 import { ApiError, reject } from '../errors.js';
-import { list, object, text } from '../service/decode.js';
+import { bodyOf, given, items, text } from '../languages/fields.js';
+import { decodeValue } from '../service/decode.js';
 import type { Service } from '../service/types.js';
 import type { Route } from './types.js';
 
 const FAILURE = 'Failed to decode request body';
-const questionsOf = list(object({ Resource: text, Access: text, Segment: text }));
+const questionList = items(
+  bodyOf({ Resource: given(text()), Access: given(text()), Segment: given(text()) }),
+);
 
+/** The route of `/v1/internal/acl/authorize`. */
 export function authorizeRoutes(service: Service): readonly Route[] {
   return [
     {
       path: '/v1/internal/acl/authorize',
       counts: 'read',
       POST: async (request) => {
-        const body = (await request.bodyValue(FAILURE, { small: true })) ?? [];
-        if (!Array.isArray(body)) reject('invalid', `${FAILURE}: expected a list of questions`);
-        const questions = questionsOf(body, { failure: FAILURE, pointer: '' });
+        const sent = (await request.bodyValue(FAILURE, { small: true })) ?? [];
+        if (!Array.isArray(sent)) reject('invalid', `${FAILURE}: expected a list of questions`);
+        const questions = decodeValue(FAILURE, sent, questionList);
         const ns = request.namespace();
-        // a read like others: rights that were taken away before it was asked do not count
+        // a read like others: rights that were removed before the request do not count
         const { value } = await service.read(
           request.caller,
           request.readOptions(false),

@@ -1,25 +1,39 @@
 /**
- * What keeps pages of other sites from using a browser inside the network as their arm: the names
- * this server answers to (against DNS rebinding), and where a request comes from.
+ * Keeps pages of other sites from reaching this server through a browser inside the network: checks
+ * the host that is asked for (against DNS rebinding) and the origin of the request.
  */
 import type { IncomingMessage } from 'node:http';
+import { isLoopback } from '../address.js';
 import type { Refusal } from '../errors.js';
-import { isLoopback } from '../transport/security.js';
+import type { Middleware } from './context.js';
+import { refuseEarly } from './error-handling.js';
+import type { Front } from './front.js';
+import { headerOf } from './response-headers.js';
 
-export interface BrowserOptions {
-  /**
-   * Names and addresses in `Host`, without port; `*` for any. Undefined: loopback names and
-   * addresses.
-   */
+interface BrowserOptions {
+  /** Hosts without port; `*` allows any. Undefined: loopback names and addresses. */
   readonly allowedHosts: readonly string[] | undefined;
-  /** The operator's own `Access-Control-Allow-Origin`, if any: pages of that origin are welcome. */
+  /** The operator's own `Access-Control-Allow-Origin`, if any: pages of that origin are let in. */
   readonly allowedOrigin: string | undefined;
 }
 
-/** Spellings of Host that were found good, kept so that each is looked at once. */
+/** Spellings of Host that are allowed, cached so that each is checked once. */
 const KNOWN_MAX = 64;
 
-export class BrowserCheck {
+/** Refuses requests for other hosts and from pages of other sites. */
+export function browserCheck(front: Front): Middleware {
+  const { allowedHosts, responseHeaders } = front.options;
+  const check = new BrowserCheck({
+    allowedHosts,
+    allowedOrigin: headerOf(responseHeaders, 'access-control-allow-origin'),
+  });
+  return (context, next) => {
+    const why = check.problem(context.req);
+    return why === undefined ? next() : refuseEarly(front, context, why);
+  };
+}
+
+class BrowserCheck {
   readonly #options: BrowserOptions;
   readonly #allowed: ReadonlySet<string> | undefined;
   readonly #takesAny: boolean;
@@ -32,7 +46,7 @@ export class BrowserCheck {
     this.#takesAny = this.#allowed?.has('*') ?? false;
   }
 
-  /** Why a request is not looked at any further. */
+  /** Returns why a request is refused; undefined if it is not. */
   problem(req: IncomingMessage): Refusal | undefined {
     const { headers } = req;
     if (hasTwoHosts(req.rawHeaders)) {
@@ -57,7 +71,8 @@ export class BrowserCheck {
     if (origin !== undefined && !isOwn(origin, host)) {
       return {
         code: 'permission_denied',
-        message: `Permission denied: the request comes from a page of another origin, ${quoted(origin)}`,
+        message:
+          'Permission denied: the request comes from a page of another origin, ' + quoted(origin),
         hint: 'an Access-Control-Allow-Origin in http.responseHeaders lets pages of that origin in',
       };
     }
@@ -68,7 +83,7 @@ export class BrowserCheck {
     };
   }
 
-  /** HTTP/1.0 needs no Host, and no browser speaks it. */
+  /** HTTP/1.0 does not require Host, and no browser uses it. */
   #isStrange(host: string | undefined): boolean {
     if (this.#takesAny || host === undefined || this.#known.has(host)) return false;
     const name = nameOf(host);
@@ -78,7 +93,7 @@ export class BrowserCheck {
     return false;
   }
 
-  /** The host of a target in absolute form, which counts more than the header. */
+  /** Returns the host of a target in absolute form, which takes precedence over the header. */
   #strangeTarget(url = '/'): string | undefined {
     if (url.startsWith('/')) return undefined;
     const host = /^https?:\/\/([^/?]*)/i.exec(url)?.[1];
@@ -88,7 +103,7 @@ export class BrowserCheck {
 
 const quoted = (text: string): string => JSON.stringify(text.slice(0, 100));
 
-/** Node shows the first of several Host headers alone; a proxy may have looked at another. */
+/** Node keeps the first of several Host headers; a proxy may have checked another. */
 function hasTwoHosts(raw: readonly string[]): boolean {
   let count = 0;
   for (let at = 0; at < raw.length; at += 2) {
@@ -98,7 +113,7 @@ function hasTwoHosts(raw: readonly string[]): boolean {
   return count > 1;
 }
 
-/** A host without its port, the brackets of an IPv6 address and the dot of the root. */
+/** Returns a host without port, brackets of an IPv6 address, and the final dot. */
 function nameOf(host: string): string {
   const bare = host.startsWith('[')
     ? host.slice(1, host.indexOf(']'))

@@ -1,18 +1,16 @@
-/**
- * What clients keep of a node for longer than an answer takes: held queries, and long answers that
- * are being read.
- */
+/** Limits of what clients occupy for longer: blocking queries, and long responses being read. */
 import { reject } from '../errors.js';
 import type { Refused } from './rates.js';
 
-/** Whom a call is counted for. */
+/** The client that a request counts for. */
 export interface Client {
-  /** As `clientOf` gives it. */
+  /** As `clientOf` returns it. */
   readonly address: string;
+  /** SHA-256 of the SecretID in hex; null without a token. */
   readonly tokenKey: string | null;
 }
 
-/** Counts by name, without those that are zero. */
+/** Counts by name. Names with a count of zero take no memory. */
 export class Tally {
   readonly #counts = new Map<string, number>();
   of(name: string): number {
@@ -25,19 +23,18 @@ export class Tally {
   }
 }
 
+/** How many blocking queries may be held at one time. */
 export interface HeldLimits {
   readonly held: number;
-  /** Of one address. */
+  /** From one address. */
   readonly heldPerClient: number;
+  /** With one token. */
   readonly heldPerToken: number;
-  /** Of callers without a token at one address. */
+  /** Without a token from one address. */
   readonly heldAnonymous: number;
 }
 
-/**
- * The blocking queries that are held: counted by client and in all, and let go when the server
- * stops.
- */
+/** The blocking queries that are held, counted in all and by client. */
 export class HeldCalls {
   readonly #byAddress = new Tally();
   readonly #byToken = new Tally();
@@ -52,11 +49,12 @@ export class HeldCalls {
     this.#refused = refused;
   }
 
+  /** Number of queries held now. */
   get count(): number {
     return this.#held.size;
   }
 
-  /** Counts one more; throws 429. Each must be left again. */
+  /** Counts a query; throws 429. The caller calls `leave` at its end. */
   enter(client: Client, abort: AbortController): void {
     const { held, heldPerClient, heldPerToken, heldAnonymous } = this.#limits;
     const { address, tokenKey } = client;
@@ -72,17 +70,18 @@ export class HeldCalls {
     if (this.#released) abort.abort();
   }
 
+  /** Ends what `enter` counted. */
   leave(client: Client, abort: AbortController): void {
     this.#count(client, -1);
     this.#held.delete(abort);
   }
 
-  /** Answers all held calls with what they would show now. */
+  /** Makes all held queries answer with what they would show now. */
   release(): void {
     for (const abort of [...this.#held]) abort.abort();
   }
 
-  /** The same, and from here on none is held. */
+  /** The same, and holds no query from now on. */
   releaseForGood(): void {
     this.#released = true;
     this.release();
@@ -102,7 +101,7 @@ export class HeldCalls {
   }
 }
 
-/** The answers in pieces that are on their way, by token or, without one, by address. */
+/** Responses in pieces being read, by token or, without one, by address. */
 export class Streams {
   readonly #open = new Tally();
   readonly #max: number;
@@ -113,7 +112,7 @@ export class Streams {
     this.#refused = refused;
   }
 
-  /** Counts one more; throws 429. Gives what to call at its end. */
+  /** Counts a response; throws 429. Returns the function to call at its end. */
   enter({ address, tokenKey }: Client): () => void {
     const whose = tokenKey ?? address;
     if (this.#open.of(whose) >= this.#max) {

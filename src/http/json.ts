@@ -1,4 +1,4 @@
-/** Bodies and answers as JSON. */
+/** JSON of requests and responses. */
 import { reject } from '../errors.js';
 import { parseStrictJson } from '../languages/json.js';
 import type { JsonObject } from './types.js';
@@ -28,12 +28,9 @@ export function prettyJson(text: string): string {
 
 const HTML: Record<string, string> = { '<': '\\u003c', '>': '\\u003e', '&': '\\u0026' };
 
-/**
- * Escapes `<`, `>` and `&` in JSON text, so that an answer shown as HTML by mistake does no harm.
- */
+/** Escapes `<`, `>` and `&` in JSON text, so that it does no harm if it is shown as HTML. */
 export function escapeHtml(text: string): string {
-  // three memchr-like searches are cheaper than one regular expression over text that nearly never
-  // holds any
+  // three searches are faster than one regular expression, and text rarely holds any of them
   if (!text.includes('<') && !text.includes('>') && !text.includes('&')) return text;
   return text.replace(/[<>&]/g, (char) => HTML[char]!);
 }

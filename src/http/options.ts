@@ -1,4 +1,4 @@
-/** What the front end needs from its surroundings. */
+/** Options of the front end. */
 import type { ErrorCode } from '../errors.js';
 import type { Service } from '../service/types.js';
 import type { HeldLimits } from './held.js';
@@ -6,47 +6,52 @@ import type { RateLimits } from './rates.js';
 import type { RefusalLimits } from './refusals.js';
 import type { Method, Route } from './types.js';
 
+/** Limits of requests and responses. */
 export interface HttpLimits extends HeldLimits, RateLimits, RefusalLimits {
   /** Largest request body in bytes. */
   readonly bodyBytes: number;
-  /** The same of callers without a valid token, of logins and of bootstrap. */
+  /** The same for callers without a valid token, for logins and for bootstrap. */
   readonly anonymousBodyBytes: number;
-  /** Milliseconds a write or a barrier may take before it is answered with 503 or 504. */
+  /** Milliseconds a write or a barrier may take; then the answer is 503 or 504. */
   readonly requestMs: number;
-  /** Answers in pieces that are read at one time with one token. */
+  /** Responses in pieces that one token may read at one time. */
   readonly streamsPerToken: number;
-  /** How fast they must be read on average, after `stalledMs`. */
+  /** How fast they must be read on average after `stalledMs`. */
   readonly streamBytesPerSecond: number;
-  /** Milliseconds a client may take no byte of a long answer. */
+  /** Milliseconds in which a client must read some of a long response. */
   readonly stalledMs: number;
 }
 
-/** What became of a request, for metrics and logs. */
+/** One answered request, for metrics. */
 export interface Observation {
   readonly route: Route;
   readonly method: Method;
   readonly status: number;
-  /** Milliseconds from the first to the last byte of the answer handed to the socket; a held call counts its hold. */
+  /**
+   * Milliseconds from the end of the request's headers until the response is written to the socket,
+   * including the wait of a blocking query.
+   */
   readonly ms: number;
 }
 
+/** What the front end works with. */
 export interface HttpOptions {
   readonly service: Service;
   readonly routes: readonly Route[];
   readonly datacenter: string;
   readonly defaultPolicy: 'allow' | 'deny';
-  /** `X-Service`: the prefix of the header names; the same under `X-Consul` is accepted and answered too. */
+  /** Prefix of header names, such as `X-Service`. `X-Consul` is accepted and sent as well. */
   readonly headerPrefix: string;
-  /** Accept the token as `?token=`, which ends up in logs. */
+  /** Accepts the token as `?token=`, which ends up in logs. */
   readonly tokenInQuery: boolean;
-  /** Names this server answers to; undefined: those of loopback, `*` among them: any. */
+  /** Hosts this server answers to: undefined stands for those of loopback, `*` for any. */
   readonly allowedHosts?: readonly string[] | undefined;
-  /** Set on every answer. */
+  /** Headers of every response. */
   readonly responseHeaders: Readonly<Record<string, string>>;
-  /** Paths that begin with one of these are answered with 403. */
+  /** Prefixes of paths that are answered with 403. */
   readonly blockedPaths: readonly string[];
   readonly limits: HttpLimits;
   readonly observe?: (observation: Observation) => void;
-  /** A request refused before it reached a route, or a fault of ours. `error` is set for faults. */
+  /** Called with faults of this server. `path` is that of the route, '' if there is none. */
   readonly report: (event: { code: ErrorCode; path: string; error?: unknown }) => void;
 }

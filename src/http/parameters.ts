@@ -1,13 +1,21 @@
-/** Parameters as text: query strings, durations, indexes, names of namespaces. Everything refused is an ApiError 400. */
+/**
+ * Parameters as text: query strings, durations, indexes, names of namespaces. Functions that refuse
+ * throw ApiError 400.
+ */
 import { reject } from '../errors.js';
-import { parseDuration } from '../kinds/duration.js';
+import { parseDuration } from '../languages/duration.js';
 import { didYouMean } from '../languages/suggest.js';
 
 /** Query parameters by name; the first of a name counts. */
 export type Query = ReadonlyMap<string, string>;
+/** An empty query string. */
 export const NO_QUERY: Query = new Map();
 
-/** Decodes a percent-encoded text once; undefined when an escape is broken or is not UTF-8. */
+/** Returns the value of a parameter; undefined if it is absent or empty. */
+export const parameterOf = (query: Query, name: string): string | undefined =>
+  query.get(name) || undefined;
+
+/** Decodes a percent-encoded text once; undefined if an escape is broken or is not UTF-8. */
 export function decode(text: string): string | undefined {
   try {
     return decodeURIComponent(text);
@@ -16,19 +24,25 @@ export function decode(text: string): string | undefined {
   }
 }
 
-/** Reads a query string (without `?`). */
+/** Reads a query string, without `?`. */
 export function parseQuery(text: string): Query {
   if (text === '') return NO_QUERY;
   const query = new Map<string, string>();
-  for (const pair of text.split('&')) {
-    if (pair === '') continue;
-    if (pair.includes(';'))
-      reject('invalid', 'Invalid query string: ";" does not separate parameters, write "&" or %3B');
-    const equals = pair.indexOf('=');
-    const name = unescapeQuery(equals < 0 ? pair : pair.slice(0, equals));
-    if (!query.has(name)) query.set(name, equals < 0 ? '' : unescapeQuery(pair.slice(equals + 1)));
+  for (let start = 0; start <= text.length; ) {
+    const next = text.indexOf('&', start);
+    const end = next < 0 ? text.length : next;
+    if (end > start) addPair(query, text.slice(start, end));
+    start = end + 1;
   }
   return query;
+}
+
+function addPair(query: Map<string, string>, pair: string): void {
+  if (pair.includes(';'))
+    reject('invalid', 'Invalid query string: ";" does not separate parameters, write "&" or %3B');
+  const equals = pair.indexOf('=');
+  const name = unescapeQuery(equals < 0 ? pair : pair.slice(0, equals));
+  if (!query.has(name)) query.set(name, equals < 0 ? '' : unescapeQuery(pair.slice(equals + 1)));
 }
 
 function unescapeQuery(text: string): string {
@@ -43,7 +57,7 @@ function unescapeQuery(text: string): string {
   );
 }
 
-/** Reads a duration with units (`1h0m0.2s`, `300ms`) as milliseconds; undefined when it is none. */
+/** Reads a duration with units (`1h0m0.2s`, `300ms`) as milliseconds; undefined if it is none. */
 export function parseWait(text: string): number | undefined {
   const parsed = parseDuration(text);
   return parsed.ok ? parsed.nanoseconds / 1e6 : undefined;
@@ -51,7 +65,7 @@ export function parseWait(text: string): number | undefined {
 
 const UINT64_MAX = '18446744073709551615';
 
-/** Reads an unsigned 64-bit decimal; undefined when it is none. Values above 2^53 - 1 come out as 2^53 - 1. */
+/** Reads an unsigned 64-bit decimal, at most as 2^53 - 1; undefined if it is none. */
 export function parseIndex(text: string): number | undefined {
   if (!/^\d+$/.test(text)) return undefined;
   const digits = text.replace(/^0+(?=\d)/, '');
@@ -61,18 +75,17 @@ export function parseIndex(text: string): number | undefined {
 
 const NAMESPACE = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i;
 
-/** A namespace's name, lower-cased. `where` names the place for the message. */
+/** Returns a namespace's name in lower case. `where` names the place for the message. */
 export function namespaceName(name: string, where: string): string {
   if (NAMESPACE.test(name)) return name.toLowerCase();
   if (name === '*')
     reject('invalid', `Invalid ${where}: "*" names all namespaces, which only lists can show`);
-  reject(
-    'invalid',
-    `Invalid ${where}: ${JSON.stringify(name.slice(0, 80))} cannot be a namespace, whose name is a DNS label of at most 63 letters, digits and "-"`,
-  );
+  const shown = JSON.stringify(name.slice(0, 80));
+  const rule = 'whose name is a DNS label of at most 63 letters, digits and "-"';
+  reject('invalid', `Invalid ${where}: ${shown} cannot be a namespace, ${rule}`);
 }
 
-/** Checks the request's Cache-Control, which has no effect here but whose syntax clients rely on being checked. */
+/** Checks a Cache-Control header. It has no effect here, but clients rely on the check. */
 export function checkCacheControl(header: string): void {
   for (const directive of header.split(',')) {
     const [name, value] = directive.trim().split('=', 2);
@@ -82,15 +95,15 @@ export function checkCacheControl(header: string): void {
   }
 }
 
-/** Query parameters that every path takes. */
+/** Query parameters that every path accepts. */
 const COMMON_PARAMETERS = [
   ...['dc', 'datacenter', 'ns', 'partition', 'token', 'pretty'],
   ...['stale', 'consistent', 'cached', 'max_stale'],
 ];
 
 /**
- * Refuses query parameters that a path does not take, where it lists its `own`: a slip in a name must not change what is
- * done.
+ * Refuses query parameters that a path does not accept, if it lists its `own`: a mistyped name must
+ * not change what a request does.
  */
 export function checkParameters(query: Query, own: readonly string[] | undefined): void {
   if (own === undefined) return;

@@ -1,19 +1,17 @@
-/**
- * The header If-Match (RFC 9110, section 13.1.1), over entity tags that are the ModifyIndex of an
- * object.
- */
+/** If-Match (RFC 9110, section 13.1.1). The entity tag of an object is its ModifyIndex. */
 import type { IncomingMessage } from 'node:http';
 import { reject } from '../errors.js';
 
-/** Entity tags in one header: more than any client has versions at hand. */
+/** Entity tags in one header: more versions than any client holds. */
 const TAGS_MAX = 16;
-/** A list of entity tags; a comma may stand within one. */
+/** A list of entity tags, which may contain commas. */
 const LIST = /^(?:W\/)?"[^"]*"(?:\s*,\s*(?:W\/)?"[^"]*")*$/;
 const TAG = /(W\/)?"([^"]*)"/g;
 
 /**
- * The indexes of which the present one must be one; undefined: any (`*`, or no header). A weak tag,
- * and one that is no index, matches nothing. Throws 400 for what is no list of at most 16 tags.
+ * Returns the indexes of which the object must have one; undefined for any (`*`, or no header).
+ * Weak tags and tags that are not an index match nothing. Throws 400 for more than 16 tags, and for
+ * what is not a list of tags.
  */
 export function ifMatchOf({ headers }: IncomingMessage): readonly number[] | undefined {
   const text = headers['if-match']?.trim();

@@ -1,7 +1,6 @@
-/**
- * How often clients may ask: token buckets by client, and a count of what was refused, by limit.
- */
+/** Rate limits: token buckets by client, and the number of refusals by limit. */
 import { reject } from '../errors.js';
+import type { Target } from './types.js';
 
 /** Requests per second and client; 0: any number. */
 export interface RateLimits {
@@ -13,6 +12,7 @@ export interface RateLimits {
   readonly loginsPerMethod: number;
   readonly loginsPerIdentity: number;
 }
+/** A rate limit, as the configuration names it. */
 export type RateName = keyof RateLimits;
 
 const NAMES: Readonly<Record<RateName, string>> = {
@@ -26,19 +26,19 @@ const NAMES: Readonly<Record<RateName, string>> = {
 };
 
 /**
- * Seconds of its rate that a client may spend at once: clients come in bursts, after a restart
- * above all.
+ * Seconds of its rate that a client may spend at once: clients send in bursts, mostly after a
+ * restart.
  */
 const BURST_SECONDS = 5;
 /**
- * Clients remembered by one limit, some 100 bytes each. One that is forgotten begins anew with a
- * full bucket.
+ * Clients that one limit remembers, some 100 bytes each. A client that is forgotten starts again
+ * with a full bucket.
  */
 const CLIENTS_MAX = 16_384;
 
 /**
- * Buckets by client; the least recently used gives way. Taking allocates nothing for a client that
- * is known.
+ * Token buckets by client. The least recently used one is dropped for a new client. Taking from the
+ * bucket of a known client allocates nothing.
  */
 export class Buckets {
   readonly #perMs: number;
@@ -64,12 +64,12 @@ export class Buckets {
     this.#older = new Int32Array(this.#max);
   }
 
-  /** Clients remembered at present. */
+  /** Number of clients remembered. */
   get size(): number {
     return this.#slots.size;
   }
 
-  /** Takes one for a client; false when it has none left. `nowMs` never goes back. */
+  /** Takes one for a client; false if it has none left. `nowMs` never decreases. */
   take(client: string, nowMs: number): boolean {
     if (this.#max === 0) return true;
     let slot = this.#slots.get(client);
@@ -117,7 +117,7 @@ export class Buckets {
   }
 }
 
-/** What was refused with 429, by the name of the limit in the configuration. */
+/** Number of requests refused with 429, by the name of the limit in the configuration. */
 export class Refused {
   readonly counts: Record<string, number> = {};
 
@@ -146,13 +146,30 @@ export class Rates {
     };
   }
 
+  /** Counts a request against the limits of its address and token; throws 429. */
+  spendRequest(
+    { route, method }: Target,
+    address: string,
+    tokenKey: string | null,
+    nowMs: number,
+  ): void {
+    if (route.counts === 'probe') return;
+    this.spend('requestsPerAddress', address, nowMs);
+    if (tokenKey !== null) this.spend('requestsPerToken', tokenKey, nowMs);
+    if (route.counts === 'login') this.spend('loginsPerAddress', address, nowMs);
+    if (method === 'GET' || route.counts !== undefined) return;
+    this.spend('writesPerAddress', address, nowMs);
+    if (tokenKey !== null) this.spend('writesPerToken', tokenKey, nowMs);
+  }
+
   /** Counts one against a limit; throws 429. */
   spend(limit: RateName, client: string, nowMs: number): void {
     if (this.#buckets[limit].take(client, nowMs)) return;
     this.#refused.add(limit);
     reject(
       'too_many',
-      `Too many ${NAMES[limit]}: at most ${this.#limits[limit]} a second are taken; try again in a second`,
+      `Too many ${NAMES[limit]}: ` +
+        `at most ${this.#limits[limit]} a second are taken; try again in a second`,
       { hint: `the limit is limits.${limit} of this node` },
     );
   }

@@ -1,35 +1,34 @@
 /**
- * Answers refusals: at once, or late when an address is refused again and again, so that it waits
+ * Sends errors: at once, or late to an address that is refused again and again, so that it waits
  * and the node does not.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { clientOf } from './addresses.js';
-import { send, sendUnread } from './answers.js';
 import { Buckets, type Refused } from './rates.js';
+import { send, sendUnread } from './send.js';
 
+/** How errors are sent. */
 export interface RefusalLimits {
-  /** Refusals per second that one address gets at once; 0: any number. */
+  /** Refusals per second that one address receives at once; 0: any number. */
   readonly refusalsPerAddress: number;
-  /** How much later the others are answered, in milliseconds. */
+  /** Delay of the others, in milliseconds. */
   readonly refusalDelayMs: number;
-  /**
-   * The largest body that is read to its end although nobody wants it, so that the connection can
-   * be kept.
-   */
+  /** Bytes of the largest unwanted body that is read to its end to keep the connection. */
   readonly anonymousBodyBytes: number;
 }
 
-/** An answer that is ready. `headers` is a flat list of names and values. */
-export interface Answer {
+/** An error as it is sent. `headers` is a flat list of names and values. */
+export interface ErrorResponse {
   readonly status: number;
   readonly headers: string[];
   readonly body: string;
 }
 
-/** Connections that wait for a late refusal, each with some 64 kB of an unread body at most. */
+/** Connections that wait for a late refusal. Each holds at most some 64 kB of an unread body. */
 const WAITING_MAX = 1024;
 
+/** Sends the errors of one front end. */
 export class Refusals {
   readonly #limits: RefusalLimits;
   readonly #refused: Refused;
@@ -43,22 +42,27 @@ export class Refusals {
   }
 
   /**
-   * Refuses a request whose client is a stranger, as far as can be told. Beyond the rate of its
-   * address the refusal comes late and the rest of the body stays unread. Calls `given` when the
-   * answer is handed over.
+   * Refuses a request whose client is unknown or asks for too much. Beyond the rate of its address
+   * the error is sent late and the rest of the body stays unread. Calls `onSent` when the response
+   * is written.
    */
-  answerStranger(req: IncomingMessage, res: ServerResponse, answer: Answer, given = nothing): void {
+  refuseStranger(
+    req: IncomingMessage,
+    res: ServerResponse,
+    response: ErrorResponse,
+    onSent = nothing,
+  ): void {
     const { socket } = req;
-    // what was sent behind a request that waits is answered after it anyway
+    // requests pipelined behind one that waits are answered after it anyway
     if (this.#waiting.has(socket) || this.#atOnce.take(clientOf(socket), performance.now())) {
-      this.answer(req, res, answer);
-      given();
+      this.refuse(req, res, response);
+      onSent();
       return;
     }
     this.#refused.add('refusalsPerAddress');
     if (this.#waiting.size >= WAITING_MAX) {
-      sendUnread(res, answer, 0);
-      given();
+      sendUnread(res, response, 0);
+      onSent();
       return;
     }
     const { refusalDelayMs } = this.#limits;
@@ -67,28 +71,32 @@ export class Refusals {
     setTimeout(() => {
       this.#waiting.delete(socket);
       if (res.destroyed) return;
-      if (this.#hasMuchUnread(req)) sendUnread(res, answer, refusalDelayMs);
+      if (this.#hasMuchUnread(req)) sendUnread(res, response, refusalDelayMs);
       else {
         socket.resume();
-        this.answer(req, res, answer);
+        this.refuse(req, res, response);
       }
-      given();
+      onSent();
     }, refusalDelayMs);
   }
 
   /**
-   * Refuses a request at once. An unread body is taken, or the connection closed when it is long.
+   * Refuses a request at once. Reads the rest of its body, or closes the connection if it is long.
    */
-  answer(req: IncomingMessage, res: ServerResponse, { status, headers, body }: Answer): void {
+  refuse(
+    req: IncomingMessage,
+    res: ServerResponse,
+    { status, headers, body }: ErrorResponse,
+  ): void {
     const isEnded = headers.includes('Connection');
     if ((status === 413 || this.#hasMuchUnread(req)) && !isEnded)
       headers.push('Connection', 'close');
-    // what the endpoint left unread stands before the next request of the connection
+    // the unread body precedes the next request of the connection
     if (!req.complete) req.resume();
     send(req, res, status, headers, body);
   }
 
-  /** Whether more of the body is still to come than it takes to keep the connection. */
+  /** Whether the rest of the body is too long to be read only to keep the connection. */
   #hasMuchUnread({ complete, headers }: IncomingMessage): boolean {
     if (complete) return false;
     const length = headers['content-length'];

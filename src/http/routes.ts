@@ -1,26 +1,27 @@
-/** The list of everything that the API answers. To make it calls no handler and asks nothing of the parts. */
+/** The list of all routes of the API. Making it calls no handler and reads nothing of the parts. */
+import type { ClusterParts } from '../service/cluster.js';
+import type { SnapshotParts } from '../service/snapshot.js';
 import { aclRoutes } from './acl.js';
 import type { AclParts } from './acl-common.js';
 import { agentRoutes } from './agent.js';
 import { authorizeRoutes } from './authorize.js';
-import type { ClusterParts } from './cluster.js';
-import { configRoutes } from './config.js';
-import { namespaceRoutes } from './namespaces.js';
+import { configRoutes } from './config-entries.js';
 import { operatorRoutes } from './operator.js';
-import { type SnapshotParts, snapshotRoutes } from './snapshot.js';
+import { snapshotRoutes } from './snapshot.js';
 import { statusRoutes } from './status.js';
 import type { Route } from './types.js';
 
+/** What the use cases of all routes work on. */
 export interface RouteParts {
   readonly acl: AclParts;
   readonly cluster: ClusterParts;
   readonly snapshot: SnapshotParts;
 }
 
+/** All routes; those of the parts that are asked most come first (see `routersOf`). */
 export const allRoutes = ({ acl, cluster, snapshot }: RouteParts): readonly Route[] => [
-  ...aclRoutes(acl),
-  ...namespaceRoutes(acl),
   ...configRoutes(acl),
+  ...aclRoutes(acl),
   ...statusRoutes(cluster),
   ...operatorRoutes(cluster),
   ...agentRoutes(cluster),

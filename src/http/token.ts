@@ -1,18 +1,18 @@
-/** The token that a request carries. */
+/** The token of a request. */
 import type { IncomingMessage } from 'node:http';
 import { reject } from '../errors.js';
 import type { HttpOptions } from './options.js';
 import type { Query } from './parameters.js';
 
-/** Where a token may stand. */
+/** Where a request may carry its token. */
 export interface TokenPlaces {
   readonly options: Pick<HttpOptions, 'tokenInQuery' | 'headerPrefix'>;
   readonly incoming: { readonly token: readonly string[] };
 }
 
 /**
- * The secret of a request; null when it carries none. Throws 400 when it carries several that
- * differ: a proxy may have set, or judged, another than the one that would count.
+ * Returns the secret of a request; null if it carries none. Throws 400 if it carries several that
+ * differ: a proxy may have set or checked another than the one that would count.
  */
 export function secretOf(
   { headers }: IncomingMessage,
@@ -20,11 +20,11 @@ export function secretOf(
   { options, incoming }: TokenPlaces,
 ): string | null {
   const inQuery = query.get('token') || undefined;
-  if (inQuery !== undefined && !options.tokenInQuery)
-    reject(
-      'invalid',
-      `A token in the URL ends up in logs and is not taken: send it in the header ${options.headerPrefix}-Token`,
-    );
+  if (inQuery !== undefined && !options.tokenInQuery) {
+    const header = `${options.headerPrefix}-Token`;
+    const why = 'A token in the URL ends up in logs and is not taken';
+    reject('invalid', `${why}: send it in the header ${header}`);
+  }
   let secret = inQuery ?? null;
   for (const key of incoming.token) {
     const value = headers[key];
@@ -45,8 +45,8 @@ function same(before: string | null, secret: string): string {
 }
 
 /**
- * The value of a token header, the same as what came `before`; repeated headers come joined by ",
- * ".
+ * Returns the token of a header, which must be the one found before. Node joins repeated headers
+ * with commas.
  */
 function single(value: string, before: string | null): string | null {
   if (!value.includes(',')) return same(before, value.trim());

@@ -1,6 +1,5 @@
 /** `api-gateway`: listeners to which routes bind. */
-import { lowerText, meta, metaProblems, type Path, textOr } from './common.js';
-import { defineKind } from './definition.js';
+
 import {
   drop,
   free,
@@ -13,8 +12,12 @@ import {
   omit,
   text,
   whole,
-} from './fields.js';
+} from '../languages/fields.js';
+import { lowerText, meta, metaProblems, type Path, textOr } from './common.js';
+import { defineKind } from './definition.js';
+import { OF_GATEWAY } from './permissions.js';
 import { type Problem, problem } from './problems.js';
+import { target } from './targets.js';
 import { tlsProblem, tlsVersion } from './tls.js';
 
 const CERTIFICATE_KINDS = ['file-system-certificate', 'inline-certificate'];
@@ -57,6 +60,15 @@ export const apiGateway = defineKind(
     Meta: omit(meta),
   },
   {
+    permissions: OF_GATEWAY,
+    hasStatus: true,
+    *names(entry): Iterable<string> {
+      for (const { TLS: tls } of entry.Listeners ?? []) {
+        for (const { Kind: kind, Name: name } of tls.Certificates ?? []) {
+          yield target.certificate(kind, name);
+        }
+      }
+    },
     *validate(entry) {
       if (entry.Name === '') yield problem('Name is empty: serviceName is required', 'Name');
       yield* metaProblems(entry.Meta);

@@ -2,9 +2,11 @@
  * `bound-api-gateway`: the routes and certificates bound to an api-gateway. Only the server writes
  * entries of this kind.
  */
+
+import { keep, list, map, type Normal, object, text } from '../languages/fields.js';
 import { certificateReference } from './api-gateway.js';
 import { defineKind } from './definition.js';
-import { keep, list, map, type Normal, object, text } from './fields.js';
+import { BY_SERVER_ONLY } from './permissions.js';
 
 const routeReference = object({
   Kind: keep(text({ values: ['http-route', 'tcp-route'] })),
@@ -27,7 +29,7 @@ export const boundApiGateway = defineKind(
     ),
     Services: keep(map(list(routeReference))),
   },
-  { *validate() {} },
+  { permissions: BY_SERVER_ONLY, *validate() {} },
 );
 /** A normalised `bound-api-gateway` entry. */
 export type BoundApiGateway = Normal<typeof boundApiGateway.type>;

@@ -4,12 +4,6 @@
  */
 
 /**
- * Maximum number of items in one list or map. Decoding and checking an item takes about 5 µs. The
- * limits on the links of a token and on the services that an entry names are the same.
- */
-export const ITEMS_MAX = 2_000;
-
-/**
  * Maximum number of characters in all filters of an entry together. Parsing takes about 0.5 ms per
  * thousand characters, so about 30 ms for this many. Each filter is parsed in its own turn of the
  * event loop.

@@ -1,8 +1,9 @@
 /** `inline-certificate` and `file-system-certificate`. */
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
+import { keep, omit, text } from '../languages/fields.js';
 import { isAddress, isDomainName, meta, metaProblems } from './common.js';
 import { defineKind } from './definition.js';
-import { keep, omit, text } from './fields.js';
+import { OF_MESH } from './permissions.js';
 import { type Problem, problem } from './problems.js';
 
 /** Minimum size of an RSA key in bits, as in Consul. Shorter keys are not secure. */
@@ -14,6 +15,7 @@ const fields = { Certificate: keep(text()), PrivateKey: keep(text()), Meta: omit
  * cannot check their contents.
  */
 export const fileSystemCertificate = defineKind('file-system-certificate', fields, {
+  permissions: OF_MESH,
   *validate(entry) {
     if (entry.Name === '') yield problem('Name is empty: serviceName is required', 'Name');
     yield* metaProblems(entry.Meta);
@@ -22,6 +24,8 @@ export const fileSystemCertificate = defineKind('file-system-certificate', field
 
 /** The kind `inline-certificate`. The certificate and its private key must match. */
 export const inlineCertificate = defineKind('inline-certificate', fields, {
+  permissions: OF_MESH,
+  secrets: ['PrivateKey'],
   *validate(entry) {
     if (entry.Name === '') yield problem('Name is empty: serviceName is required', 'Name');
     yield* metaProblems(entry.Meta);

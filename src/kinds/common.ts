@@ -12,7 +12,7 @@ import {
   text,
   uint32,
   whole,
-} from './fields.js';
+} from '../languages/fields.js';
 import { type Problem, problem } from './problems.js';
 
 /** The path of a field in an entry: member names and list positions. */

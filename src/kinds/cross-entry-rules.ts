@@ -14,9 +14,10 @@ import type { ExportedServices } from './exported-services.js';
 import type { IngressGateway } from './ingress-gateway.js';
 import type { Mesh } from './mesh.js';
 import type { ProxyDefaults } from './proxy-defaults.js';
-import { routedServices, target } from './references.js';
+import { routedServices } from './routes.js';
 import type { ServiceDefaults } from './service-defaults.js';
 import type { ServiceIntentions } from './service-intentions.js';
+import { target } from './targets.js';
 import type { ConfigEntry, EntryId, EntryLookup, Kind } from './types.js';
 
 /** A change of one entry. `before` is undefined if it is created, `after` if it is deleted. */

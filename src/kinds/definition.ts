@@ -1,25 +1,12 @@
-/** The definition of a kind: its fields, its normal form and its rules. */
-import { type Fields, type Infer, keep, object, type Type, text } from './fields.js';
+/** The definition of a kind: all that the server knows about it, in one place. */
+import { type Fields, type Infer, keep, object, type Type, text } from '../languages/fields.js';
+import type { Permissions } from './permissions.js';
 import type { PAUSE, Problem } from './problems.js';
-import type { ConfigEntry, Kind } from './types.js';
 
 type Head = { Kind: ReturnType<typeof keep<string>>; Name: ReturnType<typeof keep<string>> };
 
 /** A normalised entry with the given fields. */
 export type EntryOf<F extends Fields> = Infer<Head & F>;
-
-/** A kind as index.ts uses it. */
-export interface KindDefinition<T = ConfigEntry> {
-  readonly kind: Kind;
-  readonly type: Type<T> & { readonly fields: Fields };
-  /**
-   * Yields the problems of a normalised entry by itself, the most important first. Rules between
-   * entries are in cross-entry-rules.ts.
-   */
-  validate(entry: T, context: EntryContext): Iterable<Problem | typeof PAUSE>;
-  /** Whether a refusal lists all problems, not only the first. */
-  readonly reportsAll: boolean;
-}
 
 /** Where an entry is written. */
 export interface EntryContext {
@@ -27,25 +14,74 @@ export interface EntryContext {
   readonly namespace: string;
 }
 
+/** What a kind declares besides its fields. */
 interface Rules<T> {
-  /** Normalises the Name. Without it the Name stays as given. */
-  readonly name?: (given: string) => string;
-  /** Last step to the normal form, for what depends on several fields. */
-  readonly normalise?: (entry: T) => T;
+  /** The permission that each operation on its entries needs. */
+  readonly permissions: Permissions;
+  /**
+   * `cluster`: its entries exist once for the whole cluster, whatever namespace a request names,
+   * and belong to `default`. By default each namespace has its own.
+   */
+  readonly scope?: 'cluster' | 'namespace';
+  /** The name of its only entry, which bodies may leave out. Empty if there may be many. */
+  readonly onlyName?: string;
+  /** Fields that only those see who may replace the entry. */
+  readonly secrets?: readonly (keyof T & string)[];
+  /** Whether the server computes a Status for its entries (gateway-status.ts). */
+  readonly hasStatus?: boolean;
+  /** Whether a refusal lists all problems, not only the first. */
   readonly reportsAll?: boolean;
-  readonly validate: (entry: T, context: EntryContext) => Iterable<Problem | typeof PAUSE>;
+  /** Last step to the normal form, for what depends on several fields. */
+  normalise?(entry: T): T;
+  /** Checks the name of an entry to write or to delete. */
+  nameProblems?(name: string): Iterable<Problem>;
+  /**
+   * Yields the problems of a normalised entry by itself, the most important first. Rules between
+   * entries are in cross-entry-rules.ts.
+   */
+  validate(entry: T, context: EntryContext): Iterable<Problem | typeof PAUSE>;
+  /**
+   * Returns the services to which the entry forwards requests. It is then part of their discovery
+   * chains, and its writer needs service:read on them.
+   */
+  forwardsTo?(entry: T): Iterable<string | undefined>;
+  /** Returns the targets (targets.ts) that the entry names without forwarding to them. */
+  names?(entry: T): Iterable<string>;
+}
+
+/** A kind. `T` is the type of its normalised entries. */
+export interface KindDefinition<T, K extends string = string>
+  extends Required<Omit<Rules<T>, 'normalise'>> {
+  readonly kind: K;
+  readonly type: Type<T> & { readonly fields: Fields };
+  /** Whether its entries forward requests, so that `forwardsTo` may return any service. */
+  readonly forwards: boolean;
 }
 
 /** Defines a kind. The fields `Kind` and `Name` come before the given ones. */
-export function defineKind<F extends Fields>(
-  kind: Kind,
+export function defineKind<K extends string, F extends Fields>(
+  kind: K,
   fields: F,
   rules: Rules<EntryOf<F>>,
-): KindDefinition<EntryOf<F>> {
+): KindDefinition<EntryOf<F>, K> {
+  const { onlyName = '' } = rules;
   const head: Head = {
     Kind: keep(text({ values: [kind] })),
-    Name: keep(text({ change: rules.name ?? ((given) => given) })),
+    Name: keep(text({ change: (given) => given || onlyName })),
   };
-  const type = object<Head & F>({ ...head, ...fields }, rules.normalise);
-  return { kind, type, validate: rules.validate, reportsAll: rules.reportsAll ?? false };
+  return {
+    kind,
+    type: object<Head & F>({ ...head, ...fields }, rules.normalise),
+    permissions: rules.permissions,
+    scope: rules.scope ?? 'namespace',
+    onlyName,
+    secrets: rules.secrets ?? [],
+    hasStatus: rules.hasStatus ?? false,
+    reportsAll: rules.reportsAll ?? false,
+    forwards: rules.forwardsTo !== undefined,
+    nameProblems: rules.nameProblems ?? (() => []),
+    validate: rules.validate,
+    forwardsTo: rules.forwardsTo ?? (() => []),
+    names: rules.names ?? (() => []),
+  };
 }

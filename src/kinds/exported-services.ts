@@ -1,7 +1,9 @@
 /** `exported-services`: the services that peers may use. */
+
+import { drop, keep, list, type Normal, object, omit, text } from '../languages/fields.js';
 import { meta, metaProblems, partition } from './common.js';
 import { defineKind } from './definition.js';
-import { drop, keep, list, type Normal, object, omit, text } from './fields.js';
+import { OF_MESH } from './permissions.js';
 import { type Problem, problem } from './problems.js';
 
 const consumer = object({
@@ -20,6 +22,7 @@ export const exportedServices = defineKind(
   'exported-services',
   { Services: omit(list(exported)), Meta: omit(meta) },
   {
+    permissions: OF_MESH,
     *validate(entry) {
       if (entry.Name !== 'default') {
         yield problem('exported-services Name must be "default"', 'Name');

@@ -1,6 +1,16 @@
 /** EnvoyExtensions: names, version constraints and arguments of the built-in extensions. */
+
+import {
+  boolean,
+  free,
+  jsonKind,
+  keep,
+  list,
+  type Normal,
+  object,
+  text,
+} from '../languages/fields.js';
 import type { Path } from './common.js';
-import { boolean, free, jsonKind, keep, list, type Normal, object, text } from './fields.js';
 import { type Problem, problem } from './problems.js';
 
 const extension = object({

@@ -6,8 +6,8 @@ import type { ApiGateway } from './api-gateway.js';
 import type { BoundApiGateway, Reference } from './bound-api-gateway.js';
 import { type Budget, compileChain } from './chain.js';
 import type { Change } from './cross-entry-rules.js';
-import { parentsOf, routedServices, target } from './references.js';
-import type { HttpRoute } from './routes.js';
+import { type HttpRoute, parentsOf, routedServices } from './routes.js';
+import { target } from './targets.js';
 import type { ConfigEntry, EntryId, EntryLookup, Kind } from './types.js';
 
 /** A status condition. `Resource` is empty if it is about the whole entry. */
@@ -26,8 +26,6 @@ export interface Status {
 /** A condition without its time, which #status adds. */
 type UntimedCondition = Omit<Condition, 'LastTransitionTime'>;
 
-/** Whether entries of a kind have a Status. */
-export const hasStatus = (kind: Kind): boolean => kind === 'api-gateway' || isRoute(kind);
 const isRoute = (kind: Kind): boolean => kind === 'http-route' || kind === 'tcp-route';
 const quoted = (text: string): string => JSON.stringify(text);
 

@@ -1,67 +1,13 @@
 /** The kinds: decodes, normalises and checks the entries that clients send. */
 import { distance } from 'fastest-levenshtein';
 import { type Refusal, refusal } from '../errors.js';
-import { apiGateway } from './api-gateway.js';
-import { boundApiGateway } from './bound-api-gateway.js';
-import { fileSystemCertificate, inlineCertificate } from './certificates.js';
+import { jsonKind } from '../languages/fields.js';
 import { ENTRY_NAME_MAX, isLonger } from './common.js';
-import type { EntryContext, KindDefinition } from './definition.js';
-import { exportedServices } from './exported-services.js';
-import { jsonKind } from './fields.js';
-import { ingressGateway } from './ingress-gateway.js';
-import { mesh } from './mesh.js';
+import type { EntryContext } from './definition.js';
+import { definitionOf, isKind, KINDS } from './definitions.js';
 import { PAUSE, type Problem, problem, Report, refusalOf } from './problems.js';
-import { proxyDefaults, proxyDefaultsNameProblems } from './proxy-defaults.js';
 import { targetsOf } from './references.js';
-import { httpRoute, tcpRoute } from './routes.js';
-import { serviceDefaults } from './service-defaults.js';
-import { serviceIntentions } from './service-intentions.js';
-import { serviceResolver } from './service-resolver.js';
-import { serviceRouter } from './service-router.js';
-import { serviceSplitter } from './service-splitter.js';
-import { terminatingGateway } from './terminating-gateway.js';
-import { type ConfigEntry, type Decoded, KINDS, type Kind } from './types.js';
-
-// Each definition has its own entry type. The cast makes them one table, which is safe because
-// decodeInSteps passes each definition only entries of its kind.
-const DEFINITIONS = new Map<Kind, KindDefinition>(
-  (
-    [
-      apiGateway,
-      boundApiGateway,
-      exportedServices,
-      fileSystemCertificate,
-      httpRoute,
-      ingressGateway,
-      inlineCertificate,
-      mesh,
-      proxyDefaults,
-      serviceDefaults,
-      serviceIntentions,
-      serviceResolver,
-      serviceRouter,
-      serviceSplitter,
-      tcpRoute,
-      terminatingGateway,
-    ] as unknown as KindDefinition[]
-  ).map((definition) => [definition.kind, definition]),
-);
-
-/** Returns the definition of a kind. */
-export function definitionOf(kind: Kind): KindDefinition {
-  const definition = DEFINITIONS.get(kind);
-  if (definition === undefined) throw new Error(`kind ${kind} has no definition`);
-  return definition;
-}
-
-/** Whether the text names a kind. */
-export const isKind = (text: string): text is Kind => DEFINITIONS.has(text as Kind);
-
-/**
- * Whether entries of a kind exist once for the whole cluster, whatever namespace a request names.
- * They belong to `default`.
- */
-export const isClusterWide = (kind: Kind): boolean => kind === 'proxy-defaults' || kind === 'mesh';
+import type { ConfigEntry, Decoded, Kind } from './types.js';
 
 /** Returns the refusal of an unknown kind. `prefix` begins the sentence. */
 export function unknownKind(text: string, prefix = ''): Refusal {
@@ -90,7 +36,8 @@ export function* decodeInSteps(body: unknown, context: EntryContext): Generator<
   if (typeof found !== 'string') return fail(found);
   const definition = definitionOf(found);
   const report = new Report();
-  const fields = ownFields(body as Record<string, unknown>, context, report);
+  const home = definition.scope === 'cluster' ? 'default' : context.namespace;
+  const fields = ownFields(body as Record<string, unknown>, { ...context, home }, report);
   const entry = definition.type.decode(fields, report);
   yield;
   const [first, ...others] = report.problems;
@@ -98,6 +45,7 @@ export function* decodeInSteps(body: unknown, context: EntryContext): Generator<
     return fail(refusalOf([first, ...others], { prefix: DECODING, count: report.count }));
   }
   const problems: Problem[] = [...entryNameProblems(entry.Name)];
+  if (problems.length === 0) problems.push(...definition.nameProblems(entry.Name));
   if (problems.length === 0) {
     for (const one of definition.validate(entry, context)) {
       if (one === PAUSE) {
@@ -164,16 +112,15 @@ function kindOf(body: unknown): Kind | Refusal {
 /** Returns the members that belong to the entry, without those that only answers have. */
 function ownFields(
   body: Record<string, unknown>,
-  context: EntryContext,
+  context: EntryContext & { readonly home: string },
   report: Report,
 ): Record<string, unknown> {
-  const home = isClusterWide(body['Kind'] as Kind) ? 'default' : context.namespace;
   const fields: Record<string, unknown> = Object.create(null);
   for (const key of Object.keys(body)) {
     if (RESPONSE_ONLY.includes(key)) continue;
     if (key !== 'Namespace') {
       fields[key] = body[key];
-    } else if (![null, '', context.namespace, home].includes(body[key] as string | null)) {
+    } else if (![null, '', context.namespace, context.home].includes(body[key] as string | null)) {
       report.within(key, () =>
         report.add(
           `invalid config key "Namespace": the entry is written to namespace ${JSON.stringify(context.namespace)}, which the parameter "ns" or the namespace header chooses`,
@@ -223,10 +170,6 @@ function* targetProblems(entry: ConfigEntry): Iterable<Problem> {
 
 /** Checks the name of an entry to delete. Does not check that the entry exists. */
 export function nameRefusal(kind: Kind, name: string): Refusal | undefined {
-  const problems = [...entryNameProblems(name)];
-  if (kind === 'proxy-defaults') problems.push(...proxyDefaultsNameProblems(name));
-  const [first] = problems;
+  const [first] = [...entryNameProblems(name), ...definitionOf(kind).nameProblems(name)];
   return first === undefined ? undefined : refusalOf([first]);
 }
-
-export type { ConfigEntry };

@@ -1,15 +1,5 @@
 /** `ingress-gateway`: services that are reachable from outside the mesh. */
-import {
-  changesHeaders,
-  headerChanges,
-  healthCheckProblems,
-  isDomainName,
-  meta,
-  metaProblems,
-  type Path,
-  passiveHealthCheck,
-} from './common.js';
-import { defineKind } from './definition.js';
+
 import {
   boolean,
   given,
@@ -22,8 +12,21 @@ import {
   text,
   uint32,
   whole,
-} from './fields.js';
+} from '../languages/fields.js';
+import {
+  changesHeaders,
+  headerChanges,
+  healthCheckProblems,
+  isDomainName,
+  meta,
+  metaProblems,
+  type Path,
+  passiveHealthCheck,
+} from './common.js';
+import { defineKind } from './definition.js';
+import { OF_GATEWAY } from './permissions.js';
 import { type Problem, problem } from './problems.js';
+import { target } from './targets.js';
 import { tlsFields, tlsProblem } from './tls.js';
 
 const PROTOCOLS = ['tcp', 'http', 'http2', 'grpc'];
@@ -73,6 +76,14 @@ export const ingressGateway = defineKind(
     Meta: omit(meta),
   },
   {
+    permissions: OF_GATEWAY,
+    *names(entry): Iterable<string> {
+      for (const { Services: services } of entry.Listeners ?? []) {
+        for (const { Name: name } of services ?? []) {
+          if (name !== '*') yield target.service(name);
+        }
+      }
+    },
     *validate(entry) {
       if (entry.Name === '') {
         yield problem('Name is required: object missing primary index', 'Name');

@@ -1,5 +1,5 @@
 /** The `LoadBalancer` of a service-resolver. */
-import type { Path } from './common.js';
+
 import {
   boolean,
   duration,
@@ -10,7 +10,8 @@ import {
   omit,
   text,
   uint32,
-} from './fields.js';
+} from '../languages/fields.js';
+import type { Path } from './common.js';
 import { type Problem, problem } from './problems.js';
 
 const POLICIES = ['', 'random', 'round_robin', 'least_request', 'ring_hash', 'maglev'];

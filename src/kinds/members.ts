@@ -6,7 +6,7 @@ import type { Report } from './problems.js';
  * Returns the members of a decoded object by name. `spellings` maps every accepted spelling to its
  * name. Reports unknown members and members that are given twice.
  */
-export function membersOf(
+export function givenMembers(
   input: Record<string, unknown>,
   spellings: ReadonlyMap<string, string>,
   report: Report,

@@ -1,7 +1,9 @@
 /** `mesh`: settings of the whole mesh. */
+
+import { boolean, given, keep, type Normal, object, omit, text } from '../languages/fields.js';
 import { meta, metaProblems } from './common.js';
 import { defineKind } from './definition.js';
-import { boolean, given, keep, type Normal, object, omit, text } from './fields.js';
+import { OPEN_TO_READ } from './permissions.js';
 import { type Problem, problem } from './problems.js';
 import { tlsDirection, tlsProblem } from './tls.js';
 
@@ -52,7 +54,9 @@ export const mesh = defineKind(
     Meta: omit(meta),
   },
   {
-    name: (name) => name || 'mesh',
+    permissions: OPEN_TO_READ,
+    scope: 'cluster',
+    onlyName: 'mesh',
     *validate(entry) {
       if (entry.Name !== 'mesh') {
         yield problem(

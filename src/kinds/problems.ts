@@ -1,5 +1,13 @@
 /** The problems of an entry, and the refusal that reports them. */
 import { type Refusal, refusal } from '../errors.js';
+import {
+  type Fault,
+  jsonKind,
+  type Members,
+  type PathPart,
+  type Report as TypeReport,
+} from '../languages/fields.js';
+import { givenMembers } from './members.js';
 
 /** A problem. `pointer` is the JSON pointer (RFC 6901) of the field, `message` a sentence. */
 export interface Problem {
@@ -56,8 +64,11 @@ export function refusalOf(
   return refusal('invalid', prefix + text, { pointer: first.pointer });
 }
 
-/** Collects the problems of a body while it is decoded, and tracks the position of the decoder. */
-export class Report {
+/**
+ * Collects the problems of an entry while it is decoded, and words them. Members may be spelled in
+ * several ways (members.ts).
+ */
+export class Report implements TypeReport {
   readonly problems: Problem[] = [];
   count = 0;
   readonly #path: PathPart[] = [];
@@ -78,6 +89,18 @@ export class Report {
   /** Whether no further problem will be shown, so that computing suggestions is a waste. */
   get full(): boolean {
     return this.problems.length >= SHOWN_MAX;
+  }
+
+  fault(fault: Fault): void {
+    this.add(sentenceOf(fault, this.place));
+  }
+
+  members(input: Record<string, unknown>, { names, spellings }: Members) {
+    const given = givenMembers(input, spellings, this);
+    return names.flatMap((name) => {
+      const member = given.get(name);
+      return member === undefined ? [] : [[name, member.key, member.input] as const];
+    });
   }
 
   add(message: string, hint?: string): void {
@@ -102,5 +125,37 @@ export class Report {
   }
 }
 
-/** A step into a body: a member by name, a list item by position or a map entry by key. */
-export type PathPart = string | number | { readonly entry: string };
+/** Words a fault of the value at a place. */
+function sentenceOf(fault: Fault, place: string): string {
+  if (fault.is === 'duration') return `error decoding '${place}': ${fault.message}`;
+  if (fault.is === 'size') {
+    return `'${place}' has ${fault.count} ${fault.of}, at most ${fault.max} are allowed`;
+  }
+  const { expected, input } = fault;
+  const got = `got '${jsonKind(input)}'`;
+  switch (expected.is) {
+    case 'text':
+      return `'${place}' expected type 'string', ${got}`;
+    case 'whole': {
+      const word = expected.min === 0 ? 'uint' : 'int';
+      const range = ` from ${expected.min} to ${expected.max}`;
+      return `cannot parse '${place}' as ${word}: expected a whole number${range}`;
+    }
+    case 'fraction':
+      return `cannot parse '${place}' as float: expected a number`;
+    case 'boolean':
+      return `cannot parse '${place}' as bool: expected true or false`;
+    case 'duration':
+      return (
+        `'${place}' expected a duration, ${got}: ` +
+        'write text with a unit, such as "10s", or whole nanoseconds'
+      );
+    case 'time':
+      return `cannot parse '${place}' as time: expected RFC 3339 text`;
+    case 'list':
+    case 'links':
+      return `'${place}' expected a list, ${got}`;
+    default:
+      return `'${place}' expected a map, ${got}`;
+  }
+}

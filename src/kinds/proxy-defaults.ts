@@ -1,4 +1,17 @@
 /** `proxy-defaults`: the defaults of every proxy. */
+
+import {
+  boolean,
+  free,
+  given,
+  jsonKind,
+  keep,
+  list,
+  type Normal,
+  object,
+  omit,
+  text,
+} from '../languages/fields.js';
 import {
   expose,
   meshGateway,
@@ -11,18 +24,7 @@ import {
 } from './common.js';
 import { defineKind, type EntryOf } from './definition.js';
 import { envoyExtensions, extensionProblems } from './extensions.js';
-import {
-  boolean,
-  free,
-  given,
-  jsonKind,
-  keep,
-  list,
-  type Normal,
-  object,
-  omit,
-  text,
-} from './fields.js';
+import { OPEN_TO_READ } from './permissions.js';
 import { type Problem, problem } from './problems.js';
 
 const LOG_TYPES = ['', 'file', 'stderr', 'stdout'];
@@ -75,12 +77,18 @@ export type ProxyDefaults = EntryOf<typeof fields>;
 
 /** The kind `proxy-defaults`. Its only entry is `global`. */
 export const proxyDefaults = defineKind('proxy-defaults', fields, {
-  name: (given) => given || 'global',
+  permissions: OPEN_TO_READ,
+  scope: 'cluster',
+  onlyName: 'global',
+  *nameProblems(name): Iterable<Problem> {
+    if (name !== 'global') {
+      yield problem(`invalid name (${JSON.stringify(name)}), only "global" is supported`, 'Name');
+    }
+  },
   validate,
 });
 
 function* validate(entry: ProxyDefaults): Iterable<Problem> {
-  yield* proxyDefaultsNameProblems(entry.Name);
   const protocol = entry.Config?.['protocol'];
   if (
     protocol !== undefined &&
@@ -112,13 +120,6 @@ function* validate(entry: ProxyDefaults): Iterable<Problem> {
   }
   yield* localityProblems(entry.PrioritizeByLocality);
   yield* mutualTlsProblems(entry.MutualTLSMode);
-}
-
-/** Checks the name of an entry to write or delete: it is `global`. */
-export function* proxyDefaultsNameProblems(name: string): Iterable<Problem> {
-  if (name !== 'global') {
-    yield problem(`invalid name (${JSON.stringify(name)}), only "global" is supported`, 'Name');
-  }
 }
 
 /** Refuses a locality mode, which is a feature of another edition of the API. */

@@ -1,14 +1,5 @@
 /** `http-route` and `tcp-route`: traffic from an api-gateway to services. */
-import {
-  isDomainName,
-  isHttpMethod,
-  meta,
-  metaProblems,
-  type Path,
-  textOr,
-  upperText,
-} from './common.js';
-import { defineKind } from './definition.js';
+
 import {
   boolean,
   drop,
@@ -26,8 +17,21 @@ import {
   text,
   uint32,
   whole,
-} from './fields.js';
+} from '../languages/fields.js';
+import {
+  isDomainName,
+  isHttpMethod,
+  meta,
+  metaProblems,
+  type Path,
+  textOr,
+  upperText,
+} from './common.js';
+import { defineKind } from './definition.js';
+import { OF_MESH } from './permissions.js';
 import { type Problem, problem } from './problems.js';
+import { target } from './targets.js';
+import type { ConfigEntry } from './types.js';
 
 const parent = object({
   Kind: keep(textOr('api-gateway')),
@@ -125,6 +129,9 @@ export const httpRoute = defineKind(
     Status: drop(free()),
   },
   {
+    permissions: OF_MESH,
+    hasStatus: true,
+    names: (entry): Iterable<string> => routeTargets(servicesOfHttp(entry), entry.Parents),
     *validate(entry) {
       if (entry.Name === '') yield problem('Name is empty: serviceName is required', 'Name');
       for (const [i, host] of (entry.Hostnames ?? []).entries()) {
@@ -162,6 +169,9 @@ export const tcpRoute = defineKind(
     Status: drop(free()),
   },
   {
+    permissions: OF_MESH,
+    hasStatus: true,
+    names: (entry): Iterable<string> => routeTargets(servicesOfTcp(entry), entry.Parents),
     *validate(entry) {
       if (entry.Name === '') yield problem('Name is empty: serviceName is required', 'Name');
       yield* metaProblems(entry.Meta);
@@ -174,6 +184,35 @@ export const tcpRoute = defineKind(
 );
 /** A normalised `tcp-route` entry. */
 export type TcpRoute = Normal<typeof tcpRoute.type>;
+
+type Named = { readonly Name: string };
+
+const namesOf = (services: readonly Named[]): string[] => [
+  ...new Set(services.map(({ Name: name }) => name)),
+];
+const servicesOfTcp = ({ Services }: { readonly Services: readonly Named[] | null }): string[] =>
+  namesOf(Services ?? []);
+const servicesOfHttp = ({
+  Rules,
+}: {
+  readonly Rules: readonly { readonly Services: readonly Named[] | null }[] | null;
+}): string[] => namesOf((Rules ?? []).flatMap(({ Services }) => Services ?? []));
+
+/** Returns the targets of a route: its services, and the gateways to which it asks to bind. */
+function routeTargets(services: readonly string[], parents: readonly Named[] | null): string[] {
+  const gateways = (parents ?? []).map(({ Name: name }) => target.gateway(name));
+  return [...services.map(target.service), ...gateways];
+}
+
+/** Returns the services of an http-route or tcp-route, each once, in order. */
+export const routedServices = (route: ConfigEntry): string[] =>
+  route.Kind === 'tcp-route'
+    ? servicesOfTcp(route as unknown as TcpRoute)
+    : servicesOfHttp(route as unknown as HttpRoute);
+
+/** Returns the gateways and listeners to which a route asks to bind. */
+export const parentsOf = (route: ConfigEntry): readonly Parent[] =>
+  (route as unknown as TcpRoute).Parents ?? [];
 
 function* parentProblems(parents: readonly Parent[]): Iterable<Problem> {
   const seen = new Set<string>();

@@ -1,4 +1,6 @@
 /** `service-defaults`: settings of a service that hold for all of its instances. */
+
+import { given, keep, list, type Normal, object, omit, text, whole } from '../languages/fields.js';
 import {
   expose,
   healthCheckProblems,
@@ -19,7 +21,7 @@ import {
 } from './common.js';
 import { defineKind, type EntryOf } from './definition.js';
 import { envoyExtensions, extensionProblems } from './extensions.js';
-import { given, keep, list, type Normal, object, omit, text, whole } from './fields.js';
+import { OF_SERVICE } from './permissions.js';
 import { type Problem, problem } from './problems.js';
 
 const PROTOCOLS = ['', 'tcp', 'http', 'http2', 'grpc'];
@@ -89,6 +91,7 @@ export type ServiceDefaults = EntryOf<typeof fields>;
 
 /** The kind `service-defaults`. */
 export const serviceDefaults = defineKind('service-defaults', fields, {
+  permissions: OF_SERVICE,
   reportsAll: true,
   validate(entry) {
     const alone = [...loneProblems(entry.Name, entry.MutualTLSMode)];

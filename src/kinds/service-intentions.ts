@@ -1,4 +1,18 @@
 /** `service-intentions`: which services may connect to a service. */
+
+import {
+  boolean,
+  drop,
+  given,
+  keep,
+  list,
+  type Normal,
+  object,
+  omit,
+  text,
+  time,
+  whole,
+} from '../languages/fields.js';
 import {
   countGiven,
   isLonger,
@@ -13,19 +27,7 @@ import {
   upperText,
 } from './common.js';
 import { defineKind } from './definition.js';
-import {
-  boolean,
-  drop,
-  given,
-  keep,
-  list,
-  type Normal,
-  object,
-  omit,
-  text,
-  time,
-  whole,
-} from './fields.js';
+import { OF_INTENTIONS } from './permissions.js';
 import { type Problem, problem } from './problems.js';
 
 const ACTIONS = ['allow', 'deny'];
@@ -88,6 +90,7 @@ export const serviceIntentions = defineKind(
   'service-intentions',
   { JWT: given(jwt), Sources: keep(list(source)), Meta: omit(meta) },
   {
+    permissions: OF_INTENTIONS,
     normalise(entry) {
       for (const one of entry.Sources ?? []) one.Precedence = precedence(entry.Name, one.Name);
       // The sort is stable: sources of equal precedence keep the order of the request.

@@ -1,7 +1,5 @@
 /** `service-resolver`: which instances receive the requests of a service. */
-import { FILTER_LENGTH_MAX } from './budget.js';
-import { meta, metaProblems, nameProblems, type Path, partition } from './common.js';
-import { defineKind, type EntryOf } from './definition.js';
+
 import {
   boolean,
   durationText,
@@ -12,9 +10,13 @@ import {
   object,
   omit,
   text,
-} from './fields.js';
+} from '../languages/fields.js';
+import { FILTER_LENGTH_MAX } from './budget.js';
+import { meta, metaProblems, nameProblems, type Path, partition } from './common.js';
+import { defineKind, type EntryOf } from './definition.js';
 import { filterFault } from './filters.js';
 import { loadBalancer, loadBalancerProblems } from './load-balancer.js';
+import { OF_SERVICE } from './permissions.js';
 import { PAUSE, type Problem, problem } from './problems.js';
 import { localityProblems, prioritizeByLocality } from './proxy-defaults.js';
 
@@ -65,6 +67,14 @@ export type ServiceResolver = EntryOf<typeof fields>;
 
 /** The kind `service-resolver`. */
 export const serviceResolver = defineKind('service-resolver', fields, {
+  permissions: OF_SERVICE,
+  *forwardsTo({ Redirect: redirect, Failover: failovers }): Iterable<string | undefined> {
+    if (redirect?.Peer === undefined) yield redirect?.Service;
+    for (const { Service: service, Targets: targets } of Object.values(failovers ?? {})) {
+      yield service;
+      for (const one of targets ?? []) if (one.Peer === undefined) yield one.Service;
+    }
+  },
   *validate(entry) {
     yield* nameProblems(entry.Name);
     yield* metaProblems(entry.Meta);

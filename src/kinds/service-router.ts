@@ -1,4 +1,17 @@
 /** `service-router`: routes of requests to a service, by path, header, query and method. */
+
+import {
+  boolean,
+  durationText,
+  given,
+  keep,
+  list,
+  type Normal,
+  object,
+  omit,
+  text,
+  uint32,
+} from '../languages/fields.js';
 import {
   countGiven,
   headerChanges,
@@ -13,18 +26,7 @@ import {
 } from './common.js';
 import { defineKind, type EntryContext } from './definition.js';
 import { destinationEditionProblems } from './destinations.js';
-import {
-  boolean,
-  durationText,
-  given,
-  keep,
-  list,
-  type Normal,
-  object,
-  omit,
-  text,
-  uint32,
-} from './fields.js';
+import { OF_SERVICE } from './permissions.js';
 import { type Problem, problem } from './problems.js';
 
 const RETRY_CONDITIONS = new Set([
@@ -90,6 +92,10 @@ export const serviceRouter = defineKind(
   'service-router',
   { Routes: keep(list(route)), Meta: omit(meta) },
   {
+    permissions: OF_SERVICE,
+    *forwardsTo(entry): Iterable<string | undefined> {
+      for (const { Destination: to } of entry.Routes ?? []) yield to?.Service;
+    },
     *validate(entry, context) {
       yield* nameProblems(entry.Name);
       yield* metaProblems(entry.Meta);

@@ -1,8 +1,19 @@
 /** `service-splitter`: how the traffic of a service is split. */
+
+import {
+  fraction,
+  given,
+  keep,
+  list,
+  type Normal,
+  object,
+  omit,
+  text,
+} from '../languages/fields.js';
 import { changesHeaders, headerChanges, meta, metaProblems, nameProblems } from './common.js';
 import { defineKind } from './definition.js';
 import { destinationEditionProblems } from './destinations.js';
-import { fraction, given, keep, list, type Normal, object, omit, text } from './fields.js';
+import { OF_SERVICE } from './permissions.js';
 import { type Problem, problem } from './problems.js';
 
 /** Returns a weight in hundredths of a percent. Weights are 32-bit floats. */
@@ -24,6 +35,10 @@ export const serviceSplitter = defineKind(
   'service-splitter',
   { Splits: keep(list(split)), Meta: omit(meta) },
   {
+    permissions: OF_SERVICE,
+    *forwardsTo(entry): Iterable<string | undefined> {
+      for (const { Service: to } of entry.Splits ?? []) yield to;
+    },
     *validate(entry, context) {
       yield* nameProblems(entry.Name);
       yield* metaProblems(entry.Meta);

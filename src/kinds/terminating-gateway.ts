@@ -1,7 +1,9 @@
 /** `terminating-gateway`: services outside the mesh that the mesh can reach. */
+
+import { boolean, keep, list, object, omit, text } from '../languages/fields.js';
 import { meta, metaProblems } from './common.js';
 import { defineKind } from './definition.js';
-import { boolean, keep, list, object, omit, text } from './fields.js';
+import { OF_GATEWAY } from './permissions.js';
 import { problem } from './problems.js';
 
 const service = object({
@@ -18,6 +20,7 @@ export const terminatingGateway = defineKind(
   'terminating-gateway',
   { Services: keep(list(service)), Meta: omit(meta) },
   {
+    permissions: OF_GATEWAY,
     *validate(entry) {
       if (entry.Name === '') yield problem('Name is empty: serviceName is required', 'Name');
       yield* metaProblems(entry.Meta);

@@ -1,6 +1,7 @@
 /** TLS versions and cipher suites, and the rules between them. */
+
+import { list, object, omit, text } from '../languages/fields.js';
 import type { Path } from './common.js';
-import { list, object, omit, text } from './fields.js';
 import { type Problem, problem } from './problems.js';
 
 const VERSIONS = ['TLS_AUTO', 'TLSv1_0', 'TLSv1_1', 'TLSv1_2', 'TLSv1_3'];

@@ -1,27 +1,8 @@
 /** Config entries, their kinds and permissions. */
 import type { Refusal } from '../errors.js';
+import type { Kind } from './definitions.js';
 
-/** All kinds of config entries. */
-export const KINDS = [
-  'api-gateway',
-  'bound-api-gateway',
-  'exported-services',
-  'file-system-certificate',
-  'http-route',
-  'ingress-gateway',
-  'inline-certificate',
-  'mesh',
-  'proxy-defaults',
-  'service-defaults',
-  'service-intentions',
-  'service-resolver',
-  'service-router',
-  'service-splitter',
-  'tcp-route',
-  'terminating-gateway',
-] as const;
-/** The name of a kind. */
-export type Kind = (typeof KINDS)[number];
+export type { Kind };
 
 /**
  * A normalised entry, as answers contain it but without indexes, Namespace and Status. Answers keep
@@ -62,6 +43,6 @@ export interface EntryId {
 export interface EntryLookup {
   get(kind: Kind, name: string): ConfigEntry | undefined;
   list(kind: Kind): Iterable<ConfigEntry>;
-  /** Returns the entries that name a target (see references.ts). */
+  /** Returns the entries that name a target (see targets.ts). */
   naming(target: string): Iterable<EntryId>;
 }

@@ -1,24 +1,48 @@
 /**
- * Who a node is, kept in its data folder. The members of an initial cluster derive their ids from the list of members,
- * which they all have, so that each can write the same first configuration; a node that joins draws its id by lot.
+ * The identity of a node, kept in its data folder. The members of an initial cluster derive their
+ * ids from the list of members, which they all have, so that each can write the same first
+ * configuration. A node that joins draws a random id.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { Configuration, NodeId } from '../raft/types.js';
-import { type Identity, nextStart } from '../replica/members/identity.js';
+import { type Identity, type IdentityPort, nextStart } from '../replica/members/identity.js';
+import type { Disk } from '../storage/disk.js';
 import { StorageError } from '../storage/errors.js';
-import { claimFolder, readSealed, writeSealed } from '../storage/folder.js';
+import { LEVEL_DISK } from '../storage/level-disk.js';
+import { readSealed, writeSealed } from '../storage/sealed-file.js';
 
+/** A member of a new cluster. */
 export interface InitialMember {
   readonly name: string;
   readonly address: string;
 }
 
+/** Where ids come from. Simulations have their own. */
+export interface IdSource {
+  /** The id of a member of a new cluster, the same on all of them. */
+  initial(name: string, initial: readonly InitialMember[]): NodeId;
+  /** The id of a server that is to join a cluster. */
+  joining(): NodeId;
+  /** The id of a data folder, or of a start. */
+  random(): string;
+}
+
+/** The ids of real servers. */
+export const IDS: IdSource = {
+  initial: (name, initial) => derived(['node', name], initial),
+  joining: randomUUID,
+  random: randomUUID,
+};
+
 /** In the data folder from its first use on. */
 export const IDENTITY_FILE = 'node.json';
 /** The identity in a data folder; undefined when there is none. Throws StorageError when it cannot be read. */
-export async function readIdentity(dir: string): Promise<Identity | undefined> {
-  const content = await readSealed(join(dir, IDENTITY_FILE));
+export async function readIdentity(
+  dir: string,
+  disk: Disk = LEVEL_DISK,
+): Promise<Identity | undefined> {
+  const content = await readSealed(disk.folder(dir), IDENTITY_FILE);
   if (content === undefined) return undefined;
   // A folder of an earlier build names neither its starts nor removed servers.
   if (content['v'] === 2) {
@@ -47,32 +71,83 @@ function withoutStarts(first: FirstIdentity): Identity {
 }
 
 /** The same of a folder that this server may use: its own, or an empty one, which is made. */
-export async function claimIdentity(dir: string): Promise<Identity | undefined> {
-  await claimFolder(dir, IDENTITY_FILE);
-  return readIdentity(dir);
+export async function claimIdentity(
+  dir: string,
+  disk: Disk = LEVEL_DISK,
+): Promise<Identity | undefined> {
+  await disk.claim(dir, IDENTITY_FILE);
+  return readIdentity(dir, disk);
 }
 
 /** Writes it whole or not at all, synced. */
-export function writeIdentity(dir: string, identity: Identity): Promise<void> {
-  return writeSealed(join(dir, IDENTITY_FILE), identity);
+export function writeIdentity(
+  dir: string,
+  identity: Identity,
+  disk: Disk = LEVEL_DISK,
+): Promise<void> {
+  return writeSealed(disk.folder(dir), IDENTITY_FILE, identity);
 }
 
 /**
  * Counts a start, durably: before the server says anything. Only the one who holds the folder's databases open may count.
  */
-export async function countStart(dir: string, identity: Identity): Promise<Identity> {
-  const counted = nextStart(identity, randomUUID());
-  await writeIdentity(dir, counted);
+export async function countStart(
+  dir: string,
+  identity: Identity,
+  { disk, ids }: { readonly disk: Disk; readonly ids: IdSource },
+): Promise<Identity> {
+  const counted = nextStart(identity, ids.random());
+  await writeIdentity(dir, counted, disk);
   return counted;
 }
 
+/** The identity of a running node. A change shows at once; changes are written in order. */
+export class StoredIdentity implements IdentityPort {
+  #identity: Identity;
+  #saving: Promise<void> = Promise.resolve();
+  readonly #write: (identity: Identity) => Promise<void>;
+  readonly #onFatal: (error: Error) => void;
+
+  /** `onFatal` is called when a write fails. */
+  constructor(
+    identity: Identity,
+    write: (identity: Identity) => Promise<void>,
+    onFatal: (error: Error) => void,
+  ) {
+    this.#identity = identity;
+    this.#write = write;
+    this.#onFatal = onFatal;
+  }
+
+  get(): Identity {
+    return this.#identity;
+  }
+
+  /** Resolves once the change is durable, or has failed. */
+  save(change: Partial<Identity>): Promise<void> {
+    this.#identity = { ...this.#identity, ...change };
+    const save = (): Promise<void> => this.#write(this.#identity);
+    this.#saving = this.#saving.then(save).catch(this.#onFatal);
+    return this.#saving;
+  }
+
+  /** Resolves once all changes are written. */
+  settled(): Promise<void> {
+    return this.#saving;
+  }
+}
+
 /** The identity of a new data folder: of a member of the initial cluster, or of a node that will join. */
-export function newIdentity(name: string, initial: readonly InitialMember[]): Identity {
-  const member = initialConfiguration(initial).members.find((each) => each.name === name);
+export function newIdentity(
+  name: string,
+  initial: readonly InitialMember[],
+  ids: IdSource,
+): Identity {
+  const member = initialConfiguration(initial, ids).members.find((each) => each.name === name);
   return {
     v: 2,
-    nodeId: member?.id ?? randomUUID(),
-    incarnation: randomUUID(),
+    nodeId: member?.id ?? ids.joining(),
+    incarnation: ids.random(),
     begun: false,
     ...{ starts: 0, startId: '', earlier: [] },
     clusterId: member === undefined ? null : initialClusterId(initial),
@@ -82,9 +157,12 @@ export function newIdentity(name: string, initial: readonly InitialMember[]): Id
 }
 
 /** The first configuration, the same on every initial member. */
-export function initialConfiguration(initial: readonly InitialMember[]): Configuration {
+export function initialConfiguration(
+  initial: readonly InitialMember[],
+  ids: IdSource,
+): Configuration {
   const members = sorted(initial).map(({ name, address }) => ({
-    ...{ id: derived(['node', name], initial), name, address, voter: true },
+    ...{ id: ids.initial(name, initial), name, address, voter: true },
   }));
   return { members };
 }

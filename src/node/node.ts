@@ -1,59 +1,62 @@
 /**
- * A node of the cluster: the replica on a real disk, wire and clock, with promises for the layers above. `openNode` opens
- * the data folder, `start` lets it take part, `stop` takes it out in good order.
+ * A node of the cluster: the replica on a real disk, wire and clock, with promises for the layers
+ * above. `openNode` opens the data folder, `start` begins to take part, `stop` hands leadership
+ * over and closes everything.
  */
 import { randomUUID } from 'node:crypto';
 import { ApiError, type Refusal, reject } from '../errors.js';
-import { ticksOfSilence } from '../raft/options.js';
 import { createRaft } from '../raft/raft.js';
-
-import type { Message, NodeId, RoleChange } from '../raft/types.js';
+import type { NodeId, RoleChange } from '../raft/types.js';
 import { newestConfiguration } from '../replica/log/applied-log.js';
-import type { Identity } from '../replica/members/identity.js';
 import { CHANGE_MS } from '../replica/members/join.js';
 import type { ClockPort } from '../replica/ports.js';
 import { Replica } from '../replica/replica.js';
-import type { RpcRequest, RpcResponse } from '../replica/rpc.js';
 import { DIVERGED_KEY } from '../state/keys.js';
 import { LEVEL_KEY, LEVELS, levelOf } from '../state/levels.js';
 import type { PinnedView, Result, View } from '../state/types.js';
 import { checkRecord } from '../transport/handshake.js';
 import type { WireSecurity } from '../transport/security.js';
-import type { ChunkSink, PeerRecords, WireHandlers } from '../transport/types.js';
 import { Wire } from '../transport/wire.js';
 import { realClock } from './clock.js';
 import { DiskSpace } from './disk-space.js';
-import { writeIdentity } from './identity.js';
+import { askLeader, changeCluster } from './leader-requests.js';
 import { type Opened, openFolder } from './open.js';
 import {
   DEFAULT_LIMITS,
   DEFAULT_TIMING,
   freesSpace,
-  inTicks,
   type NodeLimits,
   type NodeOptions,
   type NodeTiming,
+  raftOptions,
   silenceMsIn,
 } from './options.js';
-import { StateSource, snapshotSink } from './snapshots.js';
+import { loggedReports, roleLine, traceTo } from './replica-log.js';
 import { Stability, statusOf } from './status.js';
 import type { ClusterNode, JoiningServer, LevelStatus, NodeStatus, WriteRequest } from './types.js';
+import { peerRecords, wireHandlers } from './wire-handlers.js';
 
 /** A node as its process sees it. */
 export interface RunningNode extends ClusterNode {
   /** Listens for the other members and begins to take part. Resolves with the port. */
   start(): Promise<number>;
   /**
-   * Hands leadership over, ends what is held, closes the databases. A second call does not wait for the hand-over.
+   * Hands leadership over, ends what clients wait for, and closes the databases. A second call does
+   * not wait for the hand-over.
    */
   stop(): Promise<void>;
   /** Calls `listener` when role, term or known leader change. */
   onRole(listener: (change: RoleChange) => void): void;
-  /** Calls `listener` within each apply with the state keys that changed: for what is kept beside the state. */
+  /**
+   * Calls `listener` within each apply with the state keys that changed: for what is derived from
+   * the state.
+   */
   onChanged(listener: (keys: readonly string[]) => void): void;
   /** Calls `listener` when the whole state was replaced. */
   onReset(listener: () => void): void;
-  /** Uses other certificates or keys for the members' connections from now on. Throws if they are no good. */
+  /**
+   * Uses other certificates or keys for new connections to members. Throws if they cannot be used.
+   */
   reload(security: WireSecurity): void;
   /** See Machine. */
   secretLeftAt(): number;
@@ -79,14 +82,16 @@ export async function openNode(options: NodeOptions): Promise<RunningNode> {
   }
 }
 
-/** Throws for a member of a larger cluster that has nothing to talk to the others by. */
+/** Throws for a member of a larger cluster that has no key or certificate to reach the others. */
 function mustBeAlone({ log, identity }: Opened, { security }: NodeOptions): void {
   if (security.mode !== 'closed') return;
   const { members } = newestConfiguration(log);
-  if (identity.clusterId !== null && members.every(({ id }) => id === identity.nodeId)) return;
+  const { clusterId, nodeId } = identity.get();
+  if (clusterId !== null && members.every(({ id }) => id === nodeId)) return;
   throw new Error(
-    'this server is a member of a cluster of several: give every member the same shared key, or TLS certificates ' +
-      '(raft.sharedKeyFile, raft.tls), or set raft.insecure where every user of the machine may read everything',
+    'this server is a member of a cluster of several: give every member the same shared key, or ' +
+      'TLS certificates (raft.sharedKeyFile, raft.tls), or set raft.insecure where every user of ' +
+      'the machine may read everything',
   );
 }
 
@@ -102,10 +107,9 @@ class Node implements RunningNode {
   readonly #clock: ClockPort;
   readonly #wire: Wire;
   readonly #disk: DiskSpace;
+  readonly #records = peerRecords(() => this.replica);
   readonly #stability = new Stability();
   readonly #roleListeners: ((change: RoleChange) => void)[] = [];
-  #identity: Identity;
-  #savingIdentity: Promise<void> = Promise.resolve();
   #stopping: Promise<void> | undefined;
   #stopped = false;
   #hurry: () => void = () => {};
@@ -115,9 +119,7 @@ class Node implements RunningNode {
     this.#opened = opened;
     this.#options = options;
     this.#address = address;
-    this.#identity = opened.identity;
-    if (!this.#identity.begun) opened.log.onceStored(() => this.#saveIdentity({ begun: true }));
-    this.id = opened.identity.nodeId;
+    this.id = opened.identity.get().nodeId;
     this.name = options.name;
     this.#timing = { ...DEFAULT_TIMING, ...options.timing };
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
@@ -222,11 +224,7 @@ class Node implements RunningNode {
 
   async leaderStatus(timeoutMs: number): Promise<NodeStatus> {
     if (this.replica.loop.role.role === 'leader') return this.status();
-    const answer = await new Promise<RpcResponse>((resolve) =>
-      this.replica.rpc.callLeader({ type: 'status' }, timeoutMs, resolve),
-    );
-    if (answer.type !== 'status') reject('no_leader', 'No cluster leader');
-    return JSON.parse(answer.text) as NodeStatus;
+    return (await askLeader(this.replica.rpc, 'status', timeoutMs)) as NodeStatus;
   }
 
   barrier(mode: 'default' | 'consistent', timeoutMs: number): Promise<void> {
@@ -250,69 +248,50 @@ class Node implements RunningNode {
   }
 
   transfer(to?: string): Promise<void> {
-    return this.#administer({ type: 'transfer', to: to ?? null });
+    return changeCluster(this.replica.rpc, { type: 'transfer', to: to ?? null });
   }
 
   removeServer(id: string): Promise<void> {
-    return this.#administer({ type: 'remove', id });
+    return changeCluster(this.replica.rpc, { type: 'remove', id });
   }
 
   async joining(timeoutMs: number): Promise<readonly JoiningServer[]> {
-    const answer = await new Promise<RpcResponse>((resolve) =>
-      this.replica.rpc.callLeader({ type: 'joining' }, timeoutMs, resolve),
-    );
-    if (answer.type !== 'status') reject('no_leader', 'No cluster leader');
-    return JSON.parse(answer.text) as JoiningServer[];
+    const servers = await askLeader(this.replica.rpc, 'joining', timeoutMs);
+    return servers as JoiningServer[];
   }
 
   async admit(id: string): Promise<void> {
     const waiting = await this.joining(CHANGE_MS);
     const server = waiting.find((each) => each.id === id);
     if (server === undefined) reject('not_found', `No server with id "${id}" asks to join`);
-    await this.#administer({ type: 'admit', server });
+    await changeCluster(this.replica.rpc, { type: 'admit', server });
   }
 
   levels(): Promise<LevelStatus> {
     return new Promise((resolve) => this.replica.levels.report(resolve));
   }
 
-  async #administer(request: RpcRequest): Promise<void> {
-    const answer = await new Promise<RpcResponse>((resolve) =>
-      this.replica.rpc.callLeader(request, CHANGE_MS, resolve),
-    );
-    if (answer.type === 'done') return;
-    if (answer.type === 'refused') throw new ApiError(answer.refusal);
-    if (answer.type === 'retry') {
-      reject('no_leader', 'No cluster leader', { hint: 'The leader is changing; try again' });
-    }
-    reject(
-      'outcome_unknown',
-      'The change of the cluster may still happen: look before trying again',
-    );
-  }
-
   #createReplica(): Replica {
     const { log, store, machine } = this.#opened;
     const { tickMs, electionMs } = this.#timing;
     const limits = { ...this.#limits, tickMs, electionMs };
-    const core = createRaft(
-      {
-        id: this.id,
-        ...inTicks(this.#timing),
-        promisedTicks: ticksOfSilence(this.#opened.silenceMs, tickMs),
-        maxAppendBytes: limits.appendBytes,
-        maxInflightBytes: limits.inflightBytes,
-        maxUncommittedBytes: limits.uncommittedBytes,
-        random: Math.random,
-      },
-      log,
-      log.hardState(),
-      this.#clock.now(),
-    );
+    const raft = raftOptions(this.id, this.#timing, this.#limits, this.#opened.silenceMs);
+    const trace = traceTo(this.#options.trace, () => core.status().configuration);
+    const core = createRaft({ ...raft, trace }, log, log.hardState(), this.#clock.now());
     return new Replica({
-      ...{ id: this.id, name: this.name, address: this.#address, core, log, machine, limits },
-      ...{ clock: this.#clock, wire: this.#wire, view: store },
-      identity: { get: () => this.#identity, save: (change) => void this.#saveIdentity(change) },
+      ...loggedReports(this.#options.log),
+      id: this.id,
+      name: this.name,
+      address: this.#address,
+      identity: this.#opened.identity,
+      core,
+      log,
+      machine,
+      limits,
+      clock: this.#clock,
+      wire: this.#wire,
+      view: store,
+      trace,
       joinToken: this.#options.joinToken ?? (() => undefined),
       isBelieved: (joiner) => checkRecord(this.#records, joiner, joiner.subject) === undefined,
       isBehind: () => store.backlogBytes > limits.stateBacklogBytes,
@@ -322,52 +301,29 @@ class Node implements RunningNode {
       levels: this.#options.levels ?? LEVELS,
       hasRoom: () => !this.#disk.full,
       onDiffers: (why) => store.commit([[DIVERGED_KEY, why]]),
-      onUndecided: (why) => this.#options.log('error', why),
-      onFault: (why) => this.#faultChanged(why),
-      onHang: (why) => this.#hangChanged(why),
-      onWhole: () => this.#options.log('info', 'has all its entries again and votes'),
       onRole: (change) => this.#roleChanged(change),
-      onMembers: (what) => this.#options.log('info', what),
-      onJoining: (level, what) => this.#options.log(level, what),
       erase: (done) => log.erase(() => store.erase(done)),
       statusText: () => JSON.stringify(this.status()),
     });
   }
 
-  /** What the wire looks up and remembers of other servers. */
-  readonly #records: Required<PeerRecords> = {
-    get: (id) => this.replica.knownServers.get(id),
-    set: (id, record) => this.replica.knownServers.set(id, record),
-    isRemoved: (id) => this.replica.knownServers.isRemoved(id),
-    isKnown: (id) => this.replica.knownServers.isKnown(id),
-  };
-
   #createWire(): Wire {
-    const handlers: WireHandlers = {
-      onMessage: (message) => this.#take(() => this.replica.receive(message)),
-      onRequest: (from, payload, reply) =>
-        this.#take(() => this.replica.rpc.receive(from, payload, reply)),
-      onJoinRequest: (joiner, payload, reply) =>
-        this.#take(() => this.replica.join.receive(joiner, payload, reply)),
-      onStranger: (id) => this.#take(() => this.replica.knownServers.askAbout(id)),
-      onReachable: () => this.#take(() => this.replica.retry()),
-      onUnreachable: (peer) => this.#take(() => this.replica.loop.unreachable(peer)),
-      snapshotSource: (_to, message) =>
-        message.type === 'snapshot'
-          ? new StateSource(this.#opened.store.pin(), message.meta)
-          : undefined,
-      snapshotSink: (message, id) => this.#sinkFor(message, id),
-    };
     return new Wire({
-      identity: () => ({ ...this.#identity, address: this.#address }),
+      identity: () => ({ ...this.#opened.identity.get(), address: this.#address }),
       records: this.#records,
       security: this.#options.security,
-      handlers,
+      handlers: wireHandlers({
+        replica: () => this.replica,
+        store: this.#opened.store,
+        take: (run) => this.#take(run),
+        hasStopped: () => this.#stopped,
+        newId: randomUUID,
+      }),
       log: this.#options.log,
     });
   }
 
-  /** What the wire brings is taken as long as the node runs; a failure in it stops the process. */
+  /** Handles what the wire brings while the node runs. A failure in it stops the process. */
   #take(run: () => void): void {
     if (this.#stopped || this.#fatal) return;
     try {
@@ -377,40 +333,9 @@ class Node implements RunningNode {
     }
   }
 
-  #saveIdentity(change: Partial<Identity>): Promise<void> {
-    this.#identity = { ...this.#identity, ...change };
-    const save = (): Promise<void> => writeIdentity(this.#options.dataDir, this.#identity);
-    this.#savingIdentity = this.#savingIdentity.then(save).catch(this.fail);
-    return this.#savingIdentity;
-  }
-
-  #faultChanged(why: string | undefined): void {
-    const { log } = this.#options;
-    if (why === undefined) log('info', 'serves again');
-    else log('error', `does not serve: ${why}`);
-  }
-
-  #hangChanged(why: string | undefined): void {
-    const { log } = this.#options;
-    if (why === undefined) log('info', 'the disks make progress again');
-    else log('error', `${why}: another server should lead`);
-  }
-
   #roleChanged(change: RoleChange): void {
-    const { role, term, leader } = change;
-    const { members } = this.replica.loop.status().configuration;
-    const name = members.find(({ id }) => id === leader)?.name;
-    const led = name === undefined ? (leader ?? 'unknown') : `${name} (${leader})`;
-    const by = role === 'leader' ? '' : `, leader ${led}`;
-    this.#options.log('info', `${role} in term ${term}${by}`);
+    this.#options.log('info', roleLine(change, this.replica.loop.status().configuration));
     for (const listener of this.#roleListeners) listener(change);
-  }
-
-  async #sinkFor(message: Message, id: string): Promise<ChunkSink | undefined> {
-    if (message.type !== 'snapshot' || this.#stopped) return undefined;
-    const { incomingSnapshot: incoming } = this.replica;
-    const { store } = this.#opened;
-    return snapshotSink(message, id, { incoming, store, guard: (run) => this.#take(run) });
   }
 
   async #stop(): Promise<void> {
@@ -421,10 +346,10 @@ class Node implements RunningNode {
     await this.#wire.close();
     await this.#opened.log.close();
     await this.#opened.store.close();
-    await this.#savingIdentity;
+    await this.#opened.identity.settled();
   }
 
-  /** Gives leadership to another server, as far as that goes within two election timeouts. */
+  /** Transfers leadership, and waits for it at most two election timeouts. */
   async #handOver(): Promise<void> {
     if (this.#fatal) return;
     await new Promise<void>((resolve) => {

@@ -7,23 +7,29 @@ import { newestConfiguration } from '../replica/log/applied-log.js';
 import type { Identity } from '../replica/members/identity.js';
 import { reconcile } from '../replica/state/reconcile.js';
 import { DIVERGED_KEY } from '../state/keys.js';
-import { Machine } from '../state/machine.js';
+import { Machine, type MachineLimits } from '../state/machine.js';
+import type { Disk } from '../storage/disk.js';
+import { LEVEL_DISK } from '../storage/level-disk.js';
 import type { SegmentLog } from '../storage/log.js';
 import { openLog } from '../storage/open-log.js';
 import { type LevelState, openState } from '../storage/state.js';
 import {
   claimIdentity,
   countStart,
+  IDS,
+  type IdSource,
   initialConfiguration,
   newIdentity,
+  StoredIdentity,
   writeIdentity,
 } from './identity.js';
 import { type NodeOptions, silenceMsIn } from './options.js';
 import { rebuildableTo, rebuildState } from './rebuild.js';
 import { UNFINISHED } from './recover.js';
 
+/** An open data folder. */
 export interface Opened {
-  readonly identity: Identity;
+  readonly identity: StoredIdentity;
   readonly log: SegmentLog;
   readonly store: LevelState;
   readonly machine: Machine;
@@ -36,17 +42,32 @@ export interface Opened {
 type OpenOptions = Pick<
   NodeOptions,
   'name' | 'dataDir' | 'initial' | 'join' | 'handlers' | 'levels' | 'timing' | 'log' | 'onFatal'
-> & { readonly address: string };
+> & {
+  readonly address: string;
+  /** The machine. This and the rest are given by simulations alone. */
+  readonly disk?: Disk;
+  readonly ids?: IdSource;
+  /** See LogOptions. */
+  readonly windowBytes?: number;
+  readonly segmentBytes?: number;
+  /** See Machine. */
+  readonly machineLimits?: MachineLimits;
+};
 
+/**
+ * Opens the data folder, see the head of this file. Rejects with the reason when the node cannot
+ * start.
+ */
 export async function openFolder(options: OpenOptions): Promise<Opened> {
-  const { dataDir, onFatal } = options;
-  const identity = await openIdentity(options);
-  const { log, store } = await openDatabases(dataDir, onFatal);
+  const { dataDir, disk = LEVEL_DISK, ids = IDS } = options;
+  const identity = await openIdentity(options, disk, ids);
+  const { log, store } = await openDatabases(options, disk);
   try {
     await mendLog(log, identity, options);
-    await writeFirst(log, identity, options);
+    await writeFirst(log, identity, options, ids);
     await mendState(log, store, options);
-    const machine = new Machine(store, options.handlers, options.levels?.supported);
+    const { handlers, levels, machineLimits } = options;
+    const machine = new Machine(store, handlers, levels?.supported, machineLimits);
     const gap = await new Promise<string | undefined>((done) =>
       reconcile(log, store, machine, done),
     );
@@ -54,8 +75,12 @@ export async function openFolder(options: OpenOptions): Promise<Opened> {
     if (needsState !== undefined) mustBeSent(needsState, log, identity, dataDir);
     const begun = identity.begun || !isEmpty(log);
     const silenceMs = Math.max(identity.silenceMs ?? 0, silenceMsIn(options.timing));
-    const started = await countStart(dataDir, { ...identity, begun, silenceMs });
-    return { identity: started, log, store, machine, silenceMs, needsState };
+    const counted = { ...identity, begun, silenceMs };
+    const started = await countStart(dataDir, counted, { disk, ids });
+    const write = (changed: Identity): Promise<void> => writeIdentity(dataDir, changed, disk);
+    const stored = new StoredIdentity(started, write, options.onFatal);
+    if (!started.begun) log.onceStored(() => stored.save({ begun: true }));
+    return { identity: stored, log, store, machine, silenceMs, needsState };
   } catch (error) {
     await Promise.all([store.close(), log.close()]);
     throw error;
@@ -64,12 +89,12 @@ export async function openFolder(options: OpenOptions): Promise<Opened> {
 
 /** Opens log and state side by side, as each waits for the disk much of the time. Both or none; the log's error goes first. */
 async function openDatabases(
-  dataDir: string,
-  onFatal: NodeOptions['onFatal'],
+  { dataDir, onFatal, windowBytes, segmentBytes }: OpenOptions,
+  disk: Disk,
 ): Promise<Pick<Opened, 'log' | 'store'>> {
   const [log, store] = await Promise.allSettled([
-    openLog(join(dataDir, 'log'), { onFatal }),
-    openState(join(dataDir, 'state'), { onFatal }),
+    openLog(join(dataDir, 'log'), { onFatal, disk, windowBytes, segmentBytes }),
+    openState(join(dataDir, 'state'), { onFatal, disk }),
   ]);
   if (log.status === 'fulfilled' && store.status === 'fulfilled')
     return { log: log.value, store: store.value };
@@ -77,12 +102,12 @@ async function openDatabases(
   throw log.status === 'rejected' ? log.reason : (store as PromiseRejectedResult).reason;
 }
 
-async function openIdentity(options: OpenOptions): Promise<Identity> {
-  const present = await claimIdentity(options.dataDir);
+async function openIdentity(options: OpenOptions, disk: Disk, ids: IdSource): Promise<Identity> {
+  const present = await claimIdentity(options.dataDir, disk);
   if (present !== undefined) return present;
   const initial = initialOf(options);
-  const identity = newIdentity(options.name, initial);
-  await writeIdentity(options.dataDir, identity);
+  const identity = newIdentity(options.name, initial, ids);
+  await writeIdentity(options.dataDir, identity, disk);
   const names = initial.map(({ name }) => name).join(', ');
   const what = names === '' ? 'asks to be taken into a cluster' : `begins the cluster of ${names}`;
   options.log('info', `the data folder is new: the node ${what}`);
@@ -152,6 +177,7 @@ async function writeFirst(
   log: SegmentLog,
   identity: Identity,
   options: OpenOptions,
+  ids: IdSource,
 ): Promise<void> {
   if (!isEmpty(log)) return;
   if (identity.begun) {
@@ -160,7 +186,7 @@ async function writeFirst(
         'server from the cluster, empty its data folder, and let it join anew',
     );
   }
-  const configuration = initialConfiguration(initialOf(options));
+  const configuration = initialConfiguration(initialOf(options), ids);
   const isInitial = configuration.members.some(({ id }) => id === identity.nodeId);
   if (!isInitial) return;
   const entries = [{ kind: 'configuration', index: 1, term: 1, configuration }] as const;

@@ -1,6 +1,6 @@
 /** What a node is made from, and the limits it keeps. */
-import { silenceMsOf } from '../raft/options.js';
-import type { RaftOptions } from '../raft/types.js';
+import { silenceMsOf, ticksOfSilence } from '../raft/options.js';
+import type { NodeId, RaftOptions } from '../raft/types.js';
 import type { ReplicaLimits } from '../replica/options.js';
 import type { LevelTable } from '../state/levels.js';
 import type { Handlers } from '../state/machine.js';
@@ -11,11 +11,32 @@ import type { Gate } from './types.js';
 
 type RaftTiming = Pick<RaftOptions, 'tickMs' | 'heartbeatTicks' | 'electionTicks' | 'leaseMs'>;
 
-/** The times of a node as its Raft member counts them: whole ticks, at least one. */
+/** The times of a node as its Raft core counts them: whole ticks, at least one. */
 export function inTicks(timing: NodeTiming): RaftTiming {
   const { tickMs, heartbeatMs, electionMs, leaseMs } = timing;
   const ticks = (ms: number): number => Math.max(1, Math.round(ms / tickMs));
   return { tickMs, heartbeatTicks: ticks(heartbeatMs), electionTicks: ticks(electionMs), leaseMs };
+}
+
+/**
+ * The options of the Raft core of a node. `promisedMs`: the longest silence that an earlier run may
+ * have promised.
+ */
+export function raftOptions(
+  id: NodeId,
+  timing: NodeTiming,
+  limits: NodeLimits,
+  promisedMs: number,
+): RaftOptions {
+  return {
+    id,
+    ...inTicks(timing),
+    promisedTicks: ticksOfSilence(promisedMs, timing.tickMs),
+    maxAppendBytes: limits.appendBytes,
+    maxInflightBytes: limits.inflightBytes,
+    maxUncommittedBytes: limits.uncommittedBytes,
+    random: Math.random,
+  };
 }
 
 /** The silence that a node with this timing promises to a leader, in milliseconds. */
@@ -65,6 +86,8 @@ export interface NodeOptions {
   /** Commands that free space, which are taken although the disk is almost full. */
   readonly frees?: (command: Command) => boolean;
   readonly log: (level: 'info' | 'warn' | 'error', message: string) => void;
+  /** Gets a line about each decision of Raft. Absent: they are not traced and cost nothing. */
+  readonly trace?: (message: string) => void;
   /** Called once when the process must stop: a failed disk, a broken invariant. Nothing is answered any more. */
   readonly onFatal: (error: Error) => void;
 }

@@ -1,7 +1,9 @@
 /** Makes a damaged state again from the log, beside what is left of it. */
 import type { Index } from '../raft/types.js';
-import { type Handlers, Machine, recordOf } from '../state/machine.js';
+import { type Handlers, Machine, type MachineLimits, recordOf } from '../state/machine.js';
+import type { Disk } from '../storage/disk.js';
 import { installRecords, recordsOf } from '../storage/install.js';
+import { LEVEL_DISK } from '../storage/level-disk.js';
 import type { SegmentLog } from '../storage/log.js';
 import { MemoryState } from '../storage/memory-state.js';
 import type { LevelState } from '../storage/state.js';
@@ -25,6 +27,10 @@ export interface RebuildOptions {
   readonly upTo: Index;
   readonly handlers: Handlers;
   readonly levels?: { readonly supported: number } | undefined;
+  /** Given by simulations alone; see Machine. */
+  readonly machineLimits?: MachineLimits | undefined;
+  /** The machine; by default the real one. */
+  readonly disk?: Disk | undefined;
 }
 
 /**
@@ -34,10 +40,11 @@ export interface RebuildOptions {
 export async function rebuildState(
   log: SegmentLog,
   store: LevelState,
-  { upTo, handlers, levels }: RebuildOptions,
+  { upTo, handlers, levels, machineLimits, disk = LEVEL_DISK }: RebuildOptions,
 ): Promise<void> {
-  const state = new MemoryState();
-  await applyUpTo(upTo, log, new Machine(state, handlers, levels?.supported), () => state.sync());
+  const state = new MemoryState(undefined, (run) => disk.clock.soon(run));
+  const machine = new Machine(state, handlers, levels?.supported, machineLimits);
+  await applyUpTo(upTo, log, machine, () => state.sync());
   await installRecords(store, recordsOf(state));
 }
 

@@ -14,8 +14,10 @@ import { FatalError } from '../state/fatal.js';
 import { DIVERGED_KEY, isLocal } from '../state/keys.js';
 import { type Handlers, Machine, recordOf } from '../state/machine.js';
 import type { Command, Handler, View } from '../state/types.js';
+import type { Disk } from '../storage/disk.js';
 import { StorageError } from '../storage/errors.js';
 import { installRecords, recordsOf } from '../storage/install.js';
+import { LEVEL_DISK } from '../storage/level-disk.js';
 import type { SegmentLog } from '../storage/log.js';
 import { openLog } from '../storage/open-log.js';
 import { type LevelState, openState } from '../storage/state.js';
@@ -54,8 +56,8 @@ export interface RecoveredFacts extends FolderFacts {
 export const UNFINISHED = 'its recovery was begun and did not end';
 
 /** Reads a stopped server's folder, changing nothing of what it says. Rejects when a server has it open. */
-export function inspectFolder(dataDir: string): Promise<FolderFacts> {
-  return withFolder(dataDir, async (folder) => factsOf(folder));
+export function inspectFolder(dataDir: string, disk = LEVEL_DISK): Promise<FolderFacts> {
+  return withFolder(dataDir, disk, async (folder) => factsOf(folder));
 }
 
 /**
@@ -70,18 +72,20 @@ export function recoverFolder(
     readonly handlers: Handlers;
     /** Go on although something is damaged: what is lost then is lost. */
     readonly acceptLoss?: boolean;
+    /** The machine; simulations alone give another one. */
+    readonly disk?: Disk;
   },
 ): Promise<RecoveredFacts> {
-  const { name, members, handlers, acceptLoss = false } = options;
+  const { name, members, handlers, acceptLoss = false, disk = LEVEL_DISK } = options;
   if (!members.some((member) => member.name === name)) {
     throw new Error(`the members do not name this server (${name})`);
   }
-  return withFolder(dataDir, async (folder) => {
+  return withFolder(dataDir, disk, async (folder) => {
     const { identity, log, store } = folder;
     const damage = damageOf(log, store).filter((each) => each !== UNFINISHED);
     if (damage.length > 0 && !acceptLoss) throw new Error(damage.join('; '));
     if (log.damaged !== undefined) await new Promise<void>((done) => log.repair(done));
-    if (store.damaged !== undefined) await replaceDamaged(log, store, handlers);
+    if (store.damaged !== undefined) await replaceDamaged(log, store, { handlers, disk });
     mustReachLog(store, log);
     // From here on the state holds what may never have been committed: until the end nobody may serve it.
     store.commit([[DIVERGED_KEY, UNFINISHED]]);
@@ -105,7 +109,7 @@ export function recoverFolder(
       ...{ starts: 0, startId: '', earlier: [], seen: {}, removed: [] },
       clusterId: derived(['recovered', ...epoch], members),
     };
-    await writeIdentity(dataDir, recovered);
+    await writeIdentity(dataDir, recovered, disk);
     return { ...factsOf({ ...folder, identity: recovered }), notApplied: skipping.count };
   });
 }
@@ -114,11 +118,11 @@ export function recoverFolder(
 async function replaceDamaged(
   log: SegmentLog,
   store: LevelState,
-  handlers: Handlers,
+  options: { readonly handlers: Handlers; readonly disk: Disk },
 ): Promise<void> {
   const upTo = rebuildableTo(log, store);
   if (upTo !== undefined) {
-    await rebuildState(log, store, { upTo, handlers });
+    await rebuildState(log, store, { ...options, upTo });
     return;
   }
   const remains = store.remains!;
@@ -203,16 +207,20 @@ function damageOf(log: SegmentLog, store: LevelState): string[] {
   return damage;
 }
 
-async function withFolder<T>(dataDir: string, run: (folder: Folder) => Promise<T>): Promise<T> {
-  const identity = await readIdentity(dataDir);
+async function withFolder<T>(
+  dataDir: string,
+  disk: Disk,
+  run: (folder: Folder) => Promise<T>,
+): Promise<T> {
+  const identity = await readIdentity(dataDir, disk);
   if (identity === undefined) throw new Error(`there is no server's data in ${dataDir}`);
   let failure: Error | undefined;
   const onFatal = (error: Error): void => {
     failure ??= error;
   };
-  const log = await openLog(join(dataDir, 'log'), { onFatal });
+  const log = await openLog(join(dataDir, 'log'), { onFatal, disk });
   try {
-    const store = await openState(join(dataDir, 'state'), { onFatal, checkValues: true });
+    const store = await openState(join(dataDir, 'state'), { onFatal, disk, checkValues: true });
     try {
       const result = await run({ identity, log, store });
       if (failure !== undefined) throw failure;

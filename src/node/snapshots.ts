@@ -4,7 +4,6 @@
  * transfer goes on where it stopped. A receiver writes them beside the present state, reads them
  * back, compares them with the announced tally and switches them in.
  */
-import { randomUUID } from 'node:crypto';
 import { Packr } from 'msgpackr';
 import type { SnapshotMeta } from '../raft/types.js';
 import type {
@@ -23,11 +22,22 @@ import type { ChunkSink, ChunkSource } from '../transport/types.js';
 const CHUNK_BYTES = 256 * 1024;
 const packr = new Packr({ useRecords: false });
 
+/** What a state is sent from. */
+export interface StateSourceParts {
+  /** Of the transfer. */
+  readonly id: string;
+  readonly view: PinnedView;
+  readonly meta: SnapshotMeta;
+  /** Bytes of keys and values in a chunk, about. Absent: 256 KiB. */
+  readonly chunkBytes?: number | undefined;
+}
+
 /** A frozen state as chunks `[records, tally or null]`; the tally is in the last one. */
 export class StateSource implements ChunkSource {
-  readonly id = randomUUID();
+  readonly id: string;
   readonly meta: SnapshotMeta;
   readonly #view: PinnedView;
+  readonly #chunkBytes: number;
   /** `after[n]`: the last key before chunk n. */
   readonly #after: (string | undefined)[] = [undefined];
   readonly #tally = new Tally();
@@ -35,9 +45,11 @@ export class StateSource implements ChunkSource {
   #end: number | undefined;
   #closed = false;
 
-  constructor(view: PinnedView, meta: SnapshotMeta) {
+  constructor({ id, view, meta, chunkBytes = CHUNK_BYTES }: StateSourceParts) {
+    this.id = id;
     this.#view = view;
     this.meta = meta;
+    this.#chunkBytes = chunkBytes;
   }
 
   /** Chunks are made in order; one that was made already can be made again. */
@@ -49,7 +61,7 @@ export class StateSource implements ChunkSource {
     let last = true;
     for (const key of this.#view.keys('', this.#after[number])) {
       if (isLocal(key)) continue;
-      if (bytes >= CHUNK_BYTES) {
+      if (bytes >= this.#chunkBytes) {
         last = false;
         break;
       }
@@ -92,7 +104,7 @@ export async function snapshotSink(
 
 export interface SnapshotSinkParts {
   readonly incoming: IncomingSnapshot;
-  readonly store: DurableState;
+  readonly store: Pick<DurableState, 'install'>;
   readonly guard: (run: () => void) => void;
 }
 
@@ -111,7 +123,7 @@ class StateSink implements ChunkSink, SnapshotTransfer {
   constructor(
     id: string,
     meta: SnapshotMeta,
-    store: DurableState,
+    store: Pick<DurableState, 'install'>,
     events: TransferEvents & Pick<SnapshotSinkParts, 'guard'>,
   ) {
     this.id = id;

@@ -37,6 +37,9 @@ export function commitTo(raft: Raft, index: Index): void {
 export function maybeCommit(raft: Raft, leader: LeaderState): void {
   const index = quorumValue(voterValues(raft, leader, raft.log.stored, (peer) => peer.match));
   if (index >= leader.termStart) commitTo(raft, index);
+  else if (index > raft.commit) {
+    raft.trace?.({ type: 'commitWaits', index, termStart: leader.termStart });
+  }
 }
 
 function forgetUncommitted(leader: LeaderState, commit: Index): void {

@@ -1,5 +1,6 @@
 /** Leader election (§3.4) with pre-vote (§9.6). */
 import { invariant } from './assert.js';
+import { ownLog, voteDecision } from './decisions.js';
 import { followProgress } from './membership.js';
 import { appendOwn } from './propose.js';
 import { tally, type Verdict } from './quorum.js';
@@ -34,8 +35,11 @@ export function tickElection(raft: Raft): void {
   const { role } = raft.state;
   if (role === 'learner' || raft.electionElapsed < raft.electionTimeout) return;
   // A lone voter needs no pre-vote.
-  if (raft.configurations.isLoneVoter(raft.id)) startElection(raft, false);
+  if (raft.configurations.isLoneVoter(raft.id)) startElection(raft, 'lone_voter');
   else if (role !== 'follower' || !isSticky(raft)) startPreVote(raft);
+  else if (raft.electionElapsed === raft.electionTimeout) {
+    raft.trace?.({ type: 'campaignRefused', reason: 'silence' });
+  }
 }
 
 /**
@@ -52,25 +56,29 @@ export function onLeaderUnreachable(raft: Raft, peer: NodeId): void {
  * neither term nor vote (§9.6).
  */
 function startPreVote(raft: Raft): void {
+  const term = raft.term + 1;
+  raft.trace?.({ type: 'campaigned', preVote: true, term, reason: 'timeout', log: ownLog(raft) });
   resetElectionTimer(raft);
   hastenElection(raft, RETRY);
   raft.leader = null;
   raft.state = { role: 'preCandidate', granted: new Set([raft.id]), rejected: new Set() };
-  requestVotes(raft, 'preVote', raft.term + 1, false);
+  requestVotes(raft, 'preVote', term, false);
 }
 
 /**
  * Votes for itself in a new term and requests the votes of the others (§3.4). The requests are sent
  * once term and vote are durable.
  */
-function startElection(raft: Raft, transfer: boolean): void {
+function startElection(raft: Raft, reason: 'pre_vote_won' | 'transfer' | 'lone_voter'): void {
   resetElectionTimer(raft);
   raft.term++;
+  const { term } = raft;
+  raft.trace?.({ type: 'campaigned', preVote: false, term, reason, log: ownLog(raft) });
   raft.votedFor = raft.id;
   raft.leader = null;
   storeHardState(raft);
   raft.state = { role: 'candidate', granted: new Set([raft.id]), rejected: new Set() };
-  requestVotes(raft, 'vote', raft.term, transfer);
+  requestVotes(raft, 'vote', term, reason === 'transfer');
   if (outcome(raft, raft.state) === 'won') becomeLeader(raft);
 }
 
@@ -82,9 +90,13 @@ export function onPreVote(raft: Raft, message: MessageOf<'preVote'>): void {
   const free = raft.votedFor === null || raft.votedFor === message.from;
   const fits = message.term > raft.term || (message.term === raft.term && free);
   // A candidate of an older term gets an answer: otherwise it would never learn this term.
-  if (message.term > raft.term && isSticky(raft)) return;
+  if (message.term > raft.term && isSticky(raft)) {
+    raft.trace?.(voteDecision(raft, message, false));
+    return;
+  }
   const isBehind = !raft.log.isUpToDate(message.lastTerm, message.lastIndex);
   const granted = fits && !isSticky(raft) && !isBehind;
+  raft.trace?.(voteDecision(raft, message, granted));
   // Both servers miss the leader, and only this one of the two can win.
   if (isBehind && raft.state.role === 'follower' && !isSticky(raft)) hastenElection(raft, SOON);
   raft.out.sendNow.push({
@@ -105,9 +117,12 @@ export function onVote(raft: Raft, message: MessageOf<'vote'>): void {
   const free = raft.votedFor === null || raft.votedFor === message.from;
   const willing = raft.leader === null && (message.transfer === true || !isSticky(raft));
   const granted = free && willing && raft.log.isUpToDate(message.lastTerm, message.lastIndex);
+  raft.trace?.(voteDecision(raft, message, granted));
   if (granted) {
     // A server that votes for another abandons its own campaign.
-    if (raft.state.role === 'preCandidate') becomeFollower(raft, raft.term, null);
+    if (raft.state.role === 'preCandidate') {
+      becomeFollower(raft, raft.term, null, 'voted_for_another');
+    }
     raft.votedFor = message.from;
     raft.electionElapsed = 0;
     // Also for a repeated request, so that every answer waits until this vote is durable, however
@@ -130,7 +145,7 @@ export function onVote(raft: Raft, message: MessageOf<'vote'>): void {
 export function onPreVoteResponse(raft: Raft, message: MessageOf<'preVoteResponse'>): void {
   if (message.granted && message.term !== raft.term + 1) return;
   const verdict = count(raft, raft.state as CandidateState, message);
-  if (verdict === 'won') startElection(raft, false);
+  if (verdict === 'won') startElection(raft, 'pre_vote_won');
   else if (verdict === 'lost') giveUp(raft);
 }
 
@@ -144,13 +159,14 @@ export function onVoteResponse(raft: Raft, message: MessageOf<'voteResponse'>): 
 }
 
 function giveUp(raft: Raft): void {
-  becomeFollower(raft, raft.term, null);
+  becomeFollower(raft, raft.term, null, 'election_lost');
   hastenElection(raft, RETRY);
 }
 
 /** Handles a leadership transfer to this server: campaigns at once, without a pre-vote (§3.10). */
 export function onTimeoutNow(raft: Raft): void {
-  if (raft.configurations.isVoter(raft.id)) startElection(raft, true);
+  if (raft.configurations.isVoter(raft.id)) startElection(raft, 'transfer');
+  else raft.trace?.({ type: 'campaignRefused', reason: 'not_voter' });
 }
 
 /**
@@ -192,9 +208,17 @@ function becomeLeader(raft: Raft): void {
 function count(
   raft: Raft,
   state: CandidateState,
-  { from, granted }: MessageOf<'voteResponse' | 'preVoteResponse'>,
+  { type, from, granted }: MessageOf<'voteResponse' | 'preVoteResponse'>,
 ): Verdict {
   (granted ? state.granted : state.rejected).add(from);
+  raft.trace?.({
+    type: 'voteCounted',
+    preVote: type === 'preVoteResponse',
+    from,
+    granted,
+    votes: [...state.granted],
+    voters: raft.configurations.voters,
+  });
   return outcome(raft, state);
 }
 

@@ -1,6 +1,7 @@
 /** How a follower or learner handles the leader's messages (§3.5, §5.3). */
 import { invariant } from './assert.js';
 import { commitTo } from './commit.js';
+import { appendRefusal } from './decisions.js';
 import { applyConfiguration } from './membership.js';
 import { silenceMsOf } from './options.js';
 import { becomeFollower, resetElectionTimer } from './role-changes.js';
@@ -10,7 +11,10 @@ import type { Entry, Index, Input, NodeId, SnapshotMeta } from './types.js';
 /** Handles AppendEntries, which is also the heartbeat. */
 export function onAppend(raft: Raft, message: MessageOf<'append'>): void {
   const state = hearLeader(raft, message.from, message.round);
-  if (!isWellFormed(message)) return;
+  if (!isWellFormed(message)) {
+    raft.trace?.(appendRefusal(raft, message, 'malformed'));
+    return;
+  }
   const { prevIndex, prevTerm, entries } = message;
   // Committed entries are the same in every leader's log (§3.6.3), so the consistency check of a
   // late message only matters after them.
@@ -47,7 +51,7 @@ export function adoptSnapshot(raft: Raft, meta: SnapshotMeta): void {
     snapshot: meta.index,
     commit: raft.commit,
   });
-  if (meta.term > raft.term) becomeFollower(raft, meta.term, null);
+  if (meta.term > raft.term) becomeFollower(raft, meta.term, null, 'higher_term');
   raft.log.restart(meta);
   raft.configurations.restart(meta);
   applyConfiguration(raft);
@@ -84,7 +88,7 @@ function hearLeader(raft: Raft, from: NodeId, round: number): FollowerState {
     heard: from,
   });
   if (raft.state.role === 'preCandidate' || raft.state.role === 'candidate') {
-    becomeFollower(raft, raft.term, from);
+    becomeFollower(raft, raft.term, from, 'leader_found');
   }
   const { state } = raft;
   invariant(state.role === 'follower' || state.role === 'learner', 'two leaders in one term', {
@@ -178,10 +182,13 @@ function acknowledge(raft: Raft, to: NodeId): void {
  * whose term is at most `prevTerm`. With the term of that entry the leader skips a whole term at a
  * time (§3.5). `backtrack` shows an example.
  */
-function reject(raft: Raft, { from, prevIndex, prevTerm, round }: MessageOf<'append'>): void {
+function reject(raft: Raft, message: MessageOf<'append'>): void {
+  const { from, prevIndex, prevTerm, round } = message;
   const found = raft.log.lastOfTerm(Math.min(prevIndex, raft.log.last), prevTerm);
   const index = Math.max(found, raft.commit);
-  respond(raft, from, false, index, raft.log.term(index) ?? 0, round);
+  const term = raft.log.term(index) ?? 0;
+  raft.trace?.(appendRefusal(raft, message, 'no_match', { index, term }));
+  respond(raft, from, false, index, term, round);
 }
 
 function respond(

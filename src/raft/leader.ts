@@ -15,7 +15,7 @@ export function tickLeader(raft: Raft, leader: LeaderState): void {
   leader.ticks++;
   const contact = quorumValue(voterValues(raft, leader, leader.ticks, (peer) => peer.contactTick));
   if (leader.ticks - contact >= raft.options.electionTicks) {
-    becomeFollower(raft, raft.term, null);
+    becomeFollower(raft, raft.term, null, 'no_quorum');
     return;
   }
   tickTransfer(raft, leader);

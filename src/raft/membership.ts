@@ -5,7 +5,7 @@ import { appendOwn } from './propose.js';
 import { forgetLease } from './reads.js';
 import { becomeFollower } from './role-changes.js';
 import type { LeaderState, Raft } from './state.js';
-import type { DropReason, Input } from './types.js';
+import type { Configuration, DropReason, Input } from './types.js';
 
 /**
  * Appends a new configuration, if this server is the leader and no other change is in progress. The
@@ -16,13 +16,13 @@ export function onChangeConfiguration(
   { id, configuration }: Extract<Input, { type: 'changeConfiguration' }>,
 ): void {
   const leader = raft.state;
-  const reason = leader.role === 'leader' ? obstacle(raft, leader) : 'not_leader';
-  if (leader.role !== 'leader' || reason !== undefined) {
-    raft.out.dropped.push({ id, reason: reason ?? 'not_leader' });
+  if (leader.role !== 'leader') {
+    refuseChange(raft, id, 'not_leader');
     return;
   }
-  if (!isSingleChange(raft.configurations.current, configuration)) {
-    raft.out.dropped.push({ id, reason: 'invalid_change' });
+  const reason = obstacle(raft, leader, configuration);
+  if (reason !== undefined) {
+    refuseChange(raft, id, reason);
     return;
   }
   const { term } = raft;
@@ -47,7 +47,7 @@ export function applyConfiguration(raft: Raft): void {
       break;
     case 'preCandidate':
     case 'candidate':
-      if (!eligible) becomeFollower(raft, raft.term, null);
+      if (!eligible) becomeFollower(raft, raft.term, null, 'removed');
       break;
     case 'follower':
     case 'learner':
@@ -66,13 +66,25 @@ export function followProgress(raft: Raft, leader: LeaderState): void {
   }
 }
 
+function refuseChange(raft: Raft, id: number, reason: DropReason): void {
+  const { commit } = raft;
+  const { index: configurationIndex } = raft.configurations;
+  raft.trace?.({ type: 'changeRefused', reason, commit, configurationIndex });
+  raft.out.dropped.push({ id, reason });
+}
+
 /**
- * Returns why a change must wait. Only one change may be in progress, and none before an entry of
- * the current term is committed. Otherwise two changes of different terms could be decided by
- * majorities that do not overlap (the correction of 2015 to §4.1).
+ * Returns why a change is not possible now. Only one change may be in progress, and none before an
+ * entry of the current term is committed. Otherwise two changes of different terms could be decided
+ * by majorities that do not overlap (the correction of 2015 to §4.1).
  */
-function obstacle(raft: Raft, leader: LeaderState): DropReason | undefined {
+function obstacle(
+  raft: Raft,
+  leader: LeaderState,
+  configuration: Configuration,
+): DropReason | undefined {
   if (leader.transfer !== undefined) return 'transferring';
   const settled = raft.commit >= leader.termStart && raft.configurations.index <= raft.commit;
-  return settled ? undefined : 'change_in_flight';
+  if (!settled) return 'change_in_flight';
+  return isSingleChange(raft.configurations.current, configuration) ? undefined : 'invalid_change';
 }

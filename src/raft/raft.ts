@@ -6,6 +6,7 @@
 import { invariant } from './assert.js';
 import { commitTo, maybeCommit } from './commit.js';
 import { Configurations } from './configuration.js';
+import { appendRefusal, voteDecision } from './decisions.js';
 import {
   onLeaderUnreachable,
   onPreVote,
@@ -80,6 +81,7 @@ function restart(options: RaftOptions, view: LogView, hardState: HardState, now:
   const role = configurations.mayCampaign(options.id) ? 'follower' : 'learner';
   const raft: Raft = {
     options,
+    trace: options.trace,
     id: options.id,
     log,
     configurations,
@@ -253,9 +255,12 @@ function onMessage(raft: Raft, message: Message): void {
     if (message.term > raft.term) {
       // A server that hears a leader ignores a candidate (§4.2.3), unless the leader has started
       // the election itself by a transfer.
-      if (message.type === 'vote' && message.transfer !== true && isSticky(raft)) return;
+      if (message.type === 'vote' && message.transfer !== true && isSticky(raft)) {
+        raft.trace?.(voteDecision(raft, message as MessageOf<'vote'>, false));
+        return;
+      }
       const leads = message.type === 'append' || message.type === 'snapshot';
-      becomeFollower(raft, message.term, leads ? message.from : null);
+      becomeFollower(raft, message.term, leads ? message.from : null, 'higher_term');
     }
   }
   const rule = RULES[raft.state.role][message.type] as (raft: Raft, message: Message) => void;
@@ -274,10 +279,12 @@ function isProspective(message: Message): boolean {
 function refuseStale(raft: Raft, message: Message): void {
   const { id: from, term, out } = raft;
   const to = message.from;
+  if (message.type === 'append') raft.trace?.(appendRefusal(raft, message, 'stale_term'));
   if (message.type === 'append' || message.type === 'snapshot') {
     const answer = { from, to, term, success: false, index: 0, hintTerm: 0, round: 0 };
     out.sendAfterStore.push({ type: 'appendResponse', ...answer, silenceMs: 0 });
   } else if (message.type === 'vote') {
+    raft.trace?.(voteDecision(raft, message as MessageOf<'vote'>, false));
     out.sendAfterStore.push({ type: 'voteResponse', from, to, term, granted: false });
   }
 }

@@ -9,6 +9,7 @@
  *
  * While the lease holds, no round is needed, because no other server can have been elected.
  */
+import type { Decision, ReadWait } from './decisions.js';
 import { leaseMsOver } from './options.js';
 import type { Progress } from './progress.js';
 import { quorumValue } from './quorum.js';
@@ -32,10 +33,13 @@ export function newReads(): Reads {
 export function onRead(raft: Raft, input: Extract<Input, { type: 'read' }>): void {
   const leader = raft.state;
   if (leader.role !== 'leader') {
+    raft.trace?.({ type: 'readRefused', reads: input.ids.length, leader: raft.leader });
     for (const id of input.ids) raft.out.readsDropped.push(id);
   } else if (input.mode === 'lease' && holdsLease(raft, leader)) {
+    raft.trace?.({ type: 'readByLease', reads: input.ids.length, index: raft.commit });
     release(raft, input.ids, raft.commit);
   } else {
+    raft.trace?.(readWait(raft, leader, input));
     for (const id of input.ids) leader.reads.waiting.push(id);
   }
 }
@@ -153,6 +157,21 @@ function holdsLease(raft: Raft, leader: LeaderState): boolean {
     !reads.leaseRefused &&
     raft.configurations.isVoter(raft.id)
   );
+}
+
+/** Returns what a read waits for: the first condition of `holdsLease` that does not hold. */
+function readWait(
+  raft: Raft,
+  leader: LeaderState,
+  { ids, mode }: Extract<Input, { type: 'read' }>,
+): Decision {
+  const reason = (): ReadWait => {
+    if (raft.commit < leader.termStart) return 'term_start';
+    if (mode === 'quorum') return 'quorum';
+    if (leader.transfer !== undefined || leader.reads.leaseRefused) return 'transferring';
+    return raft.configurations.isVoter(raft.id) ? 'lease_expired' : 'not_voter';
+  };
+  return { type: 'readWaits', reads: ids.length, index: raft.commit, reason: reason() };
 }
 
 function release(raft: Raft, ids: readonly ReadId[], index: number): void {

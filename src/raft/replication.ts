@@ -103,7 +103,8 @@ function advance(raft: Raft, leader: LeaderState, peer: Progress, index: Index):
 function backtrack(raft: Raft, peer: Progress, message: MessageOf<'appendResponse'>): void {
   // Expected while the snapshot is in flight.
   if (peer.state === 'snapshot') return;
-  if (message.index < peer.match) {
+  const lost = message.index < peer.match;
+  if (lost) {
     // An outdated answer: it echoes no later round than the one that set `match`.
     if (message.round <= peer.round) return;
     // It has lost entries that it acknowledged (its disk was damaged), and an old acknowledgement
@@ -114,7 +115,16 @@ function backtrack(raft: Raft, peer: Progress, message: MessageOf<'appendRespons
   const agreed = raft.log.lastOfTerm(Math.min(message.index, raft.log.last), message.hintTerm);
   const next = Math.max(peer.match, agreed) + 1;
   // A new rejection lowers `next`; a repeated one does not.
-  if (next < peer.next) peer.probe(next);
+  if (next >= peer.next) return;
+  raft.trace?.({
+    type: 'backtracked',
+    follower: peer.id,
+    hint: { index: message.index, term: message.hintTerm },
+    before: peer.next,
+    next,
+    lost,
+  });
+  peer.probe(next);
 }
 
 function replicateTo(raft: Raft, leader: LeaderState, peer: Progress): void {

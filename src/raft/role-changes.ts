@@ -1,5 +1,6 @@
 /** The step back to follower, and the timers that all roles share. */
 import { invariant } from './assert.js';
+import type { StepDownReason } from './decisions.js';
 import { dropReads } from './reads.js';
 import { type Raft, storeHardState } from './state.js';
 import type { NodeId, Term } from './types.js';
@@ -7,14 +8,22 @@ import type { NodeId, Term } from './types.js';
 /**
  * Becomes a follower of `leader`, null if it is unknown, in `term`. A higher term clears the vote
  * (§3.3). A follower's timer keeps running. Only appends of the leader and a granted vote reset it
- * (§3.4), so that a server that cannot win does not delay those that can.
+ * (§3.4), so that a server that cannot win does not delay those that can. `reason` is for the trace
+ * of a leader or candidate.
  */
-export function becomeFollower(raft: Raft, term: Term, leader: NodeId | null): void {
+export function becomeFollower(
+  raft: Raft,
+  term: Term,
+  leader: NodeId | null,
+  reason: StepDownReason,
+): void {
   invariant(term >= raft.term, 'the term would fall', { from: raft.term, to: term });
   const { role } = raft.state;
   if (raft.state.role === 'leader') dropReads(raft, raft.state);
-  if (role !== 'follower' && role !== 'learner') resetElectionTimer(raft);
-  else if (term === raft.term) {
+  if (role !== 'follower' && role !== 'learner') {
+    raft.trace?.({ type: 'steppedDown', role, term, leader, reason });
+    resetElectionTimer(raft);
+  } else if (term === raft.term) {
     raft.leader = leader;
     return;
   }

@@ -3,6 +3,7 @@
  * files named after them.
  */
 import type { Configurations } from './configuration.js';
+import type { Trace } from './decisions.js';
 import type { Log } from './log.js';
 import type { Progress } from './progress.js';
 import type {
@@ -104,6 +105,7 @@ export type Outbox = {
 /** A Raft server. */
 export interface Raft {
   readonly options: RaftOptions;
+  readonly trace: Trace | undefined;
   readonly id: NodeId;
   readonly log: Log;
   readonly configurations: Configurations;

@@ -8,9 +8,16 @@ import type { Input, NodeId } from './types.js';
  */
 export function onTransfer(raft: Raft, input: Extract<Input, { type: 'transfer' }>): void {
   const leader = raft.state;
-  if (leader.role !== 'leader') return;
+  if (leader.role !== 'leader') {
+    raft.trace?.({ type: 'transferRefused', to: input.to, reason: 'not_leader' });
+    return;
+  }
   const to = input.to ?? mostAdvanced(raft, leader);
-  if (to === undefined || to === raft.id || !raft.configurations.isVoter(to)) return;
+  if (to === undefined || to === raft.id || !raft.configurations.isVoter(to)) {
+    const reason = to === undefined ? 'no_target' : to === raft.id ? 'self' : 'not_voter';
+    raft.trace?.({ type: 'transferRefused', to, reason });
+    return;
+  }
   if (leader.transfer?.to === to) return;
   leader.transfer = { to, begunTick: leader.ticks, sent: false };
 }
@@ -30,7 +37,11 @@ export function continueTransfer(raft: Raft, leader: LeaderState): void {
 export function tickTransfer(raft: Raft, leader: LeaderState): void {
   const { transfer } = leader;
   if (transfer === undefined) return;
-  if (leader.ticks - transfer.begunTick >= raft.options.electionTicks) leader.transfer = undefined;
+  if (leader.ticks - transfer.begunTick < raft.options.electionTicks) return;
+  leader.transfer = undefined;
+  const { to } = transfer;
+  const match = leader.progress.get(to)?.match;
+  raft.trace?.({ type: 'transferAborted', to, match, last: raft.log.last });
 }
 
 /**
@@ -42,7 +53,7 @@ export function leaveIfRemoved(raft: Raft, leader: LeaderState): void {
   if (configurations.isVoter(raft.id) || configurations.index > raft.commit) return;
   const successor = mostAdvanced(raft, leader);
   if (successor !== undefined) sendTimeoutNow(raft, leader, successor);
-  becomeFollower(raft, raft.term, null);
+  becomeFollower(raft, raft.term, null, 'removed');
 }
 
 function sendTimeoutNow(raft: Raft, leader: LeaderState, to: NodeId): void {

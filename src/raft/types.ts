@@ -1,4 +1,5 @@
 /** The inputs and outputs of the Raft core: plain, comparable, printable data. */
+import type { Trace } from './decisions.js';
 
 /** Id of a server, unique and never reused. */
 export type NodeId = string;
@@ -278,6 +279,8 @@ export interface RaftOptions {
   readonly maxUncommittedBytes: number;
   /** Returns a random number in [0, 1). */
   readonly random: () => number;
+  /** Gets each decision, for a log or a test. Absent: decisions cost nothing. */
+  readonly trace?: Trace | undefined;
 }
 
 /** A copy of the state, for status pages, tests and invariants. */

@@ -1,18 +1,20 @@
 /** What a replica is made from, and the limits it keeps. */
 import type { Refusal } from '../errors.js';
+import type { Trace } from '../raft/decisions.js';
 import type { NodeId, RaftCore, RoleChange } from '../raft/types.js';
 import type { LevelTable } from '../state/levels.js';
 import type { Command, View } from '../state/types.js';
 import type { CompactionLimits } from './log/applied-log.js';
-import type { LoopLimits } from './loop.js';
 import type { IdentityPort } from './members/identity.js';
 import type { Joiner } from './members/join.js';
 import type { ClockPort, LogPort, MachinePort, WirePort } from './ports.js';
+import type { ApplyLimits } from './state/applier.js';
 import type { ChecksumPort } from './state/comparison.js';
+import type { TickerLimits } from './ticker.js';
 import type { Gate } from './types.js';
 
 /** The limits of a replica. */
-export interface ReplicaLimits extends LoopLimits, CompactionLimits {
+export interface ReplicaLimits extends TickerLimits, ApplyLimits, CompactionLimits {
   /**
    * Open proposals of a leader, and writes that wait on one server. Above either, writes are
    * refused as too_many.
@@ -72,6 +74,8 @@ export interface ReplicaParts {
   /** The members' states differ and no majority tells which one is right. */
   readonly onUndecided?: (why: string) => void;
   readonly onRole?: (change: RoleChange) => void;
+  /** See LoopParts. */
+  readonly trace?: Trace | undefined;
   /** See PeersParts.changed. */
   readonly onMembers?: (what: string) => void;
   /** Log lines about servers that join, and about joining a cluster. */

@@ -81,6 +81,8 @@ export interface WirePort {
 export interface MachinePort {
   /** The last applied index. */
   appliedIndex(): Index;
+  /** The term of the entry at that index. */
+  appliedTerm(): Term;
   /**
    * Applies entries in order. Returns the results of command entries, by position. Fewer results
    * than entries: the next entry takes many turns of the event loop. Then `resume` is called once,

@@ -11,6 +11,7 @@ import type { ReplicaParts } from './options.js';
 import { READ_MODE } from './reads/read-index.js';
 import type { RpcHandlers } from './rpc.js';
 import type { StateComparison } from './state/comparison.js';
+import type { Divergence } from './state/divergence.js';
 import type { LeaderWrites } from './writes/leader-writes.js';
 
 /** The components that handle requests. */
@@ -25,14 +26,13 @@ export interface RpcHandlerParts
   readonly levels: Levels;
   readonly compaction: Compaction;
   readonly comparison: StateComparison | undefined;
-  /** The leader found that this server's state differs in a table. */
-  readonly diverged: (index: Index, table: string) => void;
+  readonly divergence: Divergence;
 }
 
 /** The function for each request of `RpcRequest`. */
 export function rpcHandlers(parts: RpcHandlerParts): RpcHandlers {
   const { id, availability, loop, leaderWrites, admission, membership, peers, levels } = parts;
-  const { compaction, comparison, diverged, hasRoom, statusText } = parts;
+  const { compaction, comparison, divergence, hasRoom, statusText } = parts;
   const { machine, limits } = parts;
   const appliedIndex = (): Index => machine.appliedIndex();
   /** Much of what is known to be committed is not applied here. */
@@ -55,7 +55,7 @@ export function rpcHandlers(parts: RpcHandlerParts): RpcHandlers {
       done({ type: 'done' });
     },
     room: (_request, done) => {
-      const isReady = !availability.isUnfit && !loop.votingSuspended && !isLagging();
+      const isReady = !availability.isUnfit && !loop.elections.votingSuspended && !isLagging();
       const couldLead = isReady && hasRoom?.() !== false;
       done({ type: couldLead ? 'done' : 'retry' });
     },
@@ -74,7 +74,7 @@ export function rpcHandlers(parts: RpcHandlerParts): RpcHandlers {
     sums: ({ index }, done) =>
       done((availability.fault === undefined && comparison?.answer(index)) || { type: 'retry' }),
     differs: ({ index, table }, done) => {
-      diverged(index, table);
+      divergence.found(index, table);
       done({ type: 'done' });
     },
   };

@@ -1,7 +1,11 @@
-/** Use cases of the ACL configuration: how long tokens of logins live, and how many one identity may have. */
+/**
+ * Use cases of the ACL configuration: how long tokens of logins live, and how many one identity may
+ * have.
+ */
 import type { Authorizer } from '../acl/types.js';
 import { reject } from '../errors.js';
-import { formatDuration } from '../kinds/duration.js';
+import { formatDuration } from '../languages/duration.js';
+import { bodyOf } from '../languages/fields.js';
 import { didYouMean } from '../languages/suggest.js';
 import {
   ACL_DEFAULTS,
@@ -9,46 +13,31 @@ import {
   type AclConfiguration,
   type AclConfigure,
   aclConfiguration,
+  configurationDenial,
+  configurationFields,
   REPLACED_MAX,
 } from '../state/login-limits.js';
-import { DEFAULT_NAMESPACE } from '../state/namespaces.js';
-import { type Decoded, decodeBody, duration, ignored, index, text } from './decode.js';
+import { decodeBody } from './decode.js';
 import type { ReadUseCase, Service } from './types.js';
 import { propose, type Write } from './writing.js';
 
-const FIELDS = {
-  LoginTokenTTL: duration,
-  LoginTokenTTLMax: duration,
-  TokensPerIdentity: index,
-  OnTokenLimit: text,
-  ModifyIndex: ignored,
-};
+const BODY = bodyOf(configurationFields);
 
-/** As of MaxTokenTTL of auth methods, in nanoseconds. */
+/** Shortest and longest life, in nanoseconds, the same as of MaxTokenTTL. */
 const TTL_MIN = 60e9;
 const TTL_MAX = 100 * 365 * 24 * 3600e9;
 const ON_LIMIT = ['refuse', 'replace'] as const;
 
-/** Why a caller may not read or write the configuration; undefined when they may. */
-export const aclConfigurationDenial = (
-  authorizer: Authorizer,
-  access: 'read' | 'write',
-): string | undefined =>
-  authorizer.denial('operator', access) ??
-  (access === 'write'
-    ? authorizer.denial('acl', 'write', undefined, DEFAULT_NAMESPACE)
-    : undefined);
-
-/** Lets a caller pass who may write the configuration; throws 403. */
+/** Permits a write of the configuration. Throws ApiError 403. */
 export const mayConfigure = (
   service: Service,
   { caller, timeoutMs }: Omit<Write, 'ns'>,
 ): Promise<Authorizer> =>
-  service.permit(caller, timeoutMs, (authorizer) => aclConfigurationDenial(authorizer, 'write'));
+  service.permit(caller, timeoutMs, (authorizer) => configurationDenial(authorizer, 'write'));
 
-/** A whole configuration as it was sent: what is left out takes its default. Throws ApiError `invalid`. */
+/** Decodes a configuration. What was not sent takes its default. Throws ApiError `invalid`. */
 export function decodeConfiguration(failure: string, body: unknown): AclConfiguration {
-  const sent: Decoded<typeof FIELDS> = decodeBody(failure, body, FIELDS);
+  const sent = decodeBody(failure, body, BODY);
   const { LoginTokenTTL = 0, LoginTokenTTLMax = 0, TokensPerIdentity = 0 } = sent;
   const fail = (field: keyof AclConfiguration, why: string): never =>
     reject('invalid', `${failure}: ${field} ${why}`, { pointer: `/${field}` });
@@ -79,7 +68,7 @@ export function decodeConfiguration(failure: string, body: unknown): AclConfigur
   };
 }
 
-/** Puts a configuration in the place of the present one; gives it as answered. `ifMatch`: see AclConfigure. */
+/** Replaces the configuration. Returns it as answered. `ifMatch`: see AclConfigure. */
 export function writeConfiguration(
   service: Service,
   write: Omit<Write, 'ns'>,
@@ -95,9 +84,9 @@ export function writeConfiguration(
   return propose(service, write, command);
 }
 
-/** The configuration in force, as it is answered. */
+/** Reads the configuration in force. */
 export const readConfiguration: ReadUseCase<string> = ({ view, authorizer }) => {
-  const why = aclConfigurationDenial(authorizer, 'read');
+  const why = configurationDenial(authorizer, 'read');
   if (why !== undefined) reject('permission_denied', why);
   const configuration = aclConfiguration(view);
   const value = JSON.stringify(configuration);

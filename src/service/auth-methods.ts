@@ -1,50 +1,27 @@
-/** Use cases of auth methods. What a Config may hold is the business of the method's type. */
+/** Use cases of auth methods. The type of a method decides what its Config may hold. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { checkBindingRule, type IdentityShape, selectorProblem } from '../acl/binding.js';
-import { isMethodName, isNamespaceName } from '../acl/names.js';
+import { isNamespaceName } from '../acl/names.js';
 import { ApiError, reject } from '../errors.js';
-import { formatDuration } from '../kinds/duration.js';
+import { formatDuration } from '../languages/duration.js';
+import type { Sent } from '../languages/fields.js';
 import { interpolate } from '../languages/hil.js';
 import { didYouMean } from '../languages/suggest.js';
 import { keys } from '../state/keys.js';
-import { keysBelow, stored } from '../state/lists.js';
+import { stored } from '../state/lists.js';
 import { loginLifeMs } from '../state/login-limits.js';
-import type { AuthMethod, MethodDelete, MethodSet } from '../state/methods.js';
-import { DEFAULT_NAMESPACE } from '../state/namespaces.js';
+import { type AuthMethod, type MethodSet, methods } from '../state/methods.js';
+import { DEFAULT_NAMESPACE } from '../state/object.js';
 import type { View } from '../state/types.js';
-import {
-  anyObject,
-  type Decoded,
-  description,
-  duration,
-  index,
-  list,
-  object,
-  text,
-} from './decode.js';
-import type { FilterOf } from './filters.js';
-import type { ListPlan } from './lists.js';
 import type { AuthMethodTypes } from './login/index.js';
 import type { AuthMethodType } from './login/types.js';
 import { type LoginParts, rulesOf } from './login.js';
-import { listedNamespaces, listPosition, mustRead, readText } from './reading.js';
-import type { ReadUseCase, Service } from './types.js';
+import { type ObjectUseCases, objectUseCases } from './objects.js';
+import { HIDDEN } from './reading.js';
+import type { Service } from './types.js';
 import { mayWrite, propose, settled, type Write } from './writing.js';
 
-export const METHOD_FIELDS = {
-  Name: text,
-  Type: text,
-  DisplayName: description,
-  Description: description,
-  MaxTokenTTL: duration,
-  TokenLocality: text,
-  NamespaceRules: list(object({ Selector: text, BindNamespace: text })),
-  Config: anyObject,
-  Namespace: text,
-  CreateIndex: index,
-  ModifyIndex: index,
-};
-export type MethodBody = Decoded<typeof METHOD_FIELDS>;
+type MethodBody = Sent<typeof methods.fields>;
 
 /**
  * Shortest and longest MaxTokenTTL, in nanoseconds: a minute, since members’ clocks differ; a
@@ -57,13 +34,25 @@ const TTL_MAX = 100 * 365 * 24 * 3600e9;
 export type MethodParts = Pick<LoginParts, 'service' | 'methodTypes' | 'logger'>;
 
 /**
- * All that whoever writes a method learns of its issuer: more would let them explore the network of
- * the node.
+ * All that the writer of a method learns about its issuer. More would let the writer explore the
+ * network of the node.
  */
 const NO_KEYS = 'the keys of the issuer cannot be fetched';
 
-/** Creates or replaces an auth method; gives it as answered. `name`: of the path, if it has one. */
-export async function writeMethod(
+/** Returns the use cases of auth methods. Lists show them without what may hold keys of others. */
+export function methodUseCases(parts: MethodParts): ObjectUseCases<MethodBody> {
+  return {
+    ...objectUseCases(parts.service, methods, {
+      shownText: (text, isWriter) => (isWriter() ? text : withoutSecrets(text)),
+    }),
+    write: (write, name, body) => writeMethod(parts, write, name, body),
+  };
+}
+
+/**
+ * Creates or replaces an auth method. Returns it as answered. `name` is that of the path, if any.
+ */
+async function writeMethod(
   { service, methodTypes: types, logger }: MethodParts,
   write: Write,
   name: string | undefined,
@@ -74,10 +63,12 @@ export async function writeMethod(
     reject('invalid', 'AuthMethod Name in URL and payload do not match', { pointer: '/Name' });
   }
   await mayWrite(service, write);
-  const wanted = mustBeName(name ?? sent);
+  const wanted = name ?? sent;
+  const misnamed = methods.nameProblem?.(wanted);
+  if (misnamed !== undefined) reject('invalid', misnamed, { pointer: '/Name' });
   const key = keys.method(write.ns, wanted);
   const find = (view: View): AuthMethod | undefined => stored<AuthMethod>(view, key);
-  // only a method without a type needs to know what was there; apply decides the rest
+  // Only a body without a type depends on what is stored. Apply decides the rest.
   const before = body.Type ? find(service.view) : await settled(service, write, find);
   const type = typeOf(types, body, before);
   const fields = commonFields(body);
@@ -86,7 +77,7 @@ export async function writeMethod(
   const rules = namespaceRules(body, type, write.ns);
   if (before !== undefined) await keepsItsRules(service, before, type, body.Config);
   const shown = { authMethod: wanted, namespace: write.ns };
-  // last, so that nobody is asked for what is refused anyway
+  // Last, so that no issuer is called for what is refused anyway.
   const issuer = await type.checkIssuer(body.Config, write.ns);
   if (issuer !== undefined) {
     logger.warn({ ...shown, reason: issuer.reason }, 'the issuer of an auth method is of no use');
@@ -96,21 +87,17 @@ export async function writeMethod(
     });
   }
   const { MaxTokenTTL, ...rest } = fields;
-  const command: MethodSet = {
-    type: 'method.set',
-    v: 1,
-    ns: write.ns,
-    method: {
-      ...(MaxTokenTTL === undefined ? {} : { MaxTokenTTL }),
-      Name: wanted,
-      Type: type.name,
-      ...rest,
-      ...(rules.length > 0 ? { NamespaceRules: rules } : {}),
-      Config: body.Config ?? {},
-    },
+  const method = {
+    ...(MaxTokenTTL === undefined ? {} : { MaxTokenTTL }),
+    Name: wanted,
+    Type: type.name,
+    ...rest,
+    ...(rules.length > 0 ? { NamespaceRules: rules } : {}),
+    Config: body.Config ?? {},
   };
+  const command: MethodSet = { type: 'method.set', v: 1, ns: write.ns, method };
   const written = await propose(service, write, command);
-  if (loginLifeMs(service.view, command.method) === undefined) {
+  if (loginLifeMs(service.view, method) === undefined) {
     logger.warn(shown, 'an auth method without MaxTokenTTL makes tokens that never expire');
   }
   return written;
@@ -120,8 +107,8 @@ export async function writeMethod(
 const RULES_PER_TURN = 100;
 
 /**
- * Refuses a Config with which a binding rule that is good now would name a claim that nothing
- * produces. One written at the same moment elsewhere is not seen; such a rule matches nobody.
+ * Refuses a Config with which a valid binding rule would name a claim that nothing produces. A rule
+ * that is written elsewhere at the same moment is not seen; it then matches nobody.
  */
 async function keepsItsRules(
   service: Service,
@@ -140,7 +127,7 @@ async function keepsItsRules(
   }
 }
 
-/** Whether a rule that is good for one shape is good for another. */
+/** Whether rules that are valid for one shape are valid for another. */
 function knowsAllOf(shape: IdentityShape, other: IdentityShape): boolean {
   const mapped = Object.entries(other.mapped).every(([root, names]) =>
     names.every((name) => shape.mapped[root]?.includes(name)),
@@ -148,16 +135,7 @@ function knowsAllOf(shape: IdentityShape, other: IdentityShape): boolean {
   return mapped && other.variables.every((name) => shape.variables.includes(name));
 }
 
-function mustBeName(name: string): string {
-  const pointer = '/Name';
-  if (name === '') reject('invalid', 'Invalid Auth Method: no Name is set', { pointer });
-  if (isMethodName(name)) return name;
-  const why =
-    "Invalid Auth Method: invalid Name. Only alphanumeric characters, '-' and '_' are allowed, 1 to 128 of them";
-  return reject('invalid', why, { pointer });
-}
-
-/** The type of a method: as sent, or as it was. */
+/** Returns the type of a method: the sent one, or the stored one. Throws ApiError. */
 function typeOf(
   types: AuthMethodTypes,
   { Type = '' }: MethodBody,
@@ -173,7 +151,7 @@ function typeOf(
   return types.get(wanted) ?? reject('invalid', why, { pointer: '/Type' });
 }
 
-/** What methods of all types have, in answer order; empty members left out. */
+/** Checks what methods of all types have. Returns it in answer order, without empty members. */
 function commonFields(body: MethodBody) {
   const { MaxTokenTTL = 0, TokenLocality = '', DisplayName, Description } = body;
   if (MaxTokenTTL !== 0 && (MaxTokenTTL < TTL_MIN || MaxTokenTTL > TTL_MAX)) {
@@ -196,7 +174,7 @@ function commonFields(body: MethodBody) {
 
 type NamespaceRule = NonNullable<AuthMethod['NamespaceRules']>[number];
 
-/** Rules that tell in which namespace a login's token is made: the Config was accepted. */
+/** Checks the rules that choose the namespace of a login's token. The Config was accepted. */
 function namespaceRules(body: MethodBody, type: AuthMethodType, ns: string): NamespaceRule[] {
   const rules = body.NamespaceRules ?? [];
   if (rules.length > 0 && ns !== DEFAULT_NAMESPACE) {
@@ -225,54 +203,18 @@ function namespaceRules(body: MethodBody, type: AuthMethodType, ns: string): Nam
   });
 }
 
-/** Deletes an auth method with its rules and tokens; `true` or `false`. */
-export async function deleteMethod(service: Service, write: Write, name: string): Promise<string> {
-  await mayWrite(service, write);
-  const command: MethodDelete = { type: 'method.delete', v: 1, ns: write.ns, name };
-  return propose(service, write, command);
-}
-
-export const readMethod =
-  (ns: string, name: string): ReadUseCase<string | undefined> =>
-  ({ view, authorizer }) => {
-    mustRead(authorizer, ns);
-    const answer = readText(view, keys.method(ns, name), 'method', ns);
-    const { value } = answer;
-    if (value === undefined || authorizer.allowed('acl', 'write', undefined, ns)) return answer;
-    return { ...answer, value: withoutSecrets(value) };
-  };
-
 /**
- * Keys of a Config, lower-cased as they match in any letter case, whose values open another server
- * to who has them.
+ * Keys of a Config that hold credentials for another server, in lower case: they match in any
+ * letter case.
  */
 const SECRET_KEYS: ReadonlySet<string> = new Set(['serviceaccountjwt']);
 
-/** A method as those see it who may not write it. */
+/** Returns a method without the secrets of its Config. */
 function withoutSecrets(text: string): string {
   const method = JSON.parse(text) as AuthMethod;
   const shown = Object.entries(method.Config).map(([key, value]) => [
     key,
-    SECRET_KEYS.has(key.toLowerCase()) ? '<hidden>' : value,
+    SECRET_KEYS.has(key.toLowerCase()) ? HIDDEN : value,
   ]);
   return JSON.stringify({ ...method, Config: Object.fromEntries(shown) });
 }
-
-/**
- * The auth methods of a namespace (`*`: of all), by name, without their Config: it may hold keys of
- * others.
- */
-export const listMethods =
-  (ns: string, filter: FilterOf): ReadUseCase<ListPlan> =>
-  ({ view, authorizer }) => {
-    const { shown, filtered } = listedNamespaces(view, authorizer, ns);
-    const matches = filter('method');
-    const candidates = shown.flatMap((each) => [...keysBelow(view, 'method', each)]);
-    const render: ListPlan['render'] = (of, key) => {
-      const method = stored<AuthMethod>(of, key);
-      if (method === undefined) return undefined;
-      const { Config: _config, NamespaceRules: _rules, ...item } = method;
-      return matches(item) ? JSON.stringify(item) : undefined;
-    };
-    return { value: { candidates, render }, filtered, ...listPosition(view, 'method', ns, shown) };
-  };

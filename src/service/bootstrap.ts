@@ -2,24 +2,26 @@
 import { randomUUID } from 'node:crypto';
 import { isUuid } from '../acl/names.js';
 import { reject } from '../errors.js';
+import { bodyOf, given, type Normal, text } from '../languages/fields.js';
+import { timeOf } from '../languages/times.js';
 import type { Bootstrap } from '../state/system.js';
-import { timeOf } from '../state/times.js';
-import { type Decoded, text } from './decode.js';
 import { shown } from './tokens.js';
 import type { Service } from './types.js';
 import { propose, type Write } from './writing.js';
 
-export const BOOTSTRAP_FIELDS = { BootstrapSecret: text };
-export type BootstrapBody = Decoded<typeof BOOTSTRAP_FIELDS>;
+/** The body of a bootstrap. */
+export const BOOTSTRAP = bodyOf({ BootstrapSecret: given(text()) });
+/** A decoded body of a bootstrap. */
+export type BootstrapBody = Normal<typeof BOOTSTRAP>;
 
-/** What makes another bootstrap possible: the index that an operator wrote into a file of the data folder. */
+/** Allows another bootstrap: an index that an operator wrote into a file of the data folder. */
 export interface BootstrapReset {
   read(): Promise<number | undefined>;
-  /** The bootstrap took place. */
+  /** Removes the file after the bootstrap. */
   remove(): Promise<void>;
 }
 
-/** Bootstraps; gives the token with its secret once more as `ID`, as clients of old expect it. */
+/** Bootstraps. Returns the token with its secret once more as `ID`, as old clients expect. */
 export async function bootstrap(
   service: Service,
   write: Omit<Write, 'ns'>,

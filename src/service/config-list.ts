@@ -5,8 +5,9 @@
 import { createHash, type Hash } from 'node:crypto';
 import type { Authorizer } from '../acl/types.js';
 import { reject } from '../errors.js';
+import { definitionOf, KINDS } from '../kinds/definitions.js';
 import { COMMON_SHAPE, shapeOf } from '../kinds/schema.js';
-import { KINDS, type Kind } from '../kinds/types.js';
+import type { Kind } from '../kinds/types.js';
 import { BudgetError, compileExpression, EVALUATION_BUDGET } from '../languages/bexpr.js';
 import { keys } from '../state/keys.js';
 import { listIndex } from '../state/lists.js';
@@ -152,7 +153,8 @@ export class ConfigLists {
  * asked for.
  */
 function keptKey({ ns, kind, filter }: ConfigListQuery): string | undefined {
-  if (kind === undefined || kind === 'inline-certificate' || filter !== undefined) return undefined;
+  if (kind === undefined || filter !== undefined) return undefined;
+  if (definitionOf(kind).secrets.length > 0) return undefined;
   return keyOf(homeOf(kind, ns), kind);
 }
 

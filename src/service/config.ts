@@ -1,14 +1,10 @@
 /** Use cases of config entries: apply, delete, get. Lists are in config-list.ts. */
 import type { Authorizer } from '../acl/types.js';
 import { ApiError, type refusal, reject } from '../errors.js';
-import { decodeInSteps, isClusterWide, isKind, nameRefusal, unknownKind } from '../kinds/index.js';
-import {
-  NEVER_ALLOWED,
-  type Operation,
-  permissionsOf,
-  readsServices,
-  servicesToRead,
-} from '../kinds/permissions.js';
+import { definitionOf, isClusterWide, isKind } from '../kinds/definitions.js';
+import { decodeInSteps, nameRefusal, unknownKind } from '../kinds/index.js';
+import { NEVER_ALLOWED, type Operation } from '../kinds/permissions.js';
+import { servicesNamed } from '../kinds/references.js';
 import type { ConfigEntry, EntryId, Kind } from '../kinds/types.js';
 import type { ConfigDelete, ConfigSet } from '../state/config.js';
 import { keys } from '../state/keys.js';
@@ -144,7 +140,7 @@ function denialOf(
   { kind, name }: EntryId,
   ns: string,
 ): string | undefined {
-  const { resource, access, named } = permissionsOf(kind)[operation];
+  const { resource, access, named } = definitionOf(kind).permissions[operation];
   if (resource === 'none') return undefined;
   if (resource === 'never') return NEVER_ALLOWED;
   return authorizer.denial(resource, access, named ? name : undefined, ns);
@@ -156,7 +152,7 @@ export function listRight(
   kind: Kind,
   ns: string,
 ): (name: string) => boolean {
-  const { resource, access, named } = permissionsOf(kind).list;
+  const { resource, access, named } = definitionOf(kind).permissions.list;
   if (resource === 'none' || resource === 'never') return () => resource === 'none';
   if (named) return (name) => authorizer.allowed(resource, access, name, ns);
   const all = authorizer.allowed(resource, access, undefined, ns);
@@ -174,7 +170,7 @@ export function configCheck(
     return changeDenial(authorizer, view, { operation: 'delete', ns, kind, name });
   }
   const change = { operation: 'apply' as const, ns, kind, name };
-  if (!readsServices(kind)) return changeDenial(authorizer, view, change);
+  if (!definitionOf(kind).forwards) return changeDenial(authorizer, view, change);
   const entry = JSON.parse((command as ConfigSet).entry) as ConfigEntry;
   return changeDenial(authorizer, view, { ...change, entry });
 }
@@ -192,7 +188,7 @@ function changeDenial(
   const { operation, kind, name, ns, entry } = change;
   const own = denialOf(authorizer, operation, change, ns);
   if (own !== undefined) return own;
-  const text = permissionsOf(kind)[operation].named
+  const text = definitionOf(kind).permissions[operation].named
     ? view.get(keys.config(ns, kind, name))
     : undefined;
   const stored = text === undefined ? name : nameIn(text);
@@ -200,7 +196,7 @@ function changeDenial(
     const why = denialOf(authorizer, operation, { kind, name: stored }, ns);
     if (why !== undefined) return why;
   }
-  for (const service of entry === undefined ? [] : servicesToRead(entry)) {
+  for (const service of entry === undefined ? [] : servicesNamed(entry)) {
     const why = authorizer.denial('service', 'read', service, ns);
     if (why !== undefined) return why;
   }
@@ -226,17 +222,15 @@ function isEscaped(text: string, end: number): boolean {
   return count % 2 === 1;
 }
 
-/**
- * Prepares entries of a kind for a caller: the private key of a certificate is for those who may
- * replace it.
- */
+/** Prepares entries of a kind for a caller: secrets are for those who may replace the entry. */
 export function shownTo(authorizer: Authorizer, kind: Kind, ns: string): (text: string) => string {
-  if (kind !== 'inline-certificate' || authorizer.allowed('mesh', 'write', undefined, ns)) {
-    return (text) => text;
-  }
+  const { secrets } = definitionOf(kind);
+  if (secrets.length === 0) return (text) => text;
+  const hidden = Object.fromEntries(secrets.map((field) => [field, '<hidden>']));
   return (text) => {
-    const entry = JSON.parse(text) as ConfigEntry;
-    return JSON.stringify({ ...entry, PrivateKey: '<hidden>' });
+    const isWriter = denialOf(authorizer, 'apply', { kind, name: nameIn(text) }, ns) === undefined;
+    if (isWriter) return text;
+    return JSON.stringify({ ...(JSON.parse(text) as ConfigEntry), ...hidden });
   };
 }
 

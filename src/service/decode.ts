@@ -1,181 +1,128 @@
 /**
- * Request bodies as tables of typed fields. Every field is optional and `null` counts as absent;
- * what a field must hold is said once, and every fault names the path, what was expected and, for a
- * mistyped name, what was probably meant.
+ * Decodes the bodies of requests, but for config entries. Member names are matched exactly. The
+ * first fault refuses the body, with its place and what was expected.
  */
 import { reject } from '../errors.js';
-import { parseDuration } from '../kinds/duration.js';
+import type { Description, Fault, Members, PathPart, Report, Type } from '../languages/fields.js';
 import { didYouMean } from '../languages/suggest.js';
 
-/** Where a value stands: the lead-in of the error (`Role decoding failed`) and the JSON pointer. */
-interface Place {
-  readonly failure: string;
-  readonly pointer: string;
-}
-/** Makes a typed value of parsed JSON, or refuses it. */
-export type Decoder<T> = (value: unknown, place: Place) => T;
-// biome-ignore lint/suspicious/noExplicitAny: the only bound that keeps the type of each decoder of a table
-export type Fields = Readonly<Record<string, Decoder<any>>>;
-export type Decoded<F extends Fields> = { readonly [K in keyof F]?: ReturnType<F[K]> };
+/**
+ * Decodes a whole body, which may be null. `failure` begins the message (`Role decoding failed`).
+ * Throws ApiError `invalid`.
+ */
+export const decodeBody = <S>(failure: string, body: unknown, type: Type<unknown, S>): S =>
+  decodeValue(failure, withoutPartition(body ?? {}, failure), type);
 
-/** Decodes a whole body. Throws ApiError `invalid`. */
-export function decodeBody<F extends Fields>(
-  failure: string,
-  body: unknown,
-  fields: F,
-): Decoded<F> {
-  return object(fields)(withoutPartition(body ?? {}, failure), { failure, pointer: '' });
-}
+/** Decodes a value. Throws ApiError `invalid`. */
+export const decodeValue = <S>(failure: string, value: unknown, type: Type<unknown, S>): S =>
+  type.decode(value, new BodyReport(failure));
 
-/** A body without the partition that it names: there is one, `default`, and it means nothing. */
+/** Drops the partition that a body names. The only one is `default`, which has no effect. */
 function withoutPartition(body: unknown, failure: string): unknown {
   if (typeof body !== 'object' || body === null || !Object.hasOwn(body, 'Partition')) return body;
   const { Partition, ...rest } = body as { readonly Partition: unknown };
   if (Partition === 'default' || Partition === '' || Partition === null) return rest;
-  const pointer = '/Partition';
-  return refuse(
-    { failure, pointer },
-    'partitions are a feature that this server does not have, "default" apart',
+  return new BodyReport(failure).within('Partition', (report) =>
+    report.add('partitions are a feature that this server does not have, "default" apart'),
   );
 }
 
-/** An object with these fields and no others. */
-export const object =
-  <F extends Fields>(fields: F): Decoder<Decoded<F>> =>
-  (value, place) => {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      fail(place, 'an object', value);
-    }
-    const decoded: Record<string, unknown> = {};
-    for (const [name, member] of Object.entries(value)) {
-      const decoder = Object.hasOwn(fields, name) ? fields[name] : undefined;
-      if (decoder === undefined) unknownField(name, Object.keys(fields), place);
-      if (member === null) continue;
-      decoded[name] = decoder!(member, below(place, name));
-    }
-    return decoded as Decoded<F>;
-  };
+/** Characters of a name that an error shows. */
+const NAME_SHOWN_MAX = 80;
+/** A name as errors show it: they say where to look and do not echo the body. */
+const cut = (name: string): string =>
+  name.length > NAME_SHOWN_MAX ? `${name.slice(0, NAME_SHOWN_MAX)}…` : name;
 
-export const text: Decoder<string> = (value, place) =>
-  typeof value === 'string' ? value : fail(place, 'a string', value);
+/** Throws at the first problem. Places are JSON pointers (RFC 6901). */
+class BodyReport implements Report {
+  readonly #failure: string;
+  readonly #path: string[] = [];
 
-/** Bytes of a description: what is stored is replicated and listed with every read. */
-const DESCRIPTION_BYTES_MAX = 8192;
-
-/** A text for people. The longest that the server makes itself, at login, fits. */
-export const description: Decoder<string> = (value, place) => {
-  const given = text(value, place);
-  atMost(DESCRIPTION_BYTES_MAX, Buffer.byteLength(given), 'bytes', place);
-  return given;
-};
-
-export const flag: Decoder<boolean> = (value, place) =>
-  typeof value === 'boolean' ? value : fail(place, 'true or false', value);
-
-/** A whole number from 0. */
-export const index: Decoder<number> = (value, place) =>
-  Number.isSafeInteger(value) && (value as number) >= 0
-    ? (value as number)
-    : fail(place, 'a whole number', value);
-
-/**
- * Links and identities are all looked at, in one turn of the loop, when a token's rights are worked
- * out.
- */
-const LIST_MAX = 2_000;
-
-/** A list; `null` is no member of any. */
-export const list =
-  <T>(of: Decoder<T>): Decoder<readonly T[]> =>
-  (value, place) => {
-    if (!Array.isArray(value)) return fail(place, 'a list', value);
-    if (value.length > LIST_MAX) {
-      refuse(place, `the list has ${value.length} items, at most ${LIST_MAX} are allowed`);
-    }
-    return value.map((item: unknown, at) => of(item, below(place, String(at))));
-  };
-
-/**
- * Pairs of a Meta, and bytes of it as JSON: what is stored is replicated and listed with every
- * read.
- */
-const META_PAIRS_MAX = 64;
-const META_BYTES_MAX = 4096;
-
-/** Free names to text: labels, not data, so their number and their JSON are bounded. */
-export const meta: Decoder<{ readonly [name: string]: string }> = (value, place) => {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    fail(place, 'an object of strings', value);
+  constructor(failure: string) {
+    this.#failure = failure;
   }
-  const pairs = Object.entries(value);
-  atMost(META_PAIRS_MAX, pairs.length, 'pairs', place);
-  for (const [name, member] of pairs) text(member, below(place, name));
-  atMost(META_BYTES_MAX, Buffer.byteLength(JSON.stringify(value)), 'bytes', place);
-  return value as { readonly [name: string]: string };
-};
 
-/** Any object, as it was sent. */
-export const anyObject: Decoder<{ readonly [name: string]: unknown }> = (value, place) =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as { readonly [name: string]: unknown })
-    : fail(place, 'an object', value);
-
-/** A duration in nanoseconds: text with a unit, or a number of nanoseconds. */
-export const duration: Decoder<number> = (value, place) => {
-  if (typeof value === 'number' && Number.isInteger(value)) return value;
-  if (typeof value !== 'string') {
-    return fail(place, 'a duration such as "1h30m" or a whole number of nanoseconds', value);
+  get depth(): number {
+    return this.#path.length;
   }
-  if (value === '') return 0;
-  const parsed = parseDuration(value);
-  return parsed.ok ? parsed.nanoseconds : refuse(place, parsed.message);
+
+  get place(): string {
+    return this.#path
+      .map((part) => `/${cut(part).replaceAll('~', '~0').replaceAll('/', '~1')}`)
+      .join('');
+  }
+
+  within<T>(part: PathPart, body: (report: BodyReport) => T): T {
+    this.#path.push(typeof part === 'object' ? part.entry : String(part));
+    const result = body(this);
+    this.#path.pop();
+    return result;
+  }
+
+  fault(fault: Fault): never {
+    return this.add(sentenceOf(fault));
+  }
+
+  add(sentence: string): never {
+    const pointer = this.place;
+    const where = pointer === '' ? '' : ` at ${pointer}`;
+    return reject('invalid', `${this.#failure}: ${sentence}${where}`, { pointer });
+  }
+
+  *members(input: Record<string, unknown>, { names }: Members) {
+    for (const [name, value] of Object.entries(input)) {
+      if (!names.includes(name)) this.within(name, () => this.#unknown(name, names));
+      if (value !== null) yield [name, name, value] as const;
+    }
+  }
+
+  #unknown(name: string, known: readonly string[]): never {
+    // Letter case counts, so a name that differs in nothing else is the likeliest typo.
+    const sameLetters = known.find((field) => field.toLowerCase() === name.toLowerCase());
+    const hint =
+      sameLetters === undefined
+        ? didYouMean(name, known)
+        : `; did you mean ${JSON.stringify(sameLetters)}?`;
+    const what = `json: unknown field ${JSON.stringify(cut(name))}${hint}`;
+    return reject('invalid', `${this.#failure}: ${what}`, {
+      pointer: this.place,
+      hint: `known fields here: ${known.join(', ')}`,
+    });
+  }
+}
+
+function sentenceOf(fault: Fault): string {
+  switch (fault.is) {
+    case 'duration':
+      return fault.message;
+    case 'size': {
+      const what = fault.of === 'items' ? 'list' : 'value';
+      return `the ${what} has ${fault.count} ${fault.of}, at most ${fault.max} are allowed`;
+    }
+    case 'type': {
+      if (fault.expected.is === 'time') return `expected ${EXPECTED.time}`;
+      return `expected ${EXPECTED[fault.expected.is]}, not ${kindOf(fault.input)}`;
+    }
+  }
+}
+
+const EXPECTED: Readonly<Record<Description['is'], string>> = {
+  text: 'a string',
+  whole: 'a whole number',
+  fraction: 'a number',
+  boolean: 'true or false',
+  time: 'a time such as "2030-01-31T12:00:00Z"',
+  duration: 'a duration such as "1h30m" or a whole number of nanoseconds',
+  list: 'a list',
+  links: 'a list',
+  map: 'an object of strings',
+  object: 'an object',
+  free: 'an object',
+  foreign: 'null',
 };
-
-/** What only answers carry: accepted and not looked at. */
-export const ignored: Decoder<undefined> = () => undefined;
-
-function atMost(max: number, count: number, of: 'bytes' | 'pairs', place: Place): void {
-  if (count > max) refuse(place, `the value has ${count} ${of}, at most ${max} are allowed`);
-}
-
-/** Refuses a value at a place, in a sentence that tells where. */
-export function refuse(place: Place, message: string): never {
-  const where = place.pointer === '' ? '' : ` at ${place.pointer}`;
-  reject('invalid', `${place.failure}: ${message}${where}`, { pointer: place.pointer });
-}
-
-function unknownField(name: string, known: readonly string[], place: Place): never {
-  // letter case counts, so a name that differs in nothing else is the likeliest slip
-  const sameLetters = known.find((field) => field.toLowerCase() === name.toLowerCase());
-  const hint =
-    sameLetters === undefined
-      ? didYouMean(name, known)
-      : `; did you mean ${JSON.stringify(sameLetters)}?`;
-  const at = below(place, name).pointer;
-  reject('invalid', `${place.failure}: json: unknown field ${JSON.stringify(cut(name))}${hint}`, {
-    pointer: at,
-    hint: `known fields here: ${known.join(', ')}`,
-  });
-}
-
-function fail(place: Place, expected: string, value: unknown): never {
-  refuse(place, `expected ${expected}, not ${kindOf(value)}`);
-}
 
 function kindOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'a list';
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }
-
-/** Characters of a name that an error shows. */
-const NAME_SHOWN_MAX = 80;
-/** A name as errors show it: they tell where to look and echo no body. */
-const cut = (name: string): string =>
-  name.length > NAME_SHOWN_MAX ? `${name.slice(0, NAME_SHOWN_MAX)}…` : name;
-
-/** The place of a member, as a JSON pointer (RFC 6901). */
-const below = ({ failure, pointer }: Place, name: string): Place => ({
-  failure,
-  pointer: `${pointer}/${cut(name).replaceAll('~', '~0').replaceAll('/', '~1')}`,
-});

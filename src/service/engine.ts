@@ -11,10 +11,16 @@ import type { Authorizers } from './authorizers.js';
 import type { Caller, ReadOptions, ReadOutcome, ReadUseCase, Service } from './types.js';
 
 export interface EngineOptions {
-  readonly node: ClusterNode;
+  readonly node: EngineNode;
   readonly authorizers: Authorizers;
   readonly clock: ClockPort;
 }
+
+/** The member of the cluster, as far as the engine uses it. */
+type EngineNode = Pick<
+  ClusterNode,
+  'view' | 'pin' | 'contact' | 'closed' | 'barrier' | 'write' | 'watch'
+>;
 
 /** What follows a barrier is as new as the leader's own state. */
 const FRESH = { knownLeader: true, lastContactMs: 0 };
@@ -24,7 +30,7 @@ const NOT_HELD = { index: 0 };
 type Evaluated<T> = Pick<ReadOutcome<T>, 'value' | 'index' | 'filtered'>;
 
 export class Engine implements Service {
-  readonly #node: ClusterNode;
+  readonly #node: EngineNode;
   readonly #authorizers: Authorizers;
   readonly #clock: ClockPort;
   readonly #deadlines: Deadlines;

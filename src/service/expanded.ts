@@ -10,16 +10,17 @@ import type { Grants } from '../state/grants.js';
 import { keys } from '../state/keys.js';
 import type { Link } from '../state/links.js';
 import { stored } from '../state/lists.js';
-import { DEFAULT_NAMESPACE, type Namespace } from '../state/namespaces.js';
+import type { Namespace } from '../state/namespaces.js';
+import { DEFAULT_NAMESPACE } from '../state/object.js';
 import type { Policy } from '../state/policies.js';
-import type { Role } from '../state/roles.js';
+import { type Role, roles } from '../state/roles.js';
 import type { View } from '../state/types.js';
+import { withNames } from './objects.js';
 import { Links, mustRead } from './reading.js';
-import { roleShown } from './roles.js';
 import { mustFindToken, tokenShown } from './token-reads.js';
 import type { ReadUseCase } from './types.js';
 
-/** What an expanded read tells of the node that answers it. */
+/** What an expanded read shows of the node that answers it. */
 export interface Resolver {
   readonly nodeName: string;
   readonly defaultPolicy: 'deny' | 'allow';
@@ -42,12 +43,12 @@ export const readTokenExpanded =
     parts.addRoles(ns, token.Roles);
     const namespace = stored<Namespace>(view, keys.namespace(ns));
     const acls = namespace?.ACLs;
-    // the rules of another namespace are for those who may read it
+    // The rules of another namespace are for callers who may read it.
     if (authorizer.allowed('acl', 'read', undefined, DEFAULT_NAMESPACE)) parts.addDefaults(acls);
     const value = {
       ...tokenShown(token, links, authorizer.allowed('acl', 'write', undefined, ns)),
       ExpandedPolicies: orNull([...parts.policies.values()]),
-      ExpandedRoles: orNull(parts.roles.map((role) => roleShown(role, links))),
+      ExpandedRoles: orNull(parts.roles.map((role) => withNames(roles, role, links, true))),
       NamespaceDefaultPolicyIDs: orNull(idsOf(links.named('policy', acls?.PolicyDefaults))),
       NamespaceDefaultRoleIDs: orNull(idsOf(links.named('role', acls?.RoleDefaults))),
       AgentACLDefaultPolicy: resolver.defaultPolicy,
@@ -64,7 +65,7 @@ export const readTokenExpanded =
 const idsOf = (links: readonly Link[]): string[] => links.map(({ ID }) => ID);
 const orNull = <T>(items: readonly T[]): readonly T[] | null => (items.length > 0 ? items : null);
 
-/** Policies by id, once each, and roles; with the keys they were read from and their newest index. */
+/** Policies by ID and roles, with the keys they were read from and their newest index. */
 class Parts {
   readonly policies = new Map<string, Policy | SyntheticPolicy>();
   readonly roles: Role[] = [];
@@ -106,13 +107,13 @@ class Parts {
     for (const policy of synthetic) this.#addSynthetic(policy);
   }
 
-  /** Of several that say the same, one that counts wherever any of them does. */
+  /** Adds a policy. Of several with equal rules it keeps one, for the datacenters of all. */
   #addSynthetic(policy: SyntheticPolicy): void {
     const known = this.policies.get(policy.ID) as SyntheticPolicy | undefined;
     this.policies.set(policy.ID, known === undefined ? policy : inAllDatacenters(known, policy));
   }
 
-  /** What the namespace gives every token of it. */
+  /** Adds what the namespace grants to all its tokens. */
   addDefaults(acls: Namespace['ACLs']): void {
     this.addPolicies(DEFAULT_NAMESPACE, acls?.PolicyDefaults);
     this.addRoles(DEFAULT_NAMESPACE, acls?.RoleDefaults);

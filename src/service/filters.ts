@@ -1,4 +1,4 @@
-/** The `filter` parameter of the ACL lists and of the members: expressions over the fields that an item shows. */
+/** The parameter `filter` of lists: expressions over the fields that an item shows. */
 import { reject } from '../errors.js';
 import {
   BudgetError,
@@ -6,84 +6,62 @@ import {
   EVALUATION_BUDGET,
   type Shape,
 } from '../languages/bexpr.js';
+import { structOf } from '../languages/filter-shape.js';
+import type { ObjectTable } from '../state/object.js';
+import { OBJECTS } from '../state/objects.js';
 
-export type Filterable = 'policy' | 'role' | 'token' | 'method' | 'rule' | 'namespace' | 'member';
-/** Whether an object, as it is answered, is shown. */
+/** What lists with a `filter` hold. */
+export type Filterable = ObjectTable | 'member';
+/** Whether a list shows an item. */
 export type Matches = (object: object) => boolean;
-/** The filter of a request that carries none. */
+/** The filter of a request without the parameter. */
 export const MATCHES_ALL: Matches = () => true;
-/** Compiles a filter for the objects of a list; throws 400. */
+/** Compiles a filter for the items of a list. Throws ApiError 400. */
 export type FilterOf = (table: Filterable) => Matches;
 
 const string: Shape = { kind: 'string' };
-const index: Shape = { kind: 'uint64' };
 const whole: Shape = { kind: 'int' };
-const list = (of: Shape): Shape => ({ kind: 'list', of });
-const map = (of: Shape): Shape => ({ kind: 'map', key: 'string', of });
-const struct = (fields: Record<string, Shape>): Shape => ({ kind: 'struct', fields });
-const indexes = { CreateIndex: index, ModifyIndex: index, Namespace: string };
 
-const links = list(struct({ ID: string, Name: string }));
-const variables = struct({ name: string });
-const grants = {
-  ServiceIdentities: list(struct({ ServiceName: string, Datacenters: list(string) })),
-  NodeIdentities: list(struct({ NodeName: string, Datacenter: string })),
-  TemplatedPolicies: list(
-    struct({
-      TemplateID: string,
-      TemplateName: string,
-      TemplateVariables: variables,
-      Datacenters: list(string),
-    }),
-  ),
+/** The members of `GET /v1/agent/members`. */
+const MEMBER: Shape = {
+  kind: 'struct',
+  fields: {
+    Name: string,
+    Addr: string,
+    Port: whole,
+    Tags: { kind: 'map', key: 'string', of: string },
+    Status: whole,
+    ProtocolMin: whole,
+    ProtocolMax: whole,
+    ProtocolCur: whole,
+    DelegateMin: whole,
+    DelegateMax: whole,
+    DelegateCur: whole,
+  },
 };
 
-/** SecretIDs cannot be filtered by: who may not see them could guess them piece by piece. */
-const SHAPES: Readonly<Record<Filterable, Shape>> = {
-  policy: struct({
-    ...{ ID: string, Name: string, Description: string, Datacenters: list(string), Hash: string },
-    ...indexes,
-  }),
-  role: struct({
-    ...{ ID: string, Name: string, Description: string, Policies: links, Hash: string },
-    ...grants,
-    ...indexes,
-  }),
-  token: struct({
-    ...{ AccessorID: string, Description: string, Policies: links, Roles: links, Hash: string },
-    ...{ Local: { kind: 'bool' }, AuthMethod: string, AuthMethodNamespace: string },
-    ...{ ExpirationTime: string, CreateTime: string },
-    ...grants,
-    ...indexes,
-  }),
-  method: struct({
-    ...{ Name: string, Type: string, DisplayName: string, Description: string },
-    ...{ MaxTokenTTL: string, TokenLocality: string },
-    ...indexes,
-  }),
-  rule: struct({
-    ...{ ID: string, Description: string, AuthMethod: string, Selector: string },
-    ...{ BindType: string, BindName: string, BindVars: variables },
-    ...indexes,
-  }),
-  namespace: struct({
-    ...{ Name: string, Description: string, Meta: map(string), DeletedAt: string },
-    ACLs: struct({ PolicyDefaults: links, RoleDefaults: links }),
-    ...{ CreateIndex: index, ModifyIndex: index },
-  }),
-  member: struct({
-    ...{ Name: string, Addr: string, Port: whole, Tags: map(string), Status: whole },
-    ...{ ProtocolMin: whole, ProtocolMax: whole, ProtocolCur: whole },
-    ...{ DelegateMin: whole, DelegateMax: whole, DelegateCur: whole },
-  }),
-};
+const shapes = new Map<Filterable, Shape>([['member', MEMBER]]);
 
-/** The filter of a request; without an expression everything is shown. */
+/**
+ * Returns the shape of list items. Secrets cannot be filtered by: callers who may not see them
+ * could guess them piece by piece.
+ */
+function shapeOf(table: Filterable): Shape {
+  let shape = shapes.get(table);
+  if (shape === undefined) {
+    const { fields, unlisted, secrets } = OBJECTS[table as ObjectTable];
+    shape = structOf(fields, { pointers: false, without: [...unlisted, ...secrets] });
+    shapes.set(table, shape);
+  }
+  return shape;
+}
+
+/** Returns the filter of a request. Without an expression it matches everything. */
 export const filterOf =
   (expression: string | undefined): FilterOf =>
   (table) => {
     if (expression === undefined) return MATCHES_ALL;
-    const compiled = compileExpression(expression, SHAPES[table]);
+    const compiled = compileExpression(expression, shapeOf(table));
     if (!compiled.ok) {
       const { message, line, column } = compiled.problem;
       reject('invalid', `Invalid filter: ${message} at ${line}:${column}`);

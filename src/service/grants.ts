@@ -1,56 +1,30 @@
-/** Identities and templated policies of roles and tokens: how they are sent, checked and brought into their normal form. */
+/** Checks and normalises the identities and templated policies of roles and tokens. */
 import { identityNameProblem, isIdentityName } from '../acl/names.js';
 import { TEMPLATES, templateId, variablesProblem } from '../acl/templates.js';
 import { reject } from '../errors.js';
+import type { Sent } from '../languages/fields.js';
 import { didYouMean } from '../languages/suggest.js';
 import type {
   Grants,
+  grants,
   NodeIdentity,
   ServiceIdentity,
   TemplatedPolicyLink,
 } from '../state/grants.js';
-import { DEFAULT_NAMESPACE } from '../state/namespaces.js';
-import { type Decoded, type Decoder, list, object, refuse, text } from './decode.js';
+import { DEFAULT_NAMESPACE } from '../state/object.js';
 
-export const LINK_FIELDS = { ID: text, Name: text };
+type GrantsSent = Sent<typeof grants>;
 
-const VARIABLE_FIELDS = object({ Name: text, name: text });
-
-/** The variables of a template: one, `name`, whose key may be written `Name`. */
-export const templateVariables: Decoder<{ readonly name?: string }> = (value, place) => {
-  const { Name, name } = VARIABLE_FIELDS(value, place);
-  if (Name !== undefined && name !== undefined) refuse(place, 'both "Name" and "name" are given');
-  const given = name ?? Name;
-  return given === undefined ? {} : { name: given };
-};
-
-const SERVICE_IDENTITY = object({ ServiceName: text, Datacenters: list(text) });
-const NODE_IDENTITY = object({ NodeName: text, Datacenter: text });
-const TEMPLATED_POLICY = object({
-  TemplateID: text,
-  TemplateName: text,
-  TemplateVariables: templateVariables,
-  Datacenters: list(text),
-});
-
-/** The fields that roles and tokens have in common. */
-export const GRANT_FIELDS = {
-  ServiceIdentities: list(SERVICE_IDENTITY),
-  NodeIdentities: list(NODE_IDENTITY),
-  TemplatedPolicies: list(TEMPLATED_POLICY),
-};
-type Sent = Decoded<typeof GRANT_FIELDS>;
-
-/** Whose grants they are: messages and some rules differ. */
+/** What holds the grants: messages and some rules differ. */
 export interface Holder {
   readonly is: 'role' | 'token';
   readonly ns: string;
-  /** A token that counts in this datacenter only. */
+  /** Whether it is a token of this datacenter only. */
   readonly local?: boolean;
 }
 
-/** Checks what was sent and gives its normal form, empty lists left out. Throws ApiError. */
-export function normaliseGrants(sent: Sent, holder: Holder): Grants {
+/** Checks what was sent. Returns its normal form, without empty lists. Throws ApiError. */
+export function normaliseGrants(sent: GrantsSent, holder: Holder): Grants {
   const services = serviceIdentities(sent.ServiceIdentities ?? [], holder);
   const nodes = nodeIdentities(sent.NodeIdentities ?? [], holder);
   const templates = templatedPolicies(sent.TemplatedPolicies ?? [], holder);
@@ -61,9 +35,9 @@ export function normaliseGrants(sent: Sent, holder: Holder): Grants {
   };
 }
 
-type Items<K extends keyof Sent> = NonNullable<Sent[K]>;
+type Items<K extends keyof GrantsSent> = NonNullable<GrantsSent[K]>;
 
-/** Merged by name, in the order in which the names came; a restriction to datacenters outlives an unrestricted repeat. */
+/** Merges by name, in order. A restriction to datacenters outlives an unrestricted repeat. */
 function serviceIdentities(sent: Items<'ServiceIdentities'>, holder: Holder): ServiceIdentity[] {
   const merged = new Map<string, string[]>();
   for (const [position, { ServiceName: name = '', Datacenters = [] }] of sent.entries()) {
@@ -142,7 +116,7 @@ function templatedPolicies(
   return [...unique.values()];
 }
 
-/** The id of a template that exists. */
+/** Returns the id of a template. Throws ApiError if there is none. */
 function knownTemplate(
   name: string,
   sentId: string | undefined,

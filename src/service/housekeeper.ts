@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { ApiError } from '../errors.js';
+import { timeOf } from '../languages/times.js';
 import { type ClusterNode, INTERNAL_KEY } from '../node/types.js';
 import type { ClockPort } from '../replica/ports.js';
 import { take } from '../state/links.js';
@@ -12,7 +13,6 @@ import type { MethodReap } from '../state/methods.js';
 import type { NamespaceReap } from '../state/namespaces.js';
 import type { RestoreAbort } from '../state/restore.js';
 import { INIT_FACT, type SystemInit } from '../state/system.js';
-import { timeOf } from '../state/times.js';
 import type { TokenReap } from '../state/token-commands.js';
 import type { Command } from '../state/types.js';
 import { ExpiryClock } from './expiry-clock.js';

@@ -3,17 +3,17 @@ import { hash, randomUUID } from 'node:crypto';
 import { bind, type Identity, type IdentityShape, selects } from '../acl/binding.js';
 import { isNamespaceName } from '../acl/names.js';
 import { ApiError, reject } from '../errors.js';
+import { bodyOf, given, labels, type Normal, text } from '../languages/fields.js';
 import { interpolate } from '../languages/hil.js';
+import { timeOf } from '../languages/times.js';
 import { keys } from '../state/keys.js';
 import { isInForce } from '../state/levels.js';
 import { lastPart, namespaceProblem, stored } from '../state/lists.js';
 import { displacedTokens, loginLifeMs, TOKEN_LIMIT } from '../state/login-limits.js';
 import type { AuthMethod } from '../state/methods.js';
 import type { BindingRule } from '../state/rules.js';
-import { timeOf } from '../state/times.js';
 import type { TokenLogin, TokenLogout } from '../state/token-commands.js';
 import { keyOf, type View } from '../state/types.js';
-import { type Decoded, meta, text } from './decode.js';
 import type { AuthMethodTypes } from './login/index.js';
 import type { Refusals } from './login/refusals.js';
 import type { LoginLogger, RefusalCause } from './login/types.js';
@@ -21,8 +21,15 @@ import { shown } from './tokens.js';
 import type { Service } from './types.js';
 import { propose, type Write } from './writing.js';
 
-export const LOGIN_FIELDS = { AuthMethod: text, BearerToken: text, Meta: meta, Namespace: text };
-export type LoginBody = Decoded<typeof LOGIN_FIELDS>;
+/** The body of a login. */
+export const LOGIN = bodyOf({
+  AuthMethod: given(text()),
+  BearerToken: given(text()),
+  Meta: given(labels),
+  Namespace: given(text()),
+});
+/** A decoded login. */
+export type LoginBody = Normal<typeof LOGIN>;
 
 export interface LoginParts {
   readonly service: Service;

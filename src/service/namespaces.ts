@@ -1,39 +1,38 @@
 /** Use cases of namespaces. */
 import { randomUUID } from 'node:crypto';
-import { isNamespaceName } from '../acl/names.js';
 import { reject } from '../errors.js';
+import { bodyOf, type Sent } from '../languages/fields.js';
+import { timeOf } from '../languages/times.js';
 import { keys } from '../state/keys.js';
 import { deletedIndex, keysBelow, lastPart, listIndex, stored } from '../state/lists.js';
-import {
-  DEFAULT_NAMESPACE,
-  type Namespace,
-  type NamespaceDelete,
-  type NamespaceSet,
-} from '../state/namespaces.js';
-import { timeOf } from '../state/times.js';
-import { type Decoded, description, index, list, meta, object, text } from './decode.js';
+import { type Namespace, type NamespaceSet, namespaces } from '../state/namespaces.js';
+import { DEFAULT_NAMESPACE } from '../state/object.js';
+import type { Command } from '../state/types.js';
 import type { FilterOf } from './filters.js';
-import { LINK_FIELDS } from './grants.js';
 import type { ListPlan } from './lists.js';
+import type { ObjectParts, ObjectUseCases } from './objects.js';
 import { isHidden, Links } from './reading.js';
 import type { ReadUseCase, Service } from './types.js';
 import { propose, type Write } from './writing.js';
 
-const links = list(object(LINK_FIELDS));
+type NamespaceBody = Sent<typeof namespaces.fields>;
 
-export const NAMESPACE_FIELDS = {
-  Name: text,
-  Description: description,
-  ACLs: object({ PolicyDefaults: links, RoleDefaults: links }),
-  Meta: meta,
-  DeletedAt: text,
-  CreateIndex: index,
-  ModifyIndex: index,
-};
-export type NamespaceBody = Decoded<typeof NAMESPACE_FIELDS>;
+/** Returns the use cases of namespaces. */
+export const namespaceUseCases = ({
+  service,
+  nowMs,
+}: Pick<ObjectParts, 'service' | 'nowMs'>): ObjectUseCases<NamespaceBody> => ({
+  definition: namespaces,
+  body: bodyOf(namespaces.fields),
+  admit: (write, name) => mayManageSome(service, write, name),
+  list: (_ns, { filter }) => listNamespaces(filter),
+  read: (_ns, name) => readNamespace(name),
+  write: (write, name, body) => writeNamespace(service, write, name, body),
+  remove: (write, name) => deleteNamespace(service, write, name, nowMs()),
+});
 
-/** Creates or replaces a namespace; gives it as answered. `name`: of the path, if it has one. */
-export async function writeNamespace(
+/** Creates or replaces a namespace. Returns it as answered. `name` is that of the path, if any. */
+async function writeNamespace(
   service: Service,
   write: Omit<Write, 'ns'>,
   name: string | undefined,
@@ -45,13 +44,8 @@ export async function writeNamespace(
   }
   const wanted = name ?? sent;
   await mayManage(service, write, wanted);
-  const pointer = '/Name';
-  if (wanted === '') reject('invalid', 'Invalid Namespace: no Name is set', { pointer });
-  if (!isNamespaceName(wanted)) {
-    const why =
-      'Invalid Namespace: invalid Name. It must be a DNS label: 1 to 63 lower case letters, digits and hyphens inside';
-    reject('invalid', why, { pointer });
-  }
+  const problem = namespaces.nameProblem?.(wanted);
+  if (problem !== undefined) reject('invalid', problem, { pointer: '/Name' });
   const command: NamespaceSet = {
     type: 'namespace.set',
     v: 1,
@@ -68,30 +62,26 @@ export async function writeNamespace(
   return JSON.stringify(shown(written, new Links(service.view)));
 }
 
-/** Marks a namespace for deletion; its content goes in the background. `true` or `false`. */
-export async function deleteNamespace(
+/** Marks a namespace for deletion. The leader removes what is in it. Returns `true` or `false`. */
+async function deleteNamespace(
   service: Service,
   write: Omit<Write, 'ns'>,
   name: string,
   nowMs: number,
 ): Promise<string> {
   await mayManage(service, write, name);
-  const command: NamespaceDelete = { type: 'namespace.delete', v: 1, name, at: timeOf(nowMs) };
-  return propose(service, write, command);
+  const command = { type: 'namespace.delete', v: 1, name, at: timeOf(nowMs) } as const;
+  return propose(service, write, command satisfies Command);
 }
 
 const mayManage = (service: Service, { caller, timeoutMs }: Omit<Write, 'ns'>, name: string) =>
   service.permit(caller, timeoutMs, (authorizer) => authorizer.denial('namespace', 'write', name));
 
 /**
- * Lets a caller pass who may manage the namespace of the path or, where there is none, some namespace: before the body is
- * read. Throws ApiError 403.
+ * Permits a write before its body is read: of the namespace of the path, or of some namespace if
+ * the path has none. Throws ApiError 403.
  */
-export const mayManageSome = (
-  service: Service,
-  write: Omit<Write, 'ns'>,
-  name: string | undefined,
-) =>
+const mayManageSome = (service: Service, write: Omit<Write, 'ns'>, name: string | undefined) =>
   name === undefined
     ? service.permit(write.caller, write.timeoutMs, (authorizer) =>
         authorizer.anywhere('namespace', 'write')
@@ -100,13 +90,13 @@ export const mayManageSome = (
       )
     : mayManage(service, write, name);
 
-/** A namespace with the present names of its links. */
+/** Returns a namespace with the present names of its links. */
 function shown(namespace: Namespace, names: Links): object {
   const { Name, Description, ACLs, ...rest } = namespace;
   return {
     Name,
     ...(Description === undefined ? {} : { Description }),
-    // clients read both without looking whether they are there
+    // Clients read both without checking that they are there.
     ACLs: {
       PolicyDefaults: names.named('policy', ACLs?.PolicyDefaults),
       RoleDefaults: names.named('role', ACLs?.RoleDefaults),
@@ -115,7 +105,7 @@ function shown(namespace: Namespace, names: Links): object {
   };
 }
 
-export const readNamespace =
+const readNamespace =
   (name: string): ReadUseCase<string | undefined> =>
   ({ view, authorizer }) => {
     const why = authorizer.denial('namespace', 'read', name);
@@ -134,8 +124,8 @@ export const readNamespace =
     };
   };
 
-/** The namespaces in which the caller has any right, by name. */
-export const listNamespaces =
+/** Lists the namespaces in which the caller has any right, by name. */
+const listNamespaces =
   (filter: FilterOf): ReadUseCase<ListPlan> =>
   ({ view, authorizer }) => {
     const matches = filter('namespace');

@@ -5,42 +5,38 @@ import { reject } from '../errors.js';
 import { keys, type Table } from '../state/keys.js';
 import { type Link, type LinkFact, type LinkTarget, linkKey } from '../state/links.js';
 import { deletedIndex, keysBelow, lastPart, listIndex, stored } from '../state/lists.js';
-import { DEFAULT_NAMESPACE } from '../state/namespaces.js';
+import { DEFAULT_NAMESPACE } from '../state/object.js';
 import type { Answer, View } from '../state/types.js';
 
-/** Throws 403 unless the caller may read ACL objects of the namespace. */
+/** Throws ApiError 403 unless the caller may read ACL objects of the namespace. */
 export function mustRead(authorizer: Authorizer, ns: string): void {
   const why = authorizer.denial('acl', 'read', undefined, ns);
   if (why !== undefined) reject('permission_denied', why);
 }
 
-/** An id of a path or parameter, lower-cased; throws 400 with the words clients match on. */
+/** Returns an ID of a path or parameter in lower case. Throws ApiError 400. */
 export function mustBeUuid(id: string, what: string, words = 'UUID must be 36 characters'): string {
   if (isUuid(id)) return id.toLowerCase();
   return reject('invalid', `${what}: ${words}, not ${JSON.stringify(id.slice(0, 64))}`);
 }
 
+/** What stands for a secret that the caller may not see. */
+export const HIDDEN = '<hidden>';
+
 const MARK = '"ModifyIndex":';
 
-/** ModifyIndex of a stored object, without parsing it: nothing after it can hold the member's name. */
+/**
+ * Returns the ModifyIndex of a stored object without parsing it. No later member can contain its
+ * name.
+ */
 export function modifyIndexOf(text: string): number {
   const at = text.lastIndexOf(MARK) + MARK.length;
   return Number.parseInt(text.slice(at, at + 16), 10);
 }
 
-/** One object by key, without links: its text as it is stored, or the index at which to wait for it. */
-export function readText(
-  view: View,
-  key: string,
-  table: Table,
-  ns: string,
-): Answer<string | undefined> {
-  const text = view.get(key);
-  const index = text === undefined ? deletedIndex(view, table, ns) : modifyIndexOf(text);
-  return { value: text, index, keys: [key] };
-}
-
-/** One object by the name that `nameKey` stands for: as `read` gives it by id, waiting for the name too. */
+/**
+ * Reads an object by the name of `nameKey`. `read` reads it by id. A query waits for the name, too.
+ */
 export function readNamed(
   view: View,
   nameKey: string,
@@ -55,7 +51,7 @@ export function readNamed(
   return { ...answer, keys: [nameKey, ...answer.keys] };
 }
 
-/** Fills the names of links in, and remembers what they were read from. */
+/** Looks up the names of links, and notes the keys that they were read from. */
 export class Links {
   readonly #view: View;
   readonly #seen = new Map<string, LinkFact | undefined>();
@@ -64,7 +60,7 @@ export class Links {
     this.#view = view;
   }
 
-  /** Links with their present names; those to deleted objects are left out. */
+  /** Returns links with their present names, without those to deleted objects. */
   named(target: LinkTarget, links: readonly Link[] = []): { ID: string; Name: string }[] {
     return links.flatMap(({ ID }) => {
       const name = this.#fact(linkKey(target, ID))?.Name;
@@ -89,13 +85,16 @@ export class Links {
 }
 
 /**
- * Whether a caller has no right at all in a namespace. It is then like one that does not exist: neither it nor what
- * happens in it shows. An operator's rights reach into every namespace.
+ * Whether a caller has no right at all in a namespace. The caller then sees neither it nor its
+ * changes. Operators see every namespace.
  */
 export const isHidden = (authorizer: Authorizer, ns: string): boolean =>
   ns !== DEFAULT_NAMESPACE && !authorizer.anyIn(ns) && !authorizer.allowed('operator', 'read');
 
-/** The namespaces that a list of `ns` (or `*`) shows to a caller, and what to wait on. Throws 403 if none. */
+/**
+ * Returns the namespaces that a list of `ns` (or `*`) shows to a caller, and whether others are
+ * left out. Throws ApiError 403 if there is none.
+ */
 export function listedNamespaces(
   view: View,
   authorizer: Authorizer,
@@ -112,7 +111,7 @@ export function listedNamespaces(
   return { shown, filtered: others.some((name) => !isHidden(authorizer, name)) };
 }
 
-/** Index and watch keys of a table's list in some namespaces. */
+/** Returns the index of a list in some namespaces, and the keys to watch. */
 export function listPosition(
   view: View,
   table: Table,

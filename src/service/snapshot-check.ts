@@ -1,42 +1,42 @@
 /**
- * Looks at all records of a snapshot before it takes the place of the state: a checksum says that they are those which were
- * saved, not that any member could go on with them. Objects must have the fields that the state machine relies on and stand
- * under their own key; what follows from them (names, secrets, links, references) must be there, and nothing else.
+ * Checks all records of a snapshot before it replaces the state. A checksum proves that they are
+ * those that were saved, not that a member can work with them. Objects must have the fields of
+ * their definition and stand under their own key. What follows from them (names, secrets, links,
+ * references) must be there, and nothing else.
  */
 import { isNamespaceName } from '../acl/names.js';
 import { templateByName } from '../acl/templates.js';
 import { ApiError, reject } from '../errors.js';
-import { isKind, storedProblem } from '../kinds/index.js';
+import { isKind } from '../kinds/definitions.js';
+import { storedProblem } from '../kinds/index.js';
 import { targetsOf } from '../kinds/references.js';
 import type { ConfigEntry } from '../kinds/types.js';
 import type { Grants } from '../state/grants.js';
 import { keys } from '../state/keys.js';
-import { holderKey, type Link, type LinkFact } from '../state/links.js';
+import { type Link, type LinkFact, linkKey } from '../state/links.js';
 import { ACL_FACT } from '../state/login-limits.js';
-import type { AuthMethod } from '../state/methods.js';
-import { DEFAULT_NAMESPACE, type Namespace } from '../state/namespaces.js';
-import type { Policy } from '../state/policies.js';
-import type { Role } from '../state/roles.js';
-import type { BindingRule } from '../state/rules.js';
-import { type LoginOf, loginRecords, type Token, tokenRecords } from '../state/tokens.js';
+import type { Namespace } from '../state/namespaces.js';
+import {
+  DEFAULT_NAMESPACE,
+  linksAt,
+  type ObjectDefinition,
+  objectKey,
+  recordsOf,
+  type StoredObject,
+} from '../state/object.js';
+import { OBJECTS } from '../state/objects.js';
+import { type LoginOf, loginRecords, type Token } from '../state/tokens.js';
 import { decodeConfiguration } from './acl-configuration.js';
-import { METHOD_FIELDS } from './auth-methods.js';
-import { RULE_FIELDS } from './binding-rules.js';
-import { decodeBody, type Fields, text } from './decode.js';
-import { NAMESPACE_FIELDS } from './namespaces.js';
-import { POLICY_FIELDS } from './policies.js';
+import { decodeBody } from './decode.js';
 import { modifyIndexOf } from './reading.js';
-import { ROLE_FIELDS } from './roles.js';
-import { TOKEN_FIELDS } from './tokens.js';
 
 type StateRecord = readonly [key: string, value: string];
 type Stored = Record<string, unknown>;
 
-/** What follows from the objects of other tables. */
+/** Tables of records that follow from the objects of other tables. */
 const DERIVED: ReadonlySet<string> = new Set([
-  ...['policy-name', 'role-name', 'role-by-policy', 'namespace-by-policy', 'namespace-by-role'],
-  ...['token-secret', 'token-accessor', 'token-by-policy', 'token-by-role', 'token-by-method'],
-  ...['token-by-expiry', 'token-identity', 'rule-by-method', 'namespace-dying', 'config-ref'],
+  ...Object.values(OBJECTS).flatMap(({ recordTables }) => recordTables),
+  'config-ref',
 ]);
 
 /** Records compared between two turns of the event loop. */
@@ -50,7 +50,7 @@ export class SnapshotCheck {
   readonly #names = new Map<string, string>();
   readonly #facts = new Map<string, string | undefined>();
   readonly #dying = new Set<string>();
-  /** Of tokens that logins have made: what tells of the login stands in another record. */
+  /** Tokens of logins. The identity that logged in is in another record. */
   readonly #logins: LoginOf[] = [];
   #hasDefault = false;
 
@@ -61,7 +61,7 @@ export class SnapshotCheck {
     else fail(table, 'this version does not know that table');
   }
 
-  /** Yields where the event loop may have a turn: a large state takes many. */
+  /** Yields where the event loop may take a turn: a large state needs many. */
   *end(): Generator<void> {
     let compared = 0;
     const isTurn = (): boolean => ++compared % SLICE_RECORDS === 0;
@@ -109,83 +109,45 @@ export class SnapshotCheck {
     'method-remains': () => {},
     'policy-link': (key, value) => this.#fact('policy-link', key, value),
     'role-link': (key, value) => this.#fact('role-link', key, value),
-    policy: (key, value) => {
-      const policy = read<Policy>('policy', value, POLICY_FIELDS, ['ID', 'Name', 'Rules']);
-      const { ID, Name, Namespace } = policy;
-      mustBeKey('policy', key, keys.policy(Namespace, ID));
-      this.#derived.set(keys.policyName(Namespace, Name), ID);
-      this.#names.set(keys.policyLink(ID), Name);
-    },
-    role: (key, value) => {
-      const role = read<Role>('role', value, ROLE_FIELDS, ['ID', 'Name']);
-      const { ID, Name, Namespace } = role;
-      mustBeKey('role', key, keys.role(Namespace, ID));
-      mustBeGrants('role', role);
-      this.#derived.set(keys.roleName(Namespace, Name), ID);
-      this.#names.set(keys.roleLink(ID), Name);
-      this.#links({ holder: 'role', target: 'policy', ns: Namespace, id: ID }, role.Policies);
-    },
-    token: (key, value) => this.#token(key, value),
-    method: (key, value) => {
-      const fields = ['Name', 'Type', 'Config'];
-      const { Name, Namespace } = read<AuthMethod>('method', value, METHOD_FIELDS, fields);
-      mustBeKey('method', key, keys.method(Namespace, Name));
-    },
-    rule: (key, value) => {
-      const fields = ['ID', 'AuthMethod', 'BindType', 'BindName'];
-      const {
-        ID,
-        AuthMethod: of,
-        Namespace,
-      } = read<BindingRule>('rule', value, RULE_FIELDS, fields);
-      mustBeKey('rule', key, keys.rule(Namespace, ID));
-      this.#derived.set(keys.ruleByMethod(Namespace, of, ID), '');
-    },
-    namespace: (key, value) => this.#namespace(key, value),
+    ...Object.fromEntries(
+      Object.values(OBJECTS).map((definition) => [
+        definition.table,
+        (key: string, value: string) => this.#object(definition, key, value),
+      ]),
+    ),
     config: (key, value, ns) => this.#config(key, value, ns),
   };
+
+  /** Checks an object, and notes what follows from it. */
+  #object(definition: ObjectDefinition, key: string, value: string): void {
+    const { table, linkedAs } = definition;
+    const object = read(definition, value);
+    mustBeKey(table, key, objectKey(definition, object));
+    if (Object.hasOwn(definition.fields, 'TemplatedPolicies')) mustBeGrants(table, object as Token);
+    for (const field of definition.linkFields) mustBeLinks(table, linksAt(object, field));
+    for (const [record, is] of recordsOf(definition, object)) this.#derived.set(record, is);
+    if (linkedAs !== undefined) this.#names.set(linkKey(linkedAs, object.ID!), object.Name!);
+    if (table === 'token') this.#login(object as Token);
+    if (table === 'namespace') this.#namespace(object as Namespace);
+  }
+
+  #login({ AccessorID, AuthMethod, AuthMethodNamespace, CreateTime, Namespace }: Token): void {
+    if (AuthMethod === undefined) return;
+    const home = AuthMethodNamespace !== undefined && { AuthMethodNamespace };
+    this.#logins.push({ AccessorID, CreateTime, Namespace, AuthMethod, ...home });
+  }
+
+  #namespace({ Name, DeletedAt }: Namespace): void {
+    if (!isNamespaceName(Name)) fail('namespace', 'it has a name that none can have');
+    if (DeletedAt !== undefined) this.#dying.add(Name);
+    else if (Name === DEFAULT_NAMESPACE) this.#hasDefault = true;
+  }
 
   #fact(table: string, key: string, value: string): void {
     const { Name, Index } = objectOf(table, value) as Stored & LinkFact;
     const isName = Name === undefined || typeof Name === 'string';
     if (!isName || !Number.isSafeInteger(Index)) fail(table, 'a fact has other fields');
     this.#facts.set(key, Name);
-  }
-
-  #token(key: string, value: string): void {
-    const fields = ['AccessorID', 'SecretID', 'Description', 'CreateTime', 'Local'];
-    const token = read<Token>('token', value, STORED_TOKEN_FIELDS, fields);
-    const { AccessorID: accessor, Namespace: ns } = token;
-    mustBeKey('token', key, keys.token(ns, accessor));
-    mustBeGrants('token', token);
-    for (const [record, is] of tokenRecords(token)) this.#derived.set(record, is);
-    const { AuthMethod, AuthMethodNamespace: home, CreateTime, Namespace } = token;
-    if (AuthMethod !== undefined) {
-      const method = { AuthMethod, ...(home !== undefined && { AuthMethodNamespace: home }) };
-      this.#logins.push({ AccessorID: accessor, CreateTime, Namespace, ...method });
-    }
-    const holder = { holder: 'token', ns, id: accessor } as const;
-    this.#links({ ...holder, target: 'policy' }, token.Policies);
-    this.#links({ ...holder, target: 'role' }, token.Roles);
-  }
-
-  /** Notes who must be known to hold these links. */
-  #links(holder: Parameters<typeof holderKey>[0], links: readonly Link[] | undefined): void {
-    for (const id of idsOf(holder.holder, links)) this.#derived.set(holderKey(holder, id), '');
-  }
-
-  #namespace(key: string, value: string): void {
-    const namespace = read<Namespace>('namespace', value, NAMESPACE_FIELDS, ['Name'], []);
-    const { Name, ACLs, DeletedAt } = namespace;
-    mustBeKey('namespace', key, keys.namespace(Name));
-    if (!isNamespaceName(Name)) fail('namespace', 'it has a name that none can have');
-    const holder = { holder: 'namespace', ns: Name, id: Name } as const;
-    this.#links({ ...holder, target: 'policy' }, ACLs?.PolicyDefaults);
-    this.#links({ ...holder, target: 'role' }, ACLs?.RoleDefaults);
-    if (Name === DEFAULT_NAMESPACE && DeletedAt === undefined) this.#hasDefault = true;
-    if (DeletedAt === undefined) return;
-    this.#dying.add(Name);
-    this.#derived.set(keys.namespaceDying(Name), '');
   }
 
   #config(key: string, value: string, ns: string): void {
@@ -206,7 +168,7 @@ export class SnapshotCheck {
     if (Status !== undefined && !isObject(Status)) fail('config', 'a Status is none');
     const why = storedProblem(Kind, content);
     if (why !== undefined) fail('config', `${Kind} ${JSON.stringify(Name)}: ${why}`);
-    // storedProblem has just shown that it has the fields of its kind
+    // storedProblem has just proved that it has the fields of its kind.
     const entry = content as unknown as ConfigEntry;
     for (const target of targetsOf(entry)) {
       this.#derived.set(keys.configRef(ns, target, Kind, Name), '');
@@ -214,30 +176,26 @@ export class SnapshotCheck {
   }
 }
 
-const STORED_TOKEN_FIELDS = { ...TOKEN_FIELDS, AuthMethodNamespace: text };
-const ALWAYS = ['Namespace'];
+/** Members of a stored object that a body may leave out. */
+const INDEXES = ['CreateIndex', 'ModifyIndex'];
 
-/** An object whose fields have their types, of which none of `needed` may be missing. */
-function read<T>(
-  table: string,
-  value: string,
-  fields: Fields,
-  needed: readonly string[],
-  always: readonly string[] = ALWAYS,
-): T {
+/** Reads an object: its fields have their types, and none that is always there is missing. */
+function read(definition: ObjectDefinition, value: string): StoredObject {
+  const { fields, table } = definition;
   const object = objectOf(table, value);
   try {
-    decodeBody(table, object, fields);
+    decodeBody(table, object, definition.storedType);
   } catch (error) {
     if (error instanceof ApiError) fail(table, error.message);
     throw error;
   }
-  // null counts as absent in a body, but is no value of a stored field
-  const missing = [...needed, ...always].find((name) => object[name] === undefined);
+  // A body may have null for an absent member, but no stored field is null.
+  const needed = Object.keys(fields).filter((name) => fields[name]!.mode === 'keep');
+  const missing = needed.find((name) => !INDEXES.includes(name) && object[name] === undefined);
   if (missing !== undefined) fail(table, `an object has no ${missing}`);
   if (Object.values(object).includes(null)) fail(table, 'a field of an object is null');
   mustHaveIndexes(table, value, object);
-  return object as T;
+  return object as unknown as StoredObject;
 }
 
 function mustHaveIndexes(table: string, value: string, object: Stored): void {
@@ -246,7 +204,7 @@ function mustHaveIndexes(table: string, value: string, object: Stored): void {
   if (!areIndexes || modifyIndexOf(value) !== ModifyIndex) fail(table, 'an object has no indexes');
 }
 
-/** Grants are worked out at every request: each must be one. */
+/** Checks grants, because each request of a token compiles them. */
 function mustBeGrants(table: string, grants: Grants): void {
   const services = (grants.ServiceIdentities ?? []).map(({ ServiceName }) => ServiceName);
   const nodes = (grants.NodeIdentities ?? []).flatMap((one) => [one.NodeName, one.Datacenter]);
@@ -258,8 +216,8 @@ function mustBeGrants(table: string, grants: Grants): void {
   }
 }
 
-function idsOf(table: string, links: readonly Link[] = []): string[] {
-  return links.map(({ ID }) => (typeof ID === 'string' ? ID : fail(table, 'a link has no ID')));
+function mustBeLinks(table: string, links: readonly Link[]): void {
+  if (links.some(({ ID }) => typeof ID !== 'string')) fail(table, 'a link has no ID');
 }
 
 const tableOf = (key: string): string => key.split('\u0000', 1)[0]!;

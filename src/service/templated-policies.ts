@@ -1,4 +1,4 @@
-/** Use cases of templated policies: built in, read and previewed, never written. */
+/** Use cases of templated policies. They are built in, and can be read and previewed. */
 import {
   syntheticPolicy,
   TEMPLATES,
@@ -8,6 +8,7 @@ import {
 } from '../acl/templates.js';
 import { reject } from '../errors.js';
 import { didYouMean } from '../languages/suggest.js';
+import { templateVariables } from '../state/grants.js';
 import type { Service } from './types.js';
 import type { Write } from './writing.js';
 
@@ -16,7 +17,7 @@ const mayRead = (service: Service, { caller, ns, timeoutMs }: Write) =>
     authorizer.denial('acl', 'read', undefined, ns),
   );
 
-/** All templates by name. */
+/** Returns all templates by name. Throws ApiError 403. */
 export async function listTemplates(
   service: Service,
   asked: Write,
@@ -25,7 +26,7 @@ export async function listTemplates(
   return TEMPLATES;
 }
 
-/** One template. Throws 404. */
+/** Returns one template. Throws ApiError 403 or 404. */
 export async function readTemplate(
   service: Service,
   asked: Write,
@@ -38,7 +39,7 @@ export async function readTemplate(
   );
 }
 
-/** Throws 404 unless the caller may preview the template and it exists. */
+/** Permits a preview. Throws ApiError 403, or 404 for a template that does not exist. */
 export async function mustPreview(service: Service, asked: Write, name: string): Promise<void> {
   await mayRead(service, asked);
   if (templateByName(name) !== undefined) return;
@@ -46,7 +47,10 @@ export async function mustPreview(service: Service, asked: Write, name: string):
   reject('not_found', `templated policy ${quoted} does not exist${hintFor(name)}`);
 }
 
-/** The policy that a template stands for with these variables. */
+/** The body of a preview. */
+export const PREVIEW = templateVariables;
+
+/** Returns the policy that a template makes of these variables. Throws ApiError. */
 export function previewTemplate(name: string, variables: { readonly name?: string }): object {
   const problem = variablesProblem(name, variables, true);
   if (problem !== undefined) {

@@ -1,19 +1,19 @@
-/** Use cases that read tokens. Who may not write them does not see their secrets. */
+/** Use cases that read tokens. Only callers who may write them see their secrets. */
 import { isUuid } from '../acl/names.js';
 import { reject } from '../errors.js';
 import { keys } from '../state/keys.js';
 import { keysBelow, lastPart, stored } from '../state/lists.js';
 import { isAlive, type Token, tokenBySecret } from '../state/tokens.js';
 import { keyOf, type View } from '../state/types.js';
-import type { FilterOf, Matches } from './filters.js';
+import type { Matches } from './filters.js';
 import type { ListPlan } from './lists.js';
-import { Links, listedNamespaces, listPosition, mustBeUuid, mustRead } from './reading.js';
+import type { ListQuery } from './objects.js';
+import { HIDDEN, Links, listedNamespaces, listPosition, mustBeUuid, mustRead } from './reading.js';
 import type { ReadUseCase } from './types.js';
 
-const HIDDEN = '<hidden>';
 const notFound = (): never => reject('acl_not_found', 'token does not exist: ACL not found');
 
-/** A token with the present names of its links. */
+/** Returns a token with the present names of its links. */
 export function tokenShown(token: Token, links: Links, withSecret: boolean): object {
   const { AccessorID, SecretID, Description, Policies, Roles, ...rest } = token;
   const policies = links.named('policy', Policies);
@@ -28,7 +28,7 @@ export function tokenShown(token: Token, links: Links, withSecret: boolean): obj
   };
 }
 
-/** A token that counts, of a namespace, by accessor. Throws 403 when there is none. */
+/** Returns a live token of a namespace by its accessor. Throws ApiError 403 if there is none. */
 export function mustFindToken(view: View, ns: string, accessor: string, nowMs: number): Token {
   if (!isUuid(accessor)) {
     reject('invalid', 'failed acl token lookup: index error: UUID must be 36 characters');
@@ -45,7 +45,7 @@ export const readToken =
     return answerOf(view, token, authorizer.allowed('acl', 'write', undefined, ns));
   };
 
-/** The token of the request itself, in clear; needs no right. */
+/** Reads the token of the request, with its secret. It needs no right. */
 export const readOwnToken =
   (tokenKey: string | null): ReadUseCase<string | undefined> =>
   ({ view }) => {
@@ -64,20 +64,10 @@ function answerOf(view: View, token: Token, withSecret: boolean) {
   };
 }
 
-/** What a list of tokens selects; at most one of the first four. */
-export interface TokenSelection {
-  readonly policy?: string | undefined;
-  readonly role?: string | undefined;
-  readonly servicename?: string | undefined;
-  readonly authmethod?: string | undefined;
-  /** Where the auth method lives; the namespace of the request if not given. */
-  readonly authmethodNs?: string | undefined;
-  readonly filter: FilterOf;
-}
-
+/** The tokens of a namespace (`*`: of all), narrowed by at most one of the query's members. */
 export function listTokens(
   ns: string,
-  selection: TokenSelection,
+  selection: ListQuery,
   now: () => number,
 ): ReadUseCase<ListPlan> {
   checkSelection(selection);
@@ -104,7 +94,7 @@ export function listTokens(
   };
 }
 
-function checkSelection({ policy, role, servicename, authmethod }: TokenSelection): void {
+function checkSelection({ policy, role, servicename, authmethod }: ListQuery): void {
   const given = [policy, role, servicename, authmethod].filter((one) => one !== undefined);
   if (given.length > 1) {
     const why = 'can only filter by one of policy, role, serviceName, or methodName at a time';
@@ -112,7 +102,7 @@ function checkSelection({ policy, role, servicename, authmethod }: TokenSelectio
   }
 }
 
-function candidateKeys(view: View, ns: string, selection: TokenSelection): string[] {
+function candidateKeys(view: View, ns: string, selection: ListQuery): string[] {
   const { policy, role, authmethod, authmethodNs } = selection;
   const linked = (...prefix: string[]): string[] =>
     [...view.keys(keyOf(...prefix, ns, ''))].map((key) => keys.token(ns, lastPart(key)));

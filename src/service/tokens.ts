@@ -1,10 +1,11 @@
-/** Use cases that write tokens. Their reads are in `token-reads.ts`. */
+/** Use cases of tokens, and those that write them. Their reads are in token-reads.ts. */
 import { randomUUID } from 'node:crypto';
 import { isReservedId } from '../acl/builtin.js';
 import { isUuid } from '../acl/names.js';
 import { reject } from '../errors.js';
-import { formatDuration } from '../kinds/duration.js';
-import { timeOf } from '../state/times.js';
+import { formatDuration } from '../languages/duration.js';
+import { bodyOf, type Sent } from '../languages/fields.js';
+import { timeOf } from '../languages/times.js';
 import type {
   TokenClone,
   TokenCreate,
@@ -12,51 +13,43 @@ import type {
   TokenInput,
   TokenUpdate,
 } from '../state/token-commands.js';
-import { secretKeyOf, type Token } from '../state/tokens.js';
-import {
-  type Decoded,
-  description,
-  duration,
-  flag,
-  ignored,
-  index,
-  list,
-  object,
-  text,
-} from './decode.js';
-import { GRANT_FIELDS, LINK_FIELDS, normaliseGrants } from './grants.js';
+import { secretKeyOf, type Token, tokens } from '../state/tokens.js';
+import { readTokenExpanded } from './expanded.js';
+import { normaliseGrants } from './grants.js';
+import type { ObjectParts, ObjectUseCases } from './objects.js';
 import { Links } from './reading.js';
-import { time } from './times.js';
-import { tokenShown } from './token-reads.js';
+import { listTokens, readToken, tokenShown } from './token-reads.js';
 import type { Service } from './types.js';
-import { mayWrite, propose, type Write } from './writing.js';
+import { mayWrite, mayWriteSomewhere, propose, type Write } from './writing.js';
 
-export const TOKEN_FIELDS = {
-  AccessorID: text,
-  SecretID: text,
-  Description: description,
-  Policies: list(object(LINK_FIELDS)),
-  Roles: list(object(LINK_FIELDS)),
-  ...GRANT_FIELDS,
-  Local: flag,
-  AuthMethod: text,
-  AuthMethodNamespace: ignored,
-  ExpirationTime: time,
-  ExpirationTTL: duration,
-  CreateTime: text,
-  Namespace: text,
-  Hash: ignored,
-  CreateIndex: index,
-  ModifyIndex: index,
-};
-export type TokenBody = Decoded<typeof TOKEN_FIELDS>;
+/** The body of a write of a token. */
+export const TOKEN_BODY = bodyOf(tokens.fields);
+type TokenBody = Sent<typeof tokens.fields>;
 
-/** A shorter life is a mistake more often than not, and the removal of expired tokens is not instant. */
+/** Returns the use cases of tokens, but for clones, the own token and bootstrap. */
+export function tokenUseCases(parts: ObjectParts): ObjectUseCases<TokenBody> {
+  const { service, nowMs } = parts;
+  return {
+    definition: tokens,
+    body: TOKEN_BODY,
+    admit: (write) => mayWriteSomewhere(service, write),
+    list: (ns, query) => listTokens(ns, query, nowMs),
+    read: (ns, accessor, expanded = false) =>
+      expanded ? readTokenExpanded(ns, accessor, parts, nowMs) : readToken(ns, accessor, nowMs),
+    write: (write, accessor, body) =>
+      accessor === undefined
+        ? createToken(service, write, body, nowMs())
+        : updateToken(service, write, accessor, body, nowMs()),
+    remove: (write, accessor) => deleteToken(service, write, accessor),
+  };
+}
+
+/** A shorter life is usually a mistake, and the removal of expired tokens is not instant. */
 const LIFE_MIN_MS = 60_000;
 const NANOSECONDS = 1e6;
 
-/** Creates a token; gives it as answered. */
-export async function createToken(
+/** Creates a token. Returns it as it is answered. */
+async function createToken(
   service: Service,
   write: Write,
   body: TokenBody,
@@ -83,8 +76,8 @@ export async function createToken(
   return shown(service, await propose(service, write, command));
 }
 
-/** Replaces a token's content; gives it as answered. */
-export async function updateToken(
+/** Replaces a token's content. Returns it as it is answered. */
+async function updateToken(
   service: Service,
   write: Write,
   accessor: string,
@@ -112,7 +105,7 @@ export async function updateToken(
   return shown(service, await propose(service, write, command));
 }
 
-/** Copies a token under new ids; gives the copy as answered. Of the body only a description counts. */
+/** Copies a token under new ids. Returns the copy. Of the body only the description counts. */
 export async function cloneToken(
   service: Service,
   write: Write,
@@ -135,12 +128,8 @@ export async function cloneToken(
   return shown(service, await propose(service, write, command));
 }
 
-/** Deletes a token; `true` or `false`. */
-export async function deleteToken(
-  service: Service,
-  write: Write,
-  accessor: string,
-): Promise<string> {
+/** Deletes a token. Returns `true` or `false`. */
+async function deleteToken(service: Service, write: Write, accessor: string): Promise<string> {
   await mayWrite(service, write);
   const command: TokenDelete = {
     type: 'token.delete',
@@ -152,7 +141,7 @@ export async function deleteToken(
   return propose(service, write, command);
 }
 
-/** A written token as answered: whoever wrote it may see its secret. */
+/** Returns a written token as it is answered, with its secret: its writer may see it. */
 export const shown = (service: Service, text: string): string =>
   JSON.stringify(tokenShown(JSON.parse(text) as Token, new Links(service.view), true));
 
@@ -171,7 +160,7 @@ function mustBeAccessor(id: string, why = 'AccessorID is not a valid UUID'): str
   return isUuid(id) ? id.toLowerCase() : reject('invalid', why);
 }
 
-/** An id that the client chose itself. */
+/** Checks an id that the client chose. Throws ApiError. */
 function ownId(id: string | undefined, field: 'AccessorID' | 'SecretID'): string | undefined {
   if (id === undefined || id === '') return undefined;
   const pointer = `/${field}`;
@@ -183,7 +172,7 @@ function ownId(id: string | undefined, field: 'AccessorID' | 'SecretID'): string
   return id;
 }
 
-/** When a new token expires, by time or by time to live; undefined: never. */
+/** Returns when a new token expires, by time or time to live; undefined for never. */
 function expirationOf(body: TokenBody, nowMs: number): string | undefined {
   const { ExpirationTime, ExpirationTTL = 0 } = body;
   if (ExpirationTTL !== 0 && ExpirationTime !== undefined) {

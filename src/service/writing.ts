@@ -1,25 +1,27 @@
-/** What the use cases that write share: who writes, rights, ids, proposing. */
+/** What use cases that write share: the caller, rights, ids, proposing. */
 import type { Authorizer } from '../acl/types.js';
 import { reject } from '../errors.js';
 import type { Command, View } from '../state/types.js';
 import type { Caller, Service } from './types.js';
 
-/** Who writes, where, and until when. */
+/** Who writes, in which namespace, and how long it may take. */
 export interface Write {
   readonly caller: Caller;
   readonly ns: string;
   readonly timeoutMs: number;
 }
 
-/** Lets a caller pass who may write ACL objects of the namespace: before its body is judged. */
+/**
+ * Permits a write of ACL objects of a namespace, before its body is checked. Throws ApiError 403.
+ */
 export const mayWrite = (service: Service, { caller, ns, timeoutMs }: Write): Promise<Authorizer> =>
   service.permit(caller, timeoutMs, (authorizer) =>
     authorizer.denial('acl', 'write', undefined, ns),
   );
 
 /**
- * Lets a caller pass who may write ACL objects of some namespace, before its body is read: which namespace, the body may
- * say. Throws ApiError 403.
+ * Permits a write of ACL objects of some namespace, before its body is read, which may name the
+ * namespace. Throws ApiError 403.
  */
 export const mayWriteSomewhere = (
   service: Service,
@@ -29,15 +31,18 @@ export const mayWriteSomewhere = (
     authorizer.anywhere('acl', 'write') ? undefined : authorizer.denial('acl', 'write'),
   );
 
-/** A body may repeat the id of its path (undefined: an object to be created), and name no other. */
+/**
+ * Refuses a body with another ID than that of the path, which is undefined for an object to create.
+ * Throws ApiError.
+ */
 export function mustMatchPath(sent = '', id: string | undefined, what: string): void {
   if (sent === '' || sent === id) return;
   reject('invalid', `${what} ID in URL and payload do not match`, { pointer: '/ID' });
 }
 
 /**
- * What `find` sees in this node's state or, if that is nothing, in the state after a barrier: a courtesy check must not
- * miss what another node has just acknowledged.
+ * Returns what `find` finds in this node's state, or otherwise in the state after a barrier: a
+ * check before a write must not miss what another node has just acknowledged.
  */
 export async function settled<T>(
   service: Service,
@@ -50,7 +55,7 @@ export async function settled<T>(
   return find(service.view);
 }
 
-/** Has a command applied; gives the text it answers. Throws ApiError when it is refused. */
+/** Proposes a command. Returns the text that it answers. Throws ApiError if it is refused. */
 export async function propose(
   service: Service,
   { caller, timeoutMs }: Omit<Write, 'ns'>,

@@ -1,5 +1,5 @@
 /** The config entries of one namespace as the rules between them see it. */
-import { isClusterWide, isKind } from '../kinds/index.js';
+import { isClusterWide, isKind } from '../kinds/definitions.js';
 import type { ConfigEntry, EntryId, EntryLookup, Kind } from '../kinds/types.js';
 import { keys } from './keys.js';
 import { keysBelow, lastPart } from './lists.js';

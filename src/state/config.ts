@@ -3,7 +3,8 @@
 import { type Refusal, refusal } from '../errors.js';
 import { CHANGE_STEPS_MAX, ReachesTooFar } from '../kinds/chain.js';
 import { affectedServices, type Change, validateChange } from '../kinds/cross-entry-rules.js';
-import { hasStatus, type Status, settleGateways } from '../kinds/gateway-status.js';
+import { definitionOf } from '../kinds/definitions.js';
+import { type Status, settleGateways } from '../kinds/gateway-status.js';
 import { targetsOf } from '../kinds/references.js';
 import type { ConfigEntry, EntryId, Kind } from '../kinds/types.js';
 import { allNamespaces, Entries } from './config-entries.js';
@@ -51,7 +52,7 @@ const setConfig: Handler<ConfigSet> = (context, command) => {
     ns,
     { kind, name, content },
     before,
-    hasStatus(kind) ? (before?.Status ?? NO_STATUS) : undefined,
+    definitionOf(kind).hasStatus ? (before?.Status ?? NO_STATUS) : undefined,
   );
   moveReferences(context, ns, { kind, name }, before, after);
   const why = settled(context, command, { kind, name, before, after });

@@ -1,24 +1,54 @@
-/** What roles and tokens grant besides their links, as stored and answered. Empty lists are left out. */
-export interface Grants {
-  readonly ServiceIdentities?: readonly ServiceIdentity[];
-  readonly NodeIdentities?: readonly NodeIdentity[];
-  readonly TemplatedPolicies?: readonly TemplatedPolicyLink[];
-}
+/** What roles and tokens grant besides their links. Empty lists are left out of answers. */
+import {
+  bodyOf,
+  given,
+  type Infer,
+  items,
+  keep,
+  type Normal,
+  object,
+  omit,
+  type Type,
+  text,
+} from '../languages/fields.js';
 
-export interface ServiceIdentity {
-  readonly ServiceName: string;
-  /** Left out when empty: all datacenters. */
-  readonly Datacenters?: readonly string[];
-}
+const VARIABLES = bodyOf({ Name: given(text()), name: given(text()) });
 
-export interface NodeIdentity {
-  readonly NodeName: string;
-  readonly Datacenter: string;
-}
+/** The variables of a template: one, `name`, whose key may be written `Name`. */
+export const templateVariables: Type<{ readonly name?: string }> = {
+  description: object({ name: omit(text()) }).description,
+  zero: () => ({}),
+  isEmpty: () => false,
+  decode(input, report) {
+    const { Name, name } = VARIABLES.decode(input, report);
+    if (Name !== undefined && name !== undefined) report.add('both "Name" and "name" are given');
+    const value = name ?? Name;
+    return value === undefined ? {} : { name: value };
+  },
+};
 
-export interface TemplatedPolicyLink {
-  readonly TemplateID: string;
-  readonly TemplateName: string;
-  readonly TemplateVariables?: { readonly name?: string };
-  readonly Datacenters?: readonly string[];
-}
+/** An empty list of datacenters stands for all. */
+const datacenters = omit(items(text()));
+const serviceIdentity = object({ ServiceName: keep(text()), Datacenters: datacenters });
+const nodeIdentity = object({ NodeName: keep(text()), Datacenter: keep(text()) });
+const templatedPolicy = object({
+  TemplateID: keep(text()),
+  TemplateName: keep(text()),
+  TemplateVariables: given(templateVariables),
+  Datacenters: datacenters,
+});
+
+/** The fields of what roles and tokens grant besides their links. */
+export const grants = {
+  ServiceIdentities: omit(items(serviceIdentity)),
+  NodeIdentities: omit(items(nodeIdentity)),
+  TemplatedPolicies: omit(items(templatedPolicy)),
+};
+/** What roles and tokens grant besides their links, as stored and answered. */
+export type Grants = Readonly<Infer<typeof grants>>;
+/** The right of a service, by its name. */
+export type ServiceIdentity = Readonly<Normal<typeof serviceIdentity>>;
+/** The right of a node of a datacenter, by its name. */
+export type NodeIdentity = Readonly<Normal<typeof nodeIdentity>>;
+/** A built-in template with its variables. */
+export type TemplatedPolicyLink = Readonly<Normal<typeof templatedPolicy>>;

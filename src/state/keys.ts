@@ -1,25 +1,32 @@
 /**
- * Every key of the state, in one place. Parts are joined by NUL (see keyOf). Names are compared without regard to case,
- * so keys hold them lower-cased; ids are lower-case UUIDs. Namespaces are lower-case already.
+ * Every key of the state, in one place. Parts are joined by NUL (see keyOf). Names match in any
+ * letter case, so keys hold them in lower case. Ids are lower-case UUIDs. Namespaces are lower-case
+ * already.
  */
 import { keyOf } from './types.js';
 
 const lower = (text: string): string => text.toLowerCase();
 
-/** The tables whose objects are answered over the API, and so have a list index. */
+/** The tables whose objects the API lists, so that each has a list index. */
 export type Table = 'policy' | 'role' | 'token' | 'method' | 'rule' | 'namespace' | 'config';
 
 export const keys = {
-  /** Last index that changed a list: `index/<table>/<ns>[/<kind>]`; watched by lists. Value: decimal text. */
+  /**
+   * Last index that changed a list: `index/<table>/<ns>[/<kind>]`. Blocking queries of lists watch
+   * it. Value: decimal text.
+   */
   index: (table: Table, ns: string, kind?: string): string =>
     kind === undefined ? keyOf('index', table, ns) : keyOf('index', table, ns, kind),
-  /** Last index at which an object was deleted from a table: what a 404 shows. */
+  /** Last index at which an object was deleted from a table. A 404 answers it. */
   deleted: (table: Table, ns: string, kind?: string): string =>
     kind === undefined ? keyOf('deleted', table, ns) : keyOf('deleted', table, ns, kind),
 
   policy: (ns: string, id: string): string => keyOf('policy', ns, id),
   policyName: (ns: string, name: string): string => keyOf('policy-name', ns, lower(name)),
-  /** What links show of a policy or role: `{"Name":…,"Index":n}`, or no Name once deleted. Changes on rename and delete only. */
+  /**
+   * What links show of a policy or role: `{"Name":…,"Index":n}`, without Name once it is deleted.
+   * Changes on rename and delete only.
+   */
   policyLink: (id: string): string => keyOf('policy-link', id),
   roleLink: (id: string): string => keyOf('role-link', id),
 
@@ -27,22 +34,25 @@ export const keys = {
   roleName: (ns: string, name: string): string => keyOf('role-name', ns, lower(name)),
   roleByPolicy: (policyId: string, ns: string, id: string): string =>
     keyOf('role-by-policy', policyId, ns, id),
-  /** Namespaces that give a policy or role to all their tokens. */
+  /** Namespaces that grant a policy or role to all their tokens. */
   namespaceByPolicy: (policyId: string, name: string): string =>
     keyOf('namespace-by-policy', policyId, name),
   namespaceByRole: (roleId: string, name: string): string =>
     keyOf('namespace-by-role', roleId, name),
 
   token: (ns: string, accessor: string): string => keyOf('token', ns, accessor),
-  /** `secretKey` is the SHA-256 of the SecretID in hex: secrets are matched exactly and are never part of a key. Value: `<ns> NUL <accessor>`. */
+  /**
+   * `secretKey` is the SHA-256 of the SecretID in hex. Secrets match exactly and are never part of
+   * a key. Value: `<ns> NUL <accessor>`.
+   */
   tokenSecret: (secretKey: string): string => keyOf('token-secret', secretKey),
-  /** Where a token lives: accessors are unique in the whole cluster. Value: the namespace. */
+  /** The namespace of a token, as the value. Accessors are unique in the whole cluster. */
   tokenAccessor: (accessor: string): string => keyOf('token-accessor', accessor),
   tokenByPolicy: (policyId: string, ns: string, accessor: string): string =>
     keyOf('token-by-policy', policyId, ns, accessor),
   tokenByRole: (roleId: string, ns: string, accessor: string): string =>
     keyOf('token-by-role', roleId, ns, accessor),
-  /** Value: the identity that logged in (SHA-256 in hex), empty where none is known. */
+  /** Value: the identity that logged in (SHA-256 in hex), empty if it is unknown. */
   tokenByMethod: (ns: string, method: string, tokenNs: string, accessor: string): string =>
     keyOf('token-by-method', ns, lower(method), tokenNs, accessor),
   /** Tokens that an identity has from a method, in the order of their CreateTime. No value. */
@@ -61,24 +71,29 @@ export const keys = {
     keyOf('token-by-expiry', String(atMs).padStart(15, '0'), ns, accessor),
 
   method: (ns: string, name: string): string => keyOf('method', ns, lower(name)),
-  /** An auth method that was deleted before all its tokens and rules were: they are void, its name is not free yet. */
+  /**
+   * A deleted auth method of which tokens and rules are left. They have no effect, and its name
+   * stays taken.
+   */
   methodRemains: (ns: string, name: string): string => keyOf('method-remains', ns, lower(name)),
   rule: (ns: string, id: string): string => keyOf('rule', ns, id),
   ruleByMethod: (ns: string, method: string, id: string): string =>
     keyOf('rule-by-method', ns, lower(method), id),
 
   namespace: (name: string): string => keyOf('namespace', name),
-  /** Marks a namespace that is being deleted, for whoever empties it. */
+  /** Marks a namespace that is being deleted, so that the leader empties it. */
   namespaceDying: (name: string): string => keyOf('namespace-dying', name),
   config: (ns: string, kind: string, name: string): string =>
     keyOf('config', ns, kind, lower(name)),
-  /** That a config entry names a target, see kinds/references.ts. No value. */
+  /** Notes that a config entry names a target (kinds/targets.ts). No value. */
   configRef: (ns: string, target: string, kind: string, name: string): string =>
     keyOf('config-ref', ns, target, kind, lower(name)),
 
-  /** A single replicated fact by name: bootstrap state, autopilot configuration, restore index, epoch. */
+  /**
+   * A single replicated record by name: bootstrap state, autopilot configuration, restore index.
+   */
   fact: (name: string): string => keyOf('fact', name),
-  /** Remembered results by log index (16 hex digits), with what is to be known of them without reading them: size, id. */
+  /** Remembered results by log index (16 hex digits). Size and request id are known by the key. */
   request: (index: number, size: number, id: string): string =>
     keyOf('request', index.toString(16).padStart(16, '0'), String(size), id),
   /** The machine's own record: applied index and term, and the checksum of each table. */
@@ -89,7 +104,9 @@ export const keys = {
 const LOCAL = keyOf('local', '');
 /** Whether a record belongs to this server alone. */
 export const isLocal = (key: string): boolean => key.startsWith(LOCAL);
-/** The log position of an installed state: on start it completes a switch that a crash interrupted. */
+/**
+ * The log position of an installed state: on start it completes a switch that a crash interrupted.
+ */
 export const POSITION_KEY = keyOf('local', 'position');
-/** Why this server's state cannot be trusted. Replaced together with the state. */
+/** Why this server's state cannot be trusted. It is replaced together with the state. */
 export const DIVERGED_KEY = keyOf('local', 'wrong');

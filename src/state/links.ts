@@ -1,9 +1,11 @@
 /**
- * Links to policies and roles. They are stored by ID; what they show of the linked object is a fact of its own
- * (`policyLink`, `roleLink`) that changes on rename and delete only, so that those who show it can watch it.
+ * Links to policies and roles. They are stored by ID. What they show of the linked object is a
+ * record of its own (`policyLink`, `roleLink`), which changes on rename and delete only. Blocking
+ * queries whose answers show links watch it.
  */
 import { isUuid } from '../acl/names.js';
 import { type Refusal, refusal } from '../errors.js';
+import { bodyOf, given, items, type Type, text } from '../languages/fields.js';
 import { keys } from './keys.js';
 import { keysBelow, noteChange, stored } from './lists.js';
 import type { ApplyContext, View } from './types.js';
@@ -17,58 +19,67 @@ export interface LinkInput {
 export interface Link {
   readonly ID: string;
 }
-/** What a link shows. No Name: the object was deleted, the link shows nothing. */
+/** What a link shows. Without Name the object was deleted, and the link shows nothing. */
 export interface LinkFact {
   readonly Name?: string;
   readonly Index: number;
 }
 
+/** What links lead to. */
 export type LinkTarget = 'policy' | 'role';
-type Holder = 'role' | 'token' | 'namespace';
+
+const sentLinks = items(bodyOf({ ID: given(text()), Name: given(text()) }));
+/** A list of links, sent by ID or by name, stored by ID. */
+export const links = (to: LinkTarget): Type<readonly Link[], readonly LinkInput[]> => ({
+  description: { is: 'links', to },
+  zero: () => [],
+  isEmpty: (value) => value.length === 0,
+  decode: sentLinks.decode,
+});
 
 const factKey = (target: LinkTarget, id: string): string =>
   target === 'policy' ? keys.policyLink(id) : keys.roleLink(id);
 
-/** What links to the object show now; undefined when there never was one. */
+/** Returns what links to an object show; undefined if there never was one. */
 export const linkFact = (view: View, target: LinkTarget, id: string): LinkFact | undefined =>
   stored<LinkFact>(view, factKey(target, id));
 
 /** The key whose change changes what links to the object show. */
 export const linkKey = factKey;
 
-/** A linked object: links to it stand in its own namespace, and in namespaces themselves. */
+/** A linked object. Objects of its namespace link it, and namespaces themselves. */
 interface Linked {
   readonly target: LinkTarget;
   readonly ns: string;
   readonly id: string;
 }
 
-/** The object was created or renamed. */
+/** Records the name of an object that was created or renamed. */
 export function nameLink(context: ApplyContext, linked: Linked, name: string): void {
   const fact: LinkFact = { Name: name, Index: context.index };
   context.draft.put(factKey(linked.target, linked.id), JSON.stringify(fact));
   noteHolders(context, linked);
 }
 
-/** The object was deleted: what still links it shows nothing, and is told so. */
-export function buryLink(context: ApplyContext, linked: Linked): void {
+/** Records that an object was deleted: what still links it shows nothing. */
+export function removeLinked(context: ApplyContext, linked: Linked): void {
   const fact: LinkFact = { Index: context.index };
   context.draft.put(factKey(linked.target, linked.id), JSON.stringify(fact));
   noteHolders(context, linked);
   dropUnused(context, linked.target, linked.id);
 }
 
-/** Lists of those who link an object show another name of it now, or none. */
+/** Notes that lists of what links an object have changed. */
 function noteHolders(context: ApplyContext, { target, ns, id }: Linked): void {
-  const isLinkedBy = (holder: Holder, ...where: string[]): boolean =>
+  const isLinkedBy = (holder: string, ...where: string[]): boolean =>
     take(keysBelow(context.draft, `${holder}-by-${target}`, id, ...where), 1).length > 0;
   if (isLinkedBy('role', ns)) noteChange(context, 'role', ns);
   if (isLinkedBy('token', ns)) noteChange(context, 'token', ns);
-  // where all namespaces are listed
+  // All namespaces are listed there.
   if (isLinkedBy('namespace')) noteChange(context, 'namespace', 'default');
 }
 
-/** Resolves links to IDs of the namespace; repeats are dropped, the first position counts. */
+/** Resolves links to IDs of the namespace. Drops repeats; the first position counts. */
 export function resolveLinks(
   view: View,
   target: LinkTarget,
@@ -101,63 +112,43 @@ function resolveLink(
   if (!isUuid(id)) return refusal('invalid', `${target} ID: UUID must be 36 characters`);
   const key = target === 'policy' ? keys.policy : keys.role;
   if (view.get(key(ns, id.toLowerCase())) !== undefined) return id.toLowerCase();
-  // both wordings are matched on: the one of links by name, and the one of links by id
+  // Clients match on both wordings: that of links by name, and that of links by ID.
   const what = `No such ACL ${target} with ID ${JSON.stringify(id)}: No such ${target} with ID: ${id}`;
   return refusal('unknown_reference', what);
 }
 
-/** Notes who holds which links, when a holder's links change from `before` to `after`. A namespace is its own `id`. */
-export function moveLinks(
-  context: ApplyContext,
-  links: {
-    readonly holder: Holder;
-    readonly target: LinkTarget;
-    readonly ns: string;
-    readonly id: string;
-    readonly before: readonly Link[] | undefined;
-    readonly after: readonly Link[] | undefined;
+/** The keys that note the holders of links to an object, by its target and the holder's table. */
+const HOLDER_KEYS: Readonly<Record<LinkTarget, Readonly<Record<string, HolderKey>>>> = {
+  policy: {
+    role: keys.roleByPolicy,
+    token: keys.tokenByPolicy,
+    namespace: (targetId, _ns, name) => keys.namespaceByPolicy(targetId, name),
   },
-): void {
-  const before = new Set(links.before?.map((link) => link.ID));
-  const after = new Set(links.after?.map((link) => link.ID));
-  const key = (targetId: string): string => holderKey(links, targetId);
-  for (const targetId of after) {
-    if (!before.has(targetId)) context.draft.put(key(targetId), '');
-  }
-  for (const targetId of before) {
-    if (after.has(targetId)) continue;
-    context.draft.del(key(targetId));
-    dropUnused(context, links.target, targetId);
-  }
+  role: {
+    token: keys.tokenByRole,
+    namespace: (targetId, _ns, name) => keys.namespaceByRole(targetId, name),
+  },
+};
+/** Returns the key that notes a holder of a link to an ID, by the holder's namespace and ID. */
+export type HolderKey = (targetId: string, ns: string, id: string) => string;
+
+/** Returns the keys for holders of links. Throws if objects of the table cannot hold such links. */
+export function holderKeyOf(holder: string, target: LinkTarget): HolderKey {
+  const key = HOLDER_KEYS[target][holder];
+  if (key === undefined) throw new Error(`no key notes links of a ${holder} to a ${target}`);
+  return key;
 }
 
-/** The key that notes who holds a link to `targetId`. A namespace is its own `id`. */
-export function holderKey(
-  { holder, target, ns, id }: { holder: Holder; target: LinkTarget; ns: string; id: string },
-  targetId: string,
-): string {
-  if (holder === 'role') return keys.roleByPolicy(targetId, ns, id);
-  if (holder === 'namespace') {
-    const byTarget = target === 'policy' ? keys.namespaceByPolicy : keys.namespaceByRole;
-    return byTarget(targetId, id);
-  }
-  return target === 'policy'
-    ? keys.tokenByPolicy(targetId, ns, id)
-    : keys.tokenByRole(targetId, ns, id);
-}
-
-/** Forgets a deleted object once nothing links it any more. */
-function dropUnused({ draft }: ApplyContext, target: LinkTarget, id: string): void {
+/** Forgets a deleted object if nothing links it any more. */
+export function dropUnused({ draft }: ApplyContext, target: LinkTarget, id: string): void {
   if (linkFact(draft, target, id)?.Name !== undefined) return;
-  const holders =
-    target === 'policy'
-      ? ['role-by-policy', 'token-by-policy', 'namespace-by-policy']
-      : ['token-by-role', 'namespace-by-role'];
-  const used = holders.some((holder) => take(keysBelow(draft, holder, id), 1).length > 0);
+  const used = Object.keys(HOLDER_KEYS[target]).some(
+    (holder) => take(keysBelow(draft, `${holder}-by-${target}`, id), 1).length > 0,
+  );
   if (!used) draft.del(factKey(target, id));
 }
 
-/** At most `count` items. */
+/** Returns at most `count` items. */
 export function take<T>(items: Iterable<T>, count: number): T[] {
   const taken: T[] = [];
   if (count <= 0) return taken;

@@ -1,24 +1,24 @@
-/** What every table has: a list index that follows its changes, and the index of its last deletion. */
+/** What every table has: the index of its last change, and of its last deletion. */
 import { type Refusal, refusal } from '../errors.js';
 import { keys, type Table } from './keys.js';
 import { type ApplyContext, keyOf, type View } from './types.js';
 
-/** An object was created or changed: its list is a new one. */
+/** Notes that an object was created or changed, and so its list. */
 export function noteChange(context: ApplyContext, table: Table, ns: string, kind?: string): void {
   context.draft.put(keys.index(table, ns, kind), String(context.index));
 }
 
-/** An object went away, or the name under which it was read did. */
+/** Notes that an object was removed, or the name by which it was read. */
 export function noteDeletion(context: ApplyContext, table: Table, ns: string, kind?: string): void {
   noteChange(context, table, ns, kind);
   context.draft.put(keys.deleted(table, ns, kind), String(context.index));
 }
 
-/** Index of a list; 0 when nothing was ever in it. */
+/** Returns the index of a list; 0 if nothing was ever in it. */
 export const listIndex = (view: View, table: Table, ns: string, kind?: string): number =>
   Number(view.get(keys.index(table, ns, kind)) ?? 0);
 
-/** What a missing object answers with: the last deletion of its table. */
+/** Returns the index that a 404 answers: the last deletion of the table. */
 export const deletedIndex = (view: View, table: Table, ns: string, kind?: string): number =>
   Number(view.get(keys.deleted(table, ns, kind)) ?? 0);
 
@@ -28,20 +28,23 @@ export function stored<T>(view: View, key: string): T | undefined {
   return text === undefined ? undefined : (JSON.parse(text) as T);
 }
 
-/** Keys of a table below the given parts, for instance all policies of a namespace. */
+/** Returns the keys of a table below the given parts, such as all policies of a namespace. */
 export const keysBelow = (view: View, ...parts: string[]): Iterable<string> =>
   view.keys(keyOf(...parts, ''));
 
-/** The last part of a key. */
+/** Returns the last part of a key. */
 export const lastPart = (key: string): string => key.slice(key.lastIndexOf('\u0000') + 1);
 
-/** The outcome of a handler that refuses. */
+/** Returns the outcome of a handler that refuses. */
 export const refused = (why: Refusal): { readonly ok: false; readonly refusal: Refusal } => ({
   ok: false,
   refusal: why,
 });
 
-/** Why nothing may be written into a namespace, if so. Every handler that creates or changes an object asks. */
+/**
+ * Returns why nothing may be written into a namespace, or undefined. Every handler that creates or
+ * changes an object calls it.
+ */
 export function namespaceProblem(view: View, ns: string): Refusal | undefined {
   const namespace = stored<{ DeletedAt?: string }>(view, keys.namespace(ns));
   if (namespace === undefined) {

@@ -1,32 +1,38 @@
 /**
- * How long the tokens of logins live and how many one identity may have from a method: the ACL configuration, one fact of
- * the state, and what apply works out by it.
+ * The ACL configuration: how long the tokens of logins live, and how many an identity may have from
+ * a method. It is one fact of the state. Apply computes by it.
  */
+import type { Authorizer } from '../acl/types.js';
 import { refusal } from '../errors.js';
-import { parseDuration } from '../kinds/duration.js';
+import { parseDuration } from '../languages/duration.js';
+import { computed, type Infer, keep, text, timeToLive, whole64 } from '../languages/fields.js';
 import { keys } from './keys.js';
 import { refused, stored } from './lists.js';
 import type { AuthMethod } from './methods.js';
+import { DEFAULT_NAMESPACE } from './object.js';
 import { isAlive, type Token } from './tokens.js';
 import { type Command, type Handler, keyOf, type View } from './types.js';
 
+/** The fields of the configuration. */
+export const configurationFields = {
+  // Life of a login's token if its method sets no MaxTokenTTL: Go duration text, empty for none.
+  LoginTokenTTL: keep(timeToLive),
+  // Maximum life of a login's token, whatever its method says. Empty: no maximum.
+  LoginTokenTTLMax: keep(timeToLive),
+  // Live tokens that one identity may have from one method. 0: any number.
+  TokensPerIdentity: keep(whole64),
+  // What happens to a login beyond that: it is refused, or it replaces the oldest tokens.
+  OnTokenLimit: keep(text({ values: ['refuse', 'replace'] })),
+  ModifyIndex: keep(computed(whole64)),
+};
 /** The configuration as it is stored and answered. */
-export interface AclConfiguration {
-  /** Life of a login's token where its method sets no MaxTokenTTL: Go duration text, empty for none. */
-  readonly LoginTokenTTL: string;
-  /** No login's token lives longer, whatever its method says. Empty: any time. */
-  readonly LoginTokenTTLMax: string;
-  /** Live tokens that one identity may have from one method; 0: any number. */
-  readonly TokensPerIdentity: number;
-  /** What becomes of a login beyond that: it is refused, or the oldest tokens go. */
-  readonly OnTokenLimit: 'refuse' | 'replace';
-}
+export type AclConfiguration = Readonly<Omit<Infer<typeof configurationFields>, 'ModifyIndex'>>;
 
-/** Puts a configuration in the place of the present one. */
+/** Replaces the configuration. */
 export interface AclConfigure extends Command {
   readonly type: 'acl.configure';
   readonly configuration: AclConfiguration;
-  /** The ModifyIndexes of which the present one must be one; absent: any. */
+  /** The present ModifyIndex must be one of these; any if absent. */
   readonly ifMatch?: readonly number[];
 }
 
@@ -39,17 +45,30 @@ export const ACL_DEFAULTS: AclConfiguration = {
   OnTokenLimit: 'refuse',
 };
 
-/** How many tokens one login may replace: an entry must not stall the heartbeats. TokensPerIdentity is at most this. */
+/**
+ * Maximum number of tokens that one login replaces: an entry must not stall the heartbeats. It is
+ * also the maximum of TokensPerIdentity.
+ */
 export const REPLACED_MAX = 1000;
 
-/** The message by which a login beyond the limit is refused: whoever took it tells its client less. */
+/** The refusal of a login beyond the limit. The member that received it tells its client less. */
 export const TOKEN_LIMIT = 'Permission denied: the identity has as many tokens as it may have';
 
-/** The configuration in force; ModifyIndex 0: none was ever written. */
+/** Returns the configuration in force. Its ModifyIndex is 0 if none was ever written. */
 export const aclConfiguration = (view: View): AclConfiguration & { readonly ModifyIndex: number } =>
   stored(view, ACL_FACT) ?? { ...ACL_DEFAULTS, ModifyIndex: 0 };
 
-/** Stores the configuration; answers it. */
+/** Returns why a caller may not read or write the configuration; undefined if they may. */
+export const configurationDenial = (
+  authorizer: Authorizer,
+  access: 'read' | 'write',
+): string | undefined =>
+  authorizer.denial('operator', access) ??
+  (access === 'write'
+    ? authorizer.denial('acl', 'write', undefined, DEFAULT_NAMESPACE)
+    : undefined);
+
+/** Stores the configuration. Answers it. */
 export const configureAcl: Handler<AclConfigure> = (
   { draft, index },
   { configuration, ifMatch },
@@ -64,7 +83,7 @@ export const configureAcl: Handler<AclConfigure> = (
   return { ok: true, value: text };
 };
 
-/** How long the token of a login by a method lives, in milliseconds; undefined: until it is deleted. */
+/** Returns the life of a token of a login, in milliseconds; undefined if it has no end. */
 export function loginLifeMs(
   view: View,
   { MaxTokenTTL = '' }: Pick<AuthMethod, 'MaxTokenTTL'>,
@@ -82,8 +101,8 @@ function millisecondsOf(ttl: string): number | undefined {
 }
 
 /**
- * The tokens that must go before an identity may have one more from a method: the oldest that live. Undefined: it may have
- * no more.
+ * Returns the tokens to remove before an identity gets one more from a method: the oldest that are
+ * alive. Undefined if it may have no more.
  */
 export function displacedTokens(
   view: View,

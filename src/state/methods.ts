@@ -1,114 +1,109 @@
 /**
- * Auth methods. Deleting one takes its binding rules and tokens along; where these are many, a part is left to
- * `method.reap`: without their method such tokens count no more, and the name stays taken until they are gone.
+ * Auth methods. Deleting one removes its binding rules and tokens. If there are many, `method.reap`
+ * removes the rest: such tokens do not count without their method, and its name stays taken until
+ * they are gone.
  */
-import { type Refusal, refusal } from '../errors.js';
+import { isMethodName } from '../acl/names.js';
+import { refusal } from '../errors.js';
+import {
+  anyObject,
+  type Infer,
+  items,
+  keep,
+  object,
+  omit,
+  text,
+  timeToLive,
+} from '../languages/fields.js';
 import { keys } from './keys.js';
 import { take } from './links.js';
-import { lastPart, namespaceProblem, noteChange, noteDeletion, refused, stored } from './lists.js';
-import { removeRule } from './rules.js';
-import { removeTokensOfMethod } from './token-commands.js';
+import { lastPart, stored } from './lists.js';
+import {
+  type Commands,
+  type Content,
+  defineObject,
+  description,
+  indexes,
+  type ObjectSet,
+  removeObject,
+} from './object.js';
+import { standardCommands } from './object-commands.js';
+import { type BindingRule, rules } from './rules.js';
+import { removeTokensOfMethod } from './tokens.js';
 import type { ApplyContext, Command, Handler } from './types.js';
 
-/** An auth method as it is stored and answered. */
-export interface AuthMethod {
-  /** Go duration text, left out when there is none. */
-  readonly MaxTokenTTL?: string;
-  readonly Name: string;
-  readonly Type: string;
-  readonly DisplayName?: string;
-  readonly Description?: string;
-  readonly TokenLocality?: string;
-  readonly NamespaceRules?: readonly {
-    readonly Selector: string;
-    readonly BindNamespace: string;
-  }[];
+const namespaceRule = object({ Selector: keep(text()), BindNamespace: keep(text()) });
+
+const fields = {
+  Name: keep(text()),
+  Type: keep(text()),
+  DisplayName: omit(description),
+  Description: omit(description),
+  MaxTokenTTL: omit(timeToLive),
+  TokenLocality: omit(text()),
+  NamespaceRules: omit(items(namespaceRule)),
   /** As it was sent. */
-  readonly Config: { readonly [key: string]: unknown };
-  readonly CreateIndex: number;
-  readonly ModifyIndex: number;
-  readonly Namespace: string;
+  Config: keep(anyObject),
+  Namespace: keep(text()),
+  ...indexes,
+};
+
+/** An auth method as it is stored and answered. */
+export type AuthMethod = Readonly<Infer<typeof fields>>;
+
+/** Creates or replaces an auth method by name. Its Config was checked against its Type. */
+export interface MethodSet extends ObjectSet {
+  readonly method: Content<AuthMethod>;
 }
 
-/** Creates or replaces an auth method by name; its Config was checked against its Type. */
-export interface MethodSet extends Command {
-  readonly type: 'method.set';
-  readonly ns: string;
-  readonly method: Omit<AuthMethod, 'CreateIndex' | 'ModifyIndex' | 'Namespace'>;
-}
-
-export interface MethodDelete extends Command {
-  readonly type: 'method.delete';
-  readonly ns: string;
-  readonly name: string;
-}
-
-/** Goes on with the removal of what a deleted method left; answers how much. */
+/** Continues the removal of what a deleted method left. Answers how much was removed. */
 export interface MethodReap extends Command {
   readonly type: 'method.reap';
   readonly ns: string;
   readonly name: string;
 }
 
-/** How many rules and tokens one command removes: it must not stall the heartbeats. */
+/** Maximum number of rules and tokens that one command removes: it must not stall heartbeats. */
 export const CASCADE_MAX = 1000;
 
-/** Stores an auth method; answers it. */
-export const setMethod: Handler<MethodSet> = (context, { ns, method }) => {
-  const { draft, index } = context;
-  const key = keys.method(ns, method.Name);
-  const before = stored<AuthMethod>(draft, key);
-  const problem = namespaceProblem(draft, ns) ?? methodProblem(context, ns, method, before);
-  if (problem !== undefined) return refused(problem);
-  const after: AuthMethod = {
-    ...method,
-    CreateIndex: before?.CreateIndex ?? index,
-    ModifyIndex: index,
-    Namespace: ns,
-  };
-  const text = JSON.stringify(after);
-  draft.put(key, text);
-  noteChange(context, 'method', ns);
-  return { ok: true, value: text };
-};
-
-function methodProblem(
-  { draft }: ApplyContext,
-  ns: string,
-  method: MethodSet['method'],
-  before: AuthMethod | undefined,
-): Refusal | undefined {
-  if (before !== undefined && before.Type !== method.Type) {
-    const why = 'the Type field of an Auth Method is immutable';
-    return refusal('invalid', why, { pointer: '/Type' });
-  }
-  if (draft.get(keys.methodRemains(ns, method.Name)) !== undefined) {
-    const name = JSON.stringify(method.Name);
-    const why = `An Auth Method with Name ${name} is still being deleted: its tokens are removed first`;
-    return refusal('conflict', why, { pointer: '/Name' });
-  }
-  return undefined;
-}
-
-/** Deletes an auth method with its rules and tokens; `true` when there was one. */
-export const deleteMethod: Handler<MethodDelete> = (context, { ns, name }) => {
-  const method = stored<AuthMethod>(context.draft, keys.method(ns, name));
-  if (method === undefined) return { ok: true, value: 'false' };
-  removeMethod(context, method);
-  return { ok: true, value: 'true' };
-};
-
-/** Takes a method out of the state; what it leaves behind is void. */
-export function removeMethod(context: ApplyContext, { Namespace: ns, Name: name }: AuthMethod) {
-  context.draft.del(keys.method(ns, name));
-  noteDeletion(context, 'method', ns);
-  if (removeRemains(context, ns, name) >= CASCADE_MAX) {
-    context.draft.put(keys.methodRemains(ns, name), '');
-  }
-}
+/** Auth methods. */
+export const methods = defineObject<AuthMethod, typeof fields>({
+  table: 'method',
+  noun: 'auth method',
+  identity: 'Name',
+  idLabel: 'auth method name',
+  fields,
+  unlisted: ['NamespaceRules', 'Config'],
+  secretLeaves: 'when changed',
+  key: keys.method,
+  nameProblem(name) {
+    if (name === '') return 'Invalid Auth Method: no Name is set';
+    return isMethodName(name)
+      ? undefined
+      : "Invalid Auth Method: invalid Name. Only alphanumeric characters, '-' and '_' are allowed, 1 to 128 of them";
+  },
+  decide({ draft }, command, before) {
+    const { ns, method } = command as MethodSet;
+    if (before !== undefined && before.Type !== method.Type) {
+      const why = 'the Type field of an Auth Method is immutable';
+      return refusal('invalid', why, { pointer: '/Type' });
+    }
+    if (draft.get(keys.methodRemains(ns, method.Name)) !== undefined) {
+      const name = JSON.stringify(method.Name);
+      const why = `An Auth Method with Name ${name} is still being deleted: its tokens are removed first`;
+      return refusal('conflict', why, { pointer: '/Name' });
+    }
+    return undefined;
+  },
+  removed(context, { Namespace: ns, Name: name }) {
+    if (removeRemains(context, ns, name) >= CASCADE_MAX) {
+      context.draft.put(keys.methodRemains(ns, name), '');
+    }
+  },
+});
 
 /** Removes another part of what a deleted method left. */
-export const reapMethod: Handler<MethodReap> = (context, { ns, name }) => {
+const reapMethod: Handler<MethodReap> = (context, { ns, name }) => {
   const mark = keys.methodRemains(ns, name);
   if (context.draft.get(mark) === undefined) return { ok: true, value: '0' };
   const removed = removeRemains(context, ns, name);
@@ -118,7 +113,15 @@ export const reapMethod: Handler<MethodReap> = (context, { ns, name }) => {
 
 function removeRemains(context: ApplyContext, ns: string, name: string): number {
   const prefix = keys.ruleByMethod(ns, name, '');
-  const rules = take(context.draft.keys(prefix), CASCADE_MAX).map(lastPart);
-  for (const id of rules) removeRule(context, ns, id);
-  return rules.length + removeTokensOfMethod(context, ns, name, CASCADE_MAX - rules.length);
+  const ids = take(context.draft.keys(prefix), CASCADE_MAX).map(lastPart);
+  for (const id of ids) {
+    removeObject(context, rules, stored<BindingRule>(context.draft, keys.rule(ns, id))!);
+  }
+  return ids.length + removeTokensOfMethod(context, ns, name, CASCADE_MAX - ids.length);
 }
+
+/** The commands on auth methods. */
+export const methodCommands: Commands = {
+  ...standardCommands(methods),
+  'method.reap': { right: 'internal', apply: reapMethod },
+};

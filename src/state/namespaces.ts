@@ -1,38 +1,50 @@
 /**
- * Namespaces. Deleting one only marks it; `namespace.reap` then empties it part by part and removes it last. While it is
- * marked nothing can be written into it and its tokens do not count.
+ * Namespaces. Deleting one only marks it. `namespace.reap` then removes what is in it part by part,
+ * and the namespace last. While it is marked nothing can be written into it, and its tokens do not
+ * count.
  */
 import { policyHash } from '../acl/hash.js';
+import { isNamespaceName } from '../acl/names.js';
 import { type Refusal, refusal } from '../errors.js';
-import { keys, type Table } from './keys.js';
-import { type Link, type LinkInput, moveLinks, resolveLinks, take } from './links.js';
-import { keysBelow, lastPart, noteChange, noteDeletion, refused, stored } from './lists.js';
-import { type AuthMethod, CASCADE_MAX, removeMethod } from './methods.js';
-import { type Policy, putPolicy, removePolicy } from './policies.js';
-import { type Role, removeRole } from './roles.js';
-import { removeRule } from './rules.js';
-import { removeToken, type Token } from './tokens.js';
+import { type Infer, keep, labels, object, omit, text } from '../languages/fields.js';
+import { keys } from './keys.js';
+import { type Link, type LinkInput, links, resolveLinks, take } from './links.js';
+import { keysBelow, noteDeletion, refused, stored } from './lists.js';
+import { CASCADE_MAX } from './methods.js';
+import { NAMESPACED } from './namespaced.js';
+import {
+  type CommandCheck,
+  type Commands,
+  DEFAULT_NAMESPACE,
+  defineObject,
+  description,
+  indexes,
+  type ObjectDefinition,
+  putObject,
+  removeObject,
+  type StoredObject,
+} from './object.js';
+import { plantPolicy } from './policies.js';
 import type { ApplyContext, Command, Handler, View } from './types.js';
 
-export const DEFAULT_NAMESPACE = 'default';
+const fields = {
+  Name: keep(text()),
+  Description: omit(description),
+  // What every token of the namespace is given besides its own links. It lives in `default`.
+  ACLs: omit(object({ PolicyDefaults: omit(links('policy')), RoleDefaults: omit(links('role')) })),
+  Meta: omit(labels),
+  // RFC 3339; only while the namespace is being deleted.
+  DeletedAt: omit(text()),
+  ...indexes,
+};
 
-/** A namespace as it is stored; answers add the names of the linked policies and roles. */
-export interface Namespace {
-  readonly Name: string;
-  readonly Description?: string;
-  /** What every token of the namespace is given besides its own links; lives in `default`. */
-  readonly ACLs?: {
-    readonly PolicyDefaults?: readonly Link[];
-    readonly RoleDefaults?: readonly Link[];
-  };
-  readonly Meta?: { readonly [key: string]: string };
-  /** RFC 3339; only while it is being deleted. */
-  readonly DeletedAt?: string;
-  readonly CreateIndex: number;
-  readonly ModifyIndex: number;
-}
+/** A namespace as it is stored. Answers add the names of the linked policies and roles. */
+export type Namespace = Readonly<Infer<typeof fields>>;
 
-/** Creates or replaces a namespace. `policyId`: id for the `namespace-management` policy of a new one. */
+/**
+ * Creates or replaces a namespace. `policyId` is for the policy `namespace-management` of a new
+ * one.
+ */
 export interface NamespaceSet extends Command {
   readonly type: 'namespace.set';
   readonly policyId: string;
@@ -45,13 +57,14 @@ export interface NamespaceSet extends Command {
   };
 }
 
-export interface NamespaceDelete extends Command {
+/** Marks a namespace for deletion. */
+interface NamespaceDelete extends Command {
   readonly type: 'namespace.delete';
   readonly name: string;
   readonly at: string;
 }
 
-/** Removes another part of a marked namespace, and at last itself; answers `true` then. */
+/** Removes another part of a marked namespace, and finally itself. Answers `true` then. */
 export interface NamespaceReap extends Command {
   readonly type: 'namespace.reap';
   readonly name: string;
@@ -66,8 +79,27 @@ const MANAGEMENT_RULES = [
   'node_prefix "" {\n\tpolicy = "read"\n}',
 ].join('\n');
 
-/** Stores a namespace; answers it without the names of its links. */
-export const setNamespace: Handler<NamespaceSet> = (context, { namespace, policyId }) => {
+/** Namespaces. */
+export const namespaces = defineObject<Namespace, typeof fields>({
+  table: 'namespace',
+  noun: 'namespace',
+  identity: 'Name',
+  resource: 'namespace',
+  fields,
+  recordTables: ['namespace-dying'],
+  key: (_ns, name) => keys.namespace(name),
+  nameProblem(name) {
+    if (name === '') return 'Invalid Namespace: no Name is set';
+    return isNamespaceName(name)
+      ? undefined
+      : 'Invalid Namespace: invalid Name. It must be a DNS label: 1 to 63 lower case letters, digits and hyphens inside';
+  },
+  records: ({ Name, DeletedAt }) =>
+    DeletedAt === undefined ? [] : [[keys.namespaceDying(Name), '']],
+});
+
+/** Stores a namespace. Answers it without the names of its links. */
+const setNamespace: Handler<NamespaceSet> = (context, { namespace, policyId }) => {
   const { draft, index } = context;
   const { Name, Description, Meta } = namespace;
   const before = stored<Namespace>(draft, keys.namespace(Name));
@@ -76,41 +108,18 @@ export const setNamespace: Handler<NamespaceSet> = (context, { namespace, policy
   }
   const defaults = resolveDefaults(draft, namespace);
   if ('problem' in defaults) return refused(defaults.problem);
-  moveDefaults(context, Name, before?.ACLs, defaults);
-  const text = putNamespace(context, {
+  const after: Namespace = {
     Name,
     ...(Description ? { Description } : {}),
     ...(Object.keys(defaults).length > 0 ? { ACLs: defaults } : {}),
     ...(Meta && Object.keys(Meta).length > 0 ? { Meta } : {}),
     CreateIndex: before?.CreateIndex ?? index,
     ModifyIndex: index,
-  });
+  };
+  const content = putObject(context, namespaces, after, before);
   if (before === undefined && Name !== DEFAULT_NAMESPACE) plantManagement(context, Name, policyId);
-  return { ok: true, value: text };
+  return { ok: true, value: content };
 };
-
-/** Writes a namespace; gives its text. */
-export function putNamespace(context: ApplyContext, namespace: Namespace): string {
-  const text = JSON.stringify(namespace);
-  context.draft.put(keys.namespace(namespace.Name), text);
-  noteChange(context, 'namespace', DEFAULT_NAMESPACE);
-  return text;
-}
-
-/** Notes what a namespace links, so that it is told when a linked object is renamed or deleted. */
-function moveDefaults(
-  context: ApplyContext,
-  id: string,
-  before: Namespace['ACLs'],
-  after: Namespace['ACLs'],
-): void {
-  const holder = 'namespace';
-  const ns = DEFAULT_NAMESPACE;
-  const policies = { before: before?.PolicyDefaults, after: after?.PolicyDefaults };
-  moveLinks(context, { holder, target: 'policy', ns, id, ...policies });
-  const roles = { before: before?.RoleDefaults, after: after?.RoleDefaults };
-  moveLinks(context, { holder, target: 'role', ns, id, ...roles });
-}
 
 function resolveDefaults(
   view: View,
@@ -133,7 +142,7 @@ function plantManagement(context: ApplyContext, ns: string, id: string): void {
     Description: 'Grants all rights inside this namespace',
     Rules: MANAGEMENT_RULES,
   };
-  putPolicy(context, {
+  plantPolicy(context, {
     ID: id,
     ...content,
     Hash: policyHash(content),
@@ -143,8 +152,8 @@ function plantManagement(context: ApplyContext, ns: string, id: string): void {
   });
 }
 
-/** Marks a namespace for deletion; `true` when there was one. */
-export const deleteNamespace: Handler<NamespaceDelete> = (context, { name, at }) => {
+/** Marks a namespace for deletion. Answers `true` if there was one. */
+const deleteNamespace: Handler<NamespaceDelete> = (context, { name, at }) => {
   const namespace = stored<Namespace>(context.draft, keys.namespace(name));
   if (namespace === undefined) return { ok: true, value: 'false' };
   if (name === DEFAULT_NAMESPACE) {
@@ -152,39 +161,42 @@ export const deleteNamespace: Handler<NamespaceDelete> = (context, { name, at })
   }
   if (namespace.DeletedAt === undefined) {
     const { CreateIndex, ModifyIndex: _before, ...rest } = namespace;
-    putNamespace(context, { ...rest, DeletedAt: at, CreateIndex, ModifyIndex: context.index });
-    context.draft.put(keys.namespaceDying(name), '');
+    const after = { ...rest, DeletedAt: at, CreateIndex, ModifyIndex: context.index };
+    putObject(context, namespaces, after, namespace);
   }
   return { ok: true, value: 'true' };
 };
 
-/** Empties a marked namespace by another part. */
-export const reapNamespace: Handler<NamespaceReap> = (context, { name }) => {
+/** Removes another part of what is in a marked namespace. */
+const reapNamespace: Handler<NamespaceReap> = (context, { name }) => {
   const { draft } = context;
   const namespace = stored<Namespace>(draft, keys.namespace(name));
   if (namespace?.DeletedAt === undefined) return { ok: true, value: 'false' };
   let left = CASCADE_MAX;
-  for (const remove of REMOVERS) left -= remove(context, name, left);
+  for (const definition of Object.values(NAMESPACED)) {
+    left -= removeSome(context, definition, name, left);
+  }
+  left -= removeConfigs(context, name, left);
   if (left <= 0) return { ok: true, value: 'false' };
-  moveDefaults(context, name, namespace.ACLs, undefined);
-  draft.del(keys.namespace(name));
-  draft.del(keys.namespaceDying(name));
-  noteDeletion(context, 'namespace', DEFAULT_NAMESPACE);
+  removeObject(context, namespaces, namespace);
   return { ok: true, value: 'true' };
 };
 
-/** Removes up to `max` objects of a table in a namespace; gives how many. */
-type Remover = (context: ApplyContext, ns: string, max: number) => number;
+/** Removes up to `max` objects of a namespace. Returns how many. */
+function removeSome(
+  context: ApplyContext,
+  definition: ObjectDefinition,
+  ns: string,
+  max: number,
+): number {
+  const some = take(keysBelow(context.draft, definition.table, ns), max);
+  for (const key of some) {
+    removeObject(context, definition, stored<StoredObject>(context.draft, key)!);
+  }
+  return some.length;
+}
 
-const remover =
-  <T>(table: Table, remove: (context: ApplyContext, object: T) => void): Remover =>
-  (context, ns, max) => {
-    const some = take(keysBelow(context.draft, table, ns), max);
-    for (const key of some) remove(context, stored<T>(context.draft, key)!);
-    return some.length;
-  };
-
-const removeConfigs: Remover = (context, ns, max) => {
+function removeConfigs(context: ApplyContext, ns: string, max: number): number {
   const some = take(keysBelow(context.draft, 'config', ns), max);
   for (const key of some) {
     context.draft.del(key);
@@ -193,18 +205,26 @@ const removeConfigs: Remover = (context, ns, max) => {
   const references = take(keysBelow(context.draft, 'config-ref', ns), max - some.length);
   for (const key of references) context.draft.del(key);
   return some.length + references.length;
+}
+
+/** What a namespace gives to its tokens, or takes away from them, is a matter of access control. */
+const mayWrite: CommandCheck = (authorizer, command, view) => {
+  const { namespace } = command as NamespaceSet;
+  const before = stored<Namespace>(view, keys.namespace(namespace.Name));
+  const links = namespace.PolicyDefaults.length + namespace.RoleDefaults.length;
+  const setsDefaults = links > 0 || before?.ACLs !== undefined;
+  return (
+    authorizer.denial('namespace', 'write', namespace.Name) ??
+    (setsDefaults ? authorizer.denial('acl', 'write', undefined, DEFAULT_NAMESPACE) : undefined)
+  );
 };
 
-/** In this order no object is left whose links lead to something removed before it. */
-const REMOVERS: readonly Remover[] = [
-  remover<Token>('token', removeToken),
-  (context, ns, max) => {
-    const some = take(keysBelow(context.draft, 'rule', ns), max);
-    for (const key of some) removeRule(context, ns, lastPart(key));
-    return some.length;
-  },
-  remover<AuthMethod>('method', removeMethod),
-  remover<Role>('role', removeRole),
-  remover<Policy>('policy', removePolicy),
-  removeConfigs,
-];
+const mayDelete: CommandCheck = (authorizer, command) =>
+  authorizer.denial('namespace', 'write', (command as NamespaceDelete).name);
+
+/** The commands on namespaces. */
+export const namespaceCommands: Commands = {
+  'namespace.set': { right: mayWrite, apply: setNamespace },
+  'namespace.delete': { right: mayDelete, apply: deleteNamespace },
+  'namespace.reap': { right: 'internal', apply: reapNamespace },
+};

@@ -1,13 +1,15 @@
 /**
- * A snapshot put in the place of the whole state. The records come through the log in parts, which wait aside; the last
- * command replaces everything by them at once, so every member does it at the same index or not at all. That is drawn in
- * slices, because a state of any size in one turn of the event loop would hold up heartbeats. What belongs to this
- * cluster's own log (the machine's record, remembered requests) stays.
+ * Replaces the whole state by a snapshot. Its records come through the log in parts, which are set
+ * aside. The last command replaces everything by them at once, so each member does it at the same
+ * index or not at all. It works in slices, because a large state in one turn of the event loop
+ * would delay heartbeats. What belongs to this cluster's own log (the machine's record, remembered
+ * requests) stays.
  */
 import { type Refusal, refusal } from '../errors.js';
 import { keys } from './keys.js';
 import { LEVEL_KEY } from './levels.js';
 import { keysBelow, refused, stored } from './lists.js';
+import { OBJECTS } from './objects.js';
 import { FORGOTTEN_FACT } from './requests.js';
 import {
   type Command,
@@ -18,7 +20,9 @@ import {
   type View,
 } from './types.js';
 
-/** One part of a snapshot; `part` counts from 0, and part 0 drops what another restore left behind. */
+/**
+ * One part of a snapshot; `part` counts from 0, and part 0 drops what another restore left behind.
+ */
 export interface RestoreAdd extends Command {
   readonly type: 'restore.add';
   readonly id: string;
@@ -26,7 +30,7 @@ export interface RestoreAdd extends Command {
   readonly records: readonly StateRecord[];
 }
 
-/** Replaces the state by the parts, of which there must be so many. */
+/** Replaces the state by the parts, of which there must be `parts`. */
 export interface RestoreCommit extends Command {
   readonly type: 'restore.commit';
   readonly id: string;
@@ -47,17 +51,20 @@ const SLICE_CHARS = 2 ** 18;
 /** Tables that a snapshot neither holds nor replaces. */
 const KEPT_TABLES = ['request', 'local'];
 const OWN_TABLES = new Set([keys.machine, LEVEL_KEY, ...KEPT_TABLES, PARTS]);
-/** Tables whose values are JSON objects. */
+/** Tables whose values are JSON objects with indexes. */
 const OBJECT_TABLES = new Set([
-  ...['policy', 'policy-link', 'role', 'role-link', 'token', 'method', 'rule', 'namespace'],
-  ...['config', 'fact'],
+  ...Object.values(OBJECTS).flatMap(({ table, linkedAs }) =>
+    linkedAs === undefined ? [table] : [table, `${linkedAs}-link`],
+  ),
+  'config',
+  'fact',
 ]);
-/** Changes with every restore: whoever holds a query answers it now. */
+/** Changes with every restore, so that each held query is answered. */
 export const RESTORE_FACT = keys.fact('restore');
 
 /**
- * Index of the last restore, 0 for none: everything may have changed then, so no answer has a lower index after it than
- * before it.
+ * Returns the index of the last restore, 0 for none. Everything may have changed then, so no answer
+ * after it has a lower index than before it.
  */
 export const restoredAt = (view: View): number =>
   stored<{ Index: number }>(view, RESTORE_FACT)?.Index ?? 0;
@@ -65,7 +72,7 @@ export const restoredAt = (view: View): number =>
 const partKey = (id: string, part: number): string =>
   keyOf(PARTS, id, String(part).padStart(9, '0'));
 
-/** The ids of the restores under way, with the number of their parts. */
+/** Returns the ids of the restores in progress, with the number of their parts. */
 export function restoreParts(view: View): Map<string, number> {
   const parts = new Map<string, number>();
   for (const key of keysBelow(view, PARTS)) {
@@ -101,7 +108,7 @@ const commitRestore: Handler<RestoreCommit> = ({ draft, index }, { id, parts }) 
   return { ok: true, value: 'true', state: { slices, changed: [RESTORE_FACT] } };
 };
 
-/** The records that stay when the rest of the state is replaced, some at a time. */
+/** Yields the records that stay when the rest of the state is replaced, some at a time. */
 export function* keptRecords(view: View): Generator<readonly StateRecord[]> {
   const level = view.get(LEVEL_KEY);
   if (level !== undefined) yield [[LEVEL_KEY, level]];
@@ -123,7 +130,10 @@ export function* keptRecords(view: View): Generator<readonly StateRecord[]> {
   }
 }
 
-/** The records of the parts as they are stored at `index`, some at a time. Ends with a refusal if one is no record. */
+/**
+ * Yields the records of the parts as they are stored at `index`, some at a time. Returns a refusal
+ * if one cannot be read.
+ */
 function* restoredRecords(
   view: View,
   parts: readonly string[],
@@ -155,9 +165,10 @@ function dropParts(draft: Draft): void {
 }
 
 /**
- * A snapshot of a cluster with a longer log holds indexes that this log has not reached. They become the index of the
- * restore: a later change must have a greater one, or nobody who waits would see it. Lists always take it, because
- * what they show may have changed. Undefined: an object that cannot be read, by which no member could go on.
+ * Lowers the indexes of a record to that of the restore. A snapshot of a cluster with a longer log
+ * holds indexes that this log has not reached; a later change needs a greater one, or blocking
+ * queries would miss it. Indexes of lists are always replaced, because what lists show may have
+ * changed. Returns undefined for an object that cannot be read.
  */
 function withinLog(key: string, value: string, index: number): string | undefined {
   const table = tableOf(key);

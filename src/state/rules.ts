@@ -1,54 +1,64 @@
 /** Binding rules: what an auth method's logins are given. */
 import { type Refusal, refusal } from '../errors.js';
+import { type Infer, keep, omit, text } from '../languages/fields.js';
+import { templateVariables } from './grants.js';
 import { keys } from './keys.js';
-import { namespaceProblem, noteChange, noteDeletion, refused, stored } from './lists.js';
-import type { AuthMethod } from './methods.js';
-import type { ApplyContext, Command, Handler } from './types.js';
+import { namespaceProblem, refused, stored } from './lists.js';
+import {
+  type Commands,
+  type Content,
+  defineObject,
+  description,
+  indexes,
+  type ObjectSet,
+  putObject,
+} from './object.js';
+import { ACL_WRITE, existenceProblem, standardCommands } from './object-commands.js';
+import type { ApplyContext, Handler } from './types.js';
+
+const fields = {
+  ID: keep(text()),
+  Description: keep(description),
+  AuthMethod: keep(text()),
+  Selector: omit(text()),
+  BindType: keep(text()),
+  BindName: keep(text()),
+  BindVars: omit(templateVariables),
+  Namespace: keep(text()),
+  ...indexes,
+};
 
 /** A binding rule as it is stored and answered. */
-export interface BindingRule {
-  readonly ID: string;
-  readonly Description: string;
-  readonly AuthMethod: string;
-  /** Left out when empty. */
-  readonly Selector?: string;
-  readonly BindType: string;
-  readonly BindName: string;
-  readonly BindVars?: { readonly name?: string };
-  readonly CreateIndex: number;
-  readonly ModifyIndex: number;
-  readonly Namespace: string;
-}
+export type BindingRule = Readonly<Infer<typeof fields>>;
 
-/** Creates a rule under a new id, or replaces one. Selector and names were checked against the auth method. */
-export interface RuleSet extends Command {
-  readonly type: 'rule.set';
-  readonly ns: string;
+/** Creates or replaces a rule. Selector and names were checked against the auth method. */
+interface RuleSet extends ObjectSet {
   readonly id: string;
-  readonly create: boolean;
-  /** `AuthMethod` empty: on update, the stored one. */
-  readonly rule: Omit<BindingRule, 'ID' | 'CreateIndex' | 'ModifyIndex' | 'Namespace'>;
+  /** `AuthMethod` is empty on an update that keeps it. */
+  readonly rule: Content<BindingRule>;
 }
 
-export interface RuleDelete extends Command {
-  readonly type: 'rule.delete';
-  readonly ns: string;
-  readonly id: string;
-}
+/** Binding rules. */
+export const rules = defineObject<BindingRule, typeof fields>({
+  table: 'rule',
+  noun: 'binding rule',
+  identity: 'ID',
+  fields,
+  recordTables: ['rule-by-method'],
+  key: keys.rule,
+  records: ({ ID, AuthMethod, Namespace }) => [[keys.ruleByMethod(Namespace, AuthMethod, ID), '']],
+});
 
-/** Stores a binding rule; answers it. */
-export const setRule: Handler<RuleSet> = (context, { ns, id, create, rule }) => {
+/** Stores a binding rule. Answers it. */
+const setRule: Handler<RuleSet> = (context, command) => {
   const { draft, index } = context;
+  const { ns, id, rule } = command;
   const before = stored<BindingRule>(draft, keys.rule(ns, id));
-  if (create !== (before === undefined)) {
-    return refused(
-      create
-        ? refusal('conflict', `Binding Rule ID ${id} is already in use`)
-        : refusal('not_found', `cannot find binding rule ${id}`),
-    );
-  }
   const method = rule.AuthMethod === '' ? (before?.AuthMethod ?? '') : rule.AuthMethod;
-  const problem = namespaceProblem(draft, ns) ?? methodProblem(context, ns, method, before);
+  const problem =
+    existenceProblem(draft, rules, command, before) ??
+    namespaceProblem(draft, ns) ??
+    methodProblem(context, ns, method, before);
   if (problem !== undefined) return refused(problem);
   const { AuthMethod: _sent, Description, ...rest } = rule;
   const after: BindingRule = {
@@ -60,11 +70,7 @@ export const setRule: Handler<RuleSet> = (context, { ns, id, create, rule }) => 
     ModifyIndex: index,
     Namespace: ns,
   };
-  const text = JSON.stringify(after);
-  draft.put(keys.rule(ns, id), text);
-  draft.put(keys.ruleByMethod(ns, after.AuthMethod, id), '');
-  noteChange(context, 'rule', ns);
-  return { ok: true, value: text };
+  return { ok: true, value: putObject(context, rules, after, before) };
 };
 
 function methodProblem(
@@ -81,26 +87,15 @@ function methodProblem(
   if (name === '') {
     return refusal('invalid', 'Invalid Binding Rule: no AuthMethod is set', { pointer });
   }
-  if (stored<AuthMethod>(draft, keys.method(ns, name)) === undefined) {
+  if (draft.get(keys.method(ns, name)) === undefined) {
     const why = `cannot find auth method with name ${JSON.stringify(name)}`;
     return refusal('unknown_reference', why, { pointer });
   }
   return undefined;
 }
 
-/** Deletes a binding rule; `true` when there was one. */
-export const deleteRule: Handler<RuleDelete> = (context, { ns, id }) => {
-  const removed = removeRule(context, ns, id);
-  return { ok: true, value: String(removed) };
+/** The commands on binding rules. */
+export const ruleCommands: Commands = {
+  ...standardCommands(rules),
+  'rule.set': { right: ACL_WRITE, apply: setRule },
 };
-
-/** Takes a rule out of the state; false when there was none. */
-export function removeRule(context: ApplyContext, ns: string, id: string): boolean {
-  const { draft } = context;
-  const rule = stored<BindingRule>(draft, keys.rule(ns, id));
-  if (rule === undefined) return false;
-  draft.del(keys.rule(ns, id));
-  draft.del(keys.ruleByMethod(ns, rule.AuthMethod, id));
-  noteDeletion(context, 'rule', ns);
-  return true;
-}

@@ -1,27 +1,40 @@
 /** Which records hold secrets: what is left of them on disk when they go is to be erased. */
+import { definitionOf, isKind } from '../kinds/definitions.js';
 import { tableOf } from './checksum.js';
+import { OBJECTS } from './objects.js';
 
-/** Tables whose values may hold a secret: SecretIDs, service account tokens, private keys, and copies of these. */
-export const SECRET_TABLES = ['token', 'method', 'config', 'request', 'restore'] as const;
+/** When the secrets of each table of objects leave the state. */
+const LEAVING = new Map<string, 'when removed' | 'when changed'>(
+  Object.values(OBJECTS).flatMap(({ table, secretLeaves }) =>
+    secretLeaves === undefined ? [] : [[table, secretLeaves] as const],
+  ),
+);
 
-/** Whether a change leaves a secret behind that the state no longer shows. Remembered requests are forgotten apart. */
+/**
+ * Tables whose values may hold a secret: SecretIDs, service account tokens, private keys, and copies
+ * of these.
+ */
+export const SECRET_TABLES: readonly string[] = [...LEAVING.keys(), 'config', 'request', 'restore'];
+
+/**
+ * Whether a change leaves a secret on disk that the state no longer shows. Remembered requests are
+ * forgotten separately.
+ */
 export function leavesSecret(
   key: string,
   before: () => string | undefined,
   after: string | undefined,
 ): boolean {
-  switch (tableOf(key)) {
-    case 'token':
-    case 'restore':
-      return after === undefined && before() !== undefined;
-    case 'method':
-      return isReplaced(before(), after);
-    case 'config':
-      return key.split('\u0000', 3)[2] === 'inline-certificate' && isReplaced(before(), after);
-    default:
-      return false;
+  const table = tableOf(key);
+  if (table === 'config') {
+    return hasSecrets(key.split('\u0000', 3)[2]!) && isReplaced(before(), after);
   }
+  const leaving = table === 'restore' ? 'when removed' : LEAVING.get(table);
+  if (leaving === 'when changed') return isReplaced(before(), after);
+  return leaving === 'when removed' && after === undefined && before() !== undefined;
 }
+
+const hasSecrets = (kind: string): boolean => isKind(kind) && definitionOf(kind).secrets.length > 0;
 
 const isReplaced = (before: string | undefined, after: string | undefined): boolean =>
   before !== undefined && before !== after;

@@ -1,4 +1,4 @@
-/** What the cluster begins with, bootstrap, and the facts of which there is one each. */
+/** What a cluster starts with, bootstrap, and replicated settings. */
 import {
   ANONYMOUS_ACCESSOR,
   ANONYMOUS_SECRET,
@@ -9,28 +9,31 @@ import { policyHash } from '../acl/hash.js';
 import { type Refusal, refusal } from '../errors.js';
 import { keys } from './keys.js';
 import { refused, stored } from './lists.js';
-import { DEFAULT_NAMESPACE, putNamespace } from './namespaces.js';
-import { putPolicy } from './policies.js';
+import { namespaces } from './namespaces.js';
+import { DEFAULT_NAMESPACE, putObject } from './object.js';
+import { plantPolicy } from './policies.js';
 import { plantToken } from './token-commands.js';
 import { secretKeyOf, tokenByAccessor } from './tokens.js';
 import type { ApplyContext, Command, Handler, View } from './types.js';
 
-/** Ids and secret of a token that the cluster is told to make. */
+/** Ids and secret of a token that the cluster creates. */
 export interface NewManagementToken {
   readonly accessor: string;
   readonly secret: string;
   readonly createTime: string;
 }
 
-/** Proposed by the first leader, and by every later one that does not find it done. */
+/**
+ * The first command. The first leader proposes it, and each later one that does not find it done.
+ */
 export interface SystemInit extends Command {
   readonly type: 'system.init';
   readonly createTime: string;
-  /** The configured initial management token. Making it is the bootstrap. */
+  /** The configured initial management token. Creating it is the bootstrap. */
   readonly management?: NewManagementToken;
 }
 
-/** Makes the first management token, once; again only with the index that allows it. */
+/** Creates the first management token once, and again only with the index that allows it. */
 export interface Bootstrap extends Command {
   readonly type: 'bootstrap';
   readonly token: NewManagementToken;
@@ -38,7 +41,10 @@ export interface Bootstrap extends Command {
   readonly resetIndex?: number;
 }
 
-/** Stores a replicated setting by name. With `cas`: only if the stored ModifyIndex is that; 0: only if absent. */
+/**
+ * Stores a replicated setting by name. With `cas` only if that is the stored ModifyIndex, with 0
+ * only if it is absent.
+ */
 export interface FactSet extends Command {
   readonly type: 'fact.set';
   readonly name: 'autopilot' | 'join-tokens';
@@ -46,24 +52,28 @@ export interface FactSet extends Command {
   readonly cas?: number;
 }
 
-/** Whether the cluster has begun. */
+/** The key of the record that the cluster has started. */
 export const INIT_FACT = keys.fact('init');
 /** `{"Index":n}` once bootstrapped. */
 const BOOTSTRAP_FACT = keys.fact('bootstrap');
 
-/** Seeds the default namespace, the built-in policies and the anonymous token; a second time does nothing. */
+/**
+ * Creates the default namespace, the built-in policies and the anonymous token. Does nothing a
+ * second time.
+ */
 export const initSystem: Handler<SystemInit> = (context, { createTime, management }) => {
   const { draft, index } = context;
   if (draft.get(INIT_FACT) !== undefined) return { ok: true, value: 'false' };
   draft.put(INIT_FACT, JSON.stringify({ Index: index }));
-  putNamespace(context, {
+  const home = {
     Name: DEFAULT_NAMESPACE,
     Description: 'Builtin Default Namespace',
     CreateIndex: index,
     ModifyIndex: index,
-  });
+  };
+  putObject(context, namespaces, home, undefined);
   for (const policy of BUILT_IN_POLICIES) {
-    putPolicy(context, {
+    plantPolicy(context, {
       ...policy,
       Hash: policyHash(policy),
       CreateIndex: index,
@@ -77,7 +87,7 @@ export const initSystem: Handler<SystemInit> = (context, { createTime, managemen
   return { ok: true, value: 'true' };
 };
 
-/** Bootstraps; answers the token. */
+/** Bootstraps. Answers the token. */
 export const bootstrap: Handler<Bootstrap> = (context, { token, resetIndex }) => {
   const { draft } = context;
   const problem = bootstrapProblem(draft, resetIndex);
@@ -92,7 +102,7 @@ export const bootstrap: Handler<Bootstrap> = (context, { token, resetIndex }) =>
   return { ok: true, value: manage(context, token, 'Bootstrap Token (Global Management)') };
 };
 
-/** Why the cluster cannot be bootstrapped (again) at present. */
+/** Returns why the cluster cannot be bootstrapped, or not again; undefined if it can. */
 export function bootstrapProblem(view: View, resetIndex: number | undefined): Refusal | undefined {
   if (view.get(INIT_FACT) === undefined) {
     return refusal('unavailable', 'The cluster is still starting: try again in a moment');
@@ -113,7 +123,7 @@ function manage(context: ApplyContext, token: NewManagementToken, description: s
   return plantToken(context, ids, description, [GLOBAL_MANAGEMENT_ID]);
 }
 
-/** Stores a fact; answers whether it was stored. */
+/** Stores a setting. Answers whether it was stored. */
 export const setFact: Handler<FactSet> = (context, { name, value, cas }) => {
   const { draft, index } = context;
   const key = keys.fact(name);

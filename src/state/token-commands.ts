@@ -1,27 +1,29 @@
-/** The commands on tokens, login and logout included. Ids, secrets and times come with them. */
+/** The commands on tokens, with login and logout. They carry ids, secrets and times. */
 import { ANONYMOUS_ACCESSOR } from '../acl/builtin.js';
 import { tokenHash } from '../acl/hash.js';
 import { type Refusal, refusal } from '../errors.js';
+import { timeOf } from '../languages/times.js';
 import type { Grants } from './grants.js';
 import { keys } from './keys.js';
-import { type Link, type LinkInput, type LinkTarget, resolveLinks, take } from './links.js';
+import { type Link, type LinkInput, type LinkTarget, resolveLinks } from './links.js';
 import { keysBelow, namespaceProblem, refused, stored } from './lists.js';
 import { displacedTokens, loginLifeMs, TOKEN_LIMIT } from './login-limits.js';
 import type { AuthMethod } from './methods.js';
-import { timeOf } from './times.js';
+import { type Commands, putObject } from './object.js';
+import { ACL_WRITE } from './object-commands.js';
 import {
   addToken,
   isAlive,
-  putToken,
   removeToken,
   secretKeyOf,
   type Token,
   tokenByAccessor,
   tokenBySecret,
+  tokens,
 } from './tokens.js';
 import type { ApplyContext, Command, Handler, View } from './types.js';
 
-/** What a client may say of a token, normalised. */
+/** What a client writes of a token, normalised. */
 export interface TokenInput extends Grants {
   readonly Description: string;
   readonly Policies: readonly LinkInput[];
@@ -41,7 +43,7 @@ export interface TokenCreate extends NewToken {
   readonly expirationTime?: string;
 }
 
-/** Replaces what a token says. The other members are given only to be compared: they may not change. */
+/** Replaces the content of a token. The other members are only compared: they cannot change. */
 export interface TokenUpdate extends Command {
   readonly type: 'token.update';
   readonly ns: string;
@@ -51,7 +53,7 @@ export interface TokenUpdate extends Command {
   readonly secretKey?: string;
   readonly authMethod?: string;
   readonly expirationTime?: string;
-  /** A TTL was sent: it is never the same expiration. */
+  /** A TTL was sent, which is never the same expiration. */
   readonly expirationTtl?: true;
 }
 
@@ -59,11 +61,11 @@ export interface TokenClone extends NewToken {
   readonly type: 'token.clone';
   readonly source: string;
   readonly nowMs: number;
-  /** Absent: the source's. */
+  /** If absent, the source's. */
   readonly description?: string;
 }
 
-/** `callerKey`: SHA-256 of the secret that asks, which may not delete itself. */
+/** Deletes a token. `callerKey` is the SHA-256 of the caller's secret: it cannot delete itself. */
 export interface TokenDelete extends Command {
   readonly type: 'token.delete';
   readonly ns: string;
@@ -71,15 +73,18 @@ export interface TokenDelete extends Command {
   readonly callerKey: string | null;
 }
 
-/** Makes a token for a login that was verified against the method as it was at `methodIndex`. */
+/** Creates a token for a login that was verified against the method at its `modifyIndex`. */
 export interface TokenLogin extends NewToken {
   readonly type: 'token.login';
   readonly method: { readonly ns: string; readonly name: string; readonly modifyIndex: number };
-  /** Links by name count only if the object exists. */
+  /** Links to objects that do not exist are dropped. */
   readonly token: TokenInput;
-  /** Who logs in: SHA-256 in hex. With it apply works out the expiration, and counts the tokens of the identity. */
+  /**
+   * The identity that logs in: SHA-256 in hex. With it apply computes the expiration, and counts
+   * the tokens of the identity.
+   */
   readonly identity?: string;
-  /** Without an identity only: worked out by the member that took the login. */
+  /** Only without an identity: computed by the member that received the login. */
   readonly expirationTime?: string;
 }
 
@@ -88,7 +93,7 @@ export interface TokenLogout extends Command {
   readonly secretKey: string;
 }
 
-/** Removes tokens that expired by `nowMs`, at most `max`; answers how many. */
+/** Removes at most `max` tokens that have expired at `nowMs`. Answers how many. */
 export interface TokenReap extends Command {
   readonly type: 'token.reap';
   readonly nowMs: number;
@@ -97,8 +102,8 @@ export interface TokenReap extends Command {
 
 const notFound = (): Refusal => refusal('acl_not_found', 'token does not exist: ACL not found');
 
-/** Stores a new token; answers it without the names of its links. */
-export const createToken: Handler<TokenCreate> = (context, command) => {
+/** Stores a new token. Answers it without the names of its links. */
+const createToken: Handler<TokenCreate> = (context, command) => {
   const { ns, token } = command;
   const problem = namespaceProblem(context.draft, ns) ?? idProblem(context.draft, command);
   if (problem !== undefined) return refused(problem);
@@ -108,8 +113,8 @@ export const createToken: Handler<TokenCreate> = (context, command) => {
   return { ok: true, value: addToken(context, built) };
 };
 
-/** Replaces a token's content; answers it without the names of its links. */
-export const updateToken: Handler<TokenUpdate> = (context, command) => {
+/** Replaces a token's content. Answers it without the names of its links. */
+const updateToken: Handler<TokenUpdate> = (context, command) => {
   const { draft, index } = context;
   const { ns, accessor, token, nowMs } = command;
   const before = stored<Token>(draft, keys.token(ns, accessor));
@@ -132,11 +137,11 @@ export const updateToken: Handler<TokenUpdate> = (context, command) => {
     ModifyIndex: index,
     Namespace: ns,
   };
-  return { ok: true, value: putToken(context, after, before) };
+  return { ok: true, value: putObject(context, tokens, after, before) };
 };
 
-/** Copies a token under new ids; answers the copy. */
-export const cloneToken: Handler<TokenClone> = (context, command) => {
+/** Copies a token under new ids. Answers the copy. */
+const cloneToken: Handler<TokenClone> = (context, command) => {
   const { draft } = context;
   const { ns, nowMs } = command;
   const source = stored<Token>(draft, keys.token(ns, command.source));
@@ -149,7 +154,7 @@ export const cloneToken: Handler<TokenClone> = (context, command) => {
   const content = {
     ...source,
     Description: command.description ?? source.Description,
-    // what was deleted since cannot be linked again
+    // What was deleted since cannot be linked again.
     Policies: existing(draft, 'policy', ns, source.Policies),
     Roles: existing(draft, 'role', ns, source.Roles),
   };
@@ -157,8 +162,8 @@ export const cloneToken: Handler<TokenClone> = (context, command) => {
   return { ok: true, value: addToken(context, built) };
 };
 
-/** Deletes a token; `true` when there was one. */
-export const deleteToken: Handler<TokenDelete> = (context, { ns, accessor, callerKey }) => {
+/** Deletes a token. Answers `true` if there was one. */
+const deleteToken: Handler<TokenDelete> = (context, { ns, accessor, callerKey }) => {
   if (accessor === ANONYMOUS_ACCESSOR) {
     return refused(refusal('invalid', 'Delete operation not permitted on the anonymous token'));
   }
@@ -172,8 +177,10 @@ export const deleteToken: Handler<TokenDelete> = (context, { ns, accessor, calle
   return { ok: true, value: 'true' };
 };
 
-/** Stores the token of a login; refused when the method changed meanwhile or nothing is bound. */
-export const loginToken: Handler<TokenLogin> = (context, command) => {
+/**
+ * Stores the token of a login. Refuses it if the method has changed meanwhile or nothing is bound.
+ */
+const loginToken: Handler<TokenLogin> = (context, command) => {
   const { draft } = context;
   const { ns, method: used, token } = command;
   const method = stored<AuthMethod>(draft, keys.method(used.ns, used.name));
@@ -211,7 +218,7 @@ export const loginToken: Handler<TokenLogin> = (context, command) => {
 };
 
 /** Deletes the token of a login. */
-export const logoutToken: Handler<TokenLogout> = (context, { secretKey }) => {
+const logoutToken: Handler<TokenLogout> = (context, { secretKey }) => {
   const token = tokenBySecret(context.draft, secretKey);
   if (token === undefined) return refused(refusal('acl_not_found', 'ACL not found'));
   if (token.AuthMethod === undefined) {
@@ -223,7 +230,7 @@ export const logoutToken: Handler<TokenLogout> = (context, { secretKey }) => {
 };
 
 /** Removes expired tokens, oldest first. */
-export const reapTokens: Handler<TokenReap> = (context, { nowMs, max }) => {
+const reapTokens: Handler<TokenReap> = (context, { nowMs, max }) => {
   const { draft } = context;
   const due: Token[] = [];
   for (const key of keysBelow(draft, 'token-by-expiry')) {
@@ -235,23 +242,18 @@ export const reapTokens: Handler<TokenReap> = (context, { nowMs, max }) => {
   return { ok: true, value: String(due.length) };
 };
 
-/** Removes up to `max` tokens that an auth method made; gives how many. */
-export function removeTokensOfMethod(
-  context: ApplyContext,
-  ns: string,
-  method: string,
-  max: number,
-): number {
-  const prefix = keys.tokenByMethod(ns, method, '', '').slice(0, -1);
-  const some = take(context.draft.keys(prefix), max);
-  for (const key of some) {
-    const [tokenNs, accessor] = key.split('\u0000').slice(-2) as [string, string];
-    removeToken(context, stored<Token>(context.draft, keys.token(tokenNs, accessor))!);
-  }
-  return some.length;
-}
+/** The commands on tokens. A login was verified by the member that received it. */
+export const tokenCommands: Commands = {
+  'token.create': { right: ACL_WRITE, apply: createToken },
+  'token.update': { right: ACL_WRITE, apply: updateToken },
+  'token.clone': { right: ACL_WRITE, apply: cloneToken },
+  'token.delete': { right: ACL_WRITE, apply: deleteToken },
+  'token.login': { right: 'open', apply: loginToken },
+  'token.logout': { right: 'open', apply: logoutToken },
+  'token.reap': { right: 'internal', apply: reapTokens },
+};
 
-/** Why the ids of a new token cannot be used: accessors and secrets are unique among each other. */
+/** Returns why the ids of a new token cannot be used: all accessors and secrets differ. */
 function idProblem(view: View, { accessor, secret }: NewToken): Refusal | undefined {
   const taken = (id: string): boolean =>
     tokenByAccessor(view, id.toLowerCase()) !== undefined ||
@@ -308,7 +310,7 @@ function allLinks(
   return { Policies: policies.ids.map(link), Roles: roles.ids.map(link) };
 }
 
-/** The links that lead somewhere. */
+/** Returns the links to objects that exist. */
 function existing(
   view: View,
   target: LinkTarget,
@@ -328,7 +330,7 @@ type Content = Grants &
     readonly Roles: readonly Link[];
   };
 
-/** The part of a token that its hash covers, in answer order, empty lists left out. */
+/** Returns the part of a token that its hash covers, in answer order, without empty lists. */
 function contentOf(content: Content) {
   const some = <T>(field: string, list: readonly T[] | undefined) =>
     list !== undefined && list.length > 0 ? { [field]: list } : {};
@@ -343,7 +345,7 @@ function contentOf(content: Content) {
   };
 }
 
-/** What an update never changes, in answer order. */
+/** Returns what an update never changes, in answer order. */
 const lastingOf = ({ AuthMethod, AuthMethodNamespace, ExpirationTime }: Partial<Token>) => ({
   ...(AuthMethod === undefined ? {} : { AuthMethod }),
   ...(AuthMethodNamespace === undefined ? {} : { AuthMethodNamespace }),
@@ -374,7 +376,7 @@ function build(
   };
 }
 
-/** Stores a token that the cluster makes for itself, linked to policies of its namespace. */
+/** Stores a token that the cluster creates itself, linked to policies of its namespace. */
 export function plantToken(
   context: ApplyContext,
   ids: { ns: string; accessor: string; secret: string; createTime: string },

@@ -1,48 +1,94 @@
 /**
- * ACL tokens as state: their record, their secondary keys, and whether one still counts. The commands are in
- * `token-commands.ts`.
+ * ACL tokens: their definition, the records by which they are found, and whether one is alive. The
+ * commands are in token-commands.ts.
  */
 import { hash } from 'node:crypto';
-import type { Grants } from './grants.js';
+import {
+  boolean,
+  computed,
+  drop,
+  type Infer,
+  keep,
+  omit,
+  text,
+  timeToLive,
+  utcTime,
+} from '../languages/fields.js';
+import { grants } from './grants.js';
 import { keys } from './keys.js';
-import { type Link, moveLinks } from './links.js';
-import { noteChange, noteDeletion, stored } from './lists.js';
+import { links, take } from './links.js';
+import { stored } from './lists.js';
+import {
+  contentHash,
+  defineObject,
+  description,
+  indexes,
+  putObject,
+  removeObject,
+} from './object.js';
 import type { ApplyContext, StateRecord, View } from './types.js';
 
-/** A token as it is stored; answers add the names of links and may hide the SecretID. */
-export interface Token extends Grants {
-  readonly AccessorID: string;
-  readonly SecretID: string;
-  readonly Description: string;
-  readonly Policies?: readonly Link[];
-  readonly Roles?: readonly Link[];
-  readonly Local: boolean;
-  /** Login tokens: the method that made them, in its spelling, and where it lives. */
-  readonly AuthMethod?: string;
-  readonly AuthMethodNamespace?: string;
-  /** RFC 3339, UTC. */
-  readonly ExpirationTime?: string;
-  readonly CreateTime: string;
-  readonly Hash: string;
-  readonly CreateIndex: number;
-  readonly ModifyIndex: number;
-  readonly Namespace: string;
-}
+const fields = {
+  AccessorID: keep(text()),
+  SecretID: keep(text()),
+  Description: keep(description),
+  Policies: omit(links('policy')),
+  Roles: omit(links('role')),
+  ...grants,
+  Local: keep(boolean),
+  // Tokens of logins: the method that made them, in its spelling, and where it lives.
+  AuthMethod: omit(text()),
+  AuthMethodNamespace: omit(computed(text())),
+  // RFC 3339, UTC.
+  ExpirationTime: omit(utcTime),
+  ExpirationTTL: drop(timeToLive),
+  CreateTime: keep(text()),
+  Namespace: keep(text()),
+  Hash: keep(contentHash),
+  ...indexes,
+};
 
-/** What a SecretID is looked up by: its SHA-256 in hex. */
+/** A token as it is stored. Answers add the names of links and may hide the SecretID. */
+export type Token = Readonly<Infer<typeof fields>>;
+
+/** Tokens. */
+export const tokens = defineObject<Token, typeof fields>({
+  table: 'token',
+  noun: 'token',
+  identity: 'AccessorID',
+  fields,
+  secrets: ['SecretID'],
+  secretLeaves: 'when removed',
+  recordTables: [
+    'token-secret',
+    'token-accessor',
+    'token-by-expiry',
+    'token-by-method',
+    'token-identity',
+  ],
+  key: keys.token,
+  records: tokenRecords,
+  removed({ draft }, token) {
+    for (const [key] of loginRecords(token, (at) => draft.get(at))) draft.del(key);
+  },
+});
+
+/** Returns what a SecretID is looked up by: its SHA-256 in hex. */
 export const secretKeyOf = (secret: string): string => hash('sha256', secret);
 
-/** Milliseconds since the epoch at which a token stops counting; rounded down, so never late. */
+/**
+ * Returns when a token expires, in milliseconds since the epoch, rounded down; undefined for never.
+ */
 export const expiryOf = (token: Token): number | undefined =>
   token.ExpirationTime === undefined ? undefined : Math.floor(Date.parse(token.ExpirationTime));
 
-/** The token of an accessor, wherever it lives, dead or alive. */
+/** Returns the token of an accessor in any namespace, dead or alive. */
 export function tokenByAccessor(view: View, accessor: string): Token | undefined {
   const ns = view.get(keys.tokenAccessor(accessor));
   return ns === undefined ? undefined : stored<Token>(view, keys.token(ns, accessor));
 }
 
-/** The token of a secret, by the SHA-256 of it in hex, dead or alive. */
+/** Returns the token of a secret, given its SHA-256 in hex, dead or alive. */
 export function tokenBySecret(view: View, secretKey: string): Token | undefined {
   const place = view.get(keys.tokenSecret(secretKey));
   if (place === undefined) return undefined;
@@ -51,8 +97,8 @@ export function tokenBySecret(view: View, secretKey: string): Token | undefined 
 }
 
 /**
- * Whether a token counts at a time. One that has expired, whose auth method is gone or whose namespace is being deleted
- * waits for its removal only: nothing may show or use it.
+ * Whether a token is alive at a time. One that has expired, whose auth method is gone or whose
+ * namespace is being deleted only waits for its removal: nothing may show or use it.
  */
 export function isAlive(view: View, token: Token, nowMs: number): boolean {
   const expiry = expiryOf(token);
@@ -65,7 +111,7 @@ export function isAlive(view: View, token: Token, nowMs: number): boolean {
   return namespace !== undefined && namespace.DeletedAt === undefined;
 }
 
-/** The keys, besides its own, whose change may end a token's life. */
+/** Returns the keys, besides its own, whose change may end a token's life. */
 export const lifeKeys = (token: Token): string[] => [
   keys.namespace(token.Namespace),
   ...(token.AuthMethod === undefined
@@ -73,8 +119,8 @@ export const lifeKeys = (token: Token): string[] => [
     : [keys.method(token.AuthMethodNamespace ?? token.Namespace, token.AuthMethod)]),
 ];
 
-/** The records that follow from a token, its links and its login apart: by what it is found. They never change. */
-export function tokenRecords(token: Token): readonly StateRecord[] {
+/** Returns the records by which a token is found. They never change. */
+function tokenRecords(token: Token): readonly StateRecord[] {
   const { AccessorID: accessor, Namespace: ns } = token;
   const expiry = expiryOf(token);
   return [
@@ -84,15 +130,15 @@ export function tokenRecords(token: Token): readonly StateRecord[] {
   ];
 }
 
-/** What tells of the login that made a token. */
+/** The members of a token that tell which login made it. */
 export type LoginOf = Pick<
   Token,
   'AccessorID' | 'AuthMethod' | 'AuthMethodNamespace' | 'CreateTime' | 'Namespace'
 >;
 
 /**
- * The records that follow from the login of a token, if one made it. `identityAt` gives the identity kept at a key: it
- * is not part of the token.
+ * Returns the records that follow from the login of a token, if one made it. `identityAt` returns
+ * the identity stored at a key, which is not part of the token.
  */
 export function loginRecords(
   token: LoginOf,
@@ -111,56 +157,28 @@ export function loginRecords(
   ];
 }
 
-/** Writes a new token and all that follows from it; gives its text. `identity`: who logged in, where that is known. */
+/** Writes a new token. Returns its text. `identity` is that of the login, if it is known. */
 export function addToken(context: ApplyContext, token: Token, identity?: string): string {
-  const records = [...tokenRecords(token), ...loginRecords(token, () => identity)];
-  for (const [key, value] of records) context.draft.put(key, value);
-  return putToken(context, token, undefined);
+  for (const [key, value] of loginRecords(token, () => identity)) context.draft.put(key, value);
+  return putObject(context, tokens, token, undefined);
 }
 
-/** Writes a token; gives its text. What follows from it and never changes is there. */
-export function putToken(context: ApplyContext, token: Token, before: Token | undefined): string {
-  const { draft } = context;
-  const { AccessorID: accessor, Namespace: ns } = token;
-  moveTokenLinks(context, token, before, token);
-  noteChange(context, 'token', ns);
-  const text = JSON.stringify(token);
-  draft.put(keys.token(ns, accessor), text);
-  return text;
-}
+/** Removes a token with all that follows from it. */
+export const removeToken = (context: ApplyContext, token: Token): void =>
+  removeObject(context, tokens, token);
 
-/** Takes a token and what follows from it out of the state. */
-export function removeToken(context: ApplyContext, token: Token): void {
-  const { draft } = context;
-  const { AccessorID: accessor, Namespace: ns } = token;
-  const records = [...tokenRecords(token), ...loginRecords(token, (key) => draft.get(key))];
-  for (const [key] of records) draft.del(key);
-  moveTokenLinks(context, token, token, undefined);
-  draft.del(keys.token(ns, accessor));
-  noteDeletion(context, 'token', ns);
-}
-
-function moveTokenLinks(
+/** Removes up to `max` tokens that an auth method made. Returns how many. */
+export function removeTokensOfMethod(
   context: ApplyContext,
-  { AccessorID: id, Namespace: ns }: Token,
-  before: Token | undefined,
-  after: Token | undefined,
-): void {
-  const holder = 'token';
-  moveLinks(context, {
-    holder,
-    target: 'policy',
-    ns,
-    id,
-    before: before?.Policies,
-    after: after?.Policies,
-  });
-  moveLinks(context, {
-    holder,
-    target: 'role',
-    ns,
-    id,
-    before: before?.Roles,
-    after: after?.Roles,
-  });
+  ns: string,
+  method: string,
+  max: number,
+): number {
+  const prefix = keys.tokenByMethod(ns, method, '', '').slice(0, -1);
+  const some = take(context.draft.keys(prefix), max);
+  for (const key of some) {
+    const [tokenNs, accessor] = key.split('\u0000').slice(-2) as [string, string];
+    removeToken(context, stored<Token>(context.draft, keys.token(tokenNs, accessor))!);
+  }
+  return some.length;
 }

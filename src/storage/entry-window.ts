@@ -144,7 +144,7 @@ export class EntryWindow {
 }
 
 /** Bytes that an entry counts for in memory. */
-function entryBytes(entry: Entry): number {
+export function entryBytes(entry: Entry): number {
   return entry.kind === 'command' ? entry.data.length + 64 : 256;
 }
 

@@ -2,17 +2,17 @@
  * Removes deleted values from LevelDB's files, where they would stay until a compaction happens to
  * reach them.
  */
-import type { ClassicLevel } from 'classic-level';
+import type { Database, Operation } from './disk.js';
 
 /** Keys deleted in one step: bounds how long a step occupies LevelDB. */
 const CLEAR_STEP = 2000;
 
 /** Writes that make LevelDB rewrite a range. */
-type Marks<K> = readonly { readonly type: 'del'; readonly key: K }[];
+type Marks<K> = readonly Operation<K>[];
 
 /** Flushes LevelDB's memtable into a table file and drops its log. `key` may be any key. */
-function flushTables<K>(db: ClassicLevel<K, K>, key: K): Promise<void> {
-  return db.compactRange(key, key);
+function flushTables<K>(db: Database<K>, key: K): Promise<void> {
+  return db.compact(key, key);
 }
 
 /**
@@ -30,7 +30,7 @@ function flushTables<K>(db: ClassicLevel<K, K>, key: K): Promise<void> {
  *        [secret=1, secret deleted]                       older table, alone without the markers
  */
 export async function rewriteRange<K>(
-  db: ClassicLevel<K, K>,
+  db: Database<K>,
   from: K,
   to: K,
   write: (marks: Marks<K>) => Promise<void>,
@@ -40,7 +40,7 @@ export async function rewriteRange<K>(
     { type: 'del', key: from },
     { type: 'del', key: to },
   ]);
-  await db.compactRange(from, to);
+  await db.compact(from, to);
 }
 
 /**
@@ -49,7 +49,7 @@ export async function rewriteRange<K>(
  * Calls `write` with the operations of the rewrite.
  */
 export async function removeRange<K>(
-  db: ClassicLevel<K, K>,
+  db: Database<K>,
   range: { readonly from: K; readonly to: K },
   isOpen: () => boolean,
   write: (marks: Marks<K>) => Promise<void>,
@@ -57,9 +57,10 @@ export async function removeRange<K>(
   const { from, to } = range;
   if (isOpen()) await flushTables(db, from);
   while (isOpen()) {
-    const some = await db.keys({ gte: from, lte: to, limit: CLEAR_STEP }).all();
+    const some = await db.keys({ gte: from, lte: to }, CLEAR_STEP);
     if (some.length === 0) break;
-    await db.batch(some.map((key) => ({ type: 'del' as const, key })));
+    const deletions = some.map((key) => ({ type: 'del' as const, key }));
+    await db.write(deletions, { sync: false });
   }
   if (isOpen()) await rewriteRange(db, from, to, write);
 }

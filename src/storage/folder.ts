@@ -1,10 +1,6 @@
-/**
- * A node's data folder before any database in it is opened: whether it belongs to this server, and
- * small files that are replaced atomically.
- */
-import { chmod, lstat, mkdir, open, readdir, readFile, rename } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { crc32 } from 'node:zlib';
+/** Whether a data folder belongs to this server, before anything in it is opened. */
+import { chmod, lstat, mkdir, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { StorageError } from './errors.js';
 
 /**
@@ -49,47 +45,4 @@ async function closeToOthers(dir: string): Promise<void> {
       if ((mode & OTHERS) !== 0) await chmod(path, 0o600);
     }
   }
-}
-
-/**
- * Replaces a JSON file atomically and adds a checksum. After a crash the file is either the old one
- * or the new one.
- */
-export async function writeSealed(path: string, content: object): Promise<void> {
-  const sealed = { ...content, crc32: crc32(JSON.stringify(content)) };
-  const file = await open(`${path}.new`, 'w', 0o600);
-  try {
-    await file.writeFile(`${JSON.stringify(sealed, null, 2)}\n`);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await rename(`${path}.new`, path);
-  const folder = await open(dirname(path), 'r');
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
-}
-
-/**
- * Returns what `writeSealed` wrote, undefined if there is no such file. Throws StorageError
- * `failed`, or `damaged` if the checksum does not match.
- */
-export async function readSealed(path: string): Promise<Record<string, unknown> | undefined> {
-  let text: string;
-  try {
-    text = await readFile(path, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw new StorageError('failed', `${path} cannot be read: ${(error as Error).message}`, error);
-  }
-  try {
-    const { crc32: sum, ...content } = JSON.parse(text) as Record<string, unknown>;
-    if (sum === crc32(JSON.stringify(content))) return content;
-  } catch {
-    // Not JSON: reported below.
-  }
-  throw new StorageError('damaged', `${path} is damaged: it is not what this server wrote`);
 }

@@ -3,11 +3,10 @@
  * of their own. When it is complete, it is read back, and one batch switches the pointer to it.
  */
 import type { View } from '../state/types.js';
+import type { Operation } from './disk.js';
 import { StorageError } from './errors.js';
-import { IN_SLICES, slices } from './iterate.js';
 import { type KeyIndex, keySum, newKeyIndex, recordSum, Tally, wellFormed } from './key-index.js';
 import { rangeOf, type StateDatabase, storedValue, sumOf } from './state-load.js';
-import type { Operation } from './synced-batch.js';
 import type { DurableState, Installation, StateRecord, StateTally } from './types.js';
 
 /** Characters of records that are written as one batch: bounds the memory of a batch. */
@@ -119,7 +118,7 @@ export class LevelInstallation implements Installation {
 async function tallyOf(db: StateDatabase, generation: number): Promise<Tally | undefined> {
   const tally = new Tally();
   const range = rangeOf(generation);
-  for await (const some of slices(db.iterator({ ...range, ...IN_SLICES }))) {
+  for await (const some of db.records(range)) {
     for (const [key, stored] of some) {
       const sum = sumOf(key.slice(range.gte.length), stored);
       if (sum === undefined) return undefined;

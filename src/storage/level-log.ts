@@ -7,16 +7,12 @@
  *     witness   lastIndex 8        8 was synced, and has disappeared
  *     damaged   {index 5, last 8}  5 to 8 may have been acknowledged
  */
-import { constants, openSync } from 'node:fs';
-import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import type { ClassicLevel } from 'classic-level';
 import type { Configuration, Entry, HardState, Index, SnapshotMeta, Term } from '../raft/types.js';
-import { openDatabase } from './database.js';
+import { settled } from './calls.js';
+import type { Database, Disk, DiskFile, DiskFolder } from './disk.js';
 import { FORGOTTEN, StorageError } from './errors.js';
-import { IN_SLICES, slices } from './iterate.js';
 import { decodeSealed, readSafe, writeSafe } from './record.js';
-import { DiskFile } from './segment-file.js';
 import type { LogDamage, LogState, Position } from './segment-record.js';
 import { type Marks, WITNESS, Witness } from './witness.js';
 
@@ -32,19 +28,17 @@ const KEYS = {
   bar: Buffer.from('bar'),
 } as const;
 
-type Database = ClassicLevel<Buffer, Buffer>;
-
 /** The log of an earlier release. */
 export class LevelLogReader {
   /** What it says besides entries; `damage` is known once all entries were read. */
   state: LogState;
-  readonly #db: Database;
+  readonly #db: Database<Buffer>;
   readonly #marks: Marks | undefined;
   readonly #isBehind: boolean;
   readonly #hasLostMeta: boolean;
 
   /** Use `LevelLogReader.open`. */
-  constructor(db: Database, marks: Marks | undefined, found: Found) {
+  constructor(db: Database<Buffer>, marks: Marks | undefined, found: Found) {
     this.#db = db;
     this.#marks = marks;
     this.state = found.state;
@@ -53,14 +47,10 @@ export class LevelLogReader {
   }
 
   /** Opens the log. Throws StorageError; `damaged` if the vote may be lost. */
-  static async open(dir: string): Promise<LevelLogReader> {
-    const db: Database = await openDatabase<Buffer, Buffer>(dir, {
-      keyEncoding: 'buffer',
-      valueEncoding: 'buffer',
-      compression: false,
-    });
+  static async open(dir: string, disk: Disk): Promise<LevelLogReader> {
+    const db = await disk.openBytes(dir);
     try {
-      const marks = readMarks(join(dir, WITNESS));
+      const marks = await readMarks(disk.folder(dir));
       return new LevelLogReader(db, marks, await readState(db, marks));
     } catch (error) {
       await db.close();
@@ -77,8 +67,7 @@ export class LevelLogReader {
     let reason = this.#hasLostMeta ? 'the position of the last snapshot is damaged' : undefined;
     let seen = 0;
     let bad = 0;
-    const range = { gt: entryKey(last.index), lt: KEYS.bar, ...IN_SLICES };
-    for await (const some of slices(this.#db.iterator(range))) {
+    for await (const some of this.#db.records({ gt: entryKey(last.index), lt: KEYS.bar })) {
       const entries: Entry[] = [];
       for (const [key, record] of some) {
         const index = key.length === 8 ? readSafe(key, 0) : 0;
@@ -122,15 +111,9 @@ function refusal(index: Index, decoded: Decoded | undefined, last: Position): st
   return `entry ${last.index} is not the one that entry ${next} was written after`;
 }
 
-function readMarks(path: string): Marks | undefined {
-  let fd: number;
-  try {
-    fd = openSync(path, constants.O_RDONLY);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
-  const witness = new Witness(new DiskFile(fd, path));
+async function readMarks(folder: DiskFolder): Promise<Marks | undefined> {
+  if (!folder.names().includes(WITNESS)) return undefined;
+  const witness = new Witness(await settled<DiskFile>((done) => folder.open(WITNESS, done)));
   witness.close();
   return witness.marks;
 }
@@ -141,11 +124,11 @@ interface Found {
   readonly hasLostMeta: boolean;
 }
 
-async function readState(db: Database, marks: Marks | undefined): Promise<Found> {
-  const meta = await readSealed<SnapshotMeta>(db, KEYS.meta);
-  const bar = await readSealed<Position>(db, KEYS.bar);
-  const hasEntries = (await db.keys({ lt: KEYS.bar, limit: 1 }).all()).length > 0;
-  const hard = await readHardState(db, marks, !hasEntries && meta === undefined);
+async function readState(db: Database<Buffer>, marks: Marks | undefined): Promise<Found> {
+  const meta = readSealed<SnapshotMeta>(db, KEYS.meta);
+  const bar = readSealed<Position>(db, KEYS.bar);
+  const hasEntries = (await db.keys({ lt: KEYS.bar }, 1)).length > 0;
+  const hard = readHardState(db, marks, !hasEntries && meta === undefined);
   const { version, hardState } = hard;
   return {
     state: {
@@ -160,8 +143,8 @@ async function readState(db: Database, marks: Marks | undefined): Promise<Found>
   };
 }
 
-async function readSealed<T>(db: Database, key: Buffer): Promise<T | undefined | 'damaged'> {
-  const record = await db.get(key);
+function readSealed<T>(db: Database<Buffer>, key: Buffer): T | undefined | 'damaged' {
+  const record = db.get(key);
   return record === undefined ? undefined : (decodeSealed<T>(key, record) ?? 'damaged');
 }
 
@@ -170,8 +153,8 @@ async function readSealed<T>(db: Database, key: Buffer): Promise<T | undefined |
  * than the witness's, so the database has lost its last batches. Throws StorageError `damaged` if
  * neither copy can be trusted.
  */
-async function readHardState(db: Database, marks: Marks | undefined, isEmpty: boolean) {
-  const own = await readSealed<{ version: number; hardState: HardState }>(db, KEYS.hard);
+function readHardState(db: Database<Buffer>, marks: Marks | undefined, isEmpty: boolean) {
+  const own = readSealed<{ version: number; hardState: HardState }>(db, KEYS.hard);
   if (own !== undefined && own !== 'damaged' && own.version >= (marks?.version ?? 0)) {
     return { ...own, isBehind: false };
   }

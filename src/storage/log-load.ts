@@ -1,16 +1,17 @@
 /** Opens the files of a log, reads all of it, and compares it with its witness. */
 import type { Index } from '../raft/types.js';
+import { settled } from './calls.js';
+import type { DiskFile, DiskFolder } from './disk.js';
 import { FORGOTTEN, rootMessage, StorageError } from './errors.js';
 import { type Recovered, recover, type SegmentSource } from './recovery.js';
 import { segmentNumber } from './segment.js';
-import { type SegmentFile, type SegmentFolder, settled } from './segment-file.js';
 import { SPARE } from './segment-pool.js';
 import type { LogDamage, LogState } from './segment-record.js';
 import { type Marks, WITNESS, Witness } from './witness.js';
 
 /** A log that was read. */
 export interface Loaded extends Recovered {
-  readonly folder: SegmentFolder;
+  readonly folder: DiskFolder;
   readonly witness: Witness;
   /** The number of the next segment. */
   readonly nextSegment: number;
@@ -18,12 +19,12 @@ export interface Loaded extends Recovered {
 
 /**
  * Reads the log in a folder. `windowBytes` bounds the entries that stay in memory. Throws
- * StorageError, and closes the folder then.
+ * StorageError.
  */
-export async function loadLog(folder: SegmentFolder, windowBytes: number): Promise<Loaded> {
-  const files: SegmentFile[] = [];
-  const open = async (name: string): Promise<SegmentFile> => {
-    const file = await settled<SegmentFile>((done) => folder.open(name, done));
+export async function loadLog(folder: DiskFolder, windowBytes: number): Promise<Loaded> {
+  const files: DiskFile[] = [];
+  const open = async (name: string): Promise<DiskFile> => {
+    const file = await settled<DiskFile>((done) => folder.open(name, done));
     files.push(file);
     return file;
   };
@@ -49,7 +50,6 @@ export async function loadLog(folder: SegmentFolder, windowBytes: number): Promi
     return { ...recovered, folder, witness, nextSegment };
   } catch (error) {
     for (const file of files) file.close();
-    await folder.close();
     if (error instanceof StorageError) throw error;
     throw new StorageError('failed', `the log cannot be read: ${rootMessage(error)}`, error);
   }

@@ -7,8 +7,9 @@
  *     wait    the witness, if the hard state changed; then `done` of each job, in order
  */
 import type { Index } from '../raft/types.js';
+import { writeAll } from './calls.js';
+import type { Done, StorageClock } from './disk.js';
 import { type Segment, truncateSegments } from './segment.js';
-import { type Done, writeAll } from './segment-file.js';
 import type { SegmentPool } from './segment-pool.js';
 import {
   batchBytes,
@@ -64,6 +65,7 @@ export interface WriterParts {
   /** The entries up to an index are on the disk as they are in memory. */
   readonly written: (index: Index) => void;
   readonly onError: (error: unknown) => void;
+  readonly clock: StorageClock;
 }
 
 /** See the head of this file. */
@@ -81,7 +83,8 @@ export class LogWriter {
   /** The last index that a segment holds. */
   #placed: Index;
   #witnessedAt = 0;
-  #resting: NodeJS.Timeout | undefined;
+  /** Cancels the timer that waits for the log to be idle. */
+  #cancelRest: () => void = () => {};
   #beforeReport: (() => Promise<void>) | undefined;
   #isBusy = false;
   #hasStopped = false;
@@ -127,7 +130,7 @@ export class LogWriter {
   stop(): void {
     this.#hasStopped = true;
     this.#jobs.length = 0;
-    clearTimeout(this.#resting);
+    this.#cancelRest();
   }
 
   /** Resolves once all jobs are done, or the writer has stopped. */
@@ -141,7 +144,7 @@ export class LogWriter {
   mark(done: Done): void {
     const { version, hardState } = this.#state;
     const lastIndex = this.#last.index;
-    this.#witnessedAt = performance.now();
+    this.#witnessedAt = this.#parts.clock.now();
     const { marks, isIdle } = this.#witness;
     if (isIdle && marks?.version === version && marks.lastIndex === lastIndex) done(null);
     else this.#witness.write({ version, hardState, lastIndex }, done);
@@ -259,7 +262,7 @@ export class LogWriter {
     const report = (): void => this.#report(group);
     if (group.some((job) => job.isUrgent)) this.mark((error) => this.#unless(error, report));
     else {
-      const isDue = performance.now() - this.#witnessedAt >= WITNESS_EVERY_MS;
+      const isDue = this.#parts.clock.now() - this.#witnessedAt >= WITNESS_EVERY_MS;
       if (isDue && this.#witness.isIdle) this.#markAside();
       report();
     }
@@ -299,9 +302,9 @@ export class LogWriter {
 
   /** Makes the witness record the rest once nothing has been written for a while. */
   #rest(): void {
-    this.#resting ??= setTimeout(() => {
+    this.#cancelRest();
+    this.#cancelRest = this.#parts.clock.after(WITNESS_EVERY_MS, () => {
       if (!this.#hasStopped && !this.#isBusy) this.#markAside();
-    }, WITNESS_EVERY_MS).unref();
-    this.#resting.refresh();
+    });
   }
 }

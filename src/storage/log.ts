@@ -15,13 +15,14 @@
  * longer has those entries, `reset` to a snapshot has the same effect.
  */
 import type { Entry, HardState, Index, SnapshotMeta, Term } from '../raft/types.js';
+import { settled } from './calls.js';
+import type { DiskFolder, StorageClock } from './disk.js';
 import { type EntryWindow, takeEntries } from './entry-window.js';
 import { rootMessage, StorageError } from './errors.js';
 import { type Loaded, loadLog } from './log-load.js';
 import { type Job, LogWriter } from './log-writer.js';
 import { segmentName, segmentOf } from './segment.js';
 import { eraseSegment } from './segment-erase.js';
-import { type SegmentFolder, settled } from './segment-file.js';
 import { SEGMENT_BYTES, SegmentPool } from './segment-pool.js';
 import {
   type Draft,
@@ -41,16 +42,18 @@ export interface LogOptions {
   /** Called once, when the disk has failed. The process must stop. */
   readonly onFatal: (error: StorageError) => void;
   /** Bytes of recent entries in memory: reading them needs no disk. */
-  readonly windowBytes?: number;
+  readonly windowBytes?: number | undefined;
   /** Bytes of a segment. */
-  readonly segmentBytes?: number;
+  readonly segmentBytes?: number | undefined;
+  readonly clock: StorageClock;
+  /** Called when the log is closed. */
+  readonly onClosed?: (() => Promise<void>) | undefined;
 }
 
 /**
- * Opens the log in a folder, and closes the folder with it. Throws StorageError `failed`, or
- * `damaged` if the vote may be lost.
+ * Opens the log in a folder. Throws StorageError `failed`, or `damaged` if the vote may be lost.
  */
-export async function openLogIn(folder: SegmentFolder, options: LogOptions): Promise<SegmentLog> {
+export async function openLogIn(folder: DiskFolder, options: LogOptions): Promise<SegmentLog> {
   return new SegmentLog(await loadLog(folder, options.windowBytes ?? WINDOW_BYTES), options);
 }
 
@@ -59,12 +62,11 @@ export class SegmentLog {
   /** Set if the entries from `index` on cannot be trusted; see the head of this file. */
   damaged: LogDamage | undefined;
 
-  readonly #folder: SegmentFolder;
   readonly #witness: Witness;
   readonly #window: EntryWindow;
   readonly #writer: LogWriter;
   readonly #pool: SegmentPool;
-  readonly #onFatal: (error: StorageError) => void;
+  readonly #options: LogOptions;
   /** Files that do not belong to a damaged log; removed once it is repaired. */
   #unused: Loaded['unused'];
   #log: LogState;
@@ -73,15 +75,14 @@ export class SegmentLog {
   #state: 'open' | 'failed' | 'closed' = 'open';
 
   constructor(loaded: Loaded, options: LogOptions) {
-    const { segmentBytes = SEGMENT_BYTES, onFatal } = options;
+    const { segmentBytes = SEGMENT_BYTES, clock } = options;
     const { folder, window, witness, segments, state, batch, crc, damage } = loaded;
     const onError = (error: unknown): void => void this.#fail(error);
-    this.#folder = folder;
     this.#witness = witness;
     this.#window = window;
     this.#log = state;
     this.#unused = loaded.unused;
-    this.#onFatal = onFatal;
+    this.#options = options;
     this.damaged = damage;
     this.#written = window.lastIndex();
     this.#pool = new SegmentPool({ folder, segmentBytes, number: loaded.nextSegment, onError });
@@ -93,6 +94,7 @@ export class SegmentLog {
       crc,
       state,
       onError,
+      clock,
       pool: this.#pool,
       nextBatch: (damage === undefined ? batch : Math.max(batch, loaded.highestBatch)) + 1,
       last: this.#last(),
@@ -265,7 +267,7 @@ export class SegmentLog {
     await this.#pool.close();
     for (const { file } of [...this.#writer.segments, ...this.#unused]) file.close();
     if (this.#witness.isIdle) this.#witness.close();
-    await this.#folder.close();
+    await this.#options.onClosed?.();
   }
 
   #withHardState(hardState: HardState): LogState {
@@ -333,7 +335,7 @@ export class SegmentLog {
     if (this.#state === 'open') {
       this.#state = 'failed';
       this.#writer.stop();
-      this.#onFatal(failure);
+      this.#options.onFatal(failure);
     }
     return failure;
   }

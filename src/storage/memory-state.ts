@@ -5,20 +5,27 @@
 import type { Change, PinnedView, StateRecord } from '../state/types.js';
 import { StorageError } from './errors.js';
 import { type KeyIndex, keysWith, newKeyIndex, recordSum, Tally, wellFormed } from './key-index.js';
-import { rewriteBy } from './rewrite.js';
 import type { DurableState, Installation } from './types.js';
 
 type Records = KeyIndex<string>;
 
-/** See the head of this file. `durable` is what an earlier one left. */
+/**
+ * See the head of this file. `durable` is what an earlier one left. `soon` begins a later turn of
+ * the event loop.
+ */
 export class MemoryState implements DurableState {
   #records: Records;
   #durable: Records;
+  readonly #soon: (run: () => void) => void;
   #unflushed: (readonly Change[])[] = [];
   #current: { readonly abort: () => void } | undefined;
 
-  constructor(durable: MemoryStateDisk = newKeyIndex<string>()) {
-    this.#durable = durable as Records;
+  constructor(
+    durable: MemoryStateDisk = newKeyIndex<string>(),
+    soon: (run: () => void) => void = setImmediate,
+  ) {
+    this.#soon = soon;
+    this.#durable = (durable as Records).clone();
     this.#records = this.#durable.clone();
   }
 
@@ -104,9 +111,7 @@ export class MemoryState implements DurableState {
               `where ${expected.count} with sum ${expected.sum} were announced; the present state stays`,
           );
         }
-        this.#records = records;
-        this.#durable = records.clone();
-        this.#unflushed = [];
+        this.#replaceBy(records);
       },
       abort: end,
     };
@@ -118,8 +123,49 @@ export class MemoryState implements DurableState {
     slices: Iterator<readonly StateRecord[], boolean>,
     done: (replaced: boolean) => void,
   ): void {
-    if (this.#current !== undefined) setImmediate(done, false);
-    else void rewriteBy(this.install(), slices).then(done);
+    if (this.#current !== undefined) {
+      this.#soon(() => done(false));
+      return;
+    }
+    const records = newKeyIndex<string>();
+    const rewriting = {
+      abort: () => {
+        if (this.#current !== rewriting) return;
+        this.#current = undefined;
+        this.#soon(() => done(false));
+      },
+    };
+    this.#current = rewriting;
+    this.#soon(() => this.#drawNext(rewriting, slices, records, done));
+  }
+
+  #drawNext(
+    rewriting: object,
+    slices: Iterator<readonly StateRecord[], boolean>,
+    records: Records,
+    done: (replaced: boolean) => void,
+  ): void {
+    if (this.#current !== rewriting) return;
+    const { done: isDone, value } = slices.next();
+    if (isDone !== true) {
+      for (const [key, text] of value) records.set(wellFormed(key), wellFormed(text));
+      this.#soon(() => this.#drawNext(rewriting, slices, records, done));
+      return;
+    }
+    this.#current = undefined;
+    if (value) this.#replaceBy(records);
+    done(value);
+  }
+
+  #replaceBy(records: Records): void {
+    this.#records = records;
+    this.#durable = records.clone();
+    this.#unflushed = [];
+  }
+
+  /** A copy of what is durable. */
+  durable(): MemoryStateDisk {
+    return this.#durable.clone();
   }
 
   /**

@@ -10,10 +10,10 @@
  * between. A run that begins after the position of the snapshot lacks entries.
  */
 import type { Index } from '../raft/types.js';
+import type { DiskFile } from './disk.js';
 import type { EntryWindow } from './entry-window.js';
 import { Notes, Run } from './recovery-run.js';
 import { Segment, truncateSegments } from './segment.js';
-import type { SegmentFile } from './segment-file.js';
 import {
   decodeRecord,
   entryOf,
@@ -27,7 +27,7 @@ import {
 /** A file of a log. */
 export interface SegmentSource {
   readonly number: number;
-  readonly file: SegmentFile;
+  readonly file: DiskFile;
 }
 
 /** What the segments of a log say. */

@@ -1,7 +1,7 @@
 /** Overwrites what must not stay on the disk: see docs/formats.md, "Erasing". */
 import type { Index } from '../raft/types.js';
+import { settled, writeAll } from './calls.js';
 import type { Segment } from './segment.js';
-import { settled, writeAll } from './segment-file.js';
 import { decodeRecord, entryOf, HEAD_BYTES } from './segment-record.js';
 
 /** Bytes written at once. Only those that hold something to erase are written. */

@@ -3,8 +3,9 @@
  * whose blocks exist needs no entry in the journal of the file system. The files of dropped
  * segments are used again, which saves writing zeros. Their old records have another salt.
  */
+import { settled, writeAll } from './calls.js';
+import type { DiskFile, DiskFolder } from './disk.js';
 import { Segment, segmentName } from './segment.js';
-import { type SegmentFile, type SegmentFolder, settled, writeAll } from './segment-file.js';
 
 /** Bytes of a segment: 4 MiB are written in some seconds at full load. */
 export const SEGMENT_BYTES = 4 * 2 ** 20;
@@ -18,7 +19,7 @@ export const SPARE = /^spare-/;
 
 /** What a SegmentPool needs. */
 export interface PoolOptions {
-  readonly folder: SegmentFolder;
+  readonly folder: DiskFolder;
   readonly segmentBytes: number;
   /** The number of the next segment. */
   readonly number: number;
@@ -31,7 +32,7 @@ export class SegmentPool {
   readonly #options: PoolOptions;
   #number: number;
   #next: Promise<Segment> | undefined;
-  readonly #spares: { readonly name: string; readonly file: SegmentFile }[] = [];
+  readonly #spares: { readonly name: string; readonly file: DiskFile }[] = [];
   /** Renames and removals, one after another. */
   #tasks: Promise<void> = Promise.resolve();
 
@@ -71,7 +72,7 @@ export class SegmentPool {
   }
 
   /** Removes a file. */
-  remove(name: string, file: SegmentFile | undefined): void {
+  remove(name: string, file: DiskFile | undefined): void {
     this.#do(() => this.#remove(name, file));
   }
 
@@ -109,9 +110,9 @@ export class SegmentPool {
     const number = this.#number++;
     const name = segmentName(number);
     const spare = this.#spares.pop();
-    let file: SegmentFile;
+    let file: DiskFile;
     if (spare === undefined) {
-      file = await settled<SegmentFile>((done) => folder.open(name, done));
+      file = await settled<DiskFile>((done) => folder.open(name, done));
       await zero(file, 0, segmentBytes);
     } else {
       await settled((done) => folder.rename(spare.name, name, done));
@@ -121,7 +122,7 @@ export class SegmentPool {
     return new Segment(number, file);
   }
 
-  async #remove(name: string, file: SegmentFile | undefined): Promise<void> {
+  async #remove(name: string, file: DiskFile | undefined): Promise<void> {
     file?.close();
     await settled((done) => this.#options.folder.remove(name, done));
   }
@@ -132,7 +133,7 @@ export class SegmentPool {
 }
 
 /** Writes zeros from `from` to `to`. */
-async function zero(file: SegmentFile, from: number, to: number): Promise<void> {
+async function zero(file: DiskFile, from: number, to: number): Promise<void> {
   for (let at = from; at < to; at += ZEROS.length) {
     const bytes = ZEROS.subarray(0, to - at);
     await settled((done) => writeAll(file, bytes, at, done));

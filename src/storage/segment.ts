@@ -1,6 +1,6 @@
 /** One file of the log, and where the entries of the log are in it. */
 import type { Entry, Index } from '../raft/types.js';
-import type { SegmentFile } from './segment-file.js';
+import type { DiskFile } from './disk.js';
 import { decodeRecord, entryOf, HEAD_BYTES, saltOf } from './segment-record.js';
 
 /** Bytes read at first for one entry: most entries are smaller. */
@@ -21,14 +21,14 @@ export function segmentNumber(name: string): number | undefined {
 export class Segment {
   readonly number: number;
   readonly salt: number;
-  readonly file: SegmentFile;
+  readonly file: DiskFile;
   /** Where the next record goes. */
   end = 0;
   #first: Index = 0;
   /** `offsets[i]` is the offset of the entry at `first + i`. */
   #offsets: number[] = [];
 
-  constructor(number: number, file: SegmentFile) {
+  constructor(number: number, file: DiskFile) {
     this.number = number;
     this.salt = saltOf(number);
     this.file = file;

@@ -1,20 +1,13 @@
 /** The format of the state's database, and how it is opened. See the head of `state.ts`. */
-import { access } from 'node:fs/promises';
-import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import type { ClassicLevel } from 'classic-level';
 import { tableOf } from '../state/checksum.js';
 import type { View } from '../state/types.js';
-import { openDatabase } from './database.js';
+import type { Database, Disk, Operation } from './disk.js';
 import { rootMessage, StorageError } from './errors.js';
-import { IN_SLICES, slices } from './iterate.js';
 import { type KeyIndex, keyIndexOf, keysWith, recordSum, type Tally } from './key-index.js';
-import type { Operation } from './synced-batch.js';
 
 /** The database of a state. Keys and values are text. */
-export type StateDatabase = ClassicLevel<string, string>;
-/** A snapshot of LevelDB, on which a pinned view reads. */
-export type Snapshot = ReturnType<StateDatabase['snapshot']>;
+export type StateDatabase = Database<string>;
 
 /** Key of the `Pointer`. */
 export const POINTER = '!state';
@@ -123,6 +116,7 @@ export interface LoadedState {
 
 /** Options for loading a state. */
 export interface LoadOptions {
+  readonly disk: Disk;
   /** Bytes of LevelDB's block cache. */
   readonly cacheBytes: number;
   /** Whether to check every value too, not only the keys. */
@@ -134,16 +128,13 @@ export interface LoadOptions {
  * `locked`, `failed` or `foreign`; damage is reported in the result.
  */
 export async function loadState(dir: string, options: LoadOptions): Promise<LoadedState> {
-  const { cacheBytes, checkValues } = options;
+  const { disk, cacheBytes } = options;
   // Checked before opening: a database with corrupt files may open as an empty one.
-  const isNew = await access(join(dir, 'CURRENT')).then(
-    () => false,
-    () => true,
-  );
-  const db: StateDatabase = await openDatabase<string, string>(dir, { cacheSize: cacheBytes });
+  const isNew = !(await disk.hasDatabase(dir));
+  const db = await disk.openText(dir, { cacheBytes });
   try {
     const generations = await listGenerations(db);
-    return isNew ? await createState(db) : await readState(db, generations, checkValues);
+    return isNew ? await createState(db) : await readState(db, generations, options);
   } catch (error) {
     await db.close();
     if (error instanceof StorageError) throw error;
@@ -153,7 +144,7 @@ export async function loadState(dir: string, options: LoadOptions): Promise<Load
 }
 
 async function createState(db: StateDatabase): Promise<LoadedState> {
-  await db.batch(firstRecords(), { sync: true });
+  await db.write(firstRecords(), { sync: true });
   const found = { generation: 1, others: [], batchNumber: 0, since: 1 };
   return { db, ...found, ...keyIndexOf([]), damaged: undefined, damagedState: undefined };
 }
@@ -162,14 +153,14 @@ async function createState(db: StateDatabase): Promise<LoadedState> {
 async function readState(
   db: StateDatabase,
   generations: readonly number[],
-  checkValues: boolean,
+  { disk, checkValues }: LoadOptions,
 ): Promise<LoadedState> {
-  const pointer = unseal<Pointer>(await db.get(POINTER));
+  const pointer = unseal<Pointer>(db.get(POINTER));
   if (pointer !== undefined && pointer.v !== 1) {
     const format = String(pointer.v);
     throw new StorageError('foreign', `the state has format ${format}, this version reads 1`);
   }
-  const keys = unseal<KeyCount>(await db.get(KEY_COUNT));
+  const keys = unseal<KeyCount>(db.get(KEY_COUNT));
   // The newer of the two if they differ: the batch that switched may be lost.
   const known = [pointer, keys]
     .filter((each) => each !== undefined)
@@ -194,38 +185,24 @@ async function readState(
     return {
       ...rest,
       ...keyIndexOf([]),
-      generation: Math.max(unusedGeneration(), ...all.map((each) => each + 1)),
+      generation: Math.max(unusedGeneration(disk), ...all.map((each) => each + 1)),
       others: isCertain ? others : [],
       damaged: `the state has lost ${lost}`,
       damagedState: { remains, generations: isCertain ? [generation] : all },
     };
   }
   if (pointer === undefined) {
-    await db.put(POINTER, sealed({ v: 1, generation, since }), { sync: true });
+    const value = sealed({ v: 1, generation, since });
+    await db.write([{ type: 'put', key: POINTER, value }], { sync: true });
   }
   return { ...rest, ...loaded, generation, others, damaged: undefined, damagedState: undefined };
-}
-
-/**
- * Reads a stored record. classic-level encodes text keys into a buffer that it reuses, and enlarges
- * the buffer only if a key fills it to the last byte. A key that is cut off before a multi-byte
- * character leaves the last bytes unused, so the buffer is not enlarged and a wrong key is looked
- * up. Keys with multi-byte characters are therefore passed as bytes.
- */
-export function storedAt(
-  db: StateDatabase,
-  key: string,
-  options: { snapshot?: Snapshot } = {},
-): string | undefined {
-  if (Buffer.byteLength(key) === key.length) return db.getSync(key, options);
-  return db.getSync<Buffer, string>(Buffer.from(key), { ...options, keyEncoding: 'buffer' });
 }
 
 function remainsOf(db: StateDatabase, generation: number, keyIndex: KeyIndex): View {
   const prefix = prefixOf(generation);
   const get = (key: string): string | undefined => {
     try {
-      const stored = storedAt(db, prefix + key);
+      const stored = db.get(prefix + key);
       return stored === undefined ? undefined : contentOf(key, stored);
     } catch {
       // LevelDB cannot read a corrupt block.
@@ -243,7 +220,7 @@ const NOTHING: Omit<Pointer, 'v'> = { generation: 0 };
  * installed. Unreadable files may hold keys of any generation, so this number, minutes since 1970,
  * is one that counting from 1 has never reached.
  */
-const unusedGeneration = (): number => Math.floor(Date.now() / 60_000);
+const unusedGeneration = ({ clock }: Disk): number => Math.floor(clock.wall() / 60_000);
 
 const firstRecords = () => [
   { type: 'put' as const, key: POINTER, value: sealed({ v: 1, generation: 1 }) },
@@ -255,7 +232,7 @@ async function listGenerations(db: StateDatabase): Promise<number[]> {
   const found: number[] = [];
   let from = '0';
   for (;;) {
-    const [key] = await db.keys({ gte: from, limit: 1 }).all();
+    const [key] = await db.keys({ gte: from }, 1);
     if (key === undefined) return found;
     const generation = Number(key.slice(0, GENERATION_DIGITS));
     if (!Number.isSafeInteger(generation) || !key.startsWith(prefixOf(generation))) {
@@ -275,7 +252,8 @@ async function readRing(
   since: number,
 ): Promise<{ last: number; gap: number | undefined }> {
   const numbers = new Set<number>();
-  for (const number of await db.values({ gte: '#', lt: '$' }).all()) numbers.add(Number(number));
+  for await (const some of db.records({ gte: '#', lt: '$' }))
+    for (const [, number] of some) numbers.add(Number(number));
   let last = 0;
   for (const number of numbers) last = Math.max(last, number);
   for (let number = Math.max(since, last - RING_SLOTS + 1); number <= last; number++) {
@@ -291,20 +269,14 @@ async function readRing(
 async function readKeys(db: StateDatabase, generation: number, checkValues: boolean) {
   const keys: string[] = [];
   const { gte, lt } = rangeOf(generation);
-  const iterator = db.keys<Buffer>({
-    gte: Buffer.from(gte),
-    lt: Buffer.from(lt),
-    keyEncoding: 'buffer',
-    ...IN_SLICES,
-  });
-  for await (const some of slices(iterator)) {
+  for await (const some of db.keyBytes({ gte, lt })) {
     // Decoded here: a substring would keep the whole prefixed text in memory.
     for (const key of some) keys.push(key.toString('utf8', gte.length));
   }
   const tables = new Set<string>();
   let unreadable = 0;
   if (checkValues) {
-    for await (const some of slices(db.iterator({ gte, lt, ...IN_SLICES }))) {
+    for await (const some of db.records({ gte, lt })) {
       for (const [key, stored] of some) {
         const own = key.slice(gte.length);
         if (sumOf(own, stored) !== undefined) continue;

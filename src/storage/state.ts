@@ -26,28 +26,28 @@
 import { tableOf } from '../state/checksum.js';
 import { SECRET_TABLES } from '../state/secrets.js';
 import type { Change, PinnedView, StateRecord, View } from '../state/types.js';
+import type { Disk, Operation, Snapshot, StorageClock } from './disk.js';
 import { removeRange, rewriteRange } from './erase.js';
 import { rootMessage, StorageError } from './errors.js';
 import { LevelInstallation } from './install.js';
 import { type KeyIndex, keySum, keysWith, type Tally, wellFormed } from './key-index.js';
+import { LEVEL_DISK } from './level-disk.js';
 import { rewriteBy } from './rewrite.js';
 import { SharedValues } from './shared-values.js';
 import {
   contentOf,
   KEY_COUNT,
   type Layer,
+  type LoadedState,
   loadState,
   operationsOf,
   POINTER,
   prefixOf,
   rangeOf,
   ringKey,
-  type Snapshot,
   type StateDatabase,
   sealed,
-  storedAt,
 } from './state-load.js';
-import { type Operation, writeSynced } from './synced-batch.js';
 import type { DurableState, Installation } from './types.js';
 import { ValueCache } from './value-cache.js';
 
@@ -75,6 +75,8 @@ export interface StateOptions {
   readonly cacheBytes?: number;
   /** Whether to check every value on opening too, so that a bad value counts as damage. */
   readonly checkValues?: boolean;
+  /** The machine; by default the real one. */
+  readonly disk?: Disk | undefined;
 }
 
 /**
@@ -82,8 +84,9 @@ export interface StateOptions {
  * or `foreign`. A damaged state opens, with `damaged` set.
  */
 export async function openState(dir: string, options: StateOptions): Promise<LevelState> {
-  const { cacheBytes = CACHE_BYTES, checkValues = false } = options;
-  return new LevelState(await loadState(dir, { cacheBytes, checkValues }), options);
+  const { onFatal, cacheBytes = CACHE_BYTES, checkValues = false, disk = LEVEL_DISK } = options;
+  const loaded = await loadState(dir, { disk, cacheBytes, checkValues });
+  return new LevelState(loaded, { onFatal, clock: disk.clock });
 }
 
 /** The state. See the head of this file. */
@@ -100,6 +103,7 @@ export class LevelState implements DurableState {
   readonly db: StateDatabase;
 
   readonly #onFatal: (error: StorageError) => void;
+  readonly #clock: StorageClock;
   #generation: number;
   #prefix: string;
   #keyIndex: KeyIndex;
@@ -112,8 +116,11 @@ export class LevelState implements DurableState {
   /** Recently read values, as they are on disk. */
   readonly #recent = new ValueCache(RECENT_CHARS);
   readonly #shared = new SharedValues();
-  #timer: NodeJS.Timeout | undefined;
+  /** Cancels the timer that ends the gathering of commits; undefined while none is set. */
+  #cancelGathering: (() => void) | undefined;
   #waiting: { resolve: () => void; reject: (error: Error) => void }[] = [];
+  /** Pending commits are to be written as soon as the batch before them is. */
+  #isDue = false;
   #loop: Promise<void> | undefined;
   /** Serializes all writes. */
   #chain: Promise<void> = Promise.resolve();
@@ -131,7 +138,10 @@ export class LevelState implements DurableState {
   #failure: StorageError | undefined;
   #closed = false;
 
-  constructor(loaded: Awaited<ReturnType<typeof loadState>>, options: StateOptions) {
+  constructor(
+    loaded: LoadedState,
+    { onFatal, clock }: Pick<StateOptions, 'onFatal'> & { readonly clock: StorageClock },
+  ) {
     this.db = loaded.db;
     this.#generation = loaded.generation;
     this.#nextGeneration = Math.max(loaded.generation, ...loaded.others) + 1;
@@ -141,7 +151,8 @@ export class LevelState implements DurableState {
     this.#batchNumber = loaded.batchNumber;
     this.#since = loaded.since;
     this.damaged = loaded.damaged;
-    this.#onFatal = options.onFatal;
+    this.#onFatal = onFatal;
+    this.#clock = clock;
     this.remains = loaded.damagedState?.remains;
     this.#kept = loaded.damagedState?.generations ?? [];
     for (const generation of loaded.others) this.remove(generation);
@@ -194,7 +205,7 @@ export class LevelState implements DurableState {
       this.#pendingBytes += key.length + (rawValue?.length ?? 0);
     }
     if (this.#pendingBytes >= GATHER_BYTES) this.#startWriting();
-    else this.#timer ??= setTimeout(() => this.#startWriting(), GATHER_MS);
+    else this.#cancelGathering ??= this.#clock.after(GATHER_MS, () => this.#startWriting());
   }
 
   flush(): Promise<void> {
@@ -264,10 +275,10 @@ export class LevelState implements DurableState {
   ): void {
     // A state that is being received is newer than one that is rebuilt here.
     if (this.#installation !== undefined) {
-      setImmediate(done, false);
+      this.#clock.soon(() => done(false));
       return;
     }
-    rewriteBy(this.install(), slices)
+    rewriteBy(this.install(), slices, (run) => this.#clock.soon(run))
       .then(done)
       .catch((error) => this.#fail(error));
   }
@@ -312,7 +323,7 @@ export class LevelState implements DurableState {
     this.#installation?.abort();
     if (this.#failure === undefined) await this.flush().catch(() => {});
     this.#closed = true;
-    clearTimeout(this.#timer);
+    this.#cancelGathering?.();
     await this.#loop;
     await this.#chain;
     await this.#removing;
@@ -334,17 +345,19 @@ export class LevelState implements DurableState {
   }
 
   #startWriting(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+    this.#cancelGathering?.();
+    this.#cancelGathering = undefined;
     if (this.#switching || this.#closed || this.#failure !== undefined) return;
     // With nothing to write, the loop would end before the assignment below, and would then count
     // as running for ever.
     if (this.#pending.size === 0) return;
+    this.#isDue = true;
     this.#loop ??= this.#writeGathered();
   }
 
   async #writeGathered(): Promise<void> {
     do {
+      this.#isDue = false;
       const waiting = this.#waiting;
       this.#waiting = [];
       this.#writing = this.#pending;
@@ -364,7 +377,7 @@ export class LevelState implements DurableState {
       this.#writing = new Map();
       this.#writingBytes = 0;
       for (const { resolve } of waiting) resolve();
-    } while (this.#waiting.length > 0 || this.#pendingBytes >= GATHER_BYTES);
+    } while (this.#isDue || this.#waiting.length > 0);
     this.#loop = undefined;
   }
 
@@ -373,7 +386,8 @@ export class LevelState implements DurableState {
     const written = this.#chain.then(() => {
       const number = ++this.#batchNumber;
       const key = ringKey(number);
-      return writeSynced(this.db, [...operations, { type: 'put', key, value: String(number) }]);
+      const numbered: Operation<string> = { type: 'put', key, value: String(number) };
+      return this.db.write([...operations, numbered], { sync: true });
     });
     this.#chain = written.catch(() => {});
     return written;
@@ -423,7 +437,7 @@ export class LevelState implements DurableState {
   #read(prefix: string, key: string, snapshot?: Snapshot): string | undefined {
     let stored: string | undefined;
     try {
-      stored = storedAt(this.db, prefix + key, snapshot === undefined ? {} : { snapshot });
+      stored = this.db.get(prefix + key, snapshot);
     } catch (error) {
       throw this.#fail(error);
     }

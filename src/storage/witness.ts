@@ -15,8 +15,9 @@
  * and before it when the log shrinks.
  */
 import type { HardState, Index } from '../raft/types.js';
+import { writeAll } from './calls.js';
+import type { DiskFile, Done } from './disk.js';
 import { decodeSealed, encodeSealed } from './record.js';
-import { type Done, type SegmentFile, writeAll } from './segment-file.js';
 
 /** What a witness records. */
 export interface Marks {
@@ -37,12 +38,12 @@ export const WITNESS = 'witness';
 export class Witness {
   /** What was written last; undefined if neither slot is valid. */
   marks: Marks | undefined;
-  readonly #file: SegmentFile;
+  readonly #file: DiskFile;
   #turn: number;
   readonly #waiting: { readonly marks: Marks; readonly done: Done }[] = [];
 
   /** Reads the file. */
-  constructor(file: SegmentFile) {
+  constructor(file: DiskFile) {
     this.#file = file;
     const slots: { turn: number; marks: Marks }[] = [];
     for (const at of [0, SLOT_BYTES]) {

@@ -2,10 +2,11 @@
  * One socket that carries frames. Frames sent in one turn of the event loop go out in one write.
  * While the peer does not read, they wait in a queue that is bounded in bytes.
  */
-import type { Socket } from 'node:net';
+import type { WireClock } from './clock.js';
 import { FrameReader } from './frame-reader.js';
 import { decodeFrame, encodeFrame, type Frame } from './frames.js';
 import { subjectOf } from './security.js';
+import type { WireSocket } from './sockets.js';
 
 /** Bytes of a frame before the handshake is complete, from a peer that has proved nothing yet. */
 const GREETING_BYTES = 4096;
@@ -29,7 +30,7 @@ export interface ConnectionEvents {
 }
 
 /** Returns the address and port of the peer. */
-export const remoteOf = ({ remoteAddress, remotePort }: Socket): string =>
+export const remoteOf = ({ remoteAddress, remotePort }: WireSocket): string =>
   `${remoteAddress}:${remotePort}`;
 
 /** See the head of this file. */
@@ -38,7 +39,8 @@ export class Connection {
   events: ConnectionEvents | undefined;
   /** Called once when the socket closes, regardless of the owner. */
   onGone: (() => void) | undefined;
-  readonly #socket: Socket;
+  readonly #socket: WireSocket;
+  readonly #clock: Pick<WireClock, 'after' | 'soon' | 'microtask'>;
   readonly #reader = new FrameReader(GREETING_BYTES);
   readonly #queue: Queued[] = [];
   #queuedBytes = 0;
@@ -49,8 +51,9 @@ export class Connection {
   #closed = false;
   #answerBytesMax = GREETING_BYTES;
 
-  constructor(socket: Socket) {
+  constructor(socket: WireSocket, clock: Pick<WireClock, 'after' | 'soon' | 'microtask'>) {
     this.#socket = socket;
+    this.#clock = clock;
     socket.setNoDelay(true);
     socket.on('data', (bytes: Buffer) => this.#receive(bytes));
     socket.on('drain', () => this.#flush());
@@ -98,7 +101,7 @@ export class Connection {
     if (frame.type === 'request') this.#gather();
     else if (!this.#scheduled) {
       this.#scheduled = true;
-      queueMicrotask(() => {
+      this.#clock.microtask(() => {
         this.#scheduled = false;
         this.#flush();
       });
@@ -122,8 +125,10 @@ export class Connection {
   end(): void {
     this.#flush();
     this.#socket.end();
-    const timer = setTimeout(() => this.#socket.destroy(), CLOSE_MS).unref();
-    this.#socket.once('close', () => clearTimeout(timer));
+    this.#socket.once(
+      'close',
+      this.#clock.after(CLOSE_MS, () => this.#socket.destroy()),
+    );
   }
 
   destroy(error?: Error): void {
@@ -146,7 +151,7 @@ export class Connection {
   #gather(): void {
     if (this.#gathering) return;
     this.#gathering = true;
-    setImmediate(() => {
+    this.#clock.soon(() => {
       this.#gathering = false;
       this.#flush();
     });

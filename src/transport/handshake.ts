@@ -15,12 +15,14 @@
  *   disk was wiped), or it was started from an older copy of the folder.
  */
 
+import { parseAddress } from '../address.js';
 import type { PeerRecord } from '../peer-record.js';
 import type { NodeId } from '../raft/types.js';
 import { FRAME_BYTES_MAX } from '../wire-limits.js';
+import type { WireClock } from './clock.js';
 import { Connection } from './connection.js';
 import { type Hello, OLDEST_PROTOCOL_VERSION, PROTOCOL_VERSION, type Purpose } from './frames.js';
-import { parseAddress, type SocketMaker } from './security.js';
+import type { WireSocket, WireSockets } from './sockets.js';
 import {
   type PeerRecords,
   WireError,
@@ -80,7 +82,8 @@ export interface WireContext {
   /** Logs why a connection was refused. Logs the same reason only once in a while. */
   readonly logRefusal: (remote: string, problem: string) => void;
   readonly limits: WireLimits;
-  readonly sockets: () => SocketMaker;
+  readonly sockets: () => WireSockets;
+  readonly clock: WireClock;
   readonly random: () => number;
   /** Whether the newest configuration contains the node, or did until recently. */
   readonly isMember: (id: NodeId) => boolean;
@@ -231,11 +234,11 @@ export function dial(
   onFail: (error: Error) => void,
 ): () => void {
   let decided = false;
-  let socket: ReturnType<SocketMaker['dial']>;
+  let socket: WireSocket;
   const decide = (run: () => void) => {
     if (decided) return;
     decided = true;
-    clearTimeout(timer);
+    cancelTimer();
     run();
   };
   const fail = (error: Error) =>
@@ -243,19 +246,19 @@ export function dial(
       socket?.destroy();
       onFail(error);
     });
-  const timer = setTimeout(
-    () => fail(new Error(`no answer within ${context.limits.connectMs} ms`)),
-    context.limits.connectMs,
+  const { clock, limits } = context;
+  const cancelTimer = clock.after(limits.connectMs, () =>
+    fail(new Error(`no answer within ${limits.connectMs} ms`)),
   );
   try {
     socket = context.sockets().dial(parseAddress(to.address), () => {
       connection.send({ type: 'hello', hello: helloFor(context, to.purpose, to.target) });
     });
   } catch (error) {
-    setImmediate(fail, error as Error);
+    clock.soon(() => fail(error as Error));
     return () => decide(() => {});
   }
-  const connection = new Connection(socket);
+  const connection = new Connection(socket, clock);
   connection.events = {
     onClose: (error) => fail(error ?? new Error('the connection was closed')),
     onFrame: (frame) => {
@@ -271,7 +274,7 @@ export function dial(
           : new WireError('protocol', `${frame.type} instead of hello`);
       if (problem !== undefined) fail(problem);
       else if (frame.type === 'hello') {
-        connection.trust(context.limits);
+        connection.trust(limits);
         decide(() => onOpen(connection, frame.hello));
       }
     },
@@ -305,14 +308,13 @@ export function accept(
   connection: Connection,
   onOpen: (hello: Hello) => void,
 ): void {
-  const timer = setTimeout(
-    () => connection.destroy(new Error('no hello in time')),
-    context.limits.connectMs,
+  const cancelTimer = context.clock.after(context.limits.connectMs, () =>
+    connection.destroy(new Error('no hello in time')),
   );
   connection.events = {
-    onClose: () => clearTimeout(timer),
+    onClose: cancelTimer,
     onFrame: (frame) => {
-      clearTimeout(timer);
+      cancelTimer();
       if (frame.type !== 'hello') {
         connection.destroy(new WireError('protocol', `${frame.type} instead of hello`));
         return;

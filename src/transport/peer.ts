@@ -22,7 +22,7 @@ export type RequestDone = (answer: Uint8Array | undefined, fate?: 'unsent') => v
 
 interface Pending {
   readonly done: RequestDone;
-  readonly timer: NodeJS.Timeout;
+  readonly cancelTimer: () => void;
   /** Set until the request is sent. */
   payload: Uint8Array | undefined;
 }
@@ -36,7 +36,8 @@ export class Peer {
   readonly #context: WireContext;
   #connection: Connection | undefined;
   #giveUp: (() => void) | undefined;
-  #retry: NodeJS.Timeout | undefined;
+  /** Cancels the next attempt to connect; undefined while there is none. */
+  #cancelRetry: (() => void) | undefined;
   #pauseMs: number;
   #waiting: Frame[] = [];
   readonly #pending = new Map<number, Pending>();
@@ -56,6 +57,11 @@ export class Peer {
     return this.#connection !== undefined;
   }
 
+  /** Bytes that wait for the peer to read them. */
+  get waitingBytes(): number {
+    return this.#connection?.waitingBytes ?? 0;
+  }
+
   /** Sends a message, or keeps it while connecting. */
   send(frame: Frame): void {
     if (this.#connection === undefined) {
@@ -65,22 +71,23 @@ export class Peer {
     }
     if (!this.#connection.send(frame, this.#context.limits.queueBytes)) {
       // Not synchronously: the caller is in the middle of sending.
-      setImmediate(() => this.#context.handlers.onUnreachable(this.id));
+      this.#context.clock.soon(() => this.#context.handlers.onUnreachable(this.id));
     }
   }
 
   request(payload: Uint8Array, timeoutMs: number, done: RequestDone): void {
-    const { limits } = this.#context;
+    const { clock, limits } = this.#context;
     const full = (this.#connection?.waitingBytes ?? 0) + payload.length > limits.queueBytes;
     if (this.#closed || full || this.#pending.size >= limits.requests) {
-      setImmediate(done, undefined, 'unsent');
+      clock.soon(() => done(undefined, 'unsent'));
       return;
     }
     this.#lastRequest += 1;
     const id = this.#lastRequest;
-    const timer = setTimeout(() => this.#settle(id, undefined), timeoutMs);
+    const cancelTimer = clock.after(timeoutMs, () => this.#settle(id, undefined));
     const connection = this.#connection;
-    this.#pending.set(id, { done, timer, payload: connection === undefined ? payload : undefined });
+    const unsent = connection === undefined ? payload : undefined;
+    this.#pending.set(id, { done, cancelTimer, payload: unsent });
     connection?.send({ type: 'request', id, payload });
   }
 
@@ -96,8 +103,8 @@ export class Peer {
    * The peer has dialled this node, so it is up: connects without waiting for the pause to end.
    */
   hasDialled(): void {
-    if (this.#retry === undefined) return;
-    clearTimeout(this.#retry);
+    if (this.#cancelRetry === undefined) return;
+    this.#cancelRetry();
     this.#pauseMs = this.#context.limits.reconnectMinMs;
     this.#connect();
   }
@@ -110,15 +117,15 @@ export class Peer {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    clearTimeout(this.#retry);
-    this.#retry = undefined;
+    this.#cancelRetry?.();
+    this.#cancelRetry = undefined;
     this.#giveUp?.();
     this.#connection?.end();
     this.#failPending();
   }
 
   #connect(): void {
-    this.#retry = undefined;
+    this.#cancelRetry = undefined;
     this.#giveUp = dial(
       this.#context,
       { address: this.address, purpose: 'messages', target: this.id },
@@ -157,8 +164,9 @@ export class Peer {
     if (this.#closed) return;
     this.#report(error.message);
     this.failures += 1;
-    const { random, limits } = this.#context;
-    this.#retry = setTimeout(() => this.#connect(), this.#pauseMs * (0.5 + random() / 2));
+    const { clock, random, limits } = this.#context;
+    const pauseMs = this.#pauseMs * (0.5 + random() / 2);
+    this.#cancelRetry = clock.after(pauseMs, () => this.#connect());
     const pauseMsMax = error instanceof WireError ? REFUSED_MS_MAX : limits.reconnectMaxMs;
     this.#pauseMs = Math.min(this.#pauseMs * 2, pauseMsMax);
     this.#context.handlers.onUnreachable(this.id);
@@ -177,7 +185,7 @@ export class Peer {
     const pending = this.#pending.get(id);
     if (pending === undefined) return;
     this.#pending.delete(id);
-    clearTimeout(pending.timer);
+    pending.cancelTimer();
     if (pending.payload === undefined) pending.done(answer);
     else pending.done(undefined, 'unsent');
   }

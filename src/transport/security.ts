@@ -17,6 +17,8 @@
 import { createHash, hkdfSync } from 'node:crypto';
 import net from 'node:net';
 import tls from 'node:tls';
+import { isLoopback } from '../address.js';
+import type { WireServer, WireSocket, WireSockets } from './sockets.js';
 
 /** The mode of protection, with its secrets. See the head of this file. */
 export type WireSecurity =
@@ -49,47 +51,12 @@ const VERIFIED = { rejectUnauthorized: true };
 /** How long a TLS handshake may take: a silent client must not occupy a connection for longer. */
 const HANDSHAKE_MS = 3000;
 
-/** Whether a host name or IP address cannot be reached from another machine. */
-export function isLoopback(host: string): boolean {
-  if (host === 'localhost' || host === '::1') return true;
-  return net.isIPv4(host) && host.startsWith('127.');
-}
-
-/** Whether the host of `host:port` is a loopback address; false if the text is not an address. */
-export function isLoopbackAddress(address: string): boolean {
-  try {
-    return isLoopback(parseAddress(address).host);
-  } catch {
-    return false;
-  }
-}
-
-/** Whether the text is an address, `host:port` or `[v6]:port`. */
-export function isAddress(text: string): boolean {
-  try {
-    parseAddress(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** Splits `host:port` or `[v6]:port`. Throws Error for anything else. */
-export function parseAddress(address: string): { host: string; port: number } {
-  const match = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(address);
-  const port = Number(match?.[3]);
-  if (match === null || port > 65535) {
-    throw new Error(`"${address}" is not an address: expected host:port or [ipv6]:port`);
-  }
-  return { host: match[1] ?? match[2]!, port };
-}
-
 /**
  * Returns the subject of the peer's certificate: its common name, or the whole subject if it has
  * none. Returns undefined if no certificates are used. The subject stays the same when a
  * certificate is renewed.
  */
-export function subjectOf(socket: net.Socket): string | undefined {
+export function subjectOf(socket: WireSocket): string | undefined {
   if (!(socket instanceof tls.TLSSocket)) return undefined;
   // With a shared key there is no certificate, and Node returns an empty object.
   const { subject } = socket.getPeerCertificate() as Partial<tls.PeerCertificate>;
@@ -123,21 +90,14 @@ export function checkSecurity(security: WireSecurity, hosts: readonly string[]):
   }
 }
 
-/**
- * What differs between the modes: how to listen and how to dial. A socket is passed on only when it
- * is ready to carry frames.
- */
-export interface SocketMaker {
+/** What differs between the modes: how to listen and how to dial, on sockets of the system. */
+export interface SocketMaker extends WireSockets {
   listen(
     onSocket: (socket: net.Socket) => void,
     onError: (problem: string, remote: string | undefined) => void,
   ): net.Server;
-  /** Calls `onReady` once the peer is authenticated, as far as the mode requires. */
   dial(address: { host: string; port: number }, onReady: () => void): net.Socket;
-  /**
-   * Uses other secrets of the same mode for connections from now on, including those of `server`.
-   */
-  update(security: WireSecurity, server: net.Server | undefined): void;
+  update(security: WireSecurity, server: WireServer | undefined): void;
 }
 
 /** Returns the sockets of a mode. */

@@ -39,7 +39,7 @@ export class SnapshotSender {
   readonly #done: (ok: boolean) => void;
   #stopDialling: (() => void) | undefined;
   #connection: Connection | undefined;
-  #retry: NodeJS.Timeout | undefined;
+  #cancelRetry: (() => void) | undefined;
   #attempts = 0;
   #furthest = -1;
   /**
@@ -130,7 +130,8 @@ export class SnapshotSender {
       this.#fail(error?.message ?? 'the connection was closed');
       return;
     }
-    this.#retry = setTimeout(() => this.#connect(), this.#context.limits.reconnectMaxMs);
+    const { clock, limits } = this.#context;
+    this.#cancelRetry = clock.after(limits.reconnectMaxMs, () => this.#connect());
   }
 
   #fail(why: string): void {
@@ -142,7 +143,7 @@ export class SnapshotSender {
   #end(ok: boolean): void {
     if (this.#ended) return;
     this.#ended = true;
-    clearTimeout(this.#retry);
+    this.#cancelRetry?.();
     this.#stopDialling?.();
     this.#connection?.end();
     this.#source.close();

@@ -3,12 +3,12 @@
  * too many, the oldest is closed. So a client that opens many connections cannot lock out a member,
  * which authenticates within moments.
  */
-import type { Socket } from 'node:net';
 import { remoteOf } from './connection.js';
+import type { WireSocket } from './sockets.js';
 
 /** See the head of this file. */
 export class UnauthenticatedConnections {
-  readonly #waiting = new Map<string, Socket>();
+  readonly #waiting = new Map<string, WireSocket>();
   readonly #max: number;
 
   constructor(max: number) {
@@ -16,7 +16,7 @@ export class UnauthenticatedConnections {
   }
 
   /** Adds a new connection, and closes the oldest if there are too many. */
-  add(socket: Socket): void {
+  add(socket: WireSocket): void {
     const name = remoteOf(socket);
     this.#waiting.set(name, socket);
     socket.once('close', () => {

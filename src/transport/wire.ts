@@ -9,29 +9,26 @@
  * nodes that another member has vouched for. It drops the frames of any other node. The Raft core
  * ignores messages of servers that do not matter to it.
  */
-import type { AddressInfo, Server } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { isLoopbackAddress } from '../address.js';
 import type { Message, NodeId } from '../raft/types.js';
+import { every, systemClock, type WireClock } from './clock.js';
 import { Connection } from './connection.js';
 import type { Hello } from './frames.js';
 import {
   accept,
   checkRecord,
   DEFAULT_LIMITS,
-  dial,
   isKnown,
   stranger,
   type WireContext,
   type WireLimits,
 } from './handshake.js';
+import { requestJoin } from './join-request.js';
 import { Peer, type RequestDone } from './peer.js';
-import {
-  checkSecurity,
-  isLoopbackAddress,
-  type SocketMaker,
-  socketMaker,
-  type WireSecurity,
-} from './security.js';
+import { checkSecurity, socketMaker, type WireSecurity } from './security.js';
 import { receiveSnapshot, SnapshotSender } from './snapshot-transfer.js';
+import type { WireServer, WireSockets } from './sockets.js';
 import {
   type PeerRecords,
   WireError,
@@ -59,14 +56,17 @@ export interface WireOptions {
   readonly limits?: Partial<WireLimits>;
   /** Returns a random number in [0, 1), for the pauses between attempts. */
   readonly random?: () => number;
+  /** Absent: the clock of the process, and sockets of the system. */
+  readonly clock?: WireClock;
+  readonly sockets?: WireSockets;
 }
 
 /** See the head of this file. */
 export class Wire {
   readonly #context: WireContext;
   #security: WireSecurity;
-  readonly #sockets: SocketMaker;
-  #server: Server | undefined;
+  readonly #sockets: WireSockets;
+  #server: WireServer | undefined;
   readonly #peers = new Map<NodeId, Peer>();
   #members = new Map<NodeId, string>();
   /** Addresses that connecting nodes have given: our configuration may lack the leader. */
@@ -79,13 +79,14 @@ export class Wire {
   readonly #unprotected = new Set<string>();
   /** When each reason for a refusal was last logged. */
   readonly #refusals = new Map<string, number>();
-  readonly #timer: NodeJS.Timeout;
+  readonly #cancelTick: () => void;
   #closed = false;
 
   constructor(options: WireOptions) {
     this.#security = options.security;
     checkSecurity(this.#security, []);
-    this.#sockets = socketMaker(this.#security);
+    this.#sockets = options.sockets ?? socketMaker(this.#security);
+    const clock = options.clock ?? systemClock;
     this.#context = {
       identity: options.identity,
       records: options.records,
@@ -94,6 +95,7 @@ export class Wire {
       logRefusal: (remote, problem) => this.#logRefusal(remote, problem),
       limits: { ...DEFAULT_LIMITS, ...options.limits },
       sockets: () => this.#sockets,
+      clock,
       random: options.random ?? Math.random,
       isMember: (id) => this.#members.has(id),
     };
@@ -101,8 +103,8 @@ export class Wire {
       Math.ceil(this.#context.limits.connections / 2),
     );
     // Reads the sockets first: after a stall, the answers may have arrived already.
-    const turn = () => setImmediate(() => this.#tick());
-    this.#timer = setInterval(turn, this.#context.limits.pingMs);
+    const turn = () => clock.soon(() => this.#tick());
+    this.#cancelTick = every(clock, this.#context.limits.pingMs, turn);
   }
 
   /**
@@ -114,7 +116,7 @@ export class Wire {
     if (this.#security.mode === 'closed') return port;
     checkSecurity(this.#security, [host]);
     const server = this.#sockets.listen(
-      (socket) => this.#welcome(new Connection(socket)),
+      (socket) => this.#welcome(new Connection(socket, this.#context.clock)),
       (problem, remote) =>
         this.#logRefusal(`a stranger${remote === undefined ? '' : ` at ${remote}`}`, problem),
     );
@@ -172,6 +174,11 @@ export class Wire {
     return [...this.#peers.values()].filter((peer) => peer.connected).map((peer) => peer.id);
   }
 
+  /** Bytes that wait for one member to read them: the largest number over all members. */
+  get waitingBytes(): number {
+    return Math.max(0, ...[...this.#peers.values()].map((peer) => peer.waitingBytes));
+  }
+
   /** Sends a message, which may be lost. */
   send(message: Message): void {
     this.#peer(message.to)?.send({ type: 'message', message });
@@ -180,41 +187,13 @@ export class Wire {
   /** Sends a request. Calls `done` exactly once, with no answer after `timeoutMs`. */
   request(to: NodeId, payload: Uint8Array, timeoutMs: number, done: RequestDone): void {
     const peer = this.#peer(to);
-    if (peer === undefined) setImmediate(done, undefined, 'unsent');
+    if (peer === undefined) this.#context.clock.soon(() => done(undefined, 'unsent'));
     else peer.request(payload, timeoutMs, done);
   }
 
   /** Sends a request to an address, as a node that is in no cluster yet. */
   requestJoin(address: string, payload: Uint8Array, timeoutMs: number, done: RequestDone): void {
-    let open: Connection | undefined;
-    let finished = false;
-    const finish: RequestDone = (answer, fate) => {
-      if (finished) return;
-      finished = true;
-      clearTimeout(timer);
-      clearInterval(ping);
-      giveUp();
-      open?.destroy();
-      done(answer, fate);
-    };
-    const timer = setTimeout(() => finish(undefined), timeoutMs);
-    const ping = setInterval(() => open?.send({ type: 'ping' }), this.#context.limits.pingMs);
-    const giveUp = dial(
-      this.#context,
-      { address, purpose: 'join', target: '' },
-      (connection) => {
-        open = connection;
-        connection.events = {
-          onFrame: (frame) => finish(frame.type === 'reply' ? frame.payload : undefined),
-          onClose: () => finish(undefined),
-        };
-        connection.send({ type: 'request', id: 1, payload });
-      },
-      (error) => {
-        this.#context.log('warn', `${address} cannot be asked to join: ${error.message}`);
-        finish(undefined, 'unsent');
-      },
-    );
+    requestJoin(this.#context, { address, payload }, timeoutMs, done);
   }
 
   /** Sends a state to a follower, and aborts a transfer to it that is under way. */
@@ -226,7 +205,7 @@ export class Wire {
         ? undefined
         : this.#context.handlers.snapshotSource(to, message);
     if (address === undefined || source === undefined) {
-      setImmediate(done, false);
+      this.#context.clock.soon(() => done(false));
       return;
     }
     const finish = (ok: boolean) => {
@@ -242,7 +221,7 @@ export class Wire {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    clearInterval(this.#timer);
+    this.#cancelTick();
     for (const sender of [...this.#sending.values()]) sender.stop();
     for (const id of [...this.#peers.keys()]) this.#drop(id);
     const server = this.#server;
@@ -296,7 +275,7 @@ export class Wire {
   }
 
   #logRefusal(remote: string, problem: string): void {
-    const now = performance.now();
+    const now = this.#context.clock.now();
     if (now - (this.#refusals.get(problem) ?? -REFUSAL_LOG_MS) < REFUSAL_LOG_MS) return;
     if (this.#refusals.size >= REFUSALS_MAX) this.#refusals.clear();
     this.#refusals.set(problem, now);

@@ -6,8 +6,8 @@ import { policyGrant } from '../../src/acl/synthetic.js';
 const team = compile([policyGrant('service "web" { policy = "read" }', 'team')], { accessor: 'a' });
 const question = { Resource: 'service', Access: 'Read', Segment: 'web' };
 
-describe('batch authorisation (http.md 14)', () => {
-  it('answers each question as it was sent, in the namespace asked', () => {
+describe('batch authorization', () => {
+  it('answers each check as it was sent, in the requested namespace', () => {
     const other = { Resource: 'acl', Access: 'read', Segment: 'ignored' };
     expect(authorizeBatch(team, [question, other], 'team')).to.deep.equal({
       ok: true,
@@ -22,7 +22,7 @@ describe('batch authorisation (http.md 14)', () => {
     );
     expect(authorizeBatch(team, [])).to.deep.equal({ ok: true, decisions: [] });
   });
-  it('one bad question refuses all, and tells which', () => {
+  it('refuses all checks if one is invalid, and names it', () => {
     const bad = { Resource: 'service', Access: 'list' };
     expect(authorizeBatch(team, [question, bad])).to.deep.equal({
       ok: false,
@@ -41,7 +41,7 @@ describe('batch authorisation (http.md 14)', () => {
     }
     expect(authorizeBatch(team, [{}])).to.have.nested.property('refusal.pointer', '/0/Resource');
   });
-  it('has a limit', () => {
+  it('limits the number of checks', () => {
     const many = Array(QUESTIONS_MAX + 1).fill(question);
     expect(authorizeBatch(team, many)).to.have.nested.property(
       'refusal.message',

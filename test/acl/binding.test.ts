@@ -10,7 +10,7 @@ import {
   type IdentityShape,
 } from '../../src/acl/binding.js';
 
-/** Characters that mean something somewhere. */
+/** Characters that have a special meaning somewhere. */
 const ODD = [...'aZ0-_/."\\${}\n\0 İßé\ufffd\u2028😀'];
 
 const text = { kind: 'string' } as const;
@@ -37,7 +37,7 @@ const rule = (
 const refused = (r: BindingRule, namespace?: string): string =>
   checkBindingRule(r, SHAPE, namespace)?.message ?? 'accepted';
 
-describe('binding rules when written (acl-objects 3.2)', () => {
+describe('binding rules when written', () => {
   it('every template of the table is accepted or refused for each bind type as recorded', () => {
     interface Row {
       template: string;
@@ -46,7 +46,7 @@ describe('binding rules when written (acl-objects 3.2)', () => {
     }
     const rows: Row[] = JSON.parse(readFileSync('test/tables/hil.json', 'utf8'));
     for (const [i, { template, vars, ruleAccepted }] of rows.entries()) {
-      // calls are refused here
+      // Calls are refused here.
       if (template.includes('__builtin_')) continue;
       const shape = { ...SHAPE, variables: Object.keys(vars) };
       for (const [type, accepted] of Object.entries(ruleAccepted)) {
@@ -61,7 +61,7 @@ describe('binding rules when written (acl-objects 3.2)', () => {
       }
     }
   });
-  it('checks in order: selector, BindType, BindName, BindVars, kind of BindType, name', () => {
+  it('are checked in order: selector, BindType, BindName, BindVars, kind of BindType, name', () => {
     const bad = { Selector: 'value.a ==', BindVars: {} };
     expect(refused(rule('', '', bad))).to.match(
       /^invalid Binding Rule: Selector is invalid: expected .* at 1:11$/,
@@ -85,7 +85,7 @@ describe('binding rules when written (acl-objects 3.2)', () => {
       /error interpreting template: unknown variable accessed: value\.nmae; did you mean "value\.name"/,
     );
   });
-  it('templates: the name is literal, its variables are computed and checked', () => {
+  it('of templates have a literal name, and variables that are evaluated and checked', () => {
     const templated = (name: string, BindVars?: { name?: string }): string =>
       refused(rule('templated-policy', name, BindVars === undefined ? {} : { BindVars }));
     expect(templated('builtin/service', { name: 'x-${value.team}' })).to.equal('accepted');
@@ -101,7 +101,7 @@ describe('binding rules when written (acl-objects 3.2)', () => {
       /templated policy failed validation: /,
     );
   });
-  it('refuses a selector over a claim that no mapping produces', () => {
+  it('are refused with a selector over a claim that no mapping produces', () => {
     expect(
       refused(rule('role', 'r', { Selector: 'value.name == a and value.none != x' })),
     ).to.match(/"value\.none" is produced by no claim mapping/);
@@ -123,7 +123,7 @@ describe('binding rules when written (acl-objects 3.2)', () => {
       expect(refused(rule('role', 'r', { Selector }))).to.equal('accepted');
     }
   });
-  it('nodes are bound in default only', () => {
+  it('bind nodes only in default', () => {
     expect(refused(rule('node', 'n1'), 'team')).to.match(/allowed only in the namespace "default"/);
     expect(
       refused(rule('templated-policy', 'builtin/node', { BindVars: { name: 'n' } }), 'team'),
@@ -152,8 +152,8 @@ const login = (
   return bind(context);
 };
 
-describe('binding rules at login (tokens-auth-login 20)', () => {
-  it('all matching rules add up, each thing once', () => {
+describe('binding rules at login', () => {
+  it('add up if they match, each grant once', () => {
     const outcome = login(
       [
         rule('service', 'svc-${value.name}'),
@@ -189,7 +189,7 @@ describe('binding rules at login (tokens-auth-login 20)', () => {
       },
     });
   });
-  it('is refused when no rule matches, or nothing is bound, with the reason for the log', () => {
+  it('refuse a login if none matches, or nothing is bound, with the reason for the log', () => {
     expect(login([])).to.deep.equal({ ok: false, reason: 'none of the 0 binding rules matches' });
     expect(login([rule('role', 'r', { Selector: 'value.name == x' })])).to.have.property(
       'ok',
@@ -200,7 +200,7 @@ describe('binding rules at login (tokens-auth-login 20)', () => {
       reason: 'the matching binding rules bind nothing: no role "gone", no policy "gone"',
     });
   });
-  it('one unusable name fails the whole login, unless its rule does not match', () => {
+  it('refuse the whole login for one invalid name, unless its rule does not match', () => {
     const bad = rule('service', 'svc-${value.name}', { ID: 'id-1', Selector: 'value.team == a' });
     const good = rule('service', 'ok');
     expect(login([good, bad], { name: 'web!', team: 'a' })).to.deep.equal({
@@ -215,7 +215,7 @@ describe('binding rules at login (tokens-auth-login 20)', () => {
       ),
     ).to.have.property('ok', false);
   });
-  it('a selector that cannot be evaluated does not match', () => {
+  it('do not match if the selector cannot be evaluated', () => {
     expect(login([rule('service', 's', { Selector: 'value.name ==' })])).to.have.property(
       'ok',
       false,
@@ -223,7 +223,7 @@ describe('binding rules at login (tokens-auth-login 20)', () => {
     const slow = rule('service', 's', { Selector: 'value.name matches `(a|b){500}$`' });
     expect(login([slow], { name: 'a'.repeat(1_000_000) })).to.have.property('ok', false);
   });
-  it('whatever the claims hold, every bound name fits its rule', () => {
+  it('bind only names that fit their rule, whatever the claims contain', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: fc.constantFrom(...ODD) }),

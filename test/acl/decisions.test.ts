@@ -15,8 +15,8 @@ function refusalOf(text: string, namespace = 'default'): string {
   return outcome.refusal.message;
 }
 
-describe('policy rules: what would have no effect is refused, with its place', () => {
-  it('tells line, column and the likely word for a resource, an argument and a level', () => {
+describe('policy rules: rules without effect are refused, with their position', () => {
+  it('reports line, column and the likely word for a resource, an argument and a level', () => {
     expect(refusalOf('acl = "read"\n  servce "a" { policy = "read" }')).to.equal(
       'Failed to parse ACL rules: unknown resource "servce"; did you mean "service"? at 2:3',
     );
@@ -27,19 +27,19 @@ describe('policy rules: what would have no effect is refused, with its place', (
       'Invalid service policy: "READ" is not a level at 2:12, expected one of "deny", "read", "write"; did you mean "read"?',
     );
   });
-  it('tells where a text stops making sense and what was expected there', () => {
+  it('reports the position of a syntax error and what was expected there', () => {
     expect(refusalOf('service "a" {\r\n policy = read }')).to.match(
       /a quoted text but found "r" at 2:11$/,
     );
     expect(refusalOf('service "a" {')).to.match(/found the end of the text at 1:14$/);
     expect(refusalOf('key "a\\q" {}')).to.match(/expected an escape .* but found "q" at 1:8$/);
   });
-  it('names the argument that is set twice', () => {
+  it('names an argument that is set twice', () => {
     expect(refusalOf('acl = "read"\nacl = "write"')).to.equal(
       'Failed to parse ACL rules: The argument "acl" at 2:1 was already set',
     );
   });
-  it('of one argument in several spellings the last counts, also when it says "not set"', () => {
+  it('takes the last of several spellings of one argument, even if it is unset', () => {
     const last = (text: string): boolean => by(rules(text)).allowed('acl', 'write');
     expect(last('acl = "write" ACL = ""')).to.equal(false);
     expect(last('acl = "" "acl" = "write"')).to.equal(true);
@@ -57,7 +57,7 @@ describe('policy rules: what would have no effect is refused, with its place', (
       /unknown resource "identity"; identity rules have no effect at 1:1$/,
     );
   });
-  it('keeps names byte for byte: escaped bytes make characters, bytes that make none match nothing', () => {
+  it('keeps names byte for byte: escapes may form characters; invalid bytes match nothing', () => {
     const authorizer = by(
       rules('key "\\xc3\\xb3" { policy = "read" } key "\\xff" { policy = "read" }'),
     );
@@ -76,7 +76,7 @@ describe('policy rules: hostile texts', () => {
     refusalOf('a '.repeat(60_000));
     refusalOf('"'.repeat(50_001));
   });
-  it('takes names that are special in JavaScript as plain names', () => {
+  it('treats names that are special in JavaScript as ordinary names', () => {
     for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
       const authorizer = by(rules(`key ${JSON.stringify(name)} { policy = "write" }`));
       expect(authorizer.allowed('key', 'write', name)).to.equal(true);
@@ -86,7 +86,7 @@ describe('policy rules: hostile texts', () => {
       expect(refusalOf(`{"${name}":{"policy":"write"}}`)).to.match(/unknown resource/);
     }
   });
-  it('either reads a text or refuses it, and never throws', () => {
+  it('accepts or refuses any text, and never throws', () => {
     const token = fc.constantFrom(
       ...[
         'key',
@@ -138,7 +138,7 @@ describe('decisions: exact match, then longest prefix; deny over write over list
     level: fc.constantFrom<Level>('read', 'list', 'write', 'deny'),
   });
 
-  it('agrees with a plain search over all rules, however they are spread over policies', () => {
+  it('agrees with a linear search over all rules, however they are spread over policies', () => {
     fc.assert(
       fc.property(
         fc.array(rule, { maxLength: 12 }),
@@ -176,14 +176,14 @@ describe('decisions: exact match, then longest prefix; deny over write over list
     );
   });
 
-  it('does not let the rules of one token leak into another that shares a policy', () => {
+  it('does not mix the rules of two tokens that share a policy', () => {
     const weak = rules('service "web" { policy = "read" }');
     const strong = rules('service "web" { policy = "write" }');
     expect(by(weak, strong).allowed('service', 'write', 'web')).to.equal(true);
     expect(by(weak).allowed('service', 'write', 'web')).to.equal(false);
   });
 
-  it('with the default policy allow: everything without a rule, except acl', () => {
+  it('with the default policy allow, permits everything without a rule, except acl', () => {
     const open = compile([rules('service "web" { policy = "deny" }')], {
       accessor: 'a',
       defaultPolicy: 'allow',
@@ -207,7 +207,7 @@ describe('decisions: namespaces', () => {
     ['intention', 'x'],
     ['node', 'x'],
   ];
-  it('rules of a created namespace count there only, and those of default not in it', () => {
+  it('rules of a created namespace count only there, and those of default not there', () => {
     const team = by(
       rules('service_prefix "" { policy = "write" } acl = "write" mesh = "read"', 'team'),
     );
@@ -223,7 +223,7 @@ describe('decisions: namespaces', () => {
     const home = by(rules('service_prefix "" { policy = "write" }'));
     expect(home.allowed('service', 'read', 'web', 'team')).to.equal(false);
   });
-  it('blocks of a policy in default reach into namespaces, the exact one before the longest prefix', () => {
+  it('namespace blocks in default apply by exact name, then by longest prefix', () => {
     const reach = by(
       rules(`namespace_prefix "" { service_prefix "" { policy = "read" } key "k" { policy = "read" } }
              namespace_prefix "te" { service "web" { policy = "write" } }
@@ -239,14 +239,14 @@ describe('decisions: namespaces', () => {
     expect(reach.anyIn('anything')).to.equal(true);
     expect(reach.anyIn('default')).to.equal(false);
   });
-  it('operator, keyring, event and query hold for the whole cluster; mesh and peering fall back to operator', () => {
+  it('operator, keyring, event, query are global; mesh, peering fall back to operator', () => {
     const operator = by(rules('operator = "write"'));
     expect(operator.allowed('operator', 'write', undefined, 'team')).to.equal(true);
     expect(operator.allowed('mesh', 'write', undefined, 'team')).to.equal(true);
     expect(operator.allowed('namespace', 'write', 'team')).to.equal(true);
     expect(operator.allowed('service', 'read', 'x', 'team')).to.equal(false);
   });
-  it('a block with a level lets the namespace itself be managed, any right inside lets it be seen', () => {
+  it('a block with a level allows managing the namespace; any right makes it visible', () => {
     const manager = by(rules('namespace "team" { policy = "write" }'));
     expect(manager.allowed('namespace', 'write', 'team')).to.equal(true);
     expect(manager.allowed('namespace', 'read', 'other')).to.equal(false);
@@ -254,7 +254,7 @@ describe('decisions: namespaces', () => {
     expect(insider.allowed('namespace', 'read', 'team')).to.equal(true);
     expect(insider.allowed('namespace', 'write', 'team')).to.equal(false);
   });
-  it('refuses what reaches beyond a created namespace', () => {
+  it('refuses rules that reach beyond a created namespace', () => {
     for (const text of [
       'operator = "read"',
       'keyring = "read"',
@@ -278,7 +278,7 @@ describe('decisions: namespaces', () => {
     expect(refusalOf('namespace "a" {}')).to.match(/has no effect/);
     expect(refusalOf('namespace "a" { policy = "list" }')).to.match(/^Invalid namespace policy: /);
   });
-  it("a namespace's default grants count only where the token's own say nothing", () => {
+  it("a namespace's default grants count only if the token's own say nothing", () => {
     const own = rules('service "web" { policy = "read" }', 'team');
     const defaults = [
       rules(
@@ -290,7 +290,7 @@ describe('decisions: namespaces', () => {
     expect(token.allowed('service', 'read', 'web', 'team')).to.equal(true);
     expect(token.allowed('service', 'write', 'api', 'team')).to.equal(true);
   });
-  it('the built-in policies mean everything, in every namespace', () => {
+  it('the built-in policies apply to everything, in every namespace', () => {
     const [management, readOnly] = BUILT_IN_POLICIES.map(({ Rules }) => by(rules(Rules)));
     const all: [Resource, string?][] = [
       ...everything,
@@ -313,7 +313,7 @@ describe('decisions: namespaces', () => {
     }
     expect(management?.allowed('key', 'write-prefix', 'a/', 'team')).to.equal(true);
   });
-  it('node identities read the services of all namespaces; templates elsewhere act inside theirs', () => {
+  it('node identities read the services of all namespaces; templates act only in their own', () => {
     const node = by(nodeGrant('n1', 'default'));
     expect(node.allowed('service', 'read', 'web', 'team')).to.equal(true);
     expect(node.allowed('node', 'write', 'n1')).to.equal(true);
@@ -337,7 +337,7 @@ describe('decisions: the text of a 403', () => {
       /'acl:read' in namespace "team"$/,
     );
   });
-  it('speaks of the anonymous token when none was sent, and of nothing when allowed', () => {
+  it('names the anonymous token if none was sent, and is absent if allowed', () => {
     const anonymous = compile([], { accessor: 'acc', anonymous: true });
     expect(anonymous.denial('acl', 'write')).to.equal(
       "Permission denied: anonymous token lacks permission 'acl:write'. The anonymous token is used implicitly when a request does not specify a token.",

@@ -34,8 +34,8 @@ interface Row extends Links {
 const rows: Row[] = JSON.parse(readFileSync('test/tables/policy-rules.json', 'utf8'));
 
 /**
- * Rows that the decisions overrule: what the recorded server stored without effect is refused here.
- * Each with what the refusal must say, so that none is refused for another reason.
+ * Rows that our decisions override: the recorded server stored these rules without effect; here
+ * they are refused. Each has the expected error text, so that none is refused for another reason.
  */
 const OVERRULED: Readonly<Record<string, RegExp>> = {
   'intentions = "write"': /unknown resource "intentions"/,
@@ -72,7 +72,7 @@ const OVERRULED: Readonly<Record<string, RegExp>> = {
   '{"a":[true]}': /unknown resource "a"/,
 };
 
-/** What a refusal begins with, by the table's error key. */
+/** The beginning of an error text, by the table's error key. */
 function phrase(errorKey: string): RegExp {
   if (!errorKey.startsWith('level:')) return /^Failed to parse ACL rules: /;
   const [resource, field] = errorKey.slice('level:'.length).split('.');
@@ -145,7 +145,7 @@ function judge(row: Row): void {
 }
 
 describe('policy rules: text in quotes', () => {
-  it('keeps what stands between ${ and its brace, and refuses one that is not closed', () => {
+  it('keeps text between ${ and its brace, and refuses an unclosed one', () => {
     expect(parseRules('service "a${b}c" { policy = "write" }').ok).to.equal(true);
     expect(parseRules('service "a$b$$" { policy = "write" }').ok).to.equal(true);
     for (const text of ['service "a${b" { policy = "write" }', 'key "${{}" { policy = "read" }']) {
@@ -174,7 +174,7 @@ describe('policy rules: the table of recorded examples', () => {
     });
   }
 
-  it('every overruled text is in the table', () => {
+  it('every overridden text is in the table', () => {
     const texts = new Set(rows.flatMap((row) => [row.rules ?? '', ...(row.policies ?? [])]));
     for (const text of Object.keys(OVERRULED)) expect(texts.has(text), text).to.equal(true);
   });

@@ -22,16 +22,16 @@ import {
   variablesProblem,
 } from '../../src/acl/templates.js';
 
-/** Characters that mean something somewhere. */
+/** Characters that have a special meaning somewhere. */
 const ODD = [...'aZ0-_/."\\${}\n\0 İßé\ufffd\u2028😀'];
 
-describe('hashes (acl-objects 1.6)', () => {
+describe('hashes', () => {
   it('are BLAKE2b-256 in base64 with padding', () => {
-    // computed with another implementation of the algorithm
+    // Computed with another implementation of the algorithm.
     expect(contentHash(['a', '', 'bc'])).to.equal('vd2BPGNCOXIxce8/7phXm5SWTjuxyz5CcmLIwGjVIxk=');
     expect(contentHash([])).to.have.length(44);
   });
-  it('take the parts in the order of the contract', () => {
+  it('cover the fields in their documented order', () => {
     const policy = { Name: 'n', Description: 'd', Rules: 'r' };
     expect(policyHash({ ...policy, Datacenters: ['dc1', 'dc2'] })).to.equal(
       contentHash(['ndrdc1dc2']),
@@ -94,7 +94,7 @@ describe('names', () => {
       for (const name of bad) expect(is(name), name).to.equal(false);
     });
   }
-  it('tells what is wrong with the name of a policy in the order of the contract', () => {
+  it('reports what is wrong with a policy name in the documented order', () => {
     expect(policyNameProblem('')).to.match(/no Name is set/);
     expect(policyNameProblem(`/${'a'.repeat(200)}`)).to.match(/Length must be/);
     expect(policyNameProblem('builtin/x')).to.match(/Names cannot be prefixed with/);
@@ -126,7 +126,7 @@ describe('templated policies', () => {
     expect(templateByName('__proto__')).to.equal(undefined);
     expect(templateId('builtin/dns')).to.equal('00000000-0000-0000-0000-000000000005');
   });
-  it('give a synthetic policy whose id is the hex of its rules', () => {
+  it('yield a synthetic policy whose id is the hex of its rules', () => {
     const policy = syntheticPolicy('builtin/node', { name: 'n1' });
     expect(policy.Rules).to.equal(
       '\nnode "n1" {\n\tpolicy = "write"\n}\nservice_prefix "" {\n\tpolicy = "read"\n}',
@@ -142,12 +142,12 @@ describe('templated policies', () => {
       syntheticPolicy('builtin/service', { name: 'web' }),
     );
   });
-  it('insert the name as it is, whatever replacement patterns it holds', () => {
+  it('insert the name literally, whatever replacement patterns it contains', () => {
     expect(syntheticPolicy('builtin/api-gateway', { name: '$&$1' }).Rules).to.match(
       /service "\$&\$1" \{/,
     );
   });
-  it('check their variables', () => {
+  it('validate their variables', () => {
     expect(variablesProblem('builtin/service', {})).to.match(
       /^service identity "" has an invalid name\./,
     );
@@ -178,7 +178,7 @@ describe('templated policies', () => {
 });
 
 describe('grants of templates', () => {
-  it('are what the text of the synthetic policy says, for every name that is let through', () => {
+  it("are those of the synthetic policy's text, for every accepted name", () => {
     const name = fc.oneof(
       fc.stringMatching(/^[a-z0-9]([a-z0-9_-]{0,8}[a-z0-9])?$/),
       fc.string({ unit: fc.constantFrom(...ODD, '{{.Name}}', '$&'), maxLength: 6 }),

@@ -17,7 +17,7 @@ const PRELOAD = new URL('../../cluster/chaos/preload.js', import.meta.url).href;
 const DAY_MS = 86_400_000;
 const SYNC_MS = 400;
 
-describe('faults made inside a real node', function () {
+describe('faults injected into a real node', function () {
   this.timeout(60_000);
   let dir: string;
   let testbed: Testbed;
@@ -37,7 +37,7 @@ describe('faults made inside a real node', function () {
   const createdAt = (reply: { body: string }): number =>
     Date.parse((JSON.parse(reply.body) as { CreateTime: string }).CreateTime);
 
-  it('shift its clock, forward and back', async () => {
+  it('shift its clock forward and back', async () => {
     const isAhead = (reply: { body: string }, ms: number): boolean =>
       Math.abs(createdAt(reply) - Date.now() - ms) < DAY_MS / 2;
     for (const clockMs of [DAY_MS, -DAY_MS, 0]) {
@@ -46,14 +46,14 @@ describe('faults made inside a real node', function () {
     }
   });
 
-  it('let it believe that its disk is almost full, until there is room again', async () => {
+  it('let it see an almost full disk until there is space again', async () => {
     testbed.control('n1').set({ noSpace: true });
     await until(write, ({ status }) => status === 507);
     testbed.control('n1').set({ noSpace: false });
     await until(write, ({ status }) => status === 200);
   });
 
-  it('make its disk slow: a write takes that much longer', async () => {
+  it('make its disk slow: a write takes at least that much longer', async () => {
     testbed.control('n1').set({ syncMs: SYNC_MS });
     await until(
       async () => {
@@ -66,14 +66,14 @@ describe('faults made inside a real node', function () {
     testbed.control('n1').set({ syncMs: 0 });
   });
 
-  it('let its disk hang: nothing is acknowledged until it answers', async () => {
+  it('make its disk hang: nothing is acknowledged until it responds', async () => {
     testbed.control('n1').set({ hangs: true });
     await until(write, ({ status }) => status >= 500);
     testbed.control('n1').set({ hangs: false });
     await until(write, ({ status }) => status === 200);
   });
 
-  it('stop its monotonic clock, from the first look after the freeze on, and not its wall clock', async () => {
+  it('stop its monotonic clock at the first read after the freeze, not its wall clock', async () => {
     const control = new ControlFile(join(dir, 'clocks.json'));
     const script =
       "process.stdin.on('data', () => console.log(performance.now(), performance.timeOrigin, Date.now()))";
@@ -82,7 +82,7 @@ describe('faults made inside a real node', function () {
       stdio: ['pipe', 'pipe', 'inherit'],
     });
     const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-    /** How far the wall clock is ahead of the monotonic one since the process began. */
+    /** How far the wall clock is ahead of the monotonic clock since the process began. */
     const lead = async (): Promise<number> => {
       child.stdin.write('?');
       const [monotonic, origin, wall] = String((await lines.next()).value)
@@ -103,10 +103,10 @@ describe('faults made inside a real node', function () {
   });
 });
 
-describe('the check of what clients saw', function () {
+describe('the check of client histories', function () {
   this.timeout(60_000);
 
-  it('finds a stale answer of a node that was cut off, if it is given for a fresh one', async () => {
+  it('finds a stale response of a cut-off node that is recorded as a fresh one', async () => {
     const dir = mkdtempSync(join(tmpdir(), 'conclave-stale-'));
     const testbed = await startTestbed(3, dir);
     try {

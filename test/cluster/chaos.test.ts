@@ -7,7 +7,7 @@ import { runChaos } from '../../cluster/chaos/run.js';
 describe('real processes under faults', function () {
   this.timeout(290_000);
 
-  it('keep what they acknowledged, show clients one order, and go on when leaders die', async () => {
+  it('keep acknowledged writes, stay linearizable, and survive the death of leaders', async () => {
     const dir = mkdtempSync(join(tmpdir(), 'conclave-chaos-'));
     const faults: string[] = [];
     const report = await runChaos({

@@ -1,13 +1,13 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
 
-/** A line of the document that names a test: its file and (part of) its title. */
+/** A line of the document that quotes a test: its file and (part of) its title. */
 const NAMED = /^- `(test\/[^`]+)`: “([^”]+)”$/;
 
-describe('the tests against the eleven disasters', () => {
+describe('the tests listed for the eleven disasters', () => {
   const sections = readFileSync('docs/disasters.md', 'utf8').split(/^## /m).slice(1);
 
-  it('are eleven', () => expect(sections).to.have.lengthOf(11));
+  it('cover eleven disasters', () => expect(sections).to.have.lengthOf(11));
 
   for (const section of sections) {
     const [title, ...lines] = section.trim().split('\n');
@@ -18,7 +18,8 @@ describe('the tests against the eleven disasters', () => {
         const [, file, name] = NAMED.exec(line) ?? [];
         if (file === undefined || name === undefined) throw new Error(`no test is named: ${line}`);
         expect(existsSync(file), file).to.equal(true);
-        const titles = readFileSync(file, 'utf8').match(/\b(?:it|describe)\(\s*(['`]).*?\1/g) ?? [];
+        const titles =
+          readFileSync(file, 'utf8').match(/\b(?:it|describe)\(\s*(['"`]).*?\1/g) ?? [];
         expect(
           titles.some((each) => each.includes(name)),
           line,

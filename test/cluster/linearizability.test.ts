@@ -58,7 +58,7 @@ describe('linearizability checker', () => {
         ),
       ).to.equal('linearizable');
     });
-    it('keys that are each in order though not together', () => {
+    it('keys that are each in order, though not together', () => {
       expect(
         verdict(
           write(0, 1, 'a', { key: 'x' }),
@@ -77,9 +77,9 @@ describe('linearizability checker', () => {
         verdict(write(0, 1, 'a'), write(2, 20, 'b'), read(3, 4, 'b'), read(5, 6, 'a')),
       ).to.equal('violation');
     });
-    it('a value that nobody wrote', () =>
+    it('a value that was never written', () =>
       expect(verdict(write(0, 1, 'a'), read(2, 3, 'z'))).to.equal('violation'));
-    it('a write that took effect although it was called failed', () => {
+    it('a write that took effect although it was reported as failed', () => {
       expect(verdict(write(0, 1, 'a', { outcome: 'fail' }), read(2, 3, 'a'))).to.equal('violation');
     });
     it('a value from the future', () =>
@@ -97,7 +97,7 @@ describe('linearizability checker', () => {
         verdict(write(0, 1, 'a'), write(2, 3, 'b'), read(4, 5, 'b'), read(6, 7, 'a')),
       ).to.equal('violation');
     });
-    it('and says which operation cannot be explained', () => {
+    it('and names the operation that cannot be explained', () => {
       const found = checkHistory([write(0, 1, 'a'), read(2, 3, null, { client: 'reader-7' })]);
       expect(found.result).to.equal('violation');
       if (found.result === 'violation') expect(found.explanation.join('\n')).to.contain('reader-7');
@@ -119,7 +119,7 @@ describe('linearizability checker', () => {
     const judged = (history: Operation[], ...sweeps: Sweep[]): string =>
       checkHistory(history, { sweeps }).result;
 
-    it('takes each as an operation of every register', () => {
+    it('treats each as an operation on every register', () => {
       const history = [write(0, 1, 'a'), read(6, 7, 'a'), write(8, 9, 'b'), read(12, 13, 'a')];
       const restored = sweep(10, 11, 'write', { k: 'a' });
       expect(judged(history, sweep(2, 3, 'read', { k: 'a' }), restored)).to.equal('linearizable');
@@ -127,7 +127,7 @@ describe('linearizability checker', () => {
       expect(judged(history, sweep(2, 3, 'read', {}), restored)).to.equal('violation');
       expect(judged(history, sweep(10, 11, 'write', {}))).to.equal('violation');
     });
-    it('refuses a value in a register that nobody wrote, and one found before it was written', () => {
+    it('refuses a value that was never written to a register, or read before its write', () => {
       expect(judged([], sweep(0, 1, 'read', { x: 'a' }))).to.equal('violation');
       expect(judged([write(5, 6, 'a')], sweep(0, 1, 'read', { k: 'a' }))).to.equal('violation');
       expect(judged([write(5, 6, 'a')], sweep(0, 1, 'read', {}))).to.equal('linearizable');
@@ -143,14 +143,14 @@ describe('linearizability checker', () => {
       expect(judged(late, emptied)).to.equal('violation');
       expect(judged(late, { ...emptied, until: 11 })).to.equal('linearizable');
     });
-    it('counts a failed one as nothing', () => {
+    it('ignores a failed one', () => {
       const failed = sweep(2, 3, 'write', {}, { outcome: 'fail' });
       expect(judged([write(0, 1, 'a'), read(4, 5, null)], failed)).to.equal('violation');
       expect(judged([write(0, 1, 'a'), read(4, 5, 'a')], failed)).to.equal('linearizable');
     });
   });
 
-  it('gives up aloud instead of passing when the search is too long', () => {
+  it('fails instead of passing when the search takes too long', () => {
     const history = Array.from({ length: 12 }, (_, i) => write(0, 100, `v${i}`));
     const reads = [read(101, 102, 'v1'), read(103, 104, 'v2')];
     expect(checkHistory([...history, ...reads], { stepsMax: 1000 }).result).to.equal('undecided');
@@ -198,7 +198,7 @@ describe('linearizability checker', () => {
     });
   }
 
-  it('accepts whatever a real register did, however the calls overlap', () => {
+  it('accepts every history of a real register, however the calls overlap', () => {
     fc.assert(
       fc.property(histories, (plan) => {
         expect(checkHistory(play(plan)).result).to.equal('linearizable');
@@ -207,7 +207,7 @@ describe('linearizability checker', () => {
     );
   });
 
-  it('agrees with trying every order on small histories', () => {
+  it('agrees with a brute-force search on small histories', () => {
     const value = fc.constantFrom<Value>(null, 'a', 'b');
     const small = fc.array(
       fc.record({
@@ -240,7 +240,7 @@ describe('linearizability checker', () => {
   });
 });
 
-/** The definition, literally: is there an order of all that was answered, and of some of the rest? */
+/** The definition: is there an order of all answered operations and some of the others? */
 function someOrder(rest: readonly Operation[], state: Value, latestCall = 0): boolean {
   const answered = rest.filter((o) => o.outcome === 'ok');
   if (answered.length === 0) return true;

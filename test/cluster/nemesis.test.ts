@@ -22,8 +22,8 @@ function fakeNode() {
   };
 }
 
-describe('the maker of faults', () => {
-  it('starts a node again that ends when its fault is over already', async () => {
+describe('the nemesis', () => {
+  it('restarts a node that ends only after its fault is over', async () => {
     const node = fakeNode();
     const notes: string[] = [];
     const lateEnd: Fault = {
@@ -39,7 +39,7 @@ describe('the maker of faults', () => {
           await sleep(20);
           if (node.pid !== undefined) return;
         }
-        throw new Error('the node stays away');
+        throw new Error('the node does not come back');
       },
     };
     const parts = {

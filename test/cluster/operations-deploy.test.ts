@@ -12,7 +12,7 @@ const DIR = join('cluster', 'deploy');
 const textOf = (name: string): string => readFileSync(join(DIR, name), 'utf8');
 type Env = Record<string, string>;
 
-/** What the image sets for all nodes. */
+/** The environment that the image sets for all nodes. */
 function imageEnv(): Env {
   const lines = textOf('Dockerfile').split('\n');
   const line = lines.find((each) => each.startsWith('ENV '))!;
@@ -24,7 +24,7 @@ function imageEnv(): Env {
   );
 }
 
-/** The tag that all files give the image. */
+/** The image tag that all files use. */
 const IMAGE = `conclave:${JSON.parse(readFileSync('package.json', 'utf8')).version}`;
 
 function mustBeOneCluster(configs: readonly Config[], folder: string): void {
@@ -39,7 +39,7 @@ function mustBeOneCluster(configs: readonly Config[], folder: string): void {
   expect(new Set(configs.map(({ nodeName }) => nodeName)).size).to.equal(3);
 }
 
-describe('the files to deploy with', () => {
+describe('the deployment files', () => {
   it('name only settings that exist', () => {
     const known = new Set(SETTINGS.map(({ key }) => envName(key)));
     for (const name of readdirSync(DIR))
@@ -47,7 +47,7 @@ describe('the files to deploy with', () => {
         expect(known.has(variable), `${variable} in ${name}`).to.equal(true);
   });
 
-  it('Docker: copies what is not kept from it, and nothing secret', () => {
+  it('Docker: the image copies files that are not ignored, and no secrets', () => {
     const ignored = readFileSync('.dockerignore', 'utf8').split('\n');
     const dockerfile = textOf('Dockerfile');
     expect(dockerfile).to.include(` -t ${IMAGE} `);
@@ -56,12 +56,12 @@ describe('the files to deploy with', () => {
         expect(ignored).not.to.include(path);
         expect(existsSync(path), path).to.equal(true);
       }
-    // where compose.yaml has the key and the token made
+    // The key and the token, which compose.yaml has created there.
     expect(ignored).to.include('cluster/deploy');
     const untracked = readFileSync('.gitignore', 'utf8').split('\n');
     const secrets = ['shared.key', 'management.token', '.env'];
     expect(untracked).to.include.members(secrets.map((name) => `cluster/deploy/${name}`));
-    // a supported Node, one for both stages, which can be pinned by digest from outside
+    // A supported Node version, the same in both stages, which can be pinned by digest.
     const from = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, image]) => image);
     expect(from).to.deep.equal(['${NODE_IMAGE}', '${NODE_IMAGE}']);
     const [, major] = /^ARG NODE_IMAGE=node:(\d+)-/m.exec(dockerfile)!;
@@ -69,12 +69,12 @@ describe('the files to deploy with', () => {
     expect(dockerfile.match(/locked\.mjs/g)).to.have.length(3);
   });
 
-  it('Docker: what is installed here is what the lock file names', () => {
+  it('Docker: the image installs the packages of the lock file', () => {
     const { status, stderr } = spawnSync(process.execPath, ['scripts/locked.mjs']);
     expect([stderr.toString(), status]).to.deep.equal(['', 0]);
   });
 
-  it('no file shows a secret in the environment or on a command line, or opens one to others', () => {
+  it('expose no secret in the environment, on a command line, or to other users', () => {
     for (const name of readdirSync(DIR)) {
       const text = textOf(name);
       expect(text, name).not.to.match(/CONCLAVE_ACL_INITIAL_MANAGEMENT(?!_FILE)/);
@@ -82,7 +82,7 @@ describe('the files to deploy with', () => {
     }
   });
 
-  it('compose: three nodes with valid configurations of one cluster', () => {
+  it('compose: three nodes have valid configurations of one cluster', () => {
     const file = parse(textOf('compose.yaml'), { merge: true });
     const services = Object.values(file.services) as {
       image: string;
@@ -100,17 +100,17 @@ describe('the files to deploy with', () => {
     expect(Object.keys(file.secrets)).to.deep.equal(['shared-key', 'management-token']);
   });
 
-  it('Kubernetes: pods with valid configurations of one cluster, probes of paths and ports that exist', () => {
+  it('Kubernetes: pods have valid configurations of one cluster, and working probes', () => {
     const objects = parseAllDocuments(textOf('kubernetes.yaml')).map((each) => each.toJS());
     const one = (kind: string) => objects.find((each) => each.kind === kind);
     const { spec } = one('StatefulSet');
     const [container] = spec.template.spec.containers;
     const configs = [0, 1, 2].map((number) => podConfig(container.env, number));
-    // the root of the volume is root's: the node could not make it its own
+    // The root of the volume belongs to root: the node could not change its mode.
     mustBeOneCluster(configs, `${container.volumeMounts[0].mountPath}/node`);
     expect(spec.replicas).to.equal(3);
     expect(container.image).to.equal(IMAGE);
-    // else a Service called conclave-http would set CONCLAVE_HTTP_PORT
+    // Otherwise a Service called conclave-http would set CONCLAVE_HTTP_PORT.
     expect(spec.template.spec.enableServiceLinks).to.equal(false);
 
     const ports = new Map(
@@ -144,7 +144,7 @@ describe('the files to deploy with', () => {
     expect(spec.template.spec.terminationGracePeriodSeconds * 1000).to.be.greaterThan(2 * stopMs);
   });
 
-  it('Kubernetes: the bootstrap token is a file that may go, resources have limits, and members’ traffic is their own', () => {
+  it('Kubernetes: the bootstrap token is an optional file, and peer traffic is isolated', () => {
     const objects = parseAllDocuments(textOf('kubernetes.yaml')).map((each) => each.toJS());
     const { spec } = objects.find(({ kind }) => kind === 'StatefulSet').spec.template;
     const [container] = spec.containers;
@@ -163,7 +163,7 @@ describe('the files to deploy with', () => {
     expect(policy.ingress).to.have.length(2);
   });
 
-  it('Kubernetes: with the lines for TLS, the API and its probes use it', () => {
+  it('Kubernetes: with the TLS lines, the API and its probes use TLS', () => {
     const text = textOf('kubernetes.yaml').replace(/^( *)# (.*) # API with TLS$/gm, '$1$2');
     const { spec } = parseAllDocuments(text)
       .map((each) => each.toJS())
@@ -179,7 +179,7 @@ describe('the files to deploy with', () => {
     expect(volume.secret.secretName).to.equal('conclave-api-tls');
   });
 
-  it('Kubernetes: with the list to join, any pod has a valid configuration and founds no cluster', () => {
+  it("Kubernetes: with the list to join, any pod's configuration is valid and joins", () => {
     const text = textOf('kubernetes.yaml')
       .replace(/^( *)- name: CONCLAVE_CLUSTER_INITIAL\n.*\n/m, '')
       .replace(/# (- name: CONCLAVE_CLUSTER_JOIN\n *)# {3}/, '$1  ');
@@ -193,7 +193,7 @@ describe('the files to deploy with', () => {
     }
   });
 
-  it('systemd: stops in order, reloads certificates, and has more files than connections', () => {
+  it('systemd: stops gracefully, reloads certificates, and has enough file descriptors', () => {
     const unit = new Map(
       [...textOf('conclave.service').matchAll(/^(\w+)=(.*)$/gm)].map(([, key, value]) => [
         key,
@@ -203,7 +203,7 @@ describe('the files to deploy with', () => {
     const { limits } = loadConfig({});
     expect(unit.get('ExecReload')).to.equal('/bin/kill -HUP $MAINPID');
     expect(Number(unit.get('LimitNOFILE'))).to.be.greaterThan(limits.connections);
-    // SIGHUP before the node handles it ends the process, which is no failure to systemd
+    // SIGHUP ends the process before the node handles it, which systemd counts as a clean exit.
     expect(unit.get('Restart')).to.equal('always');
     expect(unit.get('RestartPreventExitStatus')).to.equal('2');
     expect(unit.get('IPAddressDeny')).to.equal('any');
@@ -241,7 +241,7 @@ describe('the files to deploy with', () => {
   });
 });
 
-/** The configuration of a pod, from the variables of its container. */
+/** A pod's configuration, from the variables of its container. */
 function podConfig(
   variables: readonly { name: string; value?: string; valueFrom: { fieldRef?: object } }[],
   number: number,
@@ -255,9 +255,9 @@ function podConfig(
   return loadConfig({ env });
 }
 
-/** What a node that has answered a request shows to Prometheus. */
+/** The metrics that a node shows to Prometheus after it has answered a request. */
 async function metricsText(): Promise<string> {
-  // shown as they are in a node that has done nothing else
+  // The figures of an idle node.
   const metrics = new Metrics({
     status: () => ({ peers: [] }) as never,
     held: () => 0,

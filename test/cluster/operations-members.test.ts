@@ -31,12 +31,12 @@ const write = ({ token }: LocalCluster, { url }: LocalNode, Name: string) =>
 const statusOfRead = async ({ token }: LocalCluster, { url }: LocalNode, Name: string, how = '') =>
   (await ask(url, 'GET', `/v1/config/service-defaults/${Name}${how}`, { token })).status;
 
-describe('members', function () {
+describe('cluster members', function () {
   this.timeout(90_000);
   const field = new Field();
   afterEach(() => field.end());
 
-  it('come and go under load, the leader too; one with a wiped disk is not taken for itself', async () => {
+  it('join and leave under load, the leader too; one with a wiped disk is refused', async () => {
     const cluster = await field.start(3);
     const [n1, n2, n3] = cluster.nodes as [LocalNode, LocalNode, LocalNode];
     const { token } = cluster;
@@ -101,7 +101,7 @@ describe('members', function () {
     expect(await statusOfRead(cluster, n2, 'without-n2')).to.equal(200);
   });
 
-  it('that join know a member whose disk was wiped before they met', async () => {
+  it('that join later refuse a member whose disk was wiped before they met', async () => {
     const cluster = await field.start(3);
     const [n1, , n3] = cluster.nodes as [LocalNode, LocalNode, LocalNode];
     await until(
@@ -112,7 +112,7 @@ describe('members', function () {
     await n3.kill('SIGKILL');
     rmSync(n3.entry.dataDir, { recursive: true });
     const n4 = await field.joiner(cluster, 'n4');
-    // the same list on every node holds the node itself too
+    // The same list on every node also holds the node itself.
     const addresses = [n4.entry.raft, n1.entry.raft];
     configure(n4, { cluster: { join: addresses } });
     n4.start();
@@ -131,7 +131,7 @@ describe('members', function () {
     );
   });
 
-  it('are none without the key, which nobody else can read, and hear nothing', async () => {
+  it('need the shared key, which other users cannot read; others learn nothing', async () => {
     const cluster = await field.start(3);
     const [n1] = cluster.nodes as [LocalNode];
     expect((await write(cluster, n1, 'secret')).status).to.equal(200);
@@ -151,7 +151,7 @@ describe('members', function () {
     const waiting = await ask(n1.url, 'GET', '/v1/operator/raft/joining', { token: cluster.token });
     expect([waiting.status, waiting.body]).to.deep.equal([200, '[]']);
     expect(await peersOf(cluster, n1.url)).to.have.lengthOf(3);
-    // with another key than the cluster's
+    // With another key than the cluster's.
     await evil.kill('SIGKILL');
     const other = join(field.dir(), 'other.key');
     writeFileSync(other, 'x'.repeat(32));
@@ -164,7 +164,7 @@ describe('members', function () {
     expect(await peersOf(cluster, n1.url)).to.have.lengthOf(3);
   });
 
-  it('are not taken out while the rest would be too few; the dead one is, and then the others', async () => {
+  it('are not removed while too few would remain; a dead member goes first', async () => {
     const cluster = await field.start(3);
     const [n1, n2, n3] = cluster.nodes as [LocalNode, LocalNode, LocalNode];
     const { token } = cluster;
@@ -174,7 +174,7 @@ describe('members', function () {
       return ask(n1.url, 'DELETE', `/v1/operator/raft/peer?id=${ID}`, { token });
     };
     await n2.kill('SIGKILL');
-    // more than raft.electionMs
+    // Longer than raft.electionMs.
     await sleep(1000);
     for (const node of [n1, n3]) {
       const refused = await until(
@@ -189,7 +189,7 @@ describe('members', function () {
     expect((await write(cluster, n1, 'alone')).status).to.equal(200);
   });
 
-  it('that survive the loss of the majority make a new cluster, which the old majority cannot enter', async () => {
+  it('recovered after losing the majority form a new cluster without the old members', async () => {
     const cluster = await field.start(3);
     const [n1, n2, n3] = cluster.nodes as [LocalNode, LocalNode, LocalNode];
     expect((await write(cluster, n1, 'before')).status).to.equal(200);

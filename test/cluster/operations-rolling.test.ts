@@ -6,8 +6,8 @@ describe('a rolling restart', function () {
   const field = new Field();
   after(() => field.end());
 
-  it('fails no request: leadership is handed over, and what is in flight is answered', async () => {
-    // clients on a busy machine pause long between two requests to one node
+  it('fails no request: leadership is transferred, requests in flight are answered', async () => {
+    // Clients on a busy machine pause long between two requests to one node.
     const limits = { lingerMs: 4000, stopMs: 15_000 };
     const cluster = await field.start(3, { settings: { limits } });
     const traffic = load(cluster, 16);

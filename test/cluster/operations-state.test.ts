@@ -12,8 +12,8 @@ const LIST = '/v1/config/service-defaults';
 const namesIn = ({ body }: Reply): string[] =>
   (JSON.parse(body) as { Name: string }[]).map(({ Name }) => Name);
 
-/** Makes the checksum of a table in a stopped node's state another one, as a wrong change would have. */
-async function spoil(dataDir: string, table: string): Promise<void> {
+/** Changes the checksum of a table in a stopped node's state, as a wrong change would have. */
+async function corruptChecksum(dataDir: string, table: string): Promise<void> {
   const db = new Level(join(dataDir, 'state'));
   const present = JSON.parse((await db.get('!state'))!.slice(8)) as { generation: number };
   const key = prefixOf(present.generation) + keys.machine;
@@ -25,12 +25,12 @@ async function spoil(dataDir: string, table: string): Promise<void> {
   await db.close();
 }
 
-describe('the state', function () {
+describe('the cluster state', function () {
   this.timeout(60_000);
   const field = new Field();
   afterEach(() => field.end());
 
-  it('is saved and restored, into another cluster too: indexes rise, held reads end; a damaged archive changes nothing', async () => {
+  it('is saved and restored, even elsewhere; a damaged archive changes nothing', async () => {
     const [one, other] = await Promise.all([field.start(1), field.start(1)]);
     const put = (name: string) =>
       ask(one.urls[0]!, 'PUT', '/v1/config', { token: one.token, body: entry(name) });
@@ -69,16 +69,16 @@ describe('the state', function () {
     expect(indexOf(next)).to.be.greaterThan(indexOf(moved));
   });
 
-  it('that differs from the other members’ is not served, and comes from them at the next start', async () => {
-    // a short tick: the members compare their states every 500
+  it("that differs from the others' is not served, and is replaced at the next start", async () => {
+    // A short tick: the members compare their states every 500 ticks.
     const cluster = await field.start(3, { settings: { raft: { tickMs: 5 } } });
     const { token } = cluster;
     const [n1, , n3] = cluster.nodes;
     const put = (name: string) => ask(n1!.url, 'PUT', '/v1/config', { token, body: entry(name) });
     expect((await put('a')).status).to.equal(200);
     await n3!.kill('SIGTERM');
-    await spoil(n3!.entry.dataDir, 'config');
-    // it may be found out before it was ever ready
+    await corruptChecksum(n3!.entry.dataDir, 'config');
+    // The difference may be found before the node was ever ready.
     n3!.start();
     expect((await put('b')).status).to.equal(200);
     const why = await until(

@@ -5,7 +5,7 @@ import { signer } from '../login/signers.js';
 import { ask, Field, load, until } from './operator.js';
 import { THIS_MAIN, unpackRelease } from './releases.js';
 
-/** The answer of GET /v1/operator/level. */
+/** The response of GET /v1/operator/level. */
 interface Levels {
   readonly Level: number;
   readonly Supported: number;
@@ -20,7 +20,7 @@ describe('a rolling upgrade', function () {
   let cluster: LocalCluster;
   before(async () => {
     release = await unpackRelease(field.dir());
-    // clients on a busy machine pause long between two requests to one node
+    // Clients on a busy machine pause long between two requests to one node.
     const limits = { lingerMs: 4000, stopMs: 15_000 };
     const run = (name: string) => ({
       ...{ preload: [], env: {} },
@@ -55,7 +55,7 @@ describe('a rolling upgrade', function () {
     const rule = { AuthMethod: 'm', BindType: 'service', BindName: 'web' };
     await must('/v1/acl/binding-rule', rule);
   };
-  /** The status of a login of always the same identity. */
+  /** The status of a login, always with the same identity. */
   const login = async ({ url }: LocalNode): Promise<number> => {
     const now = Math.floor(Date.now() / 1000);
     const BearerToken = await (await issuer).sign({ sub: 'web', iat: now, exp: now + 600 });
@@ -68,7 +68,7 @@ describe('a rolling upgrade', function () {
       body: JSON.stringify(configuration),
     });
 
-  it('from the release before fails no request, and raises the level with the last node', async () => {
+  it('from the previous release fails no request; the last node raises the level', async () => {
     const [n1, n2, n3] = cluster.nodes as [LocalNode, LocalNode, LocalNode];
     const top = SUPPORTED_LEVEL;
     const before = (await levels(n1)).Level;
@@ -102,7 +102,7 @@ describe('a rolling upgrade', function () {
     expect(written).to.be.greaterThan(100);
   });
 
-  it('brings what needed the new level, and counts no login of before', async () => {
+  it('enables what needs the new level, and does not count earlier logins', async () => {
     const [n1, n2, n3] = cluster.nodes as [LocalNode, LocalNode, LocalNode];
     expect((await configure(n1, { TokensPerIdentity: 1 })).status).to.equal(200);
     expect(await login(n2)).to.equal(200);
@@ -113,7 +113,7 @@ describe('a rolling upgrade', function () {
     expect(await login(n1)).to.equal(200);
   });
 
-  it('is not undone: the release before refuses the folder, and the next one goes on with it', async () => {
+  it('cannot be undone: the previous release refuses the folder, this one continues', async () => {
     const n3 = cluster.nodes[2]!;
     await n3.kill('SIGTERM');
     programs.set(n3.name, release);

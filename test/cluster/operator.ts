@@ -1,4 +1,4 @@
-/** What an operator does, for tests: requests to nodes, commands in a shell, load from clients that keep their connections. */
+/** An operator's tools for tests: requests to nodes, shell commands, and load with keep-alive. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ import {
 const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 const AGAIN_MS = 25;
 const UNTIL_MS = 20_000;
-/** A client that failed so often says nothing new. */
+/** After so many failures a client stops, since more say nothing new. */
 const FAILURES_MAX = 5;
 
 export interface Reply {
@@ -36,7 +36,7 @@ export interface Peer {
   readonly Voter: boolean;
 }
 
-/** A request over the agent's connection. Rejects with Node's error when no whole answer comes. */
+/** A request over the agent's connection. Rejects with Node's error if no response arrives. */
 export function ask(
   url: string,
   method: string,
@@ -72,7 +72,7 @@ export function ask(
   });
 }
 
-/** Asks again until the answer is as wanted; fails with the last one after 20 s. */
+/** Polls until the value is as wanted; rejects with the last one after 20 s. */
 export async function until<T>(look: () => Promise<T>, wanted: (value: T) => boolean): Promise<T> {
   const end = performance.now() + UNTIL_MS;
   for (;;) {
@@ -104,7 +104,7 @@ export async function conclave(
   return { code, output };
 }
 
-/** Clusters of one suite, each in a folder of its own; `end` stops them and removes the folders of what went well. */
+/** The clusters of one suite, each in its own folder; `end` stops them and removes the folders. */
 export class Field {
   readonly #clusters: LocalCluster[] = [];
   readonly #dirs: string[] = [];
@@ -121,7 +121,7 @@ export class Field {
     return cluster;
   }
 
-  /** A node, not started yet, that will ask the members of a cluster to take it in; an operator must admit it. */
+  /** A node, not started yet, that will ask a cluster's members to join; an operator admits it. */
   async joiner(cluster: LocalCluster, name: string): Promise<LocalNode> {
     const plan = await planCluster({ dir: this.dir(), nodes: 1, token: cluster.token });
     this.#clusters.push(plan);
@@ -143,7 +143,7 @@ export const addressesOf = ({ nodes }: Pick<LocalCluster, 'nodes'>): string[] =>
 
 const keyOf = ({ entry }: LocalNode): string => join(dirname(entry.dataDir), 'shared.key');
 
-/** Admits a server, once it asks to join. */
+/** Admits a server once it asks to join. */
 export async function admit(
   { token }: { token: string },
   url: string,
@@ -172,7 +172,7 @@ export function configure(node: LocalNode, change: Record<string, unknown>): voi
 export const settingsOf = (node: LocalNode): Record<string, unknown> =>
   JSON.parse(readFileSync(configOf(node), 'utf8'));
 
-/** What a node's readiness probe is told. */
+/** The response of a node's readiness probe. */
 export const readiness = ({ url }: LocalNode): Promise<Reply> =>
   ask(url, 'GET', '/v1/health/ready');
 
@@ -189,7 +189,7 @@ interface Target {
   readonly token: string;
 }
 
-/** One client of a load: writes and reads in turn, at one node after the other, over one connection to each that it keeps. */
+/** One client of a load: writes and reads in turn, moving from node to node with keep-alive. */
 class Client {
   readonly failures: string[] = [];
   readonly #cluster: Target;
@@ -229,7 +229,7 @@ class Client {
     for (const agent of this.#agents) agent.destroy();
   }
 
-  /** Goes to the next node when this one refuses the connection, and after every answer. */
+  /** Moves on to the next node when this one takes no connection, and after every response. */
   async #request(method: string, path: string, body?: string): Promise<Reply | undefined> {
     const { urls, token } = this.#cluster;
     for (let refused = 0; refused < urls.length; ) {
@@ -241,8 +241,9 @@ class Client {
           ...(body !== undefined && { body }),
         });
       } catch (error) {
-        const { code } = error as NodeJS.ErrnoException;
-        if (code === 'ECONNREFUSED') refused += 1;
+        // Nothing was sent. A node that closes refuses a connection, or resets it if the kernel
+        // made it in the moment before.
+        if ((error as NodeJS.ErrnoException).syscall === 'connect') refused += 1;
         else {
           this.failures.push(`${method} at ${urls[at]}: ${error}`);
           return undefined;

@@ -1,4 +1,4 @@
-/** Programs of releases: this one, and the one before, as it was packed. */
+/** Programs of releases: this one, and the previous one as it was packed. */
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
@@ -17,7 +17,7 @@ function byVersion(a: string, b: string): number {
   return of!.map((number, at) => number - than![at]!).find((much) => much !== 0) ?? 0;
 }
 
-/** Unpacks the newest packed release before this one into a folder; gives its main module. */
+/** Unpacks the newest release packed before this one into a folder; returns its main module. */
 export async function unpackRelease(dir: string): Promise<string> {
   const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
   const older = readdirSync(FOLDER)

@@ -8,7 +8,7 @@ const SECRET = '5ec2e701-aaaa-4bbb-8ccc-0d1e2f3a4b5c';
 const fixture = (name: string): string =>
   readFileSync(join('test/transport/fixtures', name), 'utf8');
 
-describe('a secret that was deleted', function () {
+describe('a deleted secret', function () {
   this.timeout(60_000);
   const field = new Field();
   let cluster: LocalCluster;
@@ -27,7 +27,7 @@ describe('a secret that was deleted', function () {
     return reply;
   };
 
-  /** The nodes in whose folders one of these texts stands. */
+  /** The nodes in whose folders one of these texts occurs. */
   const holders = (texts: readonly string[]): string[] =>
     cluster.nodes
       .filter(({ entry: { dataDir } }) =>
@@ -38,13 +38,13 @@ describe('a secret that was deleted', function () {
       )
       .map(({ name }) => name);
 
-  it('is in no file of any node when its time is over', async () => {
+  it('is in no file of any node once it has been erased', async () => {
     const key = fixture('client.key');
     const certificate = {
       ...{ Kind: 'inline-certificate', Name: 'c' },
       ...{ Certificate: fixture('client.pem'), PrivateKey: key },
     };
-    // LevelDB may compress a text by pointing to an equal piece of another
+    // LevelDB may compress a text by pointing to an equal piece of another one.
     const texts = [SECRET, SECRET.slice(0, 8), SECRET.slice(-12), key.split('\n')[2]!];
     await request('PUT', '/config', certificate);
     const created = await request('PUT', '/acl/token', { SecretID: SECRET, Description: 'a' });
@@ -63,7 +63,7 @@ describe('a secret that was deleted', function () {
     await request('PUT', '/acl/role', { Name: 'after' });
   });
 
-  it('is in no file of a member that was away meanwhile', async () => {
+  it('is in no file of a member that was away when it was deleted', async () => {
     const [n1, , n3] = cluster.nodes;
     const secret = SECRET.replace('5ec2e701', '5ec2e702').replace('0d1e2f3a4b5c', '1a2b3c4d5e6f');
     const texts = [secret, '5ec2e702', '1a2b3c4d5e6f'];
@@ -88,7 +88,7 @@ describe('a secret that was deleted', function () {
   });
 });
 
-/** LevelDB removes files while one looks. */
+/** The bytes of a file, if it still exists: LevelDB removes files in the meantime. */
 function bytesOf(path: string): Buffer {
   try {
     return statSync(path).isFile() ? readFileSync(path) : Buffer.alloc(0);

@@ -32,7 +32,7 @@ describe('config', () => {
     return [];
   };
 
-  it('needs nothing: the defaults are a node of its own on loopback', () => {
+  it('needs no settings: the defaults are a standalone node on loopback', () => {
     const config = loadConfig({});
     expect(config.http).to.include({ host: '127.0.0.1', port: 8500, headerPrefix: 'X-Service' });
     expect(config.raft.advertise).to.equal('127.0.0.1:8300');
@@ -41,7 +41,7 @@ describe('config', () => {
     expect(config.nodeName).to.be.a('string').with.length.greaterThan(0);
   });
 
-  it('lets flags win over the environment, and that over the file', () => {
+  it('lets flags override the environment, and the environment the file', () => {
     const config = loadConfig({
       file: file({
         http: { port: 1001, host: '127.0.0.2' },
@@ -95,7 +95,7 @@ describe('config', () => {
     for (const { key, why } of SETTINGS) expect(why, key).to.have.length.greaterThan(10);
   });
 
-  it('takes a lease of 0: no leases', () => {
+  it('accepts a lease of 0, which disables leases', () => {
     const config = loadConfig({ file: file({ raft: { leaseMs: 0 } }) });
     expect(config.raft.leaseMs).to.equal(0);
   });
@@ -110,22 +110,22 @@ describe('config', () => {
       ['a wrong type', { http: { port: '8500' } }, /^http\.port: must be integer \(port the API/],
       ['a port out of range', { http: { port: 70_000 } }, /^http\.port: must be <= 65535/],
       [
-        'members without protection, on loopback too',
+        'members without protection, even on loopback',
         { nodeName: 'a', cluster: { initial: ['a=127.0.0.1:8300', 'b=127.0.0.1:8301'] } },
         /^raft\.sharedKeyFile: members need a shared key .*raft\.insecure/,
       ],
       [
-        'to join members without protection',
+        'joining members without protection',
         { cluster: { join: ['127.0.0.1:8301'] } },
         /^raft\.sharedKeyFile: members need a shared key/,
       ],
       [
-        'raft.insecure beside a key',
+        'raft.insecure together with a key',
         { raft: { insecure: true, sharedKeyFile: 'key' } },
         /^raft\.insecure: must be false/,
       ],
       [
-        'raft.insecure where others reach the members',
+        'raft.insecure where other machines reach the members',
         { raft: { host: '0.0.0.0', advertise: '10.0.0.1:8300', insecure: true } },
         /^raft\.host: members on 0\.0\.0\.0 can be reached by others/,
       ],
@@ -135,17 +135,17 @@ describe('config', () => {
         /^acl\.defaultPolicy: .*allow or deny/,
       ],
       [
-        'a member without address',
+        'a member without an address',
         { cluster: { initial: ['n1'] } },
         /^cluster\.initial\.0: must be name=host:port \(members of/,
       ],
       [
-        'an address longer than the members take',
+        'an address longer than members accept',
         { raft: { advertise: `${'a'.repeat(1100)}:8300` } },
         /^raft\.advertise: ".*" is longer than 1024 characters/,
       ],
       [
-        'a body whose command would not fit into a message between members',
+        'a body whose command does not fit into a message between members',
         { limits: { bodyBytes: 12_000_000 } },
         /^limits\.bodyBytes: must be <= 41\d{5}/,
       ],
@@ -155,22 +155,22 @@ describe('config', () => {
         /^raft\.electionMs: must be at least twice raft\.heartbeatMs \(300\)/,
       ],
       [
-        'a lease longer than followers keep still',
+        "a lease longer than the followers' silence",
         { raft: { leaseMs: 181 } },
         /^raft\.leaseMs: must be at most 180,/,
       ],
       [
-        'a lease that fits the election timeout, but not its whole ticks',
+        'a lease below the election timeout, but not below its whole ticks',
         { raft: { electionMs: 260, leaseMs: 185 } },
         /^raft\.leaseMs: must be at most 180, nine tenths of raft\.electionMs \(260\) in whole ticks less two/,
       ],
       [
-        'a heartbeat whose whole ticks are more than half of an election timeout',
+        'a heartbeat whose whole ticks exceed half an election timeout',
         { raft: { tickMs: 100, heartbeatMs: 150, leaseMs: 1 } },
         /^raft\.electionMs: must be at least twice raft\.heartbeatMs \(150\)/,
       ],
       [
-        'a deadline within an election',
+        'a deadline shorter than an election',
         { limits: { requestMs: 1000 }, raft: { electionMs: 300 } },
         /^limits\.requestMs: must be at least four times raft\.electionMs/,
       ],
@@ -180,22 +180,22 @@ describe('config', () => {
         /^http\.tls: cert and key are needed together/,
       ],
       [
-        'members reachable by others without TLS or key',
+        'members reachable from other machines without TLS or key',
         { raft: { host: '0.0.0.0' } },
         /^raft\.host: .*raft\.sharedKeyFile/,
       ],
       [
-        'an address for the others that is none',
+        'an invalid advertised address',
         { raft: { host: '::', sharedKeyFile: 'k' } },
         /^raft\.advertise: .*\[::\]:8300/,
       ],
       [
-        'joining and founding at once',
+        'joining and forming a cluster at once',
         { nodeName: 'a', cluster: { initial: ['a=h:1'], join: ['h:1'] } },
         /^cluster\.join: /,
       ],
       [
-        'a cluster without this node',
+        'an initial cluster without this node',
         { nodeName: 'x', cluster: { initial: ['a=h:1'] } },
         /^cluster\.initial: does not name this node \(x\)/,
       ],
@@ -205,22 +205,22 @@ describe('config', () => {
         /^cluster\.initial: gives two members the same address$/,
       ],
       [
-        'members to ask whose address is none',
+        'members to join with an invalid address',
         { cluster: { join: ['h:1', 'elsewhere'] } },
         /^cluster\.join: "elsewhere" is not an address: expected host:port/,
       ],
       [
-        'a port for the others that is none',
+        'an invalid advertised port',
         { raft: { advertise: 'h:99999' } },
         /^raft\.advertise: "h:99999" is not an address/,
       ],
       [
-        'a host of issuers that is a URL',
+        'an issuer host that is a URL',
         { login: { allowedHosts: ['*.example.com', '[::1]:8200', 'https://idp.example.com/'] } },
         /^login\.allowedHosts: "https:\/\/idp\.example\.com\/" is not a host: expected /,
       ],
       [
-        'two ways to protect the members’ traffic',
+        'two ways to protect peer traffic',
         { raft: { sharedKeyFile: 'k', tls: { cert: 'c', key: 'k', ca: 'a', name: 'n' } } },
         /^raft\.sharedKeyFile: .* not both$/,
       ],
@@ -230,12 +230,12 @@ describe('config', () => {
         /^raft\.port: is the same as http\.port/,
       ],
       [
-        'an initial token that is no UUID',
+        'an initial token that is not a UUID',
         { acl: { initialManagement: 'secret' } },
         /^acl\.initialManagement: must be a UUID/,
       ],
-      ['a file that is no object', '[]', /expected a JSON object/],
-      ['a file that is no JSON', '{', /node\.json: /],
+      ['a file that is not an object', '[]', /expected a JSON object/],
+      ['a file that is not JSON', '{', /node\.json: /],
     ];
     for (const [title, content, expected] of refused)
       it(title, () =>
@@ -245,7 +245,7 @@ describe('config', () => {
         ),
       );
 
-    it('exactly the times that a node would refuse to start with', () => {
+    it('exactly the timings that Raft would refuse', () => {
       const ms = (max: number) => fc.integer({ min: 1, max });
       const times = fc
         .record({ tickMs: ms(60), heartbeatMs: ms(200), electionMs: ms(500), leaseMs: ms(400) })
@@ -259,7 +259,7 @@ describe('config', () => {
       );
     });
 
-    it('text that cannot be read, naming where it came from', () => {
+    it('unparsable text, naming its source', () => {
       expect(faults({}, { env: { CONCLAVE_HTTP_PORT: 'x' } })).to.deep.equal([
         'http.port: CONCLAVE_HTTP_PORT cannot be read as integer',
       ]);
@@ -268,7 +268,7 @@ describe('config', () => {
       ]);
     });
 
-    it('variables that nearly name a setting, and no others', () => {
+    it('variables that nearly match a setting, and no others', () => {
       const env = {
         ...{ CONCLAVE_HTTP_PROT: '1', CONCLAVE_TOKEN: 'x', CONCLAVE_URL: 'x' },
         ...{ CONCLAVE_SERVICE_HOST: 'x', CONCLAVE_API_PORT_8500_TCP: 'x' },
@@ -278,11 +278,11 @@ describe('config', () => {
       ]);
     });
 
-    it('all faults at once', () => {
+    it('several errors at once, and reports them all', () => {
       expect(faults({ http: { port: 'x', hots: 1 }, nope: 1 })).to.have.length(3);
     });
 
-    it('secrets as flags, which others on the machine can read', () => {
+    it('secrets as flags, which other users of the machine can read', () => {
       const flags = { 'acl.initialManagement': '11111111-2222-4333-8444-555555555555' };
       const [fault, ...others] = faults({}, { flags });
       expect(others).to.deep.equal([]);
@@ -292,7 +292,7 @@ describe('config', () => {
         .and.not.to.include('11111111');
     });
 
-    it('a secret’s file that is not there, or stands beside the secret itself', () => {
+    it("a secret's file that is missing, or set together with the secret itself", () => {
       const [name, path] = ['CONCLAVE_ACL_BOOTSTRAP_SECRET', join(folder, 'nowhere')];
       const config = loadConfig({ env: { [`${name}_FILE`]: path } });
       expect(checkKeyFiles(config).faults.join()).to.match(/^acl\.bootstrapSecretFile: ENOENT/);
@@ -300,7 +300,7 @@ describe('config', () => {
       expect(faults({}, { env: both }).join()).to.include('give one of them');
     });
 
-    it('without repeating a secret', () => {
+    it('a secret, without repeating it', () => {
       expect(faults({ acl: { initialManagement: 'hunter2-secret' } }).join()).not.to.include(
         'hunter2',
       );

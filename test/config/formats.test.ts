@@ -11,7 +11,7 @@ import { encodeFrame } from '../../src/transport/frames.js';
 
 const document = readFileSync('docs/formats.md', 'utf8');
 
-/** The example in the document with this name. */
+/** The document's example of this name. */
 const example = (name: string): string | undefined =>
   new RegExp(`^ {4}${name} +(.+)$`, 'm').exec(document)?.[1];
 const hex = (bytes: Uint8Array): string => [...bytes].map((byte) => HEX[byte]).join(' ');

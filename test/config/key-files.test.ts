@@ -1,4 +1,4 @@
-/** What is said of files of certificates and keys, and that a node goes on with the old ones when new ones are no good. */
+/** Errors in certificate and key files; a node keeps the old files if the new ones are invalid. */
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { startServer } from '../../src/server.js';
 
 const fixture = (name: string): string => join('test/transport/fixtures', name);
 
-describe('files of certificates and keys', function () {
+describe('certificate and key files', function () {
   this.timeout(20_000);
   const dir = mkdtempSync(join(tmpdir(), 'conclave-key-files-'));
   after(() => rmSync(dir, { recursive: true, force: true }));
@@ -28,13 +28,13 @@ describe('files of certificates and keys', function () {
     return checkKeyFiles(loadConfig({ file }));
   };
 
-  it('that are good are not spoken of', () => {
+  it('that are valid cause no error', () => {
     const tls = { cert: fixture('client.pem'), key: fixture('client.key') };
     expect(check({ tls: member() }, { tls })).to.deep.equal({ faults: [], warnings: [] });
   });
 
   const faulty: readonly [title: string, raft: object, fault: RegExp][] = [
-    ['are not there', { tls: member({ key: join(dir, 'none') }) }, /^raft\.tls\.key: ENOENT.*none/],
+    ['are missing', { tls: member({ key: join(dir, 'none') }) }, /^raft\.tls\.key: ENOENT.*none/],
     ['hold no certificate', { tls: member({ cert: garbage }) }, /^raft\.tls\.cert: cannot be used/],
     ['hold no key', { tls: member({ key: garbage }) }, /^raft\.tls\.key: cannot be used/],
     ['hold no authority', { tls: member({ ca: garbage }) }, /^raft\.tls\.ca: cannot be used/],
@@ -44,20 +44,20 @@ describe('files of certificates and keys', function () {
       /^raft\.tls\.key: is not the key of the certificate in .*member\.pem$/,
     ],
     [
-      'make no member',
+      'do not name a member',
       { tls: member({ cert: fixture('client.pem'), key: fixture('client.key') }) },
       /^raft\.tls\.cert: .* does not carry the name members\.conclave\.test/,
     ],
     ['hold too short a key', { sharedKeyFile: garbage }, /^raft\.sharedKeyFile: .*16 characters/],
   ];
   for (const [title, raft, fault] of faulty)
-    it(`that ${title} are named by their setting`, () => {
+    it(`that ${title} are reported by their setting`, () => {
       const { faults } = check(raft);
       expect(faults).to.have.length(1);
       expect(faults[0]).to.match(fault);
     });
 
-  it('that are no good for members leave those of the API in use too', async () => {
+  it('that are invalid for members leave those of the API in use too', async () => {
     const own = { cert: join(dir, 'own.pem'), key: join(dir, 'own.key') };
     copyFileSync(fixture('member.pem'), own.cert);
     copyFileSync(fixture('member.key'), own.key);
@@ -77,23 +77,23 @@ describe('files of certificates and keys', function () {
       throw error;
     });
     try {
-      const before = await shown(server.url);
+      const before = await serialOf(server.url);
       copyFileSync(fixture('renewed.pem'), own.cert);
       copyFileSync(fixture('renewed.key'), own.key);
       writeFileSync(ca, 'garbage');
       expect(() => server.reloadTls()).to.throw(/^raft\.tls\.ca: /);
-      expect(await shown(server.url)).to.equal(before);
+      expect(await serialOf(server.url)).to.equal(before);
       copyFileSync(fixture('authority.pem'), ca);
       server.reloadTls();
-      expect(await shown(server.url)).not.to.equal(before);
+      expect(await serialOf(server.url)).not.to.equal(before);
     } finally {
       await server.stop();
     }
   });
 });
 
-/** Serial number of the certificate that a server shows. */
-function shown(url: string): Promise<string> {
+/** The serial number of a server's certificate. */
+function serialOf(url: string): Promise<string> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
     const socket = connect({ host: hostname, port: Number(port), rejectUnauthorized: false });

@@ -26,7 +26,7 @@ describe('log', () => {
     expect(lines).to.have.length(before);
   });
 
-  it('never writes a secret, wherever it hides', () => {
+  it('never writes a secret, wherever it occurs', () => {
     const hiding: Record<string, unknown>[] = [
       { SecretID: planted },
       { headers: { 'X-Service-Token': planted, authorization: `Bearer ${planted}` } },
@@ -55,7 +55,7 @@ describe('log', () => {
       const log = createLog('info', {});
       for (let i = 0; i < 3; i++) log.error({}, 'the disk is full');
       console.log('alive');`;
-    // open for reading alone: every write to it fails
+    // Opened read-only: every write to it fails.
     const broken = openSync(process.execPath, 'r');
     const words = ['--input-type=module', '--eval', script];
     const run = spawnSync(process.execPath, words, { stdio: ['ignore', 'pipe', broken] });
@@ -63,7 +63,7 @@ describe('log', () => {
     expect([run.stdout.toString().trim(), run.status]).to.deep.equal(['alive', 0]);
   });
 
-  it('keeps what only sounds secret, and the cause of errors', () => {
+  it('keeps text that only resembles a secret, and the causes of errors', () => {
     expect(withoutSecrets({ tokenInQuery: true, sharedKeyFile: '/k' })).to.deep.equal({
       tokenInQuery: true,
       sharedKeyFile: '/k',

@@ -36,7 +36,7 @@ describe('metrics', () => {
   const lines = async (name: string): Promise<string[]> =>
     (await metrics.prometheus()).split('\n').filter((line) => line.startsWith(name));
 
-  it('shows the node as it is when asked', async () => {
+  it('show the current state of the node', async () => {
     for (const line of [
       'conclave_raft_term 7',
       'conclave_raft_leader 1',
@@ -54,7 +54,7 @@ describe('metrics', () => {
     expect(await lines('conclave_event_loop_delay_p99_seconds')).to.have.length(1);
   });
 
-  it('counts what was refused for being too much by the name of the limit', async () => {
+  it('count refused requests by the name of the limit', async () => {
     expect(await lines('conclave_http_refused_total')).to.have.members([
       'conclave_http_refused_total{limit="loginsPerAddress"} 2',
       'conclave_http_refused_total{limit="connections"} 5',
@@ -66,7 +66,7 @@ describe('metrics', () => {
     });
   });
 
-  it('counts requests by route, method and class of status, into cumulative buckets', async () => {
+  it('count requests by route, method and status class, in cumulative buckets', async () => {
     for (const ms of [0.4, 4, 40_000])
       metrics.observe({ route: role, method: 'GET', status: 200, ms });
     metrics.observe({ route: role, method: 'GET', status: 404, ms: 1 });
@@ -80,7 +80,7 @@ describe('metrics', () => {
     expect(all.some((line) => /_count\{.*status="4xx"\} 1$/.test(line))).to.equal(true);
   });
 
-  it('says the same as JSON', async () => {
+  it('show the same figures as JSON', async () => {
     metrics.observe({ route: role, method: 'PUT', status: 200, ms: 2 });
     metrics.observe({ route: role, method: 'PUT', status: 200, ms: 4 });
     const json = (await metrics.json()) as {

@@ -22,9 +22,9 @@ interface Manifest {
   readonly dependencies: Readonly<Record<string, string>>;
 }
 
-/** What a checkout has that a build or a package needs. */
+/** The parts of a checkout that a build or a package needs. */
 const SOURCES = ['src', 'test', 'cluster', 'scripts', 'docs'];
-/** What `cluster/deploy` holds beside its files once a cluster was started from it. */
+/** Files that starting a cluster from `cluster/deploy` creates there. */
 const SECRETS = ['.env', 'shared.key', 'management.token'];
 const FILES = /^(?:package.*|tsconfig)\.json$|\.md$|^LICENSE$/;
 
@@ -37,7 +37,7 @@ describe('the package that npm packs', function () {
   let manifest: Manifest;
 
   before(() => {
-    // a checkout in which nothing was built yet, with the packages that this one has installed
+    // A checkout without a build, with the packages installed here.
     const checkout = join(root, 'checkout');
     mkdirSync(checkout);
     const files = readdirSync('.').filter((name) => FILES.test(name));
@@ -51,7 +51,7 @@ describe('the package that npm packs', function () {
       env: { ...process.env, CONCLAVE_OUT: 'dist', npm_config_update_notifier: 'false' },
     });
 
-    // installed as npm does it, without the registry: what the package depends on, and nothing else
+    // Installed as npm would, without the registry: the package's dependencies and nothing else.
     mkdirSync(installed, { recursive: true });
     execFileSync('tar', ['-xzf', join(root, packed.trim()), '-C', installed, '--strip=1']);
     manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as Manifest;
@@ -66,11 +66,11 @@ describe('the package that npm packs', function () {
   });
   after(() => rmSync(root, { recursive: true, force: true }));
 
-  /** Runs the packed program in an empty folder, by its `#!` line as npx does. */
+  /** Runs the packed program in an empty folder by its `#!` line, as npx does. */
   const run = (...args: string[]): string =>
     execFileSync(process.execPath, [program, ...args], { cwd: empty, encoding: 'utf8' });
 
-  it('holds the program, the documents that it refers to, and files to deploy with', () => {
+  it('contains the program, the documents that it refers to, and deployment files', () => {
     const files = readdirSync(installed, { recursive: true }).map(String);
     expect(files).to.include.members([
       'dist/src/main.js',
@@ -83,12 +83,12 @@ describe('the package that npm packs', function () {
     expect(readFileSync(join(installed, 'dist/src/main.js'), 'utf8')).to.match(/^#!.*\bnode\n/);
   });
 
-  it('holds no secret that cluster/deploy keeps beside the files to deploy with', () => {
+  it('contains none of the secrets beside the deployment files in cluster/deploy', () => {
     const files = readdirSync(join(installed, 'cluster/deploy'));
     for (const secret of SECRETS) expect(files).not.to.include(secret);
   });
 
-  it('tells its version and its settings', () => {
+  it('prints its version and its settings', () => {
     expect(run('--version').trim()).to.equal(manifest.version);
     expect(run('agent', '--help')).to.include('--http-port <integer>').and.include('--data-dir');
     expect(readdirSync(empty)).to.deep.equal([]);
@@ -111,7 +111,7 @@ describe('the package that npm packs', function () {
   });
 });
 
-/** Where the node with this log serves the API. */
+/** The API's address in the log of a node. */
 async function urlIn(log: Readable): Promise<string> {
   for await (const line of createInterface({ input: log })) {
     const { url } = JSON.parse(line) as { url?: string };
@@ -119,5 +119,5 @@ async function urlIn(log: Readable): Promise<string> {
     log.resume();
     return url;
   }
-  throw new Error('the node ended before it served');
+  throw new Error('the node exited before it was ready');
 }

@@ -20,7 +20,7 @@ import { freePorts } from '../../cluster/ports.js';
 const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 const START = fileURLToPath(new URL('../../cluster/start.js', import.meta.url));
 
-/** Runs a program to its end. */
+/** Runs a program until it exits. */
 function run(program: string, args: string[], options: { cwd?: string; env?: object } = {}) {
   return new Promise<{ code: number | null; out: string; err: string }>((resolve) => {
     const env = { ...process.env, ...options.env };
@@ -61,7 +61,7 @@ describe('a node as a process', function () {
     rmSync(dir, { recursive: true, force: true });
   });
 
-  it('writes no secret into log, metrics or status, whatever fails', async () => {
+  it('writes no secret to log, metrics or status, whatever fails', async () => {
     const planted = '5ec2e700-1111-4222-8333-944455556666';
     const created = await ask('PUT', '/v1/acl/token', { SecretID: planted, Description: 'x' });
     expect(created.status).to.equal(200);
@@ -91,7 +91,7 @@ describe('a node as a process', function () {
         expect(text).not.to.include(secret);
   });
 
-  it('saves a snapshot and puts it back as a whole', async () => {
+  it('saves a snapshot and restores it as a whole', async () => {
     await ask('PUT', '/v1/acl/role', { Name: 'kept' });
     const file = join(dir, 'a.snap');
     const env = { CONCLAVE_TOKEN: cluster.token };
@@ -114,14 +114,14 @@ describe('a node as a process', function () {
     );
   });
 
-  it('says that the archive is missing, not the node', async () => {
+  it('reports that the archive is missing, not the node', async () => {
     const args = ['snapshot', 'restore', join(dir, 'none'), '--url', cluster.urls[0]!];
     const { code, err } = await run(MAIN, args);
     expect(code).to.equal(1);
     expect(err).to.match(/^conclave: ENOENT/);
   });
 
-  it('refuses what is no snapshot and changes nothing', async () => {
+  it('refuses a file that is not a snapshot, and changes nothing', async () => {
     const bytes = readFileSync(join(dir, 'a.snap'));
     const halves = [Buffer.from('garbage'), Buffer.alloc(0), bytes.subarray(0, bytes.length / 2)];
     const before = (await ask('GET', '/v1/acl/roles')).text;
@@ -137,7 +137,7 @@ describe('a node as a process', function () {
     expect((await ask('GET', '/v1/acl/roles')).text).to.equal(before);
   });
 
-  it('keeps every file of its data folder to its owner, and closes those that were opened to others', async () => {
+  it('keeps its data folder private, also files that were open to others before', async () => {
     const [node] = cluster.nodes;
     const { dataDir } = node!.entry;
     const openToOthers = () =>
@@ -158,7 +158,7 @@ describe('a node as a process', function () {
     }
   });
 
-  it('takes no secret as a flag, which every user of the machine could read', async () => {
+  it('refuses a secret as a flag, which every user of the machine could read', async () => {
     const secret = '5ec2e700-1111-4222-8333-944455556666';
     const flag = '--acl-initial-management';
     for (const given of [[`${flag}=${secret}`], [flag, secret]]) {
@@ -174,7 +174,7 @@ describe('a node as a process', function () {
     expect(out).not.to.include('--acl-initial-management <');
   });
 
-  it('reads the initial management token from a file, which may go once the folder is used', async () => {
+  it('reads the initial management token from a file, which may be removed afterwards', async () => {
     const file = join(dir, 'management');
     const secret = '5ec2e700-2222-4222-8333-944455556666';
     const settings = { acl: { initialManagementFile: file } };
@@ -201,7 +201,7 @@ describe('a node as a process', function () {
     }
   });
 
-  it('stops in order at SIGTERM, and goes on with its data', async () => {
+  it('shuts down gracefully on SIGTERM, and starts again with its data', async () => {
     const node = cluster.nodes[0]!;
     const { pidFile } = node.entry;
     expect(Number(readFileSync(pidFile, 'utf8'))).to.equal(node.pid);
@@ -217,7 +217,7 @@ describe('a node as a process', function () {
     expect((await ask('GET', '/v1/acl/role/name/kept')).status).to.equal(200);
   });
 
-  it('is not hidden by a second start of the same node, which fails', async () => {
+  it('keeps its PID file when a second start of the same node fails', async () => {
     const node = cluster.nodes[0]!;
     const { pidFile, dataDir } = node.entry;
     const args = ['--pid-file', pidFile, '--data-dir', dataDir, '--http-port', '0'];
@@ -227,7 +227,7 @@ describe('a node as a process', function () {
     expect(Number(readFileSync(pidFile, 'utf8'))).to.equal(node.pid);
   });
 
-  it('loses nothing to SIGKILL', async () => {
+  it('loses nothing when killed by SIGKILL', async () => {
     const node = cluster.nodes[0]!;
     expect((await ask('PUT', '/v1/acl/role', { Name: 'survivor' })).status).to.equal(200);
     await node.kill('SIGKILL');
@@ -236,7 +236,7 @@ describe('a node as a process', function () {
     expect((await ask('GET', '/v1/acl/role/name/survivor')).status).to.equal(200);
   });
 
-  it('says in one line what is wrong with its configuration', async () => {
+  it('reports an error in its configuration in one line', async () => {
     const file = join(dir, 'bad.json');
     writeFileSync(file, '{"http":{"prot":1}}');
     const { code, err } = await run(MAIN, ['agent', '--config', file]);
@@ -246,13 +246,13 @@ describe('a node as a process', function () {
     );
   });
 
-  it('ends with the code of a wrong use at an unknown flag too', async () => {
+  it('exits with the usage error code on an unknown flag too', async () => {
     const { code, err } = await run(MAIN, ['agent', '--http-prot', '1']);
     expect(code).to.equal(2);
     expect(err).to.include('Did you mean --http-port?');
   });
 
-  it('says in one line that its port is in use', async () => {
+  it('reports in one line that its port is in use', async () => {
     const [port] = await freePorts(1);
     const taken = createServer().listen(port, '127.0.0.1');
     const args = ['--data-dir', join(dir, 'taken'), '--raft-port', '0', '--log-level', 'silent'];
@@ -268,7 +268,7 @@ describe('npm start', function () {
   const dir = mkdtempSync(join(tmpdir(), 'conclave-start-'));
   after(() => rmSync(dir, { recursive: true, force: true }));
 
-  it('starts a cluster, prints lines that work when pasted, and stops it at an interrupt', async () => {
+  it('starts a cluster, prints lines that work when pasted, and stops on an interrupt', async () => {
     const ports = await freePorts(1);
     const args = [START, '--nodes', '1', '--port', String(ports[0])];
     const child = spawn(process.execPath, args, { cwd: dir });
@@ -300,7 +300,7 @@ describe('npm start', function () {
     expect(existsSync(nodes[0].pidFile)).to.equal(false);
   });
 
-  it('refuses, in one line, a folder that is not its own', async () => {
+  it('refuses, in one line, a folder that it did not create', async () => {
     const foreign = mkdtempSync(join(dir, 'foreign-'));
     await run('-e', ['require("fs").mkdirSync("data"); require("fs").writeFileSync("data/x","")'], {
       cwd: foreign,
@@ -310,13 +310,13 @@ describe('npm start', function () {
     expect(err).to.match(/^data\/ is not empty .*\n$/);
   });
 
-  it('refuses, in one line, another number of nodes than the data has', async () => {
+  it("refuses, in one line, a number of nodes that differs from the data's", async () => {
     const { code, err } = await run(START, ['--nodes', '3'], { cwd: dir });
     expect(code).to.equal(1);
     expect(err).to.match(/^data\/ contains a cluster of 1 nodes; .*--fresh.*\n$/);
   });
 
-  it('refuses, in one line, other ports than the data has', async () => {
+  it("refuses, in one line, ports that differ from the data's", async () => {
     const { code, err } = await run(START, ['--port', '9'], { cwd: dir });
     expect(code).to.equal(1);
     expect(err).to.match(/^data\/ contains a cluster on port \d+; .*--fresh.*\n$/);

@@ -24,19 +24,19 @@ describe('the bill of materials', () => {
   const bill = billOf(lock) as unknown as Bill;
   const names = bill.components.map((component) => component.name);
 
-  it('names the product, what it depends on, and nothing that only builds or tests it', () => {
+  it('lists the product and its dependencies, and nothing that only builds or tests it', () => {
     expect(bill.bomFormat).to.equal('CycloneDX');
     expect(bill.metadata.component).to.include({ name, version });
     expect(names).to.include.members(Object.keys(dependencies));
     expect(names).to.include.members(['abstract-level', 'koa-compose', '@koa/router']);
-    // level depends on classic-level, and some packages on types
+    // level depends on classic-level, and some packages on types.
     const tools = Object.keys(devDependencies).filter(
       (tool) => !/^(@types|classic-level)/.test(tool),
     );
     for (const tool of tools) expect(names).not.to.include(tool);
   });
 
-  it('gives each component a checksum, a licence, and a package URL of its own', () => {
+  it('gives each component a checksum, a licence, and its own package URL', () => {
     for (const { purl, hashes, licenses } of bill.components) {
       expect(purl).to.match(/^pkg:npm\/(%40[\w.-]+\/)?[\w.-]+@\d/);
       expect(hashes[0]!.content, purl).to.match(/^([0-9a-f]{64}|[0-9a-f]{128})$/);
@@ -46,7 +46,7 @@ describe('the bill of materials', () => {
     expect(new Set(refs).size).to.equal(refs.length);
   });
 
-  it('links components that are in it, and reaches each of them from the product', () => {
+  it('links only listed components, and reaches each of them from the product', () => {
     const links = new Map(bill.dependencies.map(({ ref, dependsOn }) => [ref, dependsOn]));
     const reached = new Set<string>();
     const follow = (ref: string): void => {
@@ -60,7 +60,7 @@ describe('the bill of materials', () => {
     expect([...reached].slice(1)).to.have.members(refs);
   });
 
-  it('takes the version that a package sees, where there are two', () => {
+  it('takes the version that a package resolves to, if there are two', () => {
     const integrity = `sha512-${Buffer.alloc(64).toString('base64')}`;
     const of = (more: object) => ({ version: '1.0.0', license: 'MIT', integrity, ...more });
     const twice: LockFile = {

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { settingsPage } from '../../scripts/docs/settings-page.js';
 
 describe('docs/settings.md', () => {
-  it('is what npm run docs writes', () => {
+  it('is up to date with npm run docs', () => {
     const written = readFileSync('docs/settings.md', 'utf8');
     expect(written === settingsPage('.'), 'stale: run npm run docs').to.equal(true);
   }).timeout(30_000);

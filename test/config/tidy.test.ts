@@ -8,8 +8,8 @@ import { idioms, longFile, longFunctions, undocumented, wide } from '../../scrip
 import { readSources, type Source } from '../../scripts/tidy/sources.js';
 import { unused, unusedMembers } from '../../scripts/tidy/usage.js';
 
-/** What a finding says, with its place. */
-const told = (findings: readonly Finding[]): string[] =>
+/** Findings with their places, as text. */
+const textOf = (findings: readonly Finding[]): string[] =>
   findings.map(({ at, message }) => `${at} ${message}`);
 
 describe('tidy', () => {
@@ -19,7 +19,7 @@ describe('tidy', () => {
   });
   afterEach(() => rmSync(root, { recursive: true, force: true }));
 
-  /** A project of these files. */
+  /** A project with these files. */
   function project(files: Readonly<Record<string, string>>): Source[] {
     writeFileSync(join(root, 'tsconfig.json'), '{ "compilerOptions": { "noLib": true } }');
     for (const [path, text] of Object.entries(files)) {
@@ -30,7 +30,7 @@ describe('tidy', () => {
   }
   const only = (text: string): Source => project({ 'src/raft/a.ts': text })[0]!;
 
-  it('finds exports and files that nothing uses, and what tests alone use', () => {
+  it('finds exports and files that are unused, or used only by tests', () => {
     const sources = project({
       'src/main.ts': "import { used } from './a.js';\nused();\nawait import('./lazy.js');\n",
       'src/a.ts':
@@ -43,7 +43,7 @@ describe('tidy', () => {
         "import { probe } from '../src/a.js';\nimport { twin } from '../src/twin.js';\n",
       'test/lost.ts': 'export const lost = 1;\n',
     });
-    expect(told(unused(sources, ['src/main.ts', 'test/a.test.ts']))).to.have.members([
+    expect(textOf(unused(sources, ['src/main.ts', 'test/a.test.ts']))).to.have.members([
       'src/a.ts:2 own: needless export',
       'src/a.ts:3 dead: unused export',
       'src/a.ts:4 probe: used by tests alone',
@@ -61,13 +61,13 @@ describe('tidy', () => {
     expect(unused(sources, ['cluster/run.ts'])).to.deep.equal([]);
   });
 
-  it('finds members that nothing reads', () => {
+  it('finds members that are never read', () => {
     const sources = project({
       'src/main.ts':
         'class A {\n  x = 1;\n  #y = 2;\n  get z() { return this.x; }\n  m() {}\n}\n' +
         'const { m } = new A();\nclass B extends A { called() {} }\n',
     });
-    expect(told(unusedMembers(sources))).to.deep.equal([
+    expect(textOf(unusedMembers(sources))).to.deep.equal([
       'src/main.ts:3 A.#y: nothing reads it',
       'src/main.ts:4 A.z: nothing reads it',
     ]);
@@ -79,25 +79,25 @@ describe('tidy', () => {
       `// ${'é'.repeat(98)}\n// ${'é'.repeat(97)}\nfunction long() {\n${lines(59)}}\n` +
         `const short = () => {\n${lines(58)}};\n${'\n'.repeat(280)}`,
     );
-    expect(told(wide(source))).to.deep.equal(['src/raft/a.ts:1 101 characters, 100 at most']);
-    expect(told(longFunctions(source))).to.deep.equal([
+    expect(textOf(wide(source))).to.deep.equal(['src/raft/a.ts:1 101 characters, 100 at most']);
+    expect(textOf(longFunctions(source))).to.deep.equal([
       'src/raft/a.ts:3 long: 61 lines, 60 at most',
     ]);
-    expect(told(longFile(source))).to.deep.equal(['src/raft/a.ts 403 lines, 400 at most']);
+    expect(textOf(longFile(source))).to.deep.equal(['src/raft/a.ts 403 lines, 400 at most']);
   });
 
   it('finds exports without a doc comment, by layer', () => {
     const source = only('/** Said. */\nexport const a = 1;\n// no doc\nexport const b = 1;\n');
-    expect(told(undocumented(source))).to.deep.equal(['src/raft/a.ts:4 b: no doc comment']);
+    expect(textOf(undocumented(source))).to.deep.equal(['src/raft/a.ts:4 b: no doc comment']);
     expect(figures(undocumented(source))).to.deep.equal({ undocumented: { 'src/raft': 1 } });
   });
 
-  it('finds literals spread into literals, private members, any, and tests that are left out', () => {
+  it('finds literals spread into literals, private members, any, and skipped tests', () => {
     const source = only(
       'const a = { ...{ b: 1 }, ...(a && { c: 1 }) };\nclass P { private q = 1; }\n' +
         "const x = a as any;\nit.only('', run);\ndescribe.skip('', run);\nqueue.skip();\n",
     );
-    expect(told(idioms(source)).map((text) => text.split(':')[1])).to.deep.equal([
+    expect(textOf(idioms(source)).map((text) => text.split(':')[1])).to.deep.equal([
       ...['1 a literal spread into a literal', '2 the keyword private', '3 the type any'],
       '4 a test that is skipped, or that leaves out the others',
       '5 a test that is skipped, or that leaves out the others',
@@ -111,12 +111,12 @@ describe('tidy', () => {
       '[a](other.md#one-title-two-parts) [b](other.md#none) [c](gone.md) [d](https://x.test/y)',
       'The rooms of `raft/a.ts` and `raft/b.ts`.',
     ].join('\n');
-    expect(told(brokenReferences(root, 'doc.md', text))).to.deep.equal([
+    expect(textOf(brokenReferences(root, 'doc.md', text))).to.deep.equal([
       'doc.md:1 other.md has no heading #none',
       'doc.md:1 there is no gone.md',
       'doc.md:2 there is no file raft/b.ts, nor src/raft/b.ts',
     ]);
-    expect(told(bannedWords('doc.md', text))).to.deep.equal([
+    expect(textOf(bannedWords('doc.md', text))).to.deep.equal([
       'doc.md:2 "rooms": write layers, or modules',
     ]);
   });
@@ -132,7 +132,7 @@ describe('tidy', () => {
       expect(figures(found)).to.deep.equal({ width: { a: 2 }, lines: { b: 500 } });
     });
 
-    it('reports what is beyond the accepted figures', () => {
+    it('reports findings beyond the accepted figures', () => {
       expect(beyond(found, { width: { a: 2 }, lines: { b: 500 } })).to.deep.equal([]);
       expect(beyond(found, { width: { a: 1 }, lines: { b: 500 } })).to.deep.equal(
         found.slice(0, 2),
@@ -140,7 +140,7 @@ describe('tidy', () => {
       expect(beyond(found, { width: { a: 2 }, lines: { b: 499 } })).to.deep.equal(found.slice(2));
     });
 
-    it('is lowered to what there is, and never raised', () => {
+    it('is lowered to the present figures, and never raised', () => {
       const accepted = { width: { a: 1, gone: 4 }, lines: { b: 600 }, none: { c: 1 } };
       expect(lowered(found, accepted)).to.deep.equal({ width: { a: 1 }, lines: { b: 500 } });
     });

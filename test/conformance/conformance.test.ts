@@ -1,4 +1,6 @@
-/** Plays every recorded case against real clusters of three nodes; see README.md beside this file. */
+/**
+ * Plays every recorded case against real clusters of three nodes; see README.md beside this file.
+ */
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,9 +12,9 @@ import { type Case, play, type Target } from './player.js';
 const FOLDER = join('test', 'conformance');
 const readData = <T>(name: string): T => JSON.parse(readFileSync(join(FOLDER, name), 'utf8')) as T;
 const mustPass = new Set(readData<string[]>('must-pass.json'));
-/** Cases that our own decisions contradict, each with its reason. They may not pass: then they belong on the list. */
+/** Cases that our decisions override, each with its reason. Those that pass belong on the list. */
 const overruled = new Map(Object.entries(readData<Record<string, string>>('overruled.json')));
-/** Cases that do not mind others: played a few at a time. */
+/** The number of independent cases that are played at a time. */
 const TOGETHER = 6;
 
 interface Recorded {
@@ -37,7 +39,7 @@ async function inDeployment<T>(
   work: (cluster: LocalCluster) => Promise<T>,
 ) {
   const dir = mkdtempSync(join(tmpdir(), 'conclave-conformance-'));
-  // one client asks for all that is refused, and is not to wait for it
+  // One client causes all refusals, and must not be delayed by them.
   const settings = { limits: { refusalsPerAddress: 0 } };
   const cluster = await startCluster({ nodes, dir, settings, ...options });
   try {
@@ -58,7 +60,7 @@ async function record(one: Recorded, target: Target): Promise<void> {
 async function playAll(cluster: LocalCluster): Promise<void> {
   const all: Target = { urls: cluster.urls, token: cluster.token };
   const one: Target = { urls: cluster.urls.slice(0, 1), token: cluster.token };
-  // the last compares what one agent says of itself in two requests
+  // The last one compares what one agent reports about itself in two requests.
   const targetOf = (item: Recorded): Target =>
     tagged(item, 'stale') || item.case.name.startsWith('agent self') ? one : all;
   const usual = recorded.filter((item) => !tagged(item, 'destructive'));
@@ -73,7 +75,7 @@ async function playAll(cluster: LocalCluster): Promise<void> {
   restored = await saveAndRestore(cluster);
 }
 
-/** All that the cases have left behind, put in its own place. */
+/** Saves everything that the cases left behind, and restores it in the same cluster. */
 async function saveAndRestore({ urls, token }: LocalCluster): Promise<string> {
   const headers = { 'X-Consul-Token': token };
   const archive = await fetch(`${urls[0]}/v1/snapshot`, { headers });
@@ -82,7 +84,7 @@ async function saveAndRestore({ urls, token }: LocalCluster): Promise<string> {
   return `${archive.status} ${answer.status} ${await answer.text()}`;
 }
 
-/** On a single server that was never bootstrapped, in order: the first case bootstraps it with the token of the others. */
+/** On a fresh single server, in order: the first case bootstraps it with the others' token. */
 async function playDestructive(cluster: LocalCluster): Promise<void> {
   const target: Target = { urls: cluster.urls, token: randomUUID() };
   for (const item of recorded.filter((one) => tagged(one, 'destructive')))
@@ -99,17 +101,17 @@ describe('recorded behaviour', function () {
   for (const { id } of recorded.filter((one) => mustPass.has(one.id)))
     it(id, () => expect(outcomes.get(id)?.join('\n    ')).to.equal(''));
 
-  it('a snapshot of what all these cases leave behind is taken back', () => {
+  it('a snapshot of everything that the cases leave behind can be restored', () => {
     expect(restored).to.equal('200 200 ');
   });
 
-  it('every other case is overruled, and differs', () => {
+  it('every other case is overridden, and differs', () => {
     const others = recorded.map(({ id }) => id).filter((id) => !mustPass.has(id));
     const unexplained = others.filter((id) => !overruled.has(id));
     for (const id of unexplained)
       console.log(`      ${id}\n      ${outcomes.get(id)?.join('\n      ')}`);
-    expect(unexplained, 'cases that are on neither list').to.deep.equal([]);
+    expect(unexplained, 'cases on neither list').to.deep.equal([]);
     const passing = others.filter((id) => outcomes.get(id)?.length === 0);
-    expect(passing, 'overruled cases that pass belong on must-pass.json').to.deep.equal([]);
+    expect(passing, 'overruled cases that pass belong in must-pass.json').to.deep.equal([]);
   });
 });

@@ -1,4 +1,4 @@
-/** Compares what a case expects with what came back. Objects match as subsets, arrays item by item; `$…` are matchers. */
+/** Compares responses with expectations: objects as subsets, arrays by item, `$…` by matchers. */
 
 export type Json = unknown;
 type Matcher = (actual: Json, argument: never, path: string) => string[];
@@ -9,7 +9,7 @@ const isObject = (value: Json): value is Record<string, Json> =>
 const same = (a: Json, b: Json): boolean => show(sorted(a)) === show(sorted(b));
 const when = (bad: boolean, problem: string): string[] => (bad ? [problem] : []);
 
-/** The same value with the members of every object in one order. */
+/** The same value with the members of every object in the same order. */
 function sorted(value: Json): Json {
   if (Array.isArray(value)) return value.map(sorted);
   if (!isObject(value)) return value;

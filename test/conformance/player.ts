@@ -1,4 +1,4 @@
-/** Plays one case against a cluster, each request to a node at random. The format is told in README.md beside this file. */
+/** Plays one case against a cluster, each request to a random node. README.md has the format. */
 import { randomUUID } from 'node:crypto';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { type Json, mismatches } from './matchers.js';
@@ -42,12 +42,12 @@ const PREFIX = 'X-Service';
 const headerName = (name: string): string =>
   (name.startsWith('@') ? `${PREFIX}-${name.slice(1)}` : name).toLowerCase();
 
-/** Puts variables into every text of a value; a text that is one variable keeps the variable's type. */
+/** Inserts variables into every text of a value; a text that is a variable gets its type too. */
 function fill(value: Json, variables: Variables): Json {
   if (typeof value === 'string') {
     const whole = /^\$\{(\w+)\}$/.exec(value)?.[1];
     if (whole !== undefined) {
-      if (!variables.has(whole)) throw new Error(`variable ${whole} was never saved`);
+      if (!variables.has(whole)) throw new Error(`variable ${whole} has not been saved`);
       return variables.get(whole);
     }
     return value.replace(/\$\{(\w+)\}/g, (all, name: string) =>
@@ -86,7 +86,7 @@ function send(
         );
       },
     );
-    call.on('timeout', () => call.destroy(new Error('no answer in 30 s')));
+    call.on('timeout', () => call.destroy(new Error('no response within 30 s')));
     call.on('error', fail);
     call.end(payload);
   });
@@ -144,7 +144,7 @@ async function playStep(step: Step, variables: Variables, target: Target): Promi
   const pending = send(base, method, path, headers, payload);
   const found: string[] = [];
   if (step.during) {
-    // the call must have reached the server and be held before the others are made; nothing tells when that is
+    // The call must be held by the server before the others are made; nothing announces that.
     await new Promise((resolve) => setTimeout(resolve, step.duringAfterMs ?? 300));
     for (const inner of step.during) found.push(...(await playStep(inner, variables, target)));
   }
@@ -168,7 +168,7 @@ async function playStep(step: Step, variables: Variables, target: Target): Promi
   );
 }
 
-/** Plays a case; gives what differed, empty when all was as recorded. Its objects are removed again in any case. */
+/** Plays a case and removes its objects again; returns the differences from the record. */
 export async function play(one: Case, target: Target): Promise<string[]> {
   const variables: Variables = new Map<string, Json>([
     ['management', target.token],
@@ -188,7 +188,7 @@ export async function play(one: Case, target: Target): Promise<string[]> {
       if (headers !== undefined) bare.headers = headers;
       if (body !== undefined) bare.body = body;
       if (raw !== undefined) bare.raw = raw;
-      await playStep(bare, variables, target).catch(() => undefined); // what was never made needs no removal
+      await playStep(bare, variables, target).catch(() => undefined); // may not exist
     }
   }
 }

@@ -29,15 +29,15 @@ describe('the fuzzer', () => {
       rate: 400,
       note: () => {},
     });
-    const told = report.told.map(
+    const problems = report.reported.map(
       ({ problem, replay = '' }) => `${problem} ${replay.slice(0, 2000)}`,
     );
-    expect(told.join('\n')).to.equal('');
+    expect(problems.join('\n')).to.equal('');
     expect(report.shots).to.be.greaterThan(2500);
     expect(report.written).to.be.greaterThan(0);
   });
 
-  it('knows a route that nobody has written a body for', () => {
+  it('can send requests to a route for which no bodies were written', () => {
     const endpoint = () => {};
     const [get, put] = endpointsOf([
       { path: '/v1/new/:id/of/:name', GET: endpoint, PUT: endpoint },
@@ -52,7 +52,7 @@ describe('the fuzzer', () => {
     expect(new Set(labels).size).to.equal(labels.length);
   });
 
-  it('sends nothing as a member that a member has to obey', () => {
+  it("sends nothing in a member's name that members would obey", () => {
     const [from, to] = ['a', 'b'];
     const envelope = { from, to, lastIndex: 1, lastTerm: 1 };
     const vote = (term: number): Buffer =>
@@ -64,7 +64,7 @@ describe('the fuzzer', () => {
     expect([vote(0), vote(9).subarray(1)].map(isOrder)).to.deep.equal([false, false]);
   });
 
-  it('counts what has grown beyond its bound', () => {
+  it('reports figures that have grown beyond their limits', () => {
     const before: Figures = {
       residentBytes: 0,
       heapBytes: 0,
@@ -79,13 +79,13 @@ describe('the fuzzer', () => {
     expect(growth(before, after)).to.have.length(5);
   });
 
-  it('takes an error or a stack trace in a log for a fault, and a warning not', () => {
+  it('treats an error or a stack trace in a log as a fault, but not a warning', () => {
     expect(problemOfLine('{"level":"warn","msg":"a connection was refused"}')).to.equal(undefined);
     expect(problemOfLine('{"level":"error","msg":"a request failed"}')).to.include('a request');
     expect(problemOfLine('    at Object.<anonymous> (file.js:1:2)')).to.include('file.js');
   });
 
-  describe('judges answers', () => {
+  describe('judges responses', () => {
     let server: Server;
     let answer: RequestListener;
     let gun: Gun;
@@ -100,7 +100,7 @@ describe('the fuzzer', () => {
       server.close();
     });
 
-    /** The verdict on what the server answers to this many requests. */
+    /** The verdict on the server's responses to this many requests. */
     async function verdict(listener: RequestListener, requests = 1): Promise<string | undefined> {
       answer = listener;
       const one = (end: string): string => `GET / HTTP/1.1\r\nHost: a\r\n${end}\r\n`;
@@ -111,7 +111,7 @@ describe('the fuzzer', () => {
     }
     const json = { 'content-type': 'application/json' };
 
-    it('that are as they must be', async () => {
+    it('that are valid', async () => {
       expect(await verdict((_req, res) => res.writeHead(200, json).end('{}'), 3)).to.equal(
         undefined,
       );
@@ -119,13 +119,13 @@ describe('the fuzzer', () => {
       expect(await verdict((_req, res) => res.writeHead(400).end('no name'))).to.equal(undefined);
     });
 
-    it('that tell of a fault of the server', async () => {
+    it('that reveal a fault of the server', async () => {
       expect(await verdict((_req, res) => res.writeHead(500).end('x'))).to.include('status 500');
       const slip: RequestListener = (_req, res) => res.writeHead(400).end('TypeError: x is null');
       expect(await verdict(slip)).to.include('TypeError');
     });
 
-    it('that are no JSON, not whole, or missing', async () => {
+    it('that are malformed, truncated, or missing', async () => {
       expect(await verdict((_req, res) => res.writeHead(200, json).end('{'))).to.include('no JSON');
       expect(await verdict((req) => req.socket.destroy())).to.include('0 answers to 1');
       const cut: RequestListener = (req, res) => {
@@ -136,7 +136,7 @@ describe('the fuzzer', () => {
     });
   });
 
-  it('reads answers in chunks, to HEAD and with an interim answer before them', () => {
+  it('parses chunked responses, responses to HEAD, and interim responses', () => {
     const text = [
       'HTTP/1.1 100 Continue\r\n\r\n',
       'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n1\r\nc\r\n0\r\n\r\n',

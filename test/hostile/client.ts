@@ -1,4 +1,4 @@
-/** A client that sends what it is told, and judges whatever comes back as any answer must be. */
+/** A client that sends what it is given, and checks what every response must fulfil. */
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { connect } from 'node:net';
 import { expect } from 'chai';
@@ -10,7 +10,7 @@ export interface Reply {
   readonly text: string;
 }
 
-/** Longer than the server's own deadline: what takes this long hangs. */
+/** Longer than the server's own deadline: a request that takes this long hangs. */
 const HANG_MS = 15_000;
 
 export class HostileClient {
@@ -18,18 +18,18 @@ export class HostileClient {
   readonly #url: URL;
   readonly #token: string;
 
-  /** `connections` is how many requests are on their way at one time. */
+  /** `connections` is the number of concurrent requests. */
   constructor(url: string, token: string, connections = 16) {
     this.#agent = new Agent({ keepAlive: true, maxSockets: connections });
     this.#url = new URL(url);
     this.#token = token;
   }
 
-  /** Sends a request with the management token unless its headers say otherwise. */
+  /** Sends a request with the management token unless its headers contain another. */
   send({ method, target, headers, body }: Hostile): Promise<Reply> {
     return new Promise((resolve, reject) => {
       const { hostname: host, port } = this.#url;
-      // Node frames no body of a GET by itself
+      // Node does not frame the body of a GET by itself.
       const framed = body === undefined || 'transfer-encoding' in headers;
       const length = framed ? {} : { 'content-length': String(body.length) };
       const all = { 'x-service-token': this.#token, ...length, ...headers };
@@ -54,7 +54,7 @@ export class HostileClient {
     return this.send({ method, target, headers, body: bytes });
   }
 
-  /** Sends bytes, closes its side, and gives what comes back until the server closes. */
+  /** Sends bytes, half-closes, and returns what arrives until the server closes. */
   raw(bytes: string | Buffer): Promise<string> {
     return new Promise((resolve, reject) => {
       const socket = connect(Number(this.#url.port), this.#url.hostname);
@@ -78,7 +78,7 @@ export class HostileClient {
 
 const TEXT = 'text/plain; charset=utf-8';
 
-/** What no answer may ever be, and what a refusal must be. */
+/** What no response may be, and what a refusal must contain. */
 export function judge(
   { method, target, headers: sent }: Hostile,
   { status, headers, text }: Reply,
@@ -91,7 +91,7 @@ export function judge(
   expect(text.length, 'an error is a sentence, not an echo').to.be.lessThan(2500);
   expect(headers['content-length']).to.equal(String(Buffer.byteLength(text)));
   const type = headers['content-type'];
-  // what was refused before its path was known is a text there too
+  // An error found before the path was known is plain text even there.
   const isNew = target.startsWith('/v1/operator/acl/configuration') && type !== TEXT;
   if (!/json/.test(sent['accept'] ?? '') && !isNew) {
     expect(type).to.equal(TEXT);

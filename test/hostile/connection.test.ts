@@ -10,7 +10,7 @@ import { ENDPOINTS, WRITES } from './endpoints.js';
 
 const TWO_MIB = Buffer.from(`{"Name":"${'x'.repeat(2 ** 21)}"}`);
 
-/** Endpoints that take no more of a known caller than of a stranger. */
+/** Endpoints with the same body limit for known and anonymous callers. */
 const SMALL = new Set(['/v1/acl/login', '/v1/acl/bootstrap', '/v1/internal/acl/authorize']);
 
 describe('hostile connections to a node', function () {
@@ -28,11 +28,11 @@ describe('hostile connections to a node', function () {
     await cluster.stop();
     rmSync(dir, { recursive: true, force: true });
   });
-  afterEach('the node still answers', async () => {
+  afterEach('the node still responds', async () => {
     expect((await client.ask('GET', '/v1/status/leader')).status).to.equal(200);
   });
 
-  it('a body that is too large is 413 on every endpoint that reads one', async () => {
+  it('a body that is too large is refused with 413 on every endpoint that reads one', async () => {
     for (const { method, path } of WRITES) {
       const target = path.replace('*', 'builtin/service');
       for (const headers of [{}, { 'transfer-encoding': 'chunked' }]) {
@@ -46,7 +46,7 @@ describe('hostile connections to a node', function () {
     }
   });
 
-  it('what an endpoint leaves unread does not hold up the next request of the connection', async () => {
+  it('an unread body does not delay the next request of the connection', async () => {
     for (const { method, path } of ENDPOINTS) {
       const hostile = {
         ...{ method, target: path.replaceAll('*', 'a'), headers: {} },
@@ -57,7 +57,7 @@ describe('hostile connections to a node', function () {
     }
   });
 
-  it('an answer reaches a client that ends its connection with it, whatever body is left unread', async () => {
+  it('a client that half-closes gets its response, even if its body is unread', async () => {
     const body = Buffer.alloc(2 ** 22, 'x');
     for (const { method, path } of ENDPOINTS) {
       const head = [
@@ -77,7 +77,7 @@ describe('hostile connections to a node', function () {
     }
   });
 
-  it('half requests end, each with an answer or a closed connection', async () => {
+  it('incomplete requests end with a response or a closed connection', async () => {
     const token = `X-Service-Token: ${cluster.token}`;
     const put = `PUT /v1/acl/policy HTTP/1.1\r\nHost: localhost\r\n${token}\r\n`;
     const halves = [
@@ -96,24 +96,24 @@ describe('hostile connections to a node', function () {
     for (const half of halves) await client.raw(half);
   });
 
-  it('a client that goes away in the middle of any body is no fault of the node', async () => {
+  it('a client that disconnects in the middle of a body causes no error', async () => {
     for (const { method, path } of ENDPOINTS.filter(({ bodies }) => bodies.length > 0)) {
       const target = path.replaceAll('*', 'a');
       const head = `${method} ${target} HTTP/1.1\r\nHost: localhost\r\nX-Service-Token: ${cluster.token}\r\n`;
       const socket = connect(Number(new URL(cluster.urls[0] as string).port), '127.0.0.1');
-      // the node reads the body by the time it answers to this
+      // The node reads the body by the time it responds to this.
       socket.write(`${head}Expect: 100-continue\r\nContent-Length: 9\r\n\r\nabc`);
       await once(socket, 'data');
       socket.destroy();
       await once(socket, 'close');
     }
-    // an answer on each of many new connections comes after all that was done before
+    // A response on each of many new connections comes after everything before it was handled.
     for (let n = 0; n < 20; n++) await client.ask('GET', '/v1/acl/token/self');
     const log = readFileSync(cluster.nodes[0]!.logFile, 'utf8');
     expect(log.split('\n').filter((line) => line.includes('"level":"error"'))).to.deep.equal([]);
   });
 
-  it('what is not well-formed HTTP is refused with a sentence', async () => {
+  it('malformed HTTP is refused with an explanation', async () => {
     const head = 'GET /v1/status/leader HTTP/1.1\r\nHost: localhost\r\n';
     const cases: [string | Buffer, RegExp][] = [
       ['\u0000\u0001\u0002\r\n\r\n', /^HTTP\/1.1 400 .*not well-formed HTTP/s],
@@ -160,7 +160,7 @@ describe('hostile connections to a node', function () {
       expect((await client.ask('GET', target)).status, target).to.equal(404);
   });
 
-  it('a name that every object has is no name of an object', async () => {
+  it('names of built-in object members are not names of objects', async () => {
     for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
       for (const path of ['acl/role/name', 'acl/policy/name', 'acl/auth-method', 'namespace']) {
         expect((await client.ask('GET', `/v1/${path}/${name}`)).status, path).to.be.oneOf([

@@ -1,4 +1,4 @@
-/** Every endpoint with requests that are good, or nearly: what hostile requests are made from. */
+/** Every endpoint with valid, or nearly valid, requests: the seeds of hostile requests. */
 import { readFileSync } from 'node:fs';
 
 export interface Endpoint {
@@ -139,7 +139,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
   ...deletes.map((path) => ({ method: 'DELETE' as const, path: `/v1/${path}`, bodies: [] })),
   ...writes.map(([method, path, bodies]) => ({ method, path: `/v1/${path}`, bodies })),
 ];
-/** Those that read a JSON body. */
+/** Endpoints that read a JSON body. */
 export const WRITES: readonly Endpoint[] = ENDPOINTS.filter(
   ({ path, bodies }) => bodies.length > 0 && !/snapshot|logout|clone/.test(path),
 );

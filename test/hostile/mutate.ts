@@ -1,4 +1,4 @@
-/** Hostile requests, made from good ones by mutation. */
+/** Hostile requests, created from valid ones by mutation. */
 import fc from 'fast-check';
 import type { Endpoint } from './endpoints.js';
 
@@ -55,14 +55,14 @@ const value = fc.oneof(
 
 type Json = Record<string, unknown> | unknown[];
 const isJson = (at: unknown): at is Json => typeof at === 'object' && at !== null;
-/** Sets an own member also where its name is `__proto__`. */
+/** Sets an own member even if its name is `__proto__`. */
 const set = (object: object, key: string, to: unknown): void => {
   Object.defineProperty(object, key, {
     ...{ value: to, enumerable: true, writable: true, configurable: true },
   });
 };
 
-/** Changes one member, somewhere. `steps` chooses the way down, `kind` what is done there. */
+/** Changes one member. `steps` selects the path to it, `kind` the change. */
 function change(
   of: unknown,
   steps: readonly number[],
@@ -106,7 +106,7 @@ const mutations = fc.array(
   { minLength: 1, maxLength: 3 },
 );
 
-/** What happens to the text of a body. */
+/** The changes of a body's text. */
 const TEXT: readonly ((text: string, at: number) => Buffer)[] = [
   ...Array(8).fill((text: string) => Buffer.from(text)),
   (text, at) => Buffer.from(text.slice(0, at % (text.length + 1))),
@@ -218,7 +218,7 @@ const HEADERS: readonly Readonly<Record<string, string>>[] = [
   { 'if-none-match': '*', range: 'bytes=0-1', upgrade: 'h2c' },
 ];
 
-/** Requests to an endpoint that nobody sends by accident. */
+/** Requests to an endpoint that no one sends by accident. */
 export const hostileTo = (endpoint: Endpoint): fc.Arbitrary<Hostile> =>
   fc
     .record({
@@ -234,7 +234,7 @@ export const hostileTo = (endpoint: Endpoint): fc.Arbitrary<Hostile> =>
       let at = 0;
       const path = endpoint.path.replaceAll('*', () => segments[at++] as string);
       const held = pairs.some(([key]) => key === 'index');
-      // a held read is bounded, so that a run is
+      // A blocking query is limited in time, so that a run is too.
       const all = held ? [...pairs.filter(([key]) => key !== 'wait'), ['wait', '5ms']] : pairs;
       const tail = all.map(([key, of]) => `${key}=${of}`).join('&');
       const target = tail === '' ? path : `${path}?${tail}`;

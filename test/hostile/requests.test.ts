@@ -24,7 +24,7 @@ describe('hostile requests to a node', function () {
   let client: HostileClient;
 
   before(async () => {
-    // thousands of requests are refused here, none of them late
+    // Thousands of requests are refused here, and none may be delayed.
     const settings = { limits: { refusalsPerAddress: 0 } };
     cluster = await startCluster({ nodes: 1, dir, settings });
     client = new HostileClient(cluster.urls[0] as string, cluster.token);
@@ -42,7 +42,7 @@ describe('hostile requests to a node', function () {
     return answers.map(({ text }) => text).join('\n');
   }
 
-  /** Sends many, judges each answer, and then all those again that were refused: they must have changed nothing. */
+  /** Sends many requests, checks each response, then repeats the refused ones: no state changes. */
   async function assault(endpoint: Endpoint, numRuns: number): Promise<void> {
     const refused: Hostile[] = [];
     const property = fc.asyncProperty(hostileTo(endpoint), async (hostile) => {
@@ -54,7 +54,7 @@ describe('hostile requests to a node', function () {
     if (endpoint.method === 'GET') return;
     const before = await stateNow();
     const replies = await Promise.all(refused.map((hostile) => client.send(hostile)));
-    // a request that was refused for a name then taken may pass now
+    // A request that was refused for a name that was then taken may succeed now.
     if (replies.every(({ status }) => status >= 400)) expect(await stateNow()).to.equal(before);
   }
 
@@ -63,7 +63,7 @@ describe('hostile requests to a node', function () {
     it(`${method} ${path}`, () => assault(endpoint, path === '/v1/config' ? RUNS_OF_CONFIG : RUNS));
   }
 
-  it('a value of the wrong type is refused by the name of its field, in every field of every body', async () => {
+  it('a value of the wrong type is refused by field name, in every body', async () => {
     for (const { method, path, bodies } of WRITES) {
       const body = bodies[0] as Record<string, unknown>;
       if (Array.isArray(body)) continue;
@@ -81,20 +81,20 @@ describe('hostile requests to a node', function () {
     }
   });
 
-  it('an unknown field is refused by its name, in every object of every body', async () => {
+  it('an unknown field is refused by name, in every object of every body', async () => {
     for (const { method, path, bodies } of WRITES) {
       for (const body of bodies.slice(0, 40)) {
         const target = path.replace('*', 'builtin/service');
-        for (const sent of withStranger(body)) {
+        for (const sent of withUnknownField(body)) {
           const { status, text } = await client.ask(method, target, sent);
           expect(status, `${method} ${path} ${JSON.stringify(sent)}: ${text}`).to.equal(400);
-          expect(text).to.include('stranger');
+          expect(text).to.include('unexpected');
         }
       }
     }
   });
 
-  it('the node still serves, and its log tells of no fault', async () => {
+  it('the node still serves, and its log reports no error', async () => {
     const { status } = await client.ask('GET', '/v1/health/ready');
     expect(status).to.equal(200);
     const log = endOf(cluster.nodes[0]!.logFile, 10_000);
@@ -102,19 +102,19 @@ describe('hostile requests to a node', function () {
   });
 });
 
-/** Free maps: a strange name is no mistake there. */
+/** Free-form maps, in which any name is valid. */
 const FREE = new Set([
   ...['Meta', 'meta', 'Opaque', 'Config', 'config', 'Arguments', 'arguments', 'BindVars'],
   ...['ClaimMappings', 'ListClaimMappings'],
 ]);
 
-/** The body again and again, each time with one object in it that has a member more. */
-function* withStranger(body: unknown): Generator<unknown> {
+/** The body repeatedly, each time with an extra member in one of its objects. */
+function* withUnknownField(body: unknown): Generator<unknown> {
   if (typeof body !== 'object' || body === null) return;
-  if (!Array.isArray(body)) yield { ...body, stranger: 1 };
+  if (!Array.isArray(body)) yield { ...body, unexpected: 1 };
   for (const [key, member] of Object.entries(body)) {
     if (FREE.has(key)) continue;
-    for (const changed of withStranger(member)) {
+    for (const changed of withUnknownField(member)) {
       if (Array.isArray(body)) yield body.map((item, at) => (String(at) === key ? changed : item));
       else yield { ...body, [key]: changed };
     }

@@ -22,7 +22,7 @@ const jwt = (payload: object): string =>
 const BEARER = jwt({ sub: '5ec2e7-bearer', exp: 4_070_908_800, aud: 'conclave' });
 const ACCOUNT = jwt({ sub: '5ec2e7-account' });
 const KEY_LINE = SERVER_KEY.split('\n')[1] as string;
-/** What may appear nowhere, by what it is. */
+/** Texts that must appear nowhere, by what they are. */
 const SECRETS: Readonly<Record<string, string>> = {
   SecretID: SECRET_ID,
   'its hash': createHash('sha256').update(SECRET_ID).digest('hex'),
@@ -70,7 +70,7 @@ describe('secrets', function () {
     return reply;
   }
 
-  /** Sends each secret where it belongs, in good requests and in bad ones. */
+  /** Sends each secret where it belongs, in valid requests and in invalid ones. */
   async function plant(): Promise<void> {
     const certificate = {
       ...{ Kind: 'inline-certificate', Name: 'c' },
@@ -104,13 +104,13 @@ describe('secrets', function () {
     for (const [method, target, body] of bad) {
       const text = JSON.stringify(body);
       const accept = { accept: 'application/problem+json' };
-      // the answer of a good write to the manager may hold what was sent
+      // The response to a manager's valid write may contain what was sent.
       if (target !== '/v1/config' && !target.includes('auth-method'))
         await say(method, target, body);
       await say(method, target, text.slice(0, -1));
       await say(method, target, `${text}x`, accept);
       await say(method, target, text.replace('":"', '":x"'), accept);
-      await say(method, target, { ...body, stranger: 1 });
+      await say(method, target, { ...body, unexpected: 1 });
       await say(method, target, [body], accept);
       await say(method, `${target}?ns=none`, body, accept);
       await say(method, target, body, { 'x-service-token': SECRET_ID });
@@ -130,7 +130,7 @@ describe('secrets', function () {
     await say('PUT', '/v1/acl/auth-method', { ...kubernetes, Config: broken });
     const asKey = { ...jwtMethod.Config, JWTValidationPubKeys: [SERVER_KEY] };
     await say('PUT', '/v1/acl/auth-method', { ...jwtMethod, Config: asKey });
-    // as the token of every endpoint: known, unknown, in the URL, in the path
+    // As the token for every endpoint: known, unknown, in the URL, in the path.
     for (const { method, path } of ENDPOINTS) {
       for (const secret of [SECRET_ID, BOOTSTRAP]) {
         const target = path.replaceAll('*', 'a');
@@ -144,8 +144,8 @@ describe('secrets', function () {
     }
   }
 
-  it('stand in no answer but those that are made to give them', () => {
-    // who shows a secret is shown the token that it is of
+  it('are in no response except those that exist to return them', () => {
+    // Whoever shows a secret may see the token that it belongs to.
     const own = /^GET \/v1\/acl\/token\/self/;
     for (const { what, reply } of answers) {
       if (reply.status === 200 && own.test(what)) continue;
@@ -159,7 +159,7 @@ describe('secrets', function () {
     expect(answers.length).to.be.greaterThan(300);
   });
 
-  it('stand in no log, metric or status', async () => {
+  it('are in no log, metric or status', async () => {
     const reports = ['agent/self', 'agent/metrics', 'agent/metrics?format=prometheus'];
     const texts = await Promise.all(
       [
@@ -185,12 +185,12 @@ describe('secrets', function () {
     }
   });
 
-  it('stand in no name or key of a file: SecretIDs are on disk only in the tokens themselves', () => {
+  it('are in no name or key of a file: SecretIDs are on disk only in the tokens themselves', () => {
     const names = readdirSync(join(dir, 'cluster'), { recursive: true }).map(String);
     expect(names.join('\n')).not.to.include('5ec2e7');
   });
 
-  it('are shown to managers alone', async () => {
+  it('are shown only to managers', async () => {
     const reader = {
       Name: 'reader',
       Rules: 'acl = "read" service_prefix "" { policy = "read" } mesh = "read"',
@@ -207,7 +207,7 @@ describe('secrets', function () {
       'snapshot',
     ];
     const inClear = await client.ask('GET', '/v1/acl/auth-method/k8s');
-    expect(inClear.text, 'who may write it sees it').to.include(ACCOUNT);
+    expect(inClear.text, 'a caller who may write it sees it').to.include(ACCOUNT);
     for (const path of paths) {
       const { status, text } = await client.ask('GET', `/v1/${path}`, undefined, asReader);
       expect(status, `${path} ${text}`).to.be.oneOf([200, 403]);

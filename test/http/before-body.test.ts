@@ -1,4 +1,4 @@
-/** Who asks is looked at before what they say: the right to write something of the kind comes before the body. */
+/** Permissions are checked before the body is read: may the caller write anything of this kind? */
 import { connect } from 'node:net';
 import { expect } from 'chai';
 import { serve } from '../service/serve.js';
@@ -45,7 +45,7 @@ describe('http: before the body of a write is read', () => {
     expect(status, text).to.equal(200);
     return JSON.parse(text);
   };
-  /** Sends a request without the body that it announces; gives what comes back until the connection closes. */
+  /** Announces a body but does not send it; returns the response once the connection closes. */
   const headersOnly = (call: string, token: string, length: number): Promise<string> =>
     new Promise((resolve, reject) => {
       const client = connect(listener.port, '127.0.0.1', () => {
@@ -55,7 +55,7 @@ describe('http: before the body of a write is read', () => {
       let text = '';
       client.on('data', (chunk) => {
         text += chunk.toString('latin1');
-        // the answer is all there is to come: the server waits for the rest of the body
+        // Nothing comes after the response: the server waits for the rest of the body.
         if (text.includes('\r\n\r\n')) client.end();
       });
       client.on('close', () => resolve(text));
@@ -64,7 +64,7 @@ describe('http: before the body of a write is read', () => {
 
   for (const [method, path] of WRITES) {
     const call = `${method} ${path}`;
-    it(`${call} refuses whoever may write nothing of its kind without waiting for the body`, async () => {
+    it(`${call} refuses a caller without any such permission before it has the body`, async () => {
       const { SecretID } = await must('PUT /v1/acl/token', { Description: 'no rights' });
       for (const token of ['', SecretID]) {
         const text = await headersOnly(call, token, 5000);
@@ -74,14 +74,14 @@ describe('http: before the body of a write is read', () => {
       expect(text).to.match(/^HTTP\/1.1 403 .*ACL not found/s);
     });
 
-    it(`${call} judges the body of those who may write`, async () => {
+    it(`${call} validates the body of permitted callers`, async () => {
       expect(await ask(call, MANAGEMENT_SECRET, '{')).to.include({ status: 400 });
       expect(await ask(call, '', `{${' '.repeat(2000)}`)).to.include({ status: 403 });
       expect(await ask(call, '', '{"Kind":1,"Name":{},"Stranger":[]}')).to.include({ status: 403 });
     });
   }
 
-  it('lets the body name a namespace in which the caller may write', async () => {
+  it('accepts a body that names a namespace in which the caller may write', async () => {
     await must('PUT /v1/namespace', { Name: 'alpha' });
     const Rules = 'namespace "alpha" { acl = "write" }';
     await must('PUT /v1/acl/policy', { Name: 'alpha-admin', Rules });
@@ -92,7 +92,7 @@ describe('http: before the body of a write is read', () => {
     expect(status).to.equal(403);
   });
 
-  it('lets whoever may write some service, intention or mesh entry say which', async () => {
+  it('accepts any caller who may write some service, intention or mesh entry', async () => {
     const rights = [
       ['service "web" { policy = "write" }', { Kind: 'service-defaults', Name: 'web' }],
       ['operator = "write"', { Kind: 'mesh' }],
@@ -110,7 +110,7 @@ describe('http: before the body of a write is read', () => {
     }
   });
 
-  it('takes less of a login, of a bootstrap and of questions for rights than of a known caller', async () => {
+  it('limits logins and bootstraps to smaller bodies', async () => {
     const body = JSON.stringify({ Description: 'x'.repeat(70_000) });
     for (const call of ['POST /v1/acl/login', 'PUT /v1/acl/bootstrap']) {
       for (const token of ['', MANAGEMENT_SECRET]) {
@@ -122,7 +122,7 @@ describe('http: before the body of a write is read', () => {
     expect((await ask('PUT /v1/acl/policy', MANAGEMENT_SECRET, body)).status).to.equal(400);
   });
 
-  it('keeps no connection whose unwanted body would have to be read to its end', async () => {
+  it('closes a connection whose unwanted body would be long to read', async () => {
     const head = async (length: number) =>
       (await headersOnly('PUT /v1/config', '', length)).split('\r\n\r\n')[0];
     expect(await head(5000)).to.match(/connection: keep-alive/i);

@@ -1,4 +1,4 @@
-/** What a page of another site cannot make a browser do, and what a proxy that filters paths and headers can rely on. */
+/** What a page of another site cannot make a browser do, and what filtering proxies can rely on. */
 import { expect } from 'chai';
 import { tokenRoutes } from '../../src/http/acl-tokens.js';
 import type { Route } from '../../src/http/types.js';
@@ -24,7 +24,7 @@ const routes: Route[] = [
   { path: '/v1/config/:kind/:name', GET: (request) => request.answerValue(request.param('name')) },
 ];
 
-describe('http: the host of a request', () => {
+describe('http: the Host header', () => {
   let front: Front;
   const open = async (allowedHosts?: readonly string[]) => {
     front = await startFront(routes, { allowedHosts });
@@ -32,7 +32,7 @@ describe('http: the host of a request', () => {
   const withHost = (host: string) => front.ask('/v1/status/leader', { headers: { host } });
   afterEach(() => front.close());
 
-  it('is a loopback name or address unless others are allowed', async () => {
+  it('must be a loopback name or address unless others are allowed', async () => {
     await open();
     const good = [
       'localhost',
@@ -50,7 +50,7 @@ describe('http: the host of a request', () => {
     }
   });
 
-  it('is one of those that are allowed, if the configuration names them', async () => {
+  it('must be one of the allowed hosts if the configuration names them', async () => {
     await open(['conclave.example']);
     expect((await withHost('Conclave.example:8500')).status).to.equal(200);
     for (const host of ['localhost', 'evil.example']) {
@@ -58,12 +58,12 @@ describe('http: the host of a request', () => {
     }
   });
 
-  it('is any if * is allowed', async () => {
+  it('may be anything if * is allowed', async () => {
     await open(['*']);
     expect((await withHost('anything.example')).status).to.equal(200);
   });
 
-  it('is there once, and counts in a target of absolute form too', async () => {
+  it('must occur only once, and a target in absolute form is checked too', async () => {
     await open();
     const head = (target: string, hosts: string) =>
       front.raw(`GET ${target} HTTP/1.1\r\n${hosts}Connection: close\r\n\r\n`);
@@ -76,14 +76,14 @@ describe('http: the host of a request', () => {
   });
 });
 
-describe('http: where a request comes from', () => {
+describe('http: the origin of a request', () => {
   let front: Front;
   afterEach(() => front.close());
   const statusOf = async (headers: Record<string, string>) =>
     (await front.ask('/v1/status/leader', { headers: { host: 'localhost:8500', ...headers } }))
       .status;
 
-  it('is no page of another origin or site', async () => {
+  it('must not be a page of another origin or site', async () => {
     front = await startFront(routes);
     const refused: Record<string, string>[] = [
       { origin: 'http://rebind.evil.example' },
@@ -106,7 +106,7 @@ describe('http: where a request comes from', () => {
     }
   });
 
-  it('may be a page that the operator lets in by its own header', async () => {
+  it('may be a page that the operator allows by a configured response header', async () => {
     const origin = 'https://ui.example';
     front = await startFront(routes, {
       responseHeaders: { 'access-control-allow-origin': origin },
@@ -123,7 +123,7 @@ describe('http: what proxies rely on', () => {
   });
   after(() => front.close());
 
-  it('no path of ours is spelled in escapes, and no escaped slash parts two segments', async () => {
+  it('a path does not match if spelled in escapes, or with escaped slashes', async () => {
     const strange = [
       '/v1%2Fstatus%2Fleader',
       '/v1/status%2fleader',
@@ -140,7 +140,7 @@ describe('http: what proxies rely on', () => {
     expect((await front.ask('/v1/config/http-route/a%2Fb')).text).to.equal('"a/b"');
   });
 
-  it('a request carries one token', async () => {
+  it('a request has only one token', async () => {
     const ask = (headers: Record<string, string | string[]>, query = '') =>
       front.ask(`/v1/whoami${query}`, { headers });
     const differing: [Record<string, string | string[]>, string?][] = [
@@ -160,13 +160,13 @@ describe('http: what proxies rely on', () => {
     expect((await ask({ 'x-service-token': '', 'x-consul-token': 'b' })).text).to.equal('"b"');
   });
 
-  it('no answer is to be kept by a cache or taken for another type', async () => {
+  it('no response may be cached or sniffed as another type', async () => {
     for (const path of ['/v1/status/leader', '/v1/nothing']) {
       const { headers } = await front.ask(path);
       expect(headers['cache-control']).to.equal('no-store');
       expect(headers['x-content-type-options']).to.equal('nosniff');
     }
-    // clients of this API know answers with an index without Cache-Control
+    // Clients of this API expect responses with an index to have no Cache-Control.
     const { headers: query } = await front.ask('/v1/query');
     expect(query).to.include({ expires: '0', 'x-content-type-options': 'nosniff' });
     expect(query['cache-control']).to.equal(undefined);
@@ -179,7 +179,7 @@ describe('http: what proxies rely on', () => {
 });
 
 describe('http: a bootstrap', () => {
-  it('needs the secret of the configuration, if there is one', async () => {
+  it('needs the configured secret, if there is one', async () => {
     const solo = new Solo();
     const parts = { ...partsOf(solo), bootstrapSecret: 'a-secret-of-the-operator' };
     const front = await startFront(tokenRoutes(parts), { service: solo.engine });
@@ -193,14 +193,14 @@ describe('http: a bootstrap', () => {
       expect(status).to.equal(403);
       expect(text).to.include('acl.bootstrapSecret').and.not.to.include('of-the-operator');
     }
-    // passed the door: this cluster began with a management token
+    // The secret was accepted: this cluster began with a management token.
     expect((await ask('a-secret-of-the-operator')).text).to.include('bootstrap no longer allowed');
     await front.close();
   });
 });
 
 describe('http: anonymous callers under a default of allow', () => {
-  it('run no cluster', async () => {
+  it('cannot administer the cluster', async () => {
     const solo = new Solo('allow');
     const listener = await serve(solo);
     const put = await fetch(`http://127.0.0.1:${listener.port}/v1/namespace`, {

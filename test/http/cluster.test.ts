@@ -3,10 +3,10 @@ import type { Authorizer } from '../../src/acl/types.js';
 import { ApiError } from '../../src/errors.js';
 import { agentRoutes } from '../../src/http/agent.js';
 import { authorizeRoutes } from '../../src/http/authorize.js';
-import type { ClusterParts } from '../../src/http/cluster.js';
 import { operatorRoutes } from '../../src/http/operator.js';
 import { statusRoutes } from '../../src/http/status.js';
 import type { ClusterNode, NodeStatus, PeerStatus } from '../../src/node/types.js';
+import type { ClusterParts } from '../../src/service/cluster.js';
 import type { Service } from '../../src/service/types.js';
 import { INIT_FACT } from '../../src/state/system.js';
 import { secretKeyOf } from '../../src/state/tokens.js';
@@ -41,7 +41,7 @@ const healthy: NodeStatus = {
   peers: [peer('n1', { leader: true }), peer('n2'), peer('n3')],
 };
 
-describe('http: the cluster’s own endpoints', () => {
+describe('http: the cluster endpoints', () => {
   let status: NodeStatus;
   let fault: string | undefined;
   let rights: Set<string>;
@@ -128,7 +128,7 @@ describe('http: the cluster’s own endpoints', () => {
     return [code, text] as const;
   };
 
-  it('tells the leader and the voters to anyone', async () => {
+  it('shows the leader and the voters to anyone', async () => {
     rights.clear();
     expect((await get('/v1/status/leader')).json).to.equal('127.0.0.1:831');
     expect((await get('/v1/status/peers')).json).to.have.length(3);
@@ -138,7 +138,7 @@ describe('http: the cluster’s own endpoints', () => {
     expect((await get('/v1/status/leader?index=x')).code).to.equal(400);
   });
 
-  it('tells the level in force and whom the next one waits for, with operator:read', async () => {
+  it('shows the current level and the members that the next one waits for', async () => {
     expect((await get('/v1/operator/level')).json).to.deep.equal({
       Level: 1,
       Supported: 2,
@@ -153,7 +153,7 @@ describe('http: the cluster’s own endpoints', () => {
     expect((await send('PUT', '/v1/operator/level'))[0]).to.equal(405);
   });
 
-  it('is live while it answers, ready while it would serve', async () => {
+  it('is live while it responds, ready while it can serve', async () => {
     const ready = async () => [
       (await get('/v1/health/live')).code,
       (await get('/v1/health/ready')).code,
@@ -183,7 +183,7 @@ describe('http: the cluster’s own endpoints', () => {
     expect(headers).not.to.have.property('x-service-index');
   });
 
-  it('removes a peer by id or address, and refuses what is wrong', async () => {
+  it('removes a peer by id or address, and refuses invalid requests', async () => {
     const path = '/v1/operator/raft/peer';
     expect(await send('DELETE', `${path}?id=id-n2`)).to.deep.equal([200, '']);
     expect(await send('DELETE', `${path}?address=127.0.0.1:833`)).to.deep.equal([200, '']);
@@ -202,7 +202,7 @@ describe('http: the cluster’s own endpoints', () => {
     );
   });
 
-  it('hands leadership over, and refuses where nobody could take it', async () => {
+  it('transfers leadership, and refuses if no other server could lead', async () => {
     const path = '/v1/operator/raft/transfer-leader';
     expect(await send('POST', path)).to.deep.equal([200, '{"Success":true}']);
     expect(await send('POST', `${path}?id=id-n3`)).to.deep.equal([200, '{"Success":true}']);
@@ -220,7 +220,7 @@ describe('http: the cluster’s own endpoints', () => {
     expect(alone[1]).to.match(/^cannot find peer/);
   });
 
-  it('sees health as the leader does: 429 when a server is not healthy', async () => {
+  it('reports health as the leader sees it: 429 when a server is not healthy', async () => {
     const good = await get('/v1/operator/autopilot/health');
     expect(good.code).to.equal(200);
     expect(good.json).to.include({ Healthy: true, FailureTolerance: 1 });
@@ -256,7 +256,7 @@ describe('http: the cluster’s own endpoints', () => {
     expect(calls[0]).to.deep.include({ type: 'fact.set', name: 'autopilot', cas: 4 });
     expect(calls[0]).to.have.nested.property('value.LastContactThreshold', '1.5s');
     expect(calls[0]).to.have.nested.property('value.MaxTrailingLogs', 250);
-    // an index less one, of clients that count without a sign
+    // An index of minus one, from clients that count without a sign.
     await send('PUT', `${path}?cas=18446744073709551615`, {});
     expect(calls.pop()).to.include({ cas: Number.MAX_SAFE_INTEGER });
     for (const [query, body, text] of [
@@ -272,7 +272,7 @@ describe('http: the cluster’s own endpoints', () => {
     expect(calls).to.have.length(1);
   });
 
-  it('shows who asks to join, and admits them', async () => {
+  it('shows the servers that ask to join, and admits them', async () => {
     expect((await get('/v1/operator/raft/joining')).json).to.deep.equal([
       { ID: 'id-n4', Node: 'n4', Address: '127.0.0.1:834', CertificateSubject: 'n4' },
     ]);
@@ -280,7 +280,7 @@ describe('http: the cluster’s own endpoints', () => {
     expect(calls).to.deep.equal([['admit', 'id-n4']]);
   });
 
-  it('makes a join token, of which it stores the hash', async () => {
+  it('creates a join token, of which it stores only the hash', async () => {
     const [code, text] = await send('POST', '/v1/operator/raft/join-token?ttl=1h');
     expect(code).to.equal(200);
     const { JoinToken, ExpirationTime } = JSON.parse(text);
@@ -299,7 +299,7 @@ describe('http: the cluster’s own endpoints', () => {
     expect(calls).to.have.length(1);
   });
 
-  it('asks for the right first', async () => {
+  it('checks the permission first', async () => {
     rights.clear();
     for (const [method, path] of [
       ['GET', '/v1/operator/raft/configuration'],
@@ -320,7 +320,7 @@ describe('http: the cluster’s own endpoints', () => {
     expect(calls).to.deep.equal([]);
   });
 
-  it('tells of itself and its members', async () => {
+  it('shows itself and its members', async () => {
     const self = (await get('/v1/agent/self')).json;
     expect(self.Config).to.include({
       Datacenter: 'dc1',
@@ -334,7 +334,7 @@ describe('http: the cluster’s own endpoints', () => {
     expect(members.map((member: { Name: string }) => member.Name)).to.deep.equal(['n2']);
   });
 
-  it('filters its members by what they show', async () => {
+  it('filters its members by the fields that they show', async () => {
     const named = async (filter: string): Promise<string[]> => {
       const { json } = await get(`/v1/agent/members?filter=${encodeURIComponent(filter)}`);
       return json.map((member: { Name: string }) => member.Name);
@@ -348,14 +348,14 @@ describe('http: the cluster’s own endpoints', () => {
     });
   });
 
-  it('gives metrics as JSON and as Prometheus text', async () => {
+  it('returns metrics as JSON and as Prometheus text', async () => {
     expect((await get('/v1/agent/metrics')).json).to.deep.equal({ Gauges: [] });
     const { text, headers } = await get('/v1/agent/metrics?format=prometheus');
     expect(text).to.equal('up 1\n');
     expect(headers['content-type']).to.equal('text/plain; version=0.0.4; charset=utf-8');
   });
 
-  it('answers a batch of questions in the form they were asked', async () => {
+  it('answers a batch of authorization checks in the form of the request', async () => {
     rights = new Set(['acl:read', 'service:write:web', 'key:list:a/b']);
     const path = '/v1/internal/acl/authorize';
     const [code, text] = await send('POST', path, [

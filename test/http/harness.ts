@@ -1,4 +1,4 @@
-/** A front end over a real socket with a service that has no cluster behind it, and a client that hides nothing. */
+/** A front end on a real socket with a service without a cluster, and a low-level client. */
 
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { connect } from 'node:net';
@@ -26,12 +26,12 @@ export interface Front {
   readonly events: { code: string; path: string; error?: unknown }[];
   readonly observed: { route: Route; method: string; status: number }[];
   ask(path: string, ask?: Ask): Promise<Reply>;
-  /** Sends bytes as they are and gives all that comes back until the server closes the connection. */
+  /** Sends raw bytes; returns everything received until the server closes the connection. */
   raw(bytes: string): Promise<string>;
   close(): Promise<void>;
 }
 
-/** A service of which only what a test gives works. */
+/** A service of which only the given members work. */
 export function fakeService(given: Partial<Service> = {}): Service {
   return {
     namespaceOf: () => 'default',
@@ -40,7 +40,7 @@ export function fakeService(given: Partial<Service> = {}): Service {
   } as Service;
 }
 
-/** Limits that no test meets by chance. */
+/** Limits that no test reaches by accident. */
 export const LIMITS: HttpLimits = {
   bodyBytes: 65_536,
   anonymousBodyBytes: 65_536,

@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { type LocalCluster, startCluster } from '../../cluster/local.js';
 import { SETTINGS } from '../../src/settings.js';
 
-describe('http: bodies as large as can be configured, on three nodes', function () {
+describe('http: the largest bodies that can be configured, on three nodes', function () {
   this.timeout(60_000);
   const dir = mkdtempSync(join(tmpdir(), 'conclave-large-'));
   const { max: bodyBytes } = SETTINGS.find(({ key }) => key === 'limits.bodyBytes')!;
@@ -25,7 +25,7 @@ describe('http: bodies as large as can be configured, on three nodes', function 
   };
 
   before(async () => {
-    // a body that large delays heartbeats: members that share a machine with other tests wait for them longer
+    // Bodies this large delay heartbeats, so members on a busy machine need a longer timeout.
     const settings = { limits: { bodyBytes }, raft: { electionMs: 1500 } };
     cluster = await startCluster({ nodes: 3, dir, settings });
   });
@@ -34,14 +34,14 @@ describe('http: bodies as large as can be configured, on three nodes', function 
     rmSync(dir, { recursive: true, force: true });
   });
 
-  it('refuses what is larger with 413, replicates what is not, and keeps its leader', async () => {
+  it('refuses larger bodies with 413, replicates the others, and keeps its leader', async () => {
     const before = await leader();
     for (const node of [0, 1, 2]) {
       const refused = await ask(node, 'PUT', '/v1/acl/role', role('over', 12_000_000));
       expect(refused.status, refused.text.slice(0, 200)).to.equal(413);
       expect(refused.text).to.include('limits.bodyBytes');
     }
-    // quotes are doubled in the body, in the command and in the remembered result
+    // Quotes are doubled in the body, in the command and in the stored result.
     const taken = await ask(1, 'PUT', '/v1/acl/role', role('full', bodyBytes!));
     expect(taken.status, taken.text.slice(0, 200)).to.equal(200);
     for (const node of [0, 1, 2]) {

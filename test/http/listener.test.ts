@@ -8,7 +8,7 @@ import { expect } from 'chai';
 import type { ApiRequest, Route } from '../../src/http/types.js';
 import { fakeService, LIMITS, startFront } from './harness.js';
 
-/** An answer that never ends, a megabyte at a time. */
+/** A response that never ends, a megabyte at a time. */
 function* endless(): Iterable<string> {
   for (;;) yield 'x'.repeat(1_000_000);
 }
@@ -35,7 +35,7 @@ describe('http: the listener', () => {
     while (!met()) await new Promise((resolve) => setImmediate(resolve));
   };
 
-  it('answers 431 to headers beyond the limit', async () => {
+  it('answers 431 to headers that are too large', async () => {
     const front = await startFront(routes, {}, { headerBytes: 4096 });
     const reply = await front.raw(
       `GET /v1/quick HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(8000)}\r\n\r\n`,
@@ -44,14 +44,14 @@ describe('http: the listener', () => {
     expect(reply).to.match(/^HTTP\/1\.1 431 /);
   });
 
-  it('takes names of 10,000 characters', async () => {
+  it('accepts names of 10,000 characters', async () => {
     const front = await startFront(routes);
     const reply = await front.ask(`/v1/quick/${'x'.repeat(10_000)}`);
     await front.close();
     expect(reply.status).to.equal(404);
   });
 
-  it('answers 400 to what is not HTTP', async () => {
+  it('answers 400 to anything that is not HTTP', async () => {
     const front = await startFront(routes);
     const reply = await front.raw('hello\r\n\r\n');
     await front.close();
@@ -71,7 +71,7 @@ describe('http: the listener', () => {
       .and.to.include('Retry-After: 1');
   });
 
-  it('does nothing that a connection beyond the limit asks for, and does not keep it', async () => {
+  it('does not execute requests of a connection beyond the limit, and closes it', async () => {
     const done: string[] = [];
     const writes: Route[] = [
       {
@@ -86,7 +86,7 @@ describe('http: the listener', () => {
     const first = connect(front.listener.port, '127.0.0.1');
     await once(first, 'connect');
     await until(() => front.listener.connections() === 1);
-    // it neither waits for the answer nor closes its side
+    // It neither waits for the response nor closes its side.
     const second = connect({ port: front.listener.port, host: '127.0.0.1', allowHalfOpen: true });
     const reply = once(second, 'data');
     second.on('error', () => {});
@@ -100,7 +100,7 @@ describe('http: the listener', () => {
   });
 
   for (const limits of [{ connections: 6 }, { connectionsPerAddress: 6 }])
-    it(`answers probes of its health when it is full: ${JSON.stringify(limits)}`, async () => {
+    it(`answers health probes when it is full: ${JSON.stringify(limits)}`, async () => {
       const live: Route = { path: '/v1/health/live', GET: (r) => r.answerText('live') };
       const front = await startFront([...routes, live], {}, { ...limits, probeConnections: 8 });
       const kept = Array.from({ length: 6 }, () => connect(front.listener.port, '127.0.0.1'));
@@ -113,31 +113,31 @@ describe('http: the listener', () => {
       expect([status, headers['retry-after']]).to.deep.equal([429, '1']);
       const [limit] = Object.keys(limits);
       expect(front.app.refused.counts).to.deep.equal({ [limit!]: 11 });
-      // whoever takes the places of the probes and says nothing gets four, for a second
+      // Silent connections get at most four of the probes' places, for a second.
       const silent = Array.from({ length: 8 }, () => connect(front.listener.port, '127.0.0.1'));
-      const heard = await Promise.all(
+      const received = await Promise.all(
         silent.map(async (client) => String((await once(client, 'data'))[0])),
       );
-      for (const text of heard) expect(text).to.match(/^HTTP\/1\.1 429 /);
+      for (const text of received) expect(text).to.match(/^HTTP\/1\.1 429 /);
       for (const client of [...kept, ...silent]) client.destroy();
       await front.close();
     });
 
-  it('answers 429 with Retry-After to one client’s blocking queries beyond its limit', async () => {
+  it("answers 429 with Retry-After to a client's blocking queries beyond its limit", async () => {
     const limits = { ...LIMITS, heldPerClient: 2, held: 100, stalledMs: 1000 };
     const front = await startFront(routes, { limits });
-    const asks = [front.ask('/v1/held?index=1'), front.ask('/v1/held?index=1')];
+    const replies = [front.ask('/v1/held?index=1'), front.ask('/v1/held?index=1')];
     await until(() => front.app.held.count === 2);
     const reply = await front.ask('/v1/held?index=1');
     expect([reply.status, reply.headers['retry-after']]).to.deep.equal([429, '1']);
     expect((await front.ask('/v1/quick')).status).to.equal(200);
     answerHeld();
-    for (const { text } of await Promise.all(asks)) expect(text).to.equal('"released"');
+    for (const { text } of await Promise.all(replies)) expect(text).to.equal('"released"');
     await until(() => front.app.held.count === 0);
     await front.close();
   });
 
-  it('holds nothing for a client that left while its token was looked up', async () => {
+  it('holds no query for a client that disconnected during its token lookup', async () => {
     let found = (): void => {};
     const lookUp = new Promise<void>((resolve) => {
       found = resolve;
@@ -171,7 +171,7 @@ describe('http: the listener', () => {
     await front.close();
   });
 
-  it('cuts a client off that stops reading a long answer', async () => {
+  it('disconnects a client that stops reading a long streamed response', async () => {
     const limits = { ...LIMITS, heldPerClient: 2, held: 2, stalledMs: 50 };
     let over = false;
     const front = await startFront(
@@ -196,7 +196,7 @@ describe('http: the listener', () => {
     await front.close();
   });
 
-  it('cuts a client off that asks on and on, and reads no answer', async () => {
+  it('disconnects a client that keeps sending requests without reading responses', async () => {
     const text: Route = { path: '/v1/text', GET: (r) => r.answerValue('x'.repeat(50_000)) };
     const front = await startFront([text], {}, { silenceMs: 200 });
     const client = connect(front.listener.port, '127.0.0.1');
@@ -209,7 +209,7 @@ describe('http: the listener', () => {
     await front.close();
   });
 
-  it('cuts a client off that does not take a long answer which is made at once', async () => {
+  it('disconnects a client that does not read a long buffered response', async () => {
     const limits = { ...LIMITS, heldPerClient: 2, held: 2, stalledMs: 50 };
     const text: Route = { path: '/v1/text', GET: (r) => r.answerValue('x'.repeat(20_000_000)) };
     const front = await startFront([text], { limits });
@@ -223,7 +223,7 @@ describe('http: the listener', () => {
     await front.close();
   });
 
-  it('lets requests in flight end when it closes, and takes no more', async () => {
+  it('finishes requests in flight when it closes, and accepts no more', async () => {
     const front = await startFront(routes);
     const ask = front.ask('/v1/held?index=1', { headers: { connection: 'keep-alive' } });
     const idle = connect(front.listener.port, '127.0.0.1');
@@ -239,27 +239,27 @@ describe('http: the listener', () => {
     await closed;
   });
 
-  it('answers those whose connection was made before it closes, though not taken in yet', async () => {
+  it('answers connections that were made before it closes but not accepted yet', async () => {
     const front = await startFront(routes);
-    const asks = Array.from({ length: 20 }, () => front.ask('/v1/quick'));
+    const replies = Array.from({ length: 20 }, () => front.ask('/v1/quick'));
     await new Promise(process.nextTick);
     const closed = front.listener.close(60_000, 60_000);
-    for (const { status } of await Promise.all(asks)) expect(status).to.equal(200);
+    for (const { status } of await Promise.all(replies)) expect(status).to.equal(200);
     await closed;
   });
 
-  it('tells clients to leave only when it takes no more connections, which it would have to reset', async () => {
+  it('closes kept connections only once it accepts no new ones, which it would reset', async () => {
     const front = await startFront(routes);
     const { port } = front.listener;
-    /** Asks again on its connection, and on a new one in the turn in which it is told to leave. */
-    const comeBack = (told = 0): Promise<unknown> =>
+    /** Requests on its connection until told to close it, then at once on a new one. */
+    const comeBack = (closed = 0): Promise<unknown> =>
       new Promise((resolve) => {
         const ask = 'GET /v1/quick HTTP/1.1\r\nHost: x\r\n\r\n';
         const socket = connect(port, '127.0.0.1');
-        socket.on('error', ({ code }: NodeJS.ErrnoException) => resolve([code, told]));
+        socket.on('error', ({ code }: NodeJS.ErrnoException) => resolve([code, closed]));
         socket.on('data', (data) => {
           if (data.includes('Connection: close')) {
-            resolve(comeBack(told + 1));
+            resolve(comeBack(closed + 1));
             socket.destroy();
           } else socket.write(ask);
         });
@@ -272,7 +272,7 @@ describe('http: the listener', () => {
     await closed;
   });
 
-  it('answers held calls when the server stops, and holds no more', async () => {
+  it('answers blocking queries when the server stops, and holds no more', async () => {
     const front = await startFront(routes);
     const ask = front.ask('/v1/held?index=1');
     await until(() => held.length === 1);
@@ -283,7 +283,7 @@ describe('http: the listener', () => {
     await front.close();
   });
 
-  it('cuts what is left at the end of its grace', async () => {
+  it('drops remaining connections at the end of the grace period', async () => {
     const front = await startFront(routes);
     const ask = front.ask('/v1/held?index=1').catch((error: NodeJS.ErrnoException) => error.code);
     await until(() => held.length === 1);
@@ -292,7 +292,7 @@ describe('http: the listener', () => {
     held.length = 0;
   });
 
-  it('says which port is in use', async () => {
+  it('reports which port is in use', async () => {
     const front = await startFront(routes);
     const second = await startFront(routes, {}, { port: front.listener.port }).catch(
       (error: NodeJS.ErrnoException) => error.code,
@@ -309,7 +309,7 @@ describe('http: the listener', () => {
       copyFileSync(fixture(`${name}.pem`), tls.cert);
       copyFileSync(fixture(`${name}.key`), tls.key);
     };
-    /** Serial number of the certificate that a new connection is shown, and what it is answered. */
+    /** The serial number of the certificate that a new connection gets, and its response. */
     const look = (port: number) =>
       new Promise<{ serial: string; reply: string }>((resolve, reject) => {
         const ca = readFileSync(fixture('authority.pem'));
@@ -327,7 +327,7 @@ describe('http: the listener', () => {
       });
     after(() => rmSync(dir, { recursive: true }));
 
-    it('closes on who never ends the handshake', async () => {
+    it('closes a connection that does not finish the handshake', async () => {
       use('member');
       const front = await startFront(routes, {}, { tls, headersMs: 200 });
       const clients = ['', '\x16\x03\x01', 'GET / HTTP/1.1\r\n\r\n'].map((bytes) => {
@@ -341,7 +341,7 @@ describe('http: the listener', () => {
       await front.close();
     });
 
-    it('serves HTTPS, and takes a renewed certificate up without a restart', async () => {
+    it('serves HTTPS, and loads a renewed certificate without a restart', async () => {
       use('member');
       const front = await startFront(routes, {}, { tls });
       const before = await look(front.listener.port);

@@ -1,12 +1,12 @@
-/** Long lists leave in pieces bounded by their bytes: a client that does not read keeps no more of them in memory. */
+/** Long lists are sent in pieces of limited size, so that slow readers keep little in memory. */
 import { expect } from 'chai';
 import { filterOf } from '../../src/service/filters.js';
 import { listChunks } from '../../src/service/lists.js';
-import { listRoles } from '../../src/service/roles.js';
 import { Client } from '../service/client.js';
 import { MANAGER } from '../service/solo.js';
+import { useCasesOf } from '../service/use-cases.js';
 
-// longer than a part that is written at a time, which would end within a character
+// Longer than a part that is written at a time, whose end would fall within a character.
 const LONG = `<&>${'\u{1f600}'.repeat(5_000)}`;
 const LONGER = `x${'\u{1f600}'.repeat(50_000)}`;
 const PIECE_MAX = 64 * 1024 + 25_000;
@@ -21,9 +21,9 @@ describe('http: a list of long objects', () => {
   });
   after(() => client.close());
 
-  it('is rendered in pieces of so many bytes, however few objects it has', async () => {
+  it('is rendered in pieces of limited size, even with few objects', async () => {
     const { engine, store } = client.solo;
-    const useCase = listRoles('default', { filter: filterOf(undefined) });
+    const useCase = useCasesOf().role.list('default', { filter: filterOf(undefined) });
     const { value: plan } = useCase({ view: store, authorizer: engine.authorize(MANAGER) });
     let count = 0;
     for await (const items of listChunks(store, plan)) {
@@ -34,7 +34,7 @@ describe('http: a list of long objects', () => {
     expect(count).to.equal(41);
   });
 
-  it('reads the same in pieces as whole, and ?pretty', async () => {
+  it('is the same in pieces as whole, also with ?pretty', async () => {
     const { text, body } = await client.ask('GET /acl/roles');
     expect(body).to.have.length(41);
     expect(body[40].Description).to.equal(LONGER);
@@ -46,8 +46,8 @@ describe('http: a list of long objects', () => {
   });
 });
 
-describe('http: a list of config entries longer than memory should hold for a reader', () => {
-  it('is made while it is read, with what its reader may see', async () => {
+describe('http: a list of config entries too long to be kept in memory', () => {
+  it('is built while it is read, and contains only what its reader may see', async () => {
     const client = await Client.open();
     for (let i = 0; i < 30; i += 1) {
       await client.must('PUT /config', {

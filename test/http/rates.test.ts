@@ -8,7 +8,7 @@ import { signer } from '../login/signers.js';
 import { Client } from '../service/client.js';
 import { type Front, fakeService, LIMITS, startFront } from './harness.js';
 
-describe('http: whom an address stands for', () => {
+describe('http: the client that an address stands for', () => {
   const cases: [string, string][] = [
     ['10.1.2.3', '10.1.2.3'],
     ['::ffff:10.1.2.3', '10.1.2.3'],
@@ -23,7 +23,7 @@ describe('http: whom an address stands for', () => {
 });
 
 describe('http: token buckets', () => {
-  it('let a burst through, then the rate', () => {
+  it('allow a burst, then the rate', () => {
     const buckets = new Buckets(10);
     const taken = (nowMs: number) => {
       let count = 0;
@@ -37,13 +37,13 @@ describe('http: token buckets', () => {
     expect(buckets.take('b', 0)).to.equal(true);
   });
 
-  it('take any number at a rate of 0, and remember nobody', () => {
+  it('allow any number at a rate of 0, and keep no client', () => {
     const buckets = new Buckets(0);
     for (let i = 0; i < 1000; i += 1) expect(buckets.take(`${i}`, 0)).to.equal(true);
     expect(buckets.size).to.equal(0);
   });
 
-  it('forget the client that asked longest ago when there are too many', () => {
+  it('forget the client whose last request is oldest when there are too many', () => {
     const buckets = new Buckets(1, 3);
     const drain = (client: string) => {
       while (buckets.take(client, 0));
@@ -55,7 +55,7 @@ describe('http: token buckets', () => {
     expect([buckets.take('a', 0), buckets.take('c', 0), buckets.take('d', 0)]).to.deep.equal([
       ...[false, false, false],
     ]);
-    expect(buckets.take('b', 0), 'b was forgotten').to.equal(true);
+    expect(buckets.take('b', 0), 'b is forgotten').to.equal(true);
   });
 });
 
@@ -69,7 +69,7 @@ describe('http: rate limits', () => {
   const open = async (limits: object) => {
     front = await startFront(routes, { limits: { ...LIMITS, ...limits } });
   };
-  /** The status of each of some requests, one after the other. */
+  /** The statuses of several requests, one after the other. */
   const statuses = async (count: number, call: string, token = '') => {
     const [method, path] = call.split(' ') as [string, string];
     const found: number[] = [];
@@ -80,10 +80,10 @@ describe('http: rate limits', () => {
     return found;
   };
   afterEach(() => front.close());
-  // a rate of one a second has a burst of five
+  // A rate of one a second has a burst of five.
   const FIVE = [200, 200, 200, 200, 200];
 
-  it('of one address, with 429, Retry-After, words and a count', async () => {
+  it('limit an address, with 429, Retry-After, a reason and a counter', async () => {
     await open({ requestsPerAddress: 1 });
     expect(await statuses(5, 'GET /v1/thing')).to.deep.equal(FIVE);
     const { status, headers, text } = await front.ask('/v1/thing');
@@ -92,21 +92,21 @@ describe('http: rate limits', () => {
     expect(front.app.refused.counts).to.deep.equal({ requestsPerAddress: 1 });
   });
 
-  it('of one token, whatever others do', async () => {
+  it('limit each token separately', async () => {
     await open({ requestsPerToken: 1 });
     expect(await statuses(6, 'GET /v1/thing', 'a')).to.deep.equal([...FIVE, 429]);
     expect(await statuses(6, 'GET /v1/thing', 'b')).to.deep.equal([...FIVE, 429]);
     expect(await statuses(7, 'GET /v1/thing')).to.deep.equal([...FIVE, 200, 200]);
   });
 
-  it('of writes, which reads and questions do not count against', async () => {
+  it('limit writes, without counting reads and authorization checks', async () => {
     await open({ writesPerAddress: 1, writesPerToken: 1 });
     expect(await statuses(7, 'GET /v1/thing')).to.deep.equal([...FIVE, 200, 200]);
     expect(await statuses(7, 'POST /v1/question')).to.deep.equal([...FIVE, 200, 200]);
     expect(await statuses(6, 'PUT /v1/thing')).to.deep.equal([...FIVE, 429]);
   });
 
-  it('never of probes', async () => {
+  it('never limit probes', async () => {
     await open({ requestsPerAddress: 1 });
     expect(await statuses(7, 'GET /v1/health/live')).to.deep.equal([...FIVE, 200, 200]);
   });
@@ -114,7 +114,7 @@ describe('http: rate limits', () => {
 
 describe('http: rate limits of logins', () => {
   for (const limit of ['loginsPerAddress', 'loginsPerMethod'] as const)
-    it(`limits.${limit} is one of its own`, async () => {
+    it(`limits.${limit} counts separately from other limits`, async () => {
       const client = await Client.open([], undefined, { limits: { ...LIMITS, [limit]: 1 } });
       const login = (AuthMethod: string) =>
         client.ask('POST /acl/login', { AuthMethod, BearerToken: 'x' }, '');
@@ -129,7 +129,7 @@ describe('http: rate limits of logins', () => {
 });
 
 describe('http: rate limits of one identity', () => {
-  it('limits.loginsPerIdentity counts by who a bearer token names, whichever token it is', async () => {
+  it('limits.loginsPerIdentity counts by identity, whichever bearer token is used', async () => {
     const limits = { ...LIMITS, loginsPerIdentity: 1 };
     const client = await Client.open([], undefined, { limits });
     const issuer = await signer('ES256');
@@ -166,7 +166,7 @@ describe('http: fair shares', () => {
     while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 5));
   };
 
-  it('of held queries: few without a token, and a limit for each token', async () => {
+  it('of blocking queries: few without a token, and a limit for each token', async () => {
     const limits = { ...LIMITS, heldAnonymous: 1, heldPerToken: 2 };
     const front = await startFront([held], { limits, service: fakeService() });
     const hold = (token: string) =>
@@ -191,7 +191,7 @@ describe('http: fair shares', () => {
     await front.close();
   });
 
-  it('of long answers: a limit for each token, and a least speed', async () => {
+  it('of long responses: a limit for each token, and a minimum speed', async () => {
     const piece = 'x'.repeat(65_536);
     const endless = function* () {
       for (;;) yield piece;
@@ -209,7 +209,7 @@ describe('http: fair shares', () => {
       return client;
     };
     const readers = [open(), open()];
-    // these read on and on, a little at a time
+    // These readers keep reading a little at a time.
     for (const reader of readers) {
       reader.on('data', () => {
         reader.pause();

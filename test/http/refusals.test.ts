@@ -1,4 +1,4 @@
-/** An address that is refused again and again waits for its refusals, and for nothing else. */
+/** The refusals of an address that is refused too often are delayed, and nothing else is. */
 import { connect, type Socket } from 'node:net';
 import { expect } from 'chai';
 import { reject } from '../../src/errors.js';
@@ -17,10 +17,10 @@ describe('http: refusals beyond limits.refusalsPerAddress', () => {
     { path: '/v1/shut', GET: refused, PUT: refused },
   ];
   const BODY = Buffer.alloc(32 * 1024 * 1024);
-  /** Longer than any test: what is late is not answered in it. */
+  /** Longer than any test: a delayed refusal does not arrive within it. */
   const FOREVER = 3_600_000;
   let front: Front;
-  /** A front whose addresses are refused once at once, and then never again for a long time. */
+  /** A front that refuses an address once without delay, and then not again for a long time. */
   const start = async (refusalDelayMs: number, socket = {}) => {
     front = await startFront(
       routes,
@@ -49,7 +49,7 @@ describe('http: refusals beyond limits.refusalsPerAddress', () => {
     return socket;
   };
   const get = (path: string, more = '') => `GET ${path} HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
-  /** Sends a body that nobody wants and reads what comes; gives that, once the connection is closed. */
+  /** Sends an unwanted body; returns the response once the connection is closed. */
   const send = async (path: string): Promise<string> => {
     const socket = client();
     let text = '';
@@ -62,7 +62,7 @@ describe('http: refusals beyond limits.refusalsPerAddress', () => {
     return text;
   };
 
-  it('come late, while what is permitted or missing is answered at once', async () => {
+  it('are delayed, while permitted and missing paths are answered at once', async () => {
     await start(FOREVER);
     const answers: string[] = [];
     client()
@@ -74,13 +74,13 @@ describe('http: refusals beyond limits.refusalsPerAddress', () => {
     expect(answers).to.deep.equal([]);
   });
 
-  it('are given in the end', async () => {
+  it('are sent after the delay', async () => {
     await start(1);
     expect(await status('/v1/shut')).to.equal(403);
     expect(late()).to.equal(1);
   });
 
-  it('are also those of unknown paths and methods', async () => {
+  it('include those of unknown paths and methods', async () => {
     await start(1);
     expect(await status('/v1/nowhere')).to.equal(404);
     expect(await status('/v1/open', 'PUT')).to.equal(405);
@@ -98,7 +98,7 @@ describe('http: refusals beyond limits.refusalsPerAddress', () => {
     expect(late()).to.equal(1);
   });
 
-  it('keep a connection without a body, and the order of what was sent at once', async () => {
+  it('keep a connection without a body, and the order of pipelined requests', async () => {
     await start(1);
     const text = await front.raw(
       `${get('/v1/shut')}${get('/v1/shut')}${get('/v1/open', 'Connection: close\r\n')}`,
@@ -107,7 +107,7 @@ describe('http: refusals beyond limits.refusalsPerAddress', () => {
     expect(statuses).to.deep.equal(['403', '403', '200']);
   });
 
-  it('are no more than so many at a time: others are given at once and close the connection', async () => {
+  it('are delayed up to a number; others are sent at once and close the connection', async () => {
     await start(FOREVER, { connections: 2000, connectionsPerAddress: 2000 });
     for (let at = 0; at < 1024; at += 1) client().write(get('/v1/shut'));
     await until(() => late() === 1024);

@@ -89,8 +89,8 @@ describe('http: a request', () => {
   const put = (body: string | Buffer, headers: Record<string, string> = {}) =>
     front.ask('/v1/thing', { method: 'PUT', body, headers });
 
-  describe('answers', () => {
-    it('a read with its index headers under both prefixes', async () => {
+  describe('responses', () => {
+    it('to a read carry index headers under both prefixes', async () => {
       const { status, headers, text } = await front.ask('/v1/thing/x');
       expect(status).to.equal(200);
       expect(text).to.equal('{"A":"\\u003c\\u0026\\u003e"}');
@@ -105,14 +105,14 @@ describe('http: a request', () => {
       expect(headers).not.to.have.any.keys('x-service-results-filtered-by-acls', 'cache-control');
     });
 
-    it('404 with an index to wait on', async () => {
+    it('of 404 carry an index to wait on', async () => {
       const { status, headers, text } = await front.ask('/v1/thing/none');
       expect([status, text]).to.deep.equal([404, 'There is no such thing']);
       expect(headers).to.include({ 'x-service-index': '7' });
       expect(headers['content-type']).to.equal('text/plain; charset=utf-8');
     });
 
-    it('lists, compressed from 1400 bytes on for those who take it', async () => {
+    it('with lists are compressed from 1400 bytes on if the client accepts it', async () => {
       const plain = await front.ask('/v1/things');
       expect(JSON.parse(plain.text)).to.have.length(100);
       expect(plain.headers).to.include({ 'x-service-results-filtered-by-acls': 'true' });
@@ -125,7 +125,7 @@ describe('http: a request', () => {
       expect(small.headers).not.to.have.property('content-encoding');
     });
 
-    it('each of <, > and & escaped', async () => {
+    it('escape each of <, > and &', async () => {
       for (const char of ['<', '>', '&']) {
         const { text } = await put(JSON.stringify({ a: char }));
         expect(text).not.to.include(char);
@@ -133,34 +133,34 @@ describe('http: a request', () => {
       }
     });
 
-    it('?pretty by four spaces and a newline', async () => {
+    it('with ?pretty are indented by four spaces and end with a newline', async () => {
       const { text, headers } = await front.ask('/v1/thing/x?pretty=false');
       expect(text).to.equal('{\n    "A": "\\u003c\\u0026\\u003e"\n}\n');
       expect(headers['content-length']).to.equal(String(text.length));
     });
 
-    it('in pieces', async () => {
+    it('can be streamed', async () => {
       const { text, headers } = await front.ask('/v1/stream');
       expect(text).to.equal('[1]');
       expect(headers).to.include({ 'x-consul-index': '7' });
     });
 
-    it('HEAD like GET without the body', async () => {
+    it('to HEAD are those of GET without the body', async () => {
       const { status, headers, text } = await front.ask('/v1/thing/x', { method: 'HEAD' });
       expect([status, text]).to.deep.equal([200, '']);
       expect(headers).to.include({ 'x-service-index': '7', 'content-length': '26' });
     });
 
-    it('configured headers everywhere', async () => {
+    it('carry the configured headers everywhere', async () => {
       for (const path of ['/', '/nope', '/v1/nope', '/v1/thing/x', '/v1/broken', '/v1/%ff'])
         expect((await front.ask(path)).headers['x-frame-options'], path).to.equal('DENY');
     });
 
-    it('HTTP/1.0', async () => {
+    it('are sent to HTTP/1.0 clients', async () => {
       expect(await front.raw('GET /v1/thing/x HTTP/1.0\r\n\r\n')).to.match(/^HTTP\/1\.1 200 OK/);
     });
 
-    it('an absolute request target', async () => {
+    it('are sent for an absolute request target', async () => {
       const text = await front.raw(
         'GET http://example.org/v1/thing/x?pretty HTTP/1.1\r\nHost: example.org\r\nConnection: close\r\n\r\n',
       );
@@ -190,7 +190,7 @@ describe('http: a request', () => {
         });
       });
 
-    it('do not echo more than a sentence', async () => {
+    it('quote no more than a sentence of the request', async () => {
       const { text } = await front.ask(`/v1/unknown/${'x'.repeat(9000)}`);
       expect(text)
         .to.match(/^There is no thing named x+…$/)
@@ -198,14 +198,14 @@ describe('http: a request', () => {
     });
 
     for (const sign of ['x', '%22'])
-      it(`do not echo more than that in problem details either (${sign})`, async () => {
+      it(`quote no more than that in problem details either (${sign})`, async () => {
         const headers = { accept: 'application/json' };
         const { text } = await front.ask(`/v1/unknown/${sign.repeat(3000)}`, { headers });
         expect(JSON.parse(text)).to.include({ code: 'not_found', pointer: '/Meta' });
         expect(text).to.have.lengthOf.below(2000);
       });
 
-    it('of ours are reported and tell the client nothing', async () => {
+    it('of the server are reported and reveal nothing to the client', async () => {
       const { status, text } = await front.ask('/v1/broken');
       expect(status).to.equal(500);
       expect(text)
@@ -214,7 +214,7 @@ describe('http: a request', () => {
       expect(front.events.at(-1)).to.deep.include({ code: 'internal', path: '/v1/broken' });
     });
 
-    it('in the middle of a stream cut it', async () => {
+    it('in the middle of a stream abort it', async () => {
       const error = await front.ask('/v1/cut').catch((e: Error) => e);
       expect(error).to.be.instanceOf(Error);
     });
@@ -244,13 +244,13 @@ describe('http: a request', () => {
       '/v1/thing//x',
     ])
       it(
-        `${path} is no endpoint`,
+        `${path} is not an endpoint`,
         notFound(path, /^Invalid URL path: not a recognized HTTP API endpoint\n$/),
       );
     for (const path of ['/v1', '/v2/things', '/things', '//'])
       it(`${path} is not the API`, notFound(path, /ensure the path starts with '\/v1\/'\n$/));
 
-    it('are decoded once, and a name may hold slashes', async () => {
+    it('are decoded once, and a name may contain slashes', async () => {
       const name = async (path: string): Promise<unknown> =>
         JSON.parse((await front.ask(path)).text).name;
       expect(await name('/v1/thing/name/a%2Fb')).to.equal('a/b');
@@ -272,7 +272,7 @@ describe('http: a request', () => {
         expect((await front.ask(path)).status).to.equal(400);
       });
 
-    it('are answered with 403 where the configuration blocks them', async () => {
+    it('are answered with 403 if the configuration blocks them', async () => {
       const shut = await startFront(routes, { blockedPaths: ['/v1/thing/'] });
       const replies = [await shut.ask('/v1/thing/x'), await shut.ask('/v1/things')];
       await shut.close();
@@ -280,10 +280,10 @@ describe('http: a request', () => {
       expect(replies[0]!.text).to.equal('Endpoint is blocked by agent configuration');
     });
 
-    it('are blocked by what is asked for too, in whatever spelling', async () => {
+    it('are blocked in every spelling of the request target', async () => {
       const shut = await startFront(routes, { blockedPaths: ['/v1/thing/secret'] });
-      const asks = ['/v1/thing/secret', '/v1/thing/secrets/1', '/v1/thing/%73ecret', '/v1/thing/x'];
-      const replies = await Promise.all(asks.map((path) => shut.ask(path)));
+      const urls = ['/v1/thing/secret', '/v1/thing/secrets/1', '/v1/thing/%73ecret', '/v1/thing/x'];
+      const replies = await Promise.all(urls.map((path) => shut.ask(path)));
       await shut.close();
       expect(replies.map((reply) => reply.status)).to.deep.equal([403, 403, 403, 200]);
     });
@@ -295,7 +295,7 @@ describe('http: a request', () => {
     });
 
     for (const method of ['POST', 'PATCH', 'HEAD', 'PROPFIND'])
-      it(`405 for ${method} where it has no place`, async () => {
+      it(`405 for ${method} if the path does not support it`, async () => {
         const { status, headers, text } = await front.ask('/v1/thing', { method });
         expect([status, headers.allow]).to.deep.equal([405, 'OPTIONS,PUT']);
         if (method !== 'HEAD') expect(text).to.equal(`method ${method} not allowed`);
@@ -337,7 +337,7 @@ describe('http: a request', () => {
         }
       });
 
-    it('the header takes the partition default and no other', async () => {
+    it('the header accepts only the partition default', async () => {
       const status = async (path: string, partition: string): Promise<number> =>
         (await front.ask(path, { headers: { 'X-Service-Partition': partition } })).status;
       expect(await status('/v1/things', 'default')).to.equal(200);
@@ -361,7 +361,7 @@ describe('http: a request', () => {
       ['?dc=dc1&datacenter=&foo=bar', { mode: 'default' }],
     ];
     for (const [query, options] of accepted)
-      it(`${query || 'none'} is understood`, async () => {
+      it(`${query || 'none'} is accepted`, async () => {
         expect((await front.ask(`/v1/thing/x${query}`)).status).to.equal(200);
         expect(seen.options).to.deep.include(options);
       });
@@ -378,7 +378,7 @@ describe('http: a request', () => {
         expect(seen.options?.waitMs).to.be.within(low, high);
       });
 
-    it('a wait is lengthened by chance', async () => {
+    it('a wait has a random extension', async () => {
       const waits = new Set<number | undefined>();
       for (let i = 0; i < 5; i++) {
         await front.ask('/v1/thing/x?index=1');
@@ -387,14 +387,14 @@ describe('http: a request', () => {
       expect(waits.size).to.be.greaterThan(1);
     });
 
-    it('the signal of a held call tells when the client is gone, and the call is counted until then', async () => {
+    it("a blocking query's signal aborts, and it stops counting, when the client is gone", async () => {
       const held = front.app.held.count;
       await front.ask('/v1/thing/x?index=1');
       expect(seen.options?.signal?.aborted).to.equal(true);
       expect(front.app.held.count).to.equal(held);
     });
 
-    it('Cache-Control is checked', async () => {
+    it('Cache-Control is validated', async () => {
       const ask = (value: string) =>
         front.ask('/v1/thing/x', { headers: { 'cache-control': value } });
       expect((await ask('no-cache, max-age=5')).status).to.equal(200);
@@ -410,14 +410,14 @@ describe('http: a request', () => {
       const { status, text } = await front.ask(`${path}${query}`, { headers });
       return status === 200 ? JSON.parse(text) : text;
     };
-    it('comes from the query, the header, the token, or is default', async () => {
+    it('is taken from the query, the header, or the token, or is default', async () => {
       const token = { 'x-service-token': 'a' };
       expect(await ns('')).to.equal('default');
       expect(await ns('', token)).to.equal('team');
       expect(await ns('', { ...token, 'x-consul-namespace': 'Web' })).to.equal('web');
       expect(await ns('?ns=db', { ...token, 'x-service-namespace': 'web' })).to.equal('db');
     });
-    it('is the body’s before all others', async () => {
+    it('is taken from the body before all others', async () => {
       const reply = await front.ask('/v1/ns-of-body?ns=db', {
         method: 'PUT',
         body: '{"Namespace":"own"}',
@@ -426,15 +426,15 @@ describe('http: a request', () => {
       const wrong = await front.ask('/v1/ns-of-body', { method: 'PUT', body: '{"Namespace":1}' });
       expect(wrong.status).to.equal(400);
     });
-    it('is * for lists only', async () => {
+    it('may be * for lists only', async () => {
       expect(await ns('?ns=*', {}, '/v1/ns-list')).to.equal('*');
       expect(await ns('?ns=*')).to.match(/only lists/);
     });
-    it('is checked', async () => {
+    it('is validated', async () => {
       for (const bad of ['a b', '-a', 'a'.repeat(64), 'a/b', '..'])
         expect(await ns(`?ns=${encodeURIComponent(bad)}`), bad).to.match(/cannot be a namespace/);
     });
-    it('of a token unknown here is looked up again after catching up', async () => {
+    it('of a token unknown to this node is looked up again after catching up', async () => {
       let known = false;
       const late = await startFront(routes, {
         service: fakeService({
@@ -470,7 +470,7 @@ describe('http: a request', () => {
         });
       });
 
-    it('in the query only where configured', async () => {
+    it('in the query is accepted only if configured', async () => {
       const open = await startFront(routes, { tokenInQuery: true });
       const { text } = await open.ask('/v1/whoami?token=a');
       await open.close();
@@ -479,13 +479,13 @@ describe('http: a request', () => {
   });
 
   describe('a body', () => {
-    it('comes back as it went in', async () => {
+    it('is parsed and answered unchanged', async () => {
       const text = '{"a":[1,-2.5e3,true,null,"\\u00e9\\n"],"b":{"c":{}}," ":""}';
       const { status, text: answer } = await put(` \n${text}\t`, { 'content-type': 'text/plain' });
       expect(status).to.equal(200);
       expect(JSON.parse(answer)).to.deep.equal(JSON.parse(text));
     });
-    it('null counts as {}', async () => {
+    it('of null counts as {}', async () => {
       expect((await put('null')).text).to.equal('{}');
     });
 
@@ -507,7 +507,7 @@ describe('http: a request', () => {
         '{"a":1,\n "b":{"c":1,"c":2}}',
         /the field "c" stands twice .* line 2, column 13/,
       ],
-      ['a duplicate key in disguise', '{"a":1,"\\u0061":2}', /stands twice/],
+      ['a duplicate key in escapes', '{"a":1,"\\u0061":2}', /stands twice/],
       ['__proto__', '{"a":{"__proto__":{"x":1}}}', /unknown field "__proto__"/],
       ['too deep', `${'{"a":'.repeat(100)}1${'}'.repeat(100)}`, /nested deeper than 64/],
       ['a number out of range', '{"a":1e999}', /out of range/],
@@ -520,7 +520,7 @@ describe('http: a request', () => {
       ['no UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), /not UTF-8/],
     ];
     for (const [title, body, text] of refused)
-      it(`${title}: 400 saying where`, async () => {
+      it(`${title}: 400 with the position`, async () => {
         const reply = await put(body);
         expect(reply.status).to.equal(400);
         expect(reply.text)
@@ -534,18 +534,18 @@ describe('http: a request', () => {
       expect(reply.text).to.match(/65536 bytes/);
       expect(reply.headers.connection).to.equal('close');
     });
-    it('too large: the rest is taken after the answer, or a reset would take that away', async () => {
+    it('too large: the rest is read after the response, as a reset would discard it', async () => {
       const length = 8_000_000;
       const client = connect(front.listener.port, '127.0.0.1');
-      let heard = '';
+      let received = '';
       let sent = false;
       client.write(`PUT /v1/thing HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n`);
       client.on('data', (part) => {
-        if (heard === '') client.write('x'.repeat(length), () => (sent = true));
-        heard += part;
+        if (received === '') client.write('x'.repeat(length), () => (sent = true));
+        received += part;
       });
       await once(client, 'end');
-      expect(heard).to.match(/^HTTP\/1\.1 413 /);
+      expect(received).to.match(/^HTTP\/1\.1 413 /);
       expect(sent).to.equal(true);
       client.destroy();
     });
@@ -553,7 +553,7 @@ describe('http: a request', () => {
       const reply = await put('x'.repeat(70_000), { 'transfer-encoding': 'chunked' });
       expect(reply.status).to.equal(413);
     });
-    it('that was cut off by the client harms nobody', async () => {
+    it('that the client cuts off does no harm', async () => {
       const head = 'PUT /v1/thing HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{"a"';
       await new Promise<void>((resolve) => {
         const client = connect(front.listener.port, '127.0.0.1', () =>

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 export interface Reply {
   readonly status: number;
   readonly text: string;
-  /** The body as JSON; undefined when it is none. */
+  /** The body as JSON; undefined if it is not JSON. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely
   readonly json: any;
   readonly index: number;
@@ -21,7 +21,7 @@ export class Client {
     this.#secret = secret;
   }
 
-  /** `secret`: the token to send, `''` for none; the client's own unless given. */
+  /** `secret` is the token to send, `''` for none; by default the client's own. */
   async call(
     method: string,
     path: string,
@@ -52,7 +52,7 @@ export class Client {
     return reply;
   }
 
-  /** Makes a token with the given rules; gives its secret. */
+  /** Creates a token with the given rules; returns its secret. */
   async token(rules: string): Promise<string> {
     const name = `p-${randomUUID()}`;
     await this.must('PUT', '/v1/acl/policy', { Name: name, Rules: rules });

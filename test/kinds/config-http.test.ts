@@ -1,4 +1,4 @@
-/** Config entries as clients meet them. */
+/** Config entries as clients see them. */
 import { expect } from 'chai';
 import { MANAGEMENT_SECRET } from '../service/solo.js';
 import { Client } from './client.js';
@@ -69,7 +69,7 @@ describe('kinds: config entries over HTTP', () => {
       });
     }
 
-    it('come with a pointer for clients that ask for JSON', async () => {
+    it('include a pointer for clients that accept JSON', async () => {
       const reply = await client.call(
         ...(['PUT', '/v1/config', { ...defaults('a'), Protocl: 'x' }, MANAGEMENT_SECRET] as const),
         { accept: 'application/json' },
@@ -84,7 +84,7 @@ describe('kinds: config entries over HTTP', () => {
   });
 
   describe('get', () => {
-    it('answers the bytes that were stored', async () => {
+    it('returns the stored bytes', async () => {
       await put(defaults('web'));
       const { text } = await get('service-defaults/web');
       expect(text).to.equal(
@@ -92,28 +92,28 @@ describe('kinds: config entries over HTTP', () => {
       );
     });
 
-    it('takes everything after the kind for the name', async () => {
+    it('takes everything after the kind as the name', async () => {
       await put(defaults('a/b c"\\'));
       const found = await get('service-defaults/a/b%20c%22%5C');
       expect(found.json).to.include({ Name: 'a/b c"\\' });
       expect((await get('service-defaults/a%2Fb%20c%22%5C')).text).to.equal(found.text);
     });
 
-    it('answers the index of the entry, not of its neighbours', async () => {
+    it('returns the index of the entry, not of its neighbours', async () => {
       await put(defaults('web'));
       const before = (await get('service-defaults/web')).index;
       await put(defaults('api'));
       expect((await get('service-defaults/web')).index).to.equal(before);
     });
 
-    it('answers an index to wait on for what is not there', async () => {
+    it('returns an index to wait on for a missing entry', async () => {
       expect((await get('service-defaults/web')).index).to.equal(1);
       await put(defaults('web'));
       await remove('service-defaults/web');
       expect((await get('service-defaults/web')).index).to.equal(solo.machine.appliedIndex());
     });
 
-    it('waits for its entry alone', async () => {
+    it('waits only for its entry', async () => {
       await put(defaults('web'));
       const { index } = await get('service-defaults/web');
       const held = get(`service-defaults/web?index=${index}&wait=1m`);
@@ -131,7 +131,7 @@ describe('kinds: config entries over HTTP', () => {
       expect(after).to.be.greaterThan(index);
     });
 
-    it('waits for an entry that is not there yet', async () => {
+    it('waits for a missing entry', async () => {
       const { index } = await get('service-defaults/web');
       const held = get(`service-defaults/web?index=${index}&wait=1m`);
       await put(defaults('api'));
@@ -141,7 +141,7 @@ describe('kinds: config entries over HTTP', () => {
   });
 
   describe('list', () => {
-    it('is ordered by lower-cased name, and all kinds by kind before', async () => {
+    it('is ordered by lower-cased name, and first by kind for all kinds', async () => {
       for (const name of ['b', 'A', 'C']) await put(defaults(name));
       await put({ Kind: 'mesh' });
       expect(names((await get('service-defaults')).json)).to.deep.equal(['A', 'b', 'C']);
@@ -149,12 +149,12 @@ describe('kinds: config entries over HTTP', () => {
       expect((await get('http-route')).text).to.equal('[]');
     });
 
-    it('is never older than the last write, nor shows more than a caller may see', async () => {
+    it('is never older than the last write, and shows only what the caller may see', async () => {
       const secret = await client.token('service "b" { policy = "read" }');
       for (const name of ['a', 'b']) await put(defaults(name));
       const wide = async () => names((await get('service-defaults')).json);
       const narrow = async () => names((await get('service-defaults', secret)).json);
-      // the list is kept from here on, for those who may read all of it
+      // From here on the list is cached for callers who may read all of it.
       expect([await wide(), await narrow()]).to.deep.equal([['a', 'b'], ['b']]);
       expect([await wide(), await narrow()]).to.deep.equal([['a', 'b'], ['b']]);
       await put(defaults('c'));
@@ -165,7 +165,7 @@ describe('kinds: config entries over HTTP', () => {
       expect((await get('service-defaults')).filtered).to.equal(null);
     });
 
-    it('answers its own index, and waits for its kind alone', async () => {
+    it('returns its own index, and waits only for its kind', async () => {
       await put(defaults('web'));
       const { index } = await get('service-defaults');
       await put({ Kind: 'mesh' });
@@ -178,7 +178,7 @@ describe('kinds: config entries over HTTP', () => {
       expect(after).to.be.greaterThan(index);
     });
 
-    it('of thousands comes whole, in order', async () => {
+    it('returns thousands of entries, in order', async () => {
       const at = '2026-01-01T00:00:00.000Z';
       for (let i = 0; i < 1_200; i += 1) {
         const entry = JSON.stringify({ ...defaults(`s${i}`), Meta: { a: '<&>'.repeat(100) } });
@@ -236,27 +236,27 @@ describe('kinds: config entries over HTTP', () => {
       expect((await get('service-defaults?ns=team')).json[0]).to.include({ Namespace: 'team' });
     });
 
-    it('share the entries that exist once', async () => {
+    it('share the cluster-wide entries', async () => {
       expect((await put({ Kind: 'mesh' }, '?ns=team')).json).to.equal(true);
       expect((await get('mesh/mesh')).json).to.include({ Namespace: 'default' });
       expect((await get('mesh/mesh?ns=team')).json).to.include({ Namespace: 'default' });
       expect(names((await get('mesh?ns=team')).json)).to.deep.equal(['mesh']);
     });
 
-    it('must exist to be written to', async () => {
+    it('must exist before they are written to', async () => {
       const { status, text } = await put(defaults('web'), '?ns=nowhere');
       expect(status).to.equal(400);
       expect(text).to.contain('"nowhere" does not exist');
     });
 
-    it('are not written across by rights of another', async () => {
+    it('cannot be written to with the permissions of another', async () => {
       const secret = await client.token('service_prefix "" { policy = "write" }');
       const reply = await client.call('PUT', '/v1/config?ns=team', defaults('web'), secret);
       expect(reply.status).to.equal(403);
     });
   });
 
-  it('tells who still needs what cannot be deleted', async () => {
+  it('reports which entry still needs one that cannot be deleted', async () => {
     await put(defaults('web'));
     await put({ Kind: 'service-router', Name: 'web' });
     const { status, text } = await remove('service-defaults/web');

@@ -1,10 +1,10 @@
 /** A Solo that also serves config entries. */
-import { configRoutes } from '../../src/http/config.js';
+import { configRoutes } from '../../src/http/config-entries.js';
 import { configCheck } from '../../src/service/config.js';
 import { makeGate } from '../../src/service/gate.js';
-import { ACL_HANDLERS } from '../../src/state/acl-handlers.js';
 import { configHandlers } from '../../src/state/config.js';
 import { Machine } from '../../src/state/machine.js';
+import { ACL_HANDLERS } from '../../src/state/objects.js';
 import { serve } from '../service/serve.js';
 import { Solo } from '../service/solo.js';
 
@@ -21,6 +21,6 @@ export class ConfigSolo extends Solo {
   }
 }
 
-/** Its front end, with the routes of config entries. */
+/** The front end of a ConfigSolo, with the routes of config entries. */
 export const serveConfig = (solo: ConfigSolo) =>
   serve(solo, configRoutes({ service: solo.engine, datacenter: 'dc1' }));

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { validateChange } from '../../src/kinds/cross-entry-rules.js';
-import { NEVER_ALLOWED, permissionsOf } from '../../src/kinds/permissions.js';
+import { definitionOf } from '../../src/kinds/definitions.js';
+import { NEVER_ALLOWED } from '../../src/kinds/permissions.js';
 import type { Kind } from '../../src/kinds/types.js';
 import { decodeEntry } from './decode-entry.js';
 import { lookupOf } from './lookup.js';
@@ -16,26 +17,26 @@ interface Row {
 const rows = JSON.parse(readFileSync('test/tables/config-decode.json', 'utf8')) as Row[];
 const context = { namespace: 'default' };
 
-/** Members that the answer adds to the entry. */
+/** The entry without the members that the API adds. */
 const withoutAdded = (value: Record<string, unknown>): unknown => {
   const added = ['CreateIndex', 'ModifyIndex', 'Hash', 'Namespace', 'Status'];
   const own = Object.entries(value).filter(([name]) => !added.includes(name));
   return Object.fromEntries(own.filter(([name]) => value['Kind'] !== 'mesh' || name !== 'Name'));
 };
 
-/** The sentence with which a row is refused; undefined when it is accepted. */
+/** The error text with which a row is refused; undefined if it is accepted. */
 function refusalFor(input: Record<string, unknown>): string | undefined {
   const decoded = decodeEntry(input, context);
   if (!decoded.ok) return decoded.refusal.message;
   const kind = (input['Kind'] ?? input['kind']) as Kind;
-  if (permissionsOf(kind).apply.resource === 'never') return NEVER_ALLOWED;
+  if (definitionOf(kind).permissions.apply.resource === 'never') return NEVER_ALLOWED;
   const { entry } = decoded;
   return validateChange({ kind, name: entry.Name, after: entry }, lookupOf([entry]), {
     datacenter: 'dc1',
   })?.message;
 }
 
-describe('kinds: the table of measured bodies', () => {
+describe('kinds: the table of recorded bodies', () => {
   for (const row of rows.filter(({ accepted }) => accepted)) {
     it(`accepts ${row.name}`, () => {
       const decoded = decodeEntry(row.input, context);
@@ -43,7 +44,7 @@ describe('kinds: the table of measured bodies', () => {
       const answered = JSON.parse(JSON.stringify(decoded.entry));
       expect(withoutAdded(answered)).to.deep.equal(withoutAdded(row.readBack ?? {}));
     });
-    it(`keeps ${row.name} when what was read is written again`, () => {
+    it(`keeps ${row.name} unchanged when it is read and written again`, () => {
       const first = decodeEntry(row.input, context);
       if (!first.ok) expect.fail(first.refusal.message);
       const stored = JSON.stringify(first.entry);

@@ -1,11 +1,10 @@
-/** How a body becomes an entry, beyond the measured table. */
+/** How a body becomes an entry, beyond the recorded table. */
 import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { definitionOf } from '../../src/kinds/index.js';
+import { definitionOf, KINDS, type Kind } from '../../src/kinds/definitions.js';
 import { Report } from '../../src/kinds/problems.js';
-import { KINDS, type Kind } from '../../src/kinds/types.js';
 import { decodeEntry } from './decode-entry.js';
 import { schemaOf } from './schema.js';
 
@@ -54,7 +53,7 @@ describe('kinds: names of fields', () => {
     });
   }
 
-  it('takes the partition default wherever one may stand, and keeps nothing of it', () => {
+  it('accepts the partition default wherever one may be given, and does not store it', () => {
     const consumers = [{ Partition: 'default' }, { Peer: 'p', Partition: 'default' }];
     const bodies: [object, string][] = [
       [defaults({ Partition: 'default' }), accepted(defaults({}))],
@@ -95,35 +94,35 @@ describe('kinds: names of fields', () => {
     expect(refused(alone).message).to.equal('Redirect is empty');
   });
 
-  it('tells the place as clients know it and as a JSON pointer', () => {
+  it("reports the position as a path in the API's names and as a JSON pointer", () => {
     const why = refused(defaults({ UpstreamConfig: { Overrides: [{ Name: 'a', 'x/y': 1 }] } }));
     expect(why.message).to.contain('invalid config key "UpstreamConfig.Overrides[0].x/y"');
     expect(why.pointer).to.equal('/UpstreamConfig/Overrides/0/x~1y');
   });
 
-  it('counts many faults without listing them all', () => {
+  it('counts many errors without listing them all', () => {
     const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`x${i}`, 1]));
     const { message } = refused(defaults(many));
     expect(message).to.contain('5000 errors occurred').and.to.contain('and 4990 more');
     expect(message.length).to.be.lessThan(2_000);
   });
 
-  it('quotes no more of a body than helps', () => {
+  it('quotes only a short part of a body', () => {
     const long = 'x'.repeat(100_000);
     expect(refused(defaults({ [long]: 1 })).message.length).to.be.lessThan(1_000);
     expect(refused(defaults({ Protocol: long })).message.length).to.be.lessThan(1_000);
   });
 });
 
-describe('kinds: members of other editions without members of their own', () => {
-  it('shows Override and Default of a listener as they were given', () => {
+describe('kinds: empty objects of other editions', () => {
+  it('returns Override and Default of a listener as they were given', () => {
     const listener = { Name: 'l', Port: 80, Protocol: 'http', Override: {}, Default: {} };
     const text = accepted({ Kind: 'api-gateway', Name: 'gw', Listeners: [listener] });
     expect(text).to.contain('"CipherSuites":null},"Override":{},"Default":{}}]');
   });
 });
 
-describe('kinds: members of later releases', () => {
+describe('kinds: fields of later releases', () => {
   const gateway = (more: object) => ({
     ...{ Kind: 'api-gateway', Name: 'gw', ...more },
     Listeners: [{ Name: 'l', Port: 80, Protocol: 'http' }],
@@ -133,7 +132,7 @@ describe('kinds: members of later releases', () => {
     Rules: [{ Filters: filters, Services: [{ Name: 'web', Filters: filters }] }],
   });
 
-  it('that their clients always send are taken when they are not set, and not answered', () => {
+  it('that clients always send are accepted if they are unset, and not returned', () => {
     for (const TLS of [null, {}, { Enabled: false }, { Enabled: false, CipherSuites: [] }]) {
       expect(accepted(gateway({ TLS }))).to.equal(accepted(gateway({})));
     }
@@ -141,7 +140,7 @@ describe('kinds: members of later releases', () => {
     expect(accepted(route({ ExtProc: [] }))).to.equal(accepted(route({})));
   });
 
-  it('are refused when they are set', () => {
+  it('are refused if they are set', () => {
     const sentence = ', a feature of later releases of this API that this server does not have';
     expect(refused(gateway({ TLS: { Enabled: true } })).message).to.contain(
       `invalid config key "TLS"${sentence}`,
@@ -169,23 +168,23 @@ describe('kinds: types of values', () => {
     });
   }
 
-  it('takes null for absent', () => {
+  it('treats null as absent', () => {
     expect(accepted(defaults({ Protocol: null, Meta: null }))).to.equal(accepted(defaults({})));
   });
 
-  it('refuses what nests deeper than anybody means', () => {
+  it('refuses excessive nesting', () => {
     let config: unknown = 1;
     for (let i = 0; i < 5_000; i += 1) config = { a: config };
     const why = refused({ Kind: 'proxy-defaults', Config: config });
     expect(why.message).to.contain('nested deeper than 64 levels');
   });
 
-  it('refuses numbers that JSON cannot hold', () => {
+  it('refuses numbers beyond the range of JSON', () => {
     const why = refused({ Kind: 'proxy-defaults', Config: { a: Number.POSITIVE_INFINITY } });
     expect(why.message).to.contain('number out of range');
   });
 
-  it('refuses names that no key of the state can hold', () => {
+  it('refuses names that cannot be part of a key', () => {
     for (const [name, phrase] of [
       ['a\u0000b', 'no control characters'],
       ['a\ud800', 'valid Unicode text'],
@@ -196,17 +195,17 @@ describe('kinds: types of values', () => {
 });
 
 describe('kinds: Namespace in a body', () => {
-  it('is ignored when it is that of the request, and refused when it is another', () => {
+  it("is ignored if it equals the request's, and refused otherwise", () => {
     expect(accepted(defaults({ Namespace: 'default' }))).to.equal(accepted(defaults({})));
     expect(refused(defaults({ Namespace: 'team' })).message).to.contain('"Namespace"');
   });
 
-  it('may be default for kinds that exist once, as their answers say', () => {
+  it('may be default for cluster-wide kinds, as their responses contain it', () => {
     const decoded = decodeEntry({ Kind: 'mesh', Namespace: 'default' }, { namespace: 'team' });
     expect(decoded.ok).to.equal(true);
   });
 
-  it('is refused in a route unless it is the own one', () => {
+  it("is refused in a route unless it is the entry's own", () => {
     const router = (Namespace: string) => ({
       ...{ Kind: 'service-router', Name: 'web' },
       Routes: [{ Destination: { Service: 'a', Namespace } }],
@@ -217,13 +216,13 @@ describe('kinds: Namespace in a body', () => {
 });
 
 describe('kinds: mesh and proxy-defaults exist once', () => {
-  it('answers the name that may be left out', () => {
+  it('fill in an omitted name', () => {
     expect(accepted({ Kind: 'mesh' })).to.equal(accepted({ Kind: 'mesh', Name: 'mesh' }));
     expect(accepted({ Kind: 'mesh' })).to.contain('"Kind":"mesh","Name":"mesh"');
     expect(accepted({ Kind: 'proxy-defaults' })).to.contain('"Name":"global"');
   });
 
-  it('refuses other names', () => {
+  it('accept no other name', () => {
     expect(refused({ Kind: 'mesh', Name: 'other' }).message).to.contain('only "mesh"');
     expect(refused({ Kind: 'proxy-defaults', Name: 'other' }).message).to.contain('only "global"');
   });
@@ -232,7 +231,7 @@ describe('kinds: mesh and proxy-defaults exist once', () => {
 describe('kinds: keys that are data', () => {
   const hostile = ['__proto__', 'constructor', 'toString', 'hasOwnProperty'];
 
-  it('keeps them in maps and free objects', () => {
+  it('are kept in maps and free-form objects', () => {
     for (const key of hostile) {
       const meta = JSON.parse(`{"${key}":"x"}`);
       expect(accepted(defaults({ Meta: meta }))).to.contain(`"Meta":{"${key}":"x"}`);
@@ -241,14 +240,14 @@ describe('kinds: keys that are data', () => {
     }
   });
 
-  it('takes them for no subset', () => {
+  it('are not taken for subsets', () => {
     for (const key of hostile) {
       const why = refused({ Kind: 'service-resolver', Name: 'web', DefaultSubset: key });
       expect(why.message).to.contain('is not a valid subset');
     }
   });
 
-  it('leaves every other object alone', () => {
+  it('do not change any other object', () => {
     decode(JSON.parse('{"Kind":"proxy-defaults","Config":{"__proto__":{"polluted":1}}}'));
     decode(JSON.parse('{"Kind":"service-defaults","Name":"a","__proto__":{"polluted":1}}'));
     expect(({} as Record<string, unknown>)['polluted']).to.equal(undefined);
@@ -293,7 +292,7 @@ function fromSchema(schema: any): fc.Arbitrary<unknown> {
 }
 
 describe('kinds: any body', () => {
-  it('is accepted or refused, never more', () => {
+  it('is accepted or refused, and never throws', () => {
     fc.assert(
       fc.property(fc.constantFrom(...KINDS), fc.jsonValue({ maxDepth: 4 }), (kind, value) => {
         const body = typeof value === 'object' && value !== null ? { ...value, Kind: kind } : value;
@@ -305,7 +304,7 @@ describe('kinds: any body', () => {
   });
 
   for (const kind of KINDS) {
-    it(`of ${kind}: its normal form stays the same when it is read and written again`, () => {
+    it(`of ${kind} keeps its normal form when it is read and written again`, () => {
       fc.assert(
         fc.property(bodiesOf(kind), (body) => {
           const stored = JSON.stringify(normalForm(kind, body));
@@ -318,7 +317,7 @@ describe('kinds: any body', () => {
   }
 });
 
-/** Field names and types have to be right, the rules of the kind are not asked. */
+/** Checks field names and types but not the kind's own rules. */
 function normalForm(kind: Kind, body: unknown): unknown {
   const report = new Report();
   const entry = definitionOf(kind).type.decode(body, report);
@@ -333,7 +332,7 @@ describe('kinds: schemas', () => {
   }[];
 
   for (const kind of KINDS) {
-    it(`of ${kind} compiles and takes what the API answers`, () => {
+    it(`of ${kind} compile and match what the API returns`, () => {
       const check = ajv.compile(schemaOf(kind));
       for (const { readBack } of rows) {
         if (readBack?.Kind !== kind) continue;

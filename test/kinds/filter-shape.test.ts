@@ -1,8 +1,8 @@
-/** What filters may select in service-defaults is what other servers of this API let select. */
+/** Filters on service-defaults select the same fields as on other servers of this API. */
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
+import { KINDS } from '../../src/kinds/definitions.js';
 import { shapeOf } from '../../src/kinds/schema.js';
-import { KINDS } from '../../src/kinds/types.js';
 import { compileExpression } from '../../src/languages/bexpr.js';
 
 const rows = JSON.parse(readFileSync('test/tables/bexpr-service-defaults-fields.json', 'utf8')) as {
@@ -21,17 +21,17 @@ const EXPRESSIONS: Record<string, (path: string) => string[]> = {
   'Is Not Empty': (path) => [`${path} is not empty`],
 };
 
-/** An inner number of other servers, which no answer here shows. */
+/** An internal number of other servers, which no response contains. */
 const HIDDEN = ['Hash'];
 
-describe('kinds: what filters may select', () => {
+describe('kinds: selectors of filters', () => {
   const shape = shapeOf('service-defaults');
-  it('refuses what no answer shows', () => {
+  it('reject fields that no response contains', () => {
     for (const path of HIDDEN) expect(compileExpression(`${path} != 0`, shape).ok).to.equal(false);
   });
   for (const { path, ops } of rows.filter((row) => !HIDDEN.includes(row.path))) {
     const selector = path.replace('<any>', 'team');
-    it(`in service-defaults: ${selector}`, () => {
+    it(`match the recorded server in service-defaults: ${selector}`, () => {
       const accepted = Object.keys(EXPRESSIONS).filter((op) =>
         EXPRESSIONS[op]!(selector).some((one) => compileExpression(one, shape).ok),
       );
@@ -39,7 +39,7 @@ describe('kinds: what filters may select', () => {
     });
   }
 
-  it('by Kind and Name in every kind', () => {
+  it('accept Kind and Name in every kind', () => {
     for (const kind of KINDS) {
       const compiled = compileExpression(`Kind == "${kind}" and Name == x`, shapeOf(kind));
       expect(compiled.ok && compiled.evaluate({ Kind: kind, Name: 'x' }), kind).to.equal(true);

@@ -1,13 +1,13 @@
-/** The permission table of the API, asked of the table and of the server itself. */
+/** The API's permission table, checked against the code's table and against a server. */
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { type Operation, permissionsOf } from '../../src/kinds/permissions.js';
-import { KINDS, type Kind } from '../../src/kinds/types.js';
+import { definitionOf, KINDS, type Kind } from '../../src/kinds/definitions.js';
+import type { Operation } from '../../src/kinds/permissions.js';
 import { MANAGEMENT_SECRET } from '../service/solo.js';
 import { Client } from './client.js';
 import { ConfigSolo, serveConfig } from './config-solo.js';
 
-/** As the API documents it: kind, apply and delete, get and list. */
+/** As documented for the API: kind, apply and delete, get and list. */
 const DOCUMENTED = `
 api-gateway | mesh:write | service:read
 bound-api-gateway | never | service:read
@@ -29,7 +29,7 @@ terminating-gateway | mesh:write | service:read`
   .split('\n')
   .map((line) => line.split(' | ') as [Kind, string, string]);
 
-/** Policies that have a right, and policies that have everything but. */
+/** Policies that grant a permission, and policies that grant everything else. */
 const SERVICES = 'service_prefix "" { policy = "write" intentions = "write" }';
 const RIGHTS: Record<string, { right: string[]; wrong: string[] }> = {
   'service:write': {
@@ -72,7 +72,7 @@ const rows = JSON.parse(readFileSync('test/tables/config-decode.json', 'utf8')) 
 const certificate = rows.find(({ name }) => name === 'inline-certificate: minimal entry #1')?.input;
 const route = { Kind: 'tcp-route', Name: 'x' };
 const listeners = [{ Name: 'l', Port: 1, Protocol: 'tcp' }];
-/** The smallest entry of each kind, under a name that the policies above know. */
+/** The smallest entry of each kind, with a name that the policies above contain. */
 const BODIES: Partial<Record<Kind, object>> = {
   'api-gateway': { Listeners: listeners },
   'exported-services': { Name: 'default' },
@@ -84,7 +84,7 @@ const BODIES: Partial<Record<Kind, object>> = {
   'tcp-route': route,
 };
 const http = { Kind: 'service-defaults', Name: 'x', Protocol: 'http' };
-/** What has to be there before an entry of the kind can be. */
+/** What must exist before an entry of the kind can. */
 const NEEDS: Partial<Record<Kind, object>> = {
   'service-router': http,
   'service-splitter': http,
@@ -95,7 +95,7 @@ const bodyOf = (kind: Kind) =>
 const pathOf = (kind: Kind) => `/v1/config/${kind}/${bodyOf(kind).Name}`;
 
 describe('kinds: the permission table', () => {
-  it('names every kind once', () => {
+  it('contains every kind once', () => {
     expect(DOCUMENTED.map(([kind]) => kind)).to.deep.equal([...KINDS]);
   });
 
@@ -107,17 +107,17 @@ describe('kinds: the permission table', () => {
       ['list', read],
     ] as const) {
       it(`${operation} of ${kind} needs ${wanted}`, () => {
-        const { resource, access, named } = permissionsOf(kind)[operation];
-        const told =
+        const { resource, access, named } = definitionOf(kind).permissions[operation];
+        const actual =
           resource === 'none' || resource === 'never' ? resource : `${resource}:${access}`;
-        expect(told).to.equal(wanted);
+        expect(actual).to.equal(wanted);
         expect(named).to.equal(wanted.startsWith('service') || wanted.startsWith('intention'));
       });
     }
   }
 });
 
-/** A server of its own with a client, and a token for every policy that is asked for. */
+/** A separate server with a client, and a cached token for every requested policy. */
 function serverFor(needed?: object) {
   const own = {} as { client: Client; tokenWith: (rules: string) => Promise<string> };
   let server: Awaited<ReturnType<typeof serveConfig>>;
@@ -146,7 +146,7 @@ const attempt = (client: Client, operation: Operation, kind: Kind, secret: strin
 for (const [kind, write, read] of DOCUMENTED) {
   describe(`kinds: permissions of ${kind} over HTTP`, () => {
     const own = serverFor(NEEDS[kind]);
-    /** The entry is there, as it is to be tried. */
+    /** Before each test the entry exists. */
     beforeEach(async () => {
       if (kind !== 'bound-api-gateway') await own.client.must('PUT', '/v1/config', bodyOf(kind));
     });
@@ -177,16 +177,16 @@ for (const [kind, write, read] of DOCUMENTED) {
     for (const operation of ['apply', 'get', 'list', 'delete'] as const) {
       const needed = operation === 'apply' || operation === 'delete' ? write : read;
       if (needed === 'none') {
-        it(`${operation} needs no right, not even a token`, () => passes(operation, ''));
+        it(`${operation} needs no permission and no token`, () => passes(operation, ''));
         continue;
       }
       if (needed === 'never') {
-        it(`${operation} is for nobody`, () =>
+        it(`${operation} is permitted to nobody`, () =>
           isStopped(operation, MANAGEMENT_SECRET, 'only writeable by controller'));
         continue;
       }
       for (const rules of RIGHTS[needed]!.right) {
-        it(`${operation} is allowed with ${rules}`, async () => {
+        it(`${operation} is permitted with ${rules}`, async () => {
           await passes(operation, await own.tokenWith(rules));
         });
       }
@@ -202,7 +202,7 @@ for (const [kind, write, read] of DOCUMENTED) {
   });
 }
 
-describe('kinds: permissions beside the table', () => {
+describe('kinds: permissions outside the table', () => {
   const own = serverFor(http);
   let client: Client;
   const tokenWith = (rules: string): Promise<string> => own.tokenWith(rules);
@@ -210,7 +210,7 @@ describe('kinds: permissions beside the table', () => {
     client = own.client;
   });
 
-  it('a wildcard destination of intentions needs the wildcard right', async () => {
+  it('a wildcard destination of intentions needs the wildcard permission', async () => {
     const body = { ...bodyOf('service-intentions'), Name: '*' };
     const narrow = await tokenWith('service "x" { policy = "read" intentions = "write" }');
     const wide = await tokenWith('service_prefix "" { policy = "read" intentions = "write" }');
@@ -218,7 +218,7 @@ describe('kinds: permissions beside the table', () => {
     expect((await client.call('PUT', '/v1/config', body, wide)).status).to.equal(200);
   });
 
-  it('an entry that sends to another service needs the right to read it', async () => {
+  it('an entry that routes to another service needs permission to read that service', async () => {
     const secret = await tokenWith('service "x" { policy = "write" }');
     const both = await tokenWith(
       'service "x" { policy = "write" } service "y" { policy = "read" }',
@@ -242,7 +242,7 @@ describe('kinds: permissions beside the table', () => {
     await client.must('DELETE', '/v1/config/service-resolver/x');
   });
 
-  it('the right to one spelling of a name is not the right to an entry under another', async () => {
+  it('permission for one spelling of a name does not cover another spelling', async () => {
     await client.must('PUT', '/v1/config', { Kind: 'service-resolver', Name: 'spelled' });
     const secret = await tokenWith('service "SPELLED" { policy = "write" }');
     const body = { Kind: 'service-resolver', Name: 'SPELLED' };
@@ -253,7 +253,7 @@ describe('kinds: permissions beside the table', () => {
     expect((await client.call('GET', path)).json).to.include({ Name: 'spelled' });
   });
 
-  it('without the right nobody learns whether an entry is there', async () => {
+  it('a caller without permission does not learn whether an entry exists', async () => {
     const secret = await tokenWith('service "other" { policy = "write" }');
     await client.must('PUT', '/v1/config', { Kind: 'service-resolver', Name: 'there' });
     const answers = async (name: string) => {
@@ -279,7 +279,7 @@ describe('kinds: permissions beside the table', () => {
     }
   });
 
-  it('shows the private key of a certificate to those who may write it', async () => {
+  it('the private key of a certificate is shown to callers who may write it', async () => {
     await client.must('PUT', '/v1/config', bodyOf('inline-certificate'));
     const keyFor = async (rules: string) => {
       const secret = await tokenWith(rules);

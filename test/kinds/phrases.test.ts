@@ -1,11 +1,11 @@
 /**
- * The rules of the kinds that the measured table does not show: a body, and the words clients match
- * on.
+ * Rules of the kinds that the recorded table does not contain: a body, and the words that clients
+ * match on.
  */
 import { expect } from 'chai';
 import { decodeEntry } from './decode-entry.js';
 
-/** Bodies by kind and name; what is wrong with them; the phrase. */
+/** Bodies by kind and name, what is wrong with them, and the expected words. */
 const defaults = (more: object) => ({ Kind: 'service-defaults', Name: 'n', ...more });
 const upstream = (more: object) =>
   defaults({ UpstreamConfig: { Overrides: [{ Name: 'u', ...more }] } });
@@ -327,7 +327,7 @@ const CASES: readonly (readonly [object, string])[] = [
   ],
 ];
 
-describe('kinds: rules and their words', () => {
+describe('kinds: rules and their error texts', () => {
   for (const [body, phrase] of CASES) {
     it(`${JSON.stringify(body).slice(0, 120)}: ${phrase.slice(0, 80)}`, () => {
       const decoded = decodeEntry(body, { namespace: 'default' });
@@ -336,7 +336,7 @@ describe('kinds: rules and their words', () => {
     });
   }
 
-  it('a fault of several is pointed at where it is', () => {
+  it('an error in one of several items has a pointer to that item', () => {
     const decoded = decodeEntry(hashing({ Field: 'body', FieldValue: 'x' }), {
       namespace: 'default',
     });

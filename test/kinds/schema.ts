@@ -1,25 +1,24 @@
-/** The fields of a kind as a JSON schema, from which the properties draw bodies. */
-import type { Fields, Type } from '../../src/kinds/fields.js';
-import { definitionOf } from '../../src/kinds/index.js';
+/** The fields of a kind as a JSON schema, from which the properties generate bodies. */
+
+import { definitionOf } from '../../src/kinds/definitions.js';
 import type { Kind } from '../../src/kinds/types.js';
+import type { Fields, Type } from '../../src/languages/fields.js';
 
 /** A JSON Schema (2020-12) as data. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /**
- * The schema of a kind as a client writes it, with the names of the API (their other spellings are
- * left out).
+ * The schema of a kind as a client writes it, with the API's field names (other spellings are left
+ * out).
  */
 export function schemaOf(kind: Kind): JsonSchema {
-  const { fields } = definitionOf(kind).type;
+  const { onlyName, type } = definitionOf(kind);
   return {
-    ...objectSchema(fields),
+    ...objectSchema(type.fields),
     title: kind,
-    required: ['Kind', ...(NAMED_BY_THE_SERVER.includes(kind) ? [] : ['Name'])],
+    required: ['Kind', ...(onlyName === '' ? ['Name'] : [])],
   };
 }
-/** There is one entry, whose name may be left out. */
-const NAMED_BY_THE_SERVER: readonly Kind[] = ['mesh', 'proxy-defaults'];
 
 function objectSchema(fields: Fields): JsonSchema {
   const members = Object.entries(fields).filter(([, { mode }]) => mode !== 'drop');
@@ -55,8 +54,12 @@ function typeSchema({ description }: Type<unknown>): JsonSchema {
       const schema = objectSchema(description.fields);
       return description.nullable ? { ...schema, type: ['object', 'null'] } : schema;
     }
+    case 'links':
     case 'list':
-      return { type: ['array', 'null'], items: typeSchema(description.of) };
+      return {
+        type: ['array', 'null'],
+        items: description.is === 'list' ? typeSchema(description.of) : {},
+      };
     case 'map':
       return { type: ['object', 'null'], additionalProperties: typeSchema(description.of) };
     case 'foreign':

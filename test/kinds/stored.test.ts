@@ -17,14 +17,14 @@ describe('the form of stored entries', function () {
   });
   type Stored = Record<string, unknown> & { Kind: 'mesh' };
 
-  it('is that of every entry that was accepted', () => {
+  it('matches every accepted entry', () => {
     expect(stored.length).to.be.greaterThan(50);
     for (const entry of stored) {
       expect(storedProblem(entry.Kind, entry), JSON.stringify(entry)).to.equal(undefined);
     }
   });
 
-  it('is not that of an entry with a member of another type, another spelling, or none', () => {
+  it('does not match an entry with a member of another type or spelling, or without one', () => {
     for (const entry of stored) {
       for (const [name, value] of Object.entries(entry)) {
         if (name === 'Kind' || name === 'Name') continue;

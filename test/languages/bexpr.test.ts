@@ -13,7 +13,7 @@ interface Row {
   stage?: string;
 }
 
-/** Whole numbers beyond 2^53 of the table, kept exact. */
+/** Whole numbers of the table beyond 2^53, kept exact. */
 function exact(text: string): unknown {
   const marked = text.replace(/([:[,]\s*)(-?\d{16,})(?=\s*[,}\]])/g, '$1"bigint:$2"');
   return JSON.parse(marked, (_, value) =>
@@ -26,7 +26,7 @@ const shapes: Record<string, Shape> = JSON.parse(
 );
 
 /**
- * The table's data are spelled as the recorded program's own fields, of which two are reached by
+ * The table's data have the field names of the recorded program, of which two are selected by
  * other names.
  */
 const asReached = ({ schema, data }: Row): Record<string, unknown> =>
@@ -64,7 +64,7 @@ function test(text: string, data: unknown, shape = JWT): boolean {
 }
 
 describe('filter and selector expressions: errors', () => {
-  it('tell the place and what was expected there', () => {
+  it('report the position and what was expected there', () => {
     expect(problem('value.a ==')).to.deep.include({ line: 1, column: 11 });
     expect(problem('value.a ==').message).to.match(
       /expected .*a quoted text.* but found the end of the text/,
@@ -72,7 +72,7 @@ describe('filter and selector expressions: errors', () => {
     expect(problem('value.a == x\nand')).to.deep.include({ line: 2, column: 4 });
     expect(problem('value.a == "\\d"').message).to.match(/expected an escape such as/);
   });
-  it('tell which selector, operator, value or regular expression is wrong', () => {
+  it('report which selector, operator, value or regular expression is wrong', () => {
     expect(problem('value.a == x and valeu.b == y')).to.deep.equal({
       message: 'Selector "valeu" is not valid; did you mean "value"?',
       line: 1,
@@ -91,7 +91,7 @@ describe('filter and selector expressions: errors', () => {
 });
 
 describe('filter and selector expressions: hostile input', () => {
-  it('names that are special in JavaScript are plain keys', () => {
+  it('names that are special in JavaScript are ordinary keys', () => {
     for (const key of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
       const own = JSON.parse(`{"value":{"${key}":"x"},"list":{}}`);
       const none = { value: {}, list: {} };
@@ -105,7 +105,7 @@ describe('filter and selector expressions: hostile input', () => {
       );
     }
   });
-  it('depth and length have a limit, and no text takes exponential time', () => {
+  it('depth and length are limited, and no text takes exponential time', () => {
     expect(problem('('.repeat(5000)).message).to.match(/nested deeper than/);
     expect(problem(`${'not '.repeat(2000)}value.a == x`).message).to.match(/nested deeper than/);
     expect(problem(`value.a == "${'x'.repeat(10_000)}"`).message).to.match(/characters long/);
@@ -117,7 +117,7 @@ describe('filter and selector expressions: hostile input', () => {
       true,
     );
   });
-  it('regular expressions that blow up elsewhere are linear here, large ones are refused, and the budget holds', () => {
+  it('backtracking patterns are linear here, large ones are refused, and the budget holds', () => {
     const a = 'a'.repeat(5000);
     expect(test('value.a matches `^(a+)+$`', { value: { a: `${a}!` } })).to.equal(false);
     expect(problem('value.a matches `((a{100}){100}){100}`').message).to.match(
@@ -135,8 +135,8 @@ describe('filter and selector expressions: hostile input', () => {
       test('value.a matches `(a|b){500}$`', { value: { a: 'a'.repeat(1_000_000) } }),
     ).to.throw(BudgetError);
   });
-  it('a text is searched in time linear in it, and the budget holds for every test', () => {
-    // made for the search of the engine, which takes a step per pair of characters here
+  it('substring search is linear in the text, and every test counts against the budget', () => {
+    // Worst case for the engine's search, which takes a step per pair of characters here.
     const half = 'a'.repeat(3000);
     const long = { value: { a: 'a'.repeat(1_000_000) }, list: {} };
     expect(test(`value.a contains "${half}b${half}"`, long)).to.equal(false);
@@ -146,7 +146,7 @@ describe('filter and selector expressions: hostile input', () => {
     const names = { value: {}, list: { a: Array(100_000).fill('x') } };
     expect(() => test(Array(400).fill('y in list.a').join(' or '), names)).to.throw(BudgetError);
   });
-  it('a text is found wherever it stands, as the engine finds it', () => {
+  it('a substring is found at any position, as the engine finds it', () => {
     const some = fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 40 });
     fc.assert(
       fc.property(some, some, (text, part) => {
@@ -156,7 +156,7 @@ describe('filter and selector expressions: hostile input', () => {
       }),
     );
   });
-  it('any text is compiled or refused, and what is compiled can be evaluated on any data', () => {
+  it('any text is compiled or refused, and every compiled one can be evaluated on any data', () => {
     const word = fc.constantFrom(
       'value',
       'list',
@@ -193,7 +193,7 @@ describe('filter and selector expressions: hostile input', () => {
       { numRuns: 500 },
     );
   });
-  it('an expression means the same however it is spaced and bracketed', () => {
+  it('the meaning does not depend on spaces and brackets', () => {
     const leafText = fc.constantFrom(
       'value.a == x',
       'x in list.b',

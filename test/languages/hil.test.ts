@@ -15,12 +15,12 @@ interface Row {
 const rows: Row[] = JSON.parse(readFileSync('test/tables/hil.json', 'utf8'));
 
 /**
- * The recorded program leaks converters of its own, some of which abort the request: every call is
- * refused here.
+ * The recorded program exposes internal converters, some of which abort the request: every such
+ * call is refused here.
  */
 const isLeakedCall = ({ template }: Row): boolean => template.includes('__builtin_');
 
-/** Recorded with letters of all scripts folded; here only those of ASCII are. */
+/** Recorded with case folding for all scripts; here only ASCII letters are folded. */
 const FOLDED: ReadonlyMap<string, string> = new Map([['${value.uni}', 'ŻÓŁĆ']]);
 
 const compute = (template: string, vars: Record<string, string> = {}): string => {
@@ -48,7 +48,7 @@ describe('interpolated names: the table of recorded examples', () => {
       }
     });
   }
-  it('which results are names of which kind', () => {
+  it('which results are valid names of each kind', () => {
     const is = {
       service: isIdentityName,
       node: isIdentityName,
@@ -64,7 +64,7 @@ describe('interpolated names: the table of recorded examples', () => {
 });
 
 describe('interpolated names: errors', () => {
-  it('tell the place and what was expected there', () => {
+  it('report the position and what was expected there', () => {
     expect(problem('a${')).to.match(
       /^parse error: .*a variable.* but found the end of the text at 1:4$/,
     );
@@ -77,13 +77,13 @@ describe('interpolated names: errors', () => {
 });
 
 describe('interpolated names: hostile input', () => {
-  it('names that are special in JavaScript are no variables', () => {
+  it('names that are special in JavaScript are not variables', () => {
     for (const name of ['__proto__', 'constructor', 'toString']) {
       expect(problem(`\${${name}}`)).to.match(/unknown variable/);
       expect(compute(`\${value.${name}}`, { [`value.${name}`]: 'X' })).to.equal('x');
     }
   });
-  it('depth, length and result have a limit', () => {
+  it('depth, length and result are limited', () => {
     for (const open of ['(', '!', '-', 'a[', 'f(', '"${', 'true ? 1 : (']) {
       expect(problem(`\${${open.repeat(900)}`)).to.match(/nested deeper|parse error/);
     }
@@ -91,7 +91,7 @@ describe('interpolated names: hostile input', () => {
     expect(problem('${v}'.repeat(1000), { v: 'x'.repeat(10_000) })).to.match(/result is longer/);
     expect(compute(`\${${Array(800).fill('1').join('+')}}`)).to.equal('800');
   });
-  it('a value is never read as a template, whatever it holds', () => {
+  it('a value is never interpreted as a template, whatever it contains', () => {
     fc.assert(
       fc.property(fc.string(), (value) => {
         expect(compute('a-${v}-${v}', { v: value })).to.equal(
@@ -100,7 +100,7 @@ describe('interpolated names: hostile input', () => {
       }),
     );
   });
-  it('any text is computed or refused', () => {
+  it('any text is evaluated or refused', () => {
     const word = fc.constantFrom(
       '${',
       '}',
@@ -141,7 +141,7 @@ describe('interpolated names: hostile input', () => {
       { numRuns: 500 },
     );
   });
-  it('integers are of 64 bits and wrap', () => {
+  it('integers have 64 bits and wrap around', () => {
     fc.assert(
       fc.property(
         fc.bigInt({ min: 0n, max: 2n ** 63n - 1n }),

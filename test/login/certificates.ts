@@ -1,5 +1,5 @@
 /**
- * A certificate authority and a server certificate of it for 127.0.0.1, made for these tests alone.
+ * A certificate authority and a server certificate for 127.0.0.1, created for these tests only.
  */
 
 export const CA = `-----BEGIN CERTIFICATE-----

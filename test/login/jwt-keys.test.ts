@@ -20,7 +20,7 @@ describe('login by JWT: keys of a URL', () => {
   afterEach(() => server.stop());
   const jwks = (): object => ({ JWKSURL: `${server.url}/keys` });
 
-  it('are fetched once and kept; an unknown kid fetches them again', async () => {
+  it('are fetched once and cached; an unknown kid fetches them again', async () => {
     const types = authMethodTypes(options);
     expect(await verdict(jwks(), await first.sign(times), types)).to.deep.equal(ACCEPTED);
     expect(await verdict(jwks(), await first.sign(times), types)).to.deep.equal(ACCEPTED);
@@ -29,14 +29,14 @@ describe('login by JWT: keys of a URL', () => {
     expect(await verdict(jwks(), await second.sign(times), types)).to.deep.equal(ACCEPTED);
     expect(server.seen).to.have.length(2);
   });
-  it('that one namespace may fetch are not lent to another, which may not', async () => {
+  it('that one namespace may fetch are not used for another, which may not', async () => {
     const method = authMethodTypes(options).get('jwt')!;
     const jwt = await first.sign(times);
     expect((await method.validate(jwks(), jwt, AT)).ok).to.equal(true);
     const elsewhere = await method.validate(jwks(), jwt, { ...AT, namespace: 'alpha' });
     expect(elsewhere).to.include({ ok: false, cause: 'unreachable' });
   });
-  it('an unknown kid cannot make them be fetched at every login', async () => {
+  it('unknown kids do not cause a fetch at every login', async () => {
     const types = authMethodTypes({ ...options, keysRefetchMsMin: 60_000 });
     for (let i = 0; i < 5; i++) {
       expect(await verdict(jwks(), await second.sign(times), types)).to.match(
@@ -45,7 +45,7 @@ describe('login by JWT: keys of a URL', () => {
     }
     expect(server.seen).to.have.length(1);
   });
-  it('a JWT without kid tries all keys', async () => {
+  it('a JWT without kid is tried with all keys', async () => {
     const other = await signer('ES256', 'k3');
     server.answers.set('/keys', { keys: [other.jwk, first.jwk] });
     const jwt = await first.sign(times, { kid: undefined });
@@ -53,7 +53,7 @@ describe('login by JWT: keys of a URL', () => {
     server.answers.set('/keys', { keys: [other.jwk, (await signer('ES256', 'k4')).jwk] });
     expect(await verdict(jwks(), jwt)).to.match(/^error verifying token: no known key/);
   });
-  it('a method that lists algorithms takes no others', async () => {
+  it('a method that lists algorithms accepts no others', async () => {
     server.answers.set('/keys', { keys: [first.jwk, second.jwk] });
     const listed = { ...jwks(), JWTSupportedAlgs: ['RS256'] };
     expect(await verdict(listed, await second.sign(times))).to.deep.equal(ACCEPTED);
@@ -62,7 +62,7 @@ describe('login by JWT: keys of a URL', () => {
         /^error verifying token: failed to verify id token signature/,
       );
   });
-  it('a shared secret in the set, or no signature, is of no use', async () => {
+  it('a shared secret in the set, or a missing signature, is not accepted', async () => {
     const k = Buffer.from('secret-secret-secret-secret-secret').toString('base64url');
     server.answers.set('/keys', { keys: [{ kty: 'oct', alg: 'HS256', k }] });
     const jwt = await new CompactSign(new TextEncoder().encode(JSON.stringify(times)))
@@ -71,7 +71,7 @@ describe('login by JWT: keys of a URL', () => {
     expect(await verdict(jwks(), jwt)).to.match(/failed to verify id token signature/);
     expect(await verdict(jwks(), new UnsecuredJWT(times).encode())).to.match(/failed to verify/);
   });
-  it('a server that is slow, large, broken, or sends elsewhere costs a bounded wait', async () => {
+  it('a server that is slow, large, broken, or redirects delays a login only briefly', async () => {
     const reason = async (answer: unknown, timeoutMs = 10_000): Promise<unknown> => {
       const limits = { ...options.limits, timeoutMs, bodyBytesMax: 2_000 };
       server.answers.set('/keys', answer);
@@ -103,7 +103,7 @@ describe('login by JWT: keys of a URL', () => {
     server.answers.set('/moved', { keys: [first.jwk] });
     expect(await reason(to('/moved'))).to.deep.equal(ACCEPTED);
   });
-  it('a set of broken keys refuses the login, and is no fault of ours', async () => {
+  it('a set of broken keys refuses the login without an internal error', async () => {
     const broken: unknown[] = [
       ...[null, 7, {}, { kty: 'EC' }, { ...first.jwk, x: '!!' }, { ...first.jwk, y: first.jwk.x }],
       ...[
@@ -131,7 +131,7 @@ describe('login by JWT: keys of a URL', () => {
       );
     }
   });
-  it('TLS needs the configured certificates', async () => {
+  it('TLS requires the configured certificates', async () => {
     const secure = await TestServer.start(true);
     secure.answers.set('/keys', { keys: [first.jwk] });
     const jwt = await first.sign(times);
@@ -155,7 +155,7 @@ describe('login by JWT: keys of a URL', () => {
     };
     beforeEach(() => discover());
 
-    it('the issuer is the URL, exactly, and an expiry is needed', async () => {
+    it('the issuer must equal the URL, and an expiry is required', async () => {
       const iss = server.url;
       expect(await verdict(oidc(), await first.sign({ iss, exp: NOW + 60 }))).to.deep.equal(
         ACCEPTED,
@@ -174,7 +174,7 @@ describe('login by JWT: keys of a URL', () => {
         /the issuer of the discovery document is not/,
       );
     });
-    it('the algorithm must be listed by the issuer, or by the method when it lists any', async () => {
+    it('the algorithm must be listed by the issuer, or by the method if it lists any', async () => {
       const good = { iss: server.url, exp: NOW + 60 };
       server.answers.set('/keys', { keys: [second.jwk, first.jwk] });
       expect(await verdict(oidc(), await second.sign(good))).to.match(
@@ -183,7 +183,7 @@ describe('login by JWT: keys of a URL', () => {
       expect(
         await verdict(oidc({ JWTSupportedAlgs: ['RS256'] }), await second.sign(good)),
       ).to.deep.equal(ACCEPTED);
-      // an issuer that lists what can be forged does not make it count
+      // An issuer that lists forgeable algorithms does not make them acceptable.
       discover({ id_token_signing_alg_values_supported: ['none', 'HS256'] });
       const secret = Buffer.from('secret-secret-secret-secret-secret');
       const oct = { kty: 'oct', alg: 'HS256', k: secret.toString('base64url') };
@@ -194,12 +194,12 @@ describe('login by JWT: keys of a URL', () => {
       expect(await verdict(oidc(), forged)).to.match(/failed to verify/);
       expect(await verdict(oidc(), new UnsecuredJWT(good).encode())).to.match(/failed to verify/);
     });
-    it('audiences count as without discovery', async () => {
+    it('audiences are checked as without discovery', async () => {
       const jwt = await first.sign({ iss: server.url, exp: NOW + 60, aud: 'a' });
       expect(await verdict(oidc(), jwt)).to.match(/no audiences are bound/);
       expect(await verdict(oidc({ BoundAudiences: ['a'] }), jwt)).to.deep.equal(ACCEPTED);
     });
-    it('a failure is not remembered', async () => {
+    it('a failure is not cached', async () => {
       const types = authMethodTypes(options);
       const jwt = await first.sign({ iss: server.url, exp: NOW + 60 });
       server.answers.delete('/.well-known/openid-configuration');

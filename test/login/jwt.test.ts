@@ -26,7 +26,7 @@ describe('login by JWT: signatures of known keys', () => {
       'no known key successfully validated the token signature',
     );
   });
-  it('a method that lists algorithms takes no others', async () => {
+  it('a method that lists algorithms accepts no others', async () => {
     const keys = { JWTValidationPubKeys: [rsa.pem, ec.pem, ed.pem] };
     const listed = { ...keys, JWTSupportedAlgs: ['ES384', 'RS512'] };
     expect(await verdict(listed, await ec.sign(times))).to.deep.equal(ACCEPTED);
@@ -38,12 +38,12 @@ describe('login by JWT: signatures of known keys', () => {
       ACCEPTED,
     );
   });
-  it('neither no signature nor one by a shared secret ever counts', async () => {
+  it('a missing signature or one with a shared secret is never accepted', async () => {
     const config = { JWTValidationPubKeys: rsa.pem };
     const none = new UnsecuredJWT(times).encode();
     expect(await verdict(config, none)).to.match(/no known key/);
     expect(await verdict(config, `${none}AAAA`)).to.match(/no known key/);
-    // the public key as the secret of an HMAC: the oldest trick
+    // The public key as the secret of an HMAC: the oldest trick.
     const forged = await new CompactSign(new TextEncoder().encode(JSON.stringify(times)))
       .setProtectedHeader({ alg: 'HS256' })
       .sign(new TextEncoder().encode(rsa.pem));
@@ -52,7 +52,7 @@ describe('login by JWT: signatures of known keys', () => {
     const [header, payload] = (await rsa.sign({ ...times, admin: true })).split('.');
     expect(await verdict(config, `${header}.${payload}.${signature}`)).to.match(/no known key/);
   });
-  it('tells what is no JWT', async () => {
+  it('reports that a text is not a JWT', async () => {
     const config = { JWTValidationPubKeys: rsa.pem };
     expect(await verdict(config, '')).to.equal('missing jwt');
     for (const text of ['x', 'a.b', 'a.b.c', 'a.b.c.d', 'ä.b.c', `${'a'.repeat(100_000)}.b.c`]) {
@@ -60,7 +60,7 @@ describe('login by JWT: signatures of known keys', () => {
     }
     expect(await verdict(config, await rsa.sign([]))).to.match(/^error parsing token: /);
   });
-  it('any text at all is judged without an exception', async () => {
+  it('any text is judged without an exception', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.oneof(
@@ -77,12 +77,12 @@ describe('login by JWT: signatures of known keys', () => {
     );
   });
 
-  describe('checks of claims, in order (section 17)', () => {
+  describe('checks of claims, in order', () => {
     const judged = async (claims: object | string, config: object = {}): Promise<unknown> =>
       verdict({ JWTValidationPubKeys: ec.pem, ...config }, await ec.sign(claims));
     const NS = 1e9;
 
-    it('some time is needed; a missing exp and nbf follow from the others', async () => {
+    it('at least one time is required; missing exp and nbf are derived', async () => {
       expect(await judged({})).to.equal(
         'no issue time, notbefore, or expiration time encoded in token',
       );
@@ -105,7 +105,7 @@ describe('login by JWT: signatures of known keys', () => {
       expect(await judged({ ...times, exp: NOW - 1 }, { ClockSkewLeeway: -1 })).to.match(/expired/);
       expect(await judged({ ...times, exp: 'soon' })).to.match(/exp is not a number/);
     });
-    it('issuer, then times, then audience', async () => {
+    it('issuer, then times, then audience are checked', async () => {
       const bound = { BoundIssuer: 'me', BoundAudiences: 'here' };
       expect(await judged({ exp: NOW - 999, iss: 'you' }, bound)).to.match(
         /invalid issuer claim \(iss\)/,
@@ -123,7 +123,7 @@ describe('login by JWT: signatures of known keys', () => {
       );
       expect(await judged({ ...times, aud: [] })).to.deep.equal(ACCEPTED);
     });
-    it('registered claims have the types of RFC 7519', async () => {
+    it('registered claims must have the types of RFC 7519', async () => {
       const mistyped: object[] = [
         ...[5, true, ['a'], null, {}].map((sub) => ({ sub })),
         ...[5, null].map((jti) => ({ jti })),
@@ -139,12 +139,12 @@ describe('login by JWT: signatures of known keys', () => {
       const whole = { ...times, sub: 's', jti: 'j', iss: 'i' };
       expect(await judged(whole)).to.deep.equal(ACCEPTED);
     });
-    it('an empty audience is one', async () => {
+    it('an empty audience counts as an audience', async () => {
       expect(await judged({ ...times, aud: '' })).to.match(
         /audience claim found in JWT but no audiences are bound/,
       );
     });
-    it('no name stands twice, at any depth', async () => {
+    it('duplicate names are refused at any depth', async () => {
       const { iat, exp } = times;
       for (const text of [
         `{"iat":${iat},"exp":1,"exp":${exp}}`,
@@ -154,7 +154,7 @@ describe('login by JWT: signatures of known keys', () => {
         expect(await judged(text), text).to.match(/^error parsing token: .*stands twice/);
       }
     });
-    it('a header says which key and nothing odd', async () => {
+    it('a header may only contain what selects the key', async () => {
       const config = { JWTValidationPubKeys: ec.pem };
       for (const header of [{ kid: 5 }, { typ: 7 }, { cty: [] }, { b64: false }]) {
         expect(
@@ -166,7 +166,7 @@ describe('login by JWT: signatures of known keys', () => {
       const twice = Buffer.from('{"alg":"ES384","alg":"ES384"}').toString('base64url');
       expect(await verdict(config, `${twice}.${payload}.${signature}`)).to.match(/stands twice/);
     });
-    it('mapped claims last', async () => {
+    it('mapped claims are checked last', async () => {
       const mapped = { ClaimMappings: { who: 'name' } };
       expect(await judged({ ...times, who: 'a' }, mapped)).to.deep.equal({
         value: { name: 'a' },
@@ -179,7 +179,7 @@ describe('login by JWT: signatures of known keys', () => {
   });
 });
 
-describe('login by JWT: claims to values (section 18)', () => {
+describe('login by JWT: claims to values', () => {
   const map = (claims: object, values: object, lists: object = {}): ReturnType<typeof mapClaims> =>
     mapClaims(claims as Record<string, unknown>, {
       values: new Map(Object.entries(values)),
@@ -188,7 +188,7 @@ describe('login by JWT: claims to values (section 18)', () => {
   const claims = JSON.parse(
     '{"s":"a","n":41.9,"t":true,"z":null,"l":["x","",1,false],"o":{"deep":{"org":"acme","at":["p"]}},"a/b":"slash","e":"","__proto__":"pp","big":1e999}',
   );
-  it('single values', () => {
+  it('single values are mapped', () => {
     const done = map(claims, {
       s: 's',
       n: 'n',
@@ -218,7 +218,7 @@ describe('login by JWT: claims to values (section 18)', () => {
     expect(map(claims, { o: 'x' })).to.have.property('ok', false);
     expect(map(claims, { big: 'x' })).to.have.property('ok', false);
   });
-  it('lists', () => {
+  it('lists are mapped', () => {
     const done = map(claims, {}, { l: 'l', s: 's', n: 'n', z: 'z', e: 'e' });
     expect(done.ok && done.identity.selectable['list']).to.deep.equal({
       l: ['x', '1', 'false'],
@@ -232,14 +232,14 @@ describe('login by JWT: claims to values (section 18)', () => {
     });
     expect(map({ l: [['a']] }, {}, { l: 'x' })).to.have.property('ok', false);
   });
-  it('names that are special in JavaScript are plain', () => {
+  it('names that are special in JavaScript are ordinary', () => {
     const done = map(claims, JSON.parse('{"__proto__":"__proto__","constructor":"c"}'));
     if (!done.ok) throw new Error(done.reason);
     expect(Object.keys(done.identity.selectable['value'] as object)).to.deep.equal(['__proto__']);
   });
 });
 
-describe('auth methods of type jwt: Config (section 14)', () => {
+describe('auth methods of type jwt: Config', () => {
   let pem: string;
   before(async () => {
     pem = (await signer('ES256')).pem;
@@ -247,7 +247,7 @@ describe('auth methods of type jwt: Config (section 14)', () => {
   const refusal = async (Config: unknown): Promise<string> =>
     authMethodTypes(options).get('jwt')?.checkConfig(Config, 'default')?.message ?? 'accepted';
 
-  it('exactly one source of keys', async () => {
+  it('must have exactly one source of keys', async () => {
     for (const config of [
       undefined,
       null,
@@ -262,7 +262,7 @@ describe('auth methods of type jwt: Config (section 14)', () => {
     expect(await refusal({ JWTValidationPubKeys: pem })).to.equal('accepted');
     expect(await refusal({ jwtvalidationpubkeys: [pem, CA] })).to.equal('accepted');
   });
-  it('refuses by name what is unknown or of the wrong shape', async () => {
+  it('is refused by name if a field is unknown or has the wrong type', async () => {
     const config = (more: object): Promise<string> =>
       refusal({ JWTValidationPubKeys: [pem], ...more });
     expect(await config({ Foo: 1 })).to.match(/error decoding config: .*has invalid keys: Foo$/);
@@ -286,7 +286,7 @@ describe('auth methods of type jwt: Config (section 14)', () => {
     );
     expect(await refusal('text')).to.match(/error decoding config: Config is not an object/);
   });
-  it('refuses mappings to one name, to none, and of what can never be found', async () => {
+  it('is refused with mappings to the same name, to none, or of impossible claims', async () => {
     const config = (more: object): Promise<string> =>
       refusal({ JWTValidationPubKeys: [pem], ...more });
     expect(await config({ ClaimMappings: { a: 'x', b: 'x' } })).to.match(
@@ -302,12 +302,12 @@ describe('auth methods of type jwt: Config (section 14)', () => {
     expect(await config({ ClaimMappings: { '/a~2': 'x' } })).to.match(/is not a JSON pointer/);
     expect(await config({ ClaimMappings: { a: '' } })).to.match(/is mapped to no name/);
   });
-  it('refuses private and unreadable keys without showing them', async () => {
+  it('is refused with private or unreadable keys, without showing them', async () => {
     const { privateKey } = await generateKeyPair('ES256', { extractable: true });
     const { exportPKCS8 } = await import('jose');
     const secret = await exportPKCS8(privateKey);
-    const told = await refusal({ JWTValidationPubKeys: [pem, secret] });
-    expect(told).to.equal(
+    const message = await refusal({ JWTValidationPubKeys: [pem, secret] });
+    expect(message).to.equal(
       'Invalid Auth Method: error parsing public key JWTValidationPubKeys[1]: it is a private key',
     );
     expect(await refusal({ JWTValidationPubKeys: ['x'] })).to.match(

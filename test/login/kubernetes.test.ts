@@ -36,7 +36,7 @@ describe('login by kubernetes: the cluster reviews the token', () => {
     user: { username: 'system:serviceaccount:default:demo', uid: 'u-1' },
   };
 
-  it('gives namespace, name and uid of the service account', async () => {
+  it('returns namespace, name and uid of the service account', async () => {
     let sent: { authorization: string | undefined; body: unknown } | undefined;
     cluster.answers.set(REVIEW, (request: IncomingMessage, _: unknown, body: string) => {
       sent = { authorization: request.headers.authorization, body: JSON.parse(body) };
@@ -60,7 +60,7 @@ describe('login by kubernetes: the cluster reviews the token', () => {
       },
     });
   });
-  it('an annotation of the account may give another name, not another identity', async () => {
+  it('an annotation of the account may change the name, but not the identity', async () => {
     reviewed(demo);
     cluster.answers.set('/api/v1/namespaces/default/serviceaccounts/demo', {
       metadata: { annotations: { 'consul.hashicorp.com/service-name': 'web' } },
@@ -69,12 +69,12 @@ describe('login by kubernetes: the cluster reviews the token', () => {
     expect(verdict?.ok && verdict.identity.variables.get('serviceaccount.name')).to.equal('web');
     expect(verdict?.ok && verdict.subject).to.equal('["default","demo","u-1"]');
   });
-  it('tells the log why not, without a secret in it', async () => {
+  it('logs the reason of a refusal, without a secret in it', async () => {
     const reason = async (more: object = {}, bearer?: string): Promise<string> => {
       const verdict = await validate(more, bearer);
-      const told = verdict?.ok === false ? verdict.reason : 'accepted';
-      expect(told).not.to.include('bearer-secret').and.not.to.include(JWT);
-      return told;
+      const message = verdict?.ok === false ? verdict.reason : 'accepted';
+      expect(message).not.to.include('bearer-secret').and.not.to.include(JWT);
+      return message;
     };
     reviewed({ authenticated: false, error: 'bearer-secret is bad' });
     expect(await reason()).to.equal('the token review does not authenticate the token');
@@ -109,7 +109,7 @@ describe('login by kubernetes: the cluster reviews the token', () => {
     );
   });
 
-  it('checks its Config in order, without contacting the cluster (section 15)', async () => {
+  it('checks its Config in order, without contacting the cluster', async () => {
     const refusal = async (Config: object): Promise<string> =>
       authMethodTypes(options).get('kubernetes')?.checkConfig(Config, 'default')?.message ??
       'accepted';
@@ -125,8 +125,8 @@ describe('login by kubernetes: the cluster reviews the token', () => {
       'Invalid Auth Method: Config.ServiceAccountJWT is required',
     );
     for (const ServiceAccountJWT of ['x', 'a.b.c', 'a.b']) {
-      const told = await refusal({ Host, CACert: CA, ServiceAccountJWT });
-      expect(told).to.match(/Config.ServiceAccountJWT is not a valid JWT: /);
+      const message = await refusal({ Host, CACert: CA, ServiceAccountJWT });
+      expect(message).to.match(/Config.ServiceAccountJWT is not a valid JWT: /);
     }
     expect(await refusal({ Host, CACert: CA, ServiceAccountJWT: JWT })).to.equal('accepted');
     expect(cluster.seen).to.deep.equal([]);

@@ -1,4 +1,4 @@
-/** Where a node goes for its auth methods: judged by URL, by address and at each redirect. */
+/** Which servers a node contacts for its auth methods: by URL, by address and at each redirect. */
 import type { LookupAddress } from 'node:dns';
 import type { ServerResponse } from 'node:http';
 import { expect } from 'chai';
@@ -15,7 +15,7 @@ const { rules: RULES, limits: LIMITS } = LOGIN_DEFAULTS;
 const INSIDE = /may not reach loopback, link-local or private addresses/;
 const WITHOUT_TLS = /the URL is not https/;
 
-/** Answers each name from a list, one answer after the other; the last stays. */
+/** Resolves each name from a list, one result after the other; the last one stays. */
 function resolving(names: Record<string, string[][]>): { resolve: Resolve; asked: string[] } {
   const asked: string[] = [];
   const resolve: Resolve = (host, _options, done) => {
@@ -45,7 +45,7 @@ describe('requests to issuers', () => {
       ...{ limits: { ...LIMITS, timeoutMs: 10_000 }, rules: { ...RULES, ...rules } },
       resolve: resolving(names).resolve,
     });
-  /** The status, or why there is none. */
+  /** The status of the response, or the reason why there is none. */
   const ask = (outbound: Outbound, url: string, namespace = 'default') =>
     outbound.exchange({ url: new URL(url), ca: CA }, namespace).then(
       ({ status }) => status,
@@ -60,7 +60,7 @@ describe('requests to issuers', () => {
     });
   };
 
-  it('of other namespaces than default stay out of the inside, in all its spellings', () => {
+  it('of namespaces other than default cannot reach internal addresses, in any spelling', () => {
     const inside = [
       ...['127.0.0.1', '127.9.9.9', '0.0.0.0', '10.1.2.3', '172.16.0.1', '172.31.255.255'],
       ...['192.168.1.1', '169.254.169.254', '100.64.0.1', '224.0.0.1', '255.255.255.255'],
@@ -82,7 +82,7 @@ describe('requests to issuers', () => {
       expect(door().problem(new URL(`https://${host}/`), 'alpha'), host).to.equal(undefined);
   });
 
-  it('go by https, but to loopback for methods of default', () => {
+  it('use https, except to loopback for methods of default', () => {
     const problem = (host: string, ns: string, rules: Partial<AddressRules> = {}) =>
       door(rules).problem(new URL(`http://${host}/`), ns);
     for (const host of ['127.0.0.1', 'localhost', '[::1]'])
@@ -95,7 +95,7 @@ describe('requests to issuers', () => {
     expect(problem('127.0.0.1', 'alpha', { plainHttp: true })).to.match(INSIDE);
   });
 
-  it('go to the allowed hosts alone, where some are named', () => {
+  it('go only to the allowed hosts, if some are configured', () => {
     const allowedHosts = ['idp.example.com', '*.corp.example', 'keys.example:8443', '[::1]:8200'];
     const problem = (url: string) => door({ allowedHosts }).problem(new URL(url), 'default');
     for (const url of [
@@ -111,7 +111,7 @@ describe('requests to issuers', () => {
       expect(problem(url), url).to.match(/ is not among the hosts of login\.allowedHosts$/);
   });
 
-  it('are judged by the addresses that a name leads to, all of them', async () => {
+  it('are checked against all addresses that a name resolves to', async () => {
     const names = {
       'rebind.example': [['127.0.0.1']],
       'both.example': [['8.8.8.8', '127.0.0.1']],
@@ -126,14 +126,14 @@ describe('requests to issuers', () => {
     expect(await ask(plain, `http://localhost:${port}/keys`)).to.match(WITHOUT_TLS);
   });
 
-  it('connect to the address that was judged: the name is not resolved again', async () => {
+  it('connect to the checked address: the name is not resolved again', async () => {
     const { resolve, asked } = resolving({ localhost: [['127.0.0.1'], ['192.0.2.1']] });
     const outbound = new Outbound({ limits: LIMITS, rules: RULES, resolve });
     expect(await ask(outbound, `http://localhost:${port}/keys`)).to.equal(200);
     expect(asked).to.deep.equal(['localhost']);
   });
 
-  it('are judged again at each redirect', async () => {
+  it('are checked again at each redirect', async () => {
     redirect('/to-host', `http://inside.example:${port}/keys`);
     redirect('/to-address', `http://10.0.0.1:${port}/keys`);
     redirect('/to-name', `http://localhost:${port}/keys`);
@@ -149,7 +149,7 @@ describe('requests to issuers', () => {
     );
   });
 
-  it('are few at a time, and half of them for one namespace', async () => {
+  it('are limited in number, and half of them for one namespace', async () => {
     let release: (() => void)[] = [];
     let arrived: () => void = () => {};
     server.answers.set('/slow', (_: unknown, response: ServerResponse) => {
@@ -186,7 +186,7 @@ describe('requests to issuers', () => {
     expect((await next).status).to.equal(200);
   });
 
-  it('that are too many end a login and the writing of a method with 429', async () => {
+  it('that are too many fail a login or the write of a method with 429', async () => {
     const limits = { ...LIMITS, issuerRequests: 1 };
     const types = authMethodTypes({ ...LOGIN_DEFAULTS, limits });
     const [jwt, kubernetes] = [types.get('jwt')!, types.get('kubernetes')!];

@@ -1,6 +1,6 @@
 /**
  * Plays the recorded logins without a server in between: what is accepted, what is refused, and
- * what the log is told.
+ * what is logged.
  */
 import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
@@ -27,12 +27,12 @@ interface Case {
 const cases: Case[] = JSON.parse(readFileSync('test/conformance/cases/login.json', 'utf8'));
 
 /**
- * Rules that were stored once and are refused here, by their selectors: no mapping produces what
- * they name.
+ * The selectors of rules that the recorded server stored and that are refused here: no mapping
+ * produces what they name.
  */
 const OVERRULED = /\b(value|list)\.(missing|NAME)\b/;
 
-/** As much of a cluster as a login needs. */
+/** The parts of a cluster that a login needs. */
 class Small {
   readonly types = authMethodTypes(LOGIN_DEFAULTS);
   readonly methods = new Map<string, { Name: string; Type: string; Config?: unknown }>();
@@ -41,7 +41,7 @@ class Small {
   readonly log: string[] = [];
   private last = 0;
 
-  /** Plays one step; gives the id of what it made. */
+  /** Plays one step; returns the id of the object it created. */
   async play(step: Step): Promise<string | undefined> {
     const body = step.body ?? {};
     const [method, path = ''] = step.call.split(' ');
@@ -94,7 +94,7 @@ class Small {
       return;
     }
     this.log.push(outcome.reason);
-    // it matched there, but could not be stored here; if it were, it would match nobody
+    // It matched there but cannot be stored here; if it could, it would match nothing.
     if ([...this.rules.values()].some(({ Selector }) => OVERRULED.test(Selector ?? ''))) return;
     expect(expected?.status, `refused: ${outcome.reason}`).not.to.equal(200);
     const wanted = expected?.text?.$re ?? '';
@@ -120,7 +120,7 @@ class Small {
     });
   }
 
-  /** The names that the recorded token holds, and no others where the record is exact. */
+  /** The token has the recorded names, and no others where the record is exact. */
   private compare(bound: Record<string, unknown[]>, recorded: Record<string, unknown>): void {
     for (const list of [
       'ServiceIdentities',
@@ -156,8 +156,8 @@ class Small {
 }
 
 /**
- * Every plain member of `part` is in `whole`; ids are made by the player and matchers are not
- * judged.
+ * Whether every plain member of `part` is in `whole`; the player creates ids, and matchers are
+ * ignored.
  */
 function includes(whole: unknown, part: { $exact?: object } & object): boolean {
   if (part.$exact !== undefined) return isDeepStrictEqual(whole, part.$exact);

@@ -19,7 +19,7 @@ describe('refused logins', () => {
       refusals.note({ cause, reason: `no. ${n}`, method: method(name) });
   };
 
-  it('are all counted, and few of them told to the log', () => {
+  it('are all counted, and only some of them logged', () => {
     refuse(2000);
     expect(refusals.counts.get('token')).to.equal(2000);
     expect(lines).to.have.lengthOf(10);
@@ -29,7 +29,7 @@ describe('refused logins', () => {
     });
   });
 
-  it('of one kind leave those of another to be seen', () => {
+  it('of one kind do not suppress those of another', () => {
     refuse(2000);
     refuse(1, 'm', 'binding');
     refuse(1, 'other');
@@ -39,12 +39,12 @@ describe('refused logins', () => {
     ]);
   });
 
-  it('do not fill the log by many methods either', () => {
+  it('do not fill the log through many methods either', () => {
     for (let n = 0; n < 1000; n++) refuse(2, `m-${n}`);
     expect(lines).to.have.lengthOf(200);
   });
 
-  it('show again in the next minute, with the number of those that did not', () => {
+  it('are logged again in the next minute, with the number of suppressed ones', () => {
     refuse(15);
     now += 59_999;
     refuse(1);

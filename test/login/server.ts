@@ -1,4 +1,4 @@
-/** A small HTTP or HTTPS server whose answers a test sets by path. */
+/** A small HTTP or HTTPS server whose responses a test sets by path. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Server } from 'node:net';
@@ -10,7 +10,7 @@ export type Answer =
 
 export class TestServer {
   /**
-   * Answer by path: a value is sent as JSON, a function may do as it likes and give such a value.
+   * Responses by path: a value is sent as JSON; a function may respond itself or return a value.
    */
   readonly answers = new Map<string, Answer>();
   /** Method and path of every request so far. */

@@ -1,4 +1,4 @@
-/** Keys, JWTs signed with them, and what a node says of those. */
+/** Keys, JWTs signed with them, and a node's verdict on those. */
 import {
   CompactSign,
   type CryptoKey,
@@ -12,7 +12,7 @@ import { LOGIN_DEFAULTS } from '../support/defaults.js';
 
 const NOW_MS = 1_800_000_000_000;
 export const NOW = NOW_MS / 1000;
-/** When, and for a method of which namespace, JWTs are judged. */
+/** The time at which, and the namespace of the method for which, JWTs are judged. */
 export const AT = { namespace: 'default', nowMs: NOW_MS };
 export const options = {
   ...LOGIN_DEFAULTS,
@@ -20,12 +20,12 @@ export const options = {
   keysRefetchMsMin: 0,
 };
 
-/** A key that signs, in the forms in which methods hold it. */
+/** A signing key, in the forms in which methods contain it. */
 export interface Signer {
   readonly alg: string;
   readonly pem: string;
   readonly jwk: JWK;
-  /** `claims`: the payload, or its text as it is to stand in the JWT. */
+  /** `claims` is the payload, or its exact text in the JWT. */
   sign(claims: object | string, header?: object): Promise<string>;
 }
 
@@ -56,5 +56,5 @@ export async function verdict(
   const judged = await types.get('jwt')?.validate(config, jwt, AT);
   return judged?.ok ? judged.identity.selectable : judged?.reason;
 }
-/** The verdict on claims of which none is mapped. */
+/** The verdict on claims without any mapping. */
 export const ACCEPTED = { value: {}, list: {} };

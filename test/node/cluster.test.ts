@@ -24,7 +24,7 @@ describe('node: a cluster on real disks and sockets', function () {
     expect(cluster.fatal).to.deep.equal([]);
   });
 
-  it('a single node serves, and finds everything again after a restart', async () => {
+  it('a single node serves, and has everything again after a restart', async () => {
     cluster = await Cluster.create(['a']);
     let node = await cluster.start('a');
     const first = await write(node, append('k', 'x'));
@@ -38,7 +38,7 @@ describe('node: a cluster on real disks and sockets', function () {
     expect(second.index).to.be.greaterThan(first.index);
   });
 
-  it('writes on every node, reads them on every other; goes on without a leader that dies', async () => {
+  it('accepts writes and reads on every node, and continues when the leader dies', async () => {
     cluster = await Cluster.create(['a', 'b', 'c']);
     const nodes = await cluster.startAll('a', 'b', 'c');
     await cluster.leader();
@@ -61,7 +61,7 @@ describe('node: a cluster on real disks and sockets', function () {
     expect(counted.map(Number).sort((a, b) => a - b)).to.deep.equal([...Array(20).keys()]);
   });
 
-  it('hands leadership over when it stops, and wakes those who wait', async () => {
+  it('transfers leadership when it stops, and wakes blocking queries', async () => {
     cluster = await Cluster.create(['a', 'b', 'c'], { timing: { electionMs: 1500 } });
     await cluster.startAll('a', 'b', 'c');
     const { name, node } = await cluster.leader();
@@ -80,7 +80,7 @@ describe('node: a cluster on real disks and sockets', function () {
     expect(await codeOf(write(node, put('k', 'v')))).to.equal('unavailable');
   });
 
-  it('a follower that was away longer than the log reaches gets a snapshot', async () => {
+  it('a follower that was away for longer than the log reaches back gets a snapshot', async () => {
     const limits = { cutEntries: 300, keepEntries: 50, compareTicks: 5 };
     cluster = await Cluster.create(['a', 'b', 'c'], { limits });
     await cluster.startAll('a', 'b', 'c');
@@ -111,7 +111,7 @@ describe('node: a cluster on real disks and sockets', function () {
     expect(valueAt(again, 'before')).to.equal('xy');
   });
 
-  it('a new node joins through any member, catches up and votes; a removed one says so', async () => {
+  it('a new node joins through any member and votes; a removed one reports it', async () => {
     cluster = await Cluster.create(['a', 'b']);
     const a = await cluster.start('a');
     await cluster.leader();
@@ -128,15 +128,15 @@ describe('node: a cluster on real disks and sockets', function () {
     expect(await codeOf(b.removeServer('nobody'))).to.equal('not_found');
     await cluster.until(() => a.status().fault !== undefined);
     expect(a.status().fault).to.match(/removed/);
-    await cluster.until(() => cluster.said('a', 'error does not serve: it was removed') === 1);
+    await cluster.until(() => cluster.logCount('a', 'error does not serve: it was removed') === 1);
     await write(b, append('k', 'x'));
     expect(valueAt(b, 'k')).to.equal('vwx');
   });
 
-  it('a node whose state differs stops serving and names the table; restarted, it gets the right state', async () => {
+  it('a node whose state differs stops serving, and gets the right one at restart', async () => {
     cluster = await Cluster.create(['a', 'b', 'c'], { limits: { compareTicks: 5 } });
     const initial = cluster.initial('a', 'b', 'c');
-    // A version of the program that decides otherwise than the others.
+    // A version of the program that applies a command differently.
     const handlers = { ...HANDLERS, put: () => ({ ok: true as const, value: 'ignored' }) };
     const wrong = await cluster.start('c', { initial, handlers });
     const a = await cluster.start('a', { initial });
@@ -145,7 +145,7 @@ describe('node: a cluster on real disks and sockets', function () {
     await cluster.until(() => wrong.status().fault !== undefined);
     expect(wrong.status().fault).to.match(/differs .* "(test|request)"/);
     const differs = 'error does not serve: its state differs';
-    await cluster.until(() => cluster.said('c', differs) === 1);
+    await cluster.until(() => cluster.logCount('c', differs) === 1);
     expect(await codeOf(wrong.barrier('default', 1000))).to.equal('unavailable');
     expect(await codeOf(write(wrong, put('k', 'v')))).to.equal('unavailable');
     await write(a, append('k', '!'));
@@ -156,13 +156,13 @@ describe('node: a cluster on real disks and sockets', function () {
     await cluster.until(() => again.status().fault === undefined);
     await again.barrier('default', 5000);
     expect(valueAt(again, 'k')).to.equal('right!');
-    await cluster.until(() => cluster.said('c', 'info serves again') === 1);
-    expect(cluster.said('c', differs)).to.equal(2);
+    await cluster.until(() => cluster.logCount('c', 'info serves again') === 1);
+    expect(cluster.logCount('c', differs)).to.equal(2);
     await cluster.stop('c');
     expect((await cluster.start('c', { initial })).status().fault).to.equal(undefined);
   });
 
-  it('transfers leadership to the node that was named, asked on any', async () => {
+  it('transfers leadership to the named node, whichever node is asked', async () => {
     cluster = await Cluster.create(['a', 'b', 'c']);
     await cluster.startAll('a', 'b', 'c');
     const { node } = await cluster.leader();
@@ -172,7 +172,7 @@ describe('node: a cluster on real disks and sockets', function () {
     await cluster.until(() => target.status().role === 'leader');
   });
 
-  it('a server that was moved is found at its new address', async () => {
+  it('a server that has moved is reached at its new address', async () => {
     cluster = await Cluster.create(['a', 'b', 'c', 'elsewhere']);
     const [, b] = await cluster.startAll('a', 'b', 'c');
     await write(b!, put('k', 'v'));
@@ -186,7 +186,7 @@ describe('node: a cluster on real disks and sockets', function () {
     expect(valueAt(c, 'k')).to.equal('vw');
   });
 
-  it('refuses timing that does not fit together, and leaves the folder closed', async () => {
+  it('refuses inconsistent timing, and leaves the folder closed', async () => {
     cluster = await Cluster.create(['a']);
     const timing = { leaseMs: 5000 };
     const failure = await cluster.start('a', { timing }).catch((error: Error) => error);
@@ -194,7 +194,7 @@ describe('node: a cluster on real disks and sockets', function () {
     await write(await cluster.start('a'), put('k', 'v'));
   });
 
-  it('refuses what makes the state grow while the disk is at its reserve', async () => {
+  it('refuses growth of the state while the disk is at its reserve', async () => {
     cluster = await Cluster.create(['a'], {
       limits: { diskReserveBytes: Number.MAX_SAFE_INTEGER },
       frees: (command) => command.type === 'append',

@@ -1,4 +1,4 @@
-/** Servers whose disk has lost something: what can be had again is, and what cannot is never taken for the whole. */
+/** Servers that lost data on disk: they restore what they can and never serve a partial state. */
 import { cp, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -11,7 +11,7 @@ import { keyOf } from '../../src/state/types.js';
 import { Folders, flip, flipRecord, isEntry, loseBatch, raw } from '../storage/helpers.js';
 import { append, Cluster, HANDLERS, put, valueAt } from './processes.js';
 
-/** A log that is cut soon. */
+/** Limits with which the log is truncated soon. */
 const limits = { cutEntries: 100, keepEntries: 50 };
 
 const write = (node: RunningNode, key: string, value: string): Promise<unknown> =>
@@ -28,7 +28,7 @@ async function failure(promise: Promise<unknown>): Promise<string> {
   }
 }
 
-/** The folder of a server's state, the keys in it, the number of its newest batch, and its records of a key. */
+/** A server's state folder, the keys in it, its newest batch number, and its records of a key. */
 const stateOf = (cluster: Cluster, name: string): string => join(cluster.folder(name), 'state');
 const keysIn = (dir: string): Promise<string[]> =>
   raw(dir, async (db) => (await db.keys().all()).map(String));
@@ -39,7 +39,7 @@ async function newestBatch(dir: string): Promise<number> {
 const recordsOf = (keys: readonly string[], suffix: string): string[] =>
   keys.filter((key) => /^\d/.test(key) && key.endsWith(suffix));
 
-/** Some batches of the state, each of its own. */
+/** Writes several batches of the state, one write in each. */
 async function writeSlowly(cluster: Cluster, node: RunningNode, name: string): Promise<void> {
   for (let i = 0; i < 4; i++) {
     await write(node, `slow${i}`, `${i}`);
@@ -52,32 +52,32 @@ describe('node: a server whose state is damaged', function () {
   let cluster: Cluster;
   afterEach(() => cluster.remove());
 
-  /** Batch and record `slow1` are lost. */
-  async function hurt(name: string): Promise<string> {
+  /** Loses a batch with the record `slow1`. */
+  async function loseSlow1(name: string): Promise<string> {
     const dir = stateOf(cluster, name);
     const keys = await keysIn(dir);
     await loseBatch(dir, (await newestBatch(dir)) - 2, recordsOf(keys, '\u0000slow1'));
     return dir;
   }
 
-  it('makes it again from its log before it serves, and finds it whole ever after', async () => {
+  it('rebuilds it from its log before it serves, and finds it complete from then on', async () => {
     cluster = await Cluster.create(['a'], { limits });
     let a = await cluster.start('a');
     await write(a, 'precious', 'data');
     await writeSlowly(cluster, a, 'a');
     await cluster.stop('a');
-    await hurt('a');
+    await loseSlow1('a');
     a = await cluster.start('a');
     expect(a.status().fault).to.equal(undefined);
     expect([valueAt(a, 'precious'), valueAt(a, 'slow1')]).to.deep.equal(['data', '1']);
-    expect(cluster.said('a', 'error the state has lost')).to.equal(1);
+    expect(cluster.logCount('a', 'error the state has lost')).to.equal(1);
     await fill(a);
     await cluster.until(() => a.replica.appliedLog.first > 1000);
     a = (await cluster.restartUnchanged('a'))[0]!;
     expect(valueAt(a, 'precious')).to.equal('data');
   });
 
-  it('alone, with a log that was cut, does not start, says why, and leaves the state as it is', async () => {
+  it('alone, with a truncated log, refuses to start and leaves the state unchanged', async () => {
     cluster = await Cluster.create(['a'], { limits });
     let a = await cluster.start('a');
     await write(a, 'precious', 'data');
@@ -85,7 +85,7 @@ describe('node: a server whose state is damaged', function () {
     await cluster.until(() => a.replica.appliedLog.first > 1000);
     await writeSlowly(cluster, a, 'a');
     await cluster.stop('a');
-    const dir = await hurt('a');
+    const dir = await loseSlow1('a');
     const before = await keysIn(dir);
     for (let again = 0; again < 2; again++) {
       const why = await failure(cluster.start('a'));
@@ -115,7 +115,7 @@ describe('node: a server whose state is damaged', function () {
     await cluster.restartUnchanged('a');
   });
 
-  it('makes it again from its log although nothing tells any more which state is the present one', async () => {
+  it('rebuilds it from its log although the pointer to the current state is lost', async () => {
     cluster = await Cluster.create(['a']);
     await write(await cluster.start('a'), 'precious', 'data');
     await cluster.stop('a');
@@ -128,7 +128,7 @@ describe('node: a server whose state is damaged', function () {
     await cluster.restartUnchanged('a');
   });
 
-  it('alone, with a log whose last entry went bad, says that nobody can send it, and is recovered', async () => {
+  it('alone, with a corrupt last log entry, logs that no server has it', async () => {
     cluster = await Cluster.create(['a']);
     let a = await cluster.start('a');
     await write(a, 'precious', 'data');
@@ -138,8 +138,8 @@ describe('node: a server whose state is damaged', function () {
     for (let again = 0; again < 2; again++) {
       cluster.lines.length = 0;
       a = await cluster.start('a');
-      expect(a.replica.loop.votingSuspended).to.equal(true);
-      expect(cluster.said('a', 'error no other voting server is known')).to.equal(1);
+      expect(a.replica.loop.elections.votingSuspended).to.equal(true);
+      expect(cluster.logCount('a', 'error no other voting server is known')).to.equal(1);
       await cluster.stop('a');
     }
     const options = { name: 'a', members: cluster.initial('a'), handlers: HANDLERS };
@@ -150,7 +150,7 @@ describe('node: a server whose state is damaged', function () {
     await cluster.restartUnchanged('a');
   });
 
-  it('alone, without its state and with a log that was cut, does not start empty', async () => {
+  it('alone, without its state and with a truncated log, does not start empty', async () => {
     cluster = await Cluster.create(['a'], { limits });
     const a = await cluster.start('a');
     await write(a, 'precious', 'data');
@@ -168,7 +168,7 @@ describe('node: a server whose state is damaged', function () {
     expect(valueAt(await cluster.start('a'), 'precious')).to.equal('data');
   });
 
-  it('with peers keeps the damaged state on disk until theirs has arrived whole, and serves neither before', async () => {
+  it('with peers keeps its damaged state until theirs is complete, serving neither', async () => {
     cluster = await Cluster.create(['a', 'b', 'c'], { limits });
     const [a] = await cluster.startAll('a', 'b', 'c');
     const c = cluster.nodes.get('c')!;
@@ -177,7 +177,7 @@ describe('node: a server whose state is damaged', function () {
     await cluster.until(() => c.replica.appliedLog.first > 1000);
     await writeSlowly(cluster, c, 'c');
     for (const name of ['a', 'b', 'c']) await cluster.stop(name);
-    const dir = await hurt('c');
+    const dir = await loseSlow1('c');
     const damaged = recordsOf(await keysIn(dir), '\u0000precious');
     for (let again = 0; again < 2; again++) {
       const alone = await cluster.start('c');
@@ -202,7 +202,7 @@ describe('node: a server whose state is damaged', function () {
     expect(left).to.not.deep.equal(damaged);
   });
 
-  it('and whose log has lost where it begins gets both from its peers', async () => {
+  it("with peers fetches the state and also the log, if the log's start is lost", async () => {
     cluster = await Cluster.create(['a', 'b', 'c'], { limits });
     const [a] = await cluster.startAll('a', 'b', 'c');
     const c = cluster.nodes.get('c')!;
@@ -211,19 +211,19 @@ describe('node: a server whose state is damaged', function () {
     await cluster.until(() => c.replica.appliedLog.first > 1000);
     await writeSlowly(cluster, c, 'c');
     await cluster.stop('c');
-    await hurt('c');
+    await loseSlow1('c');
     await flipRecord(join(cluster.folder('c'), 'log'), (record) => record.at === 0, 8);
     const again = await cluster.start('c');
     expect(again.status().fault).to.match(/being fetched/);
     await cluster.until(
-      () => again.status().fault === undefined && !again.replica.loop.votingSuspended,
+      () => again.status().fault === undefined && !again.replica.loop.elections.votingSuspended,
     );
     await again.barrier('default', 8000);
     expect([valueAt(again, 'precious'), valueAt(again, 'slow1')]).to.deep.equal(['data', '1']);
     await cluster.restartUnchanged('a', 'b', 'c');
   });
 
-  it('of a lost majority is recovered with what it still holds, although commands of its log need what is lost', async () => {
+  it('after a majority was lost is recovered, though commands need lost records', async () => {
     cluster = await Cluster.create(['a', 'b', 'c'], { limits });
     const [a] = await cluster.startAll('a', 'b', 'c');
     await write(a!, 'precious', 'data');
@@ -232,7 +232,7 @@ describe('node: a server whose state is damaged', function () {
     await writeSlowly(cluster, a!, 'a');
     for (const name of ['a', 'b', 'c']) await cluster.stop(name);
     const dir = stateOf(cluster, 'a');
-    // the state ends before the last commands of the log, which were applied to what is lost
+    // The state ends before the last commands of the log, which were applied to the lost records.
     const behind = `${dir}.behind`;
     await cp(dir, behind, { recursive: true });
     const again = await Promise.all(['a', 'b', 'c'].map((name) => cluster.start(name)));
@@ -244,7 +244,7 @@ describe('node: a server whose state is damaged', function () {
     for (const name of ['a', 'b', 'c']) await cluster.stop(name);
     await rm(dir, { recursive: true });
     await cp(behind, dir, { recursive: true });
-    await hurt('a');
+    await loseSlow1('a');
     const strict: Handlers = {
       ...HANDLERS,
       append: (context, command) => {
@@ -271,7 +271,7 @@ describe('node: a server whose state is damaged', function () {
     await cluster.restartUnchanged('a');
   });
 
-  it('joined as a member and then without log and state is refused: the votes are forgotten', async () => {
+  it('that joined and then lost log and state is refused, as its votes are lost', async () => {
     cluster = await Cluster.create(['a', 'b']);
     const a = await cluster.start('a');
     await write(a, 'k', 'v');
@@ -290,7 +290,7 @@ describe('node: a server whose state is damaged', function () {
     expect(await failure(cluster.start('b', joins))).to.match(/log .* is gone/);
   });
 
-  it('with a record that cannot be read is recovered without that record', async () => {
+  it('with an unreadable record is recovered without that record', async () => {
     cluster = await Cluster.create(['a'], { limits });
     const a = await cluster.start('a');
     await write(a, 'precious', 'data');
@@ -315,7 +315,7 @@ describe('node: a server whose state is damaged', function () {
     await cluster.restartUnchanged('a');
   });
 
-  it('whose recovery was cut short does not start before it was recovered to the end', async () => {
+  it('does not start after an interrupted recovery until it has been recovered', async () => {
     cluster = await Cluster.create(['a']);
     await write(await cluster.start('a'), 'precious', 'data');
     await cluster.stop('a');
@@ -329,7 +329,7 @@ describe('node: a server whose state is damaged', function () {
 
     const folder = cluster.folder('a');
     const options = { name: 'a', members: cluster.initial('a') };
-    // an older version of the program, which does not know a command of the log
+    // An older version of the program, which does not know one of the log's commands.
     const { append: _, ...handlers } = HANDLERS;
     expect(await failure(recoverFolder(folder, { ...options, handlers }))).to.match(/not known/);
     expect((await inspectFolder(folder)).damage).to.deep.equal([UNFINISHED]);
@@ -340,7 +340,7 @@ describe('node: a server whose state is damaged', function () {
     await cluster.restartUnchanged('a');
   });
 
-  it('that is wrong, and alone, does not start, and is recovered only if that is accepted', async () => {
+  it('alone, with a differing state, starts only after a recovery that accepts loss', async () => {
     cluster = await Cluster.create(['a']);
     await write(await cluster.start('a'), 'k', 'v');
     await cluster.stop('a');

@@ -3,7 +3,7 @@ import { DiskSpace } from '../../src/node/disk-space.js';
 import { freesSpace } from '../../src/node/options.js';
 
 describe('node/disk space', () => {
-  it('refuses at the reserve what makes the state grow, and recovers by itself with a margin', async () => {
+  it('refuses growth of the state at the reserve, and recovers with a margin', async () => {
     let free = 1000;
     const changes: boolean[] = [];
     const disk = new DiskSpace({

@@ -3,14 +3,14 @@ import { expect } from 'chai';
 import { Level } from 'level';
 import type { RunningNode } from '../../src/node/node.js';
 import type { Command } from '../../src/state/types.js';
-import { DiskFile } from '../../src/storage/segment-file.js';
+import { NodeFile } from '../../src/storage/node-folder.js';
 import { append, Cluster, put, valueAt } from './processes.js';
 
 /** Delays what is written in `folder` until the returned function is called. */
 function hang(folder: string): () => void {
   const { prototype } = Level;
   const { batch } = prototype;
-  const file = DiskFile.prototype;
+  const file = NodeFile.prototype;
   const { write } = file;
   let release = (): void => {};
   const held = new Promise<void>((resolve) => {
@@ -39,7 +39,7 @@ function hang(folder: string): () => void {
   };
 }
 
-describe('node: disks of a leader that hang or are full', function () {
+describe("node: a leader's disk that hangs or is full", function () {
   this.timeout(60_000);
   const names = ['a', 'b', 'c'];
   let cluster: Cluster;
@@ -53,7 +53,7 @@ describe('node: disks of a leader that hang or are full', function () {
     node.write({ tokenKey: null, command, timeoutMs: 20_000 });
   const other = (name: string): RunningNode => cluster.nodes.get(names.find((n) => n !== name)!)!;
 
-  it('when the disk of its log hangs another one leads; writes and reads go on', async () => {
+  it('another member leads when the disk of its log hangs; writes and reads continue', async () => {
     cluster = await Cluster.create(names);
     await cluster.startAll(...names);
     const { name, node: old } = await cluster.leader();
@@ -66,19 +66,19 @@ describe('node: disks of a leader that hang or are full', function () {
     }
     await cluster.until(() => node.status().leaderId !== old.id);
     expect(old.status().fault).to.match(/the disk of the log has not finished a write/);
-    expect(cluster.said(name, 'error the disk of the log')).to.equal(1);
+    expect(cluster.logCount(name, 'error the disk of the log')).to.equal(1);
     await write(node, append('k', '4'));
     await node.barrier('default', 5000);
     expect(valueAt(node, 'k')).to.equal('01234');
 
     release();
     await cluster.until(() => valueAt(old, 'k') === '01234' && old.status().fault === undefined);
-    await cluster.until(() => cluster.said(name, 'info the disks make progress again') === 1);
+    await cluster.until(() => cluster.logCount(name, 'info the disks make progress again') === 1);
     await write(old, append('k', '5'));
     expect(valueAt(old, 'k')).to.equal('012345');
   });
 
-  it('when the disk of its state hangs another one leads', async () => {
+  it('another member leads when the disk of its state hangs', async () => {
     cluster = await Cluster.create(names, { limits: { stateBacklogBytes: 10_000 } });
     await cluster.startAll(...names);
     const { name, node: old } = await cluster.leader();
@@ -94,7 +94,7 @@ describe('node: disks of a leader that hang or are full', function () {
     expect(valueAt(old, 'k19')).to.have.length(5000);
   });
 
-  it('when its disk is at its reserve one that has room leads, and the full one takes writes too', async () => {
+  it('a member with free space leads when its disk is full; both accept writes', async () => {
     cluster = await Cluster.create(names);
     const initial = cluster.initial(...names);
     const limits = { diskReserveBytes: Number.MAX_SAFE_INTEGER, diskCheckMs: 50 };
@@ -103,7 +103,7 @@ describe('node: disks of a leader that hang or are full', function () {
     await cluster.start('c', { initial });
     await cluster.leader();
     await write(b, put('k', '0'));
-    // Whoever leads now: leadership that is given to the full one does not stay there.
+    // Whoever leads now: leadership transferred to the full one does not stay there.
     await b.transfer(full.id);
     await write(b, put('k', '1'));
     await write(full, put('k', '2'));

@@ -23,24 +23,25 @@ const metaAt = (index: number): SnapshotMeta => ({
 const messageOf = (meta: SnapshotMeta, from = 'b', term = 2) =>
   ({ type: 'snapshot', from, to: 'a', term, meta, round: 0 }) satisfies Message;
 
-/** A state of so many chunks; its values tell whose it is. */
+let sources = 0;
+/** A state of `chunks` chunks; its values name its owner. */
 function sourceOf(chunks: number, owner = 'b'): StateSource {
   const store = new MemoryState();
   store.commit(
     Array.from({ length: chunks }, (_, i) => [keyOf('test', `k${i}`), owner.repeat(256 * 1024)]),
   );
-  return new StateSource(store.pin(), metaAt(9));
+  return new StateSource({ id: `source ${++sources}`, view: store.pin(), meta: metaAt(9) });
 }
 
-/** Counts what is begun and given up. */
+/** Counts snapshots that are begun and aborted. */
 class Store extends MemoryState {
   installs = 0;
   aborts = 0;
   /** What every chunk waits for. */
   disk: Promise<void> = Promise.resolve();
-  /** What happens when a chunk comes. */
+  /** Called for every chunk. */
   onAdd: () => void = () => {};
-  /** What happens while the whole is verified. */
+  /** Called while the whole snapshot is verified. */
   verify: () => Promise<void> = async () => {};
   override install(): Installation {
     const inner = super.install();
@@ -66,7 +67,7 @@ class Store extends MemoryState {
 function build() {
   const clock = new FakeClock();
   const store = new Store();
-  const told: string[] = [];
+  const events: string[] = [];
   const self = { term: 2, applied: 0 };
   const incoming = new IncomingSnapshot({
     clock,
@@ -76,23 +77,23 @@ function build() {
         return { role: 'follower' as const, term: self.term, leader: 'b' };
       },
       wants: (meta) => meta.index > self.applied,
-      pauseApply: () => told.push('begin'),
+      pauseApply: () => events.push('begin'),
     },
-    recovery: { failed: () => told.push('failed'), recovered: () => {} },
+    recovery: { failed: () => events.push('failed'), recovered: () => {} },
     reload: () => {},
     switched: (meta, from, done) => {
       self.applied = meta.index;
-      told.push(`switched ${meta.index} from ${from}`);
+      events.push(`switched ${meta.index} from ${from}`);
       done();
     },
   });
   const sinkFor = (message: SnapshotMessage, id: string) =>
     snapshotSink(message, id, { incoming, store, guard: (run) => run() });
   const owner = (): string | undefined => store.get(keyOf('test', 'k0'))?.[0];
-  return { clock, store, told, self, incoming, sinkFor, owner };
+  return { clock, store, events, self, incoming, sinkFor, owner };
 }
 
-/** Sends chunks from what the sink wants next up to `end` (all, if not given). */
+/** Sends chunks from the one that the sink expects up to `end` (all by default). */
 async function send(
   sink: ChunkSink | undefined,
   source: StateSource,
@@ -105,27 +106,27 @@ async function send(
   }
 }
 
-describe('node/snapshots: a state that is arriving', () => {
+describe('node/snapshots: an incoming state', () => {
   const CHUNKS = 4;
 
-  it('goes on where it stopped, whatever the chunk after which the connection broke', async () => {
+  it('resumes where it stopped, after whichever chunk the connection broke', async () => {
     for (let cut = 0; cut < CHUNKS; cut++) {
-      const { incoming, sinkFor, store, told, owner } = build();
+      const { incoming, sinkFor, store, events, owner } = build();
       const source = sourceOf(CHUNKS);
       await send(await sinkFor(messageOf(source.meta), source.id), source, cut);
       const again = await sinkFor(messageOf(source.meta), source.id);
       expect(again!.next).to.equal(cut);
       await send(again, source);
-      expect(told).to.deep.equal(['begin', 'switched 9 from b']);
+      expect(events).to.deep.equal(['begin', 'switched 9 from b']);
       expect([owner(), store.installs, store.aborts]).to.deep.equal(['b', 1, 0]);
       expect(store.get(POSITION_KEY)).to.equal(JSON.stringify(source.meta));
       expect(incoming.isArriving).to.equal(false);
     }
   });
 
-  it('takes a chunk once that was on its way to the disk when the connection broke', async () => {
+  it('accepts once a chunk that was being written when the connection broke', async () => {
     for (let cut = 0; cut < CHUNKS; cut++) {
-      const { sinkFor, store, told, owner } = build();
+      const { sinkFor, store, events, owner } = build();
       const source = sourceOf(CHUNKS);
       const sink = await sinkFor(messageOf(source.meta), source.id);
       await send(sink, source, cut);
@@ -140,18 +141,18 @@ describe('node/snapshots: a state that is arriving', () => {
       release();
       await Promise.all([first, repeated]);
       const next = await again;
-      // After the last chunk there is nothing to go on with.
+      // After the last chunk there is nothing left to resume.
       if (last) expect(next).to.equal(undefined);
       else {
         expect(next!.next).to.equal(cut + 1);
         await send(next, source);
       }
-      expect(told).to.deep.equal(['begin', 'switched 9 from b']);
+      expect(events).to.deep.equal(['begin', 'switched 9 from b']);
       expect(owner()).to.equal('b');
     }
   });
 
-  it('is given up when its sender brings no progress, and another one can begin', async () => {
+  it('is aborted if its sender makes no progress, and another one can begin', async () => {
     for (let cut = 0; cut < CHUNKS; cut++) {
       const { clock, incoming, sinkFor, store, owner } = build();
       const gone = sourceOf(CHUNKS);
@@ -168,7 +169,7 @@ describe('node/snapshots: a state that is arriving', () => {
     }
   });
 
-  it('is given up sooner when its connection is gone, unless the sender comes back', async () => {
+  it('is aborted sooner if its connection breaks, unless the sender reconnects', async () => {
     const { clock, incoming, sinkFor } = build();
     const source = sourceOf(CHUNKS);
     const sink = await sinkFor(messageOf(source.meta), source.id);
@@ -182,8 +183,8 @@ describe('node/snapshots: a state that is arriving', () => {
     expect(incoming.isArriving).to.equal(false);
   });
 
-  it('is not given up while it makes progress, or while the disk is busy with it', async () => {
-    const { clock, sinkFor, store, told } = build();
+  it('is not aborted while it makes progress, or while the disk is busy with it', async () => {
+    const { clock, sinkFor, store, events } = build();
     const source = sourceOf(CHUNKS);
     const sink = await sinkFor(messageOf(source.meta), source.id);
     for (let end = 1; end < CHUNKS; end++) {
@@ -199,11 +200,11 @@ describe('node/snapshots: a state that is arriving', () => {
     clock.advance(10 * IDLE_MS);
     release();
     await last;
-    expect(told).to.deep.equal(['begin', 'switched 9 from b']);
+    expect(events).to.deep.equal(['begin', 'switched 9 from b']);
     expect(clock.timers).to.equal(0);
   });
 
-  it('gives way to another sender, but not to a former leader, nor once it is whole', async () => {
+  it("is replaced by a new leader's state, not by an old leader's or once complete", async () => {
     const { sinkFor, self, store, owner } = build();
     const [old, present, former] = [sourceOf(CHUNKS), sourceOf(CHUNKS, 'c'), sourceOf(CHUNKS, 'd')];
     const oldSink = await sinkFor(messageOf(old.meta), old.id);
@@ -213,7 +214,7 @@ describe('node/snapshots: a state that is arriving', () => {
     expect(store.aborts).to.equal(1);
     const { data, last } = await old.chunk(2);
     await oldSink!.write(2, data, last).then(
-      () => expect.fail('a chunk of what was given up was taken'),
+      () => expect.fail('a chunk of the aborted state was accepted'),
       () => {},
     );
     expect(await sinkFor(messageOf(former.meta, 'd', 2), former.id)).to.equal(undefined);
@@ -228,9 +229,9 @@ describe('node/snapshots: a state that is arriving', () => {
     expect(owner()).to.equal('c');
   });
 
-  it('ends with a chunk that is broken, or that comes out of turn', async () => {
+  it('is aborted by a chunk that is malformed or out of order', async () => {
     for (const bad of ['broken', 'early', 'tally'] as const) {
-      const { incoming, sinkFor, store, told } = build();
+      const { incoming, sinkFor, store, events } = build();
       const source = sourceOf(CHUNKS);
       const sink = await sinkFor(messageOf(source.meta), source.id);
       const { data, last } = await source.chunk(0);
@@ -239,42 +240,42 @@ describe('node/snapshots: a state that is arriving', () => {
           ? sink!.write(0, new Uint8Array([1]), false)
           : sink!.write(bad === 'early' ? 1 : 0, data, bad === 'tally' ? !last : last);
       await write.then(
-        () => expect.fail('it was taken'),
+        () => expect.fail('it was accepted'),
         () => {},
       );
-      expect([incoming.isArriving, store.aborts, told.length]).to.deep.equal([false, 1, 0]);
+      expect([incoming.isArriving, store.aborts, events.length]).to.deep.equal([false, 1, 0]);
     }
   });
 
-  it('is thrown away when it is not wanted any more at its end', async () => {
-    const { incoming, sinkFor, self, store, told } = build();
+  it('is discarded if it is no longer wanted when it is complete', async () => {
+    const { incoming, sinkFor, self, store, events } = build();
     const source = sourceOf(CHUNKS);
     const sink = await sinkFor(messageOf(source.meta), source.id);
     await send(sink, source, CHUNKS - 1);
     self.applied = 20;
     await send(sink, source);
-    expect([incoming.isArriving, store.aborts, told.length]).to.deep.equal([false, 1, 0]);
+    expect([incoming.isArriving, store.aborts, events.length]).to.deep.equal([false, 1, 0]);
   });
 
-  it('applying goes on when what has arrived is not whole', async () => {
-    const { incoming, sinkFor, store, told } = build();
+  it('is discarded if it fails verification, and applying continues', async () => {
+    const { incoming, sinkFor, store, events } = build();
     const source = sourceOf(1);
     const sink = await sinkFor(messageOf(source.meta), source.id);
     const { data } = await source.chunk(0);
-    // A bit of a value changes on the way.
+    // One bit of a value changes in transit.
     const changed = Buffer.from(data);
     changed[100] = changed[100]! ^ 1;
     await sink!.write(0, changed, true).then(
-      () => expect.fail('it was taken'),
+      () => expect.fail('it was accepted'),
       () => {},
     );
-    expect(told).to.deep.equal(['begin', 'failed']);
+    expect(events).to.deep.equal(['begin', 'failed']);
     expect([incoming.isArriving, store.get(keyOf('test', 'k0'))]).to.deep.equal([false, undefined]);
   });
 
-  it('comes whole over a wire whose connection breaks at any chunk', async () => {
+  it('arrives complete over a connection that breaks at any chunk', async () => {
     for (let cut = 0; cut < CHUNKS - 1; cut++) {
-      const { sinkFor, store, told, owner } = build();
+      const { sinkFor, store, events, owner } = build();
       const source = sourceOf(CHUNKS);
       const b = await new TestNode('b').listen();
       const a = await new TestNode('a').listen();
@@ -298,12 +299,12 @@ describe('node/snapshots: a state that is arriving', () => {
         await a.wire.close();
         await b.wire.close();
       }
-      expect(told).to.deep.equal(['begin', 'switched 9 from b']);
+      expect(events).to.deep.equal(['begin', 'switched 9 from b']);
       expect(owner()).to.equal('b');
     }
   });
 
-  it('takes nothing after it was stopped', async () => {
+  it('accepts nothing after it was stopped', async () => {
     const { clock, incoming, sinkFor, store } = build();
     const source = sourceOf(CHUNKS);
     await send(await sinkFor(messageOf(source.meta), source.id), source, 2);

@@ -18,10 +18,10 @@ import { Cluster, HANDLERS, put, valueAt } from './processes.js';
 const write = (node: RunningNode, key: string, value: string) =>
   node.write({ tokenKey: null, command: put(key, value), timeoutMs: 8000 });
 
-describe('node: what one server may ask of another', () => {
+describe('node: what a server may request of another', () => {
   const data = encodeProposal({ id: 'one', since: 0, command: { type: 'x', v: 1 } });
   const server = { id: 'x', name: 'x', address: 'x:1' };
-  const asks: readonly RpcRequest[] = [
+  const requests: readonly RpcRequest[] = [
     { type: 'write', tokenKey: null, data, timeoutMs: 100 },
     ...[{ type: 'read', mode: 'consistent' } as const, { type: 'state' } as const],
     ...[{ type: 'add', server } as const, { type: 'admit', server } as const],
@@ -29,13 +29,13 @@ describe('node: what one server may ask of another', () => {
     ...[{ type: 'status' } as const, { type: 'joining' } as const],
     { type: 'member', id: 'b' },
   ];
-  /** What a leader of three answers to this server, as `type` or `refused: why`. */
-  const answerTo = (from: string, ask: RpcRequest): string => {
+  /** A leader of three's response to this server, as `type` or `refused: why`. */
+  const responseTo = (from: string, request: RpcRequest): string => {
     const world = new World();
     const leader = world.elect();
     world.advance(200);
     const answers: string[] = [];
-    leader.replica.rpc.receive(from, encodeRequest(ask), (bytes) => {
+    leader.replica.rpc.receive(from, encodeRequest(request), (bytes) => {
       const answer = decodeResponse(bytes)!;
       answers.push(answer.type === 'refused' ? `refused: ${answer.refusal.message}` : answer.type);
     });
@@ -44,25 +44,25 @@ describe('node: what one server may ask of another', () => {
     return answers[0]!;
   };
 
-  it('nothing that needs a member is taken from a server that is none', () => {
+  it('a server that is not a member is refused every request that requires membership', () => {
     const needMember = Object.entries(ACCEPTED_FROM).filter(([, who]) => who === 'member');
-    expect(asks.map(({ type }) => type)).to.have.members(needMember.map(([type]) => type));
-    for (const ask of asks)
-      expect(answerTo('x', ask), ask.type).to.equal(
+    expect(requests.map(({ type }) => type)).to.have.members(needMember.map(([type]) => type));
+    for (const request of requests)
+      expect(responseTo('x', request), request.type).to.equal(
         'refused: The server x is not a member of the cluster',
       );
   });
 
-  it('what a server does by itself is proposed by its leader alone, and taken from no member', () => {
-    const ask = { type: 'write', tokenKey: INTERNAL_KEY, data, timeoutMs: 100 } as const;
-    expect(answerTo('b', ask)).to.match(/^refused: Only the leader itself/);
-    expect(answerTo('b', { ...ask, tokenKey: null })).to.equal('applied');
+  it('internal commands are proposed only by the leader itself, and refused from members', () => {
+    const request = { type: 'write', tokenKey: INTERNAL_KEY, data, timeoutMs: 100 } as const;
+    expect(responseTo('b', request)).to.match(/^refused: Only the leader itself/);
+    expect(responseTo('b', { ...request, tokenKey: null })).to.equal('applied');
   });
 
-  it('a member makes no other server a member by passing its question on', () => {
-    expect(answerTo('b', { type: 'add', server })).to.equal('refused: It waits for an operator');
+  it('a member cannot make another server a member by forwarding its request', () => {
+    expect(responseTo('b', { type: 'add', server })).to.equal('refused: It waits for an operator');
     const moved = { id: 'c', name: 'c', address: 'elsewhere:1' };
-    expect(answerTo('b', { type: 'add', server: moved })).to.match(
+    expect(responseTo('b', { type: 'add', server: moved })).to.match(
       /^refused: .* is a member already/,
     );
   });
@@ -72,9 +72,9 @@ describe('node: joining', function () {
   this.timeout(30_000);
   const handlers = { ...HANDLERS, 'fact.set': setFact };
   let cluster: Cluster;
-  const strangers: TestNode[] = [];
+  const outsiders: TestNode[] = [];
   afterEach(async () => {
-    for (const stranger of strangers.splice(0)) await stranger.wire.close();
+    for (const outsider of outsiders.splice(0)) await outsider.wire.close();
     await cluster.remove();
     expect(cluster.fatal).to.deep.equal([]);
   });
@@ -99,19 +99,19 @@ describe('node: joining', function () {
     return contents.some((content) => content.includes(text));
   };
 
-  it('without approval a server gets no entry and no state; an operator admits it', async () => {
+  it('a server receives no entries and no state until an operator admits it', async () => {
     cluster = await Cluster.create(['a', 'b', 'c', 'd']);
     const [a] = (await cluster.startAll('a', 'b', 'c')) as [RunningNode];
     await write(a, 'k', 'a-secret-value');
     const d = await cluster.start('d', { join: [cluster.address('b')] });
-    await cluster.until(() => cluster.said('d', 'warn') >= 2);
+    await cluster.until(() => cluster.logCount('d', 'warn') >= 2);
     expect(peersOf(a)).to.deep.equal(['a', 'b', 'c']);
     expect(d.replica.loop.status()).to.include({ lastIndex: 0, commit: 0 });
     expect(valueAt(d, 'k')).to.equal(undefined);
     expect(await folderHolds('d', 'a-secret-value')).to.equal(false);
     const { name: leader } = await cluster.leader();
     expect(
-      cluster.said(leader, `info d (${d.id}) at ${cluster.address('d')} asks to join`),
+      cluster.logCount(leader, `info d (${d.id}) at ${cluster.address('d')} asks to join`),
     ).to.equal(1);
     expect(cluster.lines.join('\n')).to.include(`PUT /v1/operator/raft/joining/${d.id}`);
     const c = cluster.nodes.get('c')!;
@@ -121,11 +121,11 @@ describe('node: joining', function () {
     await cluster.until(() => a.status().peers.filter(({ voter }) => voter).length === 4);
     await d.barrier('consistent', 8000);
     expect(valueAt(d, 'k')).to.equal('a-secret-value');
-    await cluster.until(() => cluster.said('d', 'info joined the cluster') === 1);
+    await cluster.until(() => cluster.logCount('d', 'info joined the cluster') === 1);
     expect(await c.joining(5000)).to.deep.equal([]);
   });
 
-  it('a join token lets one server in, once, and not after it has expired', async () => {
+  it('a join token admits one server, once, and not after it has expired', async () => {
     cluster = await Cluster.create(['a', 'b', 'c', 'd'], { handlers });
     const a = await cluster.start('a');
     await cluster.leader();
@@ -143,14 +143,14 @@ describe('node: joining', function () {
     ] as const) {
       const node = await cluster.start(name, { ...via, joinToken: () => token });
       const line = `warn ${name} (${node.id}) at ${cluster.address(name)} shows a join token that is not valid`;
-      await cluster.until(() => cluster.said('a', line) === 1);
+      await cluster.until(() => cluster.logCount('a', line) === 1);
       const refused = `warn ${cluster.address('a')} did not take this node into its cluster: The join token is unknown`;
-      await cluster.until(() => cluster.said(name, refused) > 0);
+      await cluster.until(() => cluster.logCount(name, refused) > 0);
     }
     expect(peersOf(a)).to.deep.equal(['a', 'b']);
   });
 
-  it('a server that has used its token may ask again, of the next leader too', async () => {
+  it('a server that has used its token may request again, also at the next leader', async () => {
     cluster = await Cluster.create(['a', 'b', 'c', 'd'], { handlers });
     const [a, b, c] = (await cluster.startAll('a', 'b', 'c')) as [
       RunningNode,
@@ -173,7 +173,7 @@ describe('node: joining', function () {
     expect(answers).to.deep.equal(['done']);
   });
 
-  it('a removed server stays refused, in words, whoever it asks; emptied it is a new one', async () => {
+  it('a removed server stays refused by all; with an empty folder it is a new one', async () => {
     cluster = await Cluster.create(['a', 'b', 'c', 'd']);
     const [a, b, c] = (await cluster.startAll('a', 'b', 'c')) as [
       RunningNode,
@@ -198,7 +198,7 @@ describe('node: joining', function () {
       );
     }
     await cluster.stop('c');
-    // its folder made fit for joining: the id is what counts
+    // Its folder is prepared for joining: only the id counts.
     await rm(cluster.folder('c'), { recursive: true });
     const fresh = await cluster.start('c', { join: [cluster.address('a')] });
     await cluster.waits('c', 'b');
@@ -207,7 +207,7 @@ describe('node: joining', function () {
     expect(b.id).to.not.equal(fresh.id);
   });
 
-  it('a server that joined after a removal refuses the removed one as well', async () => {
+  it('a server that joined after a removal also refuses the removed server', async () => {
     cluster = await Cluster.create(['a', 'b', 'c', 'd']);
     const [a, , c] = (await cluster.startAll('a', 'b', 'c')) as [
       RunningNode,
@@ -219,32 +219,32 @@ describe('node: joining', function () {
     await cluster.until(() => c.status().fault !== undefined);
     await cluster.stop('c');
     await cluster.join('d', 'a');
-    await cluster.until(() => cluster.said('d', 'info joined the cluster') === 1);
-    // it has written all that it knows once it has stopped
+    await cluster.until(() => cluster.logCount('d', 'info joined the cluster') === 1);
+    // Once it has stopped, everything that it knows is stored.
     await cluster.stop('d');
     const identity = JSON.parse(await readFile(join(cluster.folder('d'), 'node.json'), 'utf8'));
     expect(identity.removed).to.deep.equal([c.id]);
   });
 
-  it('who holds the key but is no member is not heard, nor taken for one', async () => {
+  it('a non-member that holds the shared key is refused and changes nothing', async () => {
     cluster = await Cluster.create(['a', 'b', 'c']);
     const [a] = (await cluster.startAll('a', 'b', 'c')) as [RunningNode];
     await write(a, 'k', 'v');
-    const stranger = new TestNode('stranger');
-    strangers.push(stranger);
-    stranger.clusterId = initialClusterId(cluster.initial('a', 'b', 'c'));
-    await stranger.listen();
+    const outsider = new TestNode('outsider');
+    outsiders.push(outsider);
+    outsider.clusterId = initialClusterId(cluster.initial('a', 'b', 'c'));
+    await outsider.listen();
     const { node: leader } = await cluster.leader();
     const { term } = leader.status();
-    stranger.wire.setMembers(
+    outsider.wire.setMembers(
       [...cluster.nodes].map(([name, { id }]) => ({ id, address: cluster.address(name) })),
     );
     const position = { prevIndex: 0, prevTerm: 0, entries: [], commit: 0 };
     const answers: unknown[] = [];
     for (const { id } of cluster.nodes.values()) {
-      const message = { type: 'append', from: 'stranger', to: id, term: term + 5 } as const;
-      stranger.wire.send({ ...message, ...position, round: 1 });
-      stranger.wire.request(id, encodeRequest({ type: 'level' }), 500, (answer) =>
+      const message = { type: 'append', from: 'outsider', to: id, term: term + 5 } as const;
+      outsider.wire.send({ ...message, ...position, round: 1 });
+      outsider.wire.request(id, encodeRequest({ type: 'level' }), 500, (answer) =>
         answers.push(answer),
       );
     }
@@ -255,13 +255,13 @@ describe('node: joining', function () {
         cluster.lines.filter(
           (line) =>
             line.startsWith(`${name} warn`) &&
-            line.endsWith('refused: node stranger is no member that this node knows'),
+            line.endsWith('refused: node outsider is no member that this node knows'),
         ),
       ).to.have.lengthOf(1);
     expect(leader.status()).to.include({ role: 'leader', term });
   });
 
-  it('a member that was away hears a leader that joined meanwhile, once another member vouches', async () => {
+  it('a member that was away accepts a new leader once another member vouches for it', async () => {
     cluster = await Cluster.create(['a', 'b', 'c', 'd']);
     const [a] = (await cluster.startAll('a', 'b', 'c')) as [RunningNode];
     await write(a, 'k', 'v');
@@ -277,18 +277,18 @@ describe('node: joining', function () {
     expect(c.status().leaderId).to.equal(d.id);
   });
 
-  it('a server without key, TLS and peers listens for nobody', async () => {
+  it('a server without shared key, TLS and peers accepts no connections', async () => {
     cluster = await Cluster.create(['a', 'b']);
     const a = await cluster.start('a', { security: { mode: 'closed' } });
     await write(a, 'k', 'v');
     await cluster.start('b', { join: [cluster.address('a')] });
     await cluster.until(
-      () => cluster.said('b', `warn ${cluster.address('a')} cannot be asked to join`) > 0,
+      () => cluster.logCount('b', `warn ${cluster.address('a')} cannot be asked to join`) > 0,
     );
     expect(peersOf(a)).to.deep.equal(['a']);
   });
 
-  it('a member of several does not start without what the others know it by', async () => {
+  it('a member of several does not start without the credentials others expect', async () => {
     cluster = await Cluster.create(['a', 'b', 'c']);
     await cluster.startAll('a', 'b', 'c');
     await cluster.leader();

@@ -24,7 +24,7 @@ describe('node: large commands', function () {
     expect(cluster.fatal).to.deep.equal([]);
   });
 
-  it('refuses what no frame can carry, at the leader and at a follower, and goes on', async () => {
+  it('refuses a command too large for a frame on leader and follower, and continues', async () => {
     cluster = await Cluster.create(['a', 'b', 'c']);
     const nodes = await cluster.startAll('a', 'b', 'c');
     const { node: leader } = await cluster.leader();
@@ -38,19 +38,19 @@ describe('node: large commands', function () {
     expect(valueAt(leader, 'big')).to.equal(undefined);
   });
 
-  it('replicates the largest command that it takes, forwarded too', async () => {
+  it('replicates the largest command that it accepts, also if forwarded', async () => {
     cluster = await Cluster.create(['a', 'b', 'c']);
     const nodes = await cluster.startAll('a', 'b', 'c');
     const { node: leader } = await cluster.leader();
     const follower = nodes.find((node) => node !== leader)!;
     const command = JSON.stringify(put('big', ''));
-    // room for the envelope: its version, the id of the request and its index
+    // Space for the envelope: its version, the request's id and its index.
     const value = 'x'.repeat(COMMAND_BYTES_MAX - command.length - 100);
     expect(await write(follower, 'big', value)).to.equal('ok');
     await cluster.until(() => nodes.every((node) => valueAt(node, 'big') === value));
   });
 
-  it('takes no body whose command, stored object or answer could be too large', () => {
+  it('limits the body so that command, stored object and response fit', () => {
     const { max } = SETTINGS.find(({ key }) => key === 'limits.bodyBytes')!;
     expect(max! * 4).to.be.at.most(COMMAND_BYTES_MAX);
     expect(COMMAND_BYTES_MAX).to.be.lessThan(DEFAULT_LIMITS.frameBytes);

@@ -1,4 +1,4 @@
-/** Rolling upgrades: what only a later release knows waits until every member runs it. */
+/** Rolling upgrades: what only a later release supports waits until every member runs it. */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -11,7 +11,7 @@ import { Cluster, HANDLERS, put } from './processes.js';
 
 /** A release that knows no levels beyond the first. */
 const FIRST: Partial<NodeOptions> = { levels: { supported: 1, commands: {} } };
-/** A release that has one command more, which needs level 2. */
+/** A release with one more command, which needs level 2. */
 const NEXT: Partial<NodeOptions> = {
   handlers: {
     ...HANDLERS,
@@ -48,7 +48,7 @@ describe('node: levels', function () {
       const refused = await refusalOf(node, thing);
       expect(refused?.code).to.equal('unavailable');
       const text = `This needs level 2, the cluster is at level 1: ${why}`;
-      // Members are asked once a second; until then the last answer is shown.
+      // Members are queried once a second; until then the last response is shown.
       if (refused?.message !== text) {
         await new Promise((resolve) => setTimeout(resolve, 50));
         return again();
@@ -61,22 +61,22 @@ describe('node: levels', function () {
     return cluster.start(name, { ...NEXT, initial: cluster.initial('a', 'b', 'c') });
   };
 
-  it('rise to the highest one in a new cluster', async () => {
+  it('are the highest ones in a new cluster', async () => {
     await make(NEXT);
     await cluster.startAll('a', 'b', 'c');
     await areAt(2);
     for (const node of nodes()) await write(node, thing);
-    await cluster.until(() => cluster.said('a', 'info the cluster is at level 2 now') === 1);
+    await cluster.until(() => cluster.logCount('a', 'info the cluster is at level 2 now') === 1);
   });
 
-  it('rise when the last member runs the new release, and not before; nobody stops', async () => {
+  it('rise only when the last member runs the new release, and nobody stops', async () => {
     await make();
     await cluster.startAll('a', 'b', 'c');
     await cluster.leader();
     const c = await upgrade('c');
     await write(c, put('k', '1'));
     await isRefused(c, 'a and b run a release without it');
-    // A new leader would be able to apply it; the others not.
+    // A new leader could apply it; the others could not.
     await (await cluster.leader()).node.transfer(c.id);
     await cluster.until(() => c.status().role === 'leader');
     await isRefused(c, 'a and b run a release without it');
@@ -93,7 +93,7 @@ describe('node: levels', function () {
     expect(cluster.fatal).to.deep.equal([]);
   });
 
-  it('keep a program out that does not support them: it refuses the folder', async () => {
+  it('stop a release that does not support them: it refuses the folder', async () => {
     await make(NEXT);
     await cluster.startAll('a', 'b', 'c');
     await areAt(2);
@@ -108,7 +108,7 @@ describe('node: levels', function () {
     await write((await cluster.leader()).node, thing);
   });
 
-  it('keep a program out that gets its state from a member', async () => {
+  it('stop a release that does not support them and gets its state from a member', async () => {
     const limits = { cutEntries: 20, keepEntries: 5 };
     await make({ ...NEXT, limits });
     await cluster.startAll('a', 'b', 'c');
@@ -124,7 +124,7 @@ describe('node: levels', function () {
     expect(cluster.fatal[0]!.message).to.include('another version: the cluster is at level 2');
   });
 
-  it('keep a server out that does not support them, until it runs the release of the members', async () => {
+  it('keep a server out until it runs the release of the members', async () => {
     await make(NEXT);
     await cluster.startAll('a', 'b', 'c');
     await areAt(2);
@@ -146,7 +146,7 @@ describe('node: levels', function () {
     await areAt(2);
   });
 
-  it('do not rise while a server that joins does not support them', async () => {
+  it('do not rise while a joining server does not support them', async () => {
     await make();
     await cluster.startAll('a', 'b', 'c');
     await cluster.leader();

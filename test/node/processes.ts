@@ -10,7 +10,7 @@ import type { Handlers } from '../../src/state/machine.js';
 import { type Command, keyOf } from '../../src/state/types.js';
 import type { LevelState } from '../../src/storage/state.js';
 
-/** `put` sets a key; `append` adds to it, so that a command which took effect twice can be seen. */
+/** `put` sets a key; `append` appends to it, which shows a command that took effect twice. */
 export interface Put extends Command {
   readonly key: string;
   readonly value: string;
@@ -31,7 +31,7 @@ export const valueAt = (node: RunningNode, key: string): string | undefined =>
   node.view.get(at(key));
 const contentOf = (node: RunningNode): unknown[] =>
   [...node.view.keys(keyOf('test', ''))].map((key) => [key, node.view.get(key)]);
-/** What a node says of a disk that has lost something. */
+/** What a node logs about a disk that lost data. */
 const DAMAGE = /damage|lost|lacks|fetched|does not serve|again/;
 export const watchAt = (node: RunningNode, key: string, wake: () => void): (() => void) =>
   node.watch([at(key)], wake);
@@ -56,7 +56,7 @@ export class Cluster {
     this.#options = options;
   }
 
-  /** Makes room for nodes of these names; none is started yet. */
+  /** Creates folders for nodes of these names; none is started yet. */
   static async create(
     names: readonly string[],
     options: Partial<NodeOptions> = {},
@@ -93,7 +93,7 @@ export class Cluster {
     return node;
   }
 
-  /** Starts a node that asks another one to be taken in, and has an operator admit it. */
+  /** Starts a node that asks another one to let it join, and has an operator admit it. */
   async join(name: string, via: string, options: Partial<NodeOptions> = {}): Promise<RunningNode> {
     const node = await this.start(name, { ...options, join: [this.address(via)] });
     await this.waits(name, via);
@@ -101,7 +101,7 @@ export class Cluster {
     return node;
   }
 
-  /** Resolves once a node waits for an operator, as another one shows. */
+  /** Resolves once node `at` lists the server as waiting for an operator. */
   async waits(name: string, at: string): Promise<void> {
     const { id } = this.nodes.get(name)!;
     let shown: readonly { readonly id: string }[] = [];
@@ -124,7 +124,7 @@ export class Cluster {
     return Promise.all(names.map((name) => this.start(name, { initial })));
   }
 
-  /** Stops a node without handing over: the second call does not wait. */
+  /** Stops a node without transferring leadership: the second call does not wait. */
   async stop(name: string): Promise<void> {
     const node = this.nodes.get(name)!;
     this.nodes.delete(name);
@@ -133,8 +133,8 @@ export class Cluster {
   }
 
   /**
-   * Starts these nodes once more, nothing having gone wrong since: they complain of no damage, fetch nothing and hold the
-   * same.
+   * Restarts these nodes after nothing went wrong: they report no damage, fetch nothing and have
+   * the same contents.
    */
   async restartUnchanged(...names: readonly string[]): Promise<RunningNode[]> {
     await Promise.all(names.map((name) => this.nodes.get(name)!.barrier('default', 8000)));
@@ -144,7 +144,7 @@ export class Cluster {
     const nodes = await Promise.all(names.map((name) => this.start(name)));
     for (const [i, node] of nodes.entries()) {
       expect(node.status().fault).to.equal(undefined);
-      expect(node.replica.loop.votingSuspended).to.equal(false);
+      expect(node.replica.loop.elections.votingSuspended).to.equal(false);
       expect(contentOf(node)).to.deep.equal(before[i]);
     }
     await Promise.all(nodes.map((node) => node.barrier('default', 8000)));
@@ -154,9 +154,9 @@ export class Cluster {
     return nodes;
   }
 
-  /** Waits until all that a node has applied is on its disk. */
+  /** Waits until everything that a node has applied is on its disk. */
   async flushed(name: string): Promise<void> {
-    // a node shows its store as a view
+    // The node exposes its store as a view.
     await (this.nodes.get(name)!.view as LevelState).flush();
   }
 
@@ -172,12 +172,12 @@ export class Cluster {
     return undefined;
   }
 
-  /** How many lines of a node's log begin so, with their level. */
-  said(name: string, beginning: string): number {
+  /** The number of lines in a node's log that begin with this text, level included. */
+  logCount(name: string, beginning: string): number {
     return this.lines.filter((line) => line.startsWith(`${name} ${beginning}`)).length;
   }
 
-  /** Waits until it is so; what it waits for comes from sockets and disks. */
+  /** Waits until the condition holds; it depends on sockets and disks. */
   async until(condition: () => boolean, withinMs = 10_000): Promise<void> {
     const endMs = performance.now() + withinMs;
     while (!condition()) {

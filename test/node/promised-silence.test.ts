@@ -1,4 +1,4 @@
-/** What a server promised its leader holds over restarts, also with a shorter election timeout. */
+/** The silence that a server promised holds across restarts, even with a shorter timeout. */
 import { expect } from 'chai';
 import { readIdentity, writeIdentity } from '../../src/node/identity.js';
 import { type Opened, openFolder } from '../../src/node/open.js';
@@ -7,7 +7,7 @@ import { Cluster, HANDLERS } from './processes.js';
 
 const LONG = { tickMs: 25, electionMs: 2000 };
 const SHORT = { tickMs: 25, electionMs: 250 };
-/** What `silenceMsOf` gives for these. */
+/** The silences that `silenceMsOf` returns for these timings. */
 const LONG_SILENCE_MS = 1950;
 const SHORT_SILENCE_MS = 200;
 
@@ -42,7 +42,7 @@ describe('node: the silence promised before a restart', function () {
     return opened;
   }
 
-  it('is written down at each start', async () => {
+  it('is stored at each start', async () => {
     const first = await open(LONG);
     expect([await kept(), first.silenceMs]).to.deep.equal([LONG_SILENCE_MS, LONG_SILENCE_MS]);
   });
@@ -55,13 +55,13 @@ describe('node: the silence promised before a restart', function () {
     }
   });
 
-  it('gives way at once to a longer one', async () => {
+  it('is replaced at once by a longer one', async () => {
     await open(SHORT);
     const { silenceMs } = await open(LONG);
     expect([await kept(), silenceMs]).to.deep.equal([LONG_SILENCE_MS, LONG_SILENCE_MS]);
   });
 
-  it('is the present one in a folder that does not say', async () => {
+  it("defaults to the current timing's in a folder that does not store it", async () => {
     await open(LONG);
     const identity = (await readIdentity(cluster.folder('a')))!;
     const { silenceMs: _, ...older } = identity;
@@ -69,7 +69,7 @@ describe('node: the silence promised before a restart', function () {
     expect((await open(SHORT)).silenceMs).to.equal(SHORT_SILENCE_MS);
   });
 
-  it('is kept by a running server, which then writes down the present one', async () => {
+  it("is kept by a running server, which then stores the current timing's", async () => {
     const initial = cluster.initial('a', 'b', 'c');
     await cluster.start('a', { initial, timing: LONG });
     await cluster.stop('a');

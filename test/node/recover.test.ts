@@ -23,7 +23,7 @@ describe('node: a data folder', function () {
   let cluster: Cluster;
   afterEach(() => cluster.remove());
 
-  it('of a lost majority becomes a new cluster of one, with a new id, and keeps everything', async () => {
+  it('of a lost majority becomes a new cluster with a new id, and keeps everything', async () => {
     cluster = await Cluster.create(['a', 'b', 'c']);
     const [a] = await cluster.startAll('a', 'b', 'c');
     await write(a!, 'k', 'v');
@@ -43,7 +43,7 @@ describe('node: a data folder', function () {
     const node = await cluster.start('a');
     expect(valueAt(node, 'k')).to.equal('v');
     await write(node, 'k', 'w');
-    // A server of the old cluster is not believed.
+    // A server of the old cluster is refused.
     await cluster.start('b', { initial: cluster.initial('a', 'b', 'c') });
     await cluster.until(() => cluster.lines.some((line) => /was refused/.test(line)));
     expect(node.status().peers.map(({ name }) => name)).to.deep.equal(['a']);
@@ -51,7 +51,7 @@ describe('node: a data folder', function () {
     await cluster.restartUnchanged('a');
   });
 
-  it('copied and recovered with the same members gives the servers of one cluster', async () => {
+  it('copied and recovered with the same members yields the servers of one cluster', async () => {
     cluster = await Cluster.create(['a', 'b', 'c']);
     const a = await cluster.start('a');
     await write(a, 'k', 'v');
@@ -70,7 +70,7 @@ describe('node: a data folder', function () {
     await cluster.restartUnchanged('a', 'b', 'c');
   });
 
-  it('of equal state whose last entry is of another term gives another cluster', async () => {
+  it('with an equal state but a last entry of another term yields another cluster', async () => {
     cluster = await Cluster.create(['a', 'b']);
     await write(await cluster.start('a'), 'k', 'v');
     await cluster.stop('a');
@@ -98,7 +98,7 @@ describe('node: a data folder', function () {
     expect(ids[0]).to.not.equal(ids[1]);
   });
 
-  it('is not touched while a server has it open, nor recovered for a server it does not name', async () => {
+  it('is not opened while a server runs, nor recovered for a non-member', async () => {
     cluster = await Cluster.create(['a']);
     await cluster.start('a');
     expect(await failure(inspectFolder(cluster.folder('a')))).to.match(/open|lock|another/);
@@ -107,7 +107,7 @@ describe('node: a data folder', function () {
     expect(() => recoverFolder(cluster.folder('a'), options)).to.throw(/do not name/);
   });
 
-  it('without its log is refused: the votes are forgotten', async () => {
+  it('without its log is refused, as its votes are lost', async () => {
     cluster = await Cluster.create(['a']);
     const node = await cluster.start('a');
     await write(node, 'k', 'v');
@@ -118,7 +118,7 @@ describe('node: a data folder', function () {
     expect(await failure(cluster.start('a'))).to.match(/log .* is gone/);
   });
 
-  it('without its state makes it again from the log', async () => {
+  it('without its state rebuilds it from the log', async () => {
     cluster = await Cluster.create(['a']);
     await write(await cluster.start('a'), 'k', 'v');
     await cluster.stop('a');
@@ -129,7 +129,7 @@ describe('node: a data folder', function () {
     await cluster.restartUnchanged('a');
   });
 
-  it('without its state and with a log that was cut gets it from the leader, and serves nothing before', async () => {
+  it('without its state and with a truncated log fetches it before it serves', async () => {
     const limits = { cutEntries: 100, keepEntries: 50 };
     cluster = await Cluster.create(['a', 'b', 'c'], { limits });
     const [a, b] = await cluster.startAll('a', 'b', 'c');
@@ -151,7 +151,7 @@ describe('node: a data folder', function () {
     await cluster.restartUnchanged('a', 'b', 'c');
   });
 
-  it('whose log has lost acknowledged entries follows without a vote until it has them again', async () => {
+  it('whose log lost acknowledged entries does not vote until it has them again', async () => {
     cluster = await Cluster.create(['a', 'b', 'c']);
     const [a] = await cluster.startAll('a', 'b', 'c');
     for (let i = 0; i < 30; i++) await write(a!, 'k', `${i},`);
@@ -162,13 +162,13 @@ describe('node: a data folder', function () {
     const { name, record } = recordsIn(await segmentsOf(log)).at(-1)!;
     await truncate(join(log, 'segments', name), Math.floor(record.end / 2));
     const node = await cluster.start(hurt);
-    expect(node.replica.loop.votingSuspended).to.equal(true);
+    expect(node.replica.loop.elections.votingSuspended).to.equal(true);
     expect(cluster.lines.some((line) => /log is damaged/.test(line))).to.equal(true);
     const { node: leader } = await cluster.leader();
     await write(leader, 'k', 'x');
     await cluster.until(() => valueAt(node, 'k')!.endsWith('x'));
-    await cluster.until(() => !node.replica.loop.votingSuspended);
-    expect(cluster.said(hurt, 'info has all its entries again')).to.equal(1);
+    await cluster.until(() => !node.replica.loop.elections.votingSuspended);
+    expect(cluster.logCount(hurt, 'info has all its entries again')).to.equal(1);
     expect(node.status().lastLogIndex).to.equal(leader.status().lastLogIndex);
     await node.transfer(node.id);
     await cluster.until(() => node.status().role === 'leader');

@@ -19,7 +19,7 @@ describe('node: a restore', function () {
     expect(cluster.fatal).to.deep.equal([]);
   });
 
-  it('of many entries is applied on every member under one leader, and wakes who waits', async () => {
+  it('of many entries is applied on every member, and wakes blocking queries', async () => {
     cluster = await Cluster.create(['a', 'b', 'c'], { handlers: HANDLERS });
     const nodes = await cluster.startAll('a', 'b', 'c');
     const { node: leader } = await cluster.leader();
@@ -55,7 +55,7 @@ describe('node: a restore', function () {
     expect(after.ok).to.equal(true);
   });
 
-  it('that a stop cuts off is applied again from the log', async () => {
+  it('that a shutdown interrupts is applied again from the log', async () => {
     cluster = await Cluster.create(['a'], { handlers: HANDLERS });
     let node = await cluster.start('a');
     await cluster.leader();

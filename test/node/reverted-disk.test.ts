@@ -1,4 +1,4 @@
-/** A data folder that is put back to an older copy of itself: its server must not be believed any more. */
+/** A data folder that is reset to an older copy: the other members must refuse its server. */
 import { cp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
@@ -7,7 +7,7 @@ import { readIdentity } from '../../src/node/identity.js';
 import type { RunningNode } from '../../src/node/node.js';
 import { Cluster, put, valueAt } from './processes.js';
 
-describe('node/a disk that goes back in time', function () {
+describe('node: a data folder reset to an older copy', function () {
   this.timeout(60_000);
   let cluster: Cluster;
   beforeEach(async () => {
@@ -19,7 +19,7 @@ describe('node/a disk that goes back in time', function () {
     node.write({ tokenKey: null, command: put(key, value), timeoutMs: 10_000 });
   const hasSeen = async (name: string, node: RunningNode, starts: number): Promise<boolean> =>
     (await readIdentity(cluster.folder(name)))?.seen[node.id]?.starts === starts;
-  const saw = async (name: string, node: RunningNode, starts: number): Promise<void> => {
+  const waitUntilSeen = async (name: string, node: RunningNode, starts: number): Promise<void> => {
     while (!(await hasSeen(name, node, starts))) {
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
@@ -37,9 +37,9 @@ describe('node/a disk that goes back in time', function () {
     const copy = `${cluster.folder('c')}.copy`;
     await cp(cluster.folder('c'), copy, { recursive: true });
     await cluster.start('c', { initial });
-    await Promise.all([saw('a', c, 2), saw('b', c, 2)]);
+    await Promise.all([waitUntilSeen('a', c, 2), waitUntilSeen('b', c, 2)]);
     await cluster.stop('b');
-    // Only a and c hold this one.
+    // Only a and c have this one.
     await write((await cluster.leader()).node, 'k', '2');
     await cluster.stop('a');
     await cluster.stop('c');
@@ -47,8 +47,8 @@ describe('node/a disk that goes back in time', function () {
     await cp(copy, cluster.folder('c'), { recursive: true });
     const b = await cluster.start('b', { initial });
     await cluster.start('c', { initial });
-    await cluster.until(() => cluster.said('c', 'warn node') > 0 && said('b', 'older copy'));
-    expect(said('c', 'Remove it from the cluster, empty its data folder')).to.equal(true);
+    const advice = 'Remove it from the cluster, empty its data folder';
+    await cluster.until(() => hasLogged('c', advice) && hasLogged('b', 'older copy'));
     expect(b.status().leaderId).to.equal(null);
     const a = await cluster.start('a', { initial });
     await cluster.until(() => valueAt(b, 'k') === '2');
@@ -57,10 +57,10 @@ describe('node/a disk that goes back in time', function () {
     expect(cluster.fatal).to.deep.equal([]);
   });
 
-  const said = (name: string, what: string): boolean =>
+  const hasLogged = (name: string, what: string): boolean =>
     cluster.lines.some((line) => line.startsWith(`${name} `) && line.includes(what));
 
-  it('is refused by a server that joined after the copy was made, too', async () => {
+  it('is also refused by a server that joined after the copy was made', async () => {
     const [, , c] = (await cluster.startAll('a', 'b', 'c')) as [
       RunningNode,
       RunningNode,
@@ -72,20 +72,20 @@ describe('node/a disk that goes back in time', function () {
     const copy = `${cluster.folder('c')}.copy`;
     await cp(cluster.folder('c'), copy, { recursive: true });
     await cluster.start('c', { initial });
-    await Promise.all([saw('a', c, 2), saw('b', c, 2)]);
+    await Promise.all([waitUntilSeen('a', c, 2), waitUntilSeen('b', c, 2)]);
     await cluster.stop('c');
     await cluster.join('d', 'a');
-    await saw('d', c, 2);
+    await waitUntilSeen('d', c, 2);
     await rm(cluster.folder('c'), { recursive: true });
     await cp(copy, cluster.folder('c'), { recursive: true });
     await cluster.start('c', { initial });
-    await cluster.until(() => ['a', 'b', 'd'].every((name) => said(name, 'older copy')));
+    await cluster.until(() => ['a', 'b', 'd'].every((name) => hasLogged(name, 'older copy')));
   });
 
-  it('counts each start of its folder; one of a release that did not count is taken over', async () => {
+  it('counts its starts; a folder from a release that did not count is accepted', async () => {
     const [a] = (await cluster.startAll('a', 'b', 'c')) as [RunningNode];
     const initial = cluster.initial('a', 'b', 'c');
-    await Promise.all([saw('b', a, 1), saw('c', a, 1)]);
+    await Promise.all([waitUntilSeen('b', a, 1), waitUntilSeen('c', a, 1)]);
     for (const name of ['a', 'b', 'c']) await cluster.stop(name);
     for (const name of ['a', 'b', 'c']) {
       const file = join(cluster.folder(name), 'node.json');
@@ -100,9 +100,9 @@ describe('node/a disk that goes back in time', function () {
     }
     await cluster.startAll('a', 'b', 'c');
     await write((await cluster.leader()).node, 'k', '1');
-    await Promise.all([saw('b', a, 1), saw('c', a, 1)]);
+    await Promise.all([waitUntilSeen('b', a, 1), waitUntilSeen('c', a, 1)]);
     await cluster.stop('a');
     await cluster.start('a', { initial });
-    await Promise.all([saw('b', a, 2), saw('c', a, 2)]);
+    await Promise.all([waitUntilSeen('b', a, 2), waitUntilSeen('c', a, 2)]);
   });
 });

@@ -9,7 +9,7 @@ import { Cluster, HANDLERS, put, valueAt } from './processes.js';
 const write = (node: RunningNode, command: Command): Promise<Result> =>
   node.write({ tokenKey: null, command, timeoutMs: 8000 });
 
-describe('node: a state that is fetched from a leader which goes away', function () {
+describe('node: a state that is fetched from a leader that disappears', function () {
   this.timeout(60_000);
   const names = ['a', 'b', 'c'];
   const values = new Map(Array.from({ length: 200 }, (_, i) => [`k${i}`, String(i).repeat(5000)]));
@@ -21,7 +21,7 @@ describe('node: a state that is fetched from a leader which goes away', function
     expect(cluster.fatal).to.deep.equal([]);
   });
 
-  /** Starts `c`, whose state must come from the leader; that one sends two chunks and no third, and is stopped then. */
+  /** Starts `c`, whose leader is stopped after it has sent two chunks of the state. */
   async function startStranded(): Promise<RunningNode> {
     let isStuck = false;
     StateSource.prototype.chunk = function (number) {
@@ -58,13 +58,13 @@ describe('node: a state that is fetched from a leader which goes away', function
     await expectWhole(await startStranded());
   });
 
-  it('comes from the next leader in the place of a wrong one', async () => {
+  it('comes from the next leader when it replaces a differing one', async () => {
     cluster = await Cluster.create(names, { limits: { compareTicks: 5 } });
     const initial = cluster.initial(...names);
     const a = await cluster.start('a', { initial });
     await cluster.start('b', { initial });
     await cluster.leader();
-    // A version of the program that decides otherwise than the others.
+    // A version of the program that applies a command differently.
     const handlers = { ...HANDLERS, put: () => ({ ok: true as const, value: 'ignored' }) };
     const c = await cluster.start('c', { initial, handlers });
     for (const [key, value] of values) await write(a, put(key, value));

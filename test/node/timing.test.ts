@@ -1,4 +1,4 @@
-/** Members with different timing, on real disks and sockets: who is cut off must not read by a lease that has run out. */
+/** Members with different timings: a node that is cut off must not read by an expired lease. */
 import { expect } from 'chai';
 import { ProxyNetwork } from '../../cluster/chaos/proxy.js';
 import type { RunningNode } from '../../src/node/node.js';
@@ -41,7 +41,7 @@ describe('node: members with different timing', function () {
   const write = (node: RunningNode, value: string): Promise<unknown> =>
     node.write({ tokenKey: null, command: put('k', value), timeoutMs: 8000 });
 
-  it('a leader with a longer election timeout does not answer from before a cut', async () => {
+  it('a leader with a longer election timeout serves no read from before a partition', async () => {
     const [a, b] = (await startAll({ electionMs: 6000, leaseMs: 5000 })) as [
       RunningNode,
       RunningNode,
@@ -52,7 +52,7 @@ describe('node: members with different timing', function () {
       await b.barrier('consistent', 8000);
     }
     await write(a, 'old');
-    // Now its lease is as long as it can be.
+    // Now its lease is as long as possible.
     await a.barrier('consistent', 8000);
     network.cutWhere((from, to) => from === 'a' || to === 'a');
     await write(b, 'new');

@@ -20,7 +20,7 @@ describe('raft cluster', () => {
     });
   }
 
-  it('goes on after the leader has gone, and takes it back', () => {
+  it('continues after the leader crashes, and the old leader rejoins as a follower', () => {
     const cluster = new Cluster(['a', 'b', 'c'], logOf('a b c'));
     cluster.tick(15);
     cluster.crash('a');

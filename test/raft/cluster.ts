@@ -1,4 +1,7 @@
-/** A cluster of cores on one table: messages move when a test says so, disks sync at once unless a test holds them. */
+/**
+ * A cluster of cores without network or disk: messages move when a test says so, and disks sync
+ * at once unless a test holds them.
+ */
 import { createRaft } from '../../src/raft/raft.js';
 import type {
   Configuration,
@@ -20,7 +23,7 @@ import { MemoryLog } from './memory.js';
 
 export const TICK_MS = 100;
 
-/** Options that suit scripts: an election timeout of 10 ticks plus `spread` (0 to 1) of another 10. */
+/** Options for scripted tests: the election timeout is 10 ticks plus `spread` (0 to 1) times 10. */
 export function options(id: NodeId, spread = 0, more: Partial<RaftOptions> = {}): RaftOptions {
   return {
     id,
@@ -40,14 +43,17 @@ function member(id: NodeId, voter = true): Member {
   return { id, name: `node-${id}`, address: `${id}:8300`, voter };
 }
 
-/** `voters('a', 'b')`; a name with a `?` behind it is a learner. */
+/** `voters('a', 'b')`; a name that ends with `?` is a learner. */
 export function configuration(...ids: string[]): Configuration {
   return {
     members: ids.map((id) => (id.endsWith('?') ? member(id.slice(0, -1), false) : member(id))),
   };
 }
 
-/** Entries from index 1: a text is a configuration of its words, a number the term of a no-op. */
+/**
+ * Entries from index 1: a text stands for a configuration of its words, a number for the term of
+ * a no-op.
+ */
 export function logOf(...items: (number | string)[]): Entry[] {
   let term = 1;
   return items.map((item, at) => {
@@ -64,24 +70,24 @@ export function command(index: Index, term: number, text = `c${index}`): Entry {
   return { kind: 'command', index, term, data: new TextEncoder().encode(text) };
 }
 
-/** One server: core and log, and what its outputs asked for. */
+/** One server: its core, its log, and what its outputs requested. */
 export class Server {
   readonly id: NodeId;
-  /** Takes effect at the next start. */
+  /** A change takes effect at the next start. */
   options: RaftOptions;
   log: MemoryLog;
   core: RaftCore;
   /** Messages that may leave. */
   outgoing: Message[] = [];
-  /** What was put out, for tests that look closer. */
+  /** All outputs so far. */
   outputs: Output[] = [];
   /** Called for every message when it leaves. */
   onLeave: (message: Message) => void = () => {};
-  /** Called for every step before anything comes of its output. */
+  /** Called for every step before its output takes effect. */
   onStep: (inputs: readonly Input[], output: Output, before: RaftStatus) => void = () => {};
-  /** The disk does not sync by itself. */
+  /** When set, the disk does not sync by itself. */
   holdsDisk = false;
-  /** As in the driver: what may be sent after storing waits for everything that is on its way to the disk. */
+  /** When set, as in the loop, what may be sent after storing waits for all earlier batches. */
   sendsInOrder = false;
   commit: Index = 0;
   readonly released: { id: ReadId; index: Index }[] = [];
@@ -104,7 +110,7 @@ export class Server {
     return this.core.status().role;
   }
 
-  /** One step. What is to be stored is shown by the log at once, and durable unless the disk is held. */
+  /** One step. The log shows what is stored at once; it is durable unless the disk is held. */
   step(now: number, ...inputs: Input[]): Output {
     const before = this.core.status();
     const output = this.core.step(inputs, now);
@@ -136,12 +142,12 @@ export class Server {
     return this.#storing.length;
   }
 
-  /** The oldest of these holds a term or a vote. */
+  /** Whether the oldest of these batches holds a term or a vote. */
   get storesVote(): boolean {
     return this.#storing[0]?.hard === true;
   }
 
-  /** The disk has synced the oldest `count` batches. */
+  /** Syncs the oldest `count` batches. */
   sync(now: number, count = this.#storing.length): void {
     const done = this.#storing.splice(0, count);
     if (done.length === 0) return;
@@ -168,7 +174,7 @@ export class Server {
     return messages;
   }
 
-  /** A snapshot arrived: switched in if it is still wanted. */
+  /** Installs a snapshot that has arrived, if it is still wanted. */
   install(meta: SnapshotMeta, from: NodeId, now: number): boolean {
     if (!this.core.accepts(meta)) return false;
     this.#storing = [];
@@ -246,7 +252,7 @@ export class Cluster {
     }
   }
 
-  /** Delivers until nothing is on its way. */
+  /** Delivers until no message is under way. */
   deliver(): void {
     for (let more = true; more; ) {
       more = false;
@@ -259,7 +265,7 @@ export class Cluster {
     }
   }
 
-  /** Delivers one message, unless the way is cut or the receiver is down. */
+  /** Delivers one message, unless the link is cut or the receiver is down. */
   pass(message: Message): void {
     const { from, to } = message;
     const target = this.servers.get(to);
@@ -276,7 +282,7 @@ export class Cluster {
     if (!this.down.has(from)) this.step(from, { type: 'snapshotSent', to, ok: !lost });
   }
 
-  /** Makes `id` the leader at once, as by a transfer; again with a higher term if somebody knew one. */
+  /** Makes `id` the leader at once, as a transfer would; retries with a higher term if need be. */
   elect(id: NodeId): Server {
     const server = this.get(id);
     for (let i = 0; server.role !== 'leader' && i < 5; i++) {
@@ -289,7 +295,7 @@ export class Cluster {
     return server;
   }
 
-  /** Starts `id` anew with another log. */
+  /** Restarts `id` with another log. */
   give(id: NodeId, entries: readonly Entry[], term: number): Server {
     const server = this.get(id);
     server.log = new MemoryLog({ entries: [...entries], hardState: { term, votedFor: null } });
@@ -342,7 +348,7 @@ export class Cluster {
     this.get(id).crash(this.now);
   }
 
-  /** Cuts a server's log up to its commit index less `keep`. */
+  /** Compacts a server's log up to `keep` entries below its commit index. */
   compact(id: NodeId, keep = 0): SnapshotMeta {
     const { log, commit, core } = this.get(id);
     const index = commit - keep;

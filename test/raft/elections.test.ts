@@ -1,7 +1,7 @@
 /** Terms, votes and elections. */
 import { expect } from 'chai';
 import { Cluster, logOf } from './cluster.js';
-import { append, campaigning, lead, noops, patient, solo, stranger, vote } from './script.js';
+import { append, campaigning, lead, noops, patient, rejection, solo, vote } from './script.js';
 import { randomFrom } from './world.js';
 
 function ackAll(server: ReturnType<typeof solo>): void {
@@ -20,7 +20,7 @@ function ackAll(server: ReturnType<typeof solo>): void {
 }
 
 describe('raft: terms (thesis §3.3)', () => {
-  it('§3.3 a higher term is adopted, the vote forgotten, both stored', () => {
+  it('§3.3 a server adopts a higher term, forgets its vote, and stores both', () => {
     const server = patient({ votedFor: 'a' });
     const output = server.hear({ type: 'voteResponse', term: 5, granted: false });
     expect(output.hardState).to.deep.equal({ term: 5, votedFor: null });
@@ -41,7 +41,7 @@ describe('raft: terms (thesis §3.3)', () => {
     });
   }
 
-  it('§3.3 a request of an older term is refused with the own term', () => {
+  it('§3.3 a request of an older term is refused with the current term', () => {
     const server = patient({ term: 4 });
     server.hear(append(3, 1, 1, noops(2, 3)), vote);
     const answers = server.take();
@@ -51,7 +51,7 @@ describe('raft: terms (thesis §3.3)', () => {
     expect(server.status).to.include({ lastIndex: 1, leader: null });
   });
 
-  it('§3.3 answers of an older term count for nothing', () => {
+  it('§3.3 responses of an older term are ignored', () => {
     const server = lead(solo());
     const { term, lastIndex } = server.status;
     server.hear({
@@ -66,7 +66,7 @@ describe('raft: terms (thesis §3.3)', () => {
     expect(server.status.progress[0]).to.include({ id: 'b', match: 0 });
   });
 
-  it('the term never falls over a restart', () => {
+  it('the term does not fall across a restart', () => {
     const server = patient();
     server.hear({ type: 'voteResponse', term: 7, granted: false });
     server.crash(server.now);
@@ -79,7 +79,7 @@ describe('raft: leader election (thesis §3.4)', () => {
     expect(solo().role).to.equal('follower');
   });
 
-  it('§3.4 a follower stays one while it hears a leader', () => {
+  it('§3.4 a follower stays a follower while it hears a leader', () => {
     const server = solo();
     for (let i = 0; i < 10; i++) {
       server.ticks(9);
@@ -99,7 +99,7 @@ describe('raft: leader election (thesis §3.4)', () => {
   it('§3.4 a higher term without a leader does not reset the timer', () => {
     const server = solo();
     server.ticks(9);
-    server.hear({ type: 'appendResponse', ...stranger, term: 3 });
+    server.hear({ type: 'appendResponse', ...rejection, term: 3 });
     server.ticks(1);
     expect(server.role).to.equal('preCandidate');
   });
@@ -130,7 +130,7 @@ describe('raft: leader election (thesis §3.4)', () => {
     ['a majority of four', 'a b c d', { b: true, d: true }, 'leader'],
     ['a refusal by a majority', 'a b c', { b: false, c: false }, 'follower'],
     ['a learner', 'a b c d?', { d: true }, 'candidate'],
-    ['a stranger', 'a b c', { x: true }, 'candidate'],
+    ['a non-member', 'a b c', { x: true }, 'candidate'],
   ];
   for (const [what, words, votes, role] of elections) {
     it(`§3.4 ${what} makes a candidate of ${words} a ${role}`, () => {
@@ -158,7 +158,7 @@ describe('raft: leader election (thesis §3.4)', () => {
     expect(server.role).to.equal('candidate');
   });
 
-  it('§3.4 at most one vote per term, first come first served', () => {
+  it('§3.4 a server grants at most one vote per term, to the first candidate that asks', () => {
     const server = patient();
     server.hear({ ...vote, from: 'b' }, { ...vote, from: 'c' });
     expect(server.sent('voteResponse').map(({ to, granted }) => [to, granted])).to.deep.equal([
@@ -173,7 +173,7 @@ describe('raft: leader election (thesis §3.4)', () => {
     expect(server.sent('voteResponse').map(({ granted }) => granted)).to.deep.equal([true, false]);
   });
 
-  it('§3.4 a vote survives a crash: no second one in the same term', () => {
+  it('§3.4 a vote survives a crash: the server grants no second one in the same term', () => {
     const server = patient();
     server.hear({ ...vote, from: 'b' });
     server.crash(server.now);
@@ -183,7 +183,7 @@ describe('raft: leader election (thesis §3.4)', () => {
     expect(server.status).to.include({ term: 2, votedFor: 'b' });
   });
 
-  it('§3.8 a vote leaves only after it is durable, also when it is asked for again', () => {
+  it('§3.8 a vote is sent only after it is durable, also when it is requested again', () => {
     const server = patient();
     server.holdsDisk = true;
     server.hear({ ...vote, from: 'b' });
@@ -210,13 +210,13 @@ describe('raft: leader election (thesis §3.4)', () => {
     expect(server.status).to.include({ role: 'follower', term: 2, leader: 'b', votedFor: 'a' });
   });
 
-  it('§3.4 a candidate that wins nothing tries again after a timeout', () => {
+  it('§3.4 a candidate that does not win campaigns again after a timeout', () => {
     const server = campaigning('a b c');
     server.ticks(10);
     expect(server.role).to.equal('preCandidate');
   });
 
-  it('§9.6 who gets no answer to its pre-vote asks again before a full timeout', () => {
+  it('§9.6 a server whose pre-votes get no response sends them again before a full timeout', () => {
     const server = solo();
     server.ticks(10);
     server.take();
@@ -227,7 +227,7 @@ describe('raft: leader election (thesis §3.4)', () => {
     ]);
   });
 
-  it('§9.6 a lost pre-vote is tried again before a full timeout', () => {
+  it('§9.6 a server that lost its pre-vote tries again before a full timeout', () => {
     const server = solo();
     server.ticks(10);
     for (const from of ['b', 'c'])
@@ -237,7 +237,7 @@ describe('raft: leader election (thesis §3.4)', () => {
     expect(server.role).to.equal('preCandidate');
   });
 
-  it('§3.4 a candidate that is refused a vote tries again before a full timeout', () => {
+  it('§3.4 a candidate that was refused a vote tries again before a full timeout', () => {
     const server = campaigning('a b c');
     server.hear({ type: 'voteResponse', from: 'b', term: 2, granted: false });
     expect(server.role).to.equal('candidate');
@@ -245,7 +245,7 @@ describe('raft: leader election (thesis §3.4)', () => {
     expect(server.status).to.include({ role: 'preCandidate', term: 2 });
   });
 
-  it('§3.4 a candidate that is refused by a majority tries again before a full timeout', () => {
+  it('§3.4 a candidate that a majority refused tries again before a full timeout', () => {
     const server = campaigning('a b c');
     for (const from of ['b', 'c'])
       server.hear({ type: 'voteResponse', from, term: 2, granted: false });
@@ -254,13 +254,13 @@ describe('raft: leader election (thesis §3.4)', () => {
     expect(server.status).to.include({ role: 'preCandidate', term: 2 });
   });
 
-  it('§3.4 a candidate whose votes are slow to come waits a full timeout for them', () => {
+  it('§3.4 a candidate whose votes arrive slowly waits a full timeout for them', () => {
     const server = campaigning('a b c');
     server.ticks(9);
     expect(server.role).to.equal('candidate');
   });
 
-  it('§9.6 who refuses a pre-vote because its own log is ahead asks soon itself', () => {
+  it('§9.6 a server that refuses a pre-vote because its own log is ahead campaigns soon', () => {
     const server = patient({ entries: logOf('a b c', 1) });
     server.hear({ ...vote, type: 'preVote' });
     expect(server.sent('preVoteResponse')[0]).to.include({ granted: false });
@@ -268,7 +268,7 @@ describe('raft: leader election (thesis §3.4)', () => {
     expect(server.role).to.equal('preCandidate');
   });
 
-  it('§4.2.3 but not while it hears a leader', () => {
+  it('§4.2.3 a server that hears a leader does not campaign soon in that case', () => {
     const server = solo('a b c', {
       entries: logOf('a b c', 1),
       more: { random: () => 0.99 },
@@ -279,13 +279,13 @@ describe('raft: leader election (thesis §3.4)', () => {
     expect(server.role).to.equal('follower');
   });
 
-  it('§3.4 the fraction of a tick in the random timeout goes to the driver', () => {
+  it("§3.4 the random timeout's fraction of a tick is handed to the driver", () => {
     const server = solo('a b c', { more: { random: () => 0.575 } });
     expect(server.input().lengthenTick).to.equal(0.75);
     expect(server.input().lengthenTick).to.equal(undefined);
   });
 
-  it('§3.4 two survivors elect one of them within three timeouts, however their timers fall', () => {
+  it('§3.4 two survivors elect a leader within three timeouts, whatever they draw', () => {
     for (let seed = 1; seed <= 300; seed++) {
       const cluster = new Cluster(['a', 'b', 'c'], logOf('a b c'), { random: randomFrom(seed) });
       cluster.elect('a');
@@ -296,7 +296,7 @@ describe('raft: leader election (thesis §3.4)', () => {
     }
   });
 
-  it('§3.4 timeouts are drawn anew from [electionTicks, 2 * electionTicks)', () => {
+  it('§3.4 timeouts are drawn from [electionTicks, 2 * electionTicks)', () => {
     for (const [spread, ticks] of [
       [0, 10],
       [0.5, 15],
@@ -310,7 +310,7 @@ describe('raft: leader election (thesis §3.4)', () => {
     }
   });
 
-  it('§3.4 a new leader tells all members at once', () => {
+  it('§3.4 a new leader sends an append to all members at once', () => {
     const server = campaigning('a b c d?');
     const output = server.hear({ type: 'voteResponse', term: 2, granted: true });
     expect(output.sendNow.map(({ type, to }) => [type, to])).to.deep.equal([
@@ -335,7 +335,7 @@ describe('raft: leader election (thesis §3.4)', () => {
   it('§3.4 split votes are resolved by random timeouts', () => {
     for (let seed = 1; seed <= 20; seed++) {
       const cluster = new Cluster(['a', 'b', 'c', 'd'], logOf('a b c d'), { random: () => 0 });
-      // All ask at the same moment: nobody can win.
+      // All campaign at the same moment: nobody can win.
       cluster.tick(11);
       expect(cluster.leader).to.equal(undefined);
       const random = randomFrom(seed);
@@ -354,13 +354,13 @@ describe('raft: leader election (thesis §3.4)', () => {
     expect(server.take()).to.deep.equal([]);
   });
 
-  it('a server of no configuration never campaigns', () => {
+  it('a server without a configuration never campaigns', () => {
     const server = solo('', { entries: [] });
     server.ticks(100);
     expect(server.role).to.equal('learner');
   });
 
-  it('two leaders in one term stop the process', () => {
+  it('a second leader in one term stops the process', () => {
     const server = lead(solo());
     expect(() => server.hear(append(server.status.term, 1, 1))).to.throw(/two leaders.*term 2/);
     const follower = solo();

@@ -5,7 +5,7 @@ import { Cluster, logOf } from './cluster.js';
 import { append, follower, noops, terms } from './script.js';
 
 describe('raft: the follower appends (thesis §3.5)', () => {
-  it('§3.5 entries behind a matching place are stored, acknowledged when durable', () => {
+  it('§3.5 entries after a matching position are stored, and acknowledged once durable', () => {
     const server = follower(4);
     server.holdsDisk = true;
     server.hear(append(5, 2, 4, noops(3, 5, 5)));
@@ -26,7 +26,7 @@ describe('raft: the follower appends (thesis §3.5)', () => {
     ]);
   });
 
-  it('§3.5 a heartbeat is answered at once, but covers only what is durable', () => {
+  it('§3.5 a heartbeat is answered at once, but the response covers only durable entries', () => {
     const server = follower(4);
     server.holdsDisk = true;
     server.hear(append(5, 2, 4, noops(3, 5)));
@@ -37,7 +37,7 @@ describe('raft: the follower appends (thesis §3.5)', () => {
     expect(server.sent('appendResponse').at(-1)).to.include({ index: 3 });
   });
 
-  it('§3.5 entries stored for an earlier leader are acknowledged to the new one when durable', () => {
+  it('§3.5 entries stored for an earlier leader are acknowledged to the new one', () => {
     const server = follower(4);
     server.holdsDisk = true;
     server.hear(append(5, 2, 4, noops(3, 5)));
@@ -51,13 +51,13 @@ describe('raft: the follower appends (thesis §3.5)', () => {
     expect(last).to.include({ term: 6, index: 3 });
   });
 
-  it('§3.5 several appends of one step are answered once', () => {
+  it('§3.5 several appends in one step get one response', () => {
     const server = follower(4);
     server.hear(append(5, 2, 4, noops(3, 5)), append(5, 3, 5, noops(4, 5), { round: 3 }));
     expect(server.sent('appendResponse')).to.have.length(1);
   });
 
-  it('§3.5 the follower commits what the leader says, as far as it is known to match', () => {
+  it('§3.5 the follower commits what the leader announces, up to the match it knows of', () => {
     const server = follower(4, 4, 4);
     server.hear(append(5, 2, 4, [], { commit: 4 }));
     expect(server.commit).to.equal(2);
@@ -65,15 +65,16 @@ describe('raft: the follower appends (thesis §3.5)', () => {
     expect(server.commit).to.equal(3);
   });
 
-  // Figure 3.6: logs a leader of term 8 may find. Its own log has these terms behind the configuration.
+  // Figure 3.6: logs that a leader of term 8 may find, as the terms of the entries after the
+  // configuration.
   const leader = [1, 1, 4, 4, 5, 5, 6, 6, 6];
   const figure: [string, number[]][] = [
-    ['a: an entry is missing', [1, 1, 4, 4, 5, 5, 6, 6]],
-    ['b: many are missing', [1, 1, 4]],
-    ['c: one too many', [1, 1, 4, 4, 5, 5, 6, 6, 6, 6]],
-    ['d: entries of a later term', [1, 1, 4, 4, 5, 5, 6, 6, 6, 7, 7]],
-    ['e: missing and too many', [1, 1, 4, 4, 4, 4]],
-    ['f: a whole other history', [1, 1, 2, 2, 2, 3, 3, 3, 3, 3]],
+    ['a: one entry is missing', [1, 1, 4, 4, 5, 5, 6, 6]],
+    ['b: many entries are missing', [1, 1, 4]],
+    ['c: one extra entry', [1, 1, 4, 4, 5, 5, 6, 6, 6, 6]],
+    ['d: extra entries of a later term', [1, 1, 4, 4, 5, 5, 6, 6, 6, 7, 7]],
+    ['e: missing and extra entries', [1, 1, 4, 4, 4, 4]],
+    ['f: another history', [1, 1, 2, 2, 2, 3, 3, 3, 3, 3]],
   ];
   for (const [what, items] of figure) {
     it(`§3.5 figure 3.6 ${what}: the follower's log becomes the leader's`, () => {
@@ -87,7 +88,7 @@ describe('raft: the follower appends (thesis §3.5)', () => {
     });
   }
 
-  it('§3.5 a conflict removes what follows it, nothing else', () => {
+  it('§3.5 a conflict removes the conflicting entry and all after it, and nothing else', () => {
     const server = follower(2, 2, 3);
     server.hear(append(5, 3, 2, noops(4, 5)));
     expect(terms(server)).to.deep.equal([1, 2, 2, 5]);
@@ -110,14 +111,14 @@ describe('raft: the follower appends (thesis §3.5)', () => {
     expect(terms(server)).to.deep.equal([1, 2, 2, 4, 5]);
   });
 
-  it('a committed entry is never overwritten: the process stops, telling both terms', () => {
+  it('a committed entry is never overwritten: the process stops and reports both terms', () => {
     const server = follower(2, 2);
     server.hear(append(5, 3, 2, [], { commit: 3 }));
     const bad = append(5, 1, 1, noops(2, 2, 4));
     expect(() => server.hear(bad)).to.throw(/committed.*index 3.*commit 3.*own 2.*sent 4/);
   });
 
-  it('malformed entries are not taken', () => {
+  it('malformed entries are ignored', () => {
     const server = follower(2);
     const gap: Entry[] = noops(4, 5);
     const falling = noops(3, 5, 4);
@@ -126,7 +127,7 @@ describe('raft: the follower appends (thesis §3.5)', () => {
     expect(server.take()).to.deep.equal([]);
   });
 
-  it('an acknowledgement for entries replaced in the same step is taken back', () => {
+  it('an acknowledgement for entries replaced in the same step is withdrawn', () => {
     const server = follower(2);
     const output = server.hear(
       append(5, 2, 2, noops(3, 5, 5)),
@@ -150,7 +151,7 @@ describe('raft: the follower appends (thesis §3.5)', () => {
 });
 
 describe('raft: durable state (thesis §3.8)', () => {
-  it('§3.8 a restarted server knows term, vote, log and configuration', () => {
+  it('§3.8 a restarted server knows its term, vote, log and configuration', () => {
     const server = follower(2);
     server.hear(append(5, 2, 2, [...noops(3, 5), { ...logOf('a b c d')[0]!, index: 4, term: 5 }]));
     server.crash(server.now);
@@ -163,7 +164,7 @@ describe('raft: durable state (thesis §3.8)', () => {
     ]);
   });
 
-  it('what was not durable is gone after a crash, and was not acknowledged', () => {
+  it('entries that were not durable are lost in a crash, and were not acknowledged', () => {
     const server = follower(2);
     server.holdsDisk = true;
     server.hear(append(5, 2, 2, noops(3, 5)));
@@ -180,7 +181,7 @@ describe('raft: durable state (thesis §3.8)', () => {
     expect(server.commit).to.equal(4 - 1);
   });
 
-  it('a log view that disagrees stops the process', () => {
+  it('a log view that contradicts the core stops the process', () => {
     const server = follower(2);
     server.log.append({ entries: noops(3, 2) });
     expect(() => server.ticks(1)).to.throw(/view 3, core 2/);

@@ -1,7 +1,7 @@
 /**
- * What must hold at every moment of a Raft cluster, whatever fails (thesis figure 3.2, §4, §6.4). The checks look at everything
- * from outside: the logs on disk, the messages sent, the inputs and outputs of the cores. Each check is incremental, so that
- * it can run at every step. The random worlds of cores and the simulation of whole servers share them.
+ * What must hold at every moment of a Raft cluster, whatever fails (thesis figure 3.2, §4, §6.4).
+ * The checks look from outside: at the logs on disk, the messages, and the inputs and outputs of
+ * the cores. They are incremental, to run at every step, in random worlds and the simulation.
  */
 import type {
   Configuration,
@@ -18,7 +18,7 @@ import type {
 import { LeaseInvariants, type LeaseStep } from './lease-invariants.js';
 import { Violation } from './violation.js';
 
-/** A log: as the process sees it, or as a power cut would leave it. */
+/** A log as the process sees it, or as a power cut would leave it. */
 export interface LogSight {
   readonly hard: HardState;
   /** Set while the server may have lost entries up to `index` that it acknowledged. */
@@ -31,33 +31,33 @@ export interface LogSight {
 
 export interface DiskSight {
   readonly durable: LogSight;
-  /** What the disk held before it was wiped. */
+  /** The contents of the disk before it was wiped. */
   readonly before?: LogSight | undefined;
-  /** The votes that were ever durable, by term. */
+  /** Every vote that was ever durable, by term. */
   readonly votes: { get(term: Term): NodeId | undefined };
 }
 
-/** One step of a core; nobody has acted on its output yet. */
+/** One step of a core, before its output takes effect. */
 export interface Step extends LeaseStep {
   readonly before: RaftStatus;
   /** The log as it was before the entries of the output. */
   readonly log: LogSight;
 }
 
-/** What is known of one server, over all its lives. */
+/** What is known of one server, across its restarts. */
 interface Server {
   readonly disk: DiskSight;
-  /** The newest promise made to a leader: everything up to `index` matches that leader's log and is durable. */
+  /** The newest promise to a leader: all up to `index` matches that leader's log and is durable. */
   promised: { term: Term; index: Index };
-  /** The commit index in this life. */
+  /** The commit index since the last start. */
   commit: Index;
-  /** Places in the chain that nobody but this server has seen, in this life. */
+  /** Entries that only this server has seen since its last start, as keys of the chain. */
   readonly unsent: Set<number>;
 }
 
 interface Committed {
   readonly entry: Entry;
-  /** Term of the server that first knew it committed: leaders of later terms must have it. */
+  /** Term of the server that first committed it: leaders of later terms must have it. */
   readonly knownIn: Term;
 }
 
@@ -69,7 +69,7 @@ export class RaftInvariants {
   readonly #servers = new Map<NodeId, Server>();
   readonly #leaders = new Map<Term, NodeId>();
   readonly #votes = new Map<string, NodeId>();
-  /** Every (index, term) ever in a log: its entry and the term before it. By induction this is log matching. */
+  /** Every (index, term) ever in a log, with its entry and the term before it: log matching. */
   readonly #chain = new Map<number, { entry: Entry; prevTerm: Term }>();
   /** Position i holds the committed entry of index i + 1. */
   readonly #committed: Committed[] = [];
@@ -81,11 +81,11 @@ export class RaftInvariants {
     });
   }
 
-  /** A new life: promises and what is on disk stay, memory is gone. */
+  /** A restart: promises and the disk stay, memory is lost. */
   restarted(id: NodeId): void {
     const server = this.#server(id);
     server.commit = 0;
-    // A lone voter that crashes before its vote is durable may lead that term again, with other entries.
+    // A lone voter that crashes before its vote is durable may lead that term again.
     const { durable } = server.disk;
     for (const key of server.unsent) {
       const { entry } = this.#chain.get(key)!;
@@ -144,7 +144,7 @@ export class RaftInvariants {
           `${id} stores another entry at index ${entry.index} of term ${entry.term} than a log held before`,
         );
       const fixed = this.#committed[entry.index - 1];
-      // what it proposed or took from an earlier leader, in the very turn in which it also heard of a later term
+      // Entries proposed, or taken from an earlier leader, in the turn of learning a later term.
       const isTakenBefore =
         entry.term < term && fixed !== undefined && log.hard.term < fixed.knownIn;
       if (fixed && fixed.entry.term !== entry.term && term >= fixed.knownIn && !isTakenBefore)
@@ -166,7 +166,7 @@ export class RaftInvariants {
     const { promised } = server;
     for (let index = first; index <= Math.max(server.commit, promised.index); index++) {
       if (!lost(index)) continue;
-      // the commit index may have risen in the same step, over entries that this very write brings
+      // The commit index may have risen in the same step, over entries that this write brings.
       const isCommitted = log.term(index) === this.#committed[index - 1]?.entry.term;
       if (index <= server.commit && isCommitted)
         throw new Violation(
@@ -192,7 +192,7 @@ export class RaftInvariants {
     if (message.type === 'append')
       for (const { index, term } of message.entries) server.unsent.delete(place(index, term));
     if (message.type === 'voteResponse' && message.granted) {
-      // or a later term is on disk: then this one sees no other vote either
+      // Unless a later term is on disk: then this term sees no other vote either.
       if (server.disk.votes.get(message.term) !== message.to && durable.hard.term <= message.term)
         throw new Violation(
           'votes are durable',
@@ -202,7 +202,7 @@ export class RaftInvariants {
     }
     if (message.type === 'appendResponse' && message.success) {
       const covered = message.index <= durable.last() || message.index < durable.first();
-      // an answer of an earlier term may be late, and what it spoke of be replaced
+      // A response of an earlier term may be late, and the entries that it covers replaced.
       if (durable.hard.term !== message.term ? durable.hard.term < message.term : !covered)
         throw new Violation(
           'acknowledged is durable',
@@ -236,7 +236,7 @@ export class RaftInvariants {
     if (known === id) return;
     this.#leaders.set(term, id);
     const { hard } = this.#server(id).disk.durable;
-    // a lone voter needs nobody's vote; what it promises before its own is durable is checked where it promises
+    // A lone voter needs no other vote. What it promises too early is checked where it promises.
     if (voters > 1 && (hard.term !== term || hard.votedFor !== id))
       throw new Violation(
         'votes are durable',
@@ -270,8 +270,8 @@ export class RaftInvariants {
   }
 
   /**
-   * A leader appends a configuration: one server differs, the one before is committed, and so is an entry of the leader's
-   * own term (§4.1, and its correction of 2015).
+   * A leader appends a configuration: one server differs, the one before is committed, and so is an
+   * entry of the leader's own term (§4.1, and its correction of 2015).
    */
   #reconfigures(
     id: NodeId,
@@ -344,7 +344,7 @@ export class RaftInvariants {
         'own term only',
         `${id} leads term ${status.term} and commits index ${index} of term ${term} by counting`,
       );
-    // one step may commit by the old configuration and then append a new one
+    // One step may commit under the old configuration and then append a new one.
     const isHeld = [status.configuration, before].some((each) => this.#isHeld(each, index, term));
     if (!isHeld)
       throw new Violation(
@@ -362,17 +362,17 @@ export class RaftInvariants {
     const voters = members.filter((member) => member.voter);
     const holders = voters.filter(({ id }) => {
       const disk = this.#servers.get(id)?.disk;
-      // one that was wiped had what it acknowledged, and is never counted again
+      // A wiped server had what it acknowledged, and is never counted again.
       const durable = disk?.before ?? disk?.durable;
       if (!durable) return false;
-      // what a damaged server has lost it had, and it does not vote until it has it again
+      // A damaged server had the entries that it lost, and does not vote until it has them again.
       const wasHeld = durable.bar !== undefined && index <= durable.bar.index;
       return wasHeld || index < durable.first() - 1 || durable.term(index) === term;
     });
     return holders.length * 2 > voters.length;
   }
 
-  /** A server's log and state were exchanged for a snapshot. */
+  /** A snapshot has replaced a server's log and state. */
   installed(id: NodeId, meta: SnapshotMeta): void {
     const server = this.#server(id);
     const committed = this.#committed[meta.index - 1];
@@ -387,7 +387,7 @@ export class RaftInvariants {
     server.commit = Math.max(server.commit, meta.index);
   }
 
-  /** A server's log is about to be replaced by the position of a snapshot. */
+  /** A snapshot is about to replace a server's log. */
   resetting(id: NodeId, log: LogSight, meta: SnapshotMeta): void {
     const { commit } = this.#server(id);
     if (commit > meta.index && log.last() > meta.index)
@@ -412,7 +412,7 @@ export class RaftInvariants {
   }
 }
 
-/** A log as it will be when the entries of an output are stored. */
+/** A log with the entries of an output stored. */
 function withTail(log: LogSight, entries: readonly Entry[]): LogSight {
   const first = entries[0]?.index;
   if (first === undefined) return log;

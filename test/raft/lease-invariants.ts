@@ -1,4 +1,4 @@
-/** Reads and what they rest on: leases, and the silence that followers promise for them (thesis §6.4). */
+/** Reads and what they rest on: leases, and the silence that followers promise (thesis §6.4). */
 import { silenceMsOf } from '../../src/raft/options.js';
 import { quorumSize } from '../../src/raft/quorum.js';
 import type {
@@ -18,7 +18,7 @@ export interface LeaseStep {
   readonly inputs: readonly Input[];
   readonly output: Output;
   readonly after: RaftStatus;
-  /** The server's own, as it was started. */
+  /** The options that the server was started with. */
   readonly options: Pick<RaftOptions, 'electionTicks' | 'tickMs'>;
   /** Its clocks stood still without a trace: what it reads by its lease may be stale. */
   readonly isLeaseInDoubt?: boolean;
@@ -26,7 +26,10 @@ export interface LeaseStep {
   readonly now: number;
 }
 
-/** The part of a silence that is checked: more than a lease may fill, less than the whole, as clocks may be 3 % off. */
+/**
+ * The part of a silence that is checked: more than a lease may last, less than the whole, since
+ * clocks may differ by 3 %.
+ */
 const CHECKED_SHARE = 0.95;
 
 interface Silence {
@@ -36,11 +39,11 @@ interface Silence {
 }
 
 export class LeaseInvariants {
-  /** What each server promised to the leader that it answered last; it outlasts the process. */
+  /** The newest promise of each server to the leader it last answered; it outlasts the process. */
   readonly #silences = new Map<NodeId, Silence>();
-  /** Reads asked for in this life of a server: what was committed anywhere at that moment. */
+  /** Reads requested since a server's start: what was committed anywhere at that moment. */
   readonly #reads = new Map<NodeId, Map<ReadId, Index>>();
-  /** Campaigns that a leader asked for, as `candidate term`. */
+  /** Campaigns that a leader requested, as `candidate term`. */
   readonly #transfers = new Set<string>();
 
   restarted(id: NodeId): void {
@@ -52,7 +55,7 @@ export class LeaseInvariants {
     this.#transfers.add(`${message.from} ${message.term}`);
   }
 
-  /** `committed`: the highest index known to be committed anywhere before this step. */
+  /** `committed` is the highest index known to be committed anywhere before this step. */
   stepped(id: NodeId, step: LeaseStep, committed: Index): void {
     this.#checkSilence(id, step);
     if (step.isLeaseInDoubt !== true) this.#checkLease(id, step);
@@ -60,15 +63,17 @@ export class LeaseInvariants {
   }
 
   /**
-   * The lease promise (§6.4.1): who answered a leader's append grants no vote to another in a higher term, nor one to itself,
-   * for as long as a lease may rest on the answer, unless a leader asked for that campaign.
+   * The lease promise (§6.4.1): a server that answered a leader's append grants no vote to another
+   * server in a higher term, nor to itself, for as long as a lease may rest on the answer, unless a
+   * leader requested that campaign.
    */
   #checkSilence(id: NodeId, { inputs, output, after, options, now }: LeaseStep): void {
     let handsOver: NodeId | undefined;
     for (const input of inputs) {
       if (input.type !== 'message') continue;
       const { type, from: leader, term } = input.message;
-      // A leader that hands over reads by no lease any more. What it sent after that, in the same step, comes too late.
+      // A leader that transfers leadership reads by no lease any more: what it sends after that
+      // in the same step comes too late.
       if (type === 'timeoutNow') {
         handsOver = leader;
         if (this.#silences.get(id)?.leader === leader) this.#silences.delete(id);
@@ -101,7 +106,7 @@ export class LeaseInvariants {
     }
   }
 
-  /** What it promised to the same leader before holds on, should its timing be shorter now. */
+  /** An earlier promise to the same leader still holds if the server's timing is shorter now. */
   #promise(id: NodeId, silence: Silence): void {
     const before = this.#silences.get(id);
     const isSame = before?.leader === silence.leader && before.term === silence.term;
@@ -109,7 +114,7 @@ export class LeaseInvariants {
     this.#silences.set(id, { ...silence, until });
   }
 
-  /** A read released without a round: so many voters are silent for its leader that no other can be elected now. */
+  /** A read released without a round needs a quorum that is silent for its leader now. */
   #checkLease(id: NodeId, { inputs, output, after, now }: LeaseStep): void {
     const released = new Set(output.reads.map((read) => read.id));
     const isByLease = inputs.some(
@@ -131,7 +136,7 @@ export class LeaseInvariants {
     );
   }
 
-  /** §6.4: a read shows at least what was committed anywhere when it was asked for. */
+  /** §6.4: a read shows at least what was committed anywhere when it was requested. */
   #checkReads(id: NodeId, { inputs, output, isLeaseInDoubt }: LeaseStep, committed: Index): void {
     const reads = this.#reads.get(id) ?? new Map<ReadId, Index>();
     this.#reads.set(id, reads);

@@ -36,7 +36,7 @@ describe('raft: one server at a time (thesis §4.1)', () => {
     ['a server twice', 'a b c', 'a b c c', false],
   ];
   for (const [what, before, after, fits] of changes) {
-    it(`§4.1 ${what} is ${fits ? '' : 'not '}one change`, () => {
+    it(`§4.1 ${what} is ${fits ? '' : 'not '}a valid single change`, () => {
       const [one, two] = [configuration(...before.split(' ')), configuration(...after.split(' '))];
       expect(isSingleChange(one, two)).to.equal(fits);
     });
@@ -51,7 +51,7 @@ describe('raft: one server at a time (thesis §4.1)', () => {
     expect(isSingleChange(before, both)).to.equal(false);
   });
 
-  it('§4.1 a configuration is in force when appended, at the leader and the followers', () => {
+  it('§4.1 leader and followers use a configuration as soon as they append it', () => {
     const server = settled();
     const output = server.input(change('a', 'b', 'c', 'd'));
     expect(output.configuration).to.deep.equal(configuration('a', 'b', 'c', 'd'));
@@ -66,7 +66,7 @@ describe('raft: one server at a time (thesis §4.1)', () => {
     expect(follower.commit).to.equal(0);
   });
 
-  it('§4.1 a truncated configuration falls back to the one before', () => {
+  it('§4.1 truncating a configuration restores the one before it', () => {
     const follower = solo();
     follower.hear(append(2, 1, 1, [{ ...logOf('b c')[0]!, index: 2, term: 2 }]));
     expect(members(follower)).to.equal('b c');
@@ -77,7 +77,7 @@ describe('raft: one server at a time (thesis §4.1)', () => {
     expect(follower.status).to.include({ role: 'follower', configurationIndex: 1 });
   });
 
-  it('§4.1 the next change waits until the last is committed', () => {
+  it('§4.1 the next change is refused until the last one is committed', () => {
     const server = settled();
     server.input(change('a', 'b', 'c', 'd?'));
     expect(server.input(change('a', 'b', 'c', 'd')).dropped).to.deep.equal([
@@ -87,7 +87,7 @@ describe('raft: one server at a time (thesis §4.1)', () => {
     expect(server.input(change('a', 'b', 'c', 'd')).dropped).to.deep.equal([]);
   });
 
-  it('§4.1 (2015) no change before an entry of the own term is committed', () => {
+  it("§4.1 (2015) a change is refused until an entry of the leader's own term is committed", () => {
     const follower = solo();
     follower.input({ type: 'applied', index: 1 });
     const server = lead(follower);
@@ -109,7 +109,7 @@ describe('raft: one server at a time (thesis §4.1)', () => {
     expect(solo().input(change('a', 'b')).dropped).to.deep.equal([{ id: 1, reason: 'not_leader' }]);
   });
 
-  it('§4.1 a server takes votes and entries from outside its configuration', () => {
+  it('§4.1 a server accepts votes and entries from servers outside its configuration', () => {
     const follower = solo('a b c');
     follower.hear(append(2, 1, 1, [], { from: 'x' }));
     expect(follower.sent('appendResponse')[0]).to.include({ to: 'x', success: true });
@@ -121,7 +121,7 @@ describe('raft: one server at a time (thesis §4.1)', () => {
 });
 
 describe('raft: new servers (thesis §4.2.1)', () => {
-  it('§4.2.1 a learner is brought up to date, then promoted, without ever stopping commits', () => {
+  it('§4.2.1 a learner catches up and is promoted while the cluster keeps committing', () => {
     const cluster = new Cluster(['a', 'b', 'c'], logOf('a b c'));
     cluster.elect('a');
     cluster.propose('a', 'x', 'y');
@@ -137,13 +137,13 @@ describe('raft: new servers (thesis §4.2.1)', () => {
     expect(d.commit).to.equal(cluster.get('a').status.lastIndex);
   });
 
-  it('§4.2.1 progress survives a promotion', () => {
+  it('§4.2.1 a promoted learner keeps its replication progress', () => {
     const server = settled('a b c d?');
     server.input(change('a', 'b', 'c', 'd'));
     expect(server.status.progress.find(({ id }) => id === 'd')).to.include({ match: 2 });
   });
 
-  it('§4.2.1 a learner votes when asked: it may not know yet that it counts', () => {
+  it('§4.2.1 a learner votes when asked, as it may not know yet that it is a voter', () => {
     const server = solo('a? b c');
     server.ticks(10);
     server.hear({ type: 'vote', term: 2, lastIndex: 1, lastTerm: 1 });
@@ -152,7 +152,7 @@ describe('raft: new servers (thesis §4.2.1)', () => {
 });
 
 describe('raft: removing servers (thesis §4.2.2, §4.2.3)', () => {
-  it('§4.2.2 a leader that removes itself leads on without counting itself, then leaves', () => {
+  it('§4.2.2 a leader that removes itself commits without counting itself, then steps down', () => {
     const server = settled();
     server.input(change('b', 'c'));
     expect(server.role).to.equal('leader');
@@ -163,7 +163,7 @@ describe('raft: removing servers (thesis §4.2.2, §4.2.3)', () => {
     expect(server.status).to.include({ role: 'learner', leader: null });
   });
 
-  it('§4.2.2 it tells the commit index, and who may campaign at once', () => {
+  it('§4.2.2 it sends the commit index, and tells its successor to campaign at once', () => {
     const cluster = new Cluster(['a', 'b', 'c'], logOf('a b c'));
     cluster.elect('a');
     cluster.change('a', 'b', 'c');
@@ -173,7 +173,7 @@ describe('raft: removing servers (thesis §4.2.2, §4.2.3)', () => {
     for (const id of ['b', 'c']) expect(members(cluster.get(id))).to.equal('b c');
   });
 
-  it('§4.2.2 a leader that makes itself a learner leaves as well', () => {
+  it('§4.2.2 a leader that makes itself a learner steps down as well', () => {
     const cluster = new Cluster(['a', 'b', 'c'], logOf('a b c'));
     cluster.elect('a');
     cluster.change('a', 'a?', 'b', 'c');
@@ -182,7 +182,7 @@ describe('raft: removing servers (thesis §4.2.2, §4.2.3)', () => {
     expect(cluster.leader?.id).to.be.oneOf(['b', 'c']);
   });
 
-  it('§4.2.2 who has appended its own removal still campaigns, without counting its vote', () => {
+  it('§4.2.2 a server that appended its own removal campaigns, not counting its vote', () => {
     const entries = [...logOf('a b c'), { ...logOf('b c')[0]!, index: 2 }];
     const server = solo('', { entries });
     expect(server.role).to.equal('follower');
@@ -198,7 +198,7 @@ describe('raft: removing servers (thesis §4.2.2, §4.2.3)', () => {
     expect(server.status).to.include({ role: 'learner', commit: 3 });
   });
 
-  it('§4.2.2 once its removal is committed it does not campaign any more', () => {
+  it('§4.2.2 a server stops campaigning once its removal is committed', () => {
     const entries = [...logOf('a b c'), { ...logOf('b c')[0]!, index: 2 }];
     const server = solo('', { entries });
     server.input({ type: 'applied', index: 2 });
@@ -207,7 +207,7 @@ describe('raft: removing servers (thesis §4.2.2, §4.2.3)', () => {
     expect(server.status).to.include({ role: 'learner', term: 1 });
   });
 
-  it('§4.2.3 a removed server that does not know it cannot disturb the cluster', () => {
+  it('§4.2.3 a removed server that does not know of its removal cannot disturb the cluster', () => {
     const cluster = new Cluster(['a', 'b', 'c', 'd'], logOf('a b c d'));
     cluster.elect('a');
     cluster.tick(3);
@@ -221,7 +221,7 @@ describe('raft: removing servers (thesis §4.2.2, §4.2.3)', () => {
     expect(cluster.get('a').status).to.include({ role: 'leader', term });
   });
 
-  it('§4.2.2 down to one server and up again', () => {
+  it('§4.2.2 a cluster shrinks to one server and grows again', () => {
     const cluster = new Cluster(['a', 'b'], logOf('a b'));
     cluster.elect('a');
     cluster.change('a', 'a');
@@ -235,7 +235,7 @@ describe('raft: removing servers (thesis §4.2.2, §4.2.3)', () => {
 });
 
 describe('raft: leadership transfer (thesis §3.10)', () => {
-  it('§3.10 proposals and changes stop, and reads by lease', () => {
+  it('§3.10 proposals, changes and lease reads stop during a transfer', () => {
     const server = settled();
     server.ticks(2);
     for (const from of ['b', 'c']) ack(server, from, 2, 2);
@@ -248,7 +248,7 @@ describe('raft: leadership transfer (thesis §3.10)', () => {
     expect(server.released.map(({ id }) => id)).to.deep.equal([1]);
   });
 
-  it('§3.10 the target is told once it has everything', () => {
+  it('§3.10 the leader sends TimeoutNow once the target has every entry', () => {
     const server = settled();
     server.propose('x');
     server.input({ type: 'transfer', to: 'b' });
@@ -261,7 +261,7 @@ describe('raft: leadership transfer (thesis §3.10)', () => {
     expect(server.sent('timeoutNow')).to.deep.equal([]);
   });
 
-  it('§3.10 the target campaigns at once, and the others vote though they hear a leader', () => {
+  it('§3.10 the target campaigns at once, and the others vote although they hear a leader', () => {
     const cluster = new Cluster(['a', 'b', 'c'], logOf('a b c'));
     cluster.elect('a');
     cluster.tick(3);
@@ -279,7 +279,7 @@ describe('raft: leadership transfer (thesis §3.10)', () => {
     expect(server.sent('timeoutNow').map(({ to }) => to)).to.deep.equal(['c']);
   });
 
-  it('§3.10 a transfer that takes an election timeout is given up', () => {
+  it('§3.10 a transfer that takes an election timeout is aborted', () => {
     const server = settled();
     server.propose('x');
     server.input({ type: 'transfer', to: 'b' });
@@ -292,14 +292,14 @@ describe('raft: leadership transfer (thesis §3.10)', () => {
   });
 
   for (const to of ['a', 'd', 'x']) {
-    it(`§3.10 ${to} is no target of a b c d?`, () => {
+    it(`§3.10 ${to} is not a valid transfer target of a b c d?`, () => {
       const server = settled('a b c d?');
       server.input({ type: 'transfer', to });
       expect(server.propose('x').dropped).to.deep.equal([]);
     });
   }
 
-  it('§6.4.1 once TimeoutNow was sent, no read of this term relies on the lease', () => {
+  it('§6.4.1 after TimeoutNow is sent, no read of this term uses the lease', () => {
     const server = settled();
     server.input({ type: 'transfer', to: 'b' });
     for (let i = 0; i < 10; i++) {

@@ -55,7 +55,7 @@ export class MemoryLog implements LogView {
     return this.#entries;
   }
 
-  /** Shown at once; kept over a crash after `sync`. */
+  /** Shows a batch at once; it survives a crash only after `sync`. */
   append(batch: { hardState?: HardState; entries: readonly Entry[] }): void {
     const write = (kept: Kept): void => {
       if (batch.hardState !== undefined) kept.hardState = batch.hardState;
@@ -75,7 +75,7 @@ export class MemoryLog implements LogView {
     for (const write of this.#unsynced.splice(0, count)) write();
   }
 
-  /** What would be left after a crash now. */
+  /** What a crash would leave now. */
   get durable(): Readonly<Kept> {
     return this.#durable;
   }
@@ -87,7 +87,7 @@ export class MemoryLog implements LogView {
     this.#durable = { meta, entries: [...this.#entries], hardState: this.hardState };
   }
 
-  /** The whole log gives way to a snapshot. */
+  /** Replaces the whole log by a snapshot. */
   reset(meta: SnapshotMeta): void {
     this.#unsynced = [];
     this.#entries = [];

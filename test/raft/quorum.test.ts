@@ -3,19 +3,19 @@ import fc from 'fast-check';
 import { quorumSize, quorumValue, tally } from '../../src/raft/quorum.js';
 
 describe('raft quorum', () => {
-  it('is more than half', () => {
+  it('is more than half of the voters', () => {
     expect([1, 2, 3, 4, 5, 6, 7].map(quorumSize)).to.deep.equal([1, 2, 2, 3, 3, 4, 4]);
   });
 
-  it('compares numbers as numbers', () => {
+  it('compares numbers numerically', () => {
     expect(quorumValue([100, 9, 10])).to.equal(10);
   });
 
-  it('has reached nothing without voters', () => {
+  it('commits nothing without voters', () => {
     expect(quorumValue([])).to.equal(Number.NEGATIVE_INFINITY);
   });
 
-  it('has reached the greatest value that a majority has reached', () => {
+  it('commits the greatest value that a majority has reached', () => {
     const values = fc.array(fc.nat(200), { minLength: 1, maxLength: 9 });
     fc.assert(
       fc.property(values, (given) => {
@@ -32,7 +32,7 @@ describe('raft quorum', () => {
     for (let voters = 1; voters <= 9; voters++) expect(2 * quorumSize(voters)).to.be.above(voters);
   });
 
-  it('decides an election by the distinct voters that answered', () => {
+  it('decides an election by the distinct voters that responded', () => {
     const ids = ['a', 'b', 'c', 'd', 'e', 'x', 'y'];
     const answers = fc.array(fc.tuple(fc.constantFrom(...ids), fc.boolean()), { maxLength: 12 });
     fc.assert(
@@ -48,7 +48,7 @@ describe('raft quorum', () => {
     );
   });
 
-  it('never elects without voters', () => {
+  it('elects nobody without voters', () => {
     expect(tally([], new Set(['a']), new Set())).to.equal('lost');
   });
 });

@@ -17,13 +17,13 @@ function read(server: Solo, mode: 'lease' | 'quorum', ...ids: number[]): number[
   return server.released.map(({ id }) => id);
 }
 
-/** The round that the last messages carry. */
+/** The round of the newest messages. */
 function round(server: Solo): number {
   return server.sent('append').at(-1)!.round;
 }
 
 describe('raft: reads by a quorum (thesis §6.4)', () => {
-  it('§6.4 a read waits for a round that began after it, answered by a quorum', () => {
+  it('§6.4 a read waits for a round that began after it and that a quorum answered', () => {
     const server = settled('a b c d e');
     server.ticks(2);
     const earlier = round(server);
@@ -37,7 +37,7 @@ describe('raft: reads by a quorum (thesis §6.4)', () => {
     expect(server.released).to.deep.equal([{ id: 7, index: 2 }]);
   });
 
-  it('§6.4 an answer that arrives twice counts once', () => {
+  it('§6.4 a response that arrives twice counts once', () => {
     const server = settled('a b c d e');
     read(server, 'quorum', 7);
     const own = round(server);
@@ -46,7 +46,7 @@ describe('raft: reads by a quorum (thesis §6.4)', () => {
     expect(server.released).to.deep.equal([]);
   });
 
-  it('§6.4 a learner is no quorum', () => {
+  it('§6.4 learners do not count towards a quorum', () => {
     const server = settled('a b c d? e?');
     read(server, 'quorum', 7);
     const own = round(server);
@@ -54,7 +54,7 @@ describe('raft: reads by a quorum (thesis §6.4)', () => {
     expect(server.released).to.deep.equal([]);
   });
 
-  it('§6.4 also a follower whose log does not match yet has echoed the round', () => {
+  it('§6.4 a follower whose log does not match yet counts for the round too', () => {
     const server = settled();
     read(server, 'quorum', 7);
     server.hear({
@@ -68,7 +68,7 @@ describe('raft: reads by a quorum (thesis §6.4)', () => {
     expect(server.released).to.deep.equal([{ id: 7, index: 2 }]);
   });
 
-  it('§6.4 no read before an entry of the own term is committed', () => {
+  it("§6.4 reads wait until an entry of the leader's own term is committed", () => {
     const server = lead(solo());
     server.ticks(2);
     expect(read(server, 'quorum', 7)).to.deep.equal([]);
@@ -97,7 +97,7 @@ describe('raft: reads by a quorum (thesis §6.4)', () => {
     expect(server.released.map(({ id }) => id)).to.deep.equal([1, 2, 3]);
   });
 
-  it('§6.4 the index is what was committed when the round began', () => {
+  it('§6.4 the read index is the commit index at the time the round began', () => {
     const server = settled();
     read(server, 'quorum', 1);
     const own = round(server);
@@ -108,7 +108,7 @@ describe('raft: reads by a quorum (thesis §6.4)', () => {
     expect(server.released).to.deep.equal([{ id: 1, index: 2 }]);
   });
 
-  it('§6.4 reads are dropped where no leader is, and when leadership is lost', () => {
+  it('§6.4 reads are dropped without a leader, and when leadership is lost', () => {
     expect(solo().input({ type: 'read', ids: [1], mode: 'quorum' }).readsDropped).to.deep.equal([
       1,
     ]);
@@ -126,7 +126,7 @@ describe('raft: reads by a quorum (thesis §6.4)', () => {
     expect(read(server, 'quorum', 5)).to.deep.equal([5]);
   });
 
-  it('§6.4 a leader cut off from the majority serves nothing', () => {
+  it('§6.4 a leader cut off from the majority serves no reads', () => {
     const cluster = new Cluster(['a', 'b', 'c'], logOf('a b c'));
     cluster.tick(14);
     cluster.isolate('a');
@@ -138,7 +138,7 @@ describe('raft: reads by a quorum (thesis §6.4)', () => {
 });
 
 describe('raft: reads by lease (thesis §6.4.1)', () => {
-  /** A leader whose round of `at` was echoed by b. */
+  /** A leader whose round of time `at` was echoed by b. */
   function leased(): { server: Solo; at: number } {
     const server = settled();
     server.ticks(2);
@@ -147,7 +147,7 @@ describe('raft: reads by lease (thesis §6.4.1)', () => {
     return { server, at };
   }
 
-  it('§6.4.1 a lease holds leaseMs from when the round was sent, not from when it was answered', () => {
+  it('§6.4.1 a lease lasts leaseMs from when its round was sent, not answered', () => {
     const { server, at } = leased();
     server.now = at + 699;
     expect(read(server, 'lease', 1)).to.deep.equal([1]);
@@ -155,7 +155,7 @@ describe('raft: reads by lease (thesis §6.4.1)', () => {
     expect(read(server, 'lease', 2)).to.deep.equal([]);
   });
 
-  it('§6.4.1 a late answer gives no more than its round is worth', () => {
+  it('§6.4.1 a late response extends the lease only from the start of its round', () => {
     const server = settled();
     server.ticks(2);
     const at = server.now;
@@ -167,7 +167,7 @@ describe('raft: reads by lease (thesis §6.4.1)', () => {
     expect(read(server, 'lease', 2)).to.deep.equal([]);
   });
 
-  it('§6.4.1 without a lease the read takes a round', () => {
+  it('§6.4.1 a read without a lease takes a round', () => {
     const server = settled();
     expect(read(server, 'lease', 1)).to.deep.equal([]);
     ack(server, 'b', 2, round(server));
@@ -184,7 +184,7 @@ describe('raft: reads by lease (thesis §6.4.1)', () => {
     }
   });
 
-  it('§6.4.1 no lease outlasts the silence of those it rests on', () => {
+  it('§6.4.1 no lease outlasts the silence of the followers it rests on', () => {
     const server = settled('a b c d e');
     server.ticks(2);
     const at = server.now;
@@ -195,7 +195,7 @@ describe('raft: reads by lease (thesis §6.4.1)', () => {
     expect(read(server, 'lease', 1)).to.deep.equal([1]);
     server.now = at + 180;
     expect(read(server, 'lease', 2)).to.deep.equal([]);
-    // One more that is silent for longer takes the place of c.
+    // Another follower with a longer silence takes the place of c.
     server.now = at + 300;
     ack(server, 'd', 2, own, 800);
     expect(read(server, 'lease', 3)).to.deep.equal([3]);
@@ -203,7 +203,7 @@ describe('raft: reads by lease (thesis §6.4.1)', () => {
     expect(read(server, 'lease', 4)).to.deep.equal([]);
   });
 
-  it('§6.4.1 no lease rests on a follower that does not say how long it is silent', () => {
+  it('§6.4.1 no lease rests on a follower that does not report the length of its silence', () => {
     const server = settled();
     server.ticks(2);
     const own = round(server);
@@ -213,13 +213,13 @@ describe('raft: reads by lease (thesis §6.4.1)', () => {
     expect(read(server, 'lease', 2)).to.deep.equal([2]);
   });
 
-  it('§6.4.1 a follower says for how long it refuses votes', () => {
+  it('§6.4.1 a follower reports for how long it refuses votes', () => {
     const server = solo('a b c', { more: { electionTicks: 5, tickMs: 30, leaseMs: 0 } });
     server.hear(append(1, 1, 1));
     expect(server.sent('appendResponse')[0]).to.include({ silenceMs: 90 });
   });
 
-  it('§6.4.1 members with different timing: the leader reads by no lease after another is elected', () => {
+  it('§6.4.1 with different timings, a deposed leader serves no lease read', () => {
     const cluster = new Cluster(['a', 'b', 'c'], logOf('a b c'));
     for (const id of ['b', 'c']) {
       Object.assign(cluster.get(id).options, { electionTicks: 4, leaseMs: 100 });
@@ -239,7 +239,7 @@ describe('raft: reads by lease (thesis §6.4.1)', () => {
     expect(cluster.get('a').released).to.deep.equal([]);
   });
 
-  it('§6.4.1 a learner extends no lease', () => {
+  it('§6.4.1 a learner does not extend the lease', () => {
     const server = settled('a b c d? e?');
     server.ticks(2);
     const own = round(server);
@@ -255,7 +255,7 @@ describe('raft: reads by lease (thesis §6.4.1)', () => {
     expect(read(server, 'lease', 1)).to.deep.equal([]);
   });
 
-  it('§6.4.1 a leader that is no voter has no lease', () => {
+  it('§6.4.1 a leader that is not a voter has no lease', () => {
     const { server } = leased();
     const { members } = server.status.configuration;
     const rest = { members: members.filter(({ id }) => id !== 'a') };
@@ -267,7 +267,7 @@ describe('raft: reads by lease (thesis §6.4.1)', () => {
     expect(read(server, 'lease', 1)).to.deep.equal([]);
   });
 
-  it('§6.4.1 a suspect clock ends the lease, and answers to earlier rounds renew it no more', () => {
+  it('§6.4.1 a suspect clock ends the lease; responses to earlier rounds do not renew it', () => {
     const { server } = leased();
     server.ticks(2);
     const earlier = round(server);
@@ -288,7 +288,7 @@ describe('raft: reads by lease (thesis §6.4.1)', () => {
     expect(read(server, 'lease', 1)).to.deep.equal([]);
   });
 
-  it('§6.4.1 while a lease can hold, no follower that gave it votes for another', () => {
+  it('§6.4.1 while a lease may hold, no follower it rests on votes for another server', () => {
     const cluster = new Cluster(['a', 'b', 'c'], logOf('a b c'));
     cluster.tick(14);
     cluster.isolate('a');
@@ -300,7 +300,7 @@ describe('raft: reads by lease (thesis §6.4.1)', () => {
   });
 });
 
-describe('raft: a lease while a vote is under way (thesis §6.4.1)', () => {
+describe('raft: a lease during an election (thesis §6.4.1)', () => {
   it('§6.4.1 a follower that hears its leader again does not vote in the term of a refusal', () => {
     const cluster = new Cluster(['a', 'b', 'c'], logOf('a b c'), { random: () => 0 });
     cluster.elect('a');
@@ -315,7 +315,7 @@ describe('raft: a lease while a vote is under way (thesis §6.4.1)', () => {
       for (const message of messages)
         if (message.type === type && message.to === to.id) cluster.pass(message);
     };
-    // Both followers hear a heartbeat; one answer comes late, which keeps `a` in office.
+    // Both followers hear a heartbeat; one response comes late, which keeps `a` leader.
     tickAll();
     for (const message of a.take()) cluster.pass(message);
     b.take();
@@ -372,7 +372,7 @@ describe('raft: options', () => {
     });
   }
 
-  it('the lease is below the shortest silence of a follower', () => {
+  it('the lease is shorter than the shortest silence of a follower', () => {
     expect(leaseMsMax({ electionTicks: 10, tickMs: 100 })).to.equal(720);
     expect(checkOptions(options('a', 0, { leaseMs: 720 }))).to.equal(undefined);
   });

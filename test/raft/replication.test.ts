@@ -10,7 +10,7 @@ describe('raft: the leader replicates (thesis §3.5)', () => {
     expect(server.log.all().at(-1)).to.deep.equal({ kind: 'noop', index: 2, term: 2 });
   });
 
-  it('§3.5 proposals are appended and sent at once, in parallel with the own disk (§10.2.1)', () => {
+  it('§3.5 proposals are sent at once, in parallel with the write to disk (§10.2.1)', () => {
     const server = settled();
     server.holdsDisk = true;
     const output = server.propose('x', 'y');
@@ -30,7 +30,7 @@ describe('raft: the leader replicates (thesis §3.5)', () => {
     });
   });
 
-  it('§3.5 all proposals of a step travel in one message, the same entries to all', () => {
+  it('§3.5 all proposals of a step are sent in one message, the same entries to all', () => {
     const server = settled();
     const propose = (id: number) => ({
       type: 'propose' as const,
@@ -43,7 +43,7 @@ describe('raft: the leader replicates (thesis §3.5)', () => {
     expect(first!.entries).to.equal(second!.entries);
   });
 
-  it('§3.5 an entry is committed when a majority holds it', () => {
+  it('§3.5 an entry is committed once a majority has stored it', () => {
     const server = settled('a b c d e');
     server.propose('x');
     ack(server, 'b');
@@ -60,14 +60,14 @@ describe('raft: the leader replicates (thesis §3.5)', () => {
     expect(server.commit).to.equal(2);
   });
 
-  it('§3.5 learners and strangers do not count', () => {
+  it('§3.5 learners and non-members do not count', () => {
     const server = settled('a b c d? e?');
     server.propose('x');
     for (const from of ['d', 'e', 'x', 'y']) ack(server, from);
     expect(server.commit).to.equal(2);
   });
 
-  it('§3.5 the leader counts itself only once its own disk is done', () => {
+  it('§3.5 the leader counts itself only once its own disk has stored the entry', () => {
     const server = settled('a b');
     server.holdsDisk = true;
     server.propose('x');
@@ -77,7 +77,7 @@ describe('raft: the leader replicates (thesis §3.5)', () => {
     expect(server.commit).to.equal(3);
   });
 
-  it('§10.2.1 a majority of others may commit before the own disk is done', () => {
+  it("§10.2.1 a majority of others may commit before the leader's own disk is done", () => {
     const server = settled('a b c');
     server.holdsDisk = true;
     server.propose('x');
@@ -98,7 +98,7 @@ describe('raft: the leader replicates (thesis §3.5)', () => {
     ]);
   });
 
-  it('§3.6.2 entries of older terms are not committed by counting', () => {
+  it('§3.6.2 entries of older terms are not committed by counting replicas', () => {
     const entries = logOf('a b c', 2, 2);
     const server = lead(solo('a b c', { entries, term: 3 }));
     expect(server.status).to.include({ term: 4, lastIndex: 4 });
@@ -121,7 +121,7 @@ describe('raft: the leader replicates (thesis §3.5)', () => {
     expect(server.log.all().map(({ term }) => term)).to.deep.equal([1, 3, 5]);
   });
 
-  it('§3.5 nothing is committed by an answer beyond what was sent', () => {
+  it('§3.5 an acknowledgement beyond what was sent commits nothing', () => {
     const server = settled();
     server.propose('x');
     ack(server, 'b', 99);
@@ -129,14 +129,14 @@ describe('raft: the leader replicates (thesis §3.5)', () => {
     expect(server.commit).to.equal(2);
   });
 
-  it('answers with a round that was never begun count for nothing', () => {
+  it('responses with a round that was never begun are ignored', () => {
     const server = settled();
     server.propose('x');
     ack(server, 'b', 3, 999);
     expect(server.commit).to.equal(2);
   });
 
-  it('an older acknowledgement takes nothing back', () => {
+  it('an older acknowledgement does not reduce the match index', () => {
     const server = settled();
     server.propose('x');
     ack(server, 'b');
@@ -156,7 +156,7 @@ describe('raft: the leader replicates (thesis §3.5)', () => {
     expect(server.sent('append').map(({ to }) => to)).to.deep.equal(['d']);
   });
 
-  it('only a leader takes proposals', () => {
+  it('only a leader accepts proposals', () => {
     const { dropped, entries } = solo().propose('x', 'y');
     expect(dropped).to.deep.equal([
       { id: 1, reason: 'not_leader' },
@@ -179,7 +179,7 @@ describe('raft: the leader replicates (thesis §3.5)', () => {
 });
 
 describe('raft: finding where logs agree (thesis §3.5)', () => {
-  it('§3.5 a log that is too short says where it ends', () => {
+  it('§3.5 a follower whose log is too short reports where it ends', () => {
     const server = follower(2, 2);
     server.hear(append(5, 9, 4));
     expect(server.sent('appendResponse')[0]).to.include({ success: false, index: 3, hintTerm: 2 });
@@ -191,7 +191,7 @@ describe('raft: finding where logs agree (thesis §3.5)', () => {
     expect(server.sent('appendResponse')[0]).to.include({ success: false, index: 2, hintTerm: 2 });
   });
 
-  it('§3.5 the hint never points below what is committed', () => {
+  it('§3.5 the hint never points below the commit index', () => {
     const server = follower(2, 2, 3, 3);
     server.hear(append(5, 3, 2, [], { commit: 3 }));
     server.take();
@@ -199,7 +199,7 @@ describe('raft: finding where logs agree (thesis §3.5)', () => {
     expect(server.sent('appendResponse')[0]).to.include({ success: false, index: 3 });
   });
 
-  it('§3.5 the leader needs one round per conflicting term at most', () => {
+  it('§3.5 the leader needs at most one round per conflicting term', () => {
     const mine = [2, 2, 2, ...Array<number>(50).fill(5)];
     const theirs = [2, 2, 2, ...Array<number>(80).fill(3), ...Array<number>(80).fill(4)];
     const cluster = new Cluster(['a', 'b', 'c'], logOf('a b c'));
@@ -216,7 +216,7 @@ describe('raft: finding where logs agree (thesis §3.5)', () => {
     expect(rejections).to.be.within(1, 2);
   });
 
-  it('a repeated rejection does not send again', () => {
+  it('a repeated rejection does not cause another append', () => {
     const server = lead(solo('a b c', { entries: logOf('a b c', 1, 1, 1, 1) }));
     server.take();
     const no = {
@@ -233,7 +233,7 @@ describe('raft: finding where logs agree (thesis §3.5)', () => {
     expect(server.sent('append').filter(({ to }) => to === 'b')).to.have.length(0);
   });
 
-  it('a late rejection does not take a match back', () => {
+  it('a late rejection does not reduce the match index', () => {
     const server = settled();
     server.hear({
       type: 'appendResponse',
@@ -250,7 +250,7 @@ describe('raft: finding where logs agree (thesis §3.5)', () => {
 describe('raft: pipelining (thesis §10.2.1)', () => {
   const more = { maxAppendBytes: 200, maxInflightBytes: 400 };
 
-  it('appends follow each other without waiting, up to the window in bytes', () => {
+  it('appends are sent without waiting for responses, up to the window in bytes', () => {
     const server = settled('a b c', { more });
     for (let i = 0; i < 10; i++) server.propose('x'.repeat(52));
     const sent = server.sent('append').filter(({ to }) => to === 'b');
@@ -269,7 +269,7 @@ describe('raft: pipelining (thesis §10.2.1)', () => {
     ]);
   });
 
-  it('an append holds no more than its limit, but always one entry', () => {
+  it('an append holds at most its limit in bytes, but always at least one entry', () => {
     const server = settled('a b c', { more });
     server.propose('x'.repeat(900), 'y'.repeat(52), 'z'.repeat(52));
     const sent = server.sent('append').filter(({ to }) => to === 'b');
@@ -278,7 +278,7 @@ describe('raft: pipelining (thesis §10.2.1)', () => {
     expect(server.sent('append').find(({ to }) => to === 'b')?.entries).to.have.length(2);
   });
 
-  it('a lost append is noticed by the next heartbeat, and sent again', () => {
+  it('a lost append is detected by the next heartbeat and sent again', () => {
     const cluster = new Cluster(['a', 'b', 'c'], logOf('a b c'));
     cluster.tick(12);
     cluster.cut('a', 'b');
@@ -305,14 +305,14 @@ describe('raft: pipelining (thesis §10.2.1)', () => {
 });
 
 describe('raft: a follower whose disk has lost entries', () => {
-  /** What `from` says when asked, in this round, about a place that its log does not reach. */
+  /** The response of `from` in this round, after an append beyond the end of its log. */
   const short = (server: Solo, index: number, round: number, from = 'b'): void => {
     const { term } = server.status;
     const answer = { type: 'appendResponse', term, success: false, index, hintTerm: 1 } as const;
     server.hear({ ...answer, from, round });
   };
 
-  it('counts no more for what it acknowledged before, until it acknowledges it again', () => {
+  it('does not count for what it acknowledged before until it acknowledges it again', () => {
     const server = settled('a b c d e');
     server.propose('x');
     ack(server, 'b', 3);
@@ -323,7 +323,7 @@ describe('raft: a follower whose disk has lost entries', () => {
     expect(server.commit).to.equal(3);
   });
 
-  it('takes nothing back of what was committed by its former word', () => {
+  it('does not undo what its earlier acknowledgement committed', () => {
     const server = settled();
     server.propose('x');
     ack(server, 'b', 3);
@@ -333,7 +333,7 @@ describe('raft: a follower whose disk has lost entries', () => {
     expect(server.status.progress[0]).to.include({ id: 'b', match: 0, state: 'probe' });
   });
 
-  it('is sent what it lacks', () => {
+  it('is sent the entries that it lacks', () => {
     const server = settled();
     server.take();
     short(server, 1, 1);
@@ -342,7 +342,7 @@ describe('raft: a follower whose disk has lost entries', () => {
     expect(sent!.entries.map(({ index }) => index)).to.deep.equal([2]);
   });
 
-  it('is seen again when its former word arrives late, after its loss was seen', () => {
+  it('is detected again when an old acknowledgement arrives after its loss was detected', () => {
     const server = settled();
     short(server, 1, 1);
     ack(server, 'b', 2);
@@ -352,7 +352,7 @@ describe('raft: a follower whose disk has lost entries', () => {
     expect(server.status.progress[0]).to.include({ id: 'b', match: 0, next: 2 });
   });
 
-  it('is told from an answer that comes late: that one echoes no later round', () => {
+  it('is not concluded from a late response, which echoes an older round', () => {
     const server = settled();
     server.ticks(2);
     ack(server, 'b', 2, 2);

@@ -1,4 +1,4 @@
-/** One core alone on the table: the test plays all others, message by message. */
+/** A single core: the test plays all other servers, message by message. */
 import type { Entry, Input, Message, Output, RaftOptions } from '../../src/raft/types.js';
 import { logOf, options, Server } from './cluster.js';
 import { MemoryLog } from './memory.js';
@@ -7,10 +7,10 @@ type Plain<T> = T extends unknown
   ? Omit<T, 'to' | 'from' | 'silenceMs'> & { from?: string; silenceMs?: number }
   : never;
 
-/** What a follower with the timing of `options` says. */
+/** The silence that a follower with the timing of `options` reports. */
 const SILENCE_MS = 800;
 
-/** A message to the server under test, from `b` unless it says otherwise. */
+/** A message to the server under test, from `b` by default. */
 export type Incoming = Plain<Message>;
 
 export class Solo extends Server {
@@ -45,7 +45,7 @@ export class Solo extends Server {
     return this.input({ type: 'propose', commands });
   }
 
-  /** Messages of one type that left since the last `take` of any kind. */
+  /** Messages of one type that were sent since the last `take` of any kind. */
   sent<T extends Message['type']>(type: T): (Message & { type: T })[] {
     return this.take().filter((message): message is Message & { type: T } => message.type === type);
   }
@@ -62,7 +62,10 @@ export interface Setup {
   readonly more?: Partial<RaftOptions>;
 }
 
-/** Server `a` with a log that begins with the configuration `words`; its term is that of its last entry if not given. */
+/**
+ * Server `a` with a log that begins with the configuration `words`. Its term defaults to that of
+ * its last entry.
+ */
 export function solo(words = 'a b c', setup: Setup = {}): Solo {
   const entries = setup.entries ?? logOf(words);
   const term = setup.term ?? entries.at(-1)?.term ?? 0;
@@ -70,7 +73,7 @@ export function solo(words = 'a b c', setup: Setup = {}): Solo {
   return new Solo(options('a', 0, setup.more), new MemoryLog({ entries, hardState }));
 }
 
-/** Makes `a` a leader by the votes of the other voters; its no-op is stored, but nobody has answered it. */
+/** Makes `a` the leader by the other voters' votes; its no-op is stored but not acknowledged. */
 export function lead(server: Solo): Solo {
   server.ticks(server.options.electionTicks);
   const others = server.status.configuration.members
@@ -110,7 +113,7 @@ export function ack(
   });
 }
 
-/** An append of `entries` behind (prevIndex, prevTerm). */
+/** An append of `entries` after (prevIndex, prevTerm). */
 export function append(
   term: number,
   prevIndex: number,
@@ -147,17 +150,17 @@ export function settled(words = 'a b c', more: Parameters<typeof solo>[1] = {}):
   return server;
 }
 
-/** A follower of b in term 5 with the given terms behind the configuration (term 1). */
+/** A follower of b in term 5 with the given terms after the configuration (term 1). */
 export function follower(...items: number[]): Solo {
   const server = solo('a b c', { term: 5, entries: logOf('a b c', ...items) });
   server.take();
   return server;
 }
 
-/** A vote asked for in term 2, by who has what `solo` has. */
+/** A vote request in term 2 from a server with the log that `solo` has. */
 export const vote = { type: 'vote', term: 2, lastIndex: 1, lastTerm: 1 } as const;
 
-/** A server whose sticky period is over, without having campaigned. */
+/** A server that has not campaigned and whose silence is over. */
 export function patient(setup: Parameters<typeof solo>[1] = {}): Solo {
   const server = solo('a b c', { ...setup, more: { random: () => 0.99, ...setup.more } });
   server.ticks(10);
@@ -165,10 +168,10 @@ export function patient(setup: Parameters<typeof solo>[1] = {}): Solo {
   return server;
 }
 
-/** An answer of one that is no follower of the term. */
-export const stranger = { from: 'c', success: false, index: 0, hintTerm: 0, round: 0 } as const;
+/** A response of a server that does not follow in that term. */
+export const rejection = { from: 'c', success: false, index: 0, hintTerm: 0, round: 0 } as const;
 
-/** A candidate of term 2 without a vote but its own. */
+/** A candidate of term 2 with its own vote only. */
 export function campaigning(words: string): Solo {
   const server = solo(words);
   server.ticks(10);

@@ -1,9 +1,9 @@
-/** The logs of a server of cores as the invariants see them. */
+/** What the invariants see of a server's log and disk. */
 import type { Entry, HardState, SnapshotMeta } from '../../src/raft/types.js';
 import type { Server } from './cluster.js';
 import type { DiskSight, LogSight } from './invariants.js';
 
-/** A log that begins behind `meta`. */
+/** A log that begins after `meta`. */
 export function sightOf(
   entries: readonly Entry[],
   meta: SnapshotMeta | undefined,

@@ -3,7 +3,7 @@ import { Cluster, configuration, logOf } from './cluster.js';
 import { MemoryLog } from './memory.js';
 import { ack, append, lead, noops, type Solo, solo } from './script.js';
 
-/** Three servers, c cut off; a leads and has cut its log behind what c has. */
+/** Three servers; c is cut off, and the leader a has compacted its log beyond what c has. */
 function behind(): Cluster {
   const cluster = new Cluster(['a', 'b', 'c'], logOf('a b c'));
   cluster.elect('a');
@@ -14,7 +14,7 @@ function behind(): Cluster {
   return cluster;
 }
 
-/** A leader of a b c with an empty log behind a snapshot at 5, and no-op 6. */
+/** A leader of a, b and c with a snapshot at 5 and an empty log, to which it appends no-op 6. */
 function cutLeader(): Solo {
   const server = lead(solo('a b c', { entries: logOf('a b c', 1, 1, 1) }));
   ack(server, 'c', 5);
@@ -26,7 +26,7 @@ function cutLeader(): Solo {
 const no = { type: 'appendResponse', term: 2, success: false, hintTerm: 0, round: 0 } as const;
 
 describe('raft: snapshots (thesis §5)', () => {
-  it('§5.3 a follower whose next entry is gone gets a snapshot, then entries behind it', () => {
+  it('§5.3 a follower whose next entry is compacted gets a snapshot, then entries', () => {
     const cluster = behind();
     cluster.heal();
     cluster.tick(4);
@@ -39,7 +39,7 @@ describe('raft: snapshots (thesis §5)', () => {
     expect(c.commit).to.equal(a.status.lastIndex);
   });
 
-  it('§5.1 a restart begins with the snapshot: commit index and configuration', () => {
+  it('§5.1 a restart takes commit index and configuration from the snapshot', () => {
     const cluster = behind();
     const { index } = cluster.get('a').log.snapshot()!;
     cluster.crash('a');
@@ -47,7 +47,7 @@ describe('raft: snapshots (thesis §5)', () => {
     expect(cluster.get('a').status.configuration).to.deep.equal(configuration('a', 'b', 'c'));
   });
 
-  it('§5.1 the place before the first entry still matches by the term of the snapshot', () => {
+  it('§5.1 the position before the first entry still matches by the term of the snapshot', () => {
     const meta = { index: 4, term: 3, configuration: configuration('a', 'b', 'c') };
     const server = solo();
     server.log = new MemoryLog({ meta, hardState: { term: 3, votedFor: null } });
@@ -56,7 +56,7 @@ describe('raft: snapshots (thesis §5)', () => {
     expect(server.sent('appendResponse')[0]).to.include({ success: true, index: 5 });
   });
 
-  it('§5.3 a snapshot is sent only to a follower that answers', () => {
+  it('§5.3 a snapshot is sent only to a follower that responds', () => {
     const server = cutLeader();
     server.ticks(2);
     expect(server.outputs.flatMap(({ sendSnapshots }) => sendSnapshots)).to.deep.equal([]);
@@ -66,7 +66,7 @@ describe('raft: snapshots (thesis §5)', () => {
     expect(server.status.progress[0]).to.include({ state: 'snapshot' });
   });
 
-  it('§5.3 while it is under way there are heartbeats, no entries and no second one', () => {
+  it('§5.3 a follower that is receiving one gets only heartbeats until it is done', () => {
     const server = cutLeader();
     server.hear({ ...no, index: 1, hintTerm: 1 });
     server.take();
@@ -79,7 +79,7 @@ describe('raft: snapshots (thesis §5)', () => {
     expect(server.hear({ ...no, index: 1, hintTerm: 1 }).sendSnapshots).to.deep.equal([]);
   });
 
-  it('§5.3 the follower resumes behind the snapshot', () => {
+  it('§5.3 the follower resumes after the snapshot', () => {
     const server = cutLeader();
     server.hear({ ...no, index: 1, hintTerm: 1 });
     server.input({ type: 'snapshotSent', to: 'b', ok: true });
@@ -90,7 +90,7 @@ describe('raft: snapshots (thesis §5)', () => {
     expect(sent).to.deep.include({ prevIndex: 4, prevTerm: 1, entries: noops(5, 2) });
   });
 
-  it('§5.3 a failed sending is tried again when the follower answers', () => {
+  it('§5.3 a failed transfer is retried when the follower responds', () => {
     const server = cutLeader();
     server.hear({ ...no, index: 1, hintTerm: 1 });
     expect(server.input({ type: 'snapshotSent', to: 'b', ok: false }).sendSnapshots).to.deep.equal(
@@ -112,7 +112,7 @@ describe('raft: snapshots (thesis §5)', () => {
     expect(server.outputs.flatMap(({ sendSnapshots }) => sendSnapshots)).to.have.length(1);
   });
 
-  it('a follower with a full window whose entries are cut gets a snapshot too', () => {
+  it('a follower with a full window whose entries are compacted gets a snapshot too', () => {
     const more = { maxAppendBytes: 100, maxInflightBytes: 100 };
     const server = lead(solo('a b c', { more }));
     for (const from of ['b', 'c']) ack(server, from);
@@ -161,7 +161,7 @@ describe('raft: receiving a snapshot (thesis §5.3)', () => {
     expect(server.log.all()).to.deep.equal([]);
   });
 
-  it('§5.3 entries behind it are kept: a snapshot of a prefix is not wanted', () => {
+  it('§5.3 a snapshot of a prefix of the log is not wanted, and the entries after it stay', () => {
     const server = follower();
     expect(server.core.accepts(meta(2, 2))).to.equal(false);
     server.hear({ type: 'snapshot', term: 5, meta: meta(2, 2), round: 3 });
@@ -169,7 +169,7 @@ describe('raft: receiving a snapshot (thesis §5.3)', () => {
     expect(server.sent('appendResponse')[0]).to.include({ success: true, index: 2, round: 3 });
   });
 
-  it('§5.3 an old one is not wanted, and answered with what is committed', () => {
+  it('§5.3 an old snapshot is not wanted; the response carries the commit index', () => {
     const server = follower();
     server.hear(append(5, 3, 2, [], { commit: 3 }));
     server.take();
@@ -178,7 +178,7 @@ describe('raft: receiving a snapshot (thesis §5.3)', () => {
     expect(server.sent('appendResponse')[0]).to.include({ success: true, index: 3 });
   });
 
-  it('§5.3 the announcement is contact with the leader', () => {
+  it('§5.3 announcing a snapshot counts as contact with the leader', () => {
     const server = follower();
     server.ticks(9);
     server.hear({ type: 'snapshot', term: 5, meta: meta(9, 4), round: 1 });
@@ -186,14 +186,14 @@ describe('raft: receiving a snapshot (thesis §5.3)', () => {
     expect(server.status).to.include({ role: 'follower', leader: 'b' });
   });
 
-  it('§5.3 one of an older term is refused', () => {
+  it('§5.3 a snapshot of an older term is refused', () => {
     const server = follower();
     server.hear({ type: 'snapshot', term: 4, meta: meta(9, 4), round: 1 });
     expect(server.sent('appendResponse')[0]).to.include({ success: false, term: 5, round: 0 });
     expect(server.status.leader).to.equal(null);
   });
 
-  it('a confirmation from before the switch says nothing about the new log', () => {
+  it('a confirmation from before the switch is not taken for one of the new log', () => {
     const server = follower();
     server.install(meta(9, 4), 'b', 0);
     server.holdsDisk = true;
@@ -202,7 +202,7 @@ describe('raft: receiving a snapshot (thesis §5.3)', () => {
     expect(server.status.stored).to.equal(9);
   });
 
-  it('a leader that is given a snapshot stops', () => {
+  it('a leader whose log is replaced by a snapshot stops the process', () => {
     const server = lead(solo());
     server.log.reset(meta(9, 1));
     expect(() => server.ticks(1)).to.throw(/leader was given a snapshot/);

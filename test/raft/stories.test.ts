@@ -1,8 +1,8 @@
 import { logOf } from './cluster.js';
 import { Story } from './story.js';
 
-/** Told in `stories/*.txt`; `STORIES=write` writes them anew, to be read before they are kept. */
-describe('raft stories', () => {
+/** The transcripts are in `stories/*.txt`; `STORIES=write` rewrites them for review. */
+describe('raft transcripts', () => {
   it('election', () => {
     const story = new Story(['a', 'b', 'c'], logOf('a b c'));
     story.chapter('the timer of a runs out first', () => story.tick(10));
@@ -31,7 +31,7 @@ describe('raft stories', () => {
         story.deliver();
       }
     });
-    story.chapter('c is back: a heartbeat finds the gap, the window bounds what follows', () => {
+    story.chapter('c is back: a heartbeat finds the gap, the window limits the appends', () => {
       story.heal();
       story.tick(2);
     });
@@ -73,7 +73,7 @@ describe('raft stories', () => {
       story.change('a', 'a', 'b', 'c', 'd');
       story.deliver();
     });
-    story.chapter('a removes itself, and says who may lead next', () => {
+    story.chapter('a removes itself and names its successor', () => {
       story.change('a', 'b', 'c', 'd');
       story.deliver();
     });
@@ -89,7 +89,7 @@ describe('raft stories', () => {
       story.deliver();
       story.heal();
     });
-    story.chapter('a hands over to b, which first has to catch up', () => {
+    story.chapter('a transfers leadership to b, which first has to catch up', () => {
       story.step('a', { type: 'transfer', to: 'b' });
       story.tick(2);
     });
@@ -98,7 +98,7 @@ describe('raft stories', () => {
 
   it('snapshot', () => {
     const story = new Story(['a', 'b', 'c'], logOf('a b c'));
-    story.chapter('a leads; c is cut off, and the log is cut behind what c has', () => {
+    story.chapter('a leads; c is cut off, and the log is compacted beyond what c has', () => {
       story.elect('a');
       story.isolate('c');
       story.propose('a', 'w1', 'w2');
@@ -109,7 +109,7 @@ describe('raft stories', () => {
       story.heal();
       story.tick(2);
     });
-    story.chapter('and goes on behind the snapshot', () => {
+    story.chapter('c continues after the snapshot', () => {
       story.propose('a', 'w3');
       story.deliver();
     });
@@ -128,7 +128,7 @@ describe('raft stories', () => {
       for (const id of ['a', 'b', 'c']) story.crash(id);
       for (const id of ['a', 'b', 'c']) story.restart(id);
     });
-    story.chapter('b and c are silent as long as they may have promised it to a leader', () =>
+    story.chapter('b and c keep the silence that they may have promised to a leader', () =>
       story.tick(10),
     );
     story.matches('restart');
@@ -142,7 +142,7 @@ describe('raft stories', () => {
       story.deliver();
       story.lines.push(`released ${JSON.stringify(story.get('a').released)}`);
     });
-    story.chapter('the round has given a lease: the next read takes none', () => {
+    story.chapter('the round has extended the lease: the next read needs no round', () => {
       story.step('a', { type: 'read', ids: [2], mode: 'lease' });
       story.deliver();
       story.lines.push(`released ${JSON.stringify(story.get('a').released)}`);

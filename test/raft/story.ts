@@ -1,4 +1,4 @@
-/** Tells what a cluster does, line by line, so that a whole exchange can be read and compared. */
+/** Records what a cluster does, line by line, so that a whole exchange can be read and compared. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -54,7 +54,7 @@ export class Story extends Cluster {
     };
   }
 
-  /** What has been before the story begins: done, but not told beyond its outcome. */
+  /** Runs the prelude of a transcript; only its outcome is recorded. */
   given(title: string, act: () => void): void {
     act();
     this.lines.length = 0;
@@ -63,14 +63,14 @@ export class Story extends Cluster {
     this.#look();
   }
 
-  /** Tells what is done next, does it, and what came of it. */
+  /** Runs a chapter and records what happens in it. */
   chapter(title: string, act: () => void): void {
     this.lines.push('', `# ${title}`);
     act();
     this.#look();
   }
 
-  /** Shows all logs. */
+  /** Records all logs. */
   logs(): void {
     for (const { id, log } of this.up()) {
       const meta = log.snapshot();
@@ -82,9 +82,9 @@ export class Story extends Cluster {
   /** Compares with the stored text; writes it instead when STORIES=write. */
   matches(name: string): void {
     const path = join(process.cwd(), 'test', 'raft', 'stories', `${name}.txt`);
-    const told = `${this.lines.join('\n').trim()}\n`;
-    if (process.env['STORIES'] === 'write') writeFileSync(path, told);
-    expect(told).to.equal(readFileSync(path, 'utf8'));
+    const actual = `${this.lines.join('\n').trim()}\n`;
+    if (process.env['STORIES'] === 'write') writeFileSync(path, actual);
+    expect(actual).to.equal(readFileSync(path, 'utf8'));
   }
 
   #look(): void {

@@ -5,7 +5,7 @@ import { type Counts, idsOf, KINDS, type Kind, World } from './world.js';
 const SEEDS = fc.integer({ min: 0, max: 0x7fffffff });
 const RUNS = Number(process.env['RAFT_WORLDS'] ?? 25);
 
-/** Runs worlds from seeds (a failing one is printed by fast-check) and adds up what happened in them. */
+/** Runs worlds by seed (fast-check prints a failing one) and adds up their counts. */
 function runWorlds(ids: readonly string[], acts: number): Counts {
   const total = {} as Record<string, number>;
   fc.assert(
@@ -21,15 +21,15 @@ function runWorlds(ids: readonly string[], acts: number): Counts {
   return total as unknown as Counts;
 }
 
-describe('raft in random orders', function () {
+describe('raft in random schedules', function () {
   this.timeout(60_000);
 
   const kept: readonly [number, Kind, string][] = [
-    [460, 'flicker', 'a vote of the own term asked for in the promised silence'],
+    [460, 'flicker', 'a vote request of the current term during the promised silence'],
     [2, 'skew', 'a lease longer than the silence of the followers it rests on'],
-    [162, 'skew', 'a restart with a shorter timeout within the promised silence'],
-    [242, 'skew', 'a campaign within the silence promised after a failed one'],
-    [9, 'suspend', 'a lease read by a clock that stood still'],
+    [162, 'skew', 'a restart with a shorter timeout during the promised silence'],
+    [242, 'skew', 'a campaign during the silence promised after a failed one'],
+    [9, 'suspend', 'a lease read under a clock that was suspended'],
   ];
   for (const [seed, kind, what] of kept)
     it(`${seed}: ${what}`, () => new World(seed, idsOf(seed), [kind]).run(4000));

@@ -1,6 +1,6 @@
 /**
- * Random orders on a few cores: every message may be lost, repeated or overtaken, every disk may lag and every server
- * may crash. What must never happen is checked at each step.
+ * Random schedules on a few cores: every message may be lost, repeated or reordered, every disk may
+ * be slow and every server may crash. The invariants are checked at each step.
  */
 import { leaseMsMax, silenceMsOf, ticksOfSilence } from '../../src/raft/options.js';
 import type { Index, Input, Message, NodeId, Output, RaftOptions } from '../../src/raft/types.js';
@@ -30,14 +30,14 @@ export function randomFrom(seed: number): () => number {
 }
 
 /**
- * What some worlds have besides what can happen in all. flicker: a leader falls silent for about an election timeout, in an
- * otherwise calm world whose votes take long to store. skew: every server has a timing of its own, which a restart may change.
- * suspend: the clock of a server that stands still does so too.
+ * Faults of some worlds only. flicker: a leader falls silent for about an election timeout, in an
+ * otherwise calm world whose votes are slow to store. skew: every server has its own timing, which
+ * a restart may change. suspend: the clock of a stalled server stands still too.
  */
 export const KINDS = ['flicker', 'skew', 'suspend'] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** Drawn from a stream of their own, so that the seed of a plain world stays that world. */
+/** Drawn from a separate stream, so that the seed of a plain world stays that world. */
 function kindsOf(seed: number): Kind[] {
   const random = randomFrom(seed ^ 0x5bd1e995);
   return KINDS.filter(() => random() < 0.4);
@@ -50,12 +50,12 @@ const CLUSTERS = [
   ['a', 'b'],
 ] as const;
 
-/** The servers of the world that `npm run worlds` plays from a seed; those beyond three begin as learners. */
+/** The servers of the world that `npm run worlds` runs; those beyond three begin as learners. */
 export function idsOf(seed: number): readonly NodeId[] {
   return CLUSTERS[seed % CLUSTERS.length]!;
 }
 
-/** What happened, for tests that want to be sure that something did. */
+/** What happened, for tests that check that something did. */
 export interface Counts {
   elections: number;
   committed: number;
@@ -80,7 +80,7 @@ export class World {
   readonly servers: Server[];
   readonly #invariants = new RaftInvariants();
   readonly #random: () => number;
-  /** From 0, a calm world, to 1. */
+  /** How wild the world is, from 0 (calm) to 1. */
   readonly #wildness: number;
   #now = 0;
   #ticks = 0;
@@ -90,9 +90,9 @@ export class World {
   #pool: Message[] = [];
   #nextId = 1;
   readonly #leaseReads = new Set<number>();
-  /** The silence that servers with changed timing may have promised before, and until when they owe it. */
+  /** The longest silence that retimed servers may have promised, and until when it binds them. */
   readonly #promised = new Map<NodeId, { readonly silenceMs: number; readonly until: number }>();
-  /** Ways on which messages wait, and until when. */
+  /** Links whose messages wait, and until when. */
   readonly #slow = new Map<string, number>();
   /** When a leader falls silent next. */
   #silentAt = Number.POSITIVE_INFINITY;
@@ -121,7 +121,7 @@ export class World {
     });
   }
 
-  /** `count` random acts, then everything heals and a write must get through to all. Throws a Violation. */
+  /** `count` random acts, then all heals and a write must reach every member, or it throws. */
   run(count: number): void {
     for (let i = 0; i < count; i++) {
       this.#act();
@@ -168,7 +168,7 @@ export class World {
     return server.step(this.#wake(server), ...inputs);
   }
 
-  /** The server's time. As its driver would, tells it first if its clock stood still. */
+  /** The server's time. Reports it first, as the loop would, if its clock stood still. */
   #wake(server: Server): number {
     const clock = this.#clocks.get(server.id)!;
     if (clock.watch.hasDrifted()) server.step(clock.now(), { type: 'clockSuspect' });
@@ -210,7 +210,7 @@ export class World {
     this.#invariants.restarted(server.id);
   }
 
-  /** The server starts again with other timing, and is told what it may have promised by its timing until now. */
+  /** Changes a server's timing at a restart; it keeps the silence that it may have promised. */
   #retime(server: Server): void {
     const { id, options: before } = server;
     const kept = this.#promised.get(id);
@@ -267,7 +267,7 @@ export class World {
     log.compact({ index, term: log.term(index)!, configuration: current });
   }
 
-  /** Makes a voter a learner, or the other way round, or takes a member out or in. */
+  /** Makes a voter a learner or a learner a voter, or removes or adds a member. */
   #change(server: Server): void {
     const { members } = server.status.configuration;
     const { id } = this.#pick(this.servers);
@@ -289,7 +289,7 @@ export class World {
     return !this.#paused.has(to) && (this.#slow.get(`${from}>${to}`) ?? 0) <= this.#now;
   }
 
-  /** One message moves; it may be lost, or stay to be delivered again, and it need not be the oldest. */
+  /** Moves one message; it may be lost, kept for another delivery, and need not be the oldest. */
   #passOne(): void {
     const all = this.#paused.size === 0 && this.#slow.size === 0;
     const movable = all ? this.#pool : this.#pool.filter((message) => this.#isMovable(message));
@@ -303,8 +303,8 @@ export class World {
   }
 
   /**
-   * What a leader sends waits until its followers campaign, or nearly; some answers to what it sent before come late, so that
-   * it keeps its office longer than they can know.
+   * What a leader sends waits until about when its followers campaign; some responses to earlier
+   * messages come late, so that it stays leader longer than they can know.
    */
   #silence(): void {
     const leader = this.#leading();
@@ -322,7 +322,7 @@ export class World {
     this.#silentAt = longest + ticksFrom(3, 12);
   }
 
-  /** A process stands still: it gets nothing. The first thing after that is a read, by the lease if it still holds. */
+  /** Stalls a process. The first thing after that is a read, by the lease if it still holds. */
   #pause(server: Server): void {
     const [id] = this.#paused;
     if (id === undefined) {
@@ -340,12 +340,12 @@ export class World {
     for (const clock of this.#clocks.values()) clock.resume();
   }
 
-  /** One of those that think they lead. */
+  /** One of the servers that consider themselves leader. */
   #leading(): Server | undefined {
     return this.#pick(this.#awake().filter(({ role }) => role === 'leader'));
   }
 
-  /** Heals, or cuts off a server, or cuts one way. */
+  /** Heals everything, cuts off a server, or cuts one link. */
   #partition(): void {
     const id = this.#pick(this.servers).id;
     const dice = this.#random();
@@ -384,7 +384,7 @@ export class World {
     this.#step(sender, { type: 'snapshotSent', to, ok });
   }
 
-  /** Takes what the servers sent, and forgets the oldest when too much is on its way. */
+  /** Collects what the servers sent, and drops the oldest when too much is under way. */
   #collect(): void {
     for (const server of this.servers) {
       if (server.outputs.length === 0) continue;
@@ -399,7 +399,7 @@ export class World {
     }
   }
 
-  /** The faults end: a leader is found, and a write reaches every member. */
+  /** Ends the faults: a leader must emerge, and a write reach every member. */
   #recover(): void {
     let proposed: Index | undefined;
     this.#cuts.clear();

@@ -1,5 +1,6 @@
-/** Ports whose every completion the test decides. */
+/** Ports whose completions the test controls. */
 
+import { newOutbox } from '../../src/raft/state.js';
 import type {
   Entry,
   HardState,
@@ -17,7 +18,7 @@ import type { ClockPort, LogPort, MachinePort, WirePort } from '../../src/replic
 import { decodeProposal } from '../../src/state/proposal.js';
 import type { Command, Result } from '../../src/state/types.js';
 
-/** Time that stands still until it is moved; `soon` is a queue of turns. */
+/** Time that advances only on request; `soon` is a queue of turns. */
 export class FakeClock implements ClockPort {
   nowMs = 1000;
   /** How far the wall clock is ahead. */
@@ -44,14 +45,14 @@ export class FakeClock implements ClockPort {
   get timers(): number {
     return this.#timers.length;
   }
-  /** One turn of the loop: runs what was asked for before it. */
+  /** One turn of the loop: runs what was scheduled before it. */
   turn(): number {
     const batch = this.#soon;
     this.#soon = [];
     for (const run of batch) run();
     return batch.length;
   }
-  /** Turns until nothing is asked for any more. */
+  /** Runs turns until nothing is scheduled. */
   settle(): void {
     for (let turns = 0; this.turn() > 0; turns++) {
       if (turns > 10_000) throw new Error('the loop never comes to rest');
@@ -77,7 +78,7 @@ export class FakeLog implements LogPort {
   list: Entry[] = [];
   meta: SnapshotMeta | undefined;
   hard: HardState = { term: 0, votedFor: null };
-  /** Completions not given yet. */
+  /** Completions that have not been called yet. */
   readonly storing: (() => void)[] = [];
 
   hardState(): HardState {
@@ -117,7 +118,7 @@ export class FakeLog implements LogPort {
     this.hard = hardState;
     done();
   }
-  /** The oldest batch is durable now. */
+  /** Makes the oldest batch durable. */
   synced(): void {
     this.storing.shift()!();
   }
@@ -142,15 +143,22 @@ export class FakeWire implements WirePort {
   requestJoin(): void {}
 }
 
-/** Remembers commands in order; the result's value is the command's text. Commands of type `watch` change a key. */
+/**
+ * Keeps the commands in order. The value of a result is the command's type, which is also the key
+ * that it changes.
+ */
 export class FakeMachine implements MachinePort {
   index = 0;
+  term = 1;
   readonly applied: Command[] = [];
   readonly results = new Map<string, Result>();
   readonly #listeners: ((keys: readonly string[]) => void)[] = [];
 
   appliedIndex(): Index {
     return this.index;
+  }
+  appliedTerm(): Term {
+    return this.term;
   }
   apply(entries: readonly Entry[]): readonly (Result | undefined)[] {
     return entries.map((entry) => {
@@ -179,18 +187,7 @@ export class FakeMachine implements MachinePort {
   }
 }
 
-const EMPTY: Output = {
-  entries: [],
-  sendNow: [],
-  sendAfterStore: [],
-  appended: [],
-  dropped: [],
-  reads: [],
-  readsDropped: [],
-  sendSnapshots: [],
-};
-
-/** A core that does as the test says: each step is recorded and answered by `respond`. */
+/** A core under the test's control: it records each step, and `respond` returns its output. */
 export class ScriptedCore implements RaftCore {
   readonly steps: { readonly inputs: readonly Input[]; readonly now: number }[] = [];
   respond: (inputs: readonly Input[]) => Partial<Output> = () => ({});
@@ -198,7 +195,7 @@ export class ScriptedCore implements RaftCore {
 
   step(inputs: readonly Input[], now: number): Output {
     this.steps.push({ inputs, now });
-    return { ...EMPTY, ...this.respond(inputs) };
+    return { ...newOutbox(), ...this.respond(inputs) };
   }
   accepts(meta: SnapshotMeta): boolean {
     return meta.index > (this.facts.commit ?? 0);

@@ -17,8 +17,16 @@ const vote = (to: string): Message => ({
   ...{ type: 'voteResponse', from: 'a', to, term: 1, granted: true },
 });
 
-/** Ticks without progress after which a disk counts as hanging. */
+/** Ticks without progress after which a disk is considered hung. */
 const HANG_TICKS = 10;
+
+const QUIET: LoopEvents = {
+  role: () => {},
+  configuration: () => {},
+  applied: () => {},
+  sendSnapshot: () => {},
+  tick: () => {},
+};
 
 function build(events: Partial<LoopEvents> = {}, isBehind = () => false) {
   const clock = new FakeClock();
@@ -26,21 +34,14 @@ function build(events: Partial<LoopEvents> = {}, isBehind = () => false) {
   const wire = new FakeWire();
   const machine = new FakeMachine();
   const core = new ScriptedCore();
-  const quiet: LoopEvents = {
-    role: () => {},
-    configuration: () => {},
-    applied: () => {},
-    sendSnapshot: () => {},
-    tick: () => {},
-  };
   const parts = { core, log, wire, machine, clock, isBehind, limits: LIMITS };
-  const loop = new RaftLoop({ ...parts, hangTicks: HANG_TICKS, events: { ...quiet, ...events } });
+  const loop = new RaftLoop({ ...parts, hangTicks: HANG_TICKS, events: { ...QUIET, ...events } });
   loop.start();
   clock.settle();
   return { ...parts, loop };
 }
 
-/** Answers exactly one step with this output. */
+/** Returns this output from exactly one step. */
 function once(core: ScriptedCore, output: Partial<Output>): void {
   core.respond = () => {
     core.respond = () => ({});
@@ -48,13 +49,39 @@ function once(core: ScriptedCore, output: Partial<Output>): void {
   };
 }
 
-/** Answers each step with a proposal in it by what `output` says of the proposal's id. */
+/** Returns `output` of the proposal's id from each step that has a proposal. */
 function onPropose(core: ScriptedCore, output: (id: number) => Partial<Output>): void {
   core.respond = (inputs) => {
     const propose = inputs.find((input) => input.type === 'propose');
     return propose === undefined ? {} : output(propose.commands[0]!.id);
   };
 }
+
+describe('replica/loop: a log that has lost entries', () => {
+  /** The inputs of a start with a state at index 3 of term 4, beside a log of two terms. */
+  const inputsOf = (terms: readonly number[], isBarred: boolean): readonly string[] => {
+    const built = build();
+    const { log, machine, core, clock } = built;
+    built.loop.stop();
+    log.list = terms.map((term, at) => command(at + 1, term));
+    if (isBarred) Object.assign(log, { bar: () => ({ index: 5, term: 4 }) });
+    Object.assign(machine, { index: 3, term: 4 });
+    const loop = new RaftLoop({ ...built, hangTicks: HANG_TICKS, events: QUIET });
+    loop.start();
+    clock.settle();
+    return core.types;
+  };
+
+  it('is taken for committed as far as the state where it holds the entry applied last', () => {
+    expect(inputsOf([1, 1, 4], false)).to.include('applied');
+    expect(inputsOf([1, 1, 4], true)).to.include('applied');
+  });
+
+  it('is not where it holds an older entry in that place, or none', () => {
+    expect(inputsOf([1, 1, 2], true)).not.to.include('applied');
+    expect(inputsOf([1, 1], true)).not.to.include('applied');
+  });
+});
 
 describe('replica/loop: an entry that takes many turns', () => {
   const long = () => {
@@ -82,7 +109,7 @@ describe('replica/loop: an entry that takes many turns', () => {
   };
   const ok = (index: number): Result => ({ ok: true, index });
 
-  it('rests with applying and goes on with all else until it is applied', () => {
+  it('applies nothing more until the entry is applied, and continues with everything else', () => {
     const { applied, resumes, clock, loop, core, machine } = long();
     expect(applied).to.deep.equal([1]);
     const steps = core.steps.length;
@@ -97,7 +124,7 @@ describe('replica/loop: an entry that takes many turns', () => {
     expect(core.types.filter((type) => type === 'applied')).to.have.length(3);
   });
 
-  it('gives it to the machine again when another state came in its way', () => {
+  it('hands it to the state machine again if a snapshot was installed meanwhile', () => {
     const { applied, resumes, clock } = long();
     resumes[0]!(undefined);
     clock.advance(LIMITS.tickMs);
@@ -107,7 +134,7 @@ describe('replica/loop: an entry that takes many turns', () => {
     expect(applied).to.deep.equal([1, 2, 3]);
   });
 
-  it('does nothing more with it once it is stopped', () => {
+  it('ignores its result once it is stopped', () => {
     const { applied, resumes, loop, clock } = long();
     loop.stop();
     resumes[0]!(ok(2));
@@ -117,7 +144,7 @@ describe('replica/loop: an entry that takes many turns', () => {
 });
 
 describe('replica/loop: order of effects', () => {
-  it('sends appends at once, votes and acks only when what they promise is durable', () => {
+  it('sends appends at once, and votes and acknowledgements only once they are durable', () => {
     const { loop, core, clock, wire, log } = build();
     const append = heartbeat('a', 'b', 1);
     once(core, { sendNow: [append], sendAfterStore: [vote('b')], entries: [command(1)] });
@@ -128,7 +155,7 @@ describe('replica/loop: order of effects', () => {
     expect(wire.sent).to.deep.equal([append, vote('b')]);
   });
 
-  it('holds a message back for batches handed over before it, though it stores nothing itself', () => {
+  it('delays a message until earlier batches are durable, although its step stores nothing', () => {
     const { loop, core, clock, wire, log } = build();
     once(core, { hardState: { term: 1, votedFor: 'b' }, sendAfterStore: [vote('b')] });
     loop.receive(heartbeat('b', 'a', 1));
@@ -141,7 +168,7 @@ describe('replica/loop: order of effects', () => {
     expect(wire.sent).to.deep.equal([vote('b'), vote('b')]);
   });
 
-  it('sends at once what waits for nothing', () => {
+  it('sends messages at once when nothing is being stored', () => {
     const { loop, core, clock, wire } = build();
     once(core, { sendAfterStore: [vote('c')] });
     loop.receive(heartbeat('b', 'a', 1));
@@ -149,7 +176,7 @@ describe('replica/loop: order of effects', () => {
     expect(wire.sent).to.deep.equal([vote('c')]);
   });
 
-  it('tells the core of the newest durable position, never of entries that are being replaced', () => {
+  it('reports the newest durable position, never that of entries being replaced', () => {
     const { loop, core, clock, log } = build();
     once(core, { entries: [command(1), command(2), command(3)] });
     loop.receive(heartbeat('b', 'a', 1));
@@ -165,7 +192,7 @@ describe('replica/loop: order of effects', () => {
     expect(core.steps.at(-1)!.inputs).to.deep.equal([{ type: 'stored', index: 2, term: 2 }]);
   });
 
-  it('applies and answers nothing that is committed but not durable here', () => {
+  it('applies nothing, and answers nothing, that is committed but not durable here', () => {
     const { loop, core, clock, log, machine } = build();
     const outcomes: Outcome[] = [];
     onPropose(core, (id) => ({
@@ -188,7 +215,7 @@ describe('replica/loop: clocks', () => {
     ['ahead', 5000],
     ['back', -5000],
   ] as const)
-    it(`tells the core when the wall clock has jumped ${direction}, before what has arrived, and once`, () => {
+    it(`reports once, and first of all, that the wall clock jumped ${direction}`, () => {
       const { loop, core, clock } = build();
       clock.wallAheadMs += jumpMs;
       loop.receive(heartbeat('b', 'a', 1));
@@ -200,7 +227,7 @@ describe('replica/loop: clocks', () => {
       expect(core.steps.at(-1)!.inputs.map(({ type }) => type)).to.deep.equal(['read']);
     });
 
-  it('puts a tick off by the part of it that the core asks for', () => {
+  it('delays a tick by the fraction that the core requests', () => {
     const { core, clock } = build();
     const ticks = (): number => core.types.filter((type) => type === 'tick').length;
     clock.advance(19);
@@ -215,7 +242,7 @@ describe('replica/loop: clocks', () => {
     expect(ticks()).to.equal(3);
   });
 
-  it('notices that the clocks drift apart slowly', () => {
+  it('detects that the clocks drift apart slowly', () => {
     const { loop, core, clock } = build();
     for (let i = 0; i < 4; i++) {
       clock.wallAheadMs += 4;
@@ -226,8 +253,8 @@ describe('replica/loop: clocks', () => {
   });
 });
 
-describe('replica/loop: one step for all that arrived', () => {
-  it('gives the core messages, proposals and reads of one turn together, in that order', () => {
+describe('replica/loop: one step for everything that arrived', () => {
+  it("hands a turn's messages, proposals and reads to the core together, in that order", () => {
     const { loop, core, clock } = build();
     loop.read('lease', () => {});
     loop.propose(new Uint8Array([1]), () => {});
@@ -241,7 +268,7 @@ describe('replica/loop: one step for all that arrived', () => {
     expect(propose?.type === 'propose' && propose.commands).to.have.length(2);
   });
 
-  it('takes reads that are drained as a turn begins into its step, and asks for no other turn', () => {
+  it('includes reads that are drained as a turn begins, and schedules no other turn', () => {
     const { loop, core, clock } = build();
     const before = loop.stats.turns;
     let drained = 0;
@@ -257,7 +284,7 @@ describe('replica/loop: one step for all that arrived', () => {
     expect([drained, loop.stats.turns - before]).to.deep.equal([1, 1]);
   });
 
-  it('releases all readers of a turn by one read', () => {
+  it('releases all reads of a turn with one read of the core', () => {
     const { loop, core, clock } = build();
     const released: (number | undefined)[] = [];
     core.respond = (inputs) => {
@@ -287,7 +314,7 @@ describe('replica/loop: one step for all that arrived', () => {
     expect(core.steps.at(-1)!.inputs).to.deep.include({ type: 'applied', index: 5 });
   });
 
-  it('fails when the log does not hold what comes next, instead of asking for it without end', () => {
+  it('fails when the log lacks the next entry, instead of requesting it forever', () => {
     const { loop, core, clock, log } = build();
     log.meta = { index: 5, term: 1, configuration: { members: [] } };
     once(core, { entries: [command(6)] });
@@ -298,7 +325,7 @@ describe('replica/loop: one step for all that arrived', () => {
     expect(() => clock.settle()).to.throw('the log does not hold entry 1, which is to be applied');
   });
 
-  it('applies nothing while the state is exchanged, and handles messages', () => {
+  it('applies nothing while a snapshot is installed, but handles messages', () => {
     const { loop, core, clock, log, machine } = build();
     loop.pauseApply();
     once(core, { entries: [command(1)], commit: 1 });
@@ -314,8 +341,8 @@ describe('replica/loop: one step for all that arrived', () => {
   });
 });
 
-describe('replica/loop: fate of proposals', () => {
-  it('never gives the result of another leader’s command at the same index', () => {
+describe('replica/loop: outcomes of proposals', () => {
+  it("never reports the result of another leader's command at the same index", () => {
     const { loop, core, clock, log } = build();
     const outcomes: Outcome[] = [];
     onPropose(core, (id) => ({ entries: [command(1)], appended: [{ id, index: 1, term: 1 }] }));
@@ -330,7 +357,7 @@ describe('replica/loop: fate of proposals', () => {
     expect(loop.pending).to.equal(0);
   });
 
-  it('tells what was dropped as certainly not proposed', () => {
+  it('reports a dropped proposal as certainly not proposed', () => {
     const { loop, core, clock } = build();
     const outcomes: Outcome[] = [];
     onPropose(core, (id) => ({ dropped: [{ id, reason: 'not_leader' }] }));
@@ -339,7 +366,7 @@ describe('replica/loop: fate of proposals', () => {
     expect(outcomes).to.deep.equal([{ kind: 'dropped', reason: 'not_leader' }]);
   });
 
-  it('cannot tell about proposals that an installed snapshot has swallowed', () => {
+  it('reports an unknown outcome for proposals that an installed snapshot may cover', () => {
     const { loop, core, clock, log, machine } = build();
     const outcomes: Outcome[] = [];
     onPropose(core, (id) => ({ entries: [command(1)], appended: [{ id, index: 1, term: 1 }] }));
@@ -358,7 +385,7 @@ describe('replica/loop: fate of proposals', () => {
 describe('replica/loop: an installed snapshot', () => {
   const meta = { index: 9, term: 3, configuration: { members: [] } };
 
-  it('makes no step between the switch and the moment it is durable; then the core hears of it first', () => {
+  it('makes no step until it is durable, and then reports it to the core first', () => {
     const { loop, core, clock, log, machine } = build();
     machine.index = 9;
     let durable = (): void => {};
@@ -374,7 +401,7 @@ describe('replica/loop: an installed snapshot', () => {
     expect(core.types).to.deep.equal(['snapshotStored', 'message', 'applied']);
   });
 
-  it('is not wanted, even by a node that lost its state, when it ends before the log begins', () => {
+  it('is not wanted if it ends before the log begins, even by a node that lost its state', () => {
     const { loop, log } = build();
     log.meta = { index: 5000, term: 3, configuration: { members: [] } };
     log.list = [command(5001, 3)];
@@ -385,7 +412,7 @@ describe('replica/loop: an installed snapshot', () => {
     expect(loop.wants({ ...meta, index: 5001 })).to.equal(true);
   });
 
-  it('leaves a log alone that goes beyond it already', () => {
+  it('leaves a log that already extends beyond it unchanged', () => {
     const { loop, core, clock, log, machine } = build();
     core.facts = { commit: 12 };
     machine.index = 9;
@@ -403,11 +430,11 @@ describe('replica/loop: time', () => {
     expect(core.types.filter((type) => type === 'tick')).to.have.length(10);
   });
 
-  it('after a stall hears what waited in the sockets before it ticks, and ticks once', () => {
+  it('reads the sockets before it ticks after a stall, and ticks once', () => {
     const { clock, core, loop } = build();
     clock.nowMs += 400;
     clock.fireTimers();
-    // Only now, after the timers, the sockets are read; it takes the loop more than one turn.
+    // The sockets are read only now, after the timers; it takes the loop more than one turn.
     clock.turn();
     loop.receive(heartbeat('b', 'a', 1));
     clock.turn();
@@ -418,7 +445,7 @@ describe('replica/loop: time', () => {
     expect(loop.stats.stallMsMax).to.equal(380);
   });
 
-  it('puts the tick behind the messages of the same turn', () => {
+  it('handles the tick after the messages of the same turn', () => {
     const { clock, core, loop } = build();
     clock.nowMs += 20;
     clock.fireTimers();
@@ -428,7 +455,7 @@ describe('replica/loop: time', () => {
     expect(core.steps[0]!.inputs.map(({ type }) => type)).to.deep.equal(['message', 'tick']);
   });
 
-  it('gives the core the time of the step, not of the arrival: a paused leader’s lease is over', () => {
+  it("passes the time of the step, not of the arrival: a paused leader's lease has expired", () => {
     const { clock, core, loop } = build();
     loop.read('lease', () => {});
     clock.nowMs += 5000;
@@ -436,7 +463,7 @@ describe('replica/loop: time', () => {
     expect(core.steps.at(-1)!.now).to.equal(clock.nowMs);
   });
 
-  it('does nothing any more once it is stopped', () => {
+  it('does nothing once it is stopped', () => {
     const { clock, core, loop, log, wire } = build();
     once(core, { entries: [command(1)], sendAfterStore: [vote('b')] });
     loop.receive(heartbeat('b', 'a', 1));
@@ -449,10 +476,10 @@ describe('replica/loop: time', () => {
   });
 });
 
-describe('replica/loop: a node that forgot what it acknowledged', () => {
+describe('replica/loop: a node that lost entries it had acknowledged', () => {
   it('neither votes nor campaigns, but follows', () => {
     const { clock, core, loop } = build();
-    loop.votingSuspended = true;
+    loop.elections.votingSuspended = true;
     const candidate = { from: 'b', to: 'a', term: 2, lastIndex: 0, lastTerm: 0 };
     loop.receive({ type: 'vote', ...candidate });
     loop.receive({ type: 'preVote', ...candidate });
@@ -462,7 +489,7 @@ describe('replica/loop: a node that forgot what it acknowledged', () => {
     loop.receive(heartbeat('b', 'a', 2));
     clock.settle();
     expect(core.types).to.deep.equal(['message']);
-    loop.votingSuspended = false;
+    loop.elections.votingSuspended = false;
     clock.advance(20);
     expect(core.types).to.include('tick');
   });
@@ -470,7 +497,7 @@ describe('replica/loop: a node that forgot what it acknowledged', () => {
 
 describe('replica/loop: a disk that hangs', () => {
   const HANG_MS = HANG_TICKS * LIMITS.tickMs;
-  /** Begins to store an entry; the batch stays under way until the test says `log.synced()`. */
+  /** Begins to store an entry; the batch stays under way until the test calls `log.synced()`. */
   const storing = (role?: Output['role']) => {
     const parts = build();
     once(parts.core, { entries: [command(1)], ...(role !== undefined && { role }) });
@@ -480,7 +507,7 @@ describe('replica/loop: a disk that hangs', () => {
   };
   const ticks = (core: ScriptedCore): number => core.types.filter((type) => type === 'tick').length;
 
-  it('is told by the time that one batch takes, in words and in milliseconds', () => {
+  it('is detected by the duration of one write, and reported with its milliseconds', () => {
     const { loop, clock, log } = storing();
     clock.advance(HANG_MS - 1);
     expect(loop.disks.hang).to.equal(undefined);
@@ -493,7 +520,7 @@ describe('replica/loop: a disk that hangs', () => {
     expect(loop.disks.hang).to.equal(undefined);
   });
 
-  it('is not one that is slow, nor a process that was paused', () => {
+  it('is not concluded from a slow disk, nor from a paused process', () => {
     const { loop, core, clock, log } = storing();
     once(core, { entries: [command(2)] });
     loop.receive(heartbeat('b', 'a', 1));
@@ -509,7 +536,7 @@ describe('replica/loop: a disk that hangs', () => {
     expect(loop.disks.hang).to.equal(undefined);
   });
 
-  it('keeps a node from voting and from campaigning, not from following, until it answers', () => {
+  it('keeps a node from voting and campaigning, but not from following, until it responds', () => {
     const { loop, core, clock, log } = storing();
     clock.advance(HANG_MS);
     const before = core.types.length;
@@ -531,7 +558,7 @@ describe('replica/loop: a disk that hangs', () => {
     expect(core.types.slice(before + 1)).to.deep.equal(['stored', 'tick', 'message']);
   });
 
-  it('leaves a leader its ticks: it has to hear that it leads no more', () => {
+  it("does not stop a leader's ticks, which it needs to step down", () => {
     const { core, clock } = storing({ role: 'leader', term: 1, leader: 'a' });
     clock.advance(HANG_MS);
     const before = ticks(core);
@@ -539,7 +566,7 @@ describe('replica/loop: a disk that hangs', () => {
     expect(ticks(core)).to.equal(before + HANG_TICKS);
   });
 
-  it('is told of the state’s disk too, when it keeps applying from going on', () => {
+  it("is also reported for the state's disk, when that keeps entries from being applied", () => {
     let isBehind = true;
     const { loop, core, clock, log, machine } = build({}, () => isBehind);
     once(core, { entries: [command(1)], commit: 1 });
@@ -549,14 +576,14 @@ describe('replica/loop: a disk that hangs', () => {
     clock.advance(HANG_MS + 20);
     expect(loop.disks.hang).to.match(/disk of the state has not caught up/);
     expect(loop.disks.stateWaitMs).to.be.within(HANG_MS, HANG_MS + 20);
-    // Its vote depends on the disk of the log alone, and others may need it.
+    // Votes depend only on the disk of the log, and other servers may need them.
     loop.receive({ type: 'timeoutNow', from: 'b', to: 'a', term: 1 });
     loop.receive({ type: 'vote', from: 'b', to: 'a', term: 2, lastIndex: 1, lastTerm: 1 });
     clock.settle();
-    const heard = core.steps
+    const received = core.steps
       .at(-1)!
       .inputs.map((input) => input.type === 'message' && input.message.type);
-    expect(heard).to.deep.equal(['vote']);
+    expect(received).to.deep.equal(['vote']);
     isBehind = false;
     clock.advance(20);
     expect([machine.index, loop.disks.hang, loop.disks.stateWaitMs]).to.deep.equal([

@@ -9,7 +9,7 @@ import { encodeProposal } from '../../src/state/proposal.js';
 import { COMMAND_BYTES_MAX, TEXT_MAX } from '../../src/wire-limits.js';
 import { LIMITS, type Node, World } from './world.js';
 
-/** Writes a command named `name` on a node; the outcome is put into the returned holder. */
+/** Writes a command named `name` on a node; the returned holder receives the outcome. */
 function write(node: Node, name: string, timeoutMs = 2000): { outcome?: WriteOutcome } {
   const holder: { outcome?: WriteOutcome } = {};
   const command = { type: name, v: 1 } as const;
@@ -29,15 +29,15 @@ const times = (node: Node, name: string): number =>
   node.machine.applied.filter(({ type }) => type === name).length;
 
 describe('replica: writes', () => {
-  it('a leader refuses a forwarded command that no message can carry to a follower', () => {
+  it('a leader refuses a forwarded command that is too large to send to a follower', () => {
     const world = new World();
     const leader = world.elect();
     const before = leader.log.lastIndex();
     const command = { type: 'x'.repeat(COMMAND_BYTES_MAX), v: 1 } as const;
     const data = encodeProposal({ id: 'one', since: 0, command });
-    const ask = encodeRequest({ type: 'write', tokenKey: null, data, timeoutMs: 1000 });
+    const request = encodeRequest({ type: 'write', tokenKey: null, data, timeoutMs: 1000 });
     const codes: (string | undefined)[] = [];
-    leader.replica.rpc.receive('b', ask, (bytes) => {
+    leader.replica.rpc.receive('b', request, (bytes) => {
       const answer = decodeResponse(bytes);
       codes.push(answer?.type === 'refused' ? answer.refusal.code : answer?.type);
     });
@@ -46,7 +46,7 @@ describe('replica: writes', () => {
     expect(leader.log.lastIndex()).to.equal(before);
   });
 
-  it('a write on any node is applied there and on the leader when it is answered', () => {
+  it('a write on any node is answered once it is applied there and on the leader', () => {
     const world = new World();
     const leader = world.elect();
     for (const node of world.nodes.values()) {
@@ -57,19 +57,19 @@ describe('replica: writes', () => {
     }
   });
 
-  it('a write that comes before there is a leader waits for one', () => {
+  it('a write without a leader waits for one', () => {
     const world = new World();
     const done = write(world.node('b'), 'early', 3000);
     world.until(() => done.outcome !== undefined, 3000);
     expect(answered(done)).to.equal('early');
   });
 
-  it('goes to the next leader under the same id, and takes effect once', () => {
+  it('a write is retried at the next leader under the same id, and takes effect once', () => {
     const world = new World();
     const leader = world.elect();
     const [node] = world.others(leader.id);
-    // The leader commits it, but dies before it can answer or tell anybody but a majority’s disks.
-    world.swallow = (from, _to, what) => from === leader.id && what === 'answer';
+    // The leader commits it, but dies before it can respond.
+    world.swallow = (from, _to, what) => from === leader.id && what === 'response';
     const done = write(node!, 'once', 5000);
     world.until(() => times(leader, 'once') === 1);
     world.kill(leader.id);
@@ -80,7 +80,7 @@ describe('replica: writes', () => {
     for (const other of world.others(leader.id)) expect(times(other, 'once')).to.equal(1);
   });
 
-  it('a write that a cut-off leader took is made once by the next one', () => {
+  it('a write accepted by a cut-off leader is executed once by the next leader', () => {
     const world = new World();
     const leader = world.elect();
     world.isolate(leader.id);
@@ -94,7 +94,7 @@ describe('replica: writes', () => {
     for (const node of world.nodes.values()) expect(times(node, 'cut-off')).to.equal(1);
   });
 
-  it('without a leader until the deadline it did certainly not happen: no_leader', () => {
+  it('a write without a leader until its deadline fails with no_leader: it did not happen', () => {
     const world = new World();
     world.kill('b');
     world.kill('c');
@@ -103,20 +103,20 @@ describe('replica: writes', () => {
     expect(codeOf(done)).to.equal('no_leader');
   });
 
-  it('once it was sent and nobody answers its outcome is unknown', () => {
+  it('a write that was sent but not answered has an unknown outcome', () => {
     const world = new World();
     const leader = world.elect();
     const [node] = world.others(leader.id);
-    // Nor does this node hear that it is committed.
+    // This node does not learn of the commit either.
     world.swallow = (_from, to, what) =>
-      what === 'answer' || (to === node!.id && typeof what === 'object');
+      what === 'response' || (to === node!.id && typeof what === 'object');
     const done = write(node!, 'maybe', 1000);
     world.until(() => done.outcome !== undefined, 1100);
     expect(codeOf(done)).to.equal('outcome_unknown');
     expect(times(leader, 'maybe')).to.equal(1);
   });
 
-  it('a leader that cannot commit any more says unknown, not failed', () => {
+  it('a leader that can no longer commit reports an unknown outcome, not a failure', () => {
     const world = new World();
     const leader = world.elect();
     for (const other of world.others(leader.id)) world.kill(other.id);
@@ -125,13 +125,13 @@ describe('replica: writes', () => {
     expect(codeOf(done)).to.equal('outcome_unknown');
   });
 
-  it('is asked for again where it is put off while an earlier attempt is open: its fate becomes known', () => {
+  it('a write is retried when refused as busy while an earlier attempt is open', () => {
     let busy = true;
     const tooMany = refusal('too_many', 'Too many writes are on their way');
     const world = new World({ gate: () => (busy ? tooMany : undefined) });
     const leader = world.elect();
     const [node] = world.others(leader.id);
-    world.swallow = (_from, to, what) => to === leader.id && what === 'question';
+    world.swallow = (_from, to, what) => to === leader.id && what === 'request';
     const done = write(node!, 'put off', 5000);
     world.advance(5);
     world.kill(leader.id);
@@ -143,7 +143,7 @@ describe('replica: writes', () => {
     expect(answered(done)).to.equal('put off');
   });
 
-  it('stopping ends what is held: unknown when it was proposed, unavailable when not', () => {
+  it('stopping ends pending writes: unknown if proposed, unavailable if not', () => {
     const world = new World();
     const leader = world.elect();
     for (const other of world.others(leader.id)) world.kill(other.id);
@@ -157,15 +157,15 @@ describe('replica: writes', () => {
 });
 
 describe('replica: a forwarded write that no member of this release sends', () => {
-  /** What the leader answers to a write of this command, as JSON text. */
-  function answerTo(text: string, gate: Gate): ReturnType<typeof decodeResponse> {
+  /** The leader's response to a write of this command, given as JSON text. */
+  function responseTo(text: string, gate: Gate): ReturnType<typeof decodeResponse> {
     const world = new World({ gate });
     const leader = world.elect();
     const before = leader.log.lastIndex();
     const data = new Packr({ useRecords: false }).pack([1, 'one', 0, text]);
-    const ask = encodeRequest({ type: 'write', tokenKey: null, data, timeoutMs: 1000 });
+    const request = encodeRequest({ type: 'write', tokenKey: null, data, timeoutMs: 1000 });
     let answer: ReturnType<typeof decodeResponse>;
-    leader.replica.rpc.receive('b', ask, (bytes) => {
+    leader.replica.rpc.receive('b', request, (bytes) => {
       answer = decodeResponse(bytes);
     });
     world.advance(200);
@@ -177,34 +177,34 @@ describe('replica: a forwarded write that no member of this release sends', () =
   }
 
   for (const text of ['null', '1', '"x"', '[]', '{}', '{"type":null}', '{"type":["a"],"v":1}'])
-    it(`is refused, and the leader goes on: ${text} is no command`, () => {
-      invalid(answerTo(text, () => undefined));
+    it(`is refused, and the leader continues: ${text} is not a command`, () => {
+      invalid(responseTo(text, () => undefined));
     });
 
-  it('is refused, and the leader goes on: its fields cannot be judged', () => {
+  it('is refused, and the leader continues: its fields cannot be authorized', () => {
     const gate: Gate = (_view, _tokenKey, command) => {
       const { entry } = command as unknown as { entry: string };
       return entry.length > 0 ? undefined : refusal('invalid', 'empty');
     };
-    invalid(answerTo('{"type":"config.set","v":1}', gate));
-    invalid(answerTo('{"type":"config.set","v":1,"entry":null}', gate));
+    invalid(responseTo('{"type":"config.set","v":1}', gate));
+    invalid(responseTo('{"type":"config.set","v":1,"entry":null}', gate));
     const parsing: Gate = (_view, _tokenKey, command) =>
       JSON.parse((command as unknown as { entry: string }).entry) as undefined;
-    invalid(answerTo('{"type":"config.set","v":1,"entry":"{"}', parsing));
+    invalid(responseTo('{"type":"config.set","v":1,"entry":"{"}', parsing));
   });
 
-  it('is not told from a fault of the disk, which stops the leader', () => {
+  it('is distinguished from a disk error, which stops the leader', () => {
     const gate: Gate = () => {
       throw new Error('the disk cannot be read');
     };
-    expect(() => answerTo('{"type":"config.set","v":1}', gate)).to.throw('cannot be read');
+    expect(() => responseTo('{"type":"config.set","v":1}', gate)).to.throw('cannot be read');
   });
 });
 
-describe('replica: the gate', () => {
+describe('replica: authorization', () => {
   const denied: Refusal = refusal('permission_denied', 'Permission denied');
 
-  it('is asked on the leader, and its refusal reaches the caller on any node', () => {
+  it('runs on the leader, and its refusal reaches the caller on any node', () => {
     const asked: (string | null)[] = [];
     const world = new World({
       gate: (_view, tokenKey, command) => {
@@ -221,7 +221,7 @@ describe('replica: the gate', () => {
     expect(times(leader, 'forbidden')).to.equal(0);
   });
 
-  it('is not asked before the leader has applied its own first entry: it would know less than was acknowledged', () => {
+  it('waits until the leader has applied the first entry of its term', () => {
     const applied: number[] = [];
     const world: World = new World({
       gate: () => {
@@ -235,14 +235,14 @@ describe('replica: the gate', () => {
     expect(Math.min(...applied)).to.be.at.least(2);
   });
 
-  it('is not asked again for a request that has taken effect: a log-out may not be refused by its own outcome', () => {
+  it('does not run again for a request that took effect: a logout revokes its own token', () => {
     const world: World = new World({
       gate: () =>
         [...world.nodes.values()].some((node) => times(node, 'logout') > 0) ? denied : undefined,
     });
     const leader = world.elect();
     const [node] = world.others(leader.id);
-    world.swallow = (from, _to, what) => from === leader.id && what === 'answer';
+    world.swallow = (from, _to, what) => from === leader.id && what === 'response';
     const done = write(node!, 'logout', 5000);
     world.until(() => times(node!, 'logout') === 1);
     world.kill(leader.id);
@@ -250,7 +250,7 @@ describe('replica: the gate', () => {
     expect(answered(done)).to.equal('logout');
   });
 
-  it('a leader that was deposed without knowing does not refuse by its old state', () => {
+  it('a leader that was deposed without knowing it does not refuse by its old state', () => {
     const world = new World({ gate: () => denied });
     const old = world.elect();
     world.isolate(old.id);
@@ -264,7 +264,7 @@ describe('replica: the gate', () => {
 });
 
 describe('replica: a disk that hangs', () => {
-  it('of a leader: another one leads, and takes writes; it follows again when the disk answers', () => {
+  it("a leader's: another member leads and accepts writes; the old leader follows later", () => {
     const world = new World();
     const old = world.elect();
     const [node] = world.others(old.id);
@@ -278,7 +278,7 @@ describe('replica: a disk that hangs', () => {
     world.until(() => first.outcome !== undefined && second.outcome !== undefined, 1000);
     expect([answered(first), answered(second)]).to.deep.equal(['first', 'second']);
 
-    // Without its disk it takes no office, be there a leader or none.
+    // Without its disk it does not become leader, whether there is another one or not.
     world.kill(world.leader!.id);
     world.advance(5000);
     expect(world.leader).to.equal(undefined);
@@ -291,7 +291,7 @@ describe('replica: a disk that hangs', () => {
     expect(times(old, 'first') + times(old, 'second')).to.equal(2);
   });
 
-  it('of a follower takes no office from the leader, and does not cost it its own', () => {
+  it("a follower's: the leader stays, and the follower catches up after recovery", () => {
     const world = new World();
     const leader = world.elect();
     const [hung, well] = world.others(leader.id);
@@ -310,7 +310,7 @@ describe('replica: a disk that hangs', () => {
     expect(leader.replica.loop.role.term).to.equal(term);
   });
 
-  it('of a lone server: it leads on, and answers what it was asked when the disk answers', () => {
+  it("a lone server's: it stays leader, and answers pending writes after recovery", () => {
     const world = new World({ ids: ['a'] });
     const leader = world.elect();
     world.hang('a');
@@ -325,16 +325,16 @@ describe('replica: a disk that hangs', () => {
     expect(answered(next)).to.equal('next');
   });
 
-  it('a write that is applied here is answered, though the leader never answers', () => {
+  it('a write that is applied here is answered, although the leader never responds', () => {
     const world = new World();
     const leader = world.elect();
     const [node] = world.others(leader.id);
-    world.swallow = (from, _to, what) => from === leader.id && what === 'answer';
+    world.swallow = (from, _to, what) => from === leader.id && what === 'response';
     const done = write(node!, 'applied', 60_000);
     world.until(() => done.outcome !== undefined, 2000);
     expect(answered(done)).to.equal('applied');
     expect(world.leader).to.equal(leader);
-    // Nor is it forgotten at the deadline, should that come first.
+    // The deadline does not change this if it comes first.
     const late = write(node!, 'late', 60);
     world.until(() => late.outcome !== undefined, 500);
     expect(answered(late)).to.equal('late');
@@ -344,7 +344,7 @@ describe('replica: a disk that hangs', () => {
 describe('replica: a disk at its reserve', () => {
   const term = (world: World): number => world.leader!.replica.loop.role.term;
 
-  it('of the leader: a member with room leads, and takes writes from all', () => {
+  it("a leader's: a member with free space becomes leader, and accepts writes from all", () => {
     const world = new World();
     const old = world.elect();
     const [alsoFull, node] = world.others(old.id);
@@ -357,7 +357,7 @@ describe('replica: a disk at its reserve', () => {
     expect(world.leader).to.equal(node);
   });
 
-  it('of a follower is no reason to refuse anything, nor to change the leader', () => {
+  it("a follower's: nothing is refused, and the leader stays", () => {
     const world = new World();
     const leader = world.elect();
     const [node] = world.others(leader.id);
@@ -369,7 +369,7 @@ describe('replica: a disk at its reserve', () => {
     expect([answered(done), term(world)]).to.deep.equal(['taken', before]);
   });
 
-  it('of all: writes are refused, deletes are taken, and nobody hands over', () => {
+  it("everyone's: writes are refused, deletes accepted, and leadership stays", () => {
     const world = new World();
     const leader = world.elect();
     const before = term(world);
@@ -384,7 +384,7 @@ describe('replica: a disk at its reserve', () => {
     }
     world.advance(10_000);
     expect(term(world)).to.equal(before);
-    // The first that has room again takes over.
+    // The first member with free space again becomes leader.
     const [node] = world.others(leader.id);
     world.full.delete(node!.id);
     world.until(() => world.leader === node, 3000);
@@ -393,7 +393,7 @@ describe('replica: a disk at its reserve', () => {
     expect(answered(put)).to.equal('put');
   });
 
-  it('of the leader: who has room but cannot lead is not asked to, and deletes go on', () => {
+  it("a leader's: leadership is not transferred to a faulty member, and deletes continue", () => {
     const world = new World();
     const leader = world.elect();
     const [faulty, away] = world.others(leader.id);
@@ -435,7 +435,7 @@ describe('replica: reads', () => {
     });
   }
 
-  it('a cut-off leader whose lease is over does not let a default read pass', () => {
+  it('a cut-off leader whose lease has expired serves no default read', () => {
     const world = new World();
     const leader = world.elect();
     world.advance(200);
@@ -446,7 +446,7 @@ describe('replica: reads', () => {
     expect(read.why?.code).to.equal('no_leader');
   });
 
-  it('a paused leader does not serve by the lease of before', () => {
+  it('a paused leader does not serve by the lease it had before', () => {
     const world = new World();
     const leader = world.elect();
     world.advance(200);
@@ -459,7 +459,7 @@ describe('replica: reads', () => {
     expect(read.why?.code).to.equal('no_leader');
   });
 
-  it('a read fails over to the next leader', () => {
+  it('a read is retried at the next leader', () => {
     const world = new World();
     const leader = world.elect();
     const [node] = world.others(leader.id);
@@ -469,7 +469,7 @@ describe('replica: reads', () => {
     expect(read.why).to.equal(undefined);
   });
 
-  it('wakes who watches a key that the applied command changed, on every node', () => {
+  it('wakes the watchers of a key that the applied command changed, on every node', () => {
     const world = new World();
     const leader = world.elect();
     const woken: string[] = [];
@@ -484,9 +484,9 @@ describe('replica: reads', () => {
 });
 
 describe('replica: membership', () => {
-  const administer = (node: Node, ask: RpcRequest) => {
+  const administer = (node: Node, request: RpcRequest) => {
     const answers: string[] = [];
-    node.replica.rpc.callLeader(ask, 5000, (answer) => {
+    node.replica.rpc.callLeader(request, 5000, (answer) => {
       answers.push(answer.type === 'refused' ? answer.refusal.code : answer.type);
     });
     return answers;
@@ -513,7 +513,7 @@ describe('replica: membership', () => {
     expect(voters(leader)).to.deep.equal(['a', 'b', 'c', 'd']);
   });
 
-  it('a new server votes only once it has applied what it received', () => {
+  it('a new server becomes a voter only once it has applied what it received', () => {
     const world = new World({ ids: ['a', 'b', 'c', 'd'], initial: ['a', 'b', 'c'] });
     const leader = world.elect();
     for (let i = 0; i < 20; i++) write(leader, `before-${i}`);
@@ -529,7 +529,7 @@ describe('replica: membership', () => {
     expect(times(world.node('d'), 'before-19')).to.equal(1);
   });
 
-  it('a leader that is slow to apply what came before its term gives way to one that has', () => {
+  it('a leader that is slow to apply earlier terms transfers leadership to a faster member', () => {
     const world = new World({ limits: { applyEntriesMax: 1 } });
     const first = world.elect();
     const [slow, other] = world.others(first.id);
@@ -547,7 +547,7 @@ describe('replica: membership', () => {
     expect(slow!.hangs).to.deep.equal([]);
   });
 
-  it('a leader goes on applying when no other member has applied more', () => {
+  it('a leader keeps leading while it applies if no other member has applied more', () => {
     const world = new World({ limits: { applyEntriesMax: 1 } });
     const first = world.elect();
     let asked = 0;
@@ -568,7 +568,7 @@ describe('replica: membership', () => {
     expect(answered(done)).to.equal('after');
   });
 
-  it('refuses a name or an address that no member could read in the configuration', () => {
+  it('refuses a name or an address too long to be decoded from the configuration', () => {
     const world = new World();
     const leader = world.elect();
     const { configurationIndex } = leader.replica.loop.status();
@@ -580,7 +580,7 @@ describe('replica: membership', () => {
     expect(leader.replica.loop.status().configurationIndex).to.equal(configurationIndex);
   });
 
-  it('removes a follower; it says that it was removed', () => {
+  it('removes a follower, which reports that it was removed', () => {
     const world = new World();
     const leader = world.elect();
     const [gone, stays] = world.others(leader.id);
@@ -596,7 +596,7 @@ describe('replica: membership', () => {
     expect(answered(done)).to.equal('by-two');
   });
 
-  it('tells once that it was removed, and once that it is a member again', () => {
+  it('reports once that it was removed, and once that it is a member again', () => {
     const world = new World();
     const leader = world.elect();
     const [gone] = world.others(leader.id);
@@ -610,7 +610,7 @@ describe('replica: membership', () => {
     expect(leader.faults).to.deep.equal([]);
   });
 
-  it('tells the reason for which it failed, and is silent about being stopped', () => {
+  it('reports the reason for which it failed, but not that it was stopped', () => {
     const world = new World();
     const { replica, faults } = world.elect();
     replica.availability.notReady = 'it has no state';
@@ -625,7 +625,7 @@ describe('replica: membership', () => {
     expect(faults).to.deep.equal(['it has no state', null, 'its state differs']);
   });
 
-  it('of five the one that serves comes to lead, whichever four do not', () => {
+  it('of five, the one that can serve becomes leader, whichever four cannot', () => {
     const ids = ['a', 'b', 'c', 'd', 'e'];
     for (const sound of ids) {
       const world = new World({ ids });
@@ -639,7 +639,7 @@ describe('replica: membership', () => {
     }
   });
 
-  it('§4.2.2 removes the leader itself; the others go on', () => {
+  it('§4.2.2 removes the leader itself; the others continue', () => {
     const world = new World();
     const leader = world.elect();
     const answers = administer(leader, { type: 'remove', id: leader.id });
@@ -661,7 +661,7 @@ describe('replica: membership', () => {
     expect([...unknown, ...last]).to.deep.equal(['not_found', 'conflict']);
   });
 
-  it('refuses a removal that would leave too few who answer; the dead one goes first', () => {
+  it('refuses a removal that leaves no live majority until the dead member is removed', () => {
     const world = new World();
     const leader = world.elect();
     const [dead, alive] = world.others(leader.id);
@@ -683,7 +683,7 @@ describe('replica: membership', () => {
     expect(voters(alive!)).to.deep.equal([alive!.id]);
   });
 
-  it('hands leadership over to whom was named', () => {
+  it('transfers leadership to the named member', () => {
     const world = new World();
     const leader = world.elect();
     world.advance(200);
@@ -695,8 +695,8 @@ describe('replica: membership', () => {
   });
 });
 
-describe('replica: the log is cut', () => {
-  it('by count, keeping a tail, on every node', () => {
+describe('replica: log truncation', () => {
+  it('truncates by count on every node, keeping a tail', () => {
     const world = new World({ limits: { cutEntries: 2000, keepEntries: 500 } });
     const leader = world.elect();
     for (let i = 0; i < 5000; i++) {

@@ -14,7 +14,7 @@ const servers = fc.record(
   { id: fc.string(), name: fc.string(), address: fc.string(), level: count },
   { requiredKeys: ['id', 'name', 'address'] },
 );
-const asks: fc.Arbitrary<RpcRequest> = fc.oneof(
+const requests: fc.Arbitrary<RpcRequest> = fc.oneof(
   fc.record({
     type: fc.constant('write' as const),
     tokenKey: fc.option(fc.string(), { nil: null }),
@@ -51,7 +51,7 @@ const refusals = fc.record(
   },
   { requiredKeys: ['code', 'message'] },
 );
-const answers: fc.Arbitrary<RpcResponse> = fc.oneof(
+const responses: fc.Arbitrary<RpcResponse> = fc.oneof(
   fc.record({
     type: fc.constant('applied' as const),
     result: fc.oneof(
@@ -86,43 +86,43 @@ const answers: fc.Arbitrary<RpcResponse> = fc.oneof(
 ) as fc.Arbitrary<RpcResponse>;
 
 describe('replica/rpc', () => {
-  it('every question and answer comes back as it was sent', () => {
+  it('every request and response is decoded as it was encoded', () => {
     fc.assert(
-      fc.property(asks, (ask) => {
-        const decoded = decodeRequest(encodeRequest(ask))!;
+      fc.property(requests, (request) => {
+        const decoded = decodeRequest(encodeRequest(request))!;
         if (decoded.type === 'write') {
           expect({ ...decoded, data: [...decoded.data] }).to.deep.equal({
-            ...ask,
-            data: ask.type === 'write' ? [...ask.data] : [],
+            ...request,
+            data: request.type === 'write' ? [...request.data] : [],
           });
-        } else expect(decoded).to.deep.equal(ask);
+        } else expect(decoded).to.deep.equal(request);
       }),
     );
     fc.assert(
-      fc.property(answers, (answer) => {
-        expect(decodeResponse(encodeResponse(answer))).to.deep.equal(answer);
+      fc.property(responses, (response) => {
+        expect(decodeResponse(encodeResponse(response))).to.deep.equal(response);
       }),
     );
   });
 
-  it('bytes of any other kind are refused, never guessed at, and never throw', () => {
+  it('malformed bytes are rejected, and decoding never throws', () => {
     const open = (bytes: Uint8Array): void => {
       decodeRequest(bytes);
       decodeResponse(bytes);
     };
     fc.assert(fc.property(fc.uint8Array({ maxLength: 64 }), open));
-    const ask = encodeRequest({
+    const request = encodeRequest({
       type: 'write',
       tokenKey: 'x',
       data: new Uint8Array(9),
       timeoutMs: 5,
     });
-    for (let end = 0; end < ask.length; end++) {
-      expect(decodeRequest(ask.subarray(0, end))).to.equal(undefined);
+    for (let end = 0; end < request.length; end++) {
+      expect(decodeRequest(request.subarray(0, end))).to.equal(undefined);
     }
     const other = encodeResponse({ type: 'index', index: 4 });
     expect(decodeRequest(other)).to.equal(undefined);
-    expect(decodeResponse(ask)).to.equal(undefined);
+    expect(decodeResponse(request)).to.equal(undefined);
   });
 
   it('items that a newer release appends are ignored', () => {
@@ -130,14 +130,14 @@ describe('replica/rpc', () => {
     const longer = (bytes: Uint8Array): Uint8Array =>
       packr.pack([...(packr.unpack(bytes) as unknown[]), ['of a newer release', 1]]);
     fc.assert(
-      fc.property(asks, (ask) => {
-        const bytes = encodeRequest(ask);
+      fc.property(requests, (request) => {
+        const bytes = encodeRequest(request);
         expect(decodeRequest(longer(bytes))).to.deep.equal(decodeRequest(bytes));
       }),
     );
     fc.assert(
-      fc.property(answers, (answer) => {
-        expect(decodeResponse(longer(encodeResponse(answer)))).to.deep.equal(answer);
+      fc.property(responses, (response) => {
+        expect(decodeResponse(longer(encodeResponse(response)))).to.deep.equal(response);
       }),
     );
   });

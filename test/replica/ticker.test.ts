@@ -13,13 +13,13 @@ describe('replica/ticker', () => {
     return { clock, ticker, ticks };
   }
 
-  it('ticks at equal distances', () => {
+  it('ticks at equal intervals', () => {
     const { clock, ticks } = build();
     clock.advance(60);
     expect(ticks).to.deep.equal([20, 40, 60]);
   });
 
-  it('puts one tick off when it is asked to, and goes on from there', () => {
+  it('delays one tick on request, and keeps its interval from there', () => {
     const { clock, ticker, ticks } = build();
     clock.advance(30);
     ticker.lengthen(7);

@@ -1,4 +1,4 @@
-/** Three (or so) real replicas with the real core in one process: time and network belong to the test. */
+/** A few real replicas with the real core in one process; the test controls time and network. */
 
 import { refusal } from '../../src/errors.js';
 import type { Gate } from '../../src/node/types.js';
@@ -37,16 +37,16 @@ export interface Node {
   readonly log: MemoryLog;
   readonly machine: FakeMachine;
   readonly replica: Replica;
-  /** Why it stopped serving, as told; `null`: it serves again. */
+  /** The reported reasons for which it stopped serving; `null` when it serves again. */
   readonly faults: (string | null)[];
-  /** The same of its disks: why another member should lead, and `null` when they answer again. */
+  /** The reported reasons for which a disk hangs; `null` when it responds again. */
   readonly hangs: (string | null)[];
   alive: boolean;
 }
 
 export interface WorldOptions {
   readonly ids?: readonly NodeId[];
-  /** Ids of the first configuration; others must be added. */
+  /** Ids of the first configuration; other servers must be added. */
   readonly initial?: readonly NodeId[];
   readonly limits?: Partial<ReplicaLimits>;
   readonly gate?: Gate;
@@ -57,13 +57,13 @@ export class World {
   readonly nodes = new Map<NodeId, Node>();
   readonly #cut = new Set<string>();
   readonly #hanging = new Set<NodeId>();
-  /** Nodes whose disk is at its reserve: they take commands of type `delete` alone. */
+  /** Nodes whose disk is at its reserve: they accept only commands of type `delete`. */
   readonly full = new Set<NodeId>();
-  /** Whether a node applies entries now; asked once a tick while there are some. */
+  /** Whether a node applies entries now; called once a tick while some are pending. */
   applies: (id: NodeId) => boolean = () => true;
   readonly #options: WorldOptions;
-  /** Messages and questions that the test wants to see or swallow: return true to swallow. */
-  swallow: (from: NodeId, to: NodeId, what: Message | 'question' | 'answer') => boolean = () =>
+  /** Sees every message, request and response; one for which it returns true is lost. */
+  swallow: (from: NodeId, to: NodeId, what: Message | 'request' | 'response') => boolean = () =>
     false;
   #ids = 0;
 
@@ -92,14 +92,14 @@ export class World {
   advance(ms: number): void {
     this.clock.advance(ms);
   }
-  /** Lets time pass until it is so. */
+  /** Lets time pass until the condition holds. */
   until(condition: () => boolean, withinMs = 10_000): void {
     for (let ms = 0; !condition(); ms++) {
       if (ms > withinMs) throw new Error(`not within ${withinMs} ms`);
       this.advance(1);
     }
   }
-  /** A leader that has committed an entry of its own term, and that every member knows. */
+  /** Waits for a leader that has committed an entry of its own term and that every member knows. */
   elect(): Node {
     this.until(() => this.leader !== undefined && this.leader.machine.index >= 2);
     const leader = this.leader!;
@@ -109,7 +109,7 @@ export class World {
     );
     return leader;
   }
-  /** Nothing passes between these two any more. */
+  /** Cuts the link between two nodes, both ways. */
   cut(a: NodeId, b: NodeId): void {
     this.#cut.add(`${a}${b}`).add(`${b}${a}`);
   }
@@ -119,7 +119,7 @@ export class World {
   heal(): void {
     this.#cut.clear();
   }
-  /** From now on no write of this node's log becomes durable, and none fails, until `unhang`. */
+  /** Until `unhang`, no write to this node's log becomes durable, and none fails. */
   hang(id: NodeId): void {
     this.#hanging.add(id);
   }
@@ -162,7 +162,7 @@ export class World {
       ...{ name: id, address: `${id}:1`, identity: identityOf(id) },
       ...{ view: { get: () => undefined, keys: () => [] } },
       gate: this.#options.gate ?? (() => undefined),
-      // what the fakes apply raises no level
+      // The commands of the fakes need no level.
       levels: { supported: 1, commands: {} },
       newId: () => `request-${++this.#ids}`,
       limits: { ...LIMITS, ...this.#options.limits },
@@ -177,7 +177,7 @@ export class World {
     replica.start();
   }
 
-  #passes(from: NodeId, to: NodeId, what: Message | 'question' | 'answer'): boolean {
+  #passes(from: NodeId, to: NodeId, what: Message | 'request' | 'response'): boolean {
     const reachable = this.nodes.get(from)?.alive && this.nodes.get(to)?.alive;
     return reachable === true && !this.#cut.has(from + to) && !this.swallow(from, to, what);
   }
@@ -200,10 +200,10 @@ export class World {
         };
         const cancel = clock.after(timeoutMs, () => end(undefined));
         clock.after(1, () => {
-          if (!this.#passes(from, to, 'question')) return;
+          if (!this.#passes(from, to, 'request')) return;
           this.node(to).replica.rpc.receive(from, payload, (answer) =>
             clock.after(1, () => {
-              if (this.#passes(to, from, 'answer')) end(answer);
+              if (this.#passes(to, from, 'response')) end(answer);
             }),
           );
         });

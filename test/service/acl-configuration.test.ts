@@ -1,4 +1,4 @@
-/** GET and PUT /v1/operator/acl/configuration, and what logins make of it. */
+/** GET and PUT /v1/operator/acl/configuration, and their effect on logins. */
 import { expect } from 'chai';
 import { aclConfigurationRoutes } from '../../src/http/acl-configuration.js';
 import { SUPPORTED_LEVEL } from '../../src/state/levels.js';
@@ -33,7 +33,7 @@ describe('the ACL configuration', () => {
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
 
-  it('is all defaults, at the index 0, until it is written; what a write leaves out is a default again', async () => {
+  it('has defaults and index 0 until written; omitted fields become defaults again', async () => {
     const first = await fetched('GET', {});
     expect(first.headers.get('etag')).to.equal('"0"');
     expect(await first.text()).to.equal(JSON.stringify({ ...DEFAULTS, ModifyIndex: 0 }));
@@ -46,7 +46,7 @@ describe('the ACL configuration', () => {
     });
     expect(written.headers.get('etag')).to.equal(`"${body.ModifyIndex}"`);
     expect(await client.must(`GET ${PATH}`)).to.deep.equal(body);
-    // an answer may be sent back as it is
+    // A response may be sent back unchanged.
     expect(await client.must(`PUT ${PATH}`, body)).to.include({ TokensPerIdentity: 5 });
     expect(await client.must(`PUT ${PATH}`, { OnTokenLimit: 'replace' })).to.deep.include({
       ...{ LoginTokenTTL: '', TokensPerIdentity: 0, OnTokenLimit: 'replace' },
@@ -76,7 +76,7 @@ describe('the ACL configuration', () => {
       /unknown field "LoginTokenTtl"; did you mean "LoginTokenTTL"/,
     ],
   ] as const) {
-    it(`takes no ${JSON.stringify(body)}`, async () => {
+    it(`refuses ${JSON.stringify(body)}`, async () => {
       const before = client.solo.machine.appliedIndex();
       const refused = await fetched('PUT', {}, body);
       expect(refused.status).to.equal(400);
@@ -90,7 +90,7 @@ describe('the ACL configuration', () => {
     });
   }
 
-  it('is written over the version that its writer names, by If-Match', async () => {
+  it('is written only over the version that If-Match names', async () => {
     const put = async (tags: string) => fetched('PUT', { 'If-Match': tags }, {});
     expect((await put('"0"')).status).to.equal(200);
     const index = client.solo.machine.appliedIndex();
@@ -130,12 +130,12 @@ describe('the ACL configuration', () => {
     expect(await status(`PUT ${PATH}`, 'acl = "write"\noperator = "read"')).to.equal(403);
     expect(await status(`PUT ${PATH}`, 'acl = "write"\noperator = "write"')).to.equal(200);
     expect((await client.ask(`PUT ${PATH}`, {}, '')).status).to.equal(403);
-    // what the leader decides by
+    // The leader's own check.
     const gate = client.solo.gate(client.solo.store, null, { type: 'acl.configure', v: 1 });
     expect(gate?.code).to.equal('permission_denied');
   });
 
-  it('answers errors as problem details, unless plain text is asked for, and takes no unknown parameter', async () => {
+  it('returns errors as problem details or text, and refuses unknown parameters', async () => {
     const slip = await fetched('PUT', {}, {}, '?if-match=3');
     expect(slip.status).to.equal(400);
     expect(await slip.json()).to.include({ detail: 'Unknown query parameter "if-match"' });
@@ -170,7 +170,7 @@ describe('the ACL configuration', () => {
     const lifeMs = ({ body }: Reply): number =>
       Date.parse(body.ExpirationTime) - Date.parse(body.CreateTime);
 
-    it('gives a life to tokens whose method gives none, and cuts every life', async () => {
+    it('gives a lifetime to tokens whose method has none, and shortens longer ones', async () => {
       raise();
       await method('m');
       await method('short', { MaxTokenTTL: '5m' });
@@ -181,7 +181,7 @@ describe('the ACL configuration', () => {
       expect(lifeMs(await login('a', 'long'))).to.equal(86_400_000);
     });
 
-    it('refuses a login beyond the limit in no other words, and writes nothing', async () => {
+    it('refuses a login beyond the limit with the usual text, and writes nothing', async () => {
       raise();
       await method('m');
       await client.must(`PUT ${PATH}`, { TokensPerIdentity: 2 });
@@ -208,7 +208,7 @@ describe('the ACL configuration', () => {
       expect((await tokens()).sort()).to.deep.equal(made.slice(2).sort());
     });
 
-    it('tells identities without sub apart by all that is mapped', async () => {
+    it('distinguishes identities without sub by all mapped claims', async () => {
       raise();
       await method('m', {
         Config: {
@@ -225,14 +225,14 @@ describe('the ACL configuration', () => {
       expect(await by({ team: 'a', groups: ['x'] })).to.equal(200);
       expect(await by({ team: 'a', groups: ['y'] })).to.equal(200);
       expect(await by({ team: 'a', groups: ['x'] })).to.equal(403);
-      // no sub can be made to look like them
+      // A sub cannot imitate them.
       const sub = JSON.stringify({ value: { team: 'a' }, list: { groups: ['x'] } });
       expect(await by({ team: 'a', groups: ['x'], sub })).to.equal(200);
       expect(await by({ team: 'a', sub: '' })).to.equal(200);
       expect(await by({ team: 'b', sub: '' })).to.equal(200);
     });
 
-    it('is not asked below its level: a login is as it was', async () => {
+    it('has no effect below its level: logins are unchanged', async () => {
       await method('m', { MaxTokenTTL: '5m' });
       expect(lifeMs(await login('web'))).to.equal(300_000);
       expect([...client.solo.store.keys('token-identity')]).to.deep.equal([]);

@@ -48,7 +48,7 @@ describe('ACL endpoints', function () {
     expect(reply.status, reply.text).to.equal(200);
     return reply.body;
   }
-  /** A token with these rules; its secret. */
+  /** The secret of a token with these rules. */
   async function secretWith(Rules: string, ns = 'default'): Promise<string> {
     const Name = `p-${Math.random().toString(36).slice(2)}`;
     await made(`PUT /acl/policy?ns=${ns}`, { Name, Rules });
@@ -87,7 +87,7 @@ describe('ACL endpoints', function () {
     expect(none.body).to.deep.equal([]);
   });
 
-  it('answer a client mistake with a 4xx that says what to do', async () => {
+  it("answer a client's mistake with a 4xx that says what to do", async () => {
     await made('PUT /acl/role', { Name: 'web' });
     const cases: [string, object | undefined, number, RegExp][] = [
       ['PUT /acl/role', { Name: 'WEB' }, 409, /A Role with Name "WEB" already exists/],
@@ -112,7 +112,7 @@ describe('ACL endpoints', function () {
     }
   });
 
-  it('delete what does not exist with 200 false', async () => {
+  it('answer the deletion of a missing object with 200 false', async () => {
     for (const what of ['role', 'policy', 'token', 'binding-rule']) {
       expect(await ask(`DELETE /acl/${what}/${NO_ID}`)).to.include({
         status: 200,
@@ -123,9 +123,9 @@ describe('ACL endpoints', function () {
     expect((await ask('DELETE /namespace/none')).text).to.equal('false');
   });
 
-  it('tell a caller without the right neither what exists nor what a body would have done', async () => {
+  it('reveal neither existence nor validation results to callers without permission', async () => {
     const role = await made('PUT /acl/role', { Name: 'web' });
-    const stranger = await secretWith('service "web" { policy = "write" }');
+    const unprivileged = await secretWith('service "web" { policy = "write" }');
     const cases: [string, object?][] = [
       [`GET /acl/role/${role.ID}`],
       ['GET /acl/role/not-a-uuid'],
@@ -145,7 +145,7 @@ describe('ACL endpoints', function () {
       ['POST /acl/templated-policy/preview/none', {}],
     ];
     for (const [call, body] of cases) {
-      for (const token of [stranger, '']) {
+      for (const token of [unprivileged, '']) {
         const reply = await ask(call, body, token);
         expect(reply.status, `${call}: ${reply.text}`).to.equal(403);
         expect(reply.text).to.match(/^Permission denied: .* lacks permission '/);
@@ -153,7 +153,7 @@ describe('ACL endpoints', function () {
     }
   });
 
-  it('keep namespaces apart, list them together with ns=*, and empty what is deleted', async () => {
+  it('isolate namespaces, list them together with ns=*, and empty deleted ones', async () => {
     await made('PUT /namespace', { Name: 'red', Meta: { __proto__x: '1' } });
     await made('PUT /acl/role?ns=red', { Name: 'web' });
     await made('PUT /acl/role', { Name: 'web', Namespace: 'default' });
@@ -188,7 +188,7 @@ describe('ACL endpoints', function () {
     expect((await ask('GET /acl/roles?ns=red')).body).to.deep.equal([]);
   });
 
-  it('expand a token to everything it stands for, each thing once', async () => {
+  it('expand a token to everything it grants, each thing once', async () => {
     await made('PUT /acl/policy', { Name: 'p', Rules: 'acl = "read"' });
     await made('PUT /acl/role', {
       Name: 'r',
@@ -212,7 +212,7 @@ describe('ACL endpoints', function () {
     });
   });
 
-  it('take names like those of every object as names', async () => {
+  it('accept names like those of built-in object members', async () => {
     for (const Name of ['__proto__', 'constructor', 'toString']) {
       const policy = await made('PUT /acl/policy', { Name });
       const role = await made('PUT /acl/role', { Name, Policies: [{ Name }] });

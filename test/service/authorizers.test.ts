@@ -11,7 +11,7 @@ import { MANAGER, Solo } from './solo.js';
 const SECRETS = [1, 2, 3].map((n) => `00000005-aaaa-4aaa-8aaa-${String(n).padStart(12, '0')}`);
 const TIMES = ['00:00:10', '00:01:30', '00:02:30'].map((at) => Date.parse(`2030-01-01T${at}Z`));
 
-/** Everything that a test can ask of an authorizer, as text. */
+/** Everything that a test can read from an authorizer, as text. */
 function answers(authorizers: Authorizers, secret: string | null): string {
   const authorizer = authorizers.of(secret === null ? null : secretKeyOf(secret));
   if (authorizer === undefined) return 'none';
@@ -26,7 +26,7 @@ function answers(authorizers: Authorizers, secret: string | null): string {
 }
 
 describe('authorizers', () => {
-  it('what is kept says at any time what the state says', () => {
+  it('cached ones always agree with the state', () => {
     const step = fc.record({ command: aCommand, now: fc.constantFrom(...TIMES) });
     fc.assert(
       fc.property(fc.array(step, { minLength: 20, maxLength: 60 }), (steps) => {
@@ -51,14 +51,14 @@ describe('authorizers', () => {
     );
   }).timeout(30_000);
 
-  it('keep what an unrelated change does not touch', () => {
+  it('survive an unrelated change', () => {
     const solo = new Solo();
     const before = solo.authorizers.of(MANAGER.tokenKey);
     solo.must(policySet('11111111-aaaa-4aaa-8aaa-000000000001', 'p', ''));
     expect(solo.authorizers.of(MANAGER.tokenKey)).to.equal(before);
   });
 
-  it('end with the life of their token, to the millisecond', () => {
+  it('expire with their token, to the millisecond', () => {
     const solo = new Solo();
     const at = solo.nowMs + 60_000;
     const [secret] = SECRETS as [string];
@@ -72,7 +72,7 @@ describe('authorizers', () => {
     expect(solo.authorizers.namespaceOf(key)).to.equal(undefined);
   });
 
-  it('do not grow beyond their bound, and drop what they watched', () => {
+  it('are limited in number, and stop watching when evicted', () => {
     const solo = new Solo();
     const small = new Authorizers({
       view: solo.store,
@@ -91,7 +91,7 @@ describe('authorizers', () => {
     expect(small.size).to.equal(2);
   });
 
-  it('compile the rights of a role once for all tokens that have no more than it', () => {
+  it('compile the rights of a role once for all tokens with the same grants', () => {
     const solo = new Solo();
     const secrets = manyTokens(solo, 120);
     const policy = keys.policy('default', POLICY);
@@ -104,7 +104,7 @@ describe('authorizers', () => {
     }
     expect(counting.reads.get(policy)).to.equal(1);
     expect(authorizers.stats).to.include({ tokens: 120, rights: 1 });
-    // what no longer counts counts for none of them, and a deleted token takes nothing from the others
+    // A role's change affects all of them, and a deleted token affects no other.
     const [first, second] = secrets as [string, string];
     solo.authorizers.of(secretKeyOf(first));
     solo.authorizers.of(secretKeyOf(second));
@@ -120,7 +120,7 @@ describe('authorizers', () => {
     expect(solo.authorizers.stats.rights).to.equal(1);
   });
 
-  it('a token whose links change leaves the rights that it shared', () => {
+  it('stop sharing rights when the links of their token change', () => {
     const solo = new Solo();
     const [first, second] = manyTokens(solo, 2) as [string, string];
     const may = (secret: string) =>
@@ -134,7 +134,7 @@ describe('authorizers', () => {
     expect([may(first), may(second)]).to.deep.equal([false, true]);
   });
 
-  it('the same identity in two namespaces gives different rights', () => {
+  it('of the same identity in two namespaces have different rights', () => {
     const solo = new Solo();
     solo.must(namespaceSet('red'));
     const token = {
@@ -153,7 +153,7 @@ describe('authorizers', () => {
     ]);
   });
 
-  it('keep compiled rights up to a weight, the newest however heavy', () => {
+  it('keep compiled rights up to a limit in size, and the newest in any case', () => {
     const solo = new Solo();
     const rules = (n: number) =>
       Array.from({ length: 500 }, (_, i) => `service "s-${n}-${i}" { policy = "read" }`).join('\n');
@@ -168,7 +168,7 @@ describe('authorizers', () => {
     }
     expect(authorizers.stats.rights).to.be.lessThan(SECRETS.length);
     expect(authorizers.size).to.equal(authorizers.stats.rights);
-    // who had to go is compiled again, with the same rights
+    // An evicted one is compiled again, with the same rights.
     const again = authorizers.of(secretKeyOf(SECRETS[0]!))!;
     expect(again.allowed('service', 'read', 's-0-7')).to.equal(true);
     expect(again.allowed('service', 'read', 's-1-7')).to.equal(false);
@@ -177,7 +177,7 @@ describe('authorizers', () => {
     expect(tiny.of(secretKeyOf(SECRETS[1]!))).to.equal(kept);
   });
 
-  it('a policy limited to other datacenters grants nothing here', () => {
+  it('grant nothing from a policy limited to other datacenters', () => {
     const solo = new Solo();
     const id = '11111111-aaaa-4aaa-8aaa-000000000001';
     const [secret] = SECRETS as [string];
@@ -190,7 +190,7 @@ describe('authorizers', () => {
     expect(answers(solo.authorizers, secret)).to.match(/^true/);
   });
 
-  it('defaults of a namespace count where the token itself has no rule', () => {
+  it("apply a namespace's defaults where the token has no rule", () => {
     const solo = new Solo();
     const id = '11111111-aaaa-4aaa-8aaa-000000000001';
     const own = '11111111-aaaa-4aaa-8aaa-000000000002';
@@ -214,7 +214,7 @@ describe('authorizers', () => {
     expect(may(plain, 'write', 'red')).to.equal(false);
   });
 
-  it('a token of a namespace that is being deleted counts no more', () => {
+  it('are void for a token of a namespace that is being deleted', () => {
     const solo = new Solo();
     solo.must(namespaceSet('red'));
     const [secret] = SECRETS as [string];
@@ -230,7 +230,7 @@ describe('authorizers', () => {
     expect(solo.store.get(keys.tokenSecret(secretKeyOf(secret)))).not.to.equal(undefined);
   });
 
-  it('a caller without a token has what the anonymous token has; default allow never grants acl', () => {
+  it("without a token are the anonymous token's; default allow never grants acl", () => {
     const solo = new Solo('allow');
     const anonymous = solo.authorizers.of(null)!;
     expect(anonymous.anonymous).to.equal(true);
@@ -249,7 +249,7 @@ const optionsOf = (solo: Solo) => ({
   rightsBytes: DEFAULTS.limits.rightsBytes,
 });
 
-/** Secrets of tokens that have one role in common and nothing else. */
+/** Secrets of tokens whose only grant is a common role. */
 function manyTokens(solo: Solo, count: number): string[] {
   solo.must(policySet(POLICY, 'p', 'service "web" { policy = "write" }'));
   const role = { Name: 'r', Description: '', Policies: [{ ID: POLICY }] };
@@ -267,7 +267,7 @@ const tokenDelete = (secret: string): Command =>
     callerKey: null,
   }) as Command;
 
-/** A view that counts how often each key is read. */
+/** A view that counts the reads of each key. */
 class CountingView implements View {
   readonly reads = new Map<string, number>();
   readonly #view: View;

@@ -1,4 +1,4 @@
-/** Talks to a Solo over HTTP, for tests that tell several requests as one story. */
+/** Talks to a Solo over HTTP, for tests that make several requests in a row. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Listener } from '../../src/http/listener.js';
@@ -42,7 +42,7 @@ export class Client {
     return this.#listener.close(0);
   }
 
-  /** `call` is a method and a path below /v1. An empty token: none is sent. */
+  /** `call` is a method and a path below /v1. An empty token means that none is sent. */
   async ask(
     call: string,
     body?: object,
@@ -68,7 +68,7 @@ export class Client {
     };
   }
 
-  /** The body of an answer that must be a 200. */
+  /** The body of a response that must be a 200. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely
   async must(call: string, body?: object, token?: string): Promise<any> {
     const reply = await this.ask(call, body, token);
@@ -84,8 +84,8 @@ export class Client {
   }
 
   /**
-   * Holds a read at its present index and makes a change. Gives the answer before it and the one that it woke; `woken` is
-   * undefined when the read is still held, or held again.
+   * Holds a read at its present index and makes a change. Returns the response before the change,
+   * and the one that it woke; `woken` is undefined if the read is still waiting.
    */
   async across(
     path: string,

@@ -2,33 +2,34 @@ import { expect } from 'chai';
 import { ApiError } from '../../src/errors.js';
 import {
   anyObject,
-  decodeBody,
-  duration,
-  flag,
-  ignored,
-  index,
-  list,
-  meta,
-  object,
+  bodyOf,
+  boolean,
+  computed,
+  given,
+  items,
+  labels,
   text,
-} from '../../src/service/decode.js';
-import { templateVariables } from '../../src/service/grants.js';
-import { time } from '../../src/service/times.js';
-import { normalTime, timeOf } from '../../src/state/times.js';
+  timeToLive,
+  utcTime,
+  whole64,
+} from '../../src/languages/fields.js';
+import { normalTime, timeOf } from '../../src/languages/times.js';
+import { decodeBody } from '../../src/service/decode.js';
+import { templateVariables } from '../../src/state/grants.js';
 
 const FIELDS = {
-  Name: text,
-  Count: index,
-  On: flag,
-  Life: duration,
-  At: time,
-  Links: list(object({ ID: text })),
-  Meta: meta,
-  Config: anyObject,
-  Variables: templateVariables,
-  Hash: ignored,
+  Name: given(text()),
+  Count: given(whole64),
+  On: given(boolean),
+  Life: given(timeToLive),
+  At: given(utcTime),
+  Links: given(items(bodyOf({ ID: given(text()) }))),
+  Meta: given(labels),
+  Config: given(anyObject),
+  Variables: given(templateVariables),
+  Hash: given(computed(text())),
 };
-const decode = (body: unknown) => decodeBody('Thing decoding failed', body, FIELDS);
+const decode = (body: unknown) => decodeBody('Thing decoding failed', body, bodyOf(FIELDS));
 function refusalOf(body: unknown) {
   try {
     decode(body);
@@ -40,7 +41,7 @@ function refusalOf(body: unknown) {
 }
 
 describe('bodies', () => {
-  it('give typed values; null and absent are the same, in every field', () => {
+  it('become typed values; null and absent mean the same in every field', () => {
     const nulls = Object.fromEntries(Object.keys(FIELDS).map((name) => [name, null]));
     expect(decode(nulls)).to.deep.equal({});
     expect(decode(null)).to.deep.equal({});
@@ -54,7 +55,7 @@ describe('bodies', () => {
     expect(decode({ Variables: { Name: 'x' } }).Variables).to.deep.equal({ name: 'x' });
   });
 
-  it('tell the unknown field, where it is, and what was probably meant', () => {
+  it('are refused with the unknown field, its place, and the likely name', () => {
     expect(refusalOf({ name: 'x' })).to.deep.include({
       message: 'Thing decoding failed: json: unknown field "name"; did you mean "Name"?',
       pointer: '/name',
@@ -65,7 +66,7 @@ describe('bodies', () => {
     expect(refusalOf({ 'a/b~': 1 }).pointer).to.equal('/a~1b~0');
   });
 
-  it('tell what a field must hold', () => {
+  it('are refused with what a field must contain', () => {
     const cases: [unknown, string, RegExp][] = [
       [{ Name: 1 }, '/Name', /expected a string, not a number at \/Name/],
       [{ Count: 1.5 }, '/Count', /expected a whole number/],
@@ -89,7 +90,7 @@ describe('bodies', () => {
     }
   });
 
-  it('take members named like those of every object as unknown, never as known', () => {
+  it('with member names like those of built-in objects are refused as unknown', () => {
     for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
       const body = JSON.parse(`{${JSON.stringify(name)}:"x"}`);
       expect(refusalOf(body).message).to.include(`unknown field ${JSON.stringify(name)}`);
@@ -116,7 +117,7 @@ describe('times', () => {
     expect(timeOf(Date.parse('2030-01-01T00:00:00.5Z'))).to.equal('2030-01-01T00:00:00.5Z');
   });
 
-  it('bounds lists', () => {
+  it('has a limit for lists', () => {
     const links = (count: number) => ({
       Links: Array.from({ length: count }, () => ({ ID: 'x' })),
     });

@@ -1,8 +1,6 @@
 import { expect } from 'chai';
 import { GLOBAL_MANAGEMENT_ID } from '../../src/acl/builtin.js';
 import { ApiError, refusal } from '../../src/errors.js';
-import { readPolicy, readPolicyByName } from '../../src/service/policies.js';
-import { listRoles, readRole } from '../../src/service/roles.js';
 import { listTokens } from '../../src/service/token-reads.js';
 import type { Caller, ReadOptions, ReadUseCase } from '../../src/service/types.js';
 import { keys } from '../../src/state/keys.js';
@@ -10,6 +8,12 @@ import { secretKeyOf } from '../../src/state/tokens.js';
 import type { Command } from '../../src/state/types.js';
 import { listItems } from './list-items.js';
 import { callerOf, MANAGER, NOBODY, Solo } from './solo.js';
+import { useCasesOf } from './use-cases.js';
+
+const useCases = useCasesOf();
+const { read: readPolicy } = useCases.policy;
+const { list: listRoles, read: readRole } = useCases.role;
+const readPolicyByName = useCases.policy.readByName!;
 
 const P1 = '11111111-aaaa-4aaa-8aaa-000000000001';
 const T1 = '33333333-aaaa-4aaa-8aaa-000000000001';
@@ -53,7 +57,7 @@ const token = (secret: string, Policies: object[]): Command =>
     token: { Description: '', Policies, Roles: [], Local: false },
   }) as Command;
 
-/** A read that is under way: what came of it so far, once everything that could go on has. */
+/** A read in progress, and its outcome once everything that can proceed has done so. */
 class Pending<T> {
   state: 'held' | 'answered' | 'refused' = 'held';
   runs = 0;
@@ -82,8 +86,8 @@ class Pending<T> {
   }
 }
 
-describe('engine: held reads', () => {
-  it('are answered at once when the index is older, after a barrier of the asked kind', async () => {
+describe('engine: blocking reads', () => {
+  it('are answered at once if their index is old, after a barrier of the right mode', async () => {
     const solo = new Solo();
     solo.must(policy(P1, 'one', true));
     const outcome = await solo.engine.read(MANAGER, held(1), readPolicy('default', P1));
@@ -97,7 +101,7 @@ describe('engine: held reads', () => {
     expect(solo.barriers).to.equal(1);
   });
 
-  it('wake for their object alone, and answer it with a greater index', async () => {
+  it('wake only for their object, and return it with a greater index', async () => {
     const solo = new Solo();
     const { ModifyIndex } = solo.must(policy(P1, 'one', true));
     const read = new Pending(solo, MANAGER, held(ModifyIndex), readPolicy('default', P1));
@@ -111,7 +115,7 @@ describe('engine: held reads', () => {
     expect(read.result.index).to.be.greaterThan(ModifyIndex);
   });
 
-  it('end at once with 403 when the caller loses its token, or the right to what it waits for', async () => {
+  it('end at once with 403 if the caller loses its token, or the permission', async () => {
     const solo = new Solo();
     solo.must(policy(P1, 'one', true, 'acl = "read"'));
     const secret = '99999999-aaaa-4aaa-8aaa-000000000001';
@@ -134,7 +138,7 @@ describe('engine: held reads', () => {
     }
   });
 
-  it('and all others are refused by a node that does not serve, stale ones too', async () => {
+  it('and all other calls, even stale reads, are refused by a node that does not serve', async () => {
     const solo = new Solo();
     const useCase = listRoles('default', { filter: all });
     const read = new Pending<unknown>(solo, MANAGER, held(1_000_000), useCase);
@@ -159,7 +163,7 @@ describe('engine: held reads', () => {
     for (const way of ways) expect(await refused(way)).to.equal('unavailable');
   });
 
-  it('and all others are refused, not for want of rights, by a node that has no state yet', async () => {
+  it('and all other calls are refused as unavailable by a node that has no state yet', async () => {
     const solo = new Solo('deny', false);
     const stale: ReadOptions = { ...now, mode: 'stale' };
     const read = (): Promise<unknown> =>
@@ -174,7 +178,7 @@ describe('engine: held reads', () => {
     expect(await refused()).to.equal('served');
   });
 
-  it('and all others wait for a new cluster that has a leader and no tokens yet', async () => {
+  it('and all other calls wait in a new cluster that has a leader but no tokens yet', async () => {
     const solo = new Solo('deny', false);
     solo.apply({ type: 'fact.set', v: 1, name: 'first', value: {} } as Command);
     const caught = solo.engine.catchUp(60_000);
@@ -188,7 +192,7 @@ describe('engine: held reads', () => {
     expect(solo.engine.authorize(MANAGER).allowed('acl', 'write')).to.equal(true);
   });
 
-  it('of a role wake when a linked policy is renamed or deleted, not when its rules change', async () => {
+  it('of a role wake if a linked policy is renamed or deleted, not for new rules', async () => {
     const solo = new Solo();
     solo.must(policy(P1, 'one', true));
     solo.must(role([{ ID: P1 }], true));
@@ -215,7 +219,7 @@ describe('engine: held reads', () => {
     expect(JSON.parse(read.result.value)).not.to.have.property('Policies');
   });
 
-  it('of something missing carry an index to wait on, and wake when it is made', async () => {
+  it('of a missing object have an index to wait on, and wake when it is created', async () => {
     const solo = new Solo();
     for (const useCase of [readPolicy('default', P1), readPolicyByName('default', 'ONE')]) {
       const missing = await solo.engine.read(MANAGER, now, useCase);
@@ -232,7 +236,7 @@ describe('engine: held reads', () => {
     }
   });
 
-  it('by name wake when the name goes to another object', async () => {
+  it('by name wake when another object gets the name', async () => {
     const solo = new Solo();
     const { ModifyIndex } = solo.must(policy(P1, 'one', true));
     const useCase = readPolicyByName('default', 'one');
@@ -244,7 +248,7 @@ describe('engine: held reads', () => {
     expect(read.result.index).to.equal(solo.machine.appliedIndex());
   });
 
-  it('are refused when the caller loses the right meanwhile', async () => {
+  it('are refused if the caller loses the permission meanwhile', async () => {
     const solo = new Solo();
     solo.must(policy(P1, 'one', true, 'acl = "read"'));
     const secret = '44444444-aaaa-4aaa-8aaa-000000000001';
@@ -258,7 +262,7 @@ describe('engine: held reads', () => {
     expect(read.result.status).to.equal(403);
   });
 
-  it('end when the client goes away or the time is over, and leave nothing behind', async () => {
+  it('end when the client disconnects or the time is over, and leave nothing behind', async () => {
     const solo = new Solo();
     const { ModifyIndex } = solo.must(policy(P1, 'one', true));
     const abort = new AbortController();
@@ -282,7 +286,7 @@ describe('engine: held reads', () => {
     expect(solo.watches.size).to.equal(0);
   });
 
-  it('of the token list wake for names of links too', async () => {
+  it('of the token list also wake for the names of links', async () => {
     const solo = new Solo();
     solo.must(policy(P1, 'one', true));
     solo.must(token('44444444-aaaa-4aaa-8aaa-000000000001', [{ ID: P1 }]));
@@ -295,8 +299,8 @@ describe('engine: held reads', () => {
   });
 });
 
-describe('engine: rights', () => {
-  it('an unknown secret is refused, no secret is the anonymous token', async () => {
+describe('engine: permissions', () => {
+  it('an unknown secret is refused, and a missing one means the anonymous token', async () => {
     const solo = new Solo();
     const unknown = callerOf('no-such-secret');
     expect(() => solo.engine.authorize(unknown)).to.throw(ApiError, 'ACL not found');
@@ -304,7 +308,7 @@ describe('engine: rights', () => {
     expect(why.result.message).to.match(/anonymous token lacks permission 'acl:read'/);
   });
 
-  it('a caller is turned away only after this node has caught up', async () => {
+  it('an unknown caller is refused only after this node has caught up', async () => {
     const solo = new Solo();
     const secret = '44444444-aaaa-4aaa-8aaa-000000000001';
     const original = solo.node.barrier;
@@ -319,7 +323,7 @@ describe('engine: rights', () => {
     expect(solo.barriers).to.equal(1);
   });
 
-  it('the gate lets nobody use the commands of the server, nor unknown ones', () => {
+  it('internal and unknown commands are refused, whoever sends them', () => {
     const solo = new Solo();
     for (const type of ['token.reap', 'system.init', 'method.reap', 'namespace.reap']) {
       const why = solo.gate(solo.store, MANAGER.tokenKey, { type, v: 1 });

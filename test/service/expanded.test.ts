@@ -1,4 +1,4 @@
-/** The expanded read of a token, and the rights that it tells of. */
+/** The expanded read of a token, and the permissions that it reports. */
 import { expect } from 'chai';
 import { Client } from './client.js';
 import { callerOf } from './solo.js';
@@ -11,7 +11,7 @@ interface Expanded {
   }[];
 }
 
-describe('identities of several holders', function () {
+describe('identities from several sources', function () {
   this.timeout(20_000);
   let client: Client;
   beforeEach(async () => {
@@ -25,7 +25,7 @@ describe('identities of several holders', function () {
   const dns = (...Datacenters: string[]) => ({
     TemplatedPolicies: [{ TemplateName: 'builtin/dns', Datacenters }],
   });
-  /** A token with these grants and a role for each of the others. */
+  /** A token with these grants, and a role for each of the others. */
   async function tokenOf(own: object, ...others: object[]) {
     const Roles = [];
     for (const [n, grants] of others.entries()) {
@@ -39,7 +39,7 @@ describe('identities of several holders', function () {
   const policiesOf = async (accessor: string) =>
     ((await client.must(`GET /acl/token/${accessor}?expanded`)) as Expanded).ExpandedPolicies;
 
-  it('add up: a narrower one never takes away what another holder gives', async () => {
+  it('add up: a narrower one never takes away what another one grants', async () => {
     const stories: [
       own: object,
       roles: object[],
@@ -64,7 +64,7 @@ describe('identities of several holders', function () {
     }
   });
 
-  it('are shown once each in an expanded read, in every datacenter where one of them counts', async () => {
+  it('are listed once each in an expanded read, with every datacenter that counts', async () => {
     const { AccessorID } = await tokenOf({ ...web('dc1'), ...dns('dc2') }, web('dc3'), dns());
     const policies = await policiesOf(AccessorID);
     const of = (text: string) => policies.find(({ Rules }) => Rules.includes(text));
@@ -73,7 +73,7 @@ describe('identities of several holders', function () {
     expect(of('query_prefix')).not.to.have.property('Datacenters');
   });
 
-  it('an unlimited identity is not shown limited by a template of the same text', async () => {
+  it('an unlimited identity is not listed as limited by a template of the same text', async () => {
     const { AccessorID } = await tokenOf({
       ServiceIdentities: [{ ServiceName: 'c' }],
       TemplatedPolicies: [
@@ -91,7 +91,7 @@ describe('identities of several holders', function () {
 });
 
 describe('the Datacenters of a policy', () => {
-  it('sent empty show so in lists, and nowhere else', async () => {
+  it('are shown in lists if sent empty, and nowhere else', async () => {
     const client = await Client.open();
     try {
       const made = await client.must('PUT /acl/policy', { Name: 'p', Datacenters: [] });

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { Client } from './client.js';
 import { MANAGEMENT_SECRET } from './solo.js';
 
-describe('what a caller without rights can make the log hold', function () {
+describe('callers without permissions', function () {
   this.timeout(20_000);
   let client: Client;
   beforeEach(async () => {
@@ -19,7 +19,7 @@ describe('what a caller without rights can make the log hold', function () {
     ['a write without a token', 'PUT /acl/role', '', 403],
   ];
   for (const [what, call, token, status] of calls) {
-    it(`is nothing: ${what}`, async () => {
+    it(`cannot add to the log by ${what}`, async () => {
       const before = client.solo.machine.appliedIndex();
       const body = call.endsWith('role') ? { Name: 'r' } : undefined;
       expect((await client.ask(call, body, token)).status).to.equal(status);
@@ -27,7 +27,7 @@ describe('what a caller without rights can make the log hold', function () {
     });
   }
 
-  it('is nothing: a logout with a token that has expired', async () => {
+  it('cannot add to the log by a logout with an expired token', async () => {
     const token = { ExpirationTTL: '1m' };
     const { SecretID } = await client.must('PUT /acl/token', token);
     client.solo.nowMs += 61_000;
@@ -46,7 +46,7 @@ describe('the defaults of a namespace', function () {
   });
   afterEach(() => client.close());
 
-  it('are set, changed and taken away by those who manage access control', async () => {
+  it('can be set, changed and removed by callers who manage access control', async () => {
     await client.must('PUT /acl/policy', { Name: 'p' });
     const manager = await client.secretWith('namespace "team" { policy = "write" }');
     const ACLs = { PolicyDefaults: [{ Name: 'p' }] };

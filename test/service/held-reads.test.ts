@@ -4,7 +4,7 @@ import type { Command } from '../../src/state/types.js';
 import { Client } from './client.js';
 import { MANAGER } from './solo.js';
 
-describe('held reads', function () {
+describe('blocking reads', function () {
   this.timeout(20_000);
   let client: Client;
   beforeEach(async () => {
@@ -48,7 +48,7 @@ describe('held reads', function () {
       expect(woken?.body.ExpandedPolicies).to.equal(null);
     });
 
-    it('the rules behind it are shown to those who may read where they live', async () => {
+    it('the rules behind it are shown to callers who may read their namespace', async () => {
       const secret = await client.secretWith('acl = "write"', 'team');
       const { AccessorID } = await client.must('GET /acl/token/self', undefined, secret);
       const shown = async (token?: string): Promise<string> =>
@@ -61,7 +61,7 @@ describe('held reads', function () {
     });
   });
 
-  it('of lists wait on one key, however many links the items show', async () => {
+  it('of lists watch one key, however many links the items show', async () => {
     for (let n = 0; n < 20; n++) {
       const { ID } = await client.must('PUT /acl/policy', { Name: `p${n}` });
       await client.must('PUT /acl/token', { Policies: [{ ID }] });
@@ -78,7 +78,7 @@ describe('held reads', function () {
     expect(held.woken?.text).to.include('renamed');
   });
 
-  it('of some items of a list wake by these', async () => {
+  it('of part of a list wake only for these items', async () => {
     const { ID } = await client.must('PUT /acl/policy', { Name: 'p' });
     const one = await client.must('PUT /acl/role', { Name: 'one', Policies: [{ ID }] });
     const other = () =>
@@ -103,21 +103,21 @@ describe('held reads', function () {
       await put('api');
     });
 
-    it('wake by what is shown, not by what is hidden from the caller', async () => {
+    it('wake for visible entries, not for those hidden from the caller', async () => {
       const secret = await client.secretWith('service_prefix "web" { policy = "read" }');
       const path = '/config/service-defaults';
       const hidden = await client.across(path, () => put('api', 'grpc'), secret);
       expect(hidden.before.body).to.have.lengthOf(1);
       expect(hidden.woken).to.equal(undefined);
       const gone = () => client.must('DELETE /config/service-defaults/api');
-      // nothing is hidden any more, and that is told too
+      // Nothing is hidden any more, which changes the response too.
       expect((await client.across(path, gone, secret)).woken?.body).to.have.lengthOf(1);
       const shown = await client.across(path, () => put('web', 'grpc'), secret);
       expect(shown.woken?.index).to.be.greaterThan(shown.before.index);
       expect(shown.woken?.body[0].Protocol).to.equal('grpc');
     });
 
-    it('wake by what the filter lets through, not by the rest', async () => {
+    it('wake for entries that match the filter, not for others', async () => {
       const path = '/config/service-defaults?filter=Name==web';
       expect((await client.across(path, () => put('api', 'grpc'))).woken).to.equal(undefined);
       expect((await client.across(path, () => put('web', 'grpc'))).woken?.body).to.have.lengthOf(1);
@@ -125,7 +125,7 @@ describe('held reads', function () {
       expect((await client.across(path, gone)).woken?.text).to.equal('[]');
     });
 
-    it('wake by every change for who sees all', async () => {
+    it('wake for every change if the caller sees everything', async () => {
       const path = '/config/service-defaults';
       expect((await client.across(path, () => put('api', 'grpc'))).woken?.body).to.have.lengthOf(2);
     });
@@ -133,7 +133,7 @@ describe('held reads', function () {
 });
 
 describe('a restore', () => {
-  it('lets no index fall, for objects, lists and what is missing', async () => {
+  it('lowers no index, of objects, lists or missing objects', async () => {
     const client = await Client.open();
     const role = await client.must('PUT /acl/role', { Name: 'r' });
     const records = [...client.solo.store.keys('')].map((key) => [

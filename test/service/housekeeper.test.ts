@@ -21,7 +21,7 @@ class Kept {
   readonly lines: string[] = [];
   readonly keeper: Housekeeper;
   role: NodeStatus['role'] = 'leader';
-  /** Why writes fail, if they do. */
+  /** The error with which writes fail, if they do. */
   failure: Error | undefined;
   attempts = 0;
 
@@ -48,7 +48,7 @@ class Kept {
     });
   }
 
-  /** Lets both clocks go on together, with a round at every step. */
+  /** Advances both clocks, with a round at every step. */
   async pass(ms: number, stepMs = 10_000): Promise<void> {
     for (let passed = 0; passed < ms; passed += stepMs) {
       this.clock.nowMs += stepMs;
@@ -57,7 +57,7 @@ class Kept {
     }
   }
 
-  /** Lets the timers of a started housekeeper run. */
+  /** Runs the timers of a started housekeeper. */
   async run(ms: number): Promise<void> {
     for (let passed = 0; passed < ms; passed += 10) {
       this.clock.nowMs += 10;
@@ -68,7 +68,7 @@ class Kept {
   }
 }
 
-/** Makes a token that expires `inMs` from now on the wall clock; gives its secret. */
+/** Creates a token that expires `inMs` from now on the wall clock; returns its secret. */
 function expiring(solo: Solo, inMs: number, n = 0): string {
   const last = String(n).padStart(12, '0');
   const secret = `44444444-aaaa-4aaa-8aaa-${last}`;
@@ -84,7 +84,7 @@ function expiring(solo: Solo, inMs: number, n = 0): string {
 const tokensWithExpiry = ({ store }: Solo): number => [...store.keys('token-by-expiry')].length;
 
 describe('housekeeper', () => {
-  it('begins a new cluster once, with the configured management token', async () => {
+  it('initialises a new cluster once, with the configured management token', async () => {
     const solo = new Solo('deny', false);
     expect(solo.authorizers.of(secretKeyOf(MANAGEMENT_SECRET))).to.equal(undefined);
     const { keeper, written } = new Kept(solo);
@@ -96,14 +96,14 @@ describe('housekeeper', () => {
     expect(manager?.allowed('acl', 'write')).to.equal(true);
   });
 
-  it('leaves all to the leader', async () => {
+  it('does nothing unless it runs on the leader', async () => {
     const kept = new Kept(new Solo('deny', false));
     kept.role = 'follower';
     await kept.keeper.round();
     expect(kept.written).to.deep.equal([]);
   });
 
-  it('removes what has expired, and goes on with what was too much for one command', async () => {
+  it('removes expired objects, and continues with what was too much for one command', async () => {
     const kept = new Kept();
     const { solo, written } = kept;
     for (let n = 0; n < 600; n++) expiring(solo, HOUR_MS, n);
@@ -121,7 +121,7 @@ describe('housekeeper', () => {
 });
 
 describe('housekeeper: clocks', () => {
-  it('deletes no token before its time when the wall clock jumps ahead, in office or before', async () => {
+  it('deletes no token early if the wall clock jumps ahead, on leader and follower', async () => {
     for (const role of ['leader', 'follower'] as const) {
       const kept = new Kept();
       const { solo } = kept;
@@ -143,7 +143,7 @@ describe('housekeeper: clocks', () => {
     }
   });
 
-  it('deletes nothing by a clock that is wrong at the start and is set right soon', async () => {
+  it('deletes nothing if the clock is wrong at the start and soon corrected', async () => {
     const kept = new Kept();
     const { solo } = kept;
     expiring(solo, 20 * HOUR_MS);
@@ -164,7 +164,7 @@ describe('housekeeper: restores', () => {
     ({ type: 'restore.add', v: 1, id, part: n, records: [['x', '1']] }) as unknown as Command;
   const parts = ({ store }: Solo): number => [...store.keys('restore\u0000')].length;
 
-  it('removes the parts of a restore to which nothing is added any more', async () => {
+  it('removes the parts of a restore that has become idle', async () => {
     const kept = new Kept();
     for (let n = 0; n < 5; n++) {
       kept.solo.must(part('dead', n));
@@ -177,7 +177,7 @@ describe('housekeeper: restores', () => {
     expect(parts(kept.solo)).to.equal(0);
   });
 
-  it('removes a part that comes after its restore was given up, not the restore beside it', async () => {
+  it('removes a part that arrives after its restore was aborted, not another restore', async () => {
     const kept = new Kept();
     kept.solo.must(part('alive', 0));
     kept.solo.must(part('dead', 7));
@@ -189,7 +189,7 @@ describe('housekeeper: restores', () => {
     expect(parts(kept.solo)).to.equal(4);
   });
 
-  it('counts from when it leads: a leader of before may have seen other things', async () => {
+  it('counts from when it leads, since an earlier leader may have seen other parts', async () => {
     const kept = new Kept();
     kept.solo.must(part('one', 0));
     await kept.pass(RESTORE_IDLE_MS - 10_000);
@@ -202,7 +202,7 @@ describe('housekeeper: restores', () => {
     expect(kept.written).to.deep.equal(['restore.abort']);
   });
 
-  it('gives up a restore on a full disk', () => {
+  it('aborts a restore even on a full disk', () => {
     expect(freesSpace({ type: 'restore.abort', v: 1 })).to.equal(true);
     expect(freesSpace({ type: 'restore.add', v: 1 })).to.equal(false);
     expect(freesSpace({ type: 'restore.commit', v: 1 })).to.equal(false);
@@ -221,7 +221,7 @@ describe('housekeeper: deleted secrets', () => {
   const forgotten = ({ written }: Kept): number =>
     written.filter((type) => type === 'request.forget').length;
 
-  it('has the results of requests forgotten in half of the time, once for each deletion', async () => {
+  it('has results of requests forgotten after half the time, once for each deletion', async () => {
     const kept = withSecret();
     const left = kept.solo.machine.secretLeftAt();
     await kept.pass(GONE_MS / 2 - 10_000);
@@ -233,13 +233,13 @@ describe('housekeeper: deleted secrets', () => {
     expect(forgotten(kept)).to.equal(1);
   });
 
-  it('goes on when the disk is full', () => {
+  it('continues when the disk is full', () => {
     expect(freesSpace({ type: 'request.forget', v: 1 })).to.equal(true);
   });
 });
 
 describe('housekeeper: failures', () => {
-  it('says once why it cannot work and once that it can, and pauses longer and longer', async () => {
+  it('logs once why it cannot work and once that it can, with growing pauses', async () => {
     const kept = new Kept(new Solo('deny', false));
     const closed = (why: string) => new ApiError(refusal('unavailable', why));
     kept.failure = closed('does not serve: one');

@@ -1,40 +1,29 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { ApiError } from '../../src/errors.js';
-import { listMethods, readMethod } from '../../src/service/auth-methods.js';
-import { listRules } from '../../src/service/binding-rules.js';
-import { listNamespaces, readNamespace } from '../../src/service/namespaces.js';
-import {
-  deletePolicy,
-  listPolicies,
-  readPolicy,
-  readPolicyByName,
-  writePolicy,
-} from '../../src/service/policies.js';
-import { deleteRole, listRoles, readRole, writeRole } from '../../src/service/roles.js';
-import { listTokens, readToken } from '../../src/service/token-reads.js';
-import { createToken, deleteToken, updateToken } from '../../src/service/tokens.js';
 import type { ReadOptions, ReadUseCase } from '../../src/service/types.js';
 import type { Command } from '../../src/state/types.js';
 import { aCommand, fitted } from '../state/commands.js';
 import { listItems } from './list-items.js';
 import { callerOf, MANAGER, Solo } from './solo.js';
+import { useCasesOf } from './use-cases.js';
 
 const SECRET = '99999999-aaaa-4aaa-8aaa-000000000001';
 const READER = callerOf(SECRET);
 const now: ReadOptions = { mode: 'stale', index: 0, waitMs: 0, timeoutMs: 1000 };
-const all = () => () => true;
+const query = { filter: () => () => true };
+const { policy, role, token, method, rule, namespace } = useCasesOf({ nowMs: () => 0 });
 const id = (kind: number) =>
   fc
     .integer({ min: 1, max: 3 })
     .map((n) => `${String(kind).padStart(8, '0')}-aaaa-4aaa-8aaa-${String(n).padStart(12, '0')}`);
 
-/** Two namespaces full of the same names, and a token of `red` that manages `red` and nothing else. */
+/** Two namespaces with the same names, and a token of `red` that manages only `red`. */
 function twoNamespaces(commands: readonly Command[]): Solo {
   const solo = new Solo();
-  const namespace = { Name: 'red', PolicyDefaults: [], RoleDefaults: [] };
+  const red = { Name: 'red', PolicyDefaults: [], RoleDefaults: [] };
   const policyId = '99999999-aaaa-4aaa-8aaa-000000000002';
-  solo.must({ type: 'namespace.set', v: 1, policyId, namespace } as Command);
+  solo.must({ type: 'namespace.set', v: 1, policyId, namespace: red } as Command);
   solo.must({
     ...{ type: 'token.create', v: 1, ns: 'red', createTime: '2030-01-01T00:00:00Z' },
     accessor: '99999999-aaaa-4aaa-8aaa-000000000003',
@@ -48,7 +37,7 @@ function twoNamespaces(commands: readonly Command[]): Solo {
 }
 
 const TABLES = ['policy', 'role', 'token', 'method', 'rule', 'config', 'index', 'deleted'];
-/** All objects of a namespace and the indexes of its lists, bytes and all. */
+/** All objects of a namespace and the indexes of its lists, byte for byte. */
 const contentOf = (solo: Solo, ns: string): string =>
   TABLES.flatMap((table) => [...solo.store.keys(`${table}\0`)])
     .filter((key) => key.split('\0')[/^(index|deleted)/.test(key) ? 2 : 1] === ns)
@@ -56,20 +45,22 @@ const contentOf = (solo: Solo, ns: string): string =>
     .join('\n');
 
 const READS = fc.oneof(
-  id(1).map((one) => (ns: string) => readPolicy(ns, one)),
-  id(2).map((one) => (ns: string) => readRole(ns, one)),
-  id(3).map((one) => (ns: string) => readToken(ns, one, () => 0)),
-  fc.constantFrom('a', 'b', '__proto__').map((name) => (ns: string) => readPolicyByName(ns, name)),
-  fc.constantFrom('a', 'b', '__proto__').map((name) => (ns: string) => readMethod(ns, name)),
-  fc.constant((ns: string) => listPolicies(ns, all)),
-  fc.constant((ns: string) => listRoles(ns, { filter: all })),
-  fc.constant((ns: string) => listMethods(ns, all)),
-  fc.constant((ns: string) => listRules(ns, { filter: all })),
-  fc.constant((ns: string) => listTokens(ns, { filter: all }, () => 0)),
+  id(1).map((one) => (ns: string) => policy.read(ns, one)),
+  id(2).map((one) => (ns: string) => role.read(ns, one)),
+  id(3).map((one) => (ns: string) => token.read(ns, one)),
+  fc
+    .constantFrom('a', 'b', '__proto__')
+    .map((name) => (ns: string) => policy.readByName!(ns, name)),
+  fc.constantFrom('a', 'b', '__proto__').map((name) => (ns: string) => method.read(ns, name)),
+  fc.constant((ns: string) => policy.list(ns, query)),
+  fc.constant((ns: string) => role.list(ns, query)),
+  fc.constant((ns: string) => method.list(ns, query)),
+  fc.constant((ns: string) => rule.list(ns, query)),
+  fc.constant((ns: string) => token.list(ns, query)),
 ) as fc.Arbitrary<(ns: string) => ReadUseCase<unknown>>;
 
-describe('namespaces keep apart', () => {
-  it('what a token of one may read, in another', () => {
+describe('namespaces are isolated', () => {
+  it('a token may read nothing of another namespace', () => {
     const commands = fc.array(aCommand, { minLength: 20, maxLength: 60 });
     return fc.assert(
       fc.asyncProperty(commands, READS, async (made, read) => {
@@ -89,25 +80,21 @@ describe('namespaces keep apart', () => {
     );
   }).timeout(30_000);
 
-  it('what lists of all show: the own namespace alone, and the index of it alone', () => {
+  it('lists over all namespaces show only the own one, and only its index', () => {
     const commands = fc.array(aCommand, { minLength: 20, maxLength: 60 });
     return fc.assert(
       fc.asyncProperty(commands, async (made) => {
         const solo = twoNamespaces(made);
-        const { value, filtered } = await solo.engine.read(READER, now, listPolicies('*', all));
+        const { value, filtered } = await solo.engine.read(READER, now, policy.list('*', query));
         expect(filtered).to.equal(true);
         for (const item of listItems(solo.store, value)) {
           expect(JSON.parse(item).Namespace).to.equal('red');
         }
-        const list = await solo.engine.read(
-          READER,
-          now,
-          listTokens('*', { filter: all }, () => 0),
-        );
+        const list = await solo.engine.read(READER, now, token.list('*', query));
         for (const item of listItems(solo.store, list.value)) {
           expect(JSON.parse(item).Namespace).to.equal('red');
         }
-        const everything = await solo.engine.read(MANAGER, now, listPolicies('*', all));
+        const everything = await solo.engine.read(MANAGER, now, policy.list('*', query));
         const namespaces = new Set(
           listItems(solo.store, everything.value).map((item) => JSON.parse(item).Namespace),
         );
@@ -117,27 +104,27 @@ describe('namespaces keep apart', () => {
     );
   }).timeout(30_000);
 
-  it('what writes through one change: nothing of another', () => {
+  it('writes through one namespace change nothing in another', () => {
     const commands = fc.array(aCommand, { minLength: 20, maxLength: 40 });
     const one = fc.tuple(id(1), id(2), id(3), fc.constantFrom('a', 'b', '__proto__'));
     return fc.assert(
-      fc.asyncProperty(commands, one, async (made, [policy, role, accessor, Name]) => {
+      fc.asyncProperty(commands, one, async (made, [policyId, roleId, accessor, Name]) => {
         const solo = twoNamespaces(made);
         const before = contentOf(solo, 'default');
-        const { engine } = solo;
+        const on = useCasesOf({ service: solo.engine, nowMs: () => 0 });
         const done = { red: 0, default: 0 };
         for (const ns of ['red', 'default'] as const) {
           const write = { caller: READER, ns, timeoutMs: 1000 };
           for (const attempt of [
-            writePolicy(engine, write, policy, { Name }),
-            writePolicy(engine, write, undefined, { Name }),
-            writeRole(engine, write, role, { Name, Policies: [{ ID: policy }] }),
-            createToken(engine, write, { Policies: [{ ID: policy }] }, 0),
-            createToken(engine, write, {}, 0),
-            updateToken(engine, write, accessor, { Roles: [{ ID: role }] }, 0),
-            deleteRole(engine, write, role),
-            deletePolicy(engine, write, policy),
-            deleteToken(engine, write, accessor),
+            on.policy.write(write, policyId, { Name }),
+            on.policy.write(write, undefined, { Name }),
+            on.role.write(write, roleId, { Name, Policies: [{ ID: policyId }] }),
+            on.token.write(write, undefined, { Policies: [{ ID: policyId }] }),
+            on.token.write(write, undefined, {}),
+            on.token.write(write, accessor, { Roles: [{ ID: roleId }] }),
+            on.role.remove(write, roleId),
+            on.policy.remove(write, policyId),
+            on.token.remove(write, accessor),
           ]) {
             const succeeded = await attempt.then(
               () => 1,
@@ -154,18 +141,18 @@ describe('namespaces keep apart', () => {
     );
   }).timeout(30_000);
 
-  it('who sees and manages a namespace itself', async () => {
+  it('only the right callers see and manage a namespace itself', async () => {
     const solo = twoNamespaces([]);
-    const shown = await solo.engine.read(READER, now, listNamespaces(all));
+    const shown = await solo.engine.read(READER, now, namespace.list('default', query));
     expect(listItems(solo.store, shown.value).map((item) => JSON.parse(item).Name)).to.deep.equal([
       'red',
     ]);
     expect(shown.filtered).to.equal(true);
-    const read = (name: string) => solo.engine.read(READER, now, readNamespace(name));
+    const read = (name: string) => solo.engine.read(READER, now, namespace.read('default', name));
     expect(JSON.parse((await read('red')).value!).Name).to.equal('red');
     const why = await read('default').catch((error: ApiError) => error);
     expect(why).to.be.instanceOf(ApiError).with.property('status', 403);
-    const missing = await solo.engine.read(MANAGER, now, readNamespace('green'));
+    const missing = await solo.engine.read(MANAGER, now, namespace.read('default', 'green'));
     expect(missing.value).to.equal(undefined);
   });
 });

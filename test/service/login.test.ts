@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { ApiError } from '../../src/errors.js';
-import { listMethods, writeMethod } from '../../src/service/auth-methods.js';
-import { writeRule } from '../../src/service/binding-rules.js';
+import { methodUseCases } from '../../src/service/auth-methods.js';
+import { ruleUseCases } from '../../src/service/binding-rules.js';
 import { Refusals } from '../../src/service/login/refusals.js';
 import type { AuthMethodType } from '../../src/service/login/types.js';
 import { type LoginParts, login, logout } from '../../src/service/login.js';
-import { writeRole } from '../../src/service/roles.js';
+import { roleUseCases } from '../../src/service/roles.js';
 import { readOwnToken } from '../../src/service/token-reads.js';
 import { cloneToken } from '../../src/service/tokens.js';
 import type { Service } from '../../src/service/types.js';
@@ -15,7 +15,7 @@ import type { Command } from '../../src/state/types.js';
 import { listItems } from './list-items.js';
 import { callerOf, MANAGER, NOBODY, Solo } from './solo.js';
 
-/** Verifies whoever says a name: the bearer token is the value of `value.name`. */
+/** Trusts any name: the bearer token is the value of `value.name`. */
 const trusting: AuthMethodType = {
   name: 'trusting',
   checkConfig: () => undefined,
@@ -61,11 +61,11 @@ class World {
 
   method(more: object = {}) {
     const body = { Name: 'M', Type: 'trusting', ...more };
-    return writeMethod(this.parts, this.write, undefined, body);
+    return methodUseCases(this.parts).write(this.write, undefined, body);
   }
   rule(BindType: string, BindName: string, more: object = {}) {
     const body = { AuthMethod: 'M', BindType, BindName, ...more };
-    return writeRule(this.solo.engine, this.write, this.types, undefined, body);
+    return ruleUseCases(this.parts).write(this.write, undefined, body);
   }
   async login(BearerToken: string, more: object = {}) {
     const asked = { ns: 'default', timeoutMs: 1000 };
@@ -79,10 +79,10 @@ class World {
 }
 
 describe('login', () => {
-  it('makes a token of all rules that match, for as long as the method says', async () => {
+  it('creates a token from all matching rules, with the lifetime of the method', async () => {
     const world = new World();
     await world.method({ MaxTokenTTL: 120e9 });
-    await writeRole(world.solo.engine, world.write, undefined, { Name: 'r-web' });
+    await roleUseCases(world.solo.engine).write(world.write, undefined, { Name: 'r-web' });
     await world.rule('service', '${value.name}');
     await world.rule('role', 'r-${value.name}');
     await world.rule('service', 'never', { Selector: 'value.name == other' });
@@ -106,7 +106,7 @@ describe('login', () => {
     expect(gone).to.be.instanceOf(ApiError).with.property('status', 403);
   });
 
-  it('drops blanks and line ends around the bearer token: it may come from a file', async () => {
+  it('strips whitespace around the bearer token, since it may come from a file', async () => {
     const world = new World();
     await world.method();
     await world.rule('service', 's-${value.name}');
@@ -114,29 +114,29 @@ describe('login', () => {
     expect(token.ServiceIdentities).to.deep.equal([{ ServiceName: 's-web' }]);
   });
 
-  it('folds only the ASCII letters of what it computes names from', async () => {
+  it('lower-cases only ASCII letters when it computes names', async () => {
     const world = new World();
     await world.method();
     await world.rule('service', 's-${value.name}');
     const token = await world.login('WEB');
     expect(token.ServiceIdentities).to.deep.equal([{ ServiceName: 's-web' }]);
-    // the Kelvin sign, which is a small k in lower case
+    // The Kelvin sign, whose lower case is a small k.
     expect(await world.refused('\u212a8s')).to.equal('Permission denied');
     expect(world.reasons.at(-1)).to.contain('invalid bind name: "s-\u212a8s"');
   });
 
-  it('gives nobody the role of another whose name looks like theirs in small letters', async () => {
+  it('does not grant a role whose name matches only by Unicode lower-casing', async () => {
     const world = new World();
     await world.method();
-    await writeRole(world.solo.engine, world.write, undefined, { Name: 'r-mark' });
+    await roleUseCases(world.solo.engine).write(world.write, undefined, { Name: 'r-mark' });
     await world.rule('role', 'r-${value.name}');
     expect(await world.refused('mar\u212a')).to.equal('Permission denied');
-    // letter case does not count, as is documented
+    // Letter case does not count, as documented.
     for (const name of ['mark', 'MARK'])
       expect((await world.login(name)).Roles[0].Name).to.equal('r-mark');
   });
 
-  it('warns of methods whose tokens never expire, once they are written', async () => {
+  it('warns about methods whose tokens never expire when they are written', async () => {
     const world = new World();
     const warning = 'an auth method without MaxTokenTTL makes tokens that never expire';
     await world.method({ MaxTokenTTL: 120e9 });
@@ -154,7 +154,7 @@ describe('login', () => {
     expect(world.warnings).to.deep.equal([]);
   });
 
-  it('counts what it refuses, unknown methods too, and shows the log some', async () => {
+  it('counts refused logins, even of unknown methods, and logs some of them', async () => {
     const world = new World();
     await world.method();
     for (let n = 0; n < 30; n++) await world.refused('');
@@ -167,7 +167,7 @@ describe('login', () => {
     expect(world.reasons).to.have.lengthOf(21);
   });
 
-  it('beyond the limit of its identity is refused by what is known here, and by apply, and counted', async () => {
+  it('beyond the limit of its identity is refused locally and by apply, and counted', async () => {
     const world = new World();
     await world.method();
     await world.rule('service', 'web');
@@ -178,7 +178,7 @@ describe('login', () => {
     await world.login('web');
     expect(await world.refused('web')).to.equal('Permission denied');
     const index = world.solo.machine.appliedIndex();
-    // a node that has not seen the other login yet
+    // A node that has not seen the other login yet.
     const { engine } = world.solo;
     const write: Service['write'] = (...asked) => engine.write(...asked);
     const late = { view: before, catchUp: async () => {}, write } as unknown as Service;
@@ -199,7 +199,7 @@ describe('login', () => {
     before.close();
   });
 
-  it('tells the caller nothing of why it refuses, and the log all', async () => {
+  it('logs the reason for a refusal, and tells the caller nothing about it', async () => {
     const world = new World();
     await world.method();
     expect(await world.refused('')).to.equal('Permission denied');
@@ -216,7 +216,7 @@ describe('login', () => {
     expect((unknown as ApiError).message).to.equal('ACL not found: auth method "x" not found');
   });
 
-  it('makes the token where NamespaceRules say, with the roles of that place', async () => {
+  it('creates the token where NamespaceRules say, with the roles of that namespace', async () => {
     const world = new World();
     const namespace = { Name: 'red', PolicyDefaults: [], RoleDefaults: [] };
     world.solo.must({ type: 'namespace.set', v: 1, policyId: 'm', namespace } as Command);
@@ -225,7 +225,9 @@ describe('login', () => {
       { Selector: '', BindNamespace: '${value.name}' },
     ];
     await world.method({ NamespaceRules });
-    await writeRole(world.solo.engine, { ...world.write, ns: 'red' }, undefined, { Name: 'r' });
+    await roleUseCases(world.solo.engine).write({ ...world.write, ns: 'red' }, undefined, {
+      Name: 'r',
+    });
     await world.rule('role', 'r');
     const token = await world.login('red');
     expect(token).to.deep.include({ Namespace: 'red', AuthMethodNamespace: 'default' });
@@ -236,7 +238,7 @@ describe('login', () => {
     expect(world.solo.authorizers.of(callerOf(token.SecretID).tokenKey)).to.equal(undefined);
   });
 
-  it('is refused like any other when NamespaceRules lead nowhere', async () => {
+  it('is refused like any other if the namespace of NamespaceRules is missing', async () => {
     const world = new World();
     const NamespaceRules = [{ Selector: '', BindNamespace: '${value.name}' }];
     await world.method({ NamespaceRules });
@@ -250,7 +252,7 @@ describe('login', () => {
     expect(world.reasons[1]).to.match(/being deleted/);
   });
 
-  it('takes no NamespaceRules that can never hold, or that name what no namespace is called', async () => {
+  it('refuses NamespaceRules that never match or name an invalid namespace', async () => {
     const world = new World();
     const refusal = async (rule: object): Promise<string> => {
       const tried = world.method({ NamespaceRules: [rule] });
@@ -264,7 +266,7 @@ describe('login', () => {
     expect(await refusal({ BindNamespace: '${value.x}' })).to.match(/unknown variable/);
   });
 
-  it('tokens of it are not cloned, and log themselves out', async () => {
+  it('creates tokens that cannot be cloned, and that can log out', async () => {
     const world = new World();
     await world.method();
     await world.rule('service', 'web');
@@ -280,14 +282,14 @@ describe('login', () => {
     expect(await ask()).to.equal(403);
   });
 
-  it('methods are listed without what they are configured with', async () => {
+  it('lists methods without their Config', async () => {
     const world = new World();
     await world.method({ Config: { ServiceAccountJWT: 'secret' } });
     const now = { mode: 'stale', index: 0, waitMs: 0, timeoutMs: 0 } as const;
     const { value } = await world.solo.engine.read(
       MANAGER,
       now,
-      listMethods('default', () => () => true),
+      methodUseCases(world.parts).list('default', { filter: () => () => true }),
     );
     expect(listItems(world.solo.store, value).join())
       .to.include('"Name":"M"')
@@ -295,7 +297,7 @@ describe('login', () => {
   });
 });
 
-describe('an auth method that ceases to map a claim', () => {
+describe('an auth method that stops mapping a claim', () => {
   const mapping: AuthMethodType = {
     ...trusting,
     name: 'mapping',
@@ -313,7 +315,7 @@ describe('an auth method that ceases to map a claim', () => {
     return { world, write };
   };
 
-  it('is refused while a binding rule needs it, by the name of the rule', async () => {
+  it('is refused while a binding rule needs it, naming the rule', async () => {
     const { world, write } = await setUp();
     const rule = JSON.parse(
       await world.rule('service', 'web', { Selector: 'value.team != intruders' }),
@@ -324,7 +326,7 @@ describe('an auth method that ceases to map a claim', () => {
     await write(['name', 'team', 'more']);
   });
 
-  it('leaves a rule that matches nobody, should one have come in between', async () => {
+  it('makes a rule that was added in between match nobody', async () => {
     const { world, write } = await setUp();
     await write(['name']);
     const stale = { Description: '', AuthMethod: 'M', Selector: 'value.team != intruders' };

@@ -1,4 +1,4 @@
-/** Namespaces as clients see them, and as those do who have no right in them. */
+/** Namespaces as seen by clients, with and without permissions in them. */
 import { expect } from 'chai';
 import { Client } from './client.js';
 
@@ -26,7 +26,7 @@ describe('namespaces over HTTP', function () {
     });
   });
 
-  it('stand in every answer, default included', async () => {
+  it('are part of every response, even default', async () => {
     await client.must('PUT /namespace', { Name: 'red' });
     for (const ns of ['default', 'red']) {
       const made: [path: string, body: object][] = [
@@ -51,7 +51,7 @@ describe('namespaces over HTTP', function () {
     }
   });
 
-  it('take the partition default in a body and refuse others with a sentence', async () => {
+  it('accept the partition default in a body and refuse others with an explanation', async () => {
     for (const [path, body] of [
       ['/acl/policy', { Name: 'p' }],
       ['/acl/role', { Name: 'r' }],
@@ -73,9 +73,9 @@ describe('namespaces over HTTP', function () {
     }
   });
 
-  describe('in which the caller holds no right', () => {
+  describe('in which the caller has no permission', () => {
     let secret: string;
-    /** Answers about `red`, which is there, must be those about `none`, which is not. */
+    /** Responses about `red`, which exists, must equal those about `none`, which does not. */
     const alike = async (call: string): Promise<void> => {
       const red = await client.ask(call.replace('NS', 'red'), undefined, secret);
       const none = await client.ask(call.replace('NS', 'none'), undefined, secret);
@@ -94,7 +94,7 @@ describe('namespaces over HTTP', function () {
       secret = await client.secretWith('service "web" { policy = "read" }');
     });
 
-    it('everything answers as if it did not exist', async () => {
+    it('every response is as if it did not exist', async () => {
       const reads = ['config/service-defaults', 'config/service-defaults/web', 'config/tcp-route'];
       reads.push('config/inline-certificate', 'config/', 'acl/roles', 'acl/role/name/r');
       reads.push('acl/policies', 'acl/tokens', 'acl/auth-methods', 'acl/binding-rules');
@@ -104,7 +104,7 @@ describe('namespaces over HTTP', function () {
       expect([list.text, list.index, list.filtered]).to.deep.equal(['[]', 1, null]);
     });
 
-    it('what is hidden elsewhere is told', async () => {
+    it('hidden items elsewhere are reported', async () => {
       const list = await client.ask('GET /config/service-defaults', undefined, secret);
       expect(list.body).to.have.lengthOf(1);
       expect(list.filtered).to.equal('true');
@@ -113,7 +113,7 @@ describe('namespaces over HTTP', function () {
       expect([red.body.length, red.filtered]).to.deep.equal([1, 'true']);
     });
 
-    it('an operator has the right to what belongs to the mesh', async () => {
+    it('an operator may read what belongs to the mesh', async () => {
       await client.must('PUT /config?ns=red', { Kind: 'tcp-route', Name: 'route' });
       const operator = await client.secretWith('operator = "read"');
       const list = await client.ask('GET /config/tcp-route?ns=red', undefined, operator);
@@ -122,7 +122,7 @@ describe('namespaces over HTTP', function () {
       expect([hidden.text, hidden.filtered]).to.deep.equal(['[]', 'true']);
     });
 
-    it('nothing that happens there wakes a held list, but a right there does', async () => {
+    it('changes in it do not wake a blocking list, but a permission there does', async () => {
       const path = '/config/service-defaults?ns=red';
       const change = () =>
         client.must('PUT /config?ns=red', { Kind: 'service-defaults', Name: 'new' });
@@ -136,7 +136,7 @@ describe('namespaces over HTTP', function () {
       expect(woken?.body).to.have.lengthOf(3);
     });
 
-    it('lists of all neither tell of it nor wake for it', async () => {
+    it('lists over all namespaces neither show it nor wake for it', async () => {
       const all = await client.secretWith('acl = "read"');
       for (const path of ['/namespaces', '/acl/roles?ns=*']) {
         const list = await client.ask(`GET ${path}`, undefined, all);

@@ -1,4 +1,4 @@
-/** What whoever may write auth methods in one namespace learns of the node's network: nothing. */
+/** Auth methods reveal nothing about the node's network to those who may write them. */
 import type { ServerResponse } from 'node:http';
 import { expect } from 'chai';
 import { TestServer } from '../login/server.js';
@@ -35,7 +35,7 @@ describe('the issuer of an auth method', () => {
       ns === 'alpha' ? admin : undefined,
     );
 
-  it('is not fetched from the inside for a method of another namespace than default', async () => {
+  it('is not fetched from internal addresses outside the default namespace', async () => {
     const port = new URL(inside.url).port;
     for (const host of ['127.0.0.1', 'localhost', '[::1]', '0x7f.1', '10.0.0.1', '169.254.169.254'])
       for (const Config of [
@@ -51,7 +51,7 @@ describe('the issuer of an auth method', () => {
     expect(inside.seen).to.deep.equal([]);
   });
 
-  it('answers in one text, whatever is there', async () => {
+  it('causes the same error text whatever is at its address', async () => {
     inside.answers.set('/away', (_: unknown, response: ServerResponse) => {
       response.writeHead(302, { location: 'http://192.0.2.1/' }).end();
     });
@@ -67,7 +67,7 @@ describe('the issuer of an auth method', () => {
     expect((await put({ JWKSURL: `${inside.url}/keys` }, 'default')).status).to.equal(200);
   });
 
-  it('is asked after all else was found good', async () => {
+  it('is contacted only after everything else was found valid', async () => {
     const Config = { JWKSURL: `${inside.url}/keys` };
     for (const more of [
       { NamespaceRules: [{ Selector: 'value.x == y', BindNamespace: 'a' }] },

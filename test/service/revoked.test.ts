@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { authorizeRoutes } from '../../src/http/authorize.js';
-import type { ClusterParts } from '../../src/http/cluster.js';
 import { operatorRoutes } from '../../src/http/operator.js';
 import type { NodeStatus } from '../../src/node/types.js';
+import type { ClusterParts } from '../../src/service/cluster.js';
 import { secretKeyOf } from '../../src/state/tokens.js';
 import type { Command } from '../../src/state/types.js';
 import { serve } from './serve.js';
@@ -18,13 +18,13 @@ const CREATE = {
 };
 const DELETE = { type: 'token.delete', v: 1, ns: 'default', accessor: ACCESSOR, callerKey: null };
 
-/** Asks a node that has not applied yet that the token was deleted, which another one has acknowledged. */
+/** Asks a lagging node whose token was deleted and acknowledged elsewhere. */
 async function askLagging(method: string, path: string, body?: unknown) {
   const solo = new Solo();
   solo.must(CREATE as Command);
   const done: unknown[] = [];
   const peers = ['n1', 'n2'].map((id) => ({ id, name: id, address: `${id}:1`, voter: true }));
-  // only what these routes look at
+  // Only what these routes read.
   const status = { id: 'n1', peers, configurationIndex: 1, lastLogIndex: 1 };
   const node = {
     ...solo.node,
@@ -36,7 +36,7 @@ async function askLagging(method: string, path: string, body?: unknown) {
   solo.node.barrier = async () => {
     if (solo.authorizers.of(secretKeyOf(SECRET)) !== undefined) solo.must(DELETE as Command);
   };
-  // the other parts serve routes that are not asked
+  // The other parts serve routes that are not called.
   const parts = { service: solo.engine, node, version: '1' } as unknown as ClusterParts;
   const routes = [...operatorRoutes(parts), ...authorizeRoutes(solo.engine)];
   const listener = await serve(solo, routes);
@@ -50,7 +50,7 @@ async function askLagging(method: string, path: string, body?: unknown) {
   return { status: answer.status, done };
 }
 
-describe('a token deleted elsewhere a moment ago', () => {
+describe('a token that was just deleted on another node', () => {
   for (const [method, path, body] of [
     ['DELETE', 'operator/raft/peer?id=n2'],
     ['POST', 'operator/raft/transfer-leader'],
@@ -60,12 +60,12 @@ describe('a token deleted elsewhere a moment ago', () => {
     ['PUT', 'operator/autopilot/configuration', {}],
     ['POST', 'internal/acl/authorize', [{ Resource: 'acl', Access: 'write' }]],
   ] as const) {
-    it(`does nothing by ${method} ${path}`, async () => {
+    it(`has no effect on ${method} ${path}`, async () => {
       expect(await askLagging(method, path, body)).to.deep.equal({ status: 403, done: [] });
     });
   }
 
-  it('is still known to a node that is asked for what it knows itself', async () => {
+  it('is still known to a node that is asked about its local state', async () => {
     expect(await askLagging('GET', 'operator/raft/configuration?stale')).to.include({
       status: 200,
     });

@@ -1,11 +1,10 @@
-/** The front end on a Solo, for tests that speak HTTP. */
+/** The front end on a Solo, for tests over HTTP. */
 
 import { aclRoutes } from '../../src/http/acl.js';
 import type { AclParts } from '../../src/http/acl-common.js';
 import { createApp } from '../../src/http/app.js';
-import { configRoutes } from '../../src/http/config.js';
+import { configRoutes } from '../../src/http/config-entries.js';
 import { listen } from '../../src/http/listener.js';
-import { namespaceRoutes } from '../../src/http/namespaces.js';
 import type { HttpOptions } from '../../src/http/options.js';
 import type { Route } from '../../src/http/types.js';
 import { authMethodTypes } from '../../src/service/login/index.js';
@@ -35,12 +34,7 @@ export async function serve(
 ) {
   const app = createApp({
     service: solo.engine,
-    routes: [
-      ...aclRoutes(partsOf(solo)),
-      ...namespaceRoutes(partsOf(solo)),
-      ...configRoutes(partsOf(solo)),
-      ...more,
-    ],
+    routes: [...aclRoutes(partsOf(solo)), ...configRoutes(partsOf(solo)), ...more],
     datacenter: 'dc1',
     defaultPolicy: 'deny',
     headerPrefix: 'X-Service',

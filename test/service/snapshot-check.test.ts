@@ -103,14 +103,14 @@ describe('a snapshot', function () {
   const tableOf = (key: string): string => key.split('\u0000')[0]!;
   const replaced = (at: number, ...by: Records): Records => records.toSpliced(at, 1, ...by);
 
-  it('that was saved is taken, also amid deletions', () => {
+  it('that was saved is accepted, even during deletions', () => {
     expect(problemOf(records)).to.equal(undefined);
     const tables = new Set(records.map(([key]) => tableOf(key)));
     expect([...tables]).to.include.members(['namespace-dying', 'config-ref', 'token-by-expiry']);
     expect([...tables]).to.include.members(['token-identity']);
   });
 
-  it('with a record that is none, under the key of another, or of an unknown table is refused', () => {
+  it('with an invalid record, a wrong key, or an unknown table is refused', () => {
     const free = new Set(['method-remains']);
     for (const [at, [key, value]] of records.entries()) {
       if (free.has(tableOf(key))) continue;
@@ -119,14 +119,14 @@ describe('a snapshot', function () {
         if (record[1] === '7' && /^(index|deleted)/.test(key)) continue;
         expect(problemOf(replaced(at, record)), record.join(' ')).to.be.a('string');
       }
-      // of a deleted object that something links still, no name is kept
+      // A deleted object that is still linked keeps no name.
       if (/^(index|deleted|fact)/.test(key) || value.startsWith('{"Index"')) continue;
       expect(problemOf([...records, [`${key}x`, value]]), `${key}x`).to.be.a('string');
     }
     expect(problemOf([...records, ['strange\u0000x', '{}']])).to.match(/"strange"/);
   });
 
-  it('without what follows from an object, or without its default namespace, is refused', () => {
+  it("without an object's derived records, or without its default namespace, is refused", () => {
     const follow = /^(\w+-(name|link|by|secret|accessor|identity)|namespace-dying|config-ref)/;
     for (const [at, [key, value]] of records.entries()) {
       const isOfDeleted = value.startsWith('{"Index"');
@@ -137,7 +137,7 @@ describe('a snapshot', function () {
     expect(problemOf(replaced(home))).to.match(/namespace default is missing/);
   });
 
-  it('with a login by nobody, or by another than is counted, is refused; without any it is of before', () => {
+  it('with an unknown or miscounted login identity is refused; without any, it is older', () => {
     const key = keys.tokenByMethod('default', 'm', 'default', LOGIN);
     const at = records.findIndex(([each]) => each === key);
     expect(records[at]![1]).to.equal(IDENTITY);
@@ -148,7 +148,7 @@ describe('a snapshot', function () {
     expect(problemOf(old)).to.equal(undefined);
   });
 
-  it('with an ACL configuration that no login could be judged by is refused', () => {
+  it('with an invalid ACL configuration is refused', () => {
     const at = records.findIndex(([key]) => key === ACL_FACT);
     const good = JSON.parse(records[at]![1]) as object;
     for (const wrong of [
@@ -161,7 +161,7 @@ describe('a snapshot', function () {
     }
   });
 
-  it('with an object whose field is of another type is refused', () => {
+  it('with an object whose field has another type is refused', () => {
     const checked = /^(policy|role|token|method|rule|namespace|config)\0/;
     const free = /^(Hash|Description|Selector|Meta|Conditions)$/;
     for (const [key, value] of records) {
@@ -171,10 +171,10 @@ describe('a snapshot', function () {
         if (free.test(name)) continue;
         for (const other of [[7], [{}], [null], { '': 7 }, null]) {
           const text = JSON.stringify({ ...object, [name]: other });
-          // a Config is what others make of it
+          // The contents of a Config depend on its method.
           if (name === 'Config' && text.includes('{"":7}')) continue;
           if (name === 'Status' && other !== null && !Array.isArray(other)) continue;
-          // lists of entries may be null
+          // Lists of entries may be null.
           if (/^config/.test(key) && other === null) continue;
           expect(problemOf([[key, text]], false), `${key} ${text}`).to.be.a('string');
         }
@@ -182,10 +182,10 @@ describe('a snapshot', function () {
     }
   });
 
-  it('of hostile content is refused before anything of it counts', async () => {
+  it('with hostile content is refused before any of it takes effect', async () => {
     const commands: string[] = [];
     const timeouts: number[] = [];
-    // a restore asks the rights only for a denial, and the node for the level
+    // A restore needs only the permission check and the level of the node.
     const service = fakeService({
       permit: async () => ({}) as never,
       write: async (_caller, command: Command, timeoutMs) => {
@@ -207,7 +207,7 @@ describe('a snapshot', function () {
     };
     expect((await put(records)).status).to.equal(200);
     expect(commands.splice(0).at(-1)).to.equal('restore.commit');
-    // to apply it all takes longer than to take a part
+    // Applying all of it takes longer than accepting a part.
     expect(timeouts.at(-1)).to.be.greaterThan(timeouts[0]!);
     const token = records.findIndex(([key]) => key.startsWith('token\u0000'));
     const hostile = await put(replaced(token, [records[token]![0], '{}']));
@@ -219,7 +219,7 @@ describe('a snapshot', function () {
     await front.close();
   });
 
-  it('that is cut off, or too long, proposes nothing, and leaves no file behind', async () => {
+  it('that is truncated, or too long, proposes nothing, and leaves no file behind', async () => {
     const commands: string[] = [];
     const service = fakeService({
       permit: async () => ({}) as never,

@@ -1,4 +1,4 @@
-/** A cluster of one without Raft, disk or waiting: what is written is applied at once, by the real machine. */
+/** A cluster of one without Raft, disk or waiting: the real machine applies writes at once. */
 
 import { randomUUID } from 'node:crypto';
 import { ApiError } from '../../src/errors.js';
@@ -75,14 +75,14 @@ export class Solo {
     this.apply(init);
   }
 
-  /** Applies a command without asking the gate. */
+  /** Applies a command without authorization. */
   apply(command: Command): Result {
     const [result] = this.machine.apply([this.#entryOf(command)]);
     this.store.sync();
     return result!;
   }
 
-  /** Applies a command that takes many turns, without asking the gate. */
+  /** Applies a command that takes many turns, without authorization. */
   finish(command: Command): Promise<Result> {
     return new Promise((resolve) => {
       this.machine.apply([this.#entryOf(command)], (result) => resolve(result!));
@@ -95,7 +95,7 @@ export class Solo {
     return { kind: 'command', index, term: 1, data } as const;
   }
 
-  /** Applies a command that must succeed; gives the object that it answers. */
+  /** Applies a command that must succeed; returns the object in its result. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely
   must(command: Command): any {
     const result = this.apply(command);

@@ -1,11 +1,11 @@
-/** Texts that are stored with objects are for people: they are bounded, so that nobody keeps data in them. */
+/** Texts stored with objects are meant for people: their size is limited. */
 import { expect } from 'chai';
 import { type Signer, signer } from '../login/signers.js';
 import { Client } from './client.js';
 
 const text = (bytes: number): string => 'x'.repeat(bytes);
 
-describe('texts that are stored', () => {
+describe('stored texts', () => {
   let client: Client;
   let issuer: Signer;
   before(async () => {
@@ -28,7 +28,7 @@ describe('texts that are stored', () => {
     client.ask('POST /acl/login', { AuthMethod: 'm', BearerToken: await jwt(), Meta }, '');
   const tokens = async (): Promise<number> => (await client.must('GET /acl/tokens')).length;
 
-  it('no login stores a megabyte of Meta', async () => {
+  it('a login with a megabyte of Meta is refused', async () => {
     const index = client.solo.machine.appliedIndex();
     for (let n = 0; n < 41; n++) expect((await login({ a: text(1_000_000) })).status).to.equal(413);
     const refused = await login({ a: text(50_000) });
@@ -39,13 +39,13 @@ describe('texts that are stored', () => {
     expect(client.solo.machine.appliedIndex()).to.equal(index);
   });
 
-  it('the Meta of a login is at most 64 pairs and 4096 bytes of JSON', async () => {
+  it('the Meta of a login is limited to 64 pairs and 4096 bytes of JSON', async () => {
     const before = await tokens();
     const pairs = (count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, 'v']));
     expect((await login(pairs(65))).text).to.match(/65 pairs, at most 64 are allowed at \/Meta$/);
     expect((await login({ a: text(4089) })).status).to.equal(400);
-    // what counts is what is stored: a control character takes six bytes
+    // The stored size counts: a control character takes six bytes.
     expect((await login({ a: '\u0001'.repeat(700) })).status).to.equal(400);
     expect((await login({ a: 'é'.repeat(2045) })).status).to.equal(400);
     expect(await tokens()).to.equal(before);
@@ -54,13 +54,13 @@ describe('texts that are stored', () => {
     expect(await tokens()).to.equal(before + 4);
   });
 
-  it('a token that a login has given the longest description can be updated with it', async () => {
+  it('a login token with the longest description can be updated with it', async () => {
     const { body } = await login({ a: text(4088) });
     const { AccessorID, Description, Local } = body;
     await client.must(`PUT /acl/token/${AccessorID}`, { Description, Local });
   });
 
-  it('the Meta of a namespace has the same bounds', async () => {
+  it('the Meta of a namespace has the same limits', async () => {
     const refused = await client.ask('PUT /namespace', { Name: 'red', Meta: { a: text(4089) } });
     expect(refused.status).to.equal(400);
     expect(refused.text).to.match(/4097 bytes.* at \/Meta$/);
@@ -75,7 +75,7 @@ describe('texts that are stored', () => {
     ['PUT /acl/binding-rule', { AuthMethod: 'm', BindType: 'service', BindName: 'web' }],
     ['PUT /namespace', { Name: 'red' }],
   ] as const) {
-    it(`the Description of ${call} has at most ${bytesMax} bytes`, async () => {
+    it(`the Description of ${call} is limited to ${bytesMax} bytes`, async () => {
       const Config = { JWTValidationPubKeys: [issuer.pem], ClaimMappings: { sub: 'name' } };
       const sent = call.includes('method') ? { ...body, Config } : body;
       const index = client.solo.machine.appliedIndex();
@@ -90,13 +90,13 @@ describe('texts that are stored', () => {
     });
   }
 
-  it('the DisplayName of an auth method is as bounded as its Description', async () => {
+  it('the DisplayName of an auth method has the same limit as its Description', async () => {
     const refused = await client.ask('PUT /acl/auth-method/m', { DisplayName: text(8193) });
     expect(refused.status).to.equal(400);
     expect(refused.text).to.match(/at \/DisplayName$/);
   });
 
-  it('a copy of a token gets no longer description than any other token', async () => {
+  it("the description of a copied token is as limited as any other token's", async () => {
     const { AccessorID } = await client.must('PUT /acl/token', {});
     const call = `PUT /acl/token/${AccessorID}/clone`;
     expect((await client.ask(call, { Description: text(8193) })).status).to.equal(400);

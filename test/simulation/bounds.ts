@@ -14,12 +14,15 @@ export interface Load {
   readonly storing: number;
   readonly pending: number;
   readonly held: number;
+  /** Bytes that wait for another server to read them. */
+  readonly sending: number;
 }
 
 export interface QueueLimits {
   readonly storing: number;
   readonly pending: number;
   readonly held: number;
+  readonly sending: number;
 }
 
 /** A message may take a turn to be heard, one for what it lets apply and one for what follows; a late tick takes four. */
@@ -68,7 +71,7 @@ export class Bounds {
     const sentInSpan = sent - this.#span.sent;
     if (sentInSpan > SENT_PER_SPAN)
       this.#wrong('messages are bounded', `${sentInSpan} in ${now - this.#span.from} ms`);
-    for (const queue of ['storing', 'pending', 'held'] as const)
+    for (const queue of ['storing', 'pending', 'held', 'sending'] as const)
       if (load[queue] > this.#limits[queue])
         this.#wrong('queues are bounded', `${load[queue]} in ${queue}`);
   }

@@ -9,6 +9,8 @@ import { SimCluster } from './cluster.js';
 import { type Fault, LEADER_FAULTS, type LeaderFault } from './fault-kinds.js';
 import { Violation } from './invariants.js';
 import { LONG, SHORT } from './machine-faults.js';
+import type { NetworkKind } from './network.js';
+import type { StorageKind } from './parts.js';
 import type { SimServer } from './server.js';
 import { Workload, type WriteOutcome } from './workload.js';
 import { describe, type Report } from './world.js';
@@ -17,21 +19,27 @@ const CUT_MS = 15_000;
 const AFTER_MS = 6_000;
 /** In which worlds the leader has a fault of its own. */
 const LEADER_STREAM = 19;
+/** And in which a server fetches its state over connections that break. */
+const FETCH_STREAM = 22;
 /** So long after a leader's fault has begun another server must take writes. */
 const TAKEN_OVER_MS = 8_000;
 
 /** Plays one such world; the report has no faults by name. */
-export function runCalm(options: {
+export async function runCalm(options: {
   seed: number;
   fault?: Fault | undefined;
   plain?: boolean | undefined;
+  storage?: StorageKind | undefined;
+  network?: NetworkKind | undefined;
+  product?: boolean | undefined;
   trace?: (line: string) => void;
-}): Report {
+}): Promise<Report> {
   const cluster = new SimCluster(options);
   const { random, scheduler, invariants, trace } = cluster;
   cluster.found(random.pick([3, 3, 5]));
   const usual = random.pick(['keep', 'keep', 'keep', 'deaf', 'tempt', 'tempt'] as const);
-  const kind = (options.plain ? undefined : leaderFault(options)) ?? usual;
+  const kind =
+    (options.plain ? undefined : (leaderFault(options) ?? fetch(cluster, options))) ?? usual;
   const isTempting = ['tempt', 'suspendLeader', 'skewLeader'].includes(kind);
   const busy = isTempting ? { clients: 6, pauseMs: 30 } : { clients: 2, pauseMs: 300 };
   const workload = new Workload(
@@ -45,17 +53,20 @@ export function runCalm(options: {
   try {
     for (const server of cluster.servers) server.restart();
     // an idle cluster shows what writes would hide: a candidate whose log is behind is refused for that alone
-    if (isTempting || random.chance(0.5)) workload.start();
-    const leader = kind === 'skewLeader' ? awaitSlowLeader(cluster) : awaitLeader(cluster);
-    if (kind === 'deaf') deafen(cluster, leader);
-    else if (kind === 'tempt') for (let round = 0; round < 3; round++) tempt(cluster);
-    else if (kind === 'keep') keepMajority(cluster, leader);
-    else failLeader(cluster, leader, kind, workload);
+    if (isTempting || random.chance(0.5) || kind === 'fetch') workload.start();
+    const find = kind === 'skewLeader' ? awaitSlowLeader : awaitLeader;
+    const leader = await find(cluster);
+    if (kind === 'deaf') await deafen(cluster, leader);
+    else if (kind === 'tempt') for (let round = 0; round < 3; round++) await tempt(cluster);
+    else if (kind === 'keep') await keepMajority(cluster, leader);
+    else if (kind === 'fetch') await fetchState(cluster, leader);
+    else await failLeader(cluster, leader, kind, workload);
   } catch (violation) {
     failure = violation;
   }
   return {
     seed: options.seed,
+    network: cluster.network.kind,
     servers: cluster.servers.length,
     faults: LEADER_FAULTS.filter((each) => each === kind),
     virtualMs: scheduler.now,
@@ -76,27 +87,54 @@ function leaderFault(options: {
   return random.chance(0.4) ? random.pick(LEADER_FAULTS) : undefined;
 }
 
+/** Only where there are connections. */
+function fetch({ network }: SimCluster, { seed }: { seed: number }): 'fetch' | undefined {
+  const isDrawn = new Random(seed * 1000 + FETCH_STREAM).chance(0.5);
+  return network.kind === 'sockets' && isDrawn ? 'fetch' : undefined;
+}
+
+/** A server that was away is sent the state, over connections that break again and again. */
+async function fetchState(cluster: SimCluster, leader: SimServer): Promise<void> {
+  const { random, network, servers, trace } = cluster;
+  const other = random.pick(servers.filter((server) => server !== leader));
+  trace(`${other.id} is away`);
+  other.crash(false);
+  await cluster.advance(random.between(3_000, 8_000));
+  const resetProbability = random.between(0.01, 0.15);
+  for (const { id } of servers) {
+    Object.assign(network.link(id, other.id), { resetProbability });
+    Object.assign(network.link(other.id, id), { resetProbability });
+  }
+  other.restart();
+  await cluster.advance(5_000);
+  network.heal();
+  const { commit } = leader.look()!;
+  await cluster.advance(AFTER_MS);
+  if ((other.look()?.applied ?? 0) < commit)
+    throw new Violation('liveness', `${other.id} does not catch up: ${other.condition()}`);
+}
+
 /** The leader alone has a fault, and all others are well: they must take over, and it must do no harm. */
-function failLeader(
+async function failLeader(
   cluster: SimCluster,
   leader: SimServer,
   kind: LeaderFault,
   workload: Workload,
-): void {
+): Promise<void> {
   const { random, scheduler, network, servers, trace } = cluster;
   const lastMs = random.between(1_500, 4_000);
   trace(`${leader.id}: ${kind}`);
   if (kind === 'suspendLeader' || kind === 'skewLeader') {
     if (kind === 'suspendLeader') leader.freeze(lastMs, false);
     isolate(cluster, leader);
-    cluster.advance(lastMs + 1_000);
+    await cluster.advance(lastMs + 1_000);
     network.heal();
-    cluster.advance(AFTER_MS);
+    await cluster.advance(AFTER_MS);
     return;
   }
   if (kind === 'hangLeader') leader.hangDisk();
   else leader.fillDisk(true, Number.POSITIVE_INFINITY);
-  cluster.advance(TAKEN_OVER_MS);
+  await cluster.advance(TAKEN_OVER_MS);
   const other = random.pick(servers.filter((server) => server !== leader));
   const until = scheduler.now + TAKEN_OVER_MS;
   let answer: WriteOutcome | undefined;
@@ -104,22 +142,22 @@ function failLeader(
   other.write(command, TAKEN_OVER_MS, (outcome) => {
     answer = outcome;
   });
-  while (answer === undefined && scheduler.now < until) cluster.advance(100);
+  while (answer === undefined && scheduler.now < until) await cluster.advance(100);
   if (answer === undefined || !('result' in answer) || !answer.result.ok)
     throw new Violation(
       'a majority that is well takes writes',
       `${other.id} answers ${JSON.stringify(answer)} while ${leader.id} has ${kind}`,
     );
   leader.heal();
-  cluster.advance(AFTER_MS);
+  await cluster.advance(AFTER_MS);
 }
 
 /** Nothing reaches the leader any more, while all that it sends arrives. */
-function deafen(cluster: SimCluster, leader: SimServer): void {
+async function deafen(cluster: SimCluster, leader: SimServer): Promise<void> {
   const { network, servers, trace } = cluster;
   trace(`${leader.id} hears nobody`);
   for (const from of servers) if (from !== leader) network.link(from.id, leader.id).cut = true;
-  cluster.advance(CUT_MS);
+  await cluster.advance(CUT_MS);
   if (leader.leading || !servers.some((server) => server.leading))
     throw new Violation('a deaf leader is replaced', `${leader.id} leads: ${leader.leading}`);
 }
@@ -128,9 +166,9 @@ function deafen(cluster: SimCluster, leader: SimServer): void {
  * The leader is replaced and hears of it too late: by hand-over, by a stall of its own, or because its followers do not
  * hear it while answers of before are still on their way to it. What it answers meanwhile is looked at by the invariants of the clients.
  */
-function tempt(cluster: SimCluster): void {
+async function tempt(cluster: SimCluster): Promise<void> {
   const { random, network, servers } = cluster;
-  const leader = awaitLeader(cluster);
+  const leader = await awaitLeader(cluster);
   const others = servers.filter((server) => server !== leader);
   const kind = random.pick(['transfer', 'late', 'stall'] as const);
   if (kind === 'stall') {
@@ -140,19 +178,19 @@ function tempt(cluster: SimCluster): void {
   } else if (kind === 'transfer') {
     cluster.trace(`${leader.id} hands over and then hears nobody`);
     leader.administer({ type: 'transfer', to: random.pick(others).id }, 5_000, () => {});
-    cluster.advance(random.between(0.5, 6));
+    await cluster.advance(random.between(0.5, 6));
     for (const other of others) network.link(other.id, leader.id).cut = true;
   } else {
     cluster.trace(`answers come late to ${leader.id}, then nobody hears it`);
     const delayMs = random.between(600, 1_500);
     for (const other of others)
       Object.assign(network.link(other.id, leader.id), { delayMs, longProbability: 0 });
-    cluster.advance(delayMs * 0.5);
+    await cluster.advance(delayMs * 0.5);
     for (const other of others) network.link(leader.id, other.id).cut = true;
   }
-  cluster.advance(4_000);
+  await cluster.advance(4_000);
   network.heal();
-  cluster.advance(1_000);
+  await cluster.advance(1_000);
 }
 
 /** Nothing reaches it, and it reaches nobody. */
@@ -165,7 +203,7 @@ function isolate({ network, servers }: SimCluster, server: SimServer): void {
 }
 
 /** A leader whose times are longer than those of all others. */
-function awaitSlowLeader(cluster: SimCluster): SimServer {
+async function awaitSlowLeader(cluster: SimCluster): Promise<SimServer> {
   const slow = cluster.random.pick(cluster.servers);
   for (const server of cluster.servers) {
     server.retime(server === slow ? LONG : SHORT);
@@ -173,22 +211,22 @@ function awaitSlowLeader(cluster: SimCluster): SimServer {
     server.restart();
   }
   for (let attempt = 0; attempt < 10; attempt++) {
-    const leader = awaitLeader(cluster);
+    const leader = await awaitLeader(cluster);
     if (leader === slow) return slow;
     leader.administer({ type: 'transfer', to: slow.id }, 5_000, () => {});
-    cluster.advance(500);
+    await cluster.advance(500);
   }
   throw new Violation('liveness', `${slow.id} does not take over`);
 }
 
-function keepMajority(cluster: SimCluster, leader: SimServer): void {
+async function keepMajority(cluster: SimCluster, leader: SimServer): Promise<void> {
   const { invariants } = cluster;
   const { terms } = invariants;
   disturb(cluster, leader);
-  cluster.advance(CUT_MS);
+  await cluster.advance(CUT_MS);
   cluster.network.heal();
   cluster.trace('healed');
-  cluster.advance(AFTER_MS);
+  await cluster.advance(AFTER_MS);
   if (!leader.leading || invariants.terms !== terms)
     throw new Violation(
       'a leader with a majority stays',
@@ -196,12 +234,12 @@ function keepMajority(cluster: SimCluster, leader: SimServer): void {
     );
 }
 
-function awaitLeader(cluster: SimCluster): SimServer {
+async function awaitLeader(cluster: SimCluster): Promise<SimServer> {
   for (let waited = 0; waited < 20_000; waited += 100) {
-    cluster.advance(100);
+    await cluster.advance(100);
     const leader = cluster.servers.find((server) => server.leading);
     if (leader) {
-      cluster.advance(1_000);
+      await cluster.advance(1_000);
       if (leader.leading) return leader;
     }
   }

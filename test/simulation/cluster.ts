@@ -1,13 +1,19 @@
 /** A cluster in virtual time, with everything around it but faults and clients. */
 
 import { Random } from '../../cluster/checker/random.js';
+import type { Decision } from '../../src/raft/decisions.js';
 import type { Configuration, Member, NodeId, RaftOptions } from '../../src/raft/types.js';
+import { decisionText } from '../../src/replica/decision-text.js';
 import type { ReplicaLimits } from '../../src/replica/options.js';
 import type { MachineLimits } from '../../src/state/machine.js';
 import { Invariants } from './invariants.js';
-import { SimNetwork } from './network.js';
+import { MessageNetwork } from './message-network.js';
+import type { NetworkKind, SimNetwork } from './network.js';
+import type { StorageKind } from './parts.js';
+import { productCommand } from './product-commands.js';
 import { Scheduler } from './scheduler.js';
 import { SimServer } from './server.js';
+import { SocketNetwork } from './socket-network.js';
 
 /** Timing as in production, windows small enough that a short life meets their limits. */
 const RAFT: Omit<RaftOptions, 'id' | 'random'> = {
@@ -22,14 +28,29 @@ const RAFT: Omit<RaftOptions, 'id' | 'random'> = {
 
 /** Which worlds have small memories, and which have held readers. */
 const SIZE_STREAM = 17;
+/** And which have sockets. */
+const NETWORK_STREAM = 20;
+/** And which have the product's commands. */
+const PRODUCT_STREAM = 21;
+/** Milliseconds between two of them, at most. */
+const PRODUCT_MS = 300;
+
+/** The part of the worlds that have the real log and state: they take twice as long. */
+const REAL_SHARE = 0.25;
 
 /** From the upgrade of one server to that of the next. */
 const UPGRADE_MS = 1_000;
 
 export interface ClusterOptions {
   readonly seed: number;
-  /** Without small memories and held readers, which later releases of the simulation have added. */
+  /** Without what was added later: small memories, held readers, sockets. */
   readonly plain?: boolean | undefined;
+  /** Absent: drawn from the seed. */
+  readonly network?: NetworkKind | undefined;
+  /** Whether the servers know the product's commands too. Absent: drawn from the seed. */
+  readonly product?: boolean | undefined;
+  /** Drawn from the seed when absent. */
+  readonly storage?: StorageKind | undefined;
   /** Gets one line for everything that happens. */
   readonly trace?: ((line: string) => void) | undefined;
 }
@@ -47,8 +68,12 @@ export class SimCluster {
   readonly #trace: ((line: string) => void) | undefined;
   #limits: ReplicaLimits;
   readonly #machineLimits: MachineLimits;
+  readonly storage: StorageKind;
   /** Whether clients wait for changes at every server. */
   readonly #watched: boolean;
+  /** For the product's commands, where the servers know them. */
+  readonly #productRandom: Random | undefined;
+  #isOperated = false;
   /** Until then a lease may hold too long. */
   #leaseDoubtUntil = Number.NEGATIVE_INFINITY;
   /** Clocks of the servers run fast or slow by at most this part; the lease allows for it. */
@@ -59,7 +84,7 @@ export class SimCluster {
     this.#trace = options.trace;
     this.#limits = limitsFor(this.random);
     this.#drift = this.random.pick([0, 0.001, 0.03]);
-    this.network = new SimNetwork(this.scheduler, this.random.fork());
+    this.network = this.#createNetwork(options);
     // a stream of its own: where it changes nothing a seed is the world that it was before
     const size = new Random(options.seed * 1000 + SIZE_STREAM);
     const isSmall = size.chance(options.plain ? 0 : 0.3);
@@ -69,6 +94,37 @@ export class SimCluster {
     };
     if (isSmall) this.#limits = { ...this.#limits, waitingWrites: size.pick([2, 1000]) };
     this.#watched = size.chance(options.plain ? 0 : 0.3);
+    const isReal = size.chance(options.plain ? 0 : REAL_SHARE);
+    this.storage = options.storage ?? (isReal ? 'real' : 'memory');
+    const product = new Random(options.seed * 1000 + PRODUCT_STREAM);
+    if (options.product ?? (!options.plain && product.chance(0.3))) this.#productRandom = product;
+  }
+
+  #createNetwork({ seed, plain, network: kind }: ClusterOptions): SimNetwork {
+    const random = this.random.fork();
+    const drawn = new Random(seed * 1000 + NETWORK_STREAM).chance(0.5) ? 'sockets' : 'messages';
+    if ((kind ?? (plain ? 'messages' : drawn)) === 'messages')
+      return new MessageNetwork(this.scheduler, random);
+    return new SocketNetwork(this.scheduler, random, this.trace);
+  }
+
+  /** Commands of the product are written through any server, where they are known. */
+  operate(n = 1): void {
+    const random = this.#productRandom;
+    if (random === undefined) return;
+    this.#isOperated = true;
+    this.scheduler.after(random.next() * PRODUCT_MS, () => {
+      if (!this.#isOperated) return;
+      const up = this.up();
+      const command = productCommand(random, n);
+      if (up.length > 0) random.pick(up).write(command, 3_000, () => {});
+      this.operate(n + 1);
+    });
+  }
+
+  /** No new commands of the product. */
+  stopOperating(): void {
+    this.#isOperated = false;
   }
 
   /** Servers `n1`, `n2`, ... that are a cluster from the beginning. They are still down. */
@@ -83,8 +139,15 @@ export class SimCluster {
     const rate = 1 + this.random.between(-this.#drift, this.#drift);
     const { scheduler, network, invariants } = this;
     const parts = {
-      ...{ scheduler, network, invariants, raft: RAFT, limits: () => this.#limits },
-      ...{ machineLimits: this.#machineLimits, readersOf: this.#watched ? ['k0', 'k1'] : [] },
+      scheduler,
+      network,
+      invariants,
+      raft: RAFT,
+      limits: () => this.#limits,
+      machineLimits: this.#machineLimits,
+      storage: this.storage,
+      readersOf: this.#watched ? ['k0', 'k1'] : [],
+      hasProduct: this.#productRandom !== undefined,
       doubtLeases: (ms: number) => {
         this.#leaseDoubtUntil = Math.max(this.#leaseDoubtUntil, scheduler.now + ms);
       },
@@ -94,6 +157,10 @@ export class SimCluster {
         this.violation ??= violation;
       },
       trace: this.trace,
+      decided:
+        this.#trace &&
+        ((of: NodeId) => (decision: Decision) =>
+          this.trace(`${of} ${decisionText(decision, (other) => other)}`)),
     };
     const server = new SimServer(id, parts, rate);
     if (this.release > 1) server.upgrade();
@@ -141,8 +208,9 @@ export class SimCluster {
 
   /** Whether this server may be removed although some others lack something. */
   canRemove(server: SimServer): boolean {
-    const isLacking = (each: SimServer): boolean => each.lacking;
-    if (server.lacking || !this.servers.some(isLacking)) return true;
+    // A state that came right by itself is compared as it was at its last checkpoint.
+    const isLacking = (each: SimServer): boolean => each.lacking || each.wasWrong(0);
+    if (isLacking(server) || !this.servers.some(isLacking)) return true;
     return this.#stands(isLacking, new Set([...this.doomed, server.id]));
   }
 
@@ -182,8 +250,8 @@ export class SimCluster {
   }
 
   /** Lets time pass; throws what went wrong. */
-  advance(ms: number): void {
-    this.scheduler.runUntil(this.scheduler.now + ms, () => this.violation !== undefined);
+  async advance(ms: number): Promise<void> {
+    await this.scheduler.runUntil(this.scheduler.now + ms, () => this.violation !== undefined);
     if (this.violation !== undefined) throw this.violation;
   }
 

@@ -45,6 +45,24 @@ export const MACHINE_FAULTS = [
   /** A server is started with a release that knows a command which the others do not. */
   'newRelease',
 ] as const;
+/** What happens to the files of a server. Drawn apart, in worlds with real storage. */
+export const STORAGE_FAULTS = [
+  /** A value of the state is not what was written, which only a read finds out. */
+  'rot',
+  /** The process dies while it writes a snapshot beside its state. */
+  'cutInstall',
+  /** Another process has the databases open for a while. */
+  'locked',
+] as const;
+/**
+ * What worlds of sockets have in the place of lost and repeated messages, which TCP does not know.
+ */
+export const SOCKET_FAULTS = {
+  /** Connections break, and lose what is under way. */
+  drop: 'reset',
+  /** Few bytes may be under way, so that all come in pieces and writers must wait. */
+  repeat: 'trickle',
+} as const;
 /** Faults of a leader in calm worlds: all others are well, so one of them takes over, and the old one does no harm. */
 export const LEADER_FAULTS = [
   /** No sync of its disk returns. */
@@ -58,13 +76,23 @@ export const LEADER_FAULTS = [
 ] as const;
 
 export type MachineFault = (typeof MACHINE_FAULTS)[number];
+export type StorageFault = (typeof STORAGE_FAULTS)[number];
 export type LeaderFault = (typeof LEADER_FAULTS)[number];
 export type Fault =
   | (typeof FAULTS)[number]
   | (typeof DISK_FAULTS)[number]
+  | (typeof SOCKET_FAULTS)[keyof typeof SOCKET_FAULTS]
   | MachineFault
+  | StorageFault
   | LeaderFault;
 
 export const ALL_FAULTS: readonly Fault[] = [
-  ...new Set<Fault>([...FAULTS, ...DISK_FAULTS, ...MACHINE_FAULTS, ...LEADER_FAULTS]),
+  ...new Set<Fault>([
+    ...FAULTS,
+    ...DISK_FAULTS,
+    ...Object.values(SOCKET_FAULTS),
+    ...MACHINE_FAULTS,
+    ...STORAGE_FAULTS,
+    ...LEADER_FAULTS,
+  ]),
 ];

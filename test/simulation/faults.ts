@@ -11,9 +11,12 @@ import {
   type Fault,
   MACHINE_FAULTS,
   type MachineFault,
+  SOCKET_FAULTS,
+  STORAGE_FAULTS,
+  type StorageFault,
 } from './fault-kinds.js';
 import { type MachineVictim, strikeMachine } from './machine-faults.js';
-import type { SimNetwork } from './network.js';
+import { QUIET, type SimNetwork } from './network.js';
 import type { Scheduler } from './scheduler.js';
 
 /** What the faults may do to a server. */
@@ -46,6 +49,12 @@ export interface Victim extends MachineVictim {
   damageState(): void;
   /** The next value that is put into its state is not the one that was meant. */
   goWrong(): void;
+  /** The machine loses its power, and a value of its state is not what was written. */
+  rot(): void;
+  /** The process will die while it writes the next snapshot that it takes in. */
+  cutNextInstall(): void;
+  /** Its databases cannot be opened. */
+  lock(isLocked: boolean): void;
 }
 
 /** Cluster operations that are no faults, but must stand them. */
@@ -69,6 +78,8 @@ export interface FaultParts {
   readonly diskRandom: Random;
   /** For the kinds of `MACHINE_FAULTS`. */
   readonly machineRandom: Random;
+  /** For the kinds of `STORAGE_FAULTS`; absent where storage is in memory. */
+  readonly storageRandom: Random | undefined;
   readonly network: SimNetwork;
   readonly victims: () => readonly Victim[];
   readonly operator: Operator;
@@ -98,7 +109,11 @@ export class Faults {
     const { machineRandom, certain, plain } = parts;
     const rare = plain ? 0 : machineRandom.pick([0, 0, 0.3, 0.6]);
     const machine = MACHINE_FAULTS.filter(() => machineRandom.chance(rare));
-    this.kinds = [...new Set([...first, ...more, ...machine, ...(certain ? [certain] : [])])];
+    const { storageRandom, network } = parts;
+    const bad = storageRandom?.pick([0, 0.3, 0.7]) ?? 0;
+    const storage = STORAGE_FAULTS.filter(() => storageRandom?.chance(bad));
+    const all = [...first, ...more, ...machine, ...storage, ...(certain ? [certain] : [])];
+    this.kinds = [...new Set(network.kind === 'sockets' ? all.map(onSockets) : all)];
     this.#everyMs = random.pick([300, 1000, 3000]);
   }
 
@@ -124,6 +139,10 @@ export class Faults {
 
   #strike(fault: Fault): void {
     const { random, operator } = this.#parts;
+    if (isDisturbance(fault)) {
+      this.#disturb(fault);
+      return;
+    }
     switch (fault) {
       case 'crash':
       case 'power':
@@ -149,11 +168,6 @@ export class Faults {
       case 'oneWay':
       case 'matrix':
         this.#cut(fault);
-        break;
-      case 'drop':
-      case 'repeat':
-      case 'slowLink':
-        this.#disturb(fault);
         break;
       case 'slowDisk':
         this.#on(fault, (victim) =>
@@ -188,7 +202,29 @@ export class Faults {
       case 'rollback':
       case 'newRelease':
         this.#strikeMachine(fault);
+        break;
+      case 'rot':
+      case 'cutInstall':
+      case 'locked':
+        this.#strikeStorage(fault);
     }
+  }
+
+  #strikeStorage(fault: StorageFault): void {
+    const { scheduler, storageRandom: random } = this.#parts;
+    const victims = fault === 'rot' ? this.#expendable() : this.#victims();
+    if (random === undefined || victims.length === 0) return;
+    const victim = random.pick(victims);
+    this.#strikeOne(fault, victim, () => {
+      if (fault === 'cutInstall') victim.cutNextInstall();
+      else if (fault === 'rot') victim.rot();
+      else {
+        victim.lock(true);
+        victim.crash(false);
+        scheduler.after(random.between(500, 5_000), () => victim.lock(false));
+      }
+      if (fault !== 'cutInstall') this.#restartLater(victim);
+    });
   }
 
   #victims(): readonly Victim[] {
@@ -250,8 +286,11 @@ export class Faults {
   #lose(fault: 'damage' | 'wipe' | 'stateDamage'): void {
     const { operator } = this.#parts;
     const expendable = this.#expendable();
-    const struck =
-      fault === 'wipe' ? expendable.filter(({ id }) => operator.isKnown(id)) : expendable;
+    // A server that has met nobody and loses its whole log knows no member, and refuses them all
+    // until an operator helps it. The network of messages does not check that.
+    const { storageRandom, network } = this.#parts;
+    const mustBeMet = fault === 'wipe' || storageRandom !== undefined || network.kind === 'sockets';
+    const struck = mustBeMet ? expendable.filter(({ id }) => operator.isKnown(id)) : expendable;
     this.#onOne(fault, struck, (victim) => {
       if (fault === 'damage') victim.damage();
       else if (fault === 'wipe') {
@@ -303,7 +342,7 @@ export class Faults {
     });
   }
 
-  #disturb(fault: 'drop' | 'repeat' | 'slowLink'): void {
+  #disturb(fault: Disturbance): void {
     const { scheduler, random, network, trace } = this.#parts;
     const ids = this.#parts.victims().map((victim) => victim.id);
     trace(`fault ${fault}`);
@@ -318,6 +357,8 @@ export class Faults {
     for (const link of struck) {
       if (fault === 'drop') link.dropProbability = degree * 0.6;
       else if (fault === 'repeat') link.repeatProbability = degree;
+      else if (fault === 'reset') link.resetProbability = degree * 0.1;
+      else if (fault === 'trickle') link.windowBytes = Math.ceil(10 + degree * 300);
       else {
         link.delayMs = 1 + degree * 150;
         link.longMs = link.delayMs + random.between(0, 2000);
@@ -325,14 +366,16 @@ export class Faults {
       }
     }
     scheduler.after(random.between(500, 8000), () => {
-      for (const link of struck)
-        Object.assign(link, {
-          dropProbability: 0,
-          repeatProbability: 0,
-          delayMs: 1,
-          longMs: 20,
-          longProbability: 0.01,
-        });
+      for (const link of struck) Object.assign(link, QUIET);
     });
   }
 }
+
+/** What happens to links that carry something. */
+const DISTURBANCES = ['drop', 'repeat', 'slowLink', 'reset', 'trickle'] as const;
+type Disturbance = (typeof DISTURBANCES)[number];
+const isDisturbance = (fault: Fault): fault is Disturbance =>
+  DISTURBANCES.some((each) => each === fault);
+
+const onSockets = (fault: Fault): Fault =>
+  fault === 'drop' || fault === 'repeat' ? SOCKET_FAULTS[fault] : fault;

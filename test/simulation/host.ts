@@ -1,10 +1,13 @@
 /** What of a server outlasts its process: the disk, who it is, its configuration and program, and what is wrong with its state. */
 
 import type { Configuration, Entry, Index, NodeId } from '../../src/raft/types.js';
-import { type Identity, nextStart } from '../../src/replica/members/identity.js';
-import { type DiskImage, LogContent, SimDisk } from './disk.js';
+import { type Identity, type IdentityPort, nextStart } from '../../src/replica/members/identity.js';
+import { LogContent } from '../support/memory-log.js';
+import { SimDisk } from './disk.js';
 import { LONG, type Timing } from './machine-faults.js';
 import type { ServerParts } from './parts.js';
+import { RealDisk } from './real-storage.js';
+import type { ServerDisk, Storage } from './storage.js';
 
 /** Milliseconds between two looks at the room on the disk. */
 const LOOK_MS = 1000;
@@ -13,18 +16,22 @@ const CLUSTER = 'simulated';
 
 /** The disk as it was at some moment. */
 interface Image {
-  readonly disk: DiskImage;
+  readonly disk: unknown;
   readonly identity: Identity;
 }
 
 export class Host {
   readonly id: NodeId;
-  readonly disk: SimDisk;
+  readonly disk: ServerDisk;
+  /** The same if it holds the real log and state. */
+  readonly #real: RealDisk | undefined;
   readonly #parts: ServerParts;
   /** What a founding member writes into an empty log. */
   founding: Configuration | undefined;
   /** The next snapshot that is switched in kills the process before the log follows. */
   halfInstall = false;
+  /** The process dies while it writes the next one beside its state. */
+  cutsInstall = false;
   /** As its configuration has it, from the next start on. */
   timing: Timing | undefined;
   /** Of its program, from the next start on. */
@@ -49,34 +56,51 @@ export class Host {
   /** Changes when the disk is another one. */
   #incarnation = 0;
   #identity: Identity;
+  /** The one of the process of the moment, if the disk is the real one. */
+  #stored: Pick<IdentityPort, 'get'> | undefined;
   #image: Image | undefined;
 
   constructor(id: NodeId, parts: ServerParts) {
     this.id = id;
     this.#parts = parts;
     this.#identity = this.#newIdentity();
-    this.disk = new SimDisk(parts.scheduler, parts.random.fork());
+    const { scheduler, storage } = parts;
+    const random = parts.random.fork();
+    this.#real = storage === 'real' ? new RealDisk(scheduler, random) : undefined;
+    this.disk = this.#real ?? new SimDisk(scheduler, random);
     parts.invariants.addServer(id, this.disk);
   }
 
   /** Writes the first configuration into an empty log, as every founding member does. */
   found(configuration: Configuration): void {
     this.founding = configuration;
-    this.save({ clusterId: CLUSTER });
+    this.#identity = { ...this.#identity, clusterId: CLUSTER };
     const entry: Entry = { kind: 'configuration', index: 1, term: 1, configuration };
     this.#parts.invariants.appending(this.id, new LogContent(), [entry], 1);
+    // the real log gets it by the product's own start
+    if (this.#real !== undefined) return;
     this.disk.durable.hard = { term: 1, votedFor: null };
     this.disk.durable.entries.push(entry);
   }
 
   // --- who it is ---
 
-  /** Kept on the disk; durable as soon as it is changed. */
+  /** Kept on the disk: in memory durable as soon as it is changed. */
   get identity(): Identity {
-    return this.#identity;
+    return this.#stored?.get() ?? this.#identity;
   }
   save(change: Partial<Identity>): void {
     this.#identity = { ...this.#identity, ...change };
+  }
+  /** A process has opened its disk. */
+  opened(storage: Storage): void {
+    if (this.#real !== undefined) this.#stored = storage.identity;
+    this.halfInstall = false;
+  }
+  /** The process is gone. */
+  ended(): void {
+    this.#identity = this.identity;
+    this.#stored = undefined;
   }
   #newIdentity(): Identity {
     return {
@@ -141,6 +165,7 @@ export class Host {
   replaced(): void {
     this.stateLost = false;
     this.disk.stateDamaged = false;
+    this.#real?.replaced();
     this.told = false;
   }
 
@@ -154,7 +179,7 @@ export class Host {
   fill(atReserve: boolean, forMs: number): void {
     const { scheduler } = this.#parts;
     const filling = ++this.#filling;
-    this.disk.full = !atReserve;
+    this.disk.isFull = !atReserve;
     const later = (ms: number, run: () => void): unknown =>
       scheduler.after(ms, () => {
         if (filling === this.#filling) run();
@@ -164,7 +189,7 @@ export class Host {
       this.atReserve = true;
     });
     later(forMs, () => {
-      this.disk.full = false;
+      this.disk.isFull = false;
     });
     later(forMs + LOOK_MS, () => {
       this.atReserve = false;
@@ -181,9 +206,11 @@ export class Host {
 
   heal(): void {
     this.halfInstall = false;
+    this.cutsInstall = false;
+    this.disk.isLocked = false;
     this.disk.unhang();
     this.#filling++;
-    this.disk.full = false;
+    this.disk.isFull = false;
     this.atReserve = false;
     this.goesWrong = false;
   }
@@ -193,6 +220,12 @@ export class Host {
     const forMs = ms + 2 * LONG.leaseMs;
     this.#leaseDoubtUntil = Math.max(this.#leaseDoubtUntil, this.#parts.scheduler.now + forMs);
     this.#parts.doubtLeases(forMs);
+  }
+
+  /** A record cannot be read: the state is moved away. */
+  discardState(): void {
+    this.disk.discardState();
+    this.stateLost = true;
   }
 
   /** The machine being off, it gets an empty disk. */

@@ -1,45 +1,34 @@
 /** One process of a server: the real core, replica and state machine on simulated ports. */
 import { refusal } from '../../src/errors.js';
-import { silenceMsOf, ticksOfSilence } from '../../src/raft/options.js';
+import { peerRecords, wireHandlers } from '../../src/node/wire-handlers.js';
+import { ticksOfSilence } from '../../src/raft/options.js';
 import { createRaft } from '../../src/raft/raft.js';
-import type {
-  Configuration,
-  Input,
-  Message,
-  Output,
-  RaftCore,
-  SnapshotMeta,
-} from '../../src/raft/types.js';
+import type { Configuration, Input, Output, RaftCore } from '../../src/raft/types.js';
 import type { ReplicaLimits } from '../../src/replica/options.js';
 import { Replica } from '../../src/replica/replica.js';
 import type { RpcRequest, RpcResponse } from '../../src/replica/rpc.js';
-import type { TransferEvents } from '../../src/replica/state/incoming-snapshot.js';
-import { DIVERGED_KEY, POSITION_KEY } from '../../src/state/keys.js';
+import { DIVERGED_KEY } from '../../src/state/keys.js';
 import { levelOf } from '../../src/state/levels.js';
+import type { Command } from '../../src/state/types.js';
 import { checkRecord } from '../../src/transport/handshake.js';
+import type { ChunkSource, WireHandlers } from '../../src/transport/types.js';
 import { Bounds } from './bounds.js';
-import type { SimLog } from './disk.js';
 import { HeldReaders } from './held-readers.js';
 import type { Host } from './host.js';
 import { Violation } from './invariants.js';
 import type { SimLoop } from './loop.js';
-import {
-  type Cas,
-  type MachineWatcher,
-  NEW_PUT_LEVEL,
-  type NewPut,
-  type Put,
-  SimMachine,
-} from './machine.js';
+import { NEW_PUT_LEVEL, type SimMachine } from './machine.js';
+import type { ProcessWire } from './network.js';
 import type { ServerParts } from './parts.js';
-import type { MemoryState, StateImage } from './store.js';
+import { ServiceReaders } from './service-readers.js';
+import { Snapshots } from './snapshots.js';
+import type { Storage } from './storage.js';
 import type { WriteOutcome } from './workload.js';
 
 export interface LifeParts {
   readonly host: Host;
   readonly loop: SimLoop;
-  readonly log: SimLog;
-  readonly store: MemoryState;
+  readonly storage: Storage;
   readonly newId: () => string;
   /** Its state was found to be wrong: somebody starts the server again, soon or later. */
   readonly restartLater: () => void;
@@ -57,6 +46,8 @@ export interface Look {
 
 /** The load of a loop is looked at every so many turns. */
 const TURNS_PER_LOOK = 16;
+/** Of keys and values in a chunk of a snapshot: the states here are small. */
+const CHUNK_BYTES = 200;
 /** Batches that may wait for the disk: one for each message that may be on its way, and some for the votes. */
 const STORING_MAX = 300;
 
@@ -70,15 +61,18 @@ export class Life {
   readonly #machine: SimMachine;
   readonly #bounds: Bounds;
   readonly #readers: HeldReaders;
+  readonly #queries: ServiceReaders | undefined;
   readonly #electionMs: number;
-  #snapshots = 0;
-  /** The position of the snapshot that is being switched in. */
-  #arriving: SnapshotMeta | undefined;
-  readonly #silenceMs: { readonly own: number; readonly owed: number };
+  readonly #snapshots: Snapshots;
+  readonly #wire: ProcessWire;
+  /** States that are being sent. */
+  readonly #sources = new Set<ChunkSource>();
+  #isStopped = false;
 
-  constructor(world: ServerParts, parts: LifeParts, lost: string | undefined) {
-    const { host, loop, log, store } = parts;
-    const { raft, network, random, trace } = world;
+  constructor(world: ServerParts, parts: LifeParts) {
+    const { host, loop, storage } = parts;
+    const { log, store, machine, identity, silenceMs, lost } = storage;
+    const { raft, network, random, trace, decided } = world;
     const { id, release } = host;
     this.#world = world;
     this.#parts = parts;
@@ -88,22 +82,24 @@ export class Life {
     const limits = world.limits();
     const electionMs = timing.electionTicks * limits.tickMs;
     this.#electionMs = electionMs;
-    const machine = this.#openMachine();
     this.#machine = machine;
-    this.#silenceMs = this.#silence(timing);
-    const promisedTicks = ticksOfSilence(this.#silenceMs.owed, timing.tickMs);
-    const options = { ...timing, promisedTicks, id, random: random.next };
+    const promisedTicks = ticksOfSilence(silenceMs.owed, timing.tickMs);
+    const options = { ...timing, promisedTicks, id, random: random.next, trace: decided?.(id) };
     const core = createRaft(options, log, log.hardState(), loop.now());
+    const replica = (): Replica => this.replica;
+    this.#snapshots = new Snapshots({ world, host, storage, replica });
+    this.#wire = this.#connect();
     this.replica = new Replica({
-      ...{ id, name: id, address: `${id}:1`, log, machine, clock: loop, view: store },
-      identity: { get: () => host.identity, save: (change) => host.save(change) },
+      ...{ id, name: id, address: `${id}:1`, log, machine, clock: loop, view: store, identity },
+      isBehind: storage.isBehind,
       newId: parts.newId,
       isBelieved: (joiner) =>
         checkRecord(this.replica.knownServers, joiner, undefined) === undefined,
       onJoining: (_level, what) => trace(`${id}: ${what}`),
       core: this.#watched(core, timing),
+      trace: options.trace,
       limits: { ...limits, electionMs },
-      wire: network.wire(id, loop, (message) => this.#sent(message)),
+      wire: this.#wire,
       gate: (_view, _token, command) =>
         command.type === 'newPut' && release < NEW_PUT_LEVEL
           ? refusal('invalid', 'unknown command')
@@ -119,43 +115,27 @@ export class Life {
         parts.undecided();
       },
     });
-    this.#bounds = new Bounds(id, queueLimits(limits), machine.appliedIndex());
+    const queues = { ...queueLimits(limits), sending: network.queueBytesMax };
+    this.#bounds = new Bounds(id, queues, machine.appliedIndex());
     this.#readers = this.#holdReaders();
+    this.#queries = this.#createQueries();
     machine.machine.onReset(() => {
       this.#readers.excuse();
-      this.#checkExchanged();
+      this.#snapshots.checkInstalled();
     });
   }
 
   /** From here on it hears and is heard. */
   start(): void {
     const { replica, lost } = this;
-    const { host, loop } = this.#parts;
-    const { network, trace } = this.#world;
-    network.attach(host.id, {
-      loop,
-      identity: () => ({ ...host.identity, address: `${host.id}:1` }),
-      records: replica.knownServers,
-      receive: (message) => replica.receive(message),
-      request: (from, payload, reply) =>
-        replica.rpc.receive(
-          from,
-          payload,
-          this.#bounds.once(() => `a question of ${from}`, reply),
-        ),
-      join: (joiner, payload, reply) =>
-        replica.join.receive(
-          joiner,
-          payload,
-          this.#bounds.once(() => `${joiner.nodeId}, which asks to join`, reply),
-        ),
-      unreachable: (peer) => replica.loop.unreachable(peer),
-      snapshotFor: (message) => this.#snapshotFor(message),
-      installSnapshot: (message, image, done) => this.#install(message, image, done),
-    });
+    const { host } = this.#parts;
+    const { trace } = this.#world;
+    this.#wire.start();
     if (lost !== undefined) trace(`${host.id} has lost its state: ${lost}`);
     const join = this.#world.joinAddresses();
-    replica.start({ needsState: lost, silenceMs: this.#silenceMs, join });
+    const { silenceMs } = this.#parts.storage;
+    replica.start({ needsState: lost, silenceMs, join });
+    this.#queries?.start();
   }
 
   /** Hands leadership over, then ends what clients wait for. */
@@ -163,38 +143,112 @@ export class Life {
     const { loop, replica } = this;
     loop.deliver(() =>
       replica.handOver(2 * this.#electionMs, () => {
+        this.#isStopped = true;
         replica.stop();
-        done();
+        this.#wire.stop(done);
       }),
     );
+  }
+
+  #connect(): ProcessWire {
+    const { host, loop } = this.#parts;
+    const replica = (): Replica => this.replica;
+    return this.#world.network.connect({
+      id: host.id,
+      loop,
+      handlers: this.#handlers(),
+      identity: () => ({ ...host.identity, address: `${host.id}:1` }),
+      records: peerRecords(replica),
+      sent: (message) => {
+        this.#bounds.sent++;
+        this.#world.invariants.sent(message);
+      },
+      snapshotFor: (message) => (this.isWrong ? undefined : this.#snapshots.imageFor(message)),
+      installSnapshot: (message, image, done) => this.#snapshots.installImage(message, image, done),
+    });
+  }
+
+  /** The product's own, with one outcome of each request. */
+  #handlers(): Required<WireHandlers> {
+    const { loop, storage, newId } = this.#parts;
+    const handlers = wireHandlers({
+      replica: () => this.replica,
+      store: { pin: () => storage.store.pin(), install: () => this.#snapshots.install() },
+      take: (run) => {
+        if (!this.#isStopped) loop.guard(run);
+      },
+      hasStopped: () => this.#isStopped,
+      newId,
+      chunkBytes: CHUNK_BYTES,
+    });
+    return {
+      ...handlers,
+      onRequest: (from, payload, reply) => {
+        const once = this.#bounds.once(() => `a question of ${from}`, reply);
+        handlers.onRequest(from, payload, once);
+      },
+      onJoinRequest: (joiner, payload, reply) => {
+        const once = this.#bounds.once(() => `${joiner.nodeId}, which asks to join`, reply);
+        handlers.onJoinRequest(joiner, payload, once);
+      },
+      snapshotSource: (to, message) => {
+        // no comparison could tell who is right if a wrong state spread before it is found: here it does not
+        if (message.type !== 'snapshot' || this.isWrong) return undefined;
+        this.#snapshots.checkSent(message.meta);
+        const source = handlers.snapshotSource(to, message);
+        if (source === undefined) return undefined;
+        this.#sources.add(source);
+        return {
+          id: source.id,
+          chunk: (number) => source.chunk(number),
+          close: () => {
+            this.#sources.delete(source);
+            source.close();
+          },
+        };
+      },
+      snapshotSink: async (message, id) => {
+        loop.touch();
+        const sink = await handlers.snapshotSink(message, id);
+        const from = sink === undefined ? 'refuses' : `takes from chunk ${sink.next} the`;
+        this.#world.trace(`${this.#parts.host.id} ${from} snapshot ${id}`);
+        return sink;
+      },
+    };
+  }
+
+  /** Whether the wire may wait for promises. */
+  get #hasPromises(): boolean {
+    if (this.#world.network.kind === 'messages') return false;
+    return this.#isStopped || this.#sources.size > 0 || this.replica.incomingSnapshot.isArriving;
   }
 
   /** It is over: what it still does is nobody's concern. */
   end(): void {
     this.#readers.stop();
+    this.#queries?.stop();
     this.loop.kill();
   }
 
-  /** The silence that this start promises, and the longest that an earlier one may still owe. */
-  #silence(timing: ServerParts['raft']): { own: number; owed: number } {
-    const { host } = this.#parts;
-    const own = silenceMsOf(timing);
-    const owed = Math.max(host.identity.silenceMs ?? 0, own);
-    host.save({ silenceMs: owed });
-    return { own, owed };
+  /** A register has changed here. */
+  changed(key: string): void {
+    this.#readers.changed(key);
   }
 
   /** After each turn of the process. Looking at some of them is enough to see what does not end. */
   turned(): void {
+    if (this.#hasPromises) this.loop.touch();
     const { turns, causes } = this.loop;
     if (turns % TURNS_PER_LOOK !== 0) return;
     const { loop, clientWrites } = this.replica;
     const { storing, pending } = loop;
     const applied = this.#machine.appliedIndex();
-    const load = { turns, causes, applied, storing, pending, held: clientWrites.size };
+    const sending = this.#wire.waitingBytes();
+    const load = { turns, causes, applied, storing, pending, held: clientWrites.size, sending };
     try {
       this.#bounds.turned(this.#world.scheduler.now, load);
       this.#readers.turned();
+      this.#queries?.turned();
     } catch (violation) {
       this.#world.violated(violation);
     }
@@ -216,35 +270,28 @@ export class Life {
     });
   }
 
-  #openMachine(): SimMachine {
-    const { invariants, machineLimits } = this.#world;
-    const { host, store } = this.#parts;
-    const watcher: MachineWatcher = {
-      onEffect: (key, value, index) => {
-        invariants.effect(key, value, index);
-        this.#readers.changed(key);
-      },
-      stored: (value, index) => host.stored(value, index),
-      applied: (entries, index, sum) => {
-        invariants.applied(host.id, entries, index, sum, host.wrong);
-        host.judge(index, sum);
-      },
-    };
-    const machine = new SimMachine(store, watcher, machineLimits, host.release);
-    // a crash may have lost what had put it right
-    host.reopened();
-    const { index, sums } = machine.machine.checksum();
-    host.judge(index, Object.values(sums).join());
-    return machine;
+  #createQueries(): ServiceReaders | undefined {
+    const { hasProduct, violated } = this.#world;
+    if (!hasProduct) return undefined;
+    const { host, loop, storage } = this.#parts;
+    const { machine } = this.#machine;
+    return new ServiceReaders({
+      id: host.id,
+      loop,
+      storage,
+      machine,
+      replica: () => this.replica,
+      violated,
+    });
   }
 
   /** It was told that its state is wrong. */
   #differs(why: string): void {
-    const { host, store, restartLater } = this.#parts;
+    const { host, storage, restartLater } = this.#parts;
     if (!host.everWrong)
       throw new Violation('equal states', `${host.id} is right, but told that ${why}`);
     this.#world.trace(`${host.id} is told that ${why}`);
-    store.commit([[DIVERGED_KEY, why]]);
+    storage.store.commit([[DIVERGED_KEY, why]]);
     host.told = true;
     restartLater();
   }
@@ -252,7 +299,8 @@ export class Life {
   /** The core with every output looked at before anybody acts on it. */
   #watched(core: RaftCore, options: ServerParts['raft']): RaftCore {
     const { scheduler, invariants } = this.#world;
-    const { host, log } = this.#parts;
+    const { host } = this.#parts;
+    const { log } = this.#parts.storage;
     let before = core.status();
     return {
       status: () => core.status(),
@@ -285,88 +333,12 @@ export class Life {
 
   #tell({ role, commit, entries }: Output): void {
     const { trace } = this.#world;
-    const { log, host } = this.#parts;
+    const { host } = this.#parts;
+    const { log } = this.#parts.storage;
     if (role) trace(`${host.id} ${role.role} in term ${role.term}, leader ${role.leader}`);
     if (commit === undefined) return;
     const last = entries.at(-1) ?? { index: log.lastIndex(), term: log.term(log.lastIndex()) };
     trace(`${host.id} commits ${commit}, log ends at ${last.index} in term ${last.term}`);
-  }
-
-  #sent(message: Message): void {
-    this.#bounds.sent++;
-    this.#world.invariants.sent(message);
-  }
-
-  #snapshotFor(message: Message): { message: Message; image: StateImage } | undefined {
-    if (message.type !== 'snapshot') return undefined;
-    const { host, store } = this.#parts;
-    // no comparison could tell who is right if a wrong state spread before it is found: here it does not
-    if (this.isWrong) return undefined;
-    if (this.#machine.appliedIndex() !== message.meta.index)
-      throw new Violation('snapshot is of its index', `${host.id} sends ${message.meta.index}`);
-    const image = store.image();
-    for (const own of [POSITION_KEY, DIVERGED_KEY]) image.delete(own);
-    return { message, image };
-  }
-
-  /** Takes in a snapshot: verified and synced aside, then the state is switched, then the log follows. */
-  #install(message: Message, image: StateImage, done: (ok: boolean) => void): void {
-    const { scheduler, random, trace } = this.#world;
-    if (message.type !== 'snapshot') return;
-    const { host, loop, store } = this.#parts;
-    const { replica } = this;
-    const { disk } = host;
-    const { meta } = message;
-    const { incomingSnapshot } = replica;
-    const id = String(++this.#snapshots);
-    let events: TransferEvents | undefined;
-    // the chunks are all here, and are verified
-    const transfer = { id, next: 0, isWriting: true, isFinishing: true, abort: () => {} };
-    incomingSnapshot.accept(message, id, (its) => {
-      events = its;
-      return transfer;
-    });
-    // one at a time; what is not wanted is taken and thrown away
-    if (events?.begin() !== true) {
-      done(!incomingSnapshot.isArriving);
-      return;
-    }
-    const { installed, ended } = events;
-    store.giveUp();
-    const whenVerified = (run: () => void): void => {
-      scheduler.after(random.delay(40, 1500, 0.3), () => disk.whenFree(() => loop.deliver(run)));
-    };
-    whenVerified(() => {
-      loop.port();
-      if (disk.full) {
-        disk.fail();
-        return;
-      }
-      trace(`${host.id} installs a snapshot at ${meta.index}`);
-      this.#arriving = meta;
-      store.replace(new Map(image).set(POSITION_KEY, JSON.stringify(meta)));
-      if (host.halfInstall) loop.lightFuse(0);
-      installed(() => {
-        ended();
-        done(true);
-      });
-    });
-  }
-
-  #checkExchanged(): void {
-    const meta = this.#arriving;
-    if (meta === undefined) return;
-    this.#arriving = undefined;
-    const { invariants } = this.#world;
-    const { host } = this.#parts;
-    invariants.installed(host.id, meta);
-    const { index, sums } = this.#machine.machine.checksum();
-    if (index !== meta.index)
-      throw new Violation('snapshot is of its index', `${index} under the name ${meta.index}`);
-    const sum = Object.values(sums).join();
-    invariants.applied(host.id, [], index, sum);
-    host.judge(index, sum);
-    host.replaced();
   }
 
   // --- what is seen of it ---
@@ -380,9 +352,13 @@ export class Life {
     }
     return host.wrong;
   }
+  /** It belongs to a cluster. */
+  get hasJoined(): boolean {
+    return this.#parts.storage.identity.get().clusterId !== null;
+  }
   /** The level in force, as this server has applied it. */
   get level(): number {
-    return levelOf(this.#parts.store);
+    return levelOf(this.#parts.storage.store);
   }
   /** Requests that have no outcome yet. */
   get unanswered(): number {
@@ -399,13 +375,9 @@ export class Life {
 
   // --- what clients and operators ask ---
 
-  write(
-    command: Put | Cas | NewPut,
-    timeoutMs: number,
-    done: (outcome: WriteOutcome) => void,
-  ): void {
+  write(command: Command, timeoutMs: number, done: (outcome: WriteOutcome) => void): void {
     this.loop.deliver(() => {
-      const once = this.#bounds.once(() => `the write of ${command.value}`, done);
+      const once = this.#bounds.once(() => `the write of ${JSON.stringify(command)}`, done);
       this.replica.write({ tokenKey: null, command, timeoutMs }, once);
     });
   }

@@ -1,8 +1,10 @@
 /**
- * One process's event loop in virtual time, in Node's order: a turn runs the timers that are due, then what arrived from disk
- * and network, then the immediates. A stalled loop gets no turns; all that came meanwhile bursts in afterwards, timers first.
+ * One process's event loop in virtual time, in Node's order: a turn runs the timers that are due,
+ * then what arrived from disk and network, then the immediates, and after each callback its
+ * microtasks. A stalled loop gets no turns. What came meanwhile runs afterwards, timers first.
  */
 import type { ClockPort } from '../../src/replica/ports.js';
+import type { WireClock } from '../../src/transport/clock.js';
 import type { Scheduler } from './scheduler.js';
 
 /** Thrown out of a port to end the process in the middle of whatever it does. */
@@ -10,6 +12,8 @@ export class Crash extends Error {}
 
 export interface LoopOptions {
   readonly scheduler: Scheduler;
+  /** Its turns may start promises, or resolve some. */
+  readonly hasPromises?: boolean;
   /** How fast this machine's monotonic clock runs; 1.01 gains 1 %. */
   readonly rate: number;
   /** Virtual milliseconds that a turn keeps the process busy. */
@@ -20,7 +24,7 @@ export interface LoopOptions {
   readonly onDeath: (cause: unknown) => void;
 }
 
-export class SimLoop implements ClockPort {
+export class SimLoop implements ClockPort, WireClock {
   alive = true;
   /** Turns that did something, and what may have caused them: timers that fired, and what arrived. */
   turns = 0;
@@ -38,6 +42,10 @@ export class SimLoop implements ClockPort {
   /** For how many of them the wall clock stood still too. */
   #wallLost = 0;
   #fuse = Number.POSITIVE_INFINITY;
+  #isRunning = false;
+  #microtasks: (() => void)[] = [];
+  /** What was thrown below a promise. */
+  #failure: { readonly cause: unknown } | undefined;
 
   constructor(options: LoopOptions) {
     this.#options = options;
@@ -77,6 +85,31 @@ export class SimLoop implements ClockPort {
   soon(run: () => void): void {
     this.#immediates.push(run);
     this.#wake();
+  }
+
+  /** What a continuation of a promise asks for comes with the next turn. */
+  microtask(run: () => void): void {
+    this.#microtasks.push(run);
+    if (!this.#isRunning) this.#wake();
+  }
+
+  /** Promises have been made or resolved: their continuations run before anything else happens. */
+  touch(): void {
+    this.#options.scheduler.touch();
+  }
+
+  /** Runs what stands below a promise: an error in it ends the process, wherever it would be caught. */
+  guard(run: () => void): void {
+    if (!this.alive) return;
+    try {
+      run();
+      if (!this.alive) throw new Crash('killed');
+    } catch (thrown) {
+      const cause = this.#causeOf(thrown);
+      this.kill();
+      if (this.#isRunning) this.#failure ??= { cause };
+      else this.#options.onDeath(cause);
+    }
   }
 
   /** Something from outside is ready: a frame, a finished disk operation, a client's request. */
@@ -129,11 +162,17 @@ export class SimLoop implements ClockPort {
     }
   }
 
+  /** What a dead process throws, whatever caught and changed it on its way, is its death. */
+  #causeOf(thrown: unknown): unknown {
+    return this.alive || this.#failure !== undefined ? thrown : new Crash('killed');
+  }
+
   kill(): void {
     this.alive = false;
     this.#timers = [];
     this.#arrived = [];
     this.#immediates = [];
+    this.#microtasks = [];
   }
 
   #wake(): void {
@@ -145,20 +184,26 @@ export class SimLoop implements ClockPort {
   #turn = (): void => {
     this.#scheduled = false;
     if (!this.alive) return;
-    const { scheduler } = this.#options;
+    const { scheduler, hasPromises } = this.#options;
     if (this.#freeAt > scheduler.now) {
       this.#wake();
       return;
     }
     this.turns++;
+    if (hasPromises) scheduler.touch();
+    this.#isRunning = true;
     try {
+      this.#settle();
       this.#runTimers();
       this.#drain('arrived');
       this.#drain('immediates');
-    } catch (cause) {
+    } catch (thrown) {
+      const cause = this.#causeOf(thrown);
       this.kill();
       this.#options.onDeath(cause);
       return;
+    } finally {
+      this.#isRunning = false;
     }
     this.#freeAt = Math.max(this.#freeAt, scheduler.now + this.#options.turnMs());
     this.#options.onTurn();
@@ -171,7 +216,7 @@ export class SimLoop implements ClockPort {
     while (this.#timers.length > 0 && this.#timers[0]!.due <= now) {
       this.causes++;
       this.#timers.shift()!.run();
-      this.#stillAlive();
+      this.#settle();
     }
   }
 
@@ -183,12 +228,14 @@ export class SimLoop implements ClockPort {
     else this.#immediates = [];
     for (const run of list) {
       run();
-      this.#stillAlive();
+      this.#settle();
     }
   }
 
-  /** A process that caught the Crash itself is dead all the same. */
-  #stillAlive(): void {
+  /** After each callback. A process that caught the Crash itself is dead all the same. */
+  #settle(): void {
+    for (let run = this.#microtasks.shift(); run; run = this.#microtasks.shift()) run();
+    if (this.#failure !== undefined) throw this.#failure.cause;
     if (!this.alive) throw new Crash('killed');
   }
 }

@@ -1,16 +1,14 @@
-/** A register per key as the replicated state: the real machine, with two small commands. */
+/**
+ * A register per key as the replicated state: the real machine, with two small commands, and in
+ * some worlds with all of the product's.
+ */
 
 import { refusal } from '../../src/errors.js';
-import type { Entry, Index } from '../../src/raft/types.js';
+import type { Entry, Index, Term } from '../../src/raft/types.js';
 import type { MachinePort } from '../../src/replica/ports.js';
-import {
-  type Checkpoint,
-  Machine,
-  type MachineLimits,
-  type Resume,
-} from '../../src/state/machine.js';
+import { HANDLERS } from '../../src/state/handlers.js';
+import type { Checkpoint, Handlers, Machine, Resume } from '../../src/state/machine.js';
 import type { Command, Handler, Result, StateRecord, View } from '../../src/state/types.js';
-import type { MemoryState } from './store.js';
 
 export interface Put extends Command {
   readonly type: 'put';
@@ -35,7 +33,10 @@ export const registerKey = (key: string): string => `register\u0000${key}`;
 /** Told about each change that a command makes, on whichever node. */
 export type OnEffect = (key: string, value: string, index: Index) => void;
 
-/** Every so many entries a put writes the whole state anew, in several turns: as a restore does, to the same effect. */
+/**
+ * Every so many entries a put writes the whole state anew, in several turns: as a restore does, to
+ * the same effect.
+ */
 const REWRITE_EVERY = 101;
 const SLICE_RECORDS = 2;
 
@@ -45,16 +46,52 @@ interface RegisterHandlers {
   readonly newPut?: Handler<NewPut>;
 }
 
+/** What a server runs: the commands that it knows follow from that. */
+export interface Program {
+  readonly release: number;
+  /** It knows those of the product too. Then no put writes the state anew: a restore does. */
+  readonly hasProduct: boolean;
+}
+
+/** The commands, and what makes a machine with them the simulated one. */
+export interface Registers {
+  /** Those that the program knows. */
+  readonly handlers: Handlers;
+  attach(machine: Machine, store: MachineStore): SimMachine;
+}
+
+/** Where the registers are, and a flush by a call. */
+export interface MachineStore extends View {
+  flushed(done: () => void): void;
+}
+
+export function registers(watcher: MachineWatcher, program: Program): Registers {
+  let tell = (): void => {};
+  const known = handlers(watcher, program, (later) => {
+    tell = later;
+  });
+  return {
+    handlers: program.hasProduct ? { ...HANDLERS, ...known } : { ...known },
+    attach(machine, store) {
+      machine.onReplaced(() => {
+        tell();
+        tell = () => {};
+      });
+      return new SimMachine(machine, store, watcher);
+    },
+  };
+}
+
 /** `whenReplaced`: what is to be told once the state that a put wrote anew is in force. */
 function handlers(
   { onEffect, stored }: MachineWatcher,
-  release: number,
+  { release, hasProduct }: Program,
   whenReplaced: (tell: () => void) => void,
 ): RegisterHandlers {
   const put: Handler<Put | NewPut> = ({ draft, index }, { key, value }) => {
     const register = registerKey(key);
     const storedAs = stored(value, index);
-    if (index % REWRITE_EVERY === 0) {
+    if (index % REWRITE_EVERY === 0 && !hasProduct) {
       whenReplaced(() => onEffect(key, value, index));
       const slices = (view: View) => rewritten(view, register, storedAs);
       return { ok: true, state: { slices, changed: [register] } };
@@ -95,28 +132,24 @@ export interface MachineWatcher {
   applied(entries: readonly Entry[], index: Index, checksum: string): void;
 }
 
+/** The real machine, watched. */
 export class SimMachine implements MachinePort {
   readonly machine: Machine;
-  readonly #store: MemoryState;
+  readonly #store: MachineStore;
   readonly #watcher: MachineWatcher;
 
-  /** `release`: of the program, from which the commands follow that it knows. */
-  constructor(store: MemoryState, watcher: MachineWatcher, limits: MachineLimits, release: number) {
+  constructor(machine: Machine, store: MachineStore, watcher: MachineWatcher) {
+    this.machine = machine;
     this.#store = store;
     this.#watcher = watcher;
-    let tell = (): void => {};
-    const known = handlers(watcher, release, (later) => {
-      tell = later;
-    });
-    this.machine = new Machine(store, { ...known }, release, limits);
-    this.machine.onReplaced(() => {
-      tell();
-      tell = () => {};
-    });
   }
 
   appliedIndex(): Index {
     return this.machine.appliedIndex();
+  }
+
+  appliedTerm(): Term {
+    return this.machine.appliedTerm();
   }
 
   apply(entries: readonly Entry[], resume: Resume): readonly (Result | undefined)[] {

@@ -1,5 +1,7 @@
 /** A deliberate fault: a change of the compiled text. */
 import type { Fault } from './fault-kinds.js';
+import type { NetworkKind } from './network.js';
+import type { StorageKind } from './parts.js';
 
 export interface Change {
   /** Below `src/` of the build. */
@@ -14,6 +16,10 @@ export interface Mutation {
   readonly by?: 'simulate' | 'worlds';
   /** A kind that each world is to have: else it would be found too, but late. */
   readonly fault?: Fault;
+  /** What each world is to have, for the same reason. */
+  readonly network?: NetworkKind;
+  readonly storage?: StorageKind;
+  readonly product?: true;
   readonly changes: readonly Change[];
 }
 

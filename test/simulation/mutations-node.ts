@@ -46,8 +46,8 @@ const machine: readonly Mutation[] = [
     name: 'the result of another command at the same index',
     changes: [
       {
-        file: 'replica/loop.js',
-        find: 'if (first <= this.#log.lastIndex())\n                this.#pending.truncatedFrom(first);',
+        file: 'replica/log/log-writer.js',
+        find: 'if (first <= log.lastIndex())\n                truncates(first);',
         replace: '',
       },
       {
@@ -86,8 +86,8 @@ const disks: readonly Mutation[] = [
   one(
     'a damaged log without a bar on the vote',
     'replica/log/voting-suspension.js',
-    'loop.votingSuspended = log.bar?.() !== undefined;',
-    'loop.votingSuspended = false;',
+    'loop.elections.votingSuspended = log.bar?.() !== undefined;',
+    'loop.elections.votingSuspended = false;',
   ),
   one(
     'a bar lifted before what was lost is here again',
@@ -101,7 +101,12 @@ const disks: readonly Mutation[] = [
     'if (message.round <= peer.round)',
     'if (true)',
   ),
-  one('a state that is lost and not asked for', 'replica/state/recovery.js', 'requestState();', ''),
+  one(
+    'a state that is lost and not asked for',
+    'replica/state/recovery.js',
+    'this.#askLeader();',
+    '',
+  ),
   one(
     'entries applied to a state that is lost',
     'replica/state/recovery.js',
@@ -122,8 +127,8 @@ const disks: readonly Mutation[] = [
   ),
   one(
     'a server that serves on with a wrong state',
-    'replica/replica.js',
-    'this.#parts.onDiffers?.(why);',
+    'replica/state/divergence.js',
+    'onDiffers?.(why);',
     '',
   ),
   one(
@@ -171,7 +176,7 @@ const outcomes: readonly Mutation[] = [
   ),
   one(
     'a turn that applies nothing and asks for the next',
-    'replica/loop.js',
+    'replica/state/applier.js',
     'if (from > upTo)',
     'if (from > upTo + 1)',
   ),
@@ -202,8 +207,8 @@ const outcomes: readonly Mutation[] = [
   one(
     'readers woken by each entry that is applied',
     'replica/replica.js',
-    'this.#applied.reached(index);',
-    'this.#applied.reached(index);\n        this.watches.wakeAll();',
+    'applied.reached(index);',
+    'applied.reached(index);\n        this.#components.watches.wakeAll();',
   ),
   one(
     'a lost state that is asked for once only',
@@ -229,7 +234,7 @@ const machines: readonly Mutation[] = [
   {
     ...one(
       'a leader that keeps its office while its disk hangs',
-      'replica/replica.js',
+      'replica/components.js',
       'const HANG_TIMEOUTS = 5;',
       'const HANG_TIMEOUTS = Infinity;',
     ),
@@ -238,7 +243,7 @@ const machines: readonly Mutation[] = [
   one(
     'a leader that keeps its office while its disk alone is at its reserve',
     'replica/members/handover.js',
-    '(hasRoom() && !isLate)',
+    '(this.#hasRoom && !isLate)',
     '!isLate',
   ),
   one(

@@ -50,7 +50,7 @@ const elections: readonly Mutation[] = [
     'no vote before the vote',
     'raft/election.js',
     "if (role !== 'follower' || !isSticky(raft))\n        startPreVote(raft);",
-    "if (role !== 'follower' || !isSticky(raft))\n        startElection(raft, false);",
+    "if (role !== 'follower' || !isSticky(raft))\n        startElection(raft, 'pre_vote_won');",
   ),
   one(
     'followers that vote while they hear a leader',
@@ -90,9 +90,9 @@ const elections: readonly Mutation[] = [
 const logs: readonly Mutation[] = [
   one(
     'answers before the fsync',
-    'replica/loop.js',
+    'replica/log/log-writer.js',
     'const storing = { first, last, send: [...sendAfterStore] };',
-    'const storing = { first, last, send: [] };\n for (const m of sendAfterStore) this.#wire.send(m);',
+    'const storing = { first, last, send: [] };\n for (const m of sendAfterStore) wire.send(m);',
   ),
   {
     name: 'an acknowledgement of what is not durable',
@@ -103,7 +103,11 @@ const logs: readonly Mutation[] = [
         replace: 'state.matched',
       },
       // alone it does no harm: the loop holds messages back until all that was handed over before is stored
-      { file: 'replica/loop.js', find: 'if (last !== undefined)', replace: 'if (last === null)' },
+      {
+        file: 'replica/log/log-writer.js',
+        find: 'if (last !== undefined)',
+        replace: 'if (last === null)',
+      },
     ],
   },
   one(
@@ -217,7 +221,7 @@ const membership: readonly Mutation[] = [
   ),
   one(
     'a snapshot that takes the vote with it',
-    'replica/loop.js',
+    'replica/log/log-writer.js',
     'const hardState = hard.term >= meta.term ? hard : { term',
     'const hardState = { term',
   ),

@@ -2,5 +2,14 @@
 import type { Mutation } from './mutation.js';
 import { nodeMutations } from './mutations-node.js';
 import { raftMutations } from './mutations-raft.js';
+import { serviceMutations } from './mutations-service.js';
+import { storageMutations } from './mutations-storage.js';
+import { wireMutations } from './mutations-wire.js';
 
-export const mutations: readonly Mutation[] = [...raftMutations, ...nodeMutations];
+export const mutations: readonly Mutation[] = [
+  ...raftMutations,
+  ...nodeMutations,
+  ...wireMutations,
+  ...serviceMutations,
+  ...storageMutations,
+];

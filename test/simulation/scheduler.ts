@@ -11,6 +11,7 @@ export class Scheduler {
   /** Virtual milliseconds since the world began. */
   now = 0;
   #order = 0;
+  #isTouched = false;
   /** A binary heap by (time, order). */
   readonly #heap: Scheduled[] = [];
 
@@ -25,8 +26,14 @@ export class Scheduler {
     return this.at(this.now + ms, run);
   }
 
+  /** What runs now has started promises, or resolved some: they run before the next event. */
+  touch(): void {
+    this.#isTouched = true;
+  }
+
   /** Runs everything up to `time`, or until `done` says so (asked after each event). */
-  runUntil(time: number, done: () => boolean = () => false): void {
+  async runUntil(time: number, done: () => boolean = () => false): Promise<void> {
+    if (this.#isTouched) await this.#settle();
     for (;;) {
       const first = this.#heap[0];
       if (first === undefined || first.time > time) break;
@@ -34,9 +41,19 @@ export class Scheduler {
       if (first.cancelled) continue;
       this.now = first.time;
       first.run();
+      if (this.#isTouched) await this.#settle();
       if (done()) return;
     }
     this.now = time;
+  }
+
+  /**
+   * Lets all promises run that can. None of them waits for anything real, so they are done before
+   * the event loop comes to its next phase, in the same order everywhere.
+   */
+  async #settle(): Promise<void> {
+    this.#isTouched = false;
+    await new Promise(setImmediate);
   }
 
   #push(event: Scheduled): void {

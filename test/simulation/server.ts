@@ -1,20 +1,18 @@
 /** One server over all its lives, with what faults, clients and operators may do to it. */
 
-import type { Configuration, Entry, NodeId, SnapshotMeta } from '../../src/raft/types.js';
+import { silenceMsOf } from '../../src/raft/options.js';
+import type { Configuration, NodeId } from '../../src/raft/types.js';
 import type { RpcRequest, RpcResponse } from '../../src/replica/rpc.js';
-import { reconcile } from '../../src/replica/state/reconcile.js';
 import { DIVERGED_KEY } from '../../src/state/keys.js';
-import { Machine } from '../../src/state/machine.js';
-import type { LogContent, SimDisk, SimLog } from './disk.js';
+import type { Command } from '../../src/state/types.js';
+import { StorageError } from '../../src/storage/errors.js';
 import type { Victim } from './faults.js';
 import { Host } from './host.js';
-import { Violation } from './invariants.js';
 import { Life, type Look } from './life.js';
 import { Crash, SimLoop } from './loop.js';
-import type { Cas, NewPut, Put } from './machine.js';
 import type { Timing } from './machine-faults.js';
 import type { ServerParts } from './parts.js';
-import type { MemoryState } from './store.js';
+import type { Booting, ServerDisk, Storage } from './storage.js';
 import type { Server, WriteOutcome } from './workload.js';
 
 export class SimServer implements Victim, Server {
@@ -25,6 +23,8 @@ export class SimServer implements Victim, Server {
   #life: Life | undefined;
   /** The process of the moment, be it that it is still starting. */
   #loop: SimLoop | undefined;
+  /** The process whose disk has failed, and which will end. */
+  #failing: SimLoop | undefined;
   #lives = 0;
   #requests = 0;
   #retired = false;
@@ -49,10 +49,10 @@ export class SimServer implements Victim, Server {
     const { scheduler, random, invariants, trace } = this.#parts;
     const { id } = this;
     this.#lives++;
-    this.#host.started(`${id}.${this.#lives}`);
     trace(`${id} starts, life ${this.#lives}`);
     const loop: SimLoop = new SimLoop({
       scheduler,
+      hasPromises: this.#parts.storage === 'real',
       rate: this.#rate,
       turnMs: () => 0.05 + random.next() * 0.4,
       onTurn: () => {
@@ -61,30 +61,57 @@ export class SimServer implements Victim, Server {
       onDeath: (cause) => this.#died(cause),
     });
     invariants.restarted(id);
-    const watcher = {
-      appending: (view: LogContent, entries: readonly Entry[], term: number) =>
-        invariants.appending(id, view, entries, term),
-      resetting: (view: LogContent, meta: SnapshotMeta) => invariants.resetting(id, view, meta),
-    };
-    const { log, store } = this.#disk.open(loop, watcher, () => this.#diskFailed(loop));
     this.#loop = loop;
-    const guarded = (run: () => void): void => {
-      try {
-        run();
-      } catch (cause) {
-        this.#died(cause);
-      }
+    const host = this.#host;
+    const booting = {
+      world: this.#parts,
+      host,
+      loop,
+      life: `${id}.${this.#lives}`,
+      watcher: this.#watcher(),
+      silenceMs: silenceMsOf({ ...this.#parts.raft, ...host.timing }),
+      onFatal: (error?: Error) => this.#diskFailed(loop, error),
     };
-    const boot = (why: string | undefined): void =>
-      guarded(() => this.#boot(loop, log, store, why));
-    guarded(() => this.#agree(log, store, boot));
+    try {
+      this.#disk.open(booting, (storage) => this.#boot(loop, storage));
+    } catch (cause) {
+      this.#died(cause);
+    }
   }
 
-  /** `lost`: why the state must come from the leader. */
-  #boot(loop: SimLoop, log: SimLog, store: MemoryState, lost: string | undefined): void {
+  /** What log and machine report, in this life or while it begins. */
+  #watcher(): Booting['watcher'] {
+    const { invariants } = this.#parts;
+    const { id } = this;
+    const host = this.#host;
+    return {
+      appending: (view, entries, term) => invariants.appending(id, view, entries, term),
+      resetting: (view, meta) => invariants.resetting(id, view, meta),
+      onEffect: (key, value, index) => {
+        invariants.effect(key, value, index);
+        this.#life?.changed(key);
+      },
+      stored: (value, index) => host.stored(value, index),
+      applied: (entries, index, sum) => {
+        invariants.applied(id, entries, index, sum, host.wrong);
+        host.judge(index, sum);
+      },
+    };
+  }
+
+  #boot(loop: SimLoop, storage: Storage): void {
     const { scheduler, random } = this.#parts;
+    const host = this.#host;
+    host.opened(storage);
+    host.told = storage.store.get(DIVERGED_KEY) !== undefined;
+    // a crash may have lost what had put it right
+    host.reopened();
+    const { index, sums } = storage.machine.machine.checksum();
+    host.judge(index, Object.values(sums).join());
     const parts = {
-      ...{ host: this.#host, loop, log, store },
+      host,
+      loop,
+      storage,
       newId: () => `${this.id}.${this.#lives}.${++this.#requests}`,
       restartLater: () => {
         scheduler.after(random.between(500, 5_000), () => {
@@ -97,45 +124,22 @@ export class SimServer implements Victim, Server {
         this.undecidedAt = scheduler.now;
       },
     };
-    this.#life = new Life(this.#parts, parts, lost);
+    this.#life = new Life(this.#parts, parts);
     this.#life.start();
   }
 
-  /** Log and state are brought to agree by the product's own start; `done` gets why the state must be fetched. */
-  #agree(log: SimLog, store: MemoryState, done: (why: string | undefined) => void): void {
-    const host = this.#host;
-    if (this.#disk.stateDamaged) {
-      // nothing of it is shown; it stays damaged until the log or the leader has given another one
-      store.replace(new Map());
-      host.stateLost = true;
-      if (log.firstIndex() === 1) this.#disk.stateDamaged = false;
-    }
-    reconcile(
-      log,
-      store,
-      new Machine(store, {}, host.release, this.#parts.machineLimits),
-      (gap) => {
-        if (gap !== undefined && !host.stateLost)
-          this.#parts.violated(new Violation('log and state agree', `${this.id}: ${gap}`));
-        else {
-          // what is not lacking is all in the log
-          if (gap === undefined) host.stateLost = false;
-          const wrong = store.get(DIVERGED_KEY);
-          host.told = wrong !== undefined;
-          done(wrong ?? gap);
-        }
-      },
-    );
-  }
-
   /** Nothing is sent or answered from here on, as in the product; then the process is gone, and started again. */
-  #diskFailed(loop: SimLoop): void {
+  #diskFailed(loop: SimLoop, error?: Error): void {
     const { scheduler, random, trace } = this.#parts;
-    trace(`${this.id}: a write fails, the disk is full`);
+    if (this.#loop !== loop || this.#failing === loop) return;
+    this.#failing = loop;
+    trace(`${this.id}: ${error?.message ?? 'a write fails, the disk is full'}`);
     this.#life?.replica.loop.stop();
     scheduler.after(random.between(0, 50), () => {
       if (this.#loop !== loop) return;
       this.#end(false);
+      // what its message asks an operator to do
+      if (/move this server's state/.test(error?.message ?? '')) this.#host.discardState();
       scheduler.after(random.delay(500, 5_000, 0.2), () => this.restart());
     });
   }
@@ -146,7 +150,8 @@ export class SimServer implements Victim, Server {
       trace(`${this.id} dies in the middle of a turn`);
       this.#end(random.chance(0.5));
       scheduler.after(random.delay(300, 8000, 0.2), () => this.restart());
-    } else this.#parts.violated(cause);
+    } else if (!(cause instanceof StorageError && this.#failing === this.#loop))
+      this.#parts.violated(cause);
   }
 
   #end(power: boolean): void {
@@ -154,11 +159,12 @@ export class SimServer implements Victim, Server {
     this.#loop?.kill();
     this.#loop = undefined;
     this.#life = undefined;
-    this.#parts.network.detach(this.id);
+    this.#parts.network.detach(this.id, power);
+    this.#host.ended();
     this.#disk.crash(power);
   }
 
-  get #disk(): SimDisk {
+  get #disk(): ServerDisk {
     return this.#host.disk;
   }
 
@@ -171,7 +177,9 @@ export class SimServer implements Victim, Server {
     return this.#life?.replica.loop.role.role === 'leader';
   }
   get lacking(): boolean {
-    return this.wiped || this.#disk.durable.bar !== undefined || this.isStateBad;
+    return (
+      this.wiped || this.#disk.isSpoiled || this.#disk.durable.bar !== undefined || this.isStateBad
+    );
   }
   crash(power: boolean): void {
     if (this.#loop) this.#end(power);
@@ -203,11 +211,21 @@ export class SimServer implements Victim, Server {
   }
   damage(): void {
     this.#end(true);
-    this.#disk.damage();
+    this.#disk.damageLog();
   }
   damageState(): void {
     this.#end(true);
-    this.#disk.stateDamaged = true;
+    this.#disk.damageState();
+  }
+  rot(): void {
+    this.#end(true);
+    this.#disk.rot();
+  }
+  cutNextInstall(): void {
+    this.#host.cutsInstall = true;
+  }
+  lock(isLocked: boolean): void {
+    this.#disk.isLocked = isLocked;
   }
   goWrong(): void {
     this.#host.goesWrong = true;
@@ -248,6 +266,11 @@ export class SimServer implements Victim, Server {
   }
   heal(): void {
     this.#host.heal();
+    if (this.#disk.isRotten) {
+      // somebody has looked at all of its values
+      this.#end(true);
+      this.#host.discardState();
+    }
     this.lightFuse(Number.POSITIVE_INFINITY);
     this.restart();
   }
@@ -269,6 +292,10 @@ export class SimServer implements Victim, Server {
   /** Of its program. */
   get release(): number {
     return this.#host.release;
+  }
+  /** It is down, or belongs to a cluster. */
+  get hasJoined(): boolean {
+    return this.#life?.hasJoined ?? true;
   }
   /** The level in force, as this server has applied it; 0 while it is down. */
   get level(): number {
@@ -336,11 +363,7 @@ export class SimServer implements Victim, Server {
   read(key: string): { value: string | null; index: number } {
     return this.#life!.read(key);
   }
-  write(
-    command: Put | Cas | NewPut,
-    timeoutMs: number,
-    done: (outcome: WriteOutcome) => void,
-  ): void {
+  write(command: Command, timeoutMs: number, done: (outcome: WriteOutcome) => void): void {
     this.#life?.write(command, timeoutMs, done);
   }
   barrier(

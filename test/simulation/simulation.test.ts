@@ -1,45 +1,67 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { playSeed } from './play.js';
+import { NETWORKS, type NetworkKind } from './network.js';
+import { STORAGES, type StorageKind } from './parts.js';
+import { type PlayOptions, playSeed } from './play.js';
 
 interface Kept {
   readonly seed: number;
   readonly reason: string;
-  /** It is kept as the world that it was before faults of machines, small memories and held readers. */
+  /** It is kept as it was before faults of machines, small memories, held readers and sockets. */
   readonly plain?: boolean;
+  /** It is kept as the world that it was before there were sockets. */
+  readonly network?: NetworkKind;
+  /** The same before there was real storage. */
+  readonly storage?: StorageKind;
+  /** It is kept without the product's commands. */
+  readonly product?: boolean;
 }
 const kept = JSON.parse(readFileSync('test/simulation/seeds.json', 'utf8')) as Kept[];
 
 /** Plays a world; what went wrong, with the command that plays it again. */
-function failureOf(seed: number, plain = false): string | undefined {
-  const { violation } = playSeed(seed, { plain });
-  const options = plain ? '--plain --trace' : '--trace';
-  return violation && `${violation.text}\nreplay: npm run simulate -- --seed ${seed} ${options}`;
+async function failureOf(seed: number, options: PlayOptions = {}): Promise<string | undefined> {
+  const { violation } = await playSeed(seed, options);
+  const { plain, network, storage } = options;
+  const plays = [
+    `--seed ${seed}`,
+    ...(plain ? ['--plain'] : []),
+    ...(network ? [`--network ${network}`] : []),
+    ...(storage ? [`--storage ${storage}`] : []),
+    '--trace',
+  ];
+  return violation && `${violation.text}\nreplay: npm run simulate -- ${plays.join(' ')}`;
 }
 
 describe('simulated worlds', function () {
   this.timeout(60_000);
 
   describe('kept for what only they met', () => {
-    for (const { seed, reason, plain } of kept)
-      it(`${seed}: ${reason}`, () => expect(failureOf(seed, plain)).to.equal(undefined));
+    for (const { seed, reason, ...options } of kept)
+      it(`${seed}: ${reason}`, async () =>
+        expect(await failureOf(seed, options)).to.equal(undefined));
   });
 
   const BATCH = 20;
-  for (let from = 1; from <= 240; from += BATCH)
-    it(`seeds ${from} to ${from + BATCH - 1} lose nothing, mix up nothing, and recover`, () => {
+  for (let from = 1; from <= 240; from += BATCH) {
+    const seeds = `seeds ${from} to ${from + BATCH - 1}`;
+    it(`${seeds} lose nothing, mix up nothing, and recover`, async () => {
       for (let seed = from; seed < from + BATCH; seed++)
-        expect(failureOf(seed)).to.equal(undefined);
+        expect(await failureOf(seed)).to.equal(undefined);
     });
+  }
 
-  it('are the same whenever the seed is', () => {
-    const tracesOf = (seed: number): string[] => {
-      const lines: string[] = [];
-      playSeed(seed, { trace: (line) => lines.push(line) });
-      return lines;
-    };
-    const first = tracesOf(3);
-    expect(first.length).to.be.greaterThan(100);
-    expect(tracesOf(3)).to.deep.equal(first);
-  });
+  for (const network of NETWORKS)
+    for (const storage of STORAGES)
+      for (const seed of [3, 5, 12])
+        it(`over ${network}, with ${storage} storage, are the same: ${seed}`, async () => {
+          const traceOf = async (): Promise<string[]> => {
+            const lines: string[] = [];
+            const trace = (line: string): unknown => lines.push(line);
+            await playSeed(seed, { network, storage, product: seed === 3, trace });
+            return lines;
+          };
+          const first = await traceOf();
+          expect(first.length).to.be.greaterThan(20);
+          expect(await traceOf()).to.deep.equal(first);
+        });
 });

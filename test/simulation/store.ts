@@ -1,116 +1,96 @@
-/** The state store in memory: commits show at once, are atomic, and become durable in order when flushed. */
-
+/** The state in memory, on the disk of a simulated server: commits become durable when it has synced. */
 import type { Random } from '../../cluster/checker/random.js';
 import type { Change, PinnedView, StateRecord, StateStore } from '../../src/state/types.js';
+import { MemoryState, type MemoryStateDisk } from '../../src/storage/memory-state.js';
 import type { SimLoop } from './loop.js';
 
+/** All records of a state. */
 export type StateImage = Map<string, string>;
 
-export interface MemoryState extends StateStore {
-  /** As `flush`, by a call: the simulation has no promises. */
-  flushed(done: () => void): void;
-  /** What a crash at this moment leaves: everything, or with chance only a part of what was not flushed. */
-  survive(random: Random | undefined): StateImage;
-  /** A copy of what is durable. */
-  platter(): StateImage;
-  /** A copy of everything, for a snapshot. */
-  image(): StateImage;
-  /** Ends a rewrite that is under way: another state arrives. */
-  giveUp(): void;
-  /** Puts another state in the place of this one, durably. */
-  replace(image: StateImage): void;
-}
+/** See the head of this file. */
+export class SimState implements StateStore {
+  readonly #state: MemoryState;
+  readonly #loop: SimLoop;
+  readonly #sync: (done: () => void) => void;
+  /** Commits so far. */
+  #commits = 0;
 
-function commit(image: StateImage, changes: readonly Change[]): void {
-  for (const [key, value] of changes) {
-    if (value === undefined) image.delete(key);
-    else image.set(key, value);
+  /** `sync` calls back when the disk has had the time it needs. */
+  constructor(survived: MemoryStateDisk, loop: SimLoop, sync: (done: () => void) => void) {
+    this.#state = new MemoryState(survived, sync);
+    this.#loop = loop;
+    this.#sync = sync;
   }
-}
 
-function* keysOf(image: StateImage, prefix: string, after = ''): Iterable<string> {
-  yield* [...image.keys()].filter((key) => key.startsWith(prefix) && key > after).sort();
-}
+  get(key: string): string | undefined {
+    return this.#state.get(key);
+  }
+  keys(prefix: string, after?: string): Iterable<string> {
+    return this.#state.keys(prefix, after);
+  }
+  pin(): PinnedView {
+    return this.#state.pin();
+  }
 
-/** Opens what survived. `sync` calls back when the disk has had the time it needs. */
-export function memoryState(
-  survived: StateImage,
-  loop: SimLoop,
-  sync: (done: () => void) => void,
-): MemoryState {
-  let durable = survived;
-  const image = new Map(survived);
-  let unflushed: (readonly Change[])[] = [];
-  let dropped = 0;
-  let rewriting: { readonly done: (replaced: boolean) => void } | undefined;
-  const replace = (other: StateImage): void => {
-    image.clear();
-    for (const [key, value] of other) image.set(key, value);
-    durable = new Map(other);
-    dropped += unflushed.length;
-    unflushed = [];
-  };
-  const draw = (slices: Iterator<readonly StateRecord[], boolean>, aside: StateImage): void => {
-    const job = rewriting;
-    sync(() => {
-      if (job === undefined || rewriting !== job) return;
-      const { done, value } = slices.next();
-      if (done !== true) {
-        for (const [key, record] of value) aside.set(key, record);
-        draw(slices, aside);
-        return;
-      }
-      loop.port();
-      rewriting = undefined;
-      if (value) replace(aside);
-      job.done(value);
+  commit(changes: readonly Change[]): void {
+    this.#loop.port();
+    this.#state.commit(changes);
+    this.#commits++;
+  }
+
+  /** As `flush`, by a call: storage in memory has no promises. */
+  flushed(done: () => void): void {
+    this.#loop.port();
+    const upTo = this.#commits;
+    this.#sync(() => {
+      const { pending } = this.#state;
+      this.#state.sync(Math.max(0, upTo - (this.#commits - pending)));
+      done();
     });
-  };
-  return {
-    get: (key) => image.get(key),
-    keys: (prefix, after) => keysOf(image, prefix, after),
-    commit(changes) {
-      loop.port();
-      commit(image, changes);
-      unflushed.push(changes);
-    },
-    flushed(done) {
-      loop.port();
-      const upTo = dropped + unflushed.length;
-      sync(() => {
-        const count = Math.max(0, upTo - dropped);
-        for (const changes of unflushed.splice(0, count)) commit(durable, changes);
-        dropped += count;
-        done();
-      });
-    },
-    flush: () => Promise.reject(new Error('the simulation flushes by calls')),
-    survive(random) {
-      const count = random ? random.int(unflushed.length + 1) : unflushed.length;
-      for (const changes of unflushed.splice(0, count)) commit(durable, changes);
-      unflushed = [];
-      return durable;
-    },
-    platter: () => new Map(durable),
-    image: () => new Map(image),
-    replace,
-    rewrite(slices, done) {
-      rewriting = { done };
-      draw(slices, new Map());
-    },
-    giveUp() {
-      const job = rewriting;
-      rewriting = undefined;
-      if (job !== undefined) loop.soon(() => job.done(false));
-    },
-    pin(): PinnedView {
-      const frozen = new Map(image);
-      return {
-        get: (key) => frozen.get(key),
-        keys: (prefix, after) => keysOf(frozen, prefix, after),
-        close() {},
-      };
-    },
-    close: () => Promise.resolve(),
-  };
+  }
+  flush(): Promise<void> {
+    return Promise.reject(new Error('the simulation flushes by calls'));
+  }
+
+  /** What a crash at this moment leaves: everything, or with chance only a part of what waits. */
+  survive(random: Random | undefined): MemoryStateDisk {
+    const { pending } = this.#state;
+    this.#state.sync(random ? random.int(pending + 1) : pending);
+    return this.#state.durable();
+  }
+  /** A copy of what is durable. */
+  disk(): MemoryStateDisk {
+    return this.#state.durable();
+  }
+
+  /** A copy of everything, for a snapshot. */
+  image(): StateImage {
+    const image: StateImage = new Map();
+    for (const key of this.#state.keys('')) image.set(key, this.#state.get(key)!);
+    return image;
+  }
+  /** Ends a rewrite that is under way: another state arrives. */
+  giveUp(): void {
+    this.#state.install().abort();
+  }
+  /** Puts another state in the place of this one, durably. The state in memory does so at once. */
+  replace(image: StateImage): void {
+    const installation = this.#state.install();
+    void installation.add([...image]);
+    void installation.finish();
+  }
+  rewrite(
+    slices: Iterator<readonly StateRecord[], boolean>,
+    done: (replaced: boolean) => void,
+  ): void {
+    const next = (): IteratorResult<readonly StateRecord[], boolean> => {
+      const slice = slices.next();
+      if (slice.done === true) this.#loop.port();
+      return slice;
+    };
+    this.#state.rewrite({ next }, done);
+  }
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
 }

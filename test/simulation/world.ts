@@ -10,6 +10,8 @@ import { memberOf, SimCluster } from './cluster.js';
 import type { Fault } from './fault-kinds.js';
 import { Faults } from './faults.js';
 import { Violation } from './invariants.js';
+import type { NetworkKind } from './network.js';
+import type { StorageKind } from './parts.js';
 import type { SimServer } from './server.js';
 import { type Counts, Workload, type WriteOutcome } from './workload.js';
 
@@ -19,14 +21,22 @@ export interface WorldOptions {
   readonly faultsMs?: number;
   /** A kind that this world has in any case. */
   readonly fault?: Fault | undefined;
-  /** Without what was added later: faults of machines, small memories, held readers. */
+  /**
+   * Without what was added later: faults of machines, small memories, held readers, sockets, real
+   * storage.
+   */
   readonly plain?: boolean | undefined;
+  readonly network?: NetworkKind | undefined;
+  readonly product?: boolean | undefined;
+  /** Drawn from the seed when absent. */
+  readonly storage?: StorageKind | undefined;
   /** Gets one line for everything that happens. */
   readonly trace?: (line: string) => void;
 }
 
 export interface Report {
   readonly seed: number;
+  readonly network: NetworkKind;
   readonly servers: number;
   readonly faults: readonly Fault[];
   readonly virtualMs: number;
@@ -41,11 +51,16 @@ export interface Report {
 const DISK_STREAM = 16;
 /** And which have those of machines. */
 const MACHINE_STREAM = 18;
+/** And which have those of real storage. */
+const STORAGE_STREAM = 21;
 /** After healing, everything must be done within this: some elections, and the longest deadline of a client. */
 const HEALED_MS = 40_000;
 /** A contradiction that lasts so long is an operator's to resolve, who stops the servers in the wrong for a while. */
 const UNDECIDED_MS = 10_000;
 const STOPPED_MS = 8_000;
+
+/** Lets time pass until something is so. */
+type Wait = (what: string, done: () => boolean) => Promise<void>;
 
 /** A server before it is started again. */
 interface Before {
@@ -108,6 +123,8 @@ class World {
     this.#faults = new Faults({
       ...{ scheduler, random: random.fork(), diskRandom, network, victims, operator, trace },
       machineRandom: new Random(options.seed * 1000 + MACHINE_STREAM),
+      storageRandom:
+        cluster.storage === 'real' ? new Random(options.seed * 1000 + STORAGE_STREAM) : undefined,
       certain: options.fault,
       plain: options.plain,
     });
@@ -115,20 +132,22 @@ class World {
   }
 
   /** Runs both phases. */
-  run(): Report {
+  async run(): Promise<Report> {
     const cluster = this.#cluster;
     const faultsMs = this.#options.faultsMs ?? cluster.random.pick([5_000, 10_000, 20_000]);
     try {
       for (const server of cluster.servers) server.restart();
       this.#workload.start();
+      cluster.operate();
       this.#faults.start();
-      cluster.advance(faultsMs);
+      await cluster.advance(faultsMs);
       cluster.trace('healed');
       this.#faults.heal();
       cluster.upgradeAll();
-      cluster.advance(2_000);
+      await cluster.advance(2_000);
       this.#workload.stop();
-      this.#settle();
+      cluster.stopOperating();
+      await this.#settle();
     } catch (violation) {
       cluster.violation = violation;
     }
@@ -138,50 +157,68 @@ class World {
   // --- the end ---
 
   /** Waits for rest, then for a last write and read through every server. */
-  #settle(): void {
+  async #settle(): Promise<void> {
     const { now } = this.#cluster.scheduler;
     const deadline = now + HEALED_MS;
     const decideFrom = now + UNDECIDED_MS;
-    const wait = (what: string, done: () => boolean): void => {
+    const wait: Wait = async (what, done) => {
       while (!done()) {
         if (this.#cluster.scheduler.now >= deadline)
           throw new Violation('liveness', `${what}: ${this.#condition()}`);
         if (this.#cluster.scheduler.now >= decideFrom) this.#decide();
-        this.#cluster.advance(200);
+        await this.#cluster.advance(200);
       }
     };
-    wait('nothing is committed', () => this.#cluster.members().length > 0);
-    wait('operations of clients have no answer', () => this.#workload.open === 0);
-    wait('a server that was wiped is still a member', () =>
+    await wait('nothing is committed', () => this.#cluster.members().length > 0);
+    this.#renewAddresses();
+    await wait('operations of clients have no answer', () => this.#workload.open === 0);
+    await wait('a server that was wiped is still a member', () =>
       this.#cluster.members().every((server) => !server.wiped),
     );
-    // Requests to such a server are lost without a reply: no connection breaks in this network.
-    wait('a server is frozen or shuts down', () =>
+    // Requests to such a server may be lost without a reply.
+    await wait('a server is frozen or shuts down', () =>
       this.#cluster.up().every((server) => !server.frozen && !server.isStopping),
     );
-    wait('a wrong or lost state is not found and replaced', () =>
+    await wait('a wrong or lost state is not found and replaced', () =>
       this.#cluster
         .members()
         .every((server) => server.up && !server.isStateBad && server.fault === undefined),
     );
-    wait('the level is not raised', () =>
+    await wait('the level is not raised', () =>
       this.#cluster.members().every((server) => server.level === this.#cluster.release),
     );
     const asked = this.#lastQuestions();
-    wait('a write and a read through every server do not succeed', () => asked.done === asked.of);
-    wait('the servers do not come to the same state', () => this.#isEqual());
+    await wait(
+      'a write and a read through every server do not succeed',
+      () => asked.done === asked.of,
+    );
+    await wait('the servers do not come to the same state', () => this.#isEqual());
     const verdict = checkHistory(this.#workload.history);
     if (verdict.result === 'violation')
       throw new Violation('linearizable', [verdict.key, ...verdict.explanation].join('\n'));
     if (verdict.result === 'undecided')
       throw new Violation('checker', `the search over ${verdict.key} was too long`);
-    this.#startAgain(wait);
+    await this.#startAgain(wait);
+  }
+
+  /**
+   * The servers whose addresses a joining server was started with may all have been removed since:
+   * an operator starts it again with the addresses of today's servers.
+   */
+  #renewAddresses(): void {
+    for (const server of this.#cluster.up()) {
+      if (server.hasJoined) continue;
+      server.crash(false);
+      server.restart();
+    }
   }
 
   /** Once more with nothing wrong: everybody has what it had, lacks nothing, and serves. */
-  #startAgain(wait: (what: string, done: () => boolean) => void): void {
+  async #startAgain(wait: Wait): Promise<void> {
     const members = this.#cluster.members();
-    wait('requests have no outcome', () => members.every((server) => server.unanswered === 0));
+    await wait('requests have no outcome', () =>
+      members.every((server) => server.unanswered === 0),
+    );
     const before = members.map((server) => ({
       server,
       look: server.look(),
@@ -196,14 +233,14 @@ class World {
       before.forEach(checkStart);
       return true;
     };
-    this.#cluster.advance(2_000);
+    await this.#cluster.advance(2_000);
     check();
     const asked = this.#lastQuestions();
-    wait(
+    await wait(
       'a write and a read after a start do not succeed',
       () => check() && asked.done === asked.of,
     );
-    wait('the servers do not come to the same state again', () => this.#isEqual());
+    await wait('the servers do not come to the same state again', () => this.#isEqual());
   }
 
   /** Two servers contradict each other, the rest cannot be compared, and the product says so: somebody knows who is right. */
@@ -243,7 +280,8 @@ class World {
     const write = (server: SimServer): void => {
       const value = this.#workload.newValue();
       const type = server.level > 1 ? 'newPut' : 'put';
-      server.write({ type, v: 1, key: 'last', value }, 20_000, (outcome) => {
+      const command = { type, v: 1, key: 'last', value } as const;
+      server.write(command, 20_000, (outcome) => {
         if ('result' in outcome && outcome.result.ok) asked.done++;
         else if (isPutOff(outcome)) scheduler.after(100, () => write(server));
         else failed(server, `${server.id} answers ${JSON.stringify(outcome)}`, () => write(server));
@@ -273,6 +311,7 @@ class World {
     const violation = this.#cluster.violation;
     return {
       seed: this.#options.seed,
+      network: this.#cluster.network.kind,
       servers: this.#cluster.servers.length,
       faults: this.#faults.kinds,
       virtualMs: this.#cluster.scheduler.now,
@@ -387,6 +426,6 @@ export function describe(violation: unknown): { invariant: string; text: string 
   return { invariant: 'no error', text };
 }
 
-export function runWorld(options: WorldOptions): Report {
+export function runWorld(options: WorldOptions): Promise<Report> {
   return new World(options).run();
 }

@@ -1,9 +1,10 @@
-/** A machine with the ACL commands alone, and short ways to make these. */
-import { ACL_HANDLERS } from '../../src/state/acl-handlers.js';
+/** A machine with only the ACL commands, and short ways to create these. */
+
 import { keys } from '../../src/state/keys.js';
 import { stored } from '../../src/state/lists.js';
 import { Machine } from '../../src/state/machine.js';
 import type { AuthMethod } from '../../src/state/methods.js';
+import { ACL_HANDLERS } from '../../src/state/objects.js';
 import { encodeProposal } from '../../src/state/proposal.js';
 import type { Command, Result } from '../../src/state/types.js';
 import { MemoryState } from '../../src/storage/memory-state.js';

@@ -15,7 +15,7 @@ const P2 = '11111111-aaaa-4aaa-8aaa-000000000002';
 const R1 = '22222222-aaaa-4aaa-8aaa-000000000001';
 
 describe('ACL commands', () => {
-  it('keep every secondary key, link and checksum in step with the objects', () => {
+  it('keep every secondary key, link and checksum consistent with the objects', () => {
     fc.assert(
       fc.property(fc.array(aCommand, { minLength: 20, maxLength: 80 }), (commands) => {
         const state = new State('red');
@@ -30,7 +30,7 @@ describe('ACL commands', () => {
     );
   }).timeout(30_000);
 
-  it('are idempotent where the cluster begins', () => {
+  it('are idempotent when the cluster is initialised', () => {
     const state = new State();
     const before = [...state.store.keys('policy')].map((key) => state.store.get(key));
     expect(state.must({ type: 'system.init', createTime: '2031-01-01T00:00:00Z' })).to.equal(false);
@@ -59,7 +59,7 @@ describe('ACL commands', () => {
 });
 
 describe('policies and roles', () => {
-  it('names are unique per namespace, without regard to case', () => {
+  it('have names that are unique per namespace, ignoring case', () => {
     const state = new State('red');
     state.must(state.policy(P1, 'Web'));
     expect(state.refusal(state.policy(P2, 'wEB'))).to.match(/^conflict: .*already exists/);
@@ -69,7 +69,7 @@ describe('policies and roles', () => {
     expect(state.store.get(keys.roleName('default', 'admin'))).to.equal(R1);
   });
 
-  it('a policy shows its new name through links, and nothing once deleted; its holders stay as they are', () => {
+  it("links show a policy's new name, or none once deleted; its holders are unchanged", () => {
     const state = new State();
     state.must(state.policy(P1, 'one'));
     const role = state.must(state.role(R1, 'r', [{ Name: 'ONE' }]));
@@ -79,7 +79,7 @@ describe('policies and roles', () => {
     const list = listed();
     state.must(state.policy(P2, 'other'));
     state.must(state.policy(P2, 'another', 'default', false));
-    expect(listed(), 'no role links it').to.equal(list);
+    expect(listed(), 'no role links to it').to.equal(list);
     state.must(state.policy(P1, 'two', 'default', false));
     const renamedAt = state.machine.appliedIndex();
     expect(listed(), 'the list shows another name').to.equal(renamedAt);
@@ -96,7 +96,7 @@ describe('policies and roles', () => {
     expect(state.store.get(keys.policyLink(P1))).to.equal(undefined);
   });
 
-  it('an update that changes no content raises ModifyIndex and wakes no reader of links', () => {
+  it('an update without new content raises ModifyIndex and wakes no reader of links', () => {
     const state = new State();
     const first = state.must(state.policy(P1, 'one'));
     const changed: string[] = [];
@@ -106,14 +106,14 @@ describe('policies and roles', () => {
     expect(changed).to.have.members([keys.policy('default', P1), keys.index('policy', 'default')]);
   });
 
-  it('links reach into the own namespace only', () => {
+  it('links resolve only within their own namespace', () => {
     const state = new State('red');
     state.must(state.policy(P1, 'one', 'red'));
     expect(state.refusal(state.role(R1, 'r', [{ ID: P1 }]))).to.match(/No such policy with ID/);
     expect(state.refusal(state.role(R1, 'r', [{ Name: 'one' }]))).to.match(/with name "one"/);
   });
 
-  it('names like members of every object are names like others', () => {
+  it('names like those of built-in object members are ordinary names', () => {
     const state = new State();
     for (const [position, name] of ['__proto__', 'constructor', 'hasOwnProperty'].entries()) {
       const id = `33333333-aaaa-4aaa-8aaa-00000000000${position}`;
@@ -125,7 +125,7 @@ describe('policies and roles', () => {
 });
 
 describe('tokens', () => {
-  it('accessors and secrets are unique among each other, everywhere', () => {
+  it('have accessors and secrets that are unique together, in all namespaces', () => {
     const state = new State('red');
     const { accessor, secret } = state.token(1);
     state.must(state.token(1));
@@ -138,7 +138,7 @@ describe('tokens', () => {
     expect(state.refusal({ ...other, secret: own })).to.match(/SecretID is already in use as/);
   });
 
-  it('what may not change is kept or refused', () => {
+  it('keep or refuse changes of their immutable fields', () => {
     const state = new State();
     const created = state.must({ ...state.token(1), expirationTime: '2040-01-01T00:00:00Z' });
     const { accessor, token } = state.token(1);
@@ -161,7 +161,7 @@ describe('tokens', () => {
     );
   });
 
-  it('are reaped in order of expiry, some at a time', () => {
+  it('are reaped in order of expiry, a limited number at a time', () => {
     const state = new State();
     for (const n of [1, 2, 3]) {
       state.must({ ...state.token(n), expirationTime: `2030-01-01T00:0${4 - n}:00Z` });
@@ -176,7 +176,7 @@ describe('tokens', () => {
 });
 
 describe('auth methods', () => {
-  it('a login is void when its method changed since it was verified, or binds nothing', () => {
+  it('refuse a login if the method changed since it was verified, or if it binds nothing', () => {
     const state = new State();
     state.must(state.method('m'));
     const login = state.login(1, 'm');
@@ -188,7 +188,7 @@ describe('auth methods', () => {
     expect(made).to.deep.include({ AuthMethod: 'm', AuthMethodNamespace: 'default' });
   });
 
-  it('deleting one removes any number of its tokens in parts, and its name is free only then', () => {
+  it('delete any number of tokens in parts, and free the name only then', () => {
     const state = new State();
     state.must(state.method('m'));
     for (let n = 0; n < CASCADE_MAX + 5; n++) state.must(state.login(n, 'm'));
@@ -202,7 +202,7 @@ describe('auth methods', () => {
     state.must(state.method('M'));
   }).timeout(20_000);
 
-  it('the type stays', () => {
+  it('do not change their type', () => {
     const state = new State();
     state.must(state.method('m'));
     const other = {
@@ -215,7 +215,7 @@ describe('auth methods', () => {
 });
 
 describe('namespaces', () => {
-  it('nothing is written into one that is missing or being deleted', () => {
+  it('accept no writes if missing or being deleted', () => {
     const state = new State('red');
     expect(state.refusal(state.policy(P1, 'one', 'green'))).to.match(/does not exist/);
     state.must({ type: 'namespace.delete', name: 'red', at: AT });
@@ -226,7 +226,7 @@ describe('namespaces', () => {
     );
   });
 
-  it('reaping removes all of one and nothing of others', () => {
+  it('remove all of their own objects and none of others when they are reaped', () => {
     const namespaces = ['default', 'red', 'blue'];
     const state = new State('red', 'blue');
     for (const ns of namespaces) {

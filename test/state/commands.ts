@@ -1,4 +1,4 @@
-/** Commands of the ACL part by chance, over a few names and ids, so that they meet. */
+/** Random ACL commands over a few names and ids, so that they interact. */
 import fc from 'fast-check';
 import { keys } from '../../src/state/keys.js';
 import { type LinkInput, resolveLinks } from '../../src/state/links.js';
@@ -38,7 +38,7 @@ const newToken = {
   createTime: fc.constant('2030-01-01T00:00:00Z'),
 };
 const expirationTime = fc.constantFrom('2030-01-01T00:01:00Z', '2030-01-01T00:02:00Z');
-/** Milliseconds at which the first or both of the expirations have passed, or none. */
+/** Milliseconds at which the first, both or none of the expirations have passed. */
 const nowMs = fc.constantFrom(
   ...['00:00:30', '00:01:00', '00:03:00'].map((at) => Date.parse(`2030-01-01T${at}Z`)),
 );
@@ -79,7 +79,7 @@ const configure = fc.record({
   }),
 });
 
-/** A command. Most are refused as they come: see `fitted`. */
+/** A random command. Most are refused as they are: see `fitted`. */
 export const aCommand: fc.Arbitrary<Command> = fc.oneof(
   policySet,
   roleSet,
@@ -127,7 +127,7 @@ interface Loose {
 }
 type Linking = { Policies?: readonly LinkInput[]; Roles?: readonly LinkInput[] };
 
-/** The same command made to succeed more often: links that lead nowhere dropped, `create` as the state has it. */
+/** The command changed to succeed more often: without dangling links, with the right `create`. */
 export function fitted(command: Command, view: View): Command {
   const loose: Loose = { ...(command as unknown as Loose) };
   const { ns = 'default', id = '' } = loose;

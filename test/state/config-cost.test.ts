@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { type Body, ConfigWorld, proxies, resolver, router, splitter } from './config-world.js';
 
-describe('state: what one change may cause', function () {
+describe('state: the cost of one change', function () {
   this.timeout(20_000);
   const wide = (Name: string, count: number, more: object = {}): Body =>
     resolver(Name, {
@@ -12,7 +12,7 @@ describe('state: what one change may cause', function () {
       ...more,
     });
 
-  it('is bounded by what an entry may name', () => {
+  it('is limited by the number of names in an entry', () => {
     const world = new ConfigWorld();
     expect(() => world.set(wide('web', 2_001))).to.throw('has 2001 items');
     const Targets = [{ Service: 'one' }, { Service: 'more' }];
@@ -22,7 +22,7 @@ describe('state: what one change may cause', function () {
     expect(world.set(wide('web', 2_000)).value).to.equal('true');
   });
 
-  it('is bounded by the chains that it reaches; those who lead there go first, or what is too large', () => {
+  it('is limited by the chains it affects; removing some of them makes it possible', () => {
     const world = new ConfigWorld();
     world.must(proxies('http'));
     world.must(wide('web', 2_000));
@@ -40,7 +40,7 @@ describe('state: what one change may cause', function () {
     expect(world.delete('service-resolver', 'web').value).to.equal('{}');
   });
 
-  it('is bounded for one chain', () => {
+  it('is limited for a single chain', () => {
     const world = new ConfigWorld();
     world.must(proxies('http'));
     for (const name of ['a', 'b', 'c']) {

@@ -1,4 +1,4 @@
-/** What the server keeps up to date about gateways and routes, within the write that changes it. */
+/** What the server derives for gateways and routes, within the write that changes it. */
 import { expect } from 'chai';
 import { keys } from '../../src/state/keys.js';
 import { type Answered, type Body, ConfigWorld } from './config-world.js';
@@ -37,8 +37,8 @@ const conditions = (entry: Answered): string[] =>
       `${Type}/${Status}/${Reason}${Resource.SectionName && `@${Resource.SectionName}`}`,
   );
 
-describe('state: api-gateways, routes and what binds them', () => {
-  it('makes a bound-api-gateway with its gateway, at the same index, and removes it with it', () => {
+describe('state: api-gateways, routes and bindings', () => {
+  it('creates and removes a bound-api-gateway with its gateway, at the same index', () => {
     const world = new ConfigWorld();
     world.must(gateway({}));
     const { CreateIndex: _c, ModifyIndex, ...bound } = world.read('bound-api-gateway', 'gw');
@@ -57,7 +57,7 @@ describe('state: api-gateways, routes and what binds them', () => {
     );
   });
 
-  it('tells how a gateway stands', () => {
+  it('reports the status of a gateway', () => {
     const world = new ConfigWorld();
     world.must(gateway({}));
     const entry = world.read('api-gateway', 'gw');
@@ -76,7 +76,7 @@ describe('state: api-gateways, routes and what binds them', () => {
     });
   });
 
-  it('does not take over a Status from a body', () => {
+  it('ignores a Status in a body', () => {
     const world = new ConfigWorld();
     world.must({ ...gateway({}), Status: { Conditions: [{ Type: 'Mine' }] } });
     expect(conditions(world.read('api-gateway', 'gw'))).not.to.include('Mine');
@@ -103,7 +103,7 @@ describe('state: api-gateways, routes and what binds them', () => {
     expect(ModifyIndex).to.equal(world.read('tcp-route', 'r').ModifyIndex);
   });
 
-  it('leaves a gateway untouched by a route that changes nothing about it', () => {
+  it('leaves a gateway unchanged by a route that does not affect it', () => {
     const world = new ConfigWorld();
     world.must(gateway({}));
     const before = world.text('api-gateway', 'gw');
@@ -111,7 +111,7 @@ describe('state: api-gateways, routes and what binds them', () => {
     expect(world.text('api-gateway', 'gw')).to.equal(before);
   });
 
-  it('unbinds a route that goes', () => {
+  it('unbinds a deleted route', () => {
     const world = new ConfigWorld();
     world.must(gateway({}));
     world.must(tcpRoute('r', 's'));
@@ -119,7 +119,7 @@ describe('state: api-gateways, routes and what binds them', () => {
     expect(world.read('bound-api-gateway', 'gw')).to.deep.include({ Services: {} });
   });
 
-  it('tells of two routes on one tcp listener', () => {
+  it('reports two routes on one tcp listener', () => {
     const world = new ConfigWorld();
     world.must(gateway({}));
     world.must(tcpRoute('r', 's'));
@@ -133,7 +133,7 @@ describe('state: api-gateways, routes and what binds them', () => {
     );
   });
 
-  it('binds a waiting route when its gateway comes, and tells when it goes', () => {
+  it('binds a waiting route when its gateway appears, and reports when it disappears', () => {
     const world = new ConfigWorld();
     world.must(tcpRoute('r', 's'));
     expect(conditions(world.read('tcp-route', 'r'))).to.include('Bound/False/GatewayNotFound');
@@ -143,7 +143,7 @@ describe('state: api-gateways, routes and what binds them', () => {
     expect(conditions(world.read('tcp-route', 'r'))).to.include('Bound/False/GatewayNotFound');
   });
 
-  it('does not accept a route without services, nor bind it', () => {
+  it('neither accepts nor binds a route without services', () => {
     const world = new ConfigWorld();
     world.must(gateway({}));
     world.must(tcpRoute('r', undefined));
@@ -153,7 +153,7 @@ describe('state: api-gateways, routes and what binds them', () => {
     ]);
   });
 
-  it('follows the protocol of a service', () => {
+  it("follows changes of a service's protocol", () => {
     const world = new ConfigWorld();
     world.must(gateway({ Protocol: 'http' }));
     world.must(httpRoute('r', 'web'));
@@ -167,7 +167,7 @@ describe('state: api-gateways, routes and what binds them', () => {
     expect(world.read('bound-api-gateway', 'gw').Services).to.deep.equal({});
   });
 
-  it('follows the default protocol of all services, in every namespace', () => {
+  it('follows changes of the default protocol, in every namespace', () => {
     const world = new ConfigWorld(['default', 'team']);
     world.must(gateway({ Protocol: 'http' }), { ns: 'team' });
     world.must(httpRoute('r', 'web'), { ns: 'team' });
@@ -190,7 +190,7 @@ describe('state: api-gateways, routes and what binds them', () => {
     expect(bound()).to.equal(true);
   });
 
-  it('binds to the named listener alone', () => {
+  it('binds only to the named listener', () => {
     const world = new ConfigWorld();
     world.must(gateway({}, {}));
     world.must(tcpRoute('r', 's', { SectionName: 'l1' }));
@@ -202,7 +202,7 @@ describe('state: api-gateways, routes and what binds them', () => {
     expect(binding.Message).to.contain('it has no listener "none"');
   });
 
-  it('follows the certificates of a gateway', () => {
+  it("follows changes of a gateway's certificates", () => {
     const world = new ConfigWorld();
     const reference = { Kind: 'file-system-certificate', Name: 'c' };
     world.must(gateway({ TLS: { Certificates: [reference] } }));
@@ -218,12 +218,12 @@ describe('state: api-gateways, routes and what binds them', () => {
     expect(world.read('bound-api-gateway', 'gw').Listeners[0].Certificates).to.have.length(1);
     const before = world.text('api-gateway', 'gw');
     world.must({ ...certificate, Certificate: '/other.pem' });
-    expect(world.text('api-gateway', 'gw'), 'only that it is there counts').to.equal(before);
+    expect(world.text('api-gateway', 'gw'), 'only its existence counts').to.equal(before);
     world.delete('file-system-certificate', 'c');
     expect(conditions(world.read('tcp-route', 'r'))).to.include('Bound/False/FailedToBind');
   });
 
-  it('keeps the time of a condition that says what it said before', () => {
+  it('keeps the transition time of an unchanged condition', () => {
     const world = new ConfigWorld();
     world.must(tcpRoute('r', 's'));
     world.at = '2026-02-02T00:00:00.000Z';
@@ -234,7 +234,7 @@ describe('state: api-gateways, routes and what binds them', () => {
     expect(times).to.deep.equal(['2026-01-01T00:00:00.000Z', '2026-02-02T00:00:00.000Z']);
   });
 
-  it('takes service names for data', () => {
+  it('accepts any service name as data', () => {
     const world = new ConfigWorld();
     world.must(gateway({}));
     world.must(tcpRoute('r', '__proto__'));

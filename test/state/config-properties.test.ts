@@ -1,4 +1,4 @@
-/** Any sequence of writes and deletes leaves a state in which everything fits together. */
+/** Any sequence of writes and deletes leaves a consistent state. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { compileChain } from '../../src/kinds/chain.js';
@@ -67,7 +67,7 @@ function play(world: ConfigWorld, step: Body | { kind: Kind; name: string }): vo
   try {
     world.set(without(step) as Body);
   } catch (error) {
-    // the body alone was refused, before there was a command
+    // The body itself was refused, before there was a command.
     if (!(error instanceof Error) || error.constructor !== Error) throw error;
   }
 }
@@ -76,7 +76,7 @@ const storedEntries = (world: ConfigWorld): (ConfigEntry & { ModifyIndex: number
   [...world.store.keys('config\u0000')].map((key) => JSON.parse(world.store.get(key)!));
 
 describe('state: config entries, any sequence of writes', () => {
-  it('leaves chains that compile, references that are true, and indexes that cover their entries', () => {
+  it('leaves chains that compile, correct references, and indexes that cover their entries', () => {
     fc.assert(
       fc.property(steps, (sequence) => {
         const world = new ConfigWorld();
@@ -101,7 +101,7 @@ describe('state: config entries, any sequence of writes', () => {
     );
   });
 
-  it('leaves one bound-api-gateway for every api-gateway, and statuses that a fresh look would give', () => {
+  it('leaves a bound-api-gateway for every api-gateway, and up-to-date statuses', () => {
     fc.assert(
       fc.property(steps, (sequence) => {
         const world = new ConfigWorld();
@@ -113,7 +113,7 @@ describe('state: config entries, any sequence of writes', () => {
         for (const kind of ['api-gateway', 'tcp-route'] as const) {
           for (const entry of named(kind)) {
             const before = world.text(kind, entry.Name);
-            // a change and its opposite: all that depends on the entry is looked at again
+            // A change and its reversal: everything that depends on the entry is computed again.
             world.must({ ...(entry as Body), Meta: { touched: 'yes' } });
             world.must(entry as Body);
             const stripped = (text = '') => text.replace(/"(Modify|Create)Index":\d+/g, '');

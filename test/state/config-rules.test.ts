@@ -1,4 +1,4 @@
-/** Rules between entries, each as a story: what is there, what is tried, why it is refused. */
+/** Rules between entries, as cases: what exists, what is tried, and why it is refused. */
 import { expect } from 'chai';
 import type { Kind } from '../../src/kinds/types.js';
 import {
@@ -23,9 +23,9 @@ interface Story {
   readonly title: string;
   readonly given?: readonly Step[];
   readonly tried: Step;
-  /** Part of the sentence; absent: it is accepted. */
+  /** Part of the error text; if absent, the change is accepted. */
   readonly refused?: string;
-  /** Which code the refusal has; `invalid` unless given. */
+  /** The code of the refusal; `invalid` by default. */
   readonly code?: string;
 }
 
@@ -41,9 +41,9 @@ const STORIES: readonly Story[] = [
   },
   { title: 'a splitter needs http', tried: splitter('a', {}), refused: NO_ROUTING },
   { title: 'grpc is http-like', given: [defaults('a', 'grpc')], tried: splitter('a', {}) },
-  { title: 'a resolver goes with any protocol', tried: resolver('a', { Subsets: { v1: {} } }) },
+  { title: 'a resolver may have any protocol', tried: resolver('a', { Subsets: { v1: {} } }) },
   {
-    title: 'a protocol cannot be taken away from under a router',
+    title: "a router's protocol cannot be changed to a non-http one",
     given: [defaults('a', 'http'), router('a')],
     tried: defaults('a', 'tcp'),
     refused: 'service-router "a" needs it otherwise: discovery chain "a"',
@@ -57,12 +57,12 @@ const STORIES: readonly Story[] = [
     code: 'conflict',
   },
   {
-    title: 'from the top down everything can be deleted',
+    title: 'a chain can be deleted from the top down',
     given: [defaults('a', 'http'), router('a'), gone('service-router', 'a')],
     tried: gone('service-defaults', 'a'),
   },
   {
-    title: 'proxy-defaults give the protocol of services without an entry',
+    title: 'proxy-defaults set the protocol of services without an entry',
     given: [proxies('http')],
     tried: router('a'),
   },
@@ -73,7 +73,7 @@ const STORIES: readonly Story[] = [
     refused: NO_ROUTING,
   },
   {
-    title: 'proxy-defaults cannot be deleted while a router lives on them',
+    title: 'proxy-defaults cannot be deleted while a router depends on them',
     given: [proxies('http'), router('a')],
     tried: gone('proxy-defaults', 'global'),
     refused: 'service-router "a" still needs it',
@@ -85,7 +85,7 @@ const STORIES: readonly Story[] = [
     tried: proxies('grpc'),
   },
   {
-    title: 'one chain, one protocol',
+    title: 'a chain has only one protocol',
     given: [defaults('a', 'http'), defaults('b', 'grpc')],
     tried: router('a', { Service: 'b' }),
     refused:
@@ -104,40 +104,40 @@ const STORIES: readonly Story[] = [
     code: 'conflict',
   },
   {
-    title: 'a splitter speaks the protocol of the services it sends to',
+    title: 'a splitter takes the protocol of the services it sends to',
     given: [defaults('a', 'http')],
     tried: splitter('c', { Service: 'a' }),
   },
   {
-    title: 'its own entry does not count unless it sends to itself',
+    title: "a splitter's own entry does not count unless it sends to itself",
     given: [defaults('a', 'http'), defaults('c', 'tcp')],
     tried: splitter('c', { Service: 'a' }),
   },
   {
-    title: 'a splitter that sends to itself too needs http itself',
+    title: 'a splitter that also sends to itself needs http itself',
     given: [defaults('a', 'http')],
     tried: splitter('c', { Service: 'a' }, {}),
     refused: 'discovery chain "c" uses inconsistent protocols; service "c" has "tcp"',
   },
   {
-    title: 'a router before such a splitter needs http itself',
+    title: 'a router in front of such a splitter needs http itself',
     given: [defaults('a', 'http'), splitter('c', { Service: 'a' })],
     tried: router('c'),
     refused: 'discovery chain "c" uses inconsistent protocols',
   },
   {
-    title: 'permissions are judged by the chain of a splitter, whichever is written first',
+    title: 'permissions follow the chain of a splitter, whichever is written first',
     given: [defaults('a', 'http'), splitter('c', { Service: 'a' })],
     tried: intentions('c'),
   },
   {
-    title: 'an external service is not redirected to itself',
+    title: 'an external service may not be redirected to itself',
     given: [defaults('c', 'http', { ExternalSNI: 'x.example' })],
     tried: resolver('c', { Redirect: { Service: 'c' } }),
     refused: 'service "c" has an external SNI set; cannot define redirects for external services',
   },
   {
-    title: 'an external service is not redirected to another datacenter',
+    title: 'an external service may not be redirected to another datacenter',
     given: [resolver('c', { Redirect: { Datacenter: 'dc2' } })],
     tried: defaults('c', 'http', { ExternalSNI: 'x.example' }),
     refused: 'service "c" has an external SNI set; cannot define redirects for external services',
@@ -149,19 +149,19 @@ const STORIES: readonly Story[] = [
     tried: resolver('c', { Redirect: { Service: 'b' } }),
   },
   {
-    title: 'peers are not asked for their protocol',
+    title: 'the protocol of peers is not checked',
     given: [defaults('a', 'http')],
     tried: resolver('a', { Redirect: { Service: 'b', Peer: 'east' } }),
   },
   // subsets
   {
-    title: 'a splitter names subsets that exist',
+    title: 'a splitter may name only existing subsets',
     given: [defaults('a', 'http')],
     tried: splitter('a', { ServiceSubset: 'v1' }),
     refused: 'service "a" does not have a subset named "v1"',
   },
   {
-    title: 'names that objects inherit are no subsets',
+    title: 'names that objects inherit are not subsets',
     given: [defaults('a', 'http'), resolver('a', { Subsets: { v1: {} } })],
     tried: splitter('a', { ServiceSubset: 'constructor' }),
     refused: 'does not have a subset named "constructor"',
@@ -177,25 +177,25 @@ const STORIES: readonly Story[] = [
     code: 'conflict',
   },
   {
-    title: 'redirects lead to subsets that exist',
+    title: 'redirects may name only existing subsets',
     tried: resolver('a', { Redirect: { Service: 'b', ServiceSubset: 'v1' } }),
     refused: 'service "b" does not have a subset named "v1"',
   },
   {
-    title: 'failovers lead to subsets that exist',
+    title: 'failovers may name only existing subsets',
     tried: resolver('a', {
       Failover: { '*': { Targets: [{ Service: 'b', ServiceSubset: 'v1' }] } },
     }),
     refused: 'service "b" does not have a subset named "v1"',
   },
   {
-    title: 'names are compared without letter case',
+    title: 'names are compared ignoring letter case',
     given: [resolver('B', { Subsets: { v1: {} } })],
     tried: resolver('a', { Redirect: { Service: 'b', ServiceSubset: 'v1' } }),
   },
-  // circles
+  // cycles
   {
-    title: 'redirects do not come back',
+    title: 'redirects may not form a cycle',
     given: [
       resolver('a', { Redirect: { Service: 'b' } }),
       resolver('b', { Redirect: { Service: 'c' } }),
@@ -204,37 +204,37 @@ const STORIES: readonly Story[] = [
     refused: 'detected circular resolver redirect: [',
   },
   {
-    title: 'a redirect onto itself is none',
+    title: 'a redirect to the service itself is not a cycle',
     tried: resolver('a', { Redirect: { Service: 'a' } }),
   },
   {
-    title: 'splitters do not come back',
+    title: 'splitters may not form a cycle',
     given: [defaults('a', 'http'), defaults('b', 'http'), splitter('a', { Service: 'b' })],
     tried: splitter('b', { Service: 'a' }),
     refused: 'detected circular reference: [',
   },
   // external SNI
   {
-    title: 'a service with an external SNI has no subsets',
+    title: 'a service with an external SNI may not have subsets',
     given: [defaults('a', '', { ExternalSNI: 'x.example' })],
     tried: resolver('a', { Subsets: { v1: {} } }),
     refused: 'service "a" has an external SNI set; cannot define subsets for external services',
   },
   {
-    title: 'a service with failover gets no external SNI',
+    title: 'a service with failover may not get an external SNI',
     given: [resolver('a', { Failover: { '*': { Service: 'b' } } })],
     tried: defaults('a', '', { ExternalSNI: 'x.example' }),
     refused: 'cannot define failover for external services',
     code: 'conflict',
   },
   {
-    title: 'a redirect goes past the external SNI of its own service',
+    title: 'a redirect bypasses the external SNI of its own service',
     given: [defaults('a', '', { ExternalSNI: 'x.example' })],
     tried: resolver('a', { Redirect: { Service: 'c' } }),
   },
   // gateways
   {
-    title: 'a listener speaks the protocol of its services',
+    title: 'a listener has the protocol of its services',
     tried: ingress('gw', 'http', 'a'),
     refused:
       'service "a" has protocol "tcp", which does not match defined listener protocol "http"',
@@ -247,19 +247,19 @@ const STORIES: readonly Story[] = [
     code: 'conflict',
   },
   {
-    title: 'a service behind a tcp listener may turn to http while nothing routes it',
+    title: 'a service behind a tcp listener may change to http while nothing routes it',
     given: [ingress('gw', 'tcp', 'a')],
     tried: defaults('a', 'http'),
   },
   {
-    title: 'but then nothing may route it',
+    title: 'such a service may not be routed',
     given: [ingress('gw', 'tcp', 'a'), defaults('a', 'http')],
     tried: splitter('a', {}),
     refused: 'does not match defined listener protocol "tcp"',
     code: 'conflict',
   },
   {
-    title: 'a terminating-gateway does not take the name of an ingress-gateway',
+    title: 'a terminating-gateway may not have the name of an ingress-gateway',
     given: [{ Kind: 'ingress-gateway', Name: 'gw' }],
     tried: { Kind: 'terminating-gateway', Name: 'GW' },
     refused: 'a "ingress-gateway" config entry with that name already exists',
@@ -272,14 +272,14 @@ const STORIES: readonly Story[] = [
     refused: 'incompatible with L7 intentions',
   },
   {
-    title: 'a service with permissions keeps http',
+    title: 'a service with permissions stays http',
     given: [defaults('a', 'http'), intentions('a')],
     tried: defaults('a', 'tcp'),
     refused: 'service "a" has protocol "tcp", which is incompatible with L7 intentions permissions',
     code: 'conflict',
   },
   {
-    title: 'proxy-defaults carry permissions too',
+    title: 'permissions may also depend on proxy-defaults',
     given: [proxies('http'), intentions('a')],
     tried: proxies(),
     refused: 'service-intentions "a" needs it otherwise',
@@ -292,12 +292,12 @@ const STORIES: readonly Story[] = [
     refused: 'cannot set MutualTLSMode=permissive because AllowEnablingPermissiveMutualTLS=false',
   },
   {
-    title: 'and is, once the mesh allows it',
+    title: 'permissive mutual TLS is accepted once the mesh allows it',
     given: [{ Kind: 'mesh', AllowEnablingPermissiveMutualTLS: true }],
     tried: proxies(undefined, { MutualTLSMode: 'permissive' }),
   },
   {
-    title: 'what is permissive may stay so',
+    title: 'a permissive entry may stay permissive',
     given: [
       { Kind: 'mesh', AllowEnablingPermissiveMutualTLS: true },
       defaults('a', '', { MutualTLSMode: 'permissive' }),
@@ -307,39 +307,39 @@ const STORIES: readonly Story[] = [
   },
   // exports
   {
-    title: 'an exported service does not redirect to another datacenter',
+    title: 'an exported service may not redirect to another datacenter',
     given: [exported('a')],
     tried: resolver('a', { Redirect: { Datacenter: 'dc2' } }),
     refused: 'peer exported service "a" contains cross-datacenter resolver redirect',
     code: 'conflict',
   },
   {
-    title: 'the own datacenter is none other',
+    title: 'the local datacenter does not count as another',
     given: [exported('a')],
     tried: resolver('a', { Failover: { '*': { Datacenters: ['dc1'] } } }),
   },
   {
-    title: 'an exported service does not fail over to another datacenter',
+    title: 'an exported service may not fail over to another datacenter',
     given: [defaults('a', 'http'), exported('*')],
     tried: resolver('a', { Failover: { '*': { Targets: [{ Datacenter: 'dc2' }] } } }),
     refused: 'contains cross-datacenter failover',
     code: 'conflict',
   },
   {
-    title: 'a chain that leaves the datacenter is not exported',
+    title: 'a chain that leaves the datacenter may not be exported',
     given: [resolver('a', { Redirect: { Datacenter: 'dc2' } })],
     tried: exported('a'),
     refused: 'contains cross-datacenter resolver redirect',
   },
   {
-    title: 'an exported tcp chain gains no targets',
+    title: 'an exported tcp chain may not gain targets',
     given: [exported('a')],
     tried: resolver('a', { Redirect: { Service: 'b' } }),
     refused: 'uses protocol="tcp" and cannot introduce new discovery chain targets like "b"',
     code: 'conflict',
   },
   {
-    title: 'nor does any when all are exported',
+    title: 'a tcp chain may not gain targets either if all services are exported',
     given: [exported('*')],
     tried: resolver('a', { Redirect: { Service: 'b' } }),
     refused: 'uses protocol="tcp" and cannot introduce new discovery chain targets like "b"',
@@ -351,7 +351,7 @@ const STORIES: readonly Story[] = [
     tried: resolver('c', { Failover: { '*': { Service: 'b' } } }),
   },
   {
-    title: 'an exported tcp service may fail over to targets, to a peer too',
+    title: 'an exported tcp service may fail over to targets, also of a peer',
     given: [exported('*')],
     tried: resolver('c', {
       Failover: { '*': { Targets: [{ Service: 'b' }, { Service: 'c', Peer: 'west' }] } },
@@ -401,14 +401,14 @@ describe('state: rules between config entries', () => {
     });
   }
 
-  it('judges the services of every namespace when the proxy-defaults change', () => {
+  it('checks the services of every namespace when the proxy-defaults change', () => {
     const world = new ConfigWorld(['default', 'team']);
     world.must(proxies('http'));
     world.must(router('a'), { ns: 'team' });
     expect(world.delete('proxy-defaults', 'global').value).to.equal('conflict');
   });
 
-  it('refuses chains longer than anybody means, and does not overflow on them', () => {
+  it('refuses excessively long chains without overflowing', () => {
     const world = new ConfigWorld();
     world.must(proxies('http'));
     let refusedAt = 0;

@@ -1,4 +1,4 @@
-/** Config entries without anything around them: commands go to their handlers, over a map. */
+/** Config entries on their own: commands go to their handlers, over a map. */
 
 import type { Kind } from '../../src/kinds/types.js';
 import { type ConfigDelete, type ConfigSet, configHandlers } from '../../src/state/config.js';
@@ -9,14 +9,14 @@ import { decodeEntry } from '../kinds/decode-entry.js';
 import { MapStore } from './store.js';
 
 export type Body = Readonly<Record<string, unknown>> & { readonly Kind: Kind };
-/** Entries as they are answered. */
+/** Entries as the API returns them. */
 // biome-ignore lint/suspicious/noExplicitAny: tests look into entries freely
 export type Answered = any;
 
 interface Outcome {
   /** `true`, `false`, `{}`, or the code of the refusal. */
   readonly value: string;
-  /** The sentence of a refusal. */
+  /** The text of a refusal. */
   readonly message: string;
   /** The keys that changed. */
   readonly changed: readonly string[];
@@ -34,7 +34,7 @@ export class ConfigWorld {
     );
   }
 
-  /** Applies a body as a client sends it; a refusal of the body itself throws. */
+  /** Applies a body as a client sends it; throws if the body itself is refused. */
   set(body: Body, options: { cas?: number; ns?: string } = {}): Outcome {
     const ns = options.ns ?? 'default';
     const decoded = decodeEntry(body, { namespace: ns });

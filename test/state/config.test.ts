@@ -6,7 +6,7 @@ const defaults = (name: string, protocol: string) =>
   ({ Kind: 'service-defaults', Name: name, Protocol: protocol }) as const;
 
 describe('state: config entries', () => {
-  it('stores an entry as it is answered: content, indexes, namespace', () => {
+  it('stores an entry as the API returns it: content, indexes, namespace', () => {
     const world = new ConfigWorld();
     expect(world.set(defaults('web', 'http')).value).to.equal('true');
     expect(world.text('service-defaults', 'web')).to.equal(
@@ -27,7 +27,7 @@ describe('state: config entries', () => {
     });
   });
 
-  it('changes no key when the content is the same, however it is written', () => {
+  it('changes no key if the content is the same, however it is written', () => {
     const world = new ConfigWorld();
     world.must({ ...defaults('web', 'http'), Meta: { b: '2', a: '1' } });
     const again = world.set({ ...defaults('web', 'HTTP'), Meta: { a: '1', b: '2' }, Mode: '' });
@@ -35,14 +35,14 @@ describe('state: config entries', () => {
     expect(again.changed).to.deep.equal([]);
   });
 
-  it('takes an absent and an empty member for different content where the empty one is kept', () => {
+  it('treats an absent and an empty member as different if the empty one is kept', () => {
     const world = new ConfigWorld();
     world.must({ Kind: 'service-resolver', Name: 'web' });
     expect(world.set({ Kind: 'service-resolver', Name: 'web', LoadBalancer: {} }).changed).not.to.be
       .empty;
   });
 
-  it('finds a name in any letter case and answers the last spelling', () => {
+  it('finds a name in any letter case and returns the last spelling', () => {
     const world = new ConfigWorld();
     world.must(defaults('Web', 'http'));
     world.must(defaults('wEB', 'http'));
@@ -52,7 +52,7 @@ describe('state: config entries', () => {
     expect(world.text('service-defaults', 'web')).to.equal(undefined);
   });
 
-  it('refuses to write into a namespace that is not there', () => {
+  it('refuses to write into a missing namespace', () => {
     const outcome = new ConfigWorld().set(defaults('web', 'http'), { ns: 'nowhere' });
     expect(outcome.value).to.equal('unknown_reference');
   });
@@ -68,7 +68,7 @@ describe('state: config entries', () => {
     });
   });
 
-  it('raises the index of the list at every change, and the deletion index at deletes', () => {
+  it("raises the list's index at every change, and the deletion index at deletes", () => {
     const world = new ConfigWorld();
     const index = () => world.store.get(keys.index('config', 'default', 'service-defaults'));
     const deleted = () => world.store.get(keys.deleted('config', 'default', 'service-defaults'));
@@ -130,7 +130,7 @@ describe('state: config entries', () => {
     }
   });
 
-  it('looks at a handful of keys to write a plain entry, however many there are', () => {
+  it('reads a constant number of keys to write a plain entry', () => {
     const world = new ConfigWorld();
     for (let i = 0; i < 300; i += 1) world.must(defaults(`web-${i}`, 'http'));
     let looks = 0;

@@ -1,4 +1,4 @@
-/** What the secondary keys of the ACL tables must be, worked out from the objects alone. */
+/** The expected secondary keys of the ACL tables, computed from the objects alone. */
 
 import { keys } from '../../src/state/keys.js';
 import type { AuthMethod } from '../../src/state/methods.js';
@@ -15,13 +15,13 @@ const SECONDARY =
 const objects = <T>(view: View, table: string): T[] =>
   [...view.keys(`${table}\0`)].map((key) => JSON.parse(view.get(key)!) as T);
 
-/** The secondary keys that are there, with their values. */
+/** The existing secondary keys with their values. */
 export function actualKeys(view: View): Map<string, string> {
   const all = [...view.keys('')].filter((key) => SECONDARY.test(key));
   return new Map(all.map((key) => [key, view.get(key)!]));
 }
 
-/** Those that should be. */
+/** The expected secondary keys. */
 export function expectedKeys(view: View): Map<string, string> {
   const expected = new Map<string, string>();
   for (const { ID, Name, Namespace } of objects<Policy>(view, 'policy')) {
@@ -45,7 +45,7 @@ export function expectedKeys(view: View): Map<string, string> {
     if (token.AuthMethod !== undefined) {
       const methodNs = token.AuthMethodNamespace!;
       const key = keys.tokenByMethod(methodNs, token.AuthMethod, ns, accessor);
-      // that alone tells who logged in
+      // Only this tells who logged in.
       const identity = view.get(key) ?? '';
       expected.set(key, identity);
       const method = { ns: methodNs, name: token.AuthMethod };
@@ -62,7 +62,7 @@ export function expectedKeys(view: View): Map<string, string> {
   return new Map([...expected].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Names that links show, by id; and ids that are remembered as deleted because something links them still. */
+/** Wrong link names by id, and deleted ids that are remembered although nothing links to them. */
 export function linkProblems(view: View): string[] {
   const problems: string[] = [];
   for (const [table, holders] of [
@@ -85,7 +85,7 @@ export function linkProblems(view: View): string[] {
   return problems;
 }
 
-/** Rules and tokens whose method is gone although nothing says that they will be removed. */
+/** Rules and tokens whose method is gone although nothing is going to remove them. */
 export function orphans(view: View): string[] {
   const methods = new Set(
     objects<AuthMethod>(view, 'method').map((one) => keys.method(one.Namespace, one.Name)),

@@ -7,7 +7,7 @@ const key = fc.constantFrom('a', 'a\0b', 'a\0c', 'ab', 'b', 'b\0a', '__proto__')
 const change = fc.record({ key, value: fc.option(fc.constantFrom('1', '2'), { nil: undefined }) });
 
 describe('draft', () => {
-  it('shows the state as it will be once its changes are committed, and leaves it alone until then', () => {
+  it('shows the state as it will be after its commit, and does not change it before', () => {
     const changes = fc.array(change, { maxLength: 12 });
     const prefix = fc.constantFrom('', 'a', 'a\0', 'b', 'x');
     fc.assert(
@@ -25,16 +25,16 @@ describe('draft', () => {
         expect([...draft.keys(start, from)]).to.deep.equal([...model.keys(start, from)]);
         for (const one of made) expect(draft.get(one.key)).to.equal(model.get(one.key));
         const untouched = new MapStore(store.map);
-        const told = draft.changes();
+        const changes = draft.changes();
         expect(store.map).to.deep.equal(untouched.map);
-        for (const [changed, value] of told) expect(store.get(changed)).not.to.equal(value);
-        store.commit(told);
+        for (const [changed, value] of changes) expect(store.get(changed)).not.to.equal(value);
+        store.commit(changes);
         expect(new Map([...store.map].sort())).to.deep.equal(new Map([...model.map].sort()));
       }),
     );
   });
 
-  it('may be changed while its keys are walked', () => {
+  it('may be changed while its keys are iterated', () => {
     const store = new MapStore([
       ['a', '1'],
       ['b', '1'],

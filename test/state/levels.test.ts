@@ -3,7 +3,7 @@ import { HANDLERS } from '../../src/state/handlers.js';
 import { COMMAND_LEVELS, LEVELS, levelFor, SUPPORTED_LEVEL } from '../../src/state/levels.js';
 import type { Command } from '../../src/state/types.js';
 
-/** What the first release with levels knows. Nothing is ever added here. */
+/** The commands of the first release with levels. Nothing is ever added here. */
 const LEVEL_1 = [
   ...['bootstrap', 'config.delete', 'config.set', 'fact.set', 'method.delete', 'method.reap'],
   ...['method.set', 'namespace.delete', 'namespace.reap', 'namespace.set', 'policy.delete'],
@@ -21,7 +21,7 @@ const LEVEL_1 = [
 ];
 
 describe('state: levels', () => {
-  it('name every command that the first release does not know', () => {
+  it('list every command that the first release does not know', () => {
     const later = Object.keys(HANDLERS).filter((type) => !LEVEL_1.includes(type));
     const named = Object.keys(COMMAND_LEVELS).filter((name) => !name.includes('/'));
     expect(later.sort()).to.deep.equal(named.sort());
@@ -29,7 +29,7 @@ describe('state: levels', () => {
       expect(level).to.be.within(2, SUPPORTED_LEVEL);
   });
 
-  it('are those of the type and of the members that a command has', () => {
+  it('depend on the type of a command and on its members', () => {
     const needed = (command: object): number => levelFor(LEVELS, command as Command);
     expect(needed({ type: 'token.login', v: 1 })).to.equal(1);
     expect(needed({ type: 'token.login', v: 1, identity: 'a' })).to.equal(2);
@@ -42,7 +42,7 @@ describe('state: levels', () => {
     expect(levels).to.deep.equal([3, 4]);
   });
 
-  it('keep every command of the first release: logs hold them', () => {
+  it('still include every command of the first release, as logs contain them', () => {
     expect(Object.keys(HANDLERS)).to.include.members(LEVEL_1);
   });
 });

@@ -1,4 +1,4 @@
-/** How long tokens of logins live and how many one identity may have: decided by apply, by the replicated configuration. */
+/** The lifetime of login tokens and their number per identity, as apply decides them. */
 import { expect } from 'chai';
 import { Checksums } from '../../src/state/checksum.js';
 import { keys } from '../../src/state/keys.js';
@@ -23,7 +23,7 @@ class World extends State {
     };
     return { type: 'acl.configure', configuration, ...rest };
   }
-  /** The n-th login, n seconds after the first. */
+  /** Login number `n`, `n` seconds after the first. */
   loginOf(n: number, identity = ALICE, more: object = {}) {
     const createTime = new Date(Date.parse(AT) + n * 1000).toISOString().replace('.000', '');
     return { ...this.login(n, 'm'), createTime, identity, ...more };
@@ -32,7 +32,7 @@ class World extends State {
     const { method, ...rest } = this.method('m');
     return { ...rest, method: { ...method, MaxTokenTTL } };
   }
-  /** The numbers of the tokens of logins that are there. */
+  /** The numbers of the login tokens that exist. */
   get left(): number[] {
     return [...this.store.keys('token\0')]
       .map((key) => stored<Token>(this.store, key)!)
@@ -74,7 +74,7 @@ describe('the configuration of logins', () => {
     ['', '', '1h30m0s', 5400],
     ['2m0s', '', '1h0m0s', 120],
   ] as const) {
-    it(`a login lives ${lives ?? 'for ever'} by ${own || '-'} of its method, ${ttl || '-'} and at most ${most || '-'}`, () => {
+    it(`method ${own || '-'}, default ${ttl || '-'}, maximum ${most || '-'}: lasts ${lives ?? 'for ever'}`, () => {
       const state = new World();
       if (own !== '') state.must(state.methodWith(own));
       state.must(state.configure({ LoginTokenTTL: ttl, LoginTokenTTLMax: most }));
@@ -86,7 +86,7 @@ describe('the configuration of logins', () => {
     });
   }
 
-  it('does not touch a login of a member that knows no identities', () => {
+  it('does not apply to a login of a member that sends no identity', () => {
     const state = new World();
     state.must(state.configure({ LoginTokenTTL: '1h0m0s', TokensPerIdentity: 1 }));
     for (const n of [1, 2]) {
@@ -99,7 +99,7 @@ describe('the configuration of logins', () => {
 });
 
 describe('tokens of one identity', () => {
-  it('are refused beyond the limit, each identity and method for itself', () => {
+  it('are refused beyond the limit, counted for each identity and method separately', () => {
     const state = new World();
     state.must(state.method('other'));
     state.must(state.configure({ TokensPerIdentity: 2 }));
@@ -117,14 +117,14 @@ describe('tokens of one identity', () => {
     expect(state.left).to.deep.equal([2, 4, 5, 6]);
   });
 
-  it('of a method that is named in other letter case are the same', () => {
+  it("are counted together if the method's name differs only in letter case", () => {
     const state = new World();
     state.must(state.configure({ TokensPerIdentity: 1 }));
     state.must(state.loginOf(1));
     expect(state.refusal({ ...state.login(2, 'M'), identity: ALICE })).to.match(DENIED);
   });
 
-  it('that are replaced go oldest first, in the entry of the new one', () => {
+  it('are replaced oldest first, in the entry of the new one', () => {
     const state = new World();
     for (const n of [3, 1, 2, 4]) state.must(state.loginOf(n));
     state.must(state.configure({ TokensPerIdentity: 3, OnTokenLimit: 'replace' }));
@@ -137,7 +137,7 @@ describe('tokens of one identity', () => {
     expect(state.identities).to.have.lengthOf(3);
   });
 
-  it('that expired or whose namespace is being deleted do not count', () => {
+  it('do not count once they expired or their namespace is being deleted', () => {
     const state = new World();
     state.must(state.configure({ TokensPerIdentity: 2, LoginTokenTTL: '1m0s' }));
     state.must(state.loginOf(1));
@@ -149,20 +149,20 @@ describe('tokens of one identity', () => {
     state.must(state.loginOf(61));
   });
 
-  it('are not touched by a lower limit, and replaced by parts where they are many', () => {
+  it('are kept when the limit is lowered, and replaced in parts if there are many', () => {
     const state = new World();
     const count = CASCADE_MAX + 10;
     for (let n = 1; n <= count; n++) state.must(state.loginOf(n));
     state.must(state.configure({ TokensPerIdentity: 2, OnTokenLimit: 'replace' }));
     expect(state.left).to.have.lengthOf(count);
     state.must(state.loginOf(count + 1));
-    // one entry removes a bounded number of the oldest
+    // One entry removes a limited number of the oldest.
     expect(state.left).to.have.lengthOf(11);
     state.must(state.loginOf(count + 2));
     expect(state.left).to.deep.equal([count + 1, count + 2]);
   });
 
-  it('leave nothing behind, however they go', () => {
+  it('leave no identity record behind, however they are removed', () => {
     const state = new World();
     state.must({
       type: 'namespace.set',
@@ -194,7 +194,7 @@ describe('tokens of one identity', () => {
     gone();
   });
 
-  it('show nothing of it', () => {
+  it('do not show the identity', () => {
     const state = new World();
     state.must(state.loginOf(1));
     expect(

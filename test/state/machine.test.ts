@@ -41,7 +41,7 @@ describe('state machine', () => {
     expect(new Machine(store, handlers).appliedIndex()).to.equal(1);
   });
 
-  it('keeps nothing of a refused command but its result', () => {
+  it('keeps only the result of a refused command', () => {
     const store = new MapStore();
     const machine = new Machine(store, handlers);
     const refused = entry(1, { type: 'put', key: 'a', value: '1', refuse: true });
@@ -52,7 +52,7 @@ describe('state machine', () => {
     ]);
   });
 
-  it('forgets the oldest results when it is told to, a few at a time, and takes none of those requests again', () => {
+  it('forgets the oldest results on command, a few at a time, and rejects those requests', () => {
     const store = new MapStore();
     const all: Handlers = { put, 'request.forget': forgetRequests };
     const machine = new Machine(store, all);
@@ -76,7 +76,7 @@ describe('state machine', () => {
     expect(store.get('a')).to.equal('4');
   });
 
-  it('notes where a secret was deleted or replaced, and assumes so of what it finds', () => {
+  it('records where a secret was deleted or replaced, and assumes so for existing states', () => {
     const store = new MapStore();
     const machine = new Machine(store, handlers);
     const token = keys.token('default', 'a');
@@ -105,7 +105,7 @@ describe('state machine', () => {
     expect(new Machine(store, handlers).secretLeftAt()).to.equal(13);
   });
 
-  it('moves its position for entries that carry no command', () => {
+  it('advances its position for entries without a command', () => {
     const machine = new Machine(new MapStore(), handlers);
     const results = machine.apply([
       { kind: 'noop', index: 1, term: 4 },
@@ -122,7 +122,7 @@ describe('state machine', () => {
     expect(() => machine.apply([putEntry(3, 'a', '2')])).to.throw(FatalError);
   });
 
-  it('stops at unknown types, versions and bytes, keeping what came before', () => {
+  it('stops at unknown types, versions and bytes, keeping earlier changes', () => {
     for (const bad of [
       entry(2, { type: 'nope' }),
       entry(2, { type: '__proto__' }),
@@ -137,19 +137,19 @@ describe('state machine', () => {
     }
   });
 
-  it('tells once per apply which keys changed, refused and equal writes left out', () => {
+  it('reports once per apply which keys changed, without refused and equal writes', () => {
     const machine = new Machine(new MapStore(), handlers);
-    const told: (readonly string[])[] = [];
-    machine.onChanged((changed) => told.push(changed));
+    const reported: (readonly string[])[] = [];
+    machine.onChanged((changed) => reported.push(changed));
     machine.apply([putEntry(1, 'a', '1'), putEntry(2, 'b', '1'), putEntry(3, 'a', '2')]);
     machine.apply([
       putEntry(4, 'a', '2'),
       entry(5, { type: 'put', key: 'c', value: '1', refuse: true }),
     ]);
-    expect(told).to.deep.equal([['a', 'b']]);
+    expect(reported).to.deep.equal([['a', 'b']]);
   });
 
-  it('writes entries and its own record in forms that later versions can read', () => {
+  it('writes entries and its own record in formats that later versions can read', () => {
     const command = { type: 'put', v: 1, key: 'a', value: '1' } as Command;
     const data = encodeProposal({ id: 'id', since: 7, command });
     expect(Buffer.from(data).toString('latin1')).to.equal(
@@ -167,7 +167,7 @@ describe('state machine', () => {
     expect(() => new Machine(later, handlers)).to.throw(FatalError, 'another version');
   });
 
-  it('is at level 1, and raised by a command; then older programs refuse its record', () => {
+  it('is at level 1 until a command raises it; then older programs refuse its record', () => {
     const raise = (index: number, level: number) =>
       entry(index, { type: 'system.level', level } as never);
     const store = new MapStore();
@@ -183,7 +183,7 @@ describe('state machine', () => {
     expect(machine.checksum().sums).to.have.property('level');
     expect(new Machine(store, handlers, 2).appliedIndex()).to.equal(2);
     expect(() => new Machine(store, handlers, 1)).to.throw(FatalError, 'another version');
-    // It is not applied, so that the folder can still be opened by a release that knows it.
+    // It is not applied, so that a release that supports it can still open the folder.
     const old = new MapStore();
     expect(() => new Machine(old, handlers, 1).apply([raise(1, 2)])).to.throw(
       FatalError,
@@ -192,7 +192,7 @@ describe('state machine', () => {
     expect(levelOf(old)).to.equal(1);
   });
 
-  it('tells its position when all before it is durable', async () => {
+  it('reports its position once everything before it is durable', async () => {
     const store = new MapStore();
     const machine = new Machine(store, handlers);
     machine.apply([putEntry(1, 'a', '1')]);
@@ -201,7 +201,7 @@ describe('state machine', () => {
     expect(await flushed).to.deep.equal([1, 1]);
   });
 
-  it('takes up another state whole, and tells that everything may have changed', () => {
+  it('loads another state as a whole, and reports that everything may have changed', () => {
     const other = new MapStore();
     const source = new Machine(other, handlers);
     source.apply([putEntry(1, 'a', '1', 'known'), putEntry(2, 'b', '1')]);
@@ -219,7 +219,7 @@ describe('state machine', () => {
     expect(machine.remembered('id-1')).to.equal(undefined);
   });
 
-  it('keeps hostile member names of a command as they are', () => {
+  it('keeps special member names in a command unchanged', () => {
     const seen: unknown[] = [];
     const spy: Handler<Command> = (_context, command) => {
       seen.push(command);
@@ -231,8 +231,8 @@ describe('state machine', () => {
   });
 });
 
-describe('request memory', () => {
-  it('a request sent twice takes effect once and is answered alike, after a restart too', () => {
+describe('stored request results', () => {
+  it('a repeated request takes effect once and has the same result, also after a restart', () => {
     const store = new MapStore();
     const machine = new Machine(store, handlers);
     const first = machine.apply([putEntry(1, 'a', '1', 'same')])[0] as Result;
@@ -245,7 +245,7 @@ describe('request memory', () => {
     expect(store.get('a')).to.equal('2');
   });
 
-  it('remembers a bounded number; older ones are refused when nobody can tell', () => {
+  it('are limited in number; older requests are refused if their outcome is unknown', () => {
     const store = new MapStore();
     const memory = new RequestMemory(0, 3);
     for (let index = 1; index <= 10; index++) {
@@ -272,7 +272,7 @@ describe('checksum', () => {
     refuse: fc.boolean(),
   });
 
-  it('kept step by step equals the one counted from the whole state', () => {
+  it('updated step by step equals one computed from the whole state', () => {
     fc.assert(
       fc.property(fc.array(change, { maxLength: 40 }), (changes) => {
         const store = new MapStore();
@@ -287,13 +287,13 @@ describe('checksum', () => {
     );
   });
 
-  it('tells states apart by one value, and leaves out what is local', () => {
+  it('differs if one value differs, and leaves out local data', () => {
     const sums = (entries: [string, string][]) => Checksums.of(new MapStore(entries)).toJSON();
     expect(sums([['policy\u0000a', '1']])).not.to.deep.equal(sums([['policy\u0000a', '2']]));
     expect(sums([['local\u0000a', '1']])).to.deep.equal({});
   });
 
-  it('does not collide where key and value or two entries trade places', () => {
+  it('does not collide if key and value or two entries are swapped', () => {
     const sumOf = (...entries: [string, string][]) => Checksums.of(new MapStore(entries)).toJSON();
     const seen = new Set<string>();
     for (let n = 0; n < 20_000; n++) seen.add(sumOf([`t\u0000${n}`, '1'])['t']!.slice(0, 8));
@@ -303,13 +303,13 @@ describe('checksum', () => {
     expect(sumOf(['t\u0000a', '2'], ['t\u0000b', '1'])).not.to.deep.equal(there);
   });
 
-  it('has a form that never changes, since states hold it', () => {
+  it('has a format that never changes, since states contain it', () => {
     const sums = Checksums.of(new MapStore([['t\u0000key', 'value']]));
     expect(sums.toJSON()).to.deep.equal({ t: 'f86d42ddf3c0d4ee' });
     expect(Checksums.from(sums.toJSON()).toJSON()).to.deep.equal(sums.toJSON());
   });
 
-  it('is remembered at indexes that all members pass', () => {
+  it('is stored at indexes that all members pass', () => {
     const machine = new Machine(new MapStore(), handlers);
     for (let index = 1; index <= 600; index++) machine.apply([{ kind: 'noop', index, term: 1 }]);
     expect(machine.checkpoint()?.index).to.equal(512);

@@ -25,7 +25,7 @@ describe('state: restore', () => {
   const add = (part: number, records: object, id = 'a') =>
     run({ type: 'restore.add', id, part, records });
   const commit = (parts: number, id = 'a') => run({ type: 'restore.commit', id, parts });
-  /** What a client could see: not the machine's own record and the results of requests. */
+  /** What a client could see: everything but the machine's own record and the request results. */
   const seen = () =>
     Object.fromEntries([...store.map].filter(([key]) => !/^(machine|request)/.test(key)));
   const role = keys.role('default', 'r1');
@@ -38,7 +38,7 @@ describe('state: restore', () => {
     machine = new Machine(store, HANDLERS);
   });
 
-  it('shows nothing of the parts until the commit, then nothing of what was before', () => {
+  it('shows none of the parts until the commit, and afterwards nothing of the old state', () => {
     add(0, [['new', '1']]);
     add(1, [[role, '{"ID":"r1","Name":"n","CreateIndex":1,"ModifyIndex":2}']]);
     expect(store.get('old')).to.equal('x');
@@ -51,7 +51,7 @@ describe('state: restore', () => {
     });
   });
 
-  it('keeps the level of the cluster, whatever the snapshot holds', () => {
+  it('keeps the level of the cluster, whatever the snapshot contains', () => {
     machine = new Machine(store, HANDLERS, 3);
     run({ type: 'system.level', level: 2 });
     add(0, [['level', '{"Level":3,"Index":7}']]);
@@ -59,14 +59,14 @@ describe('state: restore', () => {
     expect(store.get('level')).to.equal('{"Level":2,"Index":1}');
   });
 
-  it('keeps checksums that count right', () => {
+  it('keeps the checksums correct', () => {
     add(0, [['new', '1']]);
     commit(1);
     expect(machine.checksum().sums).to.deep.equal(new Machine(store, HANDLERS).checksum().sums);
     expect(machine.checksum().sums).to.have.property('new');
   });
 
-  it('brings indexes that this log has not reached down to the restore, and lists up to it', () => {
+  it("lowers indexes beyond this log to the restore's, and raises those of lists to it", () => {
     const text = '{"Name":"\\"ModifyIndex\\":9","CreateIndex":2,"ModifyIndex":900}';
     const list = keys.index('role', 'default');
     const deleted = keys.deleted('role', 'default');
@@ -84,7 +84,7 @@ describe('state: restore', () => {
     expect(store.get(keys.policyLink('p'))).to.equal('{"Name":"p","Index":2}');
   });
 
-  it('takes nothing over that belongs to another node’s log', () => {
+  it("leaves out what belongs to another node's log", () => {
     add(0, [
       [keys.machine, '{"index":900}'],
       [keys.request(5, 2, 'id'), '{}'],
@@ -96,7 +96,7 @@ describe('state: restore', () => {
     expect(store.get(keyOf('local', 'x'))).to.equal(undefined);
   });
 
-  it('refuses records that no member could read, and changes nothing', () => {
+  it('refuses records that members could not decode, and changes nothing', () => {
     for (const value of ['{"Index":', '[]', 'null', 'x']) {
       add(0, [
         ['new', '1'],
@@ -107,13 +107,13 @@ describe('state: restore', () => {
     }
   });
 
-  it('refuses to commit what is not whole, and changes nothing', () => {
+  it('refuses to commit an incomplete restore, and changes nothing', () => {
     add(0, [['new', '1']]);
     expect(commit(2)).to.nested.include({ ok: false, 'refusal.code': 'conflict' });
     expect(store.get('old')).to.equal('x');
   });
 
-  /** Begins to apply a commit of all parts; the test gives it its turns. */
+  /** Begins to apply a commit of all parts; the test runs its turns. */
   const begin = (parts: number) => {
     const index = machine.appliedIndex() + 1;
     const command = { type: 'restore.commit', v: 1, id: 'a', parts } as Command;
@@ -127,7 +127,7 @@ describe('state: restore', () => {
   const manyRecords = (count: number, value = '1') =>
     Array.from({ length: count }, (_, n) => [`new\u0000${String(n).padStart(6, '0')}`, value]);
 
-  it('does a bounded piece of work in each turn, however many records and requests there are', () => {
+  it('does a limited amount of work per turn, however many records and requests', () => {
     for (let n = 0; n < 3 * SLICE_RECORDS; n++) run({ type: 'restore.abort', id: `none-${n}` });
     add(0, manyRecords(5 * SLICE_RECORDS));
     const { late } = begin(1);
@@ -148,7 +148,7 @@ describe('state: restore', () => {
     expect(turns).to.be.at.least(8);
   });
 
-  it('shows the state of before until the last turn, to readers and in a restart', () => {
+  it('shows the old state until the last turn, to readers and after a restart', () => {
     add(0, manyRecords(2 * SLICE_RECORDS));
     const before = new Map(store.map);
     const { late } = begin(1);
@@ -163,7 +163,7 @@ describe('state: restore', () => {
     expect(store.map.size).to.equal(2 * SLICE_RECORDS + 4);
   });
 
-  it('is the same after a crash or another state in the middle, and remembers its request', () => {
+  it('has the same result after a crash or an interruption, and stores its result', () => {
     add(0, manyRecords(2 * SLICE_RECORDS));
     const first = begin(1);
     store.turn();
@@ -185,20 +185,20 @@ describe('state: restore', () => {
     expect(new Machine(store, HANDLERS).remembered('late')).to.include({ index: 2 });
   });
 
-  it('tells that everything may have changed, once, when it has', () => {
-    const told: string[] = [];
-    machine.onReset(() => told.push(`reset ${store.get('old')}`));
-    machine.onChanged((changed) => told.push(...changed));
+  it('reports once that everything may have changed, and only when it has', () => {
+    const events: string[] = [];
+    machine.onReset(() => events.push(`reset ${store.get('old')}`));
+    machine.onChanged((changed) => events.push(...changed));
     add(0, manyRecords(1));
-    told.length = 0;
+    events.length = 0;
     begin(1);
     store.turn();
-    expect(told).to.deep.equal([]);
+    expect(events).to.deep.equal([]);
     while (store.isRewriting) store.turn();
-    expect(told).to.deep.equal(['reset undefined', RESTORE_FACT]);
+    expect(events).to.deep.equal(['reset undefined', RESTORE_FACT]);
   });
 
-  it('drops a restore that another one overtakes, or that was given up', () => {
+  it('discards a restore that another one overtakes, or that was aborted', () => {
     add(0, [['new', '1']]);
     add(0, [['newer', '1']], 'b');
     expect(commit(1)).to.deep.include({ ok: false });

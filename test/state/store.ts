@@ -1,4 +1,4 @@
-/** The simplest StateStore there is: a map. What it says is right by inspection. */
+/** The simplest possible StateStore, a map: evidently correct. */
 import type { Change, PinnedView, StateRecord, StateStore } from '../../src/state/types.js';
 
 export class MapStore implements StateStore {
@@ -37,7 +37,7 @@ export class MapStore implements StateStore {
   get isRewriting(): boolean {
     return this.#rewriting !== undefined;
   }
-  /** One turn of a rewrite; gives how many records it took. */
+  /** One turn of a rewrite; returns the number of records it took. */
   turn(): number {
     const { slices, done, records } = this.#rewriting!;
     const next = slices.next();
@@ -53,7 +53,7 @@ export class MapStore implements StateStore {
     done(next.value);
     return 0;
   }
-  /** Another state arrives: the rewrite is given up. */
+  /** Aborts the rewrite, as the installation of another state does. */
   giveUp(): void {
     const { done } = this.#rewriting!;
     this.#rewriting = undefined;

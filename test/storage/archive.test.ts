@@ -1,4 +1,4 @@
-/** A state goes into an archive and comes back the same; anything else is refused. */
+/** A state is written to an archive and read back unchanged; anything else is refused. */
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { Readable } from 'node:stream';
@@ -72,7 +72,7 @@ describe('snapshot archive', function () {
     expect((await read(await packed(files))).records).to.have.length(some.length);
   });
 
-  it('is taken in while its records are waited for: how long that takes is not the client’s fault', async () => {
+  it('is received to its end although its records are processed slowly', async () => {
     const noise = Array.from({ length: 40 }, (_, n) =>
       createHash('sha512').update(`${n}`).digest('hex'),
     );
@@ -99,7 +99,7 @@ describe('snapshot archive', function () {
     expect(count).to.equal(many.length);
   });
 
-  it('comes back whole: records, position, members', async () => {
+  it('is read back complete: records, position, members', async () => {
     const result = await read(await archive());
     expect(result.records).eql(some);
     expect(result.tally.count).equal(some.length);
@@ -115,7 +115,7 @@ describe('snapshot archive', function () {
     expect((await read(await archive([]))).records).eql([]);
   });
 
-  it('is a gzip of a tar whose SHA256SUMS tools can check', async () => {
+  it('is a gzipped tar whose SHA256SUMS tools can check', async () => {
     const files = await filesOf(await archive());
     expect([...files.keys()]).eql(['meta.json', 'state.bin', 'SHA256SUMS']);
     expect(files.get('SHA256SUMS')!.toString()).equal(
@@ -126,7 +126,7 @@ describe('snapshot archive', function () {
     );
   });
 
-  it('refuses garbage and nothing as not decompressible', async () => {
+  it('refuses garbage and empty input as not decompressible', async () => {
     for (const bytes of [Buffer.from('not a snapshot'), Buffer.alloc(0), Buffer.alloc(3000)]) {
       const refusal = await refused(bytes);
       expect(refusal.code).equal('invalid');
@@ -134,7 +134,7 @@ describe('snapshot archive', function () {
     }
   });
 
-  it('refuses an archive that is cut off anywhere as not readable', async () => {
+  it('refuses an archive that is truncated anywhere as unreadable', async () => {
     const whole = await archive();
     for (const length of [30, 200, whole.length >> 1, whole.length - 9, whole.length - 1]) {
       const refusal = await refused(whole.subarray(0, length));
@@ -143,7 +143,7 @@ describe('snapshot archive', function () {
     }
   });
 
-  it('refuses a changed byte in any file of it', async () => {
+  it('refuses a changed byte in any of its files', async () => {
     const files = await filesOf(await archive(some.slice(0, 4)));
     for (const [name, content] of files) {
       for (let position = 0; position < content.length; position += 7) {
@@ -155,7 +155,7 @@ describe('snapshot archive', function () {
     }
   });
 
-  it('refuses missing, repeated and unexpected files, and the state of another server', async () => {
+  it("refuses missing, repeated and unexpected files, and another server's state", async () => {
     const files = [...(await filesOf(await archive()))];
     const foreign = Buffer.from('\x82state of something else entirely');
     const metaBytes = files[0]![1];
@@ -175,7 +175,7 @@ describe('snapshot archive', function () {
     }
   });
 
-  it('stops at the limit when a small archive unfolds to much', async () => {
+  it('stops at the limit if a small archive expands to too much', async () => {
     const bomb = await archive([['a', 'x'.repeat(5_000_000)]]);
     expect(bomb.length).lessThan(50_000);
     expect((await refused(bomb)).code).equal('too_large');

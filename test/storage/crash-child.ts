@@ -1,5 +1,5 @@
 /**
- * Writes without end and reports what is durable, until it is killed. Arguments: `log` or `state`,
+ * Writes endlessly and reports what is durable, until it is killed. Arguments: `log` or `state`,
  * the folder.
  */
 import type { SnapshotMeta } from '../../src/raft/types.js';
@@ -30,7 +30,7 @@ async function writeLog(path: string): Promise<void> {
         report(step);
         setImmediate(more);
       };
-      // the log shows at once what is appended
+      // The log shows at once what is appended.
       let cut: SnapshotMeta | undefined;
       log.append(logStep(step, log.lastIndex()), () => {
         if (cut === undefined) done();

@@ -1,6 +1,6 @@
 /**
- * What the process that will be killed does, operation by operation, so that the test can tell what
- * must be there.
+ * The operations of the process that will be killed, step by step, so that the test knows what must
+ * be there.
  */
 import type { Entry, HardState, LogView, SnapshotMeta } from '../../src/raft/types.js';
 import type { StateRecord } from '../../src/storage/types.js';
@@ -22,14 +22,14 @@ export function logStep(n: number, lastIndex: number): LogStep {
 const CUT_EVERY = 11;
 const KEPT = 20;
 
-/** Where the log is cut after step `n`, if it is. */
+/** Where the log is truncated after step `n`, if it is. */
 export function cutAfter(n: number, log: LogView): SnapshotMeta | undefined {
   const index = log.lastIndex() - KEPT;
   if (n % CUT_EVERY !== 0 || index < log.firstIndex()) return undefined;
   return { index, term: log.term(index)!, configuration: { members: [] } };
 }
 
-/** Every so many steps the whole state is replaced. */
+/** The number of steps after which the whole state is replaced. */
 export const INSTALL_EVERY = 25;
 
 /** The state after step `n`. */

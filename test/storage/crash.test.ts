@@ -1,6 +1,6 @@
 /**
- * A process is killed while it writes: everything it reported durable is there, in order, and
- * nothing by half.
+ * A process is killed while it writes: everything that it reported durable is there, in order, and
+ * no write is there in part.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,8 +15,8 @@ import { contents, entriesOf, Folders } from './helpers.js';
 const child = fileURLToPath(new URL('./crash-child.js', import.meta.url));
 
 /**
- * Runs the child until it has reported `reports` times, kills it at once, and gives the last step
- * it reported.
+ * Runs the child until it has made `reports` reports, kills it at once, and returns the last step
+ * that it reported.
  */
 async function killAfter(reports: number, kind: string, dir: string): Promise<number> {
   const running: ChildProcess = spawn(process.execPath, [child, kind, dir], {
@@ -40,7 +40,7 @@ describe('kill -9 while writing', function () {
   afterEach(() => folders.clean());
 
   for (const reports of [1, 40, 300]) {
-    it(`loses no entry and no vote that was reported, and cuts the log whole or not, after ${reports} reports`, async () => {
+    it(`loses nothing reported, truncates all or nothing, after ${reports} reports`, async () => {
       const dir = await folders.make();
       const reported = await killAfter(reports, 'log', dir);
       const log = await folders.log(dir);
@@ -50,13 +50,13 @@ describe('kill -9 while writing', function () {
         hardState: of.hardState(),
       });
       const found = facts(log);
-      // A few steps beyond the last reported one may have reached the disk.
+      // A few steps after the last reported one may have reached the disk.
       const model = new MemoryLog();
       const possible: unknown[] = [];
       for (let n = 1; n <= reported + 10; n++) {
         model.append(logStep(n, model.lastIndex()), () => {});
         const cut = cutAfter(n, model);
-        // a step beyond the last reported one may be there without its cut
+        // A step after the last reported one may be there without its truncation.
         if (n > reported || (n === reported && cut === undefined)) possible.push(facts(model));
         if (cut === undefined) continue;
         model.compact(cut, () => {});
@@ -68,7 +68,7 @@ describe('kill -9 while writing', function () {
   }
 
   for (const reports of [1, 20, 90]) {
-    it(`holds the state after some commit, none reported is lost, after ${reports} reports`, async () => {
+    it(`has whole commits and every reported one, after ${reports} reports`, async () => {
       const dir = await folders.make();
       const reported = await killAfter(reports, 'state', dir);
       const state = await folders.state(dir);

@@ -2,15 +2,19 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { keys } from '../../src/state/keys.js';
-import { openLogIn } from '../../src/storage/log.js';
-import { FakeFolder } from '../support/fake-folder.js';
+import { openLog } from '../../src/storage/open-log.js';
+import { fakeMachine } from '../support/fake-machine.js';
 import { command, configuration, entriesOf, Folders } from './helpers.js';
 
-/** Random, so that LevelDB finds no equal piece elsewhere and keeps it as it is. */
+/** Random, so that LevelDB finds no equal piece elsewhere and stores it uncompressed. */
 const SECRET = '5ec2e703-9b1f-4c7d-8e2a-6f0d1b3c5a79';
 const token = keys.token('default', 'a');
 
-describe('what was deleted', () => {
+const onFatal = (error: Error): never => {
+  throw error;
+};
+
+describe('deleted data', () => {
   const folders = new Folders();
   afterEach(() => folders.clean());
 
@@ -24,7 +28,7 @@ describe('what was deleted', () => {
   const erased = (store: { erase(done: () => void): void }) =>
     new Promise<void>((resolve) => store.erase(resolve));
 
-  it('is in no file of the state once it is erased; all else is as it was', async () => {
+  it('is in no file of the state once it is erased; everything else is unchanged', async () => {
     const dir = await folders.make();
     let state = await folders.state(dir);
     state.commit([
@@ -37,7 +41,7 @@ describe('what was deleted', () => {
     await erased(state);
     expect(await isIn(dir, SECRET)).to.equal(false);
     expect(state.get(keys.token('default', 'b'))).to.equal('kept');
-    // a table of the first value, which the deletion does not overlap by itself
+    // Creates a table file for the first value, which the deletion does not overlap by itself.
     state.commit([[token, SECRET]]);
     state.commit([[token, 'another']]);
     await erased(state);
@@ -62,7 +66,7 @@ describe('what was deleted', () => {
     expect(await isIn(dir, SECRET)).to.equal(false);
   });
 
-  it('is in no file of the state that another one has replaced', async () => {
+  it('is in no file of a state that was replaced', async () => {
     const dir = await folders.make();
     const state = await folders.state(dir);
     state.commit([[token, SECRET]]);
@@ -75,7 +79,7 @@ describe('what was deleted', () => {
     expect(state.get(keys.token('default', 'b'))).to.equal('kept');
   });
 
-  it('is in no file of the log once it was cut off', async () => {
+  it('is in no file of the log once it was truncated', async () => {
     const dir = await folders.make();
     const log = await folders.log(dir);
     const secret = { ...command(1, 1), data: Buffer.from(SECRET) };
@@ -89,11 +93,9 @@ describe('what was deleted', () => {
   });
 
   it('is in no file of the log, replaced entries and reused files included', async () => {
-    const folder = new FakeFolder();
-    const onFatal = (error: Error): never => {
-      throw error;
-    };
-    const log = await openLogIn(folder, { onFatal, segmentBytes: 800 });
+    const { disk, start } = fakeMachine();
+    const options = { onFatal, segmentBytes: 800 };
+    const log = await openLog('log', { ...options, disk: start() });
     const append = (index: number, term: number, text: string) =>
       new Promise<void>((resolve) => {
         const data = Buffer.from(text);
@@ -106,18 +108,20 @@ describe('what was deleted', () => {
       log.compact({ index: 29, term: 1, configuration }, resolve);
     });
     for (let index = 32; index <= 36; index++) await append(index, 2, 'x'.repeat(200));
-    const files = () => [...folder.content().values()];
+    const files = () => [...disk.files.content().values()];
     expect(files().some((bytes) => bytes.includes(SECRET))).to.equal(true);
     await erased(log);
     expect(files().some((bytes) => bytes.includes(SECRET))).to.equal(false);
+    const before = entriesOf(log);
     await log.close();
-    const again = await openLogIn(folder.copy(), { onFatal });
+    disk.crash(true);
+    const again = await openLog('log', { ...options, disk: start() });
     expect(again.damaged).to.equal(undefined);
-    expect(entriesOf(again)).to.deep.equal(entriesOf(log));
+    expect(entriesOf(again)).to.deep.equal(before);
     expect(again.lastIndex()).to.equal(36);
   });
 
-  it('closes while a view keeps it from being erased', async () => {
+  it('does not delay closing while a view keeps it from being erased', async () => {
     const state = await folders.state(await folders.make());
     state.commit([[token, SECRET]]);
     const view = state.pin();

@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { StorageError } from '../../src/storage/errors.js';
-import { claimFolder, readSealed, writeSealed } from '../../src/storage/folder.js';
+import { claimFolder } from '../../src/storage/folder.js';
+import { LEVEL_DISK } from '../../src/storage/level-disk.js';
+import { readSealed, writeSealed } from '../../src/storage/sealed-file.js';
 import { Folders, failure } from './helpers.js';
 
 describe('data folder', () => {
@@ -20,7 +22,7 @@ describe('data folder', () => {
     expect(error).property('message').include(words);
   };
 
-  it('is made for its owner alone, and closed again if it was opened to others', async () => {
+  it('is private to its owner, and made private again if it was opened to others', async () => {
     await claimFolder(dir, 'node.json');
     expect((await stat(dir)).mode & 0o777).equal(0o700);
     await rm(dir, { recursive: true });
@@ -29,7 +31,7 @@ describe('data folder', () => {
     expect((await stat(dir)).mode & 0o777).equal(0o700);
   });
 
-  it('is closed to others with all that is in it', async () => {
+  it('is made private with everything in it', async () => {
     await claimFolder(dir, 'node.json');
     await mkdir(join(dir, 'log'), { mode: 0o755 });
     await writeFile(join(dir, 'node.json'), '{}', { mode: 0o644 });
@@ -40,7 +42,7 @@ describe('data folder', () => {
     expect((await stat(join(dir, 'log', '000003.log'))).mode & 0o777).equal(0o600);
   });
 
-  it('is refused when it holds other files but none of ours, and is left as it was', async () => {
+  it('is refused and left unchanged if it holds other files but none of ours', async () => {
     await mkdir(dir, { mode: 0o755 });
     await writeFile(join(dir, 'photo.jpg'), 'x');
     await expectRefusal(claimFolder(dir, 'node.json'), 'foreign', 'photo.jpg');
@@ -50,28 +52,29 @@ describe('data folder', () => {
     await claimFolder(dir, 'node.json');
   });
 
-  it('may hold what a crash in the middle of making it left', async () => {
+  it('may contain what a crash during its creation left', async () => {
     await mkdir(join(dir, 'lost+found'), { recursive: true });
     await writeFile(join(dir, 'node.json.new'), '{');
     await claimFolder(dir, 'node.json');
   });
 
-  it('keeps small files whole, and finds them changed', async () => {
+  it('keeps small files intact, and detects changes in them', async () => {
     await claimFolder(dir, 'node.json');
     const path = join(dir, 'node.json');
-    expect(await readSealed(path)).equal(undefined);
-    await writeSealed(path, { v: 1, id: 'a' });
-    await writeSealed(path, { v: 1, id: 'b', seen: { c: 'ü' } });
-    expect(await readSealed(path)).eql({ v: 1, id: 'b', seen: { c: 'ü' } });
+    const folder = LEVEL_DISK.folder(dir);
+    expect(await readSealed(folder, 'node.json')).equal(undefined);
+    await writeSealed(folder, 'node.json', { v: 1, id: 'a' });
+    await writeSealed(folder, 'node.json', { v: 1, id: 'b', seen: { c: 'ü' } });
+    expect(await readSealed(folder, 'node.json')).eql({ v: 1, id: 'b', seen: { c: 'ü' } });
     expect((await stat(path)).mode & 0o777).equal(0o600);
     const text = await readFile(path, 'utf8');
     for (const changed of [text.replace('"b"', '"d"'), text.slice(0, 20), '', 'null', '{}']) {
       await writeFile(path, changed);
-      await expectRefusal(readSealed(path), 'damaged', 'node.json');
+      await expectRefusal(readSealed(folder, 'node.json'), 'damaged', path);
     }
   });
 
-  it('has databases that one opener at a time can use', async () => {
+  it('contains databases that only one process can open at a time', async () => {
     const folders = new Folders();
     const path = await folders.make();
     const log = await folders.log(join(path, 'log'));

@@ -1,4 +1,4 @@
-/** Folders with logs and states in them, and ways to spoil them. */
+/** Folders with logs and states in them, and ways to corrupt them. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -11,9 +11,9 @@ import { ClassicLevel } from 'classic-level';
 import type { Entry, LogView } from '../../src/raft/types.js';
 import type { View } from '../../src/state/types.js';
 import type { StorageError } from '../../src/storage/errors.js';
-import type { LogOptions, SegmentLog } from '../../src/storage/log.js';
+import type { SegmentLog } from '../../src/storage/log.js';
 import { MemoryState } from '../../src/storage/memory-state.js';
-import { openLog } from '../../src/storage/open-log.js';
+import { type OpenLogOptions, openLog } from '../../src/storage/open-log.js';
 import { segmentNumber } from '../../src/storage/segment.js';
 import {
   entryOf,
@@ -26,11 +26,11 @@ import { type LevelState, openState } from '../../src/storage/state.js';
 import type { StateRecord } from '../../src/storage/types.js';
 import type { Found } from './verify-child.js';
 
-/** Makes folders and removes them; closes what was opened through it. */
+/** Creates folders and removes them; closes what was opened through it. */
 export class Folders {
   private readonly dirs: string[] = [];
   private readonly open: { close(): Promise<void> }[] = [];
-  /** What was reported as fatal. */
+  /** The errors reported as fatal. */
   readonly fatal: StorageError[] = [];
 
   async make(): Promise<string> {
@@ -39,7 +39,7 @@ export class Folders {
     return join(dir, 'db');
   }
 
-  /** The folder as a crash of the process would leave it now. */
+  /** A copy of the folder as a crash of the process would leave it now. */
   async copy(dir: string): Promise<string> {
     for (;;) {
       const to = await this.make();
@@ -47,7 +47,7 @@ export class Folders {
       try {
         await cp(dir, to, { recursive: true });
       } catch (error) {
-        // LevelDB removed a file meanwhile: no crash leaves it half gone
+        // LevelDB has just removed a file: no crash leaves it half removed.
         if ((error as NodeJS.ErrnoException).code === 'ENOENT') continue;
         throw error;
       }
@@ -55,7 +55,7 @@ export class Folders {
     }
   }
 
-  async log(dir: string, options: Partial<LogOptions> = {}): Promise<SegmentLog> {
+  async log(dir: string, options: Partial<OpenLogOptions> = {}): Promise<SegmentLog> {
     const onFatal = (error: StorageError) => this.fatal.push(error);
     // Small segments: what is copied and read again is little.
     const log = await openLog(dir, { onFatal, segmentBytes: 2 ** 16, ...options });
@@ -69,9 +69,7 @@ export class Folders {
     return state;
   }
 
-  /**
-   * Closes the log and opens it once more, nothing having gone wrong since: it must complain of nothing and hold the same.
-   */
+  /** Closes and reopens an undamaged log: it must report no error and hold the same entries. */
   async reopenLog(log: SegmentLog, dir: string): Promise<SegmentLog> {
     const before = logFacts(log);
     await log.close();
@@ -81,7 +79,7 @@ export class Folders {
     return again;
   }
 
-  /** The same of a state. */
+  /** The same for a state. */
   async reopenState(state: LevelState, dir: string): Promise<LevelState> {
     const before = contents(state);
     await state.close();
@@ -98,7 +96,7 @@ export class Folders {
   }
 }
 
-/** Works on the raw records of a database that nobody has open. */
+/** Works on the raw records of a database that is not open. */
 export async function raw<T>(
   dir: string,
   work: (db: ClassicLevel<Buffer, Buffer>) => Promise<T>,
@@ -115,7 +113,7 @@ export async function raw<T>(
   }
 }
 
-/** Takes batch `number` of the writes out of a state, as LevelDB does when it skips one: its number, and these records. */
+/** Removes batch `number` with these records from a state, as when LevelDB skips a batch. */
 export const loseBatch = (dir: string, number: number, lost: readonly string[] = []) =>
   raw(dir, (db) =>
     db.batch(
@@ -131,7 +129,7 @@ export const flip = (dir: string, key: Buffer, bit = 0): Promise<void> =>
     await db.put(key, value);
   });
 
-/** The bytes with one bit changed at a place, or now and then with a whole page of zeros. */
+/** The bytes with one bit changed at a place, or sometimes with a whole page of zeros. */
 export function spoiled(bytes: Buffer, at: number): Buffer {
   const changed = Buffer.from(bytes);
   if (at % 5 === 0) changed.fill(0, at, Math.min(at + 4096, bytes.length));
@@ -142,8 +140,8 @@ export function spoiled(bytes: Buffer, at: number): Buffer {
 const child = fileURLToPath(new URL('./verify-child.js', import.meta.url));
 
 /**
- * What the folders show in a process of their own; those that end the process are left out: they
- * show nothing.
+ * The contents of the folders as a separate process reads them. Folders that abort the process are
+ * left out: they show nothing.
  */
 export async function verify(kind: 'log' | 'state', dirs: readonly string[]): Promise<Found[]> {
   const found: Found[] = [];
@@ -189,7 +187,7 @@ const logFacts = (log: SegmentLog) => ({
   ...{ hardState: log.hardState(), bar: log.bar() },
 });
 export const contents = (view: View) => [...view.keys('')].map((key) => [key, view.get(key)]);
-/** Records of many sizes, with letters of several bytes. */
+/** Records of many sizes, with multi-byte characters. */
 export const some: readonly StateRecord[] = Array.from({ length: 100 }, (_, i) => [
   `table\u0000${String(i).padStart(3, '0')}`,
   JSON.stringify({ name: `ünïcode ${i}`, text: 'x'.repeat(i * 3) }),
@@ -201,7 +199,7 @@ export function stateOf(records: readonly StateRecord[]): MemoryState {
 }
 export const done = (call: (done: () => void) => void) =>
   new Promise<void>((resolve) => call(resolve));
-/** Resolves once it is so: for what the disk shows of its own accord. */
+/** Resolves once the condition holds: for changes on disk that nothing announces. */
 export async function until(condition: () => Promise<boolean>): Promise<void> {
   while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 20));
 }
@@ -211,20 +209,16 @@ export const failure = (promise: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   );
 
-/** Counts the bytes that go to the disk from now on; `take` gives what came since the last. */
+/** Counts the key and value bytes written from now on; `take` returns those since the last call. */
 export function countBytes(store: LevelState): { take(): number } {
   let bytes = 0;
-  const db = store.db;
-  const batch = db.batch.bind(db) as () => ReturnType<typeof db.batch>;
-  db.batch = (() => {
-    const made = batch();
-    const put = made.put.bind(made);
-    made.put = (key: string, value: string) => {
-      bytes += Buffer.byteLength(key) + Buffer.byteLength(value);
-      return put(key, value);
-    };
-    return made;
-  }) as typeof db.batch;
+  const { db } = store;
+  const write = db.write.bind(db);
+  db.write = (operations, options) => {
+    for (const operation of operations)
+      if (operation.type === 'put') bytes += operation.key.length + operation.value.length;
+    return write(operations, options);
+  };
   return {
     take() {
       const taken = bytes;
@@ -234,18 +228,13 @@ export function countBytes(store: LevelState): { take(): number } {
   };
 }
 
-/** From now on every batch of the state fails with this cause; gives how many were tried. */
+/** Fails every later batch of the store with this cause; the result returns how many were tried. */
 export function failBatches(store: LevelState, cause: string): () => number {
   let tried = 0;
-  const db = store.db as { batch: () => object };
-  db.batch = () => ({
-    put: () => {},
-    del: () => {},
-    write: () => {
-      tried += 1;
-      return Promise.reject(new Error('outer', { cause: new Error(cause) }));
-    },
-  });
+  store.db.write = () => {
+    tried += 1;
+    return Promise.reject(new Error('outer', { cause: new Error(cause) }));
+  };
   return () => tried;
 }
 

@@ -3,14 +3,22 @@
  * tail that nobody was told is durable, or says that it is damaged; it never shows a wrong entry,
  * and never lacks one without a word.
  */
+import { basename } from 'node:path';
 import { expect } from 'chai';
 import type { Entry, HardState } from '../../src/raft/types.js';
 import { StorageError } from '../../src/storage/errors.js';
-import { openLogIn, type SegmentLog } from '../../src/storage/log.js';
-import { FakeFolder } from '../support/fake-folder.js';
+import type { SegmentLog } from '../../src/storage/log.js';
+import { openLog } from '../../src/storage/open-log.js';
+import { type FakeMachine, fakeMachine } from '../support/fake-machine.js';
 import { command, configuration, done, entriesOf, failure, recordsIn } from './helpers.js';
 
 const SEGMENT_BYTES = 900;
+const WITNESS = 'log/segments/witness';
+const pathOf = (name: string): string => `log/segments/${name}`;
+
+/** The files of the log by their names. */
+const contentOf = ({ disk }: FakeMachine): [string, Buffer][] =>
+  [...disk.files.content()].map(([path, bytes]) => [basename(path), bytes]);
 
 /** What a log says. */
 const factsOf = (log: SegmentLog) => ({
@@ -22,18 +30,19 @@ const factsOf = (log: SegmentLog) => ({
 });
 type Facts = ReturnType<typeof factsOf>;
 
-const open = (folder: FakeFolder): Promise<SegmentLog> =>
-  openLogIn(folder, {
+const open = (machine: FakeMachine): Promise<SegmentLog> =>
+  openLog('log', {
+    disk: machine.start(),
     segmentBytes: SEGMENT_BYTES,
     onFatal: (error) => {
       throw error;
     },
   });
 
-/** What the log said after each batch, and the folder as a crash leaves it. */
-async function history(): Promise<{ folder: FakeFolder; said: Facts[] }> {
-  const folder = new FakeFolder();
-  const log = await open(folder);
+/** What the log said after each batch, and the machine. */
+async function history(): Promise<{ machine: FakeMachine; said: Facts[] }> {
+  const machine = fakeMachine();
+  const log = await open(machine);
   const said: Facts[] = [factsOf(log)];
   const append = async (entries: Entry[], hardState?: HardState): Promise<void> => {
     const batch = hardState === undefined ? { entries } : { entries, hardState };
@@ -48,29 +57,29 @@ async function history(): Promise<{ folder: FakeFolder; said: Facts[] }> {
   await done((resolve) => log.compact({ index: 2, term: 1, configuration }, resolve));
   said.push(factsOf(log));
   for (let index = 8; index <= 11; index++) await append([command(index, 2)]);
-  return { folder, said };
+  return { machine, said };
 }
 
 describe('every byte of a small log', function () {
   this.timeout(120_000);
-  let folder: FakeFolder;
+  let machine: FakeMachine;
   let said: Facts[];
   let used: Map<string, number>;
   before(async () => {
-    ({ folder, said } = await history());
+    ({ machine, said } = await history());
     // up to where each segment is used
-    used = new Map(recordsIn(folder.content()).map(({ name, record }) => [name, record.end]));
+    used = new Map(recordsIn(contentOf(machine)).map(({ name, record }) => [name, record.end]));
     expect(used.size).greaterThan(1);
   });
   const last = (): Facts => said.at(-1)!;
 
   /** Marks as they are after a rest, or none. */
   const forget = (files: Map<string, Buffer>): void => {
-    files.set('witness', Buffer.alloc(0));
+    files.set(WITNESS, Buffer.alloc(0));
   };
 
   /** What is opened says something true; returns whether it is whole, cut or damaged. */
-  const check = async (spoiled: FakeFolder, where: string): Promise<string> => {
+  const check = async (spoiled: FakeMachine, where: string): Promise<string> => {
     const opened = await open(spoiled).catch((error: unknown) => error);
     if (!(opened instanceof Object && 'entries' in opened)) {
       expect(opened, where).instanceOf(StorageError).property('code').equal('damaged');
@@ -107,13 +116,13 @@ describe('every byte of a small log', function () {
   };
 
   it('spoiled: every byte that counts is missed in a log at rest', async () => {
-    const rested = folder.copy();
+    const rested = machine.copy();
     await (await open(rested)).close();
     const found = new Map<string, number>();
     for (const [name, end] of used) {
       for (let at = 0; at < end + 20; at++) {
         const spoiled = rested.copy((files) => {
-          files.get(name)![at]! ^= 0x10;
+          files.get(pathOf(name))![at]! ^= 0x10;
         });
         const outcome = await check(spoiled, `${name} at ${at}`);
         found.set(outcome, (found.get(outcome) ?? 0) + 1);
@@ -124,11 +133,11 @@ describe('every byte of a small log', function () {
   });
 
   it('spoiled: a byte of the witness changes nothing', async () => {
-    const rested = folder.copy();
+    const rested = machine.copy();
     await (await open(rested)).close();
     for (let at = 0; at < 8192; at += at % 4096 < 200 ? 1 : 97) {
       const spoiled = rested.copy((files) => {
-        const witness = files.get('witness')!;
+        const witness = files.get(WITNESS)!;
         if (at < witness.length) witness[at]! ^= 0x10;
       });
       expect(await check(spoiled, `witness at ${at}`)).equal('whole');
@@ -136,28 +145,28 @@ describe('every byte of a small log', function () {
   });
 
   it('spoiled without marks: only the last batch may be taken for a torn one', async () => {
-    const batches = recordsIn(folder.content());
+    const batches = recordsIn(contentOf(machine));
     const newest = batches.at(-1)!.record;
     const name = batches.at(-1)!.name;
     for (let at = newest.at; at < newest.end; at++) {
-      const spoiled = folder.copy((files) => {
+      const spoiled = machine.copy((files) => {
         forget(files);
-        files.get(name)![at]! ^= 0x10;
+        files.get(pathOf(name))![at]! ^= 0x10;
       });
       expect(await check(spoiled, `${name} at ${at}`)).equal('cut');
     }
   });
 
   it('cut at every length: what was marked is missed, the rest is a torn tail', async () => {
-    const rested = folder.copy();
+    const rested = machine.copy();
     await (await open(rested)).close();
     const name = [...used.keys()].sort().at(-1)!;
     for (let length = 0; length < used.get(name)!; length++) {
       const cut = (files: Map<string, Buffer>): void => {
-        files.set(name, files.get(name)!.subarray(0, length));
+        files.set(pathOf(name), files.get(pathOf(name))!.subarray(0, length));
       };
       expect(await check(rested.copy(cut), `${name} cut to ${length}`)).equal('damaged');
-      const torn = folder.copy((files) => {
+      const torn = machine.copy((files) => {
         forget(files);
         cut(files);
       });
@@ -166,14 +175,14 @@ describe('every byte of a small log', function () {
   });
 
   it('any part of the last batch may be missing after a crash', async () => {
-    const places = recordsIn(folder.content());
+    const places = recordsIn(contentOf(machine));
     const { name, record } = places.at(-1)!;
     const first = places.filter((each) => each.record.batch === record.batch)[0]!.record;
     for (let from = first.at; from < record.end; from++) {
       for (const to of [from + 1, Math.min(from + 16, record.end), record.end]) {
-        const torn = folder.copy((files) => {
+        const torn = machine.copy((files) => {
           forget(files);
-          files.get(name)!.fill(0, from, to);
+          files.get(pathOf(name))!.fill(0, from, to);
         });
         expect(['cut', 'whole']).include(await check(torn, `${name} without ${from} to ${to}`));
       }
@@ -182,9 +191,9 @@ describe('every byte of a small log', function () {
 
   it('refuses to open without the vote', async () => {
     const name = [...used.keys()].sort()[0]!;
-    const spoiled = folder.copy((files) => {
+    const spoiled = machine.copy((files) => {
       forget(files);
-      files.get(name)![20]! ^= 1;
+      files.get(pathOf(name))![20]! ^= 1;
     });
     const error = await failure(open(spoiled));
     expect(error).instanceOf(StorageError).property('message').include('whom it voted for');

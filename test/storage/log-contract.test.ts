@@ -1,4 +1,4 @@
-/** What every log must do, asked of the one on disk and of the one in memory. */
+/** What every log must do, checked for the one on disk and the one in memory. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,8 +6,9 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Entry, SnapshotMeta } from '../../src/raft/types.js';
 import type { LogPort } from '../../src/replica/ports.js';
-import type { LogOptions } from '../../src/storage/log.js';
-import { openLog } from '../../src/storage/open-log.js';
+import type { Disk } from '../../src/storage/disk.js';
+import { type OpenLogOptions, openLog } from '../../src/storage/open-log.js';
+import { fakeMachine } from '../support/fake-machine.js';
 import { MemoryLog } from '../support/memory-log.js';
 
 type TestLog = LogPort & { close(): Promise<void> };
@@ -39,7 +40,7 @@ const done = (call: (done: () => void) => void) => new Promise<void>((resolve) =
 const append = (log: LogPort, ...entries: Entry[]) =>
   done((resolve) => log.append({ entries }, resolve));
 
-const diskBench = (options: Partial<LogOptions> = {}): Bench => {
+const diskBench = (options: Partial<OpenLogOptions> = {}): Bench => {
   const dirs = new Map<TestLog, string>();
   const openAt = async (dir: string): Promise<TestLog> => {
     const log = await openLog(dir, {
@@ -66,6 +67,31 @@ const diskBench = (options: Partial<LogOptions> = {}): Bench => {
   };
 };
 
+/** The real log on a disk in memory, which loses its power at each `reopen` if it is told to. */
+const fakeBench = (withPower: boolean): Bench => {
+  let machine = fakeMachine();
+  const onFatal: OpenLogOptions['onFatal'] = (error) => {
+    throw error;
+  };
+  const openAt = async (disk: Disk): Promise<TestLog> => {
+    const log = await openLog('data/log', { onFatal, disk, segmentBytes: 2000 });
+    expect(log.damaged).equal(undefined);
+    return log;
+  };
+  return {
+    open: () => {
+      machine = fakeMachine();
+      return openAt(machine.start());
+    },
+    reopen: async (log) => {
+      await log.close();
+      machine.disk.crash(withPower);
+      return openAt(machine.start());
+    },
+    clean: async () => {},
+  };
+};
+
 const memoryBench = (): Bench => {
   const open = (from?: MemoryLog): TestLog => {
     let log: MemoryLog;
@@ -87,6 +113,8 @@ const benches: [string, Bench][] = [
   ['segments', diskBench({ segmentBytes: 2 ** 16 })],
   ['segments with a window of one entry', diskBench({ windowBytes: 1, segmentBytes: 2 ** 16 })],
   ['segments of 500 bytes', diskBench({ windowBytes: 1, segmentBytes: 500 })],
+  ['a disk in memory', fakeBench(false)],
+  ['a disk in memory that loses its power', fakeBench(true)],
   ['memory', memoryBench()],
 ];
 for (const [name, bench] of benches) {
@@ -123,7 +151,7 @@ for (const [name, bench] of benches) {
       expect(durable).equal(true);
     });
 
-    it('keeps every kind of entry, the hard state and the snapshot position over a restart', async () => {
+    it('keeps all entries, the hard state and the snapshot position across a restart', async () => {
       const entries: Entry[] = [
         { kind: 'noop', index: 1, term: 1 },
         { kind: 'configuration', index: 2, term: 1, configuration },
@@ -142,7 +170,7 @@ for (const [name, bench] of benches) {
       expect(all(log)).eql(plain(entries.slice(2)));
     });
 
-    it('calls done in the order of the calls, several being in flight', async () => {
+    it('calls done in the order of the calls when several are in flight', async () => {
       const log = await bench.open();
       const order: string[] = [];
       log.append({ entries: [command(1, 1), command(2, 1)] }, () => order.push('first'));
@@ -174,7 +202,7 @@ for (const [name, bench] of benches) {
       );
     });
 
-    it('gives at least one entry, then as many as fit', async () => {
+    it('returns at least one entry, then as many as fit', async () => {
       const log = await bench.open();
       const entries = [1, 2, 3, 4].map((index) => command(index, 1, 'x'.repeat(1000)));
       await append(log, ...entries);
@@ -184,7 +212,7 @@ for (const [name, bench] of benches) {
       expect(log.entries(5, 9, 100)).eql([]);
     });
 
-    it('compacts: answers the term of the snapshot, nothing before it, and no entries from before it', async () => {
+    it("compacts: knows the snapshot's term, no earlier ones, and no earlier entries", async () => {
       let log = await bench.open();
       await append(log, command(1, 1), command(2, 1), command(3, 2), command(4, 2));
       await done((resolve) => log.compact(meta(3, 2), resolve));
@@ -199,7 +227,7 @@ for (const [name, bench] of benches) {
       expect(log.lastIndex()).equal(5);
     });
 
-    it('is reset by a snapshot, whatever it held', async () => {
+    it('is reset by a snapshot, whatever it held before', async () => {
       let log = await bench.open();
       await append(log, command(1, 1), command(2, 1), command(3, 1), command(4, 1));
       const hardState = { term: 7, votedFor: null };

@@ -1,12 +1,14 @@
 /**
- * Random work on a log, ended by a power cut that keeps any part of what was being written. What is
- * opened then is what a log in memory said at some point after the last thing reported durable.
+ * Random work on a log, ended by a kill or a power cut that keeps any part of what was being
+ * written. What is opened then is what a log in memory said at some point after the last thing
+ * reported durable.
  */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Entry, HardState, LogView } from '../../src/raft/types.js';
-import { openLogIn, type SegmentLog } from '../../src/storage/log.js';
-import { FakeFolder } from '../support/fake-folder.js';
+import type { SegmentLog } from '../../src/storage/log.js';
+import { openLog } from '../../src/storage/open-log.js';
+import { fakeMachine } from '../support/fake-machine.js';
 import { MemoryLog } from '../support/memory-log.js';
 import { command, configuration, entriesOf } from './helpers.js';
 
@@ -85,22 +87,24 @@ describe('log and power cuts', function () {
     const lives = fc.array(
       fc.record({
         steps: fc.array(step, { minLength: 1, maxLength: 25 }),
-        kept: fc.array(fc.nat(3), { minLength: 1, maxLength: 8 }),
+        power: fc.boolean(),
       }),
       { minLength: 1, maxLength: 3 },
     );
     await fc.assert(
-      fc.asyncProperty(lives, async (all) => {
-        let folder = new FakeFolder();
+      fc.asyncProperty(lives, fc.nat(), async (all, seed) => {
+        const machine = fakeMachine(seed);
+        machine.disk.shortProbability = 0.05;
         let model = new MemoryLog();
-        for (const { steps, kept } of all) {
-          const log = await openLogIn(folder, {
-            segmentBytes: 700,
-            windowBytes: 200,
-            onFatal: (error) => {
-              throw error;
-            },
-          });
+        const options = {
+          segmentBytes: 700,
+          windowBytes: 200,
+          onFatal: (error: Error) => {
+            throw error;
+          },
+        };
+        for (const { steps, power } of all) {
+          const log = await openLog('log', { ...options, disk: machine.start() });
           expect(log.damaged).equal(undefined);
           expect(factsOf(log)).deep.equal(factsOf(model));
           const said = [factsOf(model)];
@@ -118,25 +122,8 @@ describe('log and power cuts', function () {
             said.push(factsOf(model));
             expect(factsOf(log)).deep.equal(said.at(-1));
           }
-          // A cut keeps some sectors of what was being written, here of 16 bytes, and spoils others
-          // where they change.
-          folder = folder.crash(({ bytes }, before) => {
-            const left = Buffer.from(bytes);
-            for (let at = 0; at < left.length; at += 16) {
-              const keep = kept[(at / 16) % kept.length]!;
-              if (keep === 0) before.copy(left, at, at, at + 16);
-              for (let i = at; keep === 1 && i < Math.min(at + 16, left.length); i++) {
-                if (left[i] !== before[i]) left[i] = 0x5a;
-              }
-            }
-            return left;
-          });
-          const opened = await openLogIn(folder.copy(), {
-            segmentBytes: 700,
-            onFatal: (error) => {
-              throw error;
-            },
-          });
+          machine.disk.crash(power);
+          const opened = await openLog('log', { ...options, disk: machine.copy().start() });
           expect(opened.damaged?.reason).equal(undefined);
           const found = factsOf(opened);
           expect(said.slice(reported)).deep.include(found);

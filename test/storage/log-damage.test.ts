@@ -1,5 +1,5 @@
 /**
- * Bytes go bad: what was acknowledged is never silently forgotten, changed, or taken for a torn
+ * Data becomes corrupt: acknowledged entries are never silently lost, changed, or taken for a torn
  * tail.
  */
 import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
@@ -55,7 +55,7 @@ describe('log on a disk that goes bad', function () {
     expect(log.hardState()).eql({ term: 2, votedFor: 'b' });
     expect(() => log.append({ entries: [] }, () => {})).throw('damaged');
   };
-  /** Repairs a damaged log, puts back what is lost, as a leader does, and opens it once more. */
+  /** Repairs a damaged log, restores the lost entries as a leader does, and reopens it. */
   const heal = async (log: SegmentLog, dir: string, whole = expected.length) => {
     await done((resolve) => log.repair(resolve));
     const lost = Array.from({ length: whole }, (_, i) => command(i + 1, 3)).slice(log.lastIndex());
@@ -148,7 +148,7 @@ describe('log on a disk that goes bad', function () {
     }
   });
 
-  it('goes on after a torn tail that was never reported durable', async () => {
+  it('continues after a torn tail that was never reported durable', async () => {
     const dir = await folders.make();
     const live = await folders.log(dir);
     const ends: number[] = [];
@@ -195,7 +195,7 @@ describe('log on a disk that goes bad', function () {
     const dir = await folders.make();
     const live = await folders.log(dir);
     for (let index = 1; index <= 5; index++) await append(live, [command(index, 1)]);
-    // the power fails, the machine starts again and fails again; then the last entries go bad
+    // The power fails, the machine restarts and fails again; then the last entries are corrupted.
     const opened = await folders.copy(dir);
     await folders.log(opened);
     const later = await folders.copy(opened);
@@ -233,7 +233,7 @@ describe('log on a disk that goes bad', function () {
     expect(order).eql(['noting', 'noted', 'first', 'second']);
   });
 
-  it('does not take for lost what was replaced by less, after a crash', async () => {
+  it('does not report entries as lost that were replaced by fewer before a crash', async () => {
     const dir = await filled();
     const log = await folders.log(dir);
     await append(log, [command(9, 2)]);
@@ -250,7 +250,7 @@ describe('log on a disk that goes bad', function () {
     await folders.reopenLog(again, last);
   });
 
-  it('takes the hard state from either copy, and refuses to start without one', async () => {
+  it('reads the hard state from either copy, and refuses to start without one', async () => {
     const dir = await filled();
     const hardState = { term: 2, votedFor: 'b' };
     const isVote = (record: Parameters<typeof stateOf>[0]) =>
@@ -347,7 +347,7 @@ describe('log on a disk that goes bad', function () {
     await heal(opened, dir, 9);
   });
 
-  it('checks an old entry when it is read back from disk', async () => {
+  it('verifies an old entry when it is read back from disk', async () => {
     const dir = await folders.make();
     const log = await folders.log(dir, { windowBytes: 1 });
     for (let index = 1; index <= 5; index++) await append(log, [command(index, 1)]);
@@ -369,7 +369,7 @@ describe('log on a disk that goes bad', function () {
     expect(log.memoryBytes()).lessThan(200);
   });
 
-  it('gives disk space back when it is cut', async () => {
+  it('frees disk space when it is truncated', async () => {
     const dir = await folders.make();
     const segmentBytes = 200_000;
     const log = await folders.log(dir, { windowBytes: 10_000, segmentBytes });

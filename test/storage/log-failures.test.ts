@@ -1,24 +1,30 @@
 /** The disk fails, writes less than it was given, or hangs. */
 import { expect } from 'chai';
 import type { StorageError } from '../../src/storage/errors.js';
-import { openLogIn } from '../../src/storage/log.js';
-import { FakeFolder } from '../support/fake-folder.js';
+import { openLog } from '../../src/storage/open-log.js';
+import type { WriteFault } from '../support/fake-folder.js';
+import { type FakeMachine, fakeMachine } from '../support/fake-machine.js';
 import { command, done, entriesOf, plain } from './helpers.js';
 
 describe('log on a disk that fails', () => {
-  const open = async (folder: FakeFolder) => {
+  /** Opens the log; `written` counts the writes to its files. */
+  const open = async (machine: FakeMachine, fault: () => WriteFault = () => undefined) => {
     const fatal: StorageError[] = [];
     const onFatal = (error: StorageError) => fatal.push(error);
-    return { log: await openLogIn(folder, { onFatal, segmentBytes: 2000 }), fatal };
+    const log = await openLog('log', { disk: machine.start(), onFatal, segmentBytes: 2000 });
+    await done((resolve) => log.append({ entries: [command(1, 1)] }, resolve));
+    const opened = { log, fatal, writes: 0 };
+    machine.disk.fault = () => {
+      opened.writes += 1;
+      return fault();
+    };
+    return opened;
   };
 
   for (const cause of ['ENOSPC: no space left on device', 'EIO: i/o error']) {
-    it(`reports ${cause} once, never says done, and does not try again`, async () => {
-      const folder = new FakeFolder();
-      const { log, fatal } = await open(folder);
-      await done((resolve) => log.append({ entries: [command(1, 1)] }, resolve));
-      folder.fault = () => ({ error: new Error(cause) });
-      const { writes } = folder;
+    it(`reports ${cause} once, never calls done, and does not retry`, async () => {
+      const opened = await open(fakeMachine(), () => ({ error: new Error(cause) }));
+      const { log, fatal } = opened;
       let durable = 0;
       for (let index = 2; index < 5; index++) {
         log.append({ entries: [command(index, 1)] }, () => {
@@ -29,35 +35,32 @@ describe('log on a disk that fails', () => {
       log.append({ entries: [] }, () => {
         durable += 1;
       });
-      expect([durable, folder.writes - writes]).eql([0, 1]);
+      expect([durable, opened.writes]).eql([0, 1]);
       expect(fatal.map(({ message }) => message)).eql([`the disk of the log failed: ${cause}`]);
     });
   }
 
   it('writes the rest when a write was short', async () => {
-    const folder = new FakeFolder();
-    const { log, fatal } = await open(folder);
-    await done((resolve) => log.append({ entries: [command(1, 1)] }, resolve));
-    folder.fault = (_path, bytes) => ({ shortTo: Math.ceil(bytes.length / 2) });
+    const machine = fakeMachine();
+    let left = 3;
+    const { log, fatal } = await open(machine, () => (left-- > 0 ? { shortTo: 50 } : undefined));
     await done((resolve) => log.append({ entries: [command(2, 1)] }, resolve));
-    folder.fault = () => undefined;
     await log.close();
-    const { log: again } = await open(folder.copy());
+    expect(left).lessThan(0);
+    const again = await openLog('log', { disk: machine.copy().start(), onFatal: () => {} });
     expect(entriesOf(again)).eql(plain([command(1, 1), command(2, 1)]));
     expect(fatal).eql([]);
+    await again.close();
   });
 
-  it('says done once a write that hangs has returned, then writes all that arrived', async () => {
-    const folder = new FakeFolder();
-    const { log } = await open(folder);
-    await done((resolve) => log.append({ entries: [command(1, 1)] }, resolve));
+  it('calls done once a write that hangs has returned, then writes all that arrived', async () => {
     let release = (): void => {};
     const held = new Promise<void>((resolve) => {
       release = resolve;
     });
-    folder.fault = () => ({ held });
+    const opened = await open(fakeMachine(), () => ({ held }));
+    const { log } = opened;
     const order: number[] = [];
-    const { writes } = folder;
     const all = [2, 3, 4].map((index) =>
       done((resolve) => log.append({ entries: [command(index, 1)] }, resolve)).then(() =>
         order.push(index),
@@ -66,11 +69,10 @@ describe('log on a disk that fails', () => {
     for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
     expect(order).eql([]);
     expect(entriesOf(log)).lengthOf(4);
-    folder.fault = () => undefined;
     release();
     await Promise.all(all);
     expect(order).eql([2, 3, 4]);
-    expect(folder.writes - writes).equal(2);
+    expect(opened.writes).equal(2);
     await log.close();
   });
 });

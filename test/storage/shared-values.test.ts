@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { LONG_CHARS, SharedValues } from '../../src/storage/shared-values.js';
 
-describe('storage: values that views share', () => {
+describe('storage: values shared by views', () => {
   const long = 'x'.repeat(LONG_CHARS);
   let reads: number;
   let values: SharedValues;
@@ -20,7 +20,7 @@ describe('storage: values that views share', () => {
     expect(reads).to.equal(1);
   });
 
-  it('are read once for views before and after a change of something else', () => {
+  it('are read once for views before and after another key changed', () => {
     const before = values.open();
     values.noteChange('b');
     get('a', before);
@@ -28,7 +28,7 @@ describe('storage: values that views share', () => {
     expect(reads).to.equal(1);
   });
 
-  it('are not those of a key that changed since a view was opened', () => {
+  it('are not shared across a change of their key', () => {
     const before = values.open();
     get('a', before);
     values.noteChange('a');
@@ -38,7 +38,7 @@ describe('storage: values that views share', () => {
     expect(reads).to.equal(4);
   });
 
-  it('are long ones alone', () => {
+  it('are shared only if they are long', () => {
     const view = values.open();
     get('a', view, 'short');
     get('a', view, 'short');

@@ -1,16 +1,18 @@
-/** What every state store must do, asked of the one in LevelDB and of the one in memory. */
+/** What every state store must do, checked for the one in LevelDB and the one in memory. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Change, PinnedView, View } from '../../src/state/types.js';
+import type { Disk } from '../../src/storage/disk.js';
 import { StorageError } from '../../src/storage/errors.js';
 import { recordSum, Tally } from '../../src/storage/key-index.js';
 import { MemoryState } from '../../src/storage/memory-state.js';
 import { LONG_CHARS } from '../../src/storage/shared-values.js';
 import { openState } from '../../src/storage/state.js';
 import type { DurableState, StateRecord } from '../../src/storage/types.js';
+import { fakeMachine } from '../support/fake-machine.js';
 
 interface Bench {
   open(): Promise<DurableState>;
@@ -43,6 +45,32 @@ const levelBench = (): Bench => {
     },
   };
 };
+/** The real state on a disk in memory, which loses its power at each `reopen` if it is told to. */
+const fakeBench = (withPower: boolean): Bench => {
+  let machine = fakeMachine();
+  const openAt = async (disk: Disk): Promise<DurableState> => {
+    const state = await openState('data/state', {
+      onFatal: (error) => {
+        throw error;
+      },
+      disk,
+    });
+    expect(state.damaged).equal(undefined);
+    return state;
+  };
+  return {
+    open: () => {
+      machine = fakeMachine();
+      return openAt(machine.start());
+    },
+    reopen: async (state) => {
+      await state.close();
+      machine.disk.crash(withPower);
+      return openAt(machine.start());
+    },
+    clean: async () => {},
+  };
+};
 const memoryBench = (): Bench => ({
   open: async () => new MemoryState(),
   reopen: async (state) => {
@@ -66,6 +94,8 @@ const failure = async (promise: Promise<unknown>) =>
 
 const benches: [string, Bench][] = [
   ['LevelDB', levelBench()],
+  ['a disk in memory', fakeBench(false)],
+  ['a disk in memory that loses its power', fakeBench(true)],
   ['memory', memoryBench()],
 ];
 for (const [name, bench] of benches) {
@@ -73,7 +103,7 @@ for (const [name, bench] of benches) {
     this.timeout(20_000);
     afterEach(() => bench.clean());
 
-    it('shows a commit at once, and after it is written, and after a restart', async () => {
+    it('shows a commit at once, after it is written, and after a restart', async () => {
       let state = await bench.open();
       state.commit([
         ['b', '{"x":1}'],
@@ -110,7 +140,7 @@ for (const [name, bench] of benches) {
       expect(contents(state)).eql([]);
     });
 
-    it('lists the keys of a prefix in order of code units, after a key if asked', async () => {
+    it('lists the keys of a prefix in order of code units, optionally after a key', async () => {
       let state = await bench.open();
       const keys = [
         'p',
@@ -161,7 +191,7 @@ for (const [name, bench] of benches) {
       pinned.close();
     });
 
-    it('gives each of some pinned views a long value as it was for that view', async () => {
+    it('returns for each pinned view a long value as it was at that time', async () => {
       const state = await bench.open();
       const long = (word: string) => word.repeat(LONG_CHARS);
       const views: PinnedView[] = [];
@@ -222,7 +252,7 @@ for (const [name, bench] of benches) {
       expect(() => pinned.get('a')).throw();
     });
 
-    it('switches to an installed state as a whole, and not before it is finished', async () => {
+    it('switches to an installed state as a whole, and only once it is finished', async () => {
       let state = await bench.open();
       state.commit([['old', '1']]);
       const installation = state.install();
@@ -248,7 +278,7 @@ for (const [name, bench] of benches) {
       expect(contents(state)).eql([['after', '1'], ...records]);
     });
 
-    it('refuses a state that is not what was announced, and keeps the present one', async () => {
+    it('refuses a state that differs from its tally, and keeps the present one', async () => {
       let state = await bench.open();
       state.commit([['old', '1']]);
       const records: StateRecord[] = [
@@ -274,7 +304,7 @@ for (const [name, bench] of benches) {
       expect(contents(state)).eql([['old', '1']]);
     });
 
-    it('lets a new installation replace one that was begun', async () => {
+    it('lets a new installation replace an unfinished one', async () => {
       const state = await bench.open();
       const first = state.install();
       await first.add([['a', '1']]);
@@ -291,7 +321,7 @@ for (const [name, bench] of benches) {
       const rewritten = (state: DurableState, slices: Slices): Promise<boolean> =>
         new Promise((resolve) => state.rewrite(slices, resolve));
 
-      it('shows the old state until all is there, then the new one, which a crash does not undo', async () => {
+      it('shows the old state until it is done, then the new one, even after a crash', async () => {
         let state = await bench.open();
         state.commit([['old', '1']]);
         const seen: unknown[] = [];
@@ -319,7 +349,7 @@ for (const [name, bench] of benches) {
         expect(contents(state)).eql(all);
       });
 
-      it('changes nothing when the slices end so', async () => {
+      it('changes nothing if the slices end with false', async () => {
         let state = await bench.open();
         state.commit([['old', '1']]);
         function* slices(): Slices {
@@ -335,7 +365,7 @@ for (const [name, bench] of benches) {
         ]);
       });
 
-      it('does not begin while a state arrives', async () => {
+      it('does not begin during an installation', async () => {
         const state = await bench.open();
         const installation = state.install();
         await installation.add([['a', '1']]);
@@ -350,7 +380,7 @@ for (const [name, bench] of benches) {
         expect(contents(state)).eql([['b', '1']]);
       });
 
-      it('gives way to a state that arrives, and leaves nothing behind when it is stopped', async () => {
+      it('is aborted by an installation and by closing, and leaves nothing behind', async () => {
         let state = await bench.open();
         let drawn = 0;
         function* slices(): Slices {

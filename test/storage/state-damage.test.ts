@@ -1,6 +1,6 @@
 /**
- * Bytes go bad, or a crash comes in the middle: what the state shows is whole, or it says that it
- * is not.
+ * Data becomes corrupt, or a crash happens in between: the state shown is intact, or the store
+ * reports that it is not.
  */
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ const tallyOf = (records: readonly StateRecord[]) => {
   for (const [key, value] of records) tally.add(recordSum(key, value));
   return tally;
 };
-/** Puts `next` in the place of a state. */
+/** Replaces a state by `next`. */
 async function replace(state: LevelState): Promise<void> {
   const installation = state.install();
   await installation.add(next);
@@ -48,7 +48,7 @@ const prefixes = (dir: string) =>
     return [...new Set(keys.filter((key) => /^\d/.test(key)).map((key) => key.slice(0, 8)))];
   });
 
-describe('state on a disk that goes bad', function () {
+describe('state on a corrupt disk', function () {
   this.timeout(20_000);
   const folders = new Folders();
   afterEach(() => folders.clean());
@@ -60,7 +60,7 @@ describe('state on a disk that goes bad', function () {
     return dir;
   };
 
-  it('finds a changed bit in a value or its checksum when it is read, and stops', async () => {
+  it('detects a changed bit in a value or its checksum when it is read, and stops', async () => {
     const dir = await filled();
     for (const bit of [3, 40, 66, 80, 99]) {
       const copy = await folders.copy(dir);
@@ -74,16 +74,16 @@ describe('state on a disk that goes bad', function () {
     }
   });
 
-  it('does not take a record for deleted that only its disk has lost', async () => {
+  it('does not report a record as deleted that only the disk has lost', async () => {
     const state = await folders.state(await filled());
     const { db } = state;
-    await db.del('00000001/a');
+    await db.write([{ type: 'del', key: '00000001/a' }], { sync: false });
     expect(() => state.get('a')).throw(StorageError);
     expect(folders.fatal).lengthOf(1);
     expect(state.get('never')).equal(undefined);
   });
 
-  it('does not name the key in the error: keys may tell of tokens', async () => {
+  it('does not name the key in the error, as keys may contain tokens', async () => {
     const dir = await filled([['token-secret\u0000abcdef', 'x']]);
     await flip(dir, Buffer.from('00000001/token-secret\u0000abcdef'), 70);
     const state = await folders.state(dir);
@@ -91,7 +91,7 @@ describe('state on a disk that goes bad', function () {
     expect(error).property('message').include('token-secret').not.include('abcdef');
   });
 
-  it('finds a batch that is lost among later ones, and can be replaced then', async () => {
+  it('detects a lost batch among later ones, and can then be replaced', async () => {
     const dir = await folders.make();
     let state = await folders.state(dir);
     for (let i = 1; i <= 4; i++) {
@@ -112,7 +112,7 @@ describe('state on a disk that goes bad', function () {
     }
   });
 
-  it('shows nothing of a damaged state and takes no commits, but keeps it until another one is installed', async () => {
+  it('hides and keeps a damaged state, without commits, until another is installed', async () => {
     const dir = await folders.make();
     let state = await folders.state(dir);
     for (const key of ['a', 'b', 'c']) {
@@ -158,14 +158,14 @@ describe('state on a disk that goes bad', function () {
     await folders.reopenState(state, dir);
   });
 
-  it('takes no older state for the present one when the batch that switched is lost', async () => {
+  it('does not fall back to an older state if the batch of the switch is lost', async () => {
     const dir = await filled();
     let state = await folders.state(dir);
     await replace(state);
     state.commit([['e', 'new e']]);
     await state.settled();
     await state.close();
-    // LevelDB has lost the batch of the switch; the count of a later one survives
+    // LevelDB has lost the batch of the switch; the count of a later one survives.
     const older = Buffer.from(sealed({ v: 1, generation: 1, since: 1 }));
     await raw(dir, (db) => db.put(Buffer.from('!state'), older));
     state = await folders.state(dir);
@@ -176,7 +176,7 @@ describe('state on a disk that goes bad', function () {
     await folders.reopenState(state, dir);
   });
 
-  it('knows twice which state is the present one, and shows nothing when it knows neither', async () => {
+  it('stores the current generation twice, and shows nothing if both copies are lost', async () => {
     const dir = await filled();
     await flip(dir, Buffer.from('!state'), 70);
     const whole = await folders.state(dir);
@@ -195,14 +195,14 @@ describe('state on a disk that goes bad', function () {
     expect(await prefixes(dir)).lengthOf(1);
   });
 
-  it('shows the commits up to some point, or says that it is damaged, whatever byte is changed', async () => {
+  it('shows a prefix of the commits, or reports damage, whatever byte is changed', async () => {
     const dir = await folders.make();
     const live = await folders.state(dir);
     const after: unknown[] = [[]];
     for (let i = 1; i <= 8; i++) {
       live.commit([
         ['applied', String(i)],
-        // Long values, so that the file has several of LevelDB's blocks: it goes on after a bad
+        // Long values, so that the file has several of LevelDB's blocks: it continues after a bad
         // one.
         [`k${i % 3}`, `value ${i} ${'x'.repeat(14_000)}`],
         [`k${(i + 1) % 3}`, undefined],
@@ -232,7 +232,7 @@ describe('state on a disk that goes bad', function () {
     expect(damaged).greaterThan(5);
   });
 
-  it('never gives a wrong value or lacks a key without saying so, whatever byte of a table file is changed', async () => {
+  it('never silently alters or loses a value if a byte of a table file changes', async () => {
     const records = Array.from(
       { length: 120 },
       (_, i): StateRecord => [
@@ -241,7 +241,7 @@ describe('state on a disk that goes bad', function () {
       ],
     );
     const dir = await filled(records);
-    // Opening moves what is in LevelDB's log to a table file.
+    // Opening moves the contents of LevelDB's log to a table file.
     await (await folders.state(dir)).close();
     const name = (await readdir(dir)).find((file) => file.endsWith('.ldb'))!;
     const bytes = await readFile(join(dir, name));
@@ -268,7 +268,7 @@ describe('state on a disk that goes bad', function () {
     expect(seen.unreadable).greaterThan(3);
   });
 
-  it('holds the old state or the new one, after a crash at any step of an installation', async () => {
+  it('holds the old or the new state after a crash at any step of an installation', async () => {
     const dir = await filled();
     const state = await folders.state(dir);
     const crashes: [string, string, StateRecord[]][] = [];
@@ -282,19 +282,14 @@ describe('state on a disk that goes bad', function () {
     await installation.add(next.slice(1));
     await crash('before the end', old);
     const { db } = state;
-    const batch = db.batch.bind(db) as () => ReturnType<typeof db.batch>;
-    db.batch = (() => {
-      const made = batch();
-      const write = made.write.bind(made);
-      made.write = async () => {
-        await crash('verified, before the switch', old);
-        await write({ sync: true });
-        await crash('switched on disk, not in memory', next);
-      };
-      return made;
-    }) as typeof db.batch;
+    const write = db.write.bind(db);
+    db.write = async (operations, options) => {
+      await crash('verified, before the switch', old);
+      await write(operations, options);
+      await crash('switched on disk, not in memory', next);
+    };
     await installation.finish(tallyOf(next));
-    db.batch = batch as typeof db.batch;
+    db.write = write;
     await state.settled();
     await crash('after the old one was removed', next);
 
@@ -313,19 +308,20 @@ describe('state on a disk that goes bad', function () {
     }
   });
 
-  it('refuses an installation whose records went bad on disk', async () => {
+  it('refuses an installation whose records became corrupt on disk', async () => {
     const dir = await filled();
     const state = await folders.state(dir);
     const installation = state.install();
     await installation.add(next);
     const { db } = state;
-    await db.put('00000002/c', '00000000new c');
+    const bad = { type: 'put', key: '00000002/c', value: '00000000new c' } as const;
+    await db.write([bad], { sync: false });
     expect(await failure(installation.finish(tallyOf(next)))).instanceOf(StorageError);
     expect(contents(state)).eql(old);
     await folders.reopenState(state, dir);
   });
 
-  it('reports the first failed write once, and fails those who wait', async () => {
+  it('reports the first failed write once, and fails pending flushes', async () => {
     const state = await folders.state(await folders.make());
     failBatches(state, 'IO error: EIO');
     state.commit(old);
@@ -342,7 +338,7 @@ describe('state on a disk that goes bad', function () {
     expect(folders.fatal).lengthOf(1);
   });
 
-  it('tells how much is not on disk yet', async () => {
+  it('reports how many bytes are not on disk yet', async () => {
     const state = await folders.state(await folders.make());
     state.commit([['key', 'x'.repeat(1000)]]);
     expect(state.backlogBytes).within(1000, 1100);

@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { openState } from '../../src/storage/state.js';
 
 describe('storage/state: the background loop', () => {
-  it('goes on when its timer comes after everything was written already', async () => {
+  it('continues when its timer fires after everything was written', async () => {
     const dir = await mkdtemp(join(tmpdir(), 'conclave-state-'));
     const store = await openState(dir, {
       onFatal: (error) => {
@@ -16,7 +16,7 @@ describe('storage/state: the background loop', () => {
     const first = store.flush();
     store.commit([['b', '2']]);
     const second = store.flush();
-    // Sets the timer, but the flush before it takes this commit along.
+    // Sets the timer, but the flush before it also writes this commit.
     store.commit([['c', '3']]);
     await Promise.all([first, second]);
     await new Promise((resolve) => setTimeout(resolve, 80));

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { ValueCache } from '../../src/storage/value-cache.js';
 
-describe('values read lately', () => {
-  it('keeps what is asked for again, and lets go of the rest', () => {
+describe('storage: the value cache', () => {
+  it('keeps values that are read again, and evicts the others', () => {
     const recent = new ValueCache(100);
     recent.set('hot', '1');
     recent.set('cold', '2');
@@ -15,7 +15,7 @@ describe('values read lately', () => {
     expect(recent.get('k50')).equal(undefined);
   });
 
-  it('keeps no more than it may', () => {
+  it('keeps no more than its limit', () => {
     const recent = new ValueCache(100);
     const kept = (): number =>
       Array.from({ length: 200 }, (_, i) => `k${100 + i}`).filter(
@@ -25,7 +25,7 @@ describe('values read lately', () => {
     expect(kept()).within(5, 11);
   });
 
-  it('forgets a value that was changed, young or old', () => {
+  it('forgets a changed value, whether recent or old', () => {
     const recent = new ValueCache(40);
     recent.set('old', '1');
     recent.set('filler', '0123456789012345');

@@ -1,14 +1,14 @@
 /**
- * Opens databases whose files were spoiled and says what they show, one line of JSON each. In a
- * process of its own, because LevelDB ends the process when some of its own structures make no
- * sense. Arguments: `log` or `state`, folders.
+ * Opens databases with corrupted files and prints what they contain, one line of JSON each. This is
+ * a separate process because LevelDB aborts the process when some of its own structures are
+ * inconsistent. Arguments: `log` or `state`, folders.
  */
 import { StorageError } from '../../src/storage/errors.js';
 import { openLog } from '../../src/storage/open-log.js';
 import { openState } from '../../src/storage/state.js';
 import { entriesOf } from './helpers.js';
 
-/** What is found in a folder. */
+/** The contents of a folder. */
 export type Found =
   | { readonly dir: string; readonly refused: string }
   | {

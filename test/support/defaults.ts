@@ -1,8 +1,8 @@
 import { loadConfig } from '../../src/config.js';
 import { loginOptions } from '../../src/service/login/index.js';
 
-/** The configuration of a node that sets nothing. */
+/** The configuration of a node without any settings. */
 export const DEFAULTS = loadConfig({});
 
-/** How its auth methods are judged. */
+/** The default rules for auth methods. */
 export const LOGIN_DEFAULTS = loginOptions(DEFAULTS.login, DEFAULTS.limits.issuerRequests);

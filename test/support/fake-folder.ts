@@ -1,146 +1,114 @@
-/**
- * The folder of a log in memory. Of each file it keeps what was written and what is durable. It
- * crashes, fails writes, shortens them, or holds them back.
- */
-import type { Done, SegmentFile, SegmentFolder } from '../../src/storage/segment-file.js';
+/** A folder of a disk in memory, as one process has it. See `fake-files.ts`. */
+import type { DiskFile, DiskFolder, Done } from '../../src/storage/disk.js';
+import type { FakeFile, FakeFiles } from './fake-files.js';
 
-/** What happens to a write: nothing, an error, fewer bytes, or no answer until it is released. */
-export type Fault = { error: Error } | { shortTo: number } | { held: Promise<void> } | undefined;
+/** What a test or a world makes of a write: an error, fewer bytes, or no end before a promise. */
+export type WriteFault =
+  | { readonly error: Error }
+  | { readonly shortTo: number }
+  | { readonly held: Promise<void> }
+  | undefined;
 
-class FakeFile implements SegmentFile {
+/** What a process does for its folders. */
+export interface FolderParts {
+  readonly files: FakeFiles;
+  /** Throws in a process that has ended: it reads nothing any more. */
+  readonly alive: () => void;
+  /** Whether it has ended: then nothing that it asks for happens, and nothing calls back. */
+  readonly hasEnded: () => boolean;
+  /** Calls back in a later turn, unless the process has ended by then. */
+  readonly soon: (run: () => void) => void;
+  /** Calls `onDisk` after the time of a sync, unless it fails, and `done` in the process. */
+  readonly sync: (onDisk: () => void, done: Done) => void;
+  readonly fault: (path: string, bytes: Buffer) => WriteFault;
+}
+
+/** See the head of this file. */
+export class FakeFolder implements DiskFolder {
   readonly path: string;
-  written: Buffer;
-  durable: Buffer;
-  readonly #folder: FakeFolder;
+  readonly #parts: FolderParts;
 
-  constructor(path: string, bytes: Buffer, folder: FakeFolder) {
+  constructor(path: string, parts: FolderParts) {
     this.path = path;
-    this.written = Buffer.from(bytes);
-    this.durable = Buffer.from(bytes);
-    this.#folder = folder;
+    this.#parts = parts;
   }
 
-  size(): number {
-    return this.written.length;
-  }
-
-  read(at: number, length: number): Buffer {
-    return Buffer.from(this.written.subarray(at, at + length));
-  }
-
-  write(bytes: Buffer, at: number, done: (error: Error | null, written: number) => void): void {
-    this.#folder.writes += 1;
-    const fault = this.#folder.fault(this.path, bytes);
-    const length = fault !== undefined && 'shortTo' in fault ? fault.shortTo : bytes.length;
-    const part = Buffer.from(bytes.subarray(0, length));
-    const flying = { file: this, bytes: part, at };
-    this.#folder.flying.add(flying);
-    const finish = (): void => {
-      this.#folder.flying.delete(flying);
-      if (this.#folder.isDead) return;
-      if (fault !== undefined && 'error' in fault) {
-        done(fault.error, 0);
-        return;
-      }
-      this.written = put(this.written, part, at);
-      this.durable = put(this.durable, part, at);
-      done(null, part.length);
-    };
-    if (fault !== undefined && 'held' in fault) void fault.held.then(finish);
-    else setImmediate(finish);
-  }
-
-  sync(done: Done): void {
-    this.durable = Buffer.from(this.written);
-    setImmediate(() => done(null));
-  }
-
-  close(): void {}
-}
-
-/** The bytes with others written over them. */
-function put(into: Buffer, bytes: Buffer, at: number): Buffer {
-  const grown = Buffer.alloc(Math.max(into.length, at + bytes.length));
-  grown.set(into);
-  grown.set(bytes, at);
-  return grown;
-}
-
-/** A write that has not returned. */
-export interface Flying {
-  readonly file: FakeFile;
-  readonly bytes: Buffer;
-  readonly at: number;
-}
-
-export class FakeFolder implements SegmentFolder {
-  readonly files = new Map<string, FakeFile>();
-  readonly flying = new Set<Flying>();
-  /** Writes so far. */
-  writes = 0;
-  isDead = false;
-  /** Decides about each write. */
-  fault: (path: string, bytes: Buffer) => Fault = () => undefined;
-
-  constructor(files: Iterable<readonly [string, Buffer]> = []) {
-    for (const [name, bytes] of files) this.files.set(name, new FakeFile(name, bytes, this));
+  create(done: Done): void {
+    this.#parts.soon(() => done(null));
   }
 
   names(): string[] {
-    return [...this.files.keys()];
+    this.#parts.alive();
+    const names = this.#parts.files
+      .paths(this.path)
+      .map((path) => path.slice(this.path.length + 1));
+    return names.filter((name) => !name.includes('/'));
   }
 
-  open(name: string, done: (error: Error | null, file?: SegmentFile) => void): void {
-    const file = this.files.get(name) ?? new FakeFile(name, Buffer.alloc(0), this);
-    this.files.set(name, file);
-    setImmediate(() => done(null, file));
+  open(name: string, done: (error: Error | null, file?: DiskFile) => void): void {
+    if (this.#parts.hasEnded()) return;
+    const path = `${this.path}/${name}`;
+    const file = this.#parts.files.open(path);
+    this.#parts.soon(() => done(null, new OpenFile(path, file, this.#parts)));
   }
 
   rename(from: string, to: string, done: Done): void {
-    const file = this.files.get(from)!;
-    this.files.delete(from);
-    this.files.set(to, file);
-    setImmediate(() => done(null));
+    if (this.#parts.hasEnded()) return;
+    this.#parts.files.rename(`${this.path}/${from}`, `${this.path}/${to}`);
+    this.#parts.soon(() => done(null));
   }
 
   remove(name: string, done: Done): void {
-    this.files.delete(name);
-    setImmediate(() => done(null));
+    if (this.#parts.hasEnded()) return;
+    this.#parts.files.remove(`${this.path}/${name}`);
+    this.#parts.soon(() => done(null));
   }
 
   sync(done: Done): void {
-    setImmediate(() => done(null));
+    this.#parts.sync(() => this.#parts.files.syncNames(this.path), done);
+  }
+}
+
+class OpenFile implements DiskFile {
+  readonly path: string;
+  readonly #file: FakeFile;
+  readonly #parts: FolderParts;
+
+  constructor(path: string, file: FakeFile, parts: FolderParts) {
+    this.path = path;
+    this.#file = file;
+    this.#parts = parts;
   }
 
-  async close(): Promise<void> {}
-
-  /** The bytes of the files, as a process sees them. */
-  content(): Map<string, Buffer> {
-    return new Map([...this.files].map(([name, { written }]) => [name, Buffer.from(written)]));
+  size(): number {
+    this.#parts.alive();
+    return this.#file.shown.length;
   }
 
-  /** The folder as a crash of the process leaves it; `change` may spoil its bytes. */
-  copy(change: (files: Map<string, Buffer>) => void = () => {}): FakeFolder {
-    const files = this.content();
-    change(files);
-    return new FakeFolder(files);
+  read(at: number, length: number): Buffer {
+    this.#parts.alive();
+    return Buffer.from(this.#file.shown.subarray(at, at + length));
   }
 
-  /**
-   * The folder after a power cut. `keep` gives what a write that had not returned left on the disk,
-   * over the bytes that were there before. This folder is dead.
-   */
-  crash(keep: (write: Flying, before: Buffer) => Buffer): FakeFolder {
-    this.isDead = true;
-    const files = new Map([...this.files].map(([name, { durable }]) => [name, durable]));
-    for (const write of this.flying) {
-      const { path } = write.file;
-      const name = [...this.files].find(([, file]) => file === write.file)?.[0] ?? path;
-      const { durable } = write.file;
-      const before = Buffer.alloc(write.bytes.length);
-      before.set(durable.subarray(write.at, write.at + write.bytes.length));
-      files.set(name, put(files.get(name) ?? durable, keep(write, before), write.at));
+  write(bytes: Buffer, at: number, done: (error: Error | null, written: number) => void): void {
+    const { files, sync, fault: faultOf, soon, hasEnded } = this.#parts;
+    if (hasEnded()) return;
+    const fault = faultOf(this.path, bytes);
+    if (fault !== undefined && 'error' in fault) {
+      soon(() => done(fault.error, 0));
+      return;
     }
-    return new FakeFolder(files);
+    const isShort = fault !== undefined && 'shortTo' in fault;
+    const part = isShort ? bytes.subarray(0, fault.shortTo) : bytes;
+    const finish = files.write(this.#file, at, part);
+    const go = (): void => sync(finish, (error) => done(error, error === null ? part.length : 0));
+    if (fault !== undefined && 'held' in fault) void fault.held.then(go);
+    else go();
   }
+
+  sync(done: Done): void {
+    this.#parts.sync(() => this.#parts.files.sync(this.#file), done);
+  }
+
+  close(): void {}
 }

@@ -1,9 +1,9 @@
 /** Writes logs as releases before 0.3.0 did; docs/formats.md describes them. */
-import { open } from 'node:fs/promises';
-import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import { ClassicLevel } from 'classic-level';
 import type { Entry, HardState, Index, SnapshotMeta, Term } from '../../src/raft/types.js';
+import { settled, writeAll } from '../../src/storage/calls.js';
+import type { Disk, DiskFile, Operation } from '../../src/storage/disk.js';
+import { LEVEL_DISK } from '../../src/storage/level-disk.js';
 import { encodeSealed, writeSafe } from '../../src/storage/record.js';
 
 /** What such a log holds. */
@@ -39,27 +39,29 @@ function levelRecord(entry: Entry, previousTerm: Term): Buffer {
 }
 
 /** Writes such a log into a new folder. */
-export async function writeLevelLog(dir: string, content: LevelLogContent): Promise<void> {
+export async function writeLevelLog(
+  dir: string,
+  content: LevelLogContent,
+  disk: Disk = LEVEL_DISK,
+): Promise<void> {
   const { entries, hardState, meta, bar } = content;
-  const db = new ClassicLevel<Buffer, Buffer>(dir, {
-    keyEncoding: 'buffer',
-    valueEncoding: 'buffer',
-    compression: false,
-  });
-  const seal = async (name: string, value: unknown): Promise<void> => {
+  const operations: Operation<Buffer>[] = [];
+  const seal = (name: string, value: unknown): void => {
     const key = Buffer.from(name);
-    if (value !== undefined) await db.put(key, encodeSealed(key, value));
+    if (value === undefined) return;
+    operations.push({ type: 'put', key, value: encodeSealed(key, value) });
   };
-  await seal('hard', { version: 3, hardState });
-  await seal('meta', meta);
-  await seal('bar', bar);
+  seal('hard', { version: 3, hardState });
+  seal('meta', meta);
+  seal('bar', bar);
   let term = meta?.term ?? 0;
-  const batch = db.batch();
   for (const entry of entries) {
-    batch.put(levelKey(entry.index), levelRecord(entry, term));
+    const value = levelRecord(entry, term);
+    operations.push({ type: 'put', key: levelKey(entry.index), value });
     term = entry.term;
   }
-  await batch.write({ sync: true });
+  const db = await disk.openBytes(dir);
+  await db.write(operations, { sync: true });
   await db.close();
   const lastIndex = content.promised ?? entries.at(-1)?.index ?? 0;
   const marks = { version: 3, hardState, lastIndex };
@@ -67,7 +69,9 @@ export async function writeLevelLog(dir: string, content: LevelLogContent): Prom
   const slot = Buffer.alloc(record.length + 2);
   slot.writeUInt16BE(record.length, 0);
   slot.set(record, 2);
-  const witness = await open(join(dir, 'witness'), 'w');
-  await witness.write(slot, 0, slot.length, 4096);
-  await witness.close();
+  const folder = disk.folder(dir);
+  const witness = await settled<DiskFile>((done) => folder.open('witness', done));
+  await settled((done) => writeAll(witness, slot, 4096, done));
+  await settled((done) => folder.sync(done));
+  witness.close();
 }

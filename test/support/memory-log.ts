@@ -4,141 +4,209 @@
  * it afterwards.
  */
 import type { Entry, HardState, Index, SnapshotMeta, Term } from '../../src/raft/types.js';
-import { EntryWindow, takeEntries } from '../../src/storage/entry-window.js';
+import { entryBytes } from '../../src/storage/entry-window.js';
 
-type Operation =
-  | { readonly type: 'append'; readonly hardState?: HardState; readonly entries: readonly Entry[] }
+/** See `LogPort.bar`: what a damaged log may have acknowledged. */
+interface Bar {
+  readonly index: Index;
+  readonly term: Term;
+}
+
+/** A write to a log. */
+export type LogWrite =
+  | { readonly type: 'bar'; readonly bar: undefined }
+  | {
+      readonly type: 'append';
+      readonly hardState?: HardState | undefined;
+      readonly entries: readonly Entry[];
+    }
   | { readonly type: 'compact'; readonly meta: SnapshotMeta }
   | { readonly type: 'reset'; readonly meta: SnapshotMeta; readonly hardState: HardState };
 
-/** A log's content: the same structure serves as what is visible and as what is on the disk. */
-class Content {
+/** Content of a log: of what the process sees, or of what would survive a power cut. */
+export class LogContent {
   hard: HardState = { term: 0, votedFor: null };
   meta: SnapshotMeta | undefined;
-  readonly window = new EntryWindow(undefined, Infinity);
+  entries: Entry[] = [];
+  bar: Bar | undefined;
 
-  apply(operation: Operation): void {
-    if (operation.type !== 'append') this.meta = operation.meta;
-    if (operation.type === 'compact') this.window.compact(operation.meta);
-    else if (operation.type === 'reset') this.window.reset(operation.meta);
-    else this.window.append(operation.entries);
-    if (operation.type !== 'compact') this.hard = operation.hardState ?? this.hard;
+  first(): Index {
+    return (this.meta?.index ?? 0) + 1;
+  }
+  last(): Index {
+    return this.first() + this.entries.length - 1;
+  }
+  at(index: Index): Entry | undefined {
+    return this.entries[index - this.first()];
+  }
+  term(index: Index): Term | undefined {
+    if (index === this.first() - 1) return this.meta?.term ?? 0;
+    return this.at(index)?.term;
   }
 
-  copy(): Content {
-    const copy = new Content();
-    if (this.meta !== undefined) copy.window.reset(this.meta);
-    copy.meta = this.meta;
+  /** Does what a write does. Throws RangeError if entries leave a gap. */
+  apply(write: LogWrite): void {
+    if (write.type === 'append') this.#append(write.entries, write.hardState);
+    else if (write.type === 'compact') this.#compact(write.meta);
+    else if (write.type === 'bar') this.bar = undefined;
+    else {
+      this.meta = write.meta;
+      this.hard = write.hardState;
+      this.entries = [];
+      if (this.bar !== undefined && write.meta.index >= this.bar.index) this.bar = undefined;
+    }
+  }
+
+  copy(): LogContent {
+    const copy = new LogContent();
     copy.hard = this.hard;
-    copy.window.append(this.all());
+    copy.meta = this.meta;
+    copy.entries = [...this.entries];
+    copy.bar = this.bar;
     return copy;
   }
 
-  all(): Entry[] {
-    const { window } = this;
-    return takeEntries(window.firstIndex(), window.lastIndex(), Infinity, (i) => window.get(i)!);
+  #append(entries: readonly Entry[], hardState: HardState | undefined): void {
+    const from = entries[0]?.index ?? this.last() + 1;
+    const follows = entries.every(({ index }, at) => index === from + at);
+    if (from < this.first() || from > this.last() + 1 || !follows)
+      throw new RangeError(`entries from ${from} to a log of ${this.first()}..${this.last()}`);
+    this.hard = hardState ?? this.hard;
+    if (entries.length === 0) return;
+    this.entries.length = from - this.first();
+    for (const entry of entries) this.entries.push(entry);
+  }
+
+  #compact(meta: SnapshotMeta): void {
+    if (meta.index < this.first()) return;
+    this.entries.splice(0, meta.index - this.first() + 1);
+    this.meta = meta;
   }
 }
 
+/** What a log tells of itself. */
 export interface MemoryLogOptions {
   /**
    * Called whenever something waits to become durable; the simulation then calls `sync` when it
    * likes.
    */
   readonly onPending?: () => void;
+  /** Called after each write that became durable. */
+  readonly onDurable?: () => void;
+  /** Bytes that an entry counts for in `entries`. */
+  readonly bytesOf?: (entry: Entry) => number;
 }
 
+/** See the head of this file. `disk` is what an earlier one left; this one writes to it. */
 export class MemoryLog {
-  private readonly visible: Content;
-  private readonly disk: Content;
-  private readonly waiting: { readonly operation: Operation; readonly done: () => void }[] = [];
-  private readonly options: MemoryLogOptions;
-  private dead = false;
+  /** What the process sees. */
+  readonly content: LogContent;
+  readonly #disk: LogContent;
+  readonly #waiting: { readonly write: LogWrite; readonly done: () => void }[] = [];
+  readonly #options: MemoryLogOptions;
+  #isDead = false;
 
-  constructor(options: MemoryLogOptions = {}, disk: MemoryLogDisk = new Content()) {
-    this.options = options;
-    this.disk = disk as Content;
-    this.visible = this.disk.copy();
+  constructor(options: MemoryLogOptions = {}, disk = new LogContent()) {
+    this.#options = options;
+    this.#disk = disk;
+    this.content = disk.copy();
   }
 
   firstIndex(): Index {
-    return this.visible.window.firstIndex();
+    return this.content.first();
   }
 
   lastIndex(): Index {
-    return this.visible.window.lastIndex();
+    return this.content.last();
   }
 
   term(index: Index): Term | undefined {
-    return this.visible.window.term(index);
+    return this.content.term(index);
   }
 
   entries(lo: Index, hi: Index, maxBytes: number): Entry[] {
-    if (lo < this.firstIndex()) return [];
-    const { window } = this.visible;
-    return takeEntries(lo, Math.min(hi, this.lastIndex()), maxBytes, (i) => window.get(i)!);
+    const { bytesOf = entryBytes } = this.#options;
+    const taken: Entry[] = [];
+    let bytes = 0;
+    for (let index = lo; index <= hi; index++) {
+      const entry = this.content.at(index);
+      if (entry === undefined) break;
+      bytes += bytesOf(entry);
+      if (taken.length > 0 && bytes > maxBytes) break;
+      taken.push(entry);
+    }
+    return taken;
   }
 
   snapshot(): SnapshotMeta | undefined {
-    return this.visible.meta;
+    return this.content.meta;
   }
 
   hardState(): HardState {
-    return this.visible.hard;
+    return this.content.hard;
+  }
+
+  bar(): Bar | undefined {
+    return this.content.bar;
   }
 
   append(batch: { hardState?: HardState; entries: readonly Entry[] }, done: () => void): void {
-    this.enqueue({ type: 'append', ...batch }, done);
+    this.#enqueue({ type: 'append', ...batch }, done);
   }
 
   compact(meta: SnapshotMeta, done: () => void): void {
-    this.enqueue({ type: 'compact', meta }, done);
+    this.#enqueue({ type: 'compact', meta }, done);
   }
 
   reset(meta: SnapshotMeta, hardState: HardState, done: () => void): void {
-    this.enqueue({ type: 'reset', meta, hardState }, done);
+    this.#enqueue({ type: 'reset', meta, hardState }, done);
   }
 
-  /** Operations that are not durable yet. */
+  liftBar(done: () => void): void {
+    this.#enqueue({ type: 'bar', bar: undefined }, done);
+  }
+
+  /** Writes that are not durable yet. */
   get pending(): number {
-    return this.waiting.length;
+    return this.#waiting.length;
   }
 
   /**
-   * Makes the oldest `count` operations durable (all, if not given) and calls their `done` in
-   * order.
+   * Makes the oldest `count` writes durable (all, if not given) and calls their `done` in order.
    */
-  sync(count: number = this.waiting.length): void {
-    for (const { operation, done } of this.waiting.splice(0, count)) {
-      this.disk.apply(operation);
+  sync(count: number = this.#waiting.length): void {
+    for (const { write, done } of this.#waiting.splice(0, count)) {
+      this.#persist(write);
       done();
     }
   }
 
   /**
-   * Cuts the power: what was not durable is lost, but for the first `kept` operations, which had
+   * Cuts the power: what was not durable is lost, but for the first `kept` writes, which had
    * reached the disk although nobody was told. This object is dead afterwards; the one returned is
    * the log as a restart finds it.
    */
-  crash(kept = 0, options: MemoryLogOptions = this.options): MemoryLog {
-    for (const { operation } of this.waiting.splice(0, kept)) this.disk.apply(operation);
-    this.waiting.length = 0;
-    this.dead = true;
-    return new MemoryLog(options, this.disk);
+  crash(kept = 0, options: MemoryLogOptions = this.#options): MemoryLog {
+    for (const { write } of this.#waiting.splice(0, kept)) this.#persist(write);
+    this.#waiting.length = 0;
+    this.#isDead = true;
+    return new MemoryLog(options, this.#disk);
   }
 
   async close(): Promise<void> {
     this.sync();
-    this.dead = true;
+    this.#isDead = true;
   }
 
-  private enqueue(operation: Operation, done: () => void): void {
-    if (this.dead) return;
-    this.visible.apply(operation);
-    this.waiting.push({ operation, done });
-    this.options.onPending?.();
+  #persist(write: LogWrite): void {
+    this.#disk.apply(write);
+    this.#options.onDurable?.();
+  }
+
+  #enqueue(write: LogWrite, done: () => void): void {
+    if (this.#isDead) return;
+    this.content.apply(write);
+    this.#waiting.push({ write, done });
+    this.#options.onPending?.();
   }
 }
-
-/** What is durable of a MemoryLog; opaque. */
-export type MemoryLogDisk = object;

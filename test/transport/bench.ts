@@ -1,4 +1,4 @@
-/** Wires of one process that talk over loopback sockets, with what they heard. */
+/** Wires in one process that talk over loopback sockets, and what they received. */
 import { once } from 'node:events';
 import net from 'node:net';
 import type { PeerRecord } from '../../src/peer-record.js';
@@ -11,15 +11,15 @@ import { Wire } from '../../src/transport/wire.js';
 
 type Reply = (payload: Uint8Array) => void;
 
-/** Lets a test wait until something was heard. */
-class Heard<T> {
+/** Lets a test wait until an item was received. */
+class Received<T> {
   readonly all: T[] = [];
   private waiting: (() => void)[] = [];
   push(item: T): void {
     this.all.push(item);
     for (const wake of this.waiting.splice(0)) wake();
   }
-  /** Resolves with the first item that fits, once there is one. */
+  /** Resolves with the first item that matches, once there is one. */
   async one(fits: (item: T) => boolean = () => true): Promise<T> {
     for (;;) {
       const found = this.all.find(fits);
@@ -36,10 +36,10 @@ class Heard<T> {
 }
 
 export class TestNode {
-  readonly messages = new Heard<Message>();
-  readonly reached = new Heard<string>();
-  readonly lost = new Heard<string>();
-  readonly log = new Heard<string>();
+  readonly messages = new Received<Message>();
+  readonly reached = new Received<string>();
+  readonly lost = new Received<string>();
+  readonly log = new Received<string>();
   readonly records = new Map<string, PeerRecord>();
   clusterId: string | null = 'cluster-1';
   incarnation: string;
@@ -85,7 +85,7 @@ export class TestNode {
       log: (_level, message) => this.log.push(message),
       limits: { reconnectMinMs: 5, reconnectMaxMs: 20, pingMs: 50, ...options.limits },
     });
-    // The wire must fit what the driver expects of it.
+    // The wire must implement the port of the replica.
     this.wire satisfies WirePort;
   }
 
@@ -100,7 +100,7 @@ export class TestNode {
   }
 }
 
-/** Makes every node know every other. */
+/** Makes all nodes members of each other. */
 export function introduce(...nodes: TestNode[]): void {
   for (const node of nodes) {
     node.wire.setMembers(nodes.map(({ id, address }) => ({ id, address })));
@@ -111,7 +111,7 @@ export function introduce(...nodes: TestNode[]): void {
 export class Relay {
   readonly toServer: Buffer[] = [];
   held = false;
-  /** Called whenever bytes for the server came. */
+  /** Called whenever bytes for the server arrive. */
   onToServer: () => void = () => {};
   private readonly sockets = new Set<net.Socket>();
   private readonly server: net.Server;

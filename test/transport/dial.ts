@@ -1,4 +1,4 @@
-/** A process of its own that dials a member, and tells its parent whether the other side was believed. */
+/** A process that dials a member and reports to its parent whether it trusted the other side. */
 import { once } from 'node:events';
 import { socketMaker, type WireSecurity } from '../../src/transport/security.js';
 

@@ -1,4 +1,4 @@
-/** The bytes on the wire: what they are, that they come back, and that nothing else is taken. */
+/** The bytes on the wire: their format, that they round-trip, and that nothing else is accepted. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { Packr } from 'msgpackr';
@@ -157,7 +157,7 @@ describe('frames', function () {
     );
   });
 
-  it('come back as they were', () => {
+  it('round-trip', () => {
     fc.assert(
       fc.property(frame, (one) => {
         expect(decode(bytesOf(one))).eql(one);
@@ -187,7 +187,7 @@ describe('frames', function () {
     expect(to('b', other).equals(one)).equal(false);
   });
 
-  it('are refused, or are another proper frame, when any bit is changed', () => {
+  it('are rejected, or are another valid frame, if any bit is changed', () => {
     fc.assert(
       fc.property(frame, fc.nat(), (one, bit) => {
         const bytes = bytesOf(one).subarray(4);
@@ -203,13 +203,13 @@ describe('frames', function () {
     );
   });
 
-  it('are refused when cut anywhere, and when they are noise', () => {
+  it('are rejected if cut anywhere, and if they are noise', () => {
     fc.assert(
       fc.property(message.map(raft), fc.nat(), (one, cut) => {
         const bytes = bytesOf(one).subarray(4);
         const short = bytes.subarray(0, cut % bytes.length);
         const headLength = bytes.readUInt32BE(0);
-        // Without its entries a message is a heartbeat: the length of the frame vouches for them.
+        // Without its entries a message would be a heartbeat: the frame's length rules that out.
         if (short.length === 4 + headLength) return;
         expect(() => decodeFrame(short)).throw(WireError);
       }),
@@ -226,14 +226,14 @@ describe('frames', function () {
     );
   });
 
-  it('promise no silence in an answer of a release that does not say', () => {
+  it('report no silence in a response of a release that does not send it', () => {
     const answer = { ...envelope, type: 'appendResponse', success: true, index: 9 } as const;
     const head = encodeMessage({ ...answer, hintTerm: 0, round: 3, silenceMs: 250 });
     const decoded = decodeMessage(head.slice(0, -1), Buffer.alloc(0));
     expect(decoded).deep.equal({ ...answer, hintTerm: 0, round: 3, silenceMs: 0 });
   });
 
-  it('are refused with a wrong type, a missing or a hidden item', () => {
+  it('are rejected with a wrong type, or a missing or extra item', () => {
     const refuse = (
       head: unknown,
       blob: Buffer = Buffer.alloc(0),
@@ -270,7 +270,7 @@ describe('frames', function () {
     refuse(7);
   });
 
-  it('are read as before when a newer release has appended items', () => {
+  it('are decoded as before if a newer release has appended items', () => {
     fc.assert(
       fc.property(frame, (one) => {
         const bytes = bytesOf(one).subarray(4);
@@ -284,7 +284,7 @@ describe('frames', function () {
     );
   });
 
-  it('are refused when an item is appended to what is replicated', () => {
+  it('are rejected if an item is appended to replicated data', () => {
     const append = (entry: unknown): Buffer => {
       const head = pack([5, 4, 'a', 'b', 5, 10, 3, 9, 1]);
       const length = Buffer.alloc(4);
@@ -301,7 +301,7 @@ describe('frames', function () {
     }
   });
 
-  it('are refused with entries of falling terms, or of a term above the message’s', () => {
+  it("are rejected with entries of falling terms, or of a term above the message's", () => {
     const append = (...terms: number[]) => {
       const head = pack([5, 4, 'a', 'b', 5, 10, 3, 9, 1]);
       const length = Buffer.alloc(4);
@@ -314,7 +314,7 @@ describe('frames', function () {
     }
   });
 
-  it('do not make the decoder build what is only announced', () => {
+  it('do not make the decoder allocate what is only announced', () => {
     const announced = [
       'ddffffffff',
       '91dd7fffffff',
@@ -338,7 +338,7 @@ describe('frames', function () {
 });
 
 describe('frame reader', () => {
-  it('gives the same frames however the bytes are cut', () => {
+  it('returns the same frames however the bytes are split', () => {
     fc.assert(
       fc.property(
         fc.array(payload, { maxLength: 6 }),
@@ -365,7 +365,7 @@ describe('frame reader', () => {
     );
   });
 
-  it('refuses a length above the limit as soon as it is known', () => {
+  it('rejects a length above the limit as soon as it is known', () => {
     const reader = new FrameReader(100);
     expect([...reader.push(Buffer.from([0, 0, 0]))]).eql([]);
     expect(() => [...reader.push(Buffer.from([101]))]).throw(WireError);

@@ -1,4 +1,4 @@
-/** Between members: who may listen, who gets in, and that nothing recorded is of use. */
+/** Between members: who may listen, who may connect, and that recorded traffic is useless. */
 import { fork } from 'node:child_process';
 import { createHash, hkdfSync } from 'node:crypto';
 import { once } from 'node:events';
@@ -7,12 +7,8 @@ import net from 'node:net';
 import tls from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import {
-  checkSecurity,
-  isLoopback,
-  parseAddress,
-  type WireSecurity,
-} from '../../src/transport/security.js';
+import { isLoopback, parseAddress } from '../../src/address.js';
+import { checkSecurity, type WireSecurity } from '../../src/transport/security.js';
 import { introduce, Relay, TestNode } from './bench.js';
 
 const file = (name: string) => readFileSync(`test/transport/fixtures/${name}`, 'utf8');
@@ -52,7 +48,7 @@ describe('wire security', function () {
       .property('round')
       .equal(8);
   };
-  /** Both fail to reach each other, again and again, and nothing is heard. */
+  /** Both repeatedly fail to reach each other, and no message is received. */
   const isRefused = async (a: TestNode, b: TestNode) => {
     introduce(a, b);
     a.wire.send(a.heartbeat(b));
@@ -78,7 +74,7 @@ describe('wire security', function () {
     }
   });
 
-  it('allows what is protected anywhere, and what is plain on loopback only', () => {
+  it('allows protected traffic anywhere, and plain traffic only on loopback', () => {
     checkSecurity({ mode: 'plain' }, ['127.0.0.1', '::1']);
     checkSecurity(keyed(KEY), ['0.0.0.0']);
     checkSecurity(certified('member'), ['192.0.2.1']);
@@ -97,10 +93,10 @@ describe('wire security', function () {
       await isRefused(await start('c', keyed(KEY)), await start('d', { mode: 'plain' }));
     });
 
-    it('lets the key be exchanged member by member, without a break', async () => {
+    it('lets the key be rotated member by member without an interruption', async () => {
       const next = 'the key that comes after it';
       const [a, b] = [await start('a', keyed(KEY)), await start('b', keyed(KEY))];
-      // First all accept the new one, then all use it, then the old one goes.
+      // First all accept the new key, then all use it, then the old one is removed.
       b.wire.reload(keyed(KEY, next));
       a.wire.reload(keyed(next, KEY));
       await talks(a, b);
@@ -111,7 +107,7 @@ describe('wire security', function () {
       expect(c.reached.all).eql([]);
     });
 
-    it('lets members in however many connections a stranger holds open', async () => {
+    it('accepts members however many connections an outsider holds open', async () => {
       const [a, b] = [await start('a', keyed(KEY), 8), await start('b', keyed(KEY))];
       const [host, port] = a.address.split(':');
       const held: net.Socket[] = [];
@@ -123,11 +119,11 @@ describe('wire security', function () {
       b.wire.setMembers([{ id: 'a', address: a.address }]);
       await b.reached.one();
       expect(held.some((socket) => !socket.destroyed)).equal(true);
-      // nor do they keep it from stopping
+      // Nor do they keep it from stopping.
       await a.wire.close();
     });
 
-    it('closes on a stranger who says nothing, or stops in the middle', async () => {
+    it('closes a connection that is silent, or stops within the handshake', async () => {
       const a = await start('a', keyed(KEY));
       const [host, port] = a.address.split(':');
       const begun = Buffer.from([0x16, 0x03, 0x01, 0x01, 0x00, 0x01]);
@@ -159,7 +155,7 @@ describe('wire security', function () {
       expect(bytes.includes('cluster-1')).equal(false);
     });
 
-    it('does not take recorded bytes a second time', async () => {
+    it('does not accept recorded bytes a second time', async () => {
       const [a, b] = [await start('a', keyed(KEY)), await start('b', keyed(KEY))];
       const relay = await Relay.start(() => b.address);
       relays.push(relay);
@@ -176,7 +172,7 @@ describe('wire security', function () {
       expect(b.messages.all).lengthOf(1);
     });
 
-    it('does not let in who knows everything but the key', async () => {
+    it('refuses a peer that knows everything but the key', async () => {
       const a = await start('a', keyed(KEY));
       const psk = Buffer.from(hkdfSync('sha256', KEY, '', 'conclave wire psk v1', 32));
       const identity = createHash('sha256').update('conclave wire id v1').update(psk).digest('hex');
@@ -218,7 +214,7 @@ describe('wire security', function () {
   });
 
   describe('with NODE_TLS_REJECT_UNAUTHORIZED=0', () => {
-    /** What becomes of the connection in a process with that variable: `believed`, or why it is refused. */
+    /** The outcome of a connection in a process with that variable: `believed`, or the error. */
     const dialled = async (security: WireSecurity, port: number): Promise<string> => {
       const child = fork(fileURLToPath(new URL('./dial.js', import.meta.url)), {
         env: { ...process.env, NODE_TLS_REJECT_UNAUTHORIZED: '0' },
@@ -237,19 +233,19 @@ describe('wire security', function () {
       return { port: (server.address() as net.AddressInfo).port, server };
     };
 
-    it('believes no server that shows a certificate instead of the key', async () => {
+    it('does not trust a server that shows a certificate instead of the key', async () => {
       const { port, server } = await impostor('forged');
       expect(await dialled(keyed(KEY), port)).match(/certificate/);
       server.close();
     });
 
-    it('believes no server with the certificate of another authority', async () => {
+    it('does not trust a server with the certificate of another authority', async () => {
       const { port, server } = await impostor('forged');
       expect(await dialled(certified('member'), port)).match(/certificate/);
       server.close();
     });
 
-    it('believes a member', async () => {
+    it('trusts a member', async () => {
       const a = await start('a', keyed(KEY));
       expect(await dialled(keyed(KEY), Number(a.address.split(':')[1]))).equal('believed');
     });
@@ -267,7 +263,7 @@ describe('wire security', function () {
       expect(line).match(/refused: the certificate is not valid: (SELF_SIGNED|UNABLE_TO_VERIFY)/);
     });
 
-    it('refuses a certificate of the same authority that is not a member’s, and says so', async () => {
+    it("refuses a non-member's certificate of the same authority, and says so", async () => {
       const [a, b] = [await start('a', certified('member')), await start('b', certified('client'))];
       await isRefused(a, b);
       const line = await a.log.one((each) => each.includes('a stranger'));
@@ -297,13 +293,13 @@ describe('wire security', function () {
       ...(crl !== undefined && { crl: file(`revocation/${crl}.crl`) }),
     });
 
-    it('lets nobody speak for a node who shows another certificate than it did', async () => {
+    it('refuses a node that shows another certificate than it did before', async () => {
       const a = await start('a', issued('first'));
       const b = await start('b', issued('second'));
       await talks(a, b);
       expect(a.records.get('b')?.subject).equal('second');
       await b.wire.close();
-      // the same id, data folder and start
+      // The same id, data folder and start.
       const impostor = await start('b', issued('first'));
       introduce(a, impostor);
       const line = await a.log.one((each) => each.includes('was refused'));
@@ -313,7 +309,7 @@ describe('wire security', function () {
       expect(impostor.messages.all).eql([]);
     });
 
-    it('knows a node by its renewed certificate', async () => {
+    it('accepts a node with its renewed certificate', async () => {
       const a = await start('a', issued('first'));
       const b = await start('b', issued('second'));
       await talks(a, b);
@@ -323,7 +319,7 @@ describe('wire security', function () {
       await renewed.reached.one();
     });
 
-    it('refuses a revoked certificate, also of who was connected before, and says so', async () => {
+    it('refuses a revoked certificate, also on open connections, and says so', async () => {
       const a = await start('a', issued('first', 'none'));
       const b = await start('b', issued('second'));
       await talks(a, b);
@@ -332,13 +328,13 @@ describe('wire security', function () {
       const line = await a.log.one((each) => each.includes('a stranger'));
       expect(line).match(/refused: the certificate is not valid: CERT_REVOKED/);
       await b.lost.count(length + 3);
-      const heard = a.messages.all.length;
+      const received = a.messages.all.length;
       b.wire.send(b.heartbeat(a, 99));
       await b.lost.count(length + 5);
-      expect(a.messages.all).lengthOf(heard);
+      expect(a.messages.all).lengthOf(received);
     });
 
-    it('takes new certificates for connections from then on', async () => {
+    it('uses new certificates for later connections', async () => {
       const [a, b] = [await start('a', certified('forged')), await start('b', certified('member'))];
       introduce(a, b);
       await a.lost.count(2);

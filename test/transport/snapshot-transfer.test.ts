@@ -55,7 +55,7 @@ describe('a state sent over the wire', function () {
   const message: Message = { type: 'snapshot', from: 'a', to: 'b', term: 2, meta, round: 1 };
   const send = () => new Promise<boolean>((resolve) => a.wire.sendSnapshot('b', message, resolve));
 
-  it('arrives whole, and says so when it is switched in', async () => {
+  it('arrives complete, and reports success once it is switched in', async () => {
     const sink = new Sink();
     a.source = source;
     b.sink = async () => sink;
@@ -64,7 +64,7 @@ describe('a state sent over the wire', function () {
     expect(closed).equal(1);
   });
 
-  it('goes on where it stopped after the connection broke', async () => {
+  it('resumes where it stopped after the connection broke', async () => {
     const sinks = new Map<string, Sink>();
     const written: number[] = [];
     a.source = source;
@@ -83,7 +83,7 @@ describe('a state sent over the wire', function () {
     expect(written.filter((number) => number < 2)).eql([0, 1]);
   });
 
-  it('fails when it is refused, by the receiver or by a bad chunk, or the source fails', async () => {
+  it('fails if the receiver refuses it, a chunk is bad, or the source fails', async () => {
     a.source = source;
     b.sink = async () => undefined;
     expect(await send()).equal(false);
@@ -104,14 +104,14 @@ describe('a state sent over the wire', function () {
     expect(await send()).equal(false);
   });
 
-  it('fails when no connection brings it further', async () => {
+  it('fails if no connection makes progress', async () => {
     a.source = source;
     relay.close();
     expect(await send()).equal(false);
     expect(closed).equal(1);
   });
 
-  it('fails when the receiver lives but makes no progress, at any chunk', async () => {
+  it('fails if the receiver is alive but makes no progress, at any chunk', async () => {
     for (let stuck = -1; stuck < chunks.length; stuck++) {
       const sink = new Sink();
       sink.onWrite = (number) => (number === stuck ? new Promise(() => {}) : Promise.resolve());
@@ -123,13 +123,14 @@ describe('a state sent over the wire', function () {
     await a.log.one((line) => line.includes('the receiver makes no progress'));
   });
 
-  it('waits longer for the receiver to verify the whole', async () => {
+  it('waits longer while the receiver verifies the whole', async () => {
     const sink = new Sink();
     a.source = source;
     b.sink = async () => sink;
     sink.onWrite = async (number) => {
       if (number < chunks.length - 1) return;
-      // Each turn brings a ping on this connection and one on that of the messages: some ten turns, twice the limit.
+      // Each turn brings a ping on this connection and one on that of the messages: about ten
+      // turns, twice the limit.
       for (let pings = 0; pings < 20; pings++) {
         await new Promise<void>((resolve) => {
           relay.onToServer = resolve;
@@ -139,7 +140,7 @@ describe('a state sent over the wire', function () {
     expect(await send()).equal(true);
   });
 
-  it('is stopped by a newer one, and by closing', async () => {
+  it('is stopped by a newer transfer, and by closing', async () => {
     a.source = source;
     b.sink = () => new Promise(() => {});
     const first = send();
@@ -149,7 +150,7 @@ describe('a state sent over the wire', function () {
     expect(await second).equal(false);
   });
 
-  it('does not hold up messages', async () => {
+  it('does not delay messages', async () => {
     const order: string[] = [];
     let release = () => {};
     a.source = source;

@@ -33,15 +33,15 @@ describe('wire', function () {
     for (const node of nodes.splice(0)) await node.wire.close();
   });
 
-  it('carries messages between members, in order, and says who is reachable', async () => {
+  it('carries messages between members in order, and reports who is reachable', async () => {
     const [a, b] = [await start('a'), await start('b')];
     introduce(a, b);
     const rounds = Array.from({ length: 500 }, (_, i) => i);
     await a.reached.one();
     for (const round of rounds) a.wire.send(a.heartbeat(b, round));
     b.wire.send({ type: 'voteResponse', from: 'b', to: 'a', term: 7, granted: true });
-    const heard = await b.messages.count(500);
-    expect(heard.map((message) => (message as { round: number }).round)).eql(rounds);
+    const received = await b.messages.count(500);
+    expect(received.map((message) => (message as { round: number }).round)).eql(rounds);
     expect(await a.messages.one()).eql({
       type: 'voteResponse',
       from: 'b',
@@ -70,13 +70,13 @@ describe('wire', function () {
       entries,
     } as Message;
     a.wire.send(message);
-    const heard = (await b.messages.one()) as Message & { type: 'append' };
-    expect(heard.entries[0]).eql(entries[0]);
-    expect(heard.entries[2]).eql(entries[2]);
-    expect(data.equals((heard.entries[1] as unknown as { data: Buffer }).data)).equal(true);
+    const received = (await b.messages.one()) as Message & { type: 'append' };
+    expect(received.entries[0]).eql(entries[0]);
+    expect(received.entries[2]).eql(entries[2]);
+    expect(data.equals((received.entries[1] as unknown as { data: Buffer }).data)).equal(true);
   });
 
-  it('answers each question once, to the one who asked', async () => {
+  it('delivers each response once, to the node that sent the request', async () => {
     const [a, b, c] = [await start('a'), await start('b'), await start('c')];
     introduce(a, b, c);
     b.onRequest = (from, payload, reply) => {
@@ -96,25 +96,25 @@ describe('wire', function () {
     ]);
   });
 
-  it('tells a question that was not sent from one whose outcome is unknown', async () => {
+  it('distinguishes a request that was not sent from one with an unknown outcome', async () => {
     const [a, b] = [await start('a'), await start('b')];
     introduce(a, b);
     expect(await ask(a, 'nobody', 'x')).eql([undefined, 'unsent']);
     await a.reached.one();
-    // Heard, but never answered: nobody knows.
+    // Received but never answered: the outcome is unknown.
     expect(await ask(a, 'b', 'x', 30)).eql([undefined, undefined]);
-    const heard = new Promise<void>((resolve) => {
+    const received = new Promise<void>((resolve) => {
       b.onRequest = () => resolve();
     });
     const answer = ask(a, 'b', 'y', 60_000);
-    await heard;
+    await received;
     await b.wire.close();
     expect(await answer).eql([undefined, undefined]);
     await a.lost.one();
     expect(await ask(a, 'b', 'z', 60_000)).eql([undefined, 'unsent']);
   });
 
-  it('connects again after the connection is lost', async () => {
+  it('reconnects after the connection is lost', async () => {
     const [a, b] = [await start('a'), await start('b')];
     const relay = await relayTo(b);
     a.wire.setMembers([{ id: 'b', address: relay.address }]);
@@ -128,7 +128,7 @@ describe('wire', function () {
       .equal(9);
   });
 
-  it('connects at once to a member that dials in, however long its pause', async () => {
+  it('connects at once to a member that dials in, however long its pause is', async () => {
     const hour = 3_600_000;
     const limits = { reconnectMinMs: hour, reconnectMaxMs: hour };
     const [a, b] = [await start('a', { limits }), await start('b')];
@@ -142,7 +142,7 @@ describe('wire', function () {
     expect(await a.reached.one()).to.equal('b');
   });
 
-  it('gives up a connection that takes bytes but shows no life, and makes another', async () => {
+  it('drops a connection that accepts bytes but shows no life, and makes another', async () => {
     const [a, b] = [await start('a'), await start('b')];
     const relay = await relayTo(b);
     a.wire.setMembers([{ id: 'b', address: relay.address }]);
@@ -153,7 +153,7 @@ describe('wire', function () {
     await a.reached.count(2);
   });
 
-  it('drops the oldest entries, not the votes, when a peer is slow, and says so', async () => {
+  it('drops the oldest entries, not the votes, for a slow peer, and logs it', async () => {
     const [a, b] = [
       await start('a', { limits: { queueBytes: 200_000, pingMs: 5000 } }),
       await start('b'),
@@ -182,7 +182,7 @@ describe('wire', function () {
     expect(a.reached.all).eql([]);
   });
 
-  it('refuses a node that comes back with a wiped disk under its old id, and says why', async () => {
+  it('refuses a node with a wiped disk under its old id, and says why', async () => {
     const [a, b] = [await start('a'), await start('b')];
     introduce(a, b);
     await b.reached.one();
@@ -200,7 +200,7 @@ describe('wire', function () {
     expect(b.messages.all).eql([]);
   });
 
-  it('does not believe a wiped node that it dials itself', async () => {
+  it('does not trust a wiped node that it dials itself', async () => {
     const [a, b] = [await start('a'), await start('b')];
     a.records.set('b', { incarnation: 'b-before', starts: 1, startId: 'first' });
     a.wire.setMembers([{ id: 'b', address: b.address }]);
@@ -208,7 +208,7 @@ describe('wire', function () {
     expect(a.reached.all).eql([]);
   });
 
-  it('believes a node on each start of its folder, and every connection of one start', async () => {
+  it('trusts a node on each start of its folder, and every connection of one start', async () => {
     const [a, b] = [await start('a'), await start('b')];
     introduce(a, b);
     await b.reached.one();
@@ -233,7 +233,7 @@ describe('wire', function () {
     ['another start of the same number', 3, ['second', 'first']],
     ['so many starts that its number is new', 5, ['again', 'other', 'second', 'first']],
   ] as const) {
-    it(`refuses a node whose folder went back in time: ${what}, and says what to do`, async () => {
+    it(`refuses a node with an older copy of its folder, with advice: ${what}`, async () => {
       const [a, b] = [await start('a'), await start('b')];
       b.records.set('a', { incarnation: 'a-first', starts: 3, startId: 'seen' });
       Object.assign(a, { starts, startId: 'of the copy', earlier });
@@ -249,7 +249,7 @@ describe('wire', function () {
     });
   }
 
-  it('refuses to talk to a node that is not the one at the address, and to one with its own id', async () => {
+  it('refuses a node other than the one it dialled, and one with its own id', async () => {
     const [a, b, c] = [await start('a'), await start('b'), await start('c')];
     a.wire.setMembers([{ id: 'c', address: b.address }]);
     expect(await a.log.one()).include('looks for node c; this is b');
@@ -259,7 +259,7 @@ describe('wire', function () {
     expect(a.reached.all).eql([]);
   });
 
-  it('learns where a sender is that no configuration names', async () => {
+  it('learns the address of a sender that is in no configuration', async () => {
     const [a, b] = [await start('a'), await start('b')];
     a.wire.setMembers([{ id: 'b', address: b.address }]);
     a.wire.send(a.heartbeat(b));
@@ -270,7 +270,7 @@ describe('wire', function () {
       .equal('preVoteResponse');
   });
 
-  it('lets a node that is in no cluster only ask to join', async () => {
+  it('lets a node without a cluster only ask to join', async () => {
     const [a, b] = [await start('a'), await start('b')];
     b.clusterId = null;
     a.onJoin = (payload, reply) => reply(Buffer.from(`welcome ${text(payload)}`));
@@ -286,7 +286,7 @@ describe('wire', function () {
     expect(nowhere).equal('unsent');
   });
 
-  it('closes a member that speaks for another, and serves the rest on', async () => {
+  it("disconnects a member that sends in another's name, and serves the others", async () => {
     const [a, b] = [await start('a'), await start('b')];
     introduce(a, b);
     await a.reached.one();
@@ -296,7 +296,7 @@ describe('wire', function () {
     await a.reached.count(2);
   });
 
-  it('drops a member that left, and takes one that moved', async () => {
+  it('drops a removed member, and connects to a moved one', async () => {
     const [a, b] = [await start('a'), await start('b')];
     introduce(a, b);
     await a.reached.one();
@@ -322,7 +322,7 @@ describe('wire', function () {
     node.wire.send({ ...node.heartbeat(node), to: 'b' } as Message);
   });
 
-  describe('against a stranger', () => {
+  describe('against an unknown peer', () => {
     const hello = (over: object = {}): Buffer =>
       Buffer.concat(
         encodeFrame({
@@ -365,7 +365,7 @@ describe('wire', function () {
     };
     const giant = Buffer.from([0xff, 0xff, 0xff, 0xff, 0, 0, 0, 1]);
 
-    it('closes on garbage, giant lengths and frames out of turn, before and after hello', async () => {
+    it('closes on garbage, giant lengths and unexpected frames at any time', async () => {
       const a = await start('a', { limits: { frameBytes: 100_000, connectMs: 300 } });
       await offend(a, Buffer.from('GET / HTTP/1.1\r\n\r\n'));
       await offend(a, giant);
@@ -382,7 +382,7 @@ describe('wire', function () {
       expect(a.messages.all).eql([]);
     });
 
-    it('takes the hello of a newer release that still speaks our version', async () => {
+    it('accepts the hello of a newer release that still speaks our version', async () => {
       const a = await start('a');
       const [host, port] = a.address.split(':');
       const socket = net.connect(Number(port), host);
@@ -393,13 +393,13 @@ describe('wire', function () {
       socket.destroy();
     });
 
-    it('closes on a hello that does not come, or comes by half', async () => {
+    it('closes if the hello is missing or incomplete', async () => {
       const a = await start('a', { limits: { connectMs: 30 } });
       await offend(a);
       await offend(a, hello().subarray(0, 20));
     });
 
-    it('cuts a peer off that asks on and on and takes no answer', async () => {
+    it('disconnects a peer that keeps sending requests without reading responses', async () => {
       const a = await start('a', { limits: { queueBytes: 1_000_000 } });
       a.onRequest = (_from, _payload, reply) => reply(Buffer.alloc(100_000));
       const question = (id: number) =>
@@ -418,7 +418,7 @@ describe('wire', function () {
       }
     });
 
-    it('takes frames that arrive byte by byte', async () => {
+    it('accepts frames that arrive byte by byte', async () => {
       const a = await start('a');
       const [host, port] = a.address.split(':');
       const socket = net.connect(Number(port), host);

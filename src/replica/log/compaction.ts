@@ -35,7 +35,7 @@ export class Compaction {
    */
   tick(): void {
     const { loop, machine, appliedLog, limits } = this.#parts;
-    if (this.#cutting || loop.votingSuspended) return;
+    if (this.#cutting || loop.elections.votingSuspended) return;
     const needed = Math.min(...[...this.#out].map(({ index }) => index), Infinity);
     const meta = appliedLog.cut(limits, needed) ?? this.#ordered(needed);
     if (meta === undefined) return;

@@ -26,12 +26,13 @@ export class VotingSuspension {
   /** Reads the bar again; it may have changed with the log. */
   look(): void {
     const { loop, log } = this.#parts;
-    loop.votingSuspended = log.bar?.() !== undefined;
+    loop.elections.votingSuspended = log.bar?.() !== undefined;
   }
 
   /** Resumes voting when the lost entries are back. */
   tick(): void {
-    if (this.#parts.loop.votingSuspended && !this.#lifting && this.#isWhole()) this.#lift();
+    if (this.#parts.loop.elections.votingSuspended && !this.#lifting && this.#isWhole())
+      this.#lift();
   }
 
   /** Whether the lost entries are back; see LogPort.bar. */

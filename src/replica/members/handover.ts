@@ -5,6 +5,8 @@
  */
 import type { NodeId } from '../../raft/types.js';
 import type { RaftLoop } from '../loop.js';
+import type { ReplicaLimits } from '../options.js';
+import type { ClockPort } from '../ports.js';
 import type { Rpc } from '../rpc.js';
 
 /** What Handover needs. */
@@ -12,15 +14,12 @@ export interface HandoverParts {
   readonly id: NodeId;
   readonly loop: RaftLoop;
   readonly rpc: Rpc;
-  /** False while this disk is at its reserve. */
-  readonly hasRoom: () => boolean;
-  /** Milliseconds that a member has to say whether it has room. */
-  readonly askMs: number;
-  /**
-   * Entries that a voter may be behind the commit index to be chosen for its room. The transfer
-   * would hold up proposals too long while it catches up.
-   */
-  readonly lagMax: number;
+  readonly clock: Pick<ClockPort, 'after'>;
+  readonly limits: Pick<ReplicaLimits, 'askMs' | 'promoteLagMax'>;
+  /** False while this disk is at its reserve. Absent: it never is. */
+  readonly hasRoom?: () => boolean;
+  /** Transfers leadership, if this server leads. `done` is called when that has ended. */
+  readonly transfer: (done: () => void) => void;
 }
 
 /** Ticks that one successor has to catch up before another one is tried. */
@@ -85,9 +84,35 @@ export class Handover {
     loop.transfer(voters[this.#transfer.attempt % voters.length]);
   }
 
+  /**
+   * Transfers leadership before a stop. `done` is called once: when another server leads, when
+   * there is none that could, or after `withinMs`. Returns a function that ends the wait.
+   */
+  beforeStop(withinMs: number, done: () => void): () => void {
+    const { loop, clock, transfer } = this.#parts;
+    if (loop.role.role !== 'leader' || this.#otherVoters().length === 0) {
+      done();
+      return () => {};
+    }
+    let open = true;
+    const end = (): void => {
+      if (!open) return;
+      open = false;
+      cancel();
+      done();
+    };
+    const cancel = clock.after(withinMs, end);
+    transfer(end);
+    return end;
+  }
+
   /** Whether neither this leader nor any voter that could replace it has room. */
   get isFullEverywhere(): boolean {
-    return !this.#parts.hasRoom() && this.#successors?.length === 0;
+    return !this.#hasRoom && this.#successors?.length === 0;
+  }
+
+  get #hasRoom(): boolean {
+    return this.#parts.hasRoom?.() ?? true;
   }
 
   /**
@@ -96,8 +121,7 @@ export class Handover {
    * late leader does the same.
    */
   #lookForSuccessor(isLate: boolean): void {
-    const { loop, hasRoom } = this.#parts;
-    if (loop.role.role !== 'leader' || (hasRoom() && !isLate)) {
+    if (this.#parts.loop.role.role !== 'leader' || (this.#hasRoom && !isLate)) {
       this.#round = undefined;
       this.#successors = undefined;
       return;
@@ -108,13 +132,13 @@ export class Handover {
   }
 
   #ask(): void {
-    const { rpc, askMs } = this.#parts;
+    const { rpc, limits } = this.#parts;
     const voters = this.#otherVoters();
     const round: Round = { since: this.#ticks, successors: [], open: voters.length };
     this.#round = round;
     if (voters.length === 0) this.#successors = [];
     for (const voter of voters) {
-      rpc.call(voter, { type: 'room' }, askMs, ({ type }) => {
+      rpc.call(voter, { type: 'room' }, limits.askMs, ({ type }) => {
         if (type === 'done') round.successors.push(voter);
         round.open -= 1;
         if (round.open === 0 && round === this.#round) this.#transferToRoom(round.successors);
@@ -123,10 +147,11 @@ export class Handover {
   }
 
   #transferToRoom(withRoom: readonly NodeId[]): void {
-    const { loop, lagMax } = this.#parts;
+    const { loop, limits } = this.#parts;
     const { progress, commit } = loop.status();
+    // The transfer holds up proposals while the successor catches up.
     const successors = withRoom.filter((voter) =>
-      progress.some(({ id, match }) => id === voter && commit - match <= lagMax),
+      progress.some(({ id, match }) => id === voter && commit - match <= limits.promoteLagMax),
     );
     this.#successors = successors;
     if (successors.length === 0) return;

@@ -9,6 +9,7 @@ import { type LevelRaise, type LevelTable, levelFor, levelOf } from '../../state
 import { encodeProposal } from '../../state/proposal.js';
 import type { Command, View } from '../../state/types.js';
 import type { RaftLoop } from '../loop.js';
+import type { ReplicaLimits } from '../options.js';
 import type { ClockPort } from '../ports.js';
 import type { AppliedIndex } from '../reads/applied-index.js';
 import type { Rpc, RpcDone, ServerFacts } from '../rpc.js';
@@ -23,8 +24,7 @@ export interface LevelsParts {
   readonly view: View;
   readonly applied: AppliedIndex;
   readonly table: LevelTable;
-  /** Milliseconds that a member has to respond. */
-  readonly askMs: number;
+  readonly limits: Pick<ReplicaLimits, 'askMs'>;
   readonly newId: () => string;
   /** Whether a configuration change is under way that status() does not show yet. */
   readonly isChanging: () => boolean;
@@ -170,8 +170,8 @@ export class Levels {
     id: NodeId,
     done: (response: { level?: number; applied?: Index } | undefined) => void,
   ): void {
-    const { rpc, askMs } = this.#parts;
-    rpc.call(id, { type: 'level' }, askMs, (response) => {
+    const { rpc, limits } = this.#parts;
+    rpc.call(id, { type: 'level' }, limits.askMs, (response) => {
       const { type } = response;
       if (type === 'unknown' || type === 'retry') done(undefined);
       else done(type === 'level' ? response : {});

@@ -8,6 +8,7 @@ import { quorumSize } from '../../raft/quorum.js';
 import type { Configuration, Index, Member, NodeId } from '../../raft/types.js';
 import { TEXT_MAX } from '../../wire-limits.js';
 import type { RaftLoop } from '../loop.js';
+import type { ReplicaLimits } from '../options.js';
 import type { ClockPort } from '../ports.js';
 import type { RpcResponse, ServerFacts } from '../rpc.js';
 
@@ -17,12 +18,7 @@ type Done = (answer: RpcResponse) => void;
 export interface MembershipParts {
   readonly id: NodeId;
   readonly loop: RaftLoop;
-  /** A learner is promoted when it is no more than this many entries behind. */
-  readonly promoteLagMax: number;
-  /** Milliseconds without a response after which a learner does not count as caught up. */
-  readonly contactMsMax: number;
-  /** Milliseconds without responses from a majority after which a leader steps down. */
-  readonly electionMs: number;
+  readonly limits: Pick<ReplicaLimits, 'promoteLagMax' | 'askMs' | 'electionMs'>;
   readonly clock: Pick<ClockPort, 'now'>;
   /**
    * Asks a member how far it has applied the log. `Infinity`: its release does not say; undefined:
@@ -100,13 +96,13 @@ export class Membership {
    * back, not even its removal.
    */
   #wouldStop(left: readonly Member[]): Refusal | undefined {
-    const { id: self, loop, clock, electionMs } = this.#parts;
+    const { id: self, loop, clock, limits } = this.#parts;
     if (loop.role.role !== 'leader') return undefined;
     const now = clock.now();
     const heard = new Set(
       loop
         .status()
-        .progress.filter(({ lastContact }) => now - lastContact <= electionMs)
+        .progress.filter(({ lastContact }) => now - lastContact <= limits.electionMs)
         .map(({ id }) => id),
     );
     const voters = left.filter(({ voter }) => voter);
@@ -174,7 +170,8 @@ export class Membership {
    * nobody before it has applied its log.
    */
   #promote(now: number): void {
-    const { loop, promoteLagMax, contactMsMax } = this.#parts;
+    const { loop, limits } = this.#parts;
+    const { promoteLagMax, askMs: contactMsMax } = limits;
     if (loop.role.role !== 'leader' || this.#changing) return;
     const { members } = this.#configuration();
     if (members.every(({ voter }) => voter)) return;

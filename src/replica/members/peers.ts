@@ -2,6 +2,7 @@
 import type { Configuration, Entry, Index, Member, NodeId } from '../../raft/types.js';
 import type { AppliedLog } from '../log/applied-log.js';
 import type { RaftLoop } from '../loop.js';
+import type { ReplicaLimits } from '../options.js';
 import type { ClockPort, WirePort } from '../ports.js';
 import type { Rpc } from '../rpc.js';
 
@@ -13,14 +14,13 @@ export interface PeersParts {
   readonly wire: Pick<WirePort, 'setMembers'>;
   readonly clock: ClockPort;
   readonly appliedLog: AppliedLog;
-  /** Milliseconds that a peer has to respond. */
-  readonly askMs: number;
+  readonly limits: Pick<ReplicaLimits, 'askMs'>;
   /** This server learned of its removal. */
   readonly removed: () => void;
   /** A configuration was applied that no longer holds these servers. */
   readonly gone: (ids: readonly NodeId[]) => void;
-  /** A line for the log about each change that a configuration makes. */
-  readonly changed: (what: string) => void;
+  /** Gets a line for the log about each change that a configuration makes. */
+  readonly onMembers?: (what: string) => void;
 }
 
 /** How long removed servers stay connected, as a multiple of `askMs`. */
@@ -53,14 +53,14 @@ export class Peers {
    * that removes itself must learn that the configuration is stored.
    */
   inForce({ members }: Configuration): void {
-    const { id: self, clock, wire, loop, askMs } = this.#parts;
+    const { id: self, clock, wire, loop, limits } = this.#parts;
     this.#members = new Set(members.map(({ id }) => id));
     if (this.#members.has(self)) this.#isRemoved = false;
     const left = this.#reached.filter(({ id }) => !members.some((member) => member.id === id));
     this.#reached = [...members, ...left];
     wire.setMembers(this.#reached);
     if (left.length === 0) return;
-    clock.after(askMs * LEAVING_ASKS, () => {
+    clock.after(limits.askMs * LEAVING_ASKS, () => {
       this.#reached = loop.status().configuration.members;
       wire.setMembers(this.#reached);
     });
@@ -68,9 +68,9 @@ export class Peers {
 
   /** A configuration was applied: it is committed, so removals in it are final. */
   applied({ index, configuration }: Entry & { kind: 'configuration' }): void {
-    const { id: self, loop, appliedLog, changed } = this.#parts;
+    const { id: self, loop, appliedLog, onMembers } = this.#parts;
     const before = appliedLog.configurationAt(index - 1);
-    for (const what of changesOf(before, configuration)) changed(`${what}, by entry ${index}`);
+    for (const what of changesOf(before, configuration)) onMembers?.(`${what}, by entry ${index}`);
     const gone = goneOf(before, configuration);
     if (loop.role.role === 'leader') for (const id of gone) this.#tellRemoved(id, index);
     if (gone.length > 0) this.#parts.gone(gone);
@@ -100,8 +100,8 @@ export class Peers {
   /** A leader sends nothing to a server that is no member, so it tells it once. */
   #tellRemoved(id: NodeId, index: Index): void {
     if (id === this.#parts.id) return;
-    const { rpc, askMs } = this.#parts;
-    rpc.notify(id, { type: 'removed', index }, askMs);
+    const { rpc, limits } = this.#parts;
+    rpc.notify(id, { type: 'removed', index }, limits.askMs);
   }
 }
 

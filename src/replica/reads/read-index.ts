@@ -6,9 +6,11 @@
  */
 import type { Index, NodeId } from '../../raft/types.js';
 import type { Deadlines } from '../deadlines.js';
-import type { RaftLoop, ReadDone } from '../loop.js';
+import type { RaftLoop } from '../loop.js';
+import type { ReplicaLimits } from '../options.js';
 import type { Rpc } from '../rpc.js';
 import type { AppliedIndex } from './applied-index.js';
+import type { ReadDone } from './pending-reads.js';
 
 /** How fresh a read must be; see READ_MODE. */
 export type BarrierMode = 'default' | 'consistent';
@@ -38,8 +40,7 @@ export interface ReadIndexParts {
   readonly id: NodeId;
   readonly loop: Pick<RaftLoop, 'role' | 'read' | 'wake'>;
   readonly rpc: Pick<Rpc, 'callLeader'>;
-  /** Milliseconds that the leader has to respond. */
-  readonly askMs: number;
+  readonly limits: Pick<ReplicaLimits, 'askMs'>;
   readonly applied: AppliedIndex;
   readonly deadlines: Deadlines;
   /** Requests a call of `retry` after a while. */
@@ -119,10 +120,10 @@ export class ReadIndexClient {
    * no index.
    */
   #request(mode: BarrierMode, done: ReadDone): void {
-    const { id, loop, rpc, askMs } = this.#parts;
+    const { id, loop, rpc, limits } = this.#parts;
     if (loop.role.leader === id) loop.read(READ_MODE[mode], done);
     else
-      rpc.callLeader({ type: 'read', mode }, askMs, (response) =>
+      rpc.callLeader({ type: 'read', mode }, limits.askMs, (response) =>
         done(response.type === 'index' ? response.index : undefined),
       );
   }

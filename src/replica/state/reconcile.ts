@@ -12,9 +12,10 @@ export interface AppliedState {
 
 /**
  * Checks that the state contains everything the log has dropped. The state may be ahead of the log
- * only by a snapshot whose installation was interrupted, which is completed here, or when the log
- * was damaged. `done` gets the reason when the state lacks something. Throws when log and state
- * cannot belong to the same server.
+ * only by a snapshot whose installation was interrupted, which is completed here. When the log was
+ * damaged, it may also end before the state, or hold older entries than the state comes from.
+ * `done` gets the reason when the state lacks something. Throws when log and state cannot belong to
+ * the same server.
  */
 export function reconcile(
   log: LogPort,
@@ -38,12 +39,13 @@ export function reconcile(
     const hardState =
       term >= position.term ? { term, votedFor } : { term: position.term, votedFor: null };
     log.reset(position, hardState, () => done(undefined));
-  } else if (log.bar?.() !== undefined && applied > log.lastIndex()) {
+  } else if (log.bar?.() !== undefined) {
     done(undefined);
   } else {
     throw new Error(
-      `the state has applied index ${applied} in term ${machine.appliedTerm()}, but the log ends at ` +
-        `${log.lastIndex()} and has term ${log.term(applied)} there: the folders log and state are not of one node`,
+      `the state has applied index ${applied} in term ${machine.appliedTerm()}, but the log ends ` +
+        `at ${log.lastIndex()} and has term ${log.term(applied)} there: the folders log and state ` +
+        'are not of one node',
     );
   }
 }

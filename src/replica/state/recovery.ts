@@ -3,17 +3,21 @@
  * the leader has sent its state. The log is not affected, so the server goes on voting and storing
  * entries.
  */
+import type { NodeId } from '../../raft/types.js';
 import type { Availability } from '../availability.js';
 import type { RaftLoop } from '../loop.js';
+import type { ReplicaLimits } from '../options.js';
 import type { ClockPort } from '../ports.js';
+import type { Rpc } from '../rpc.js';
 
 /** What StateRecovery needs. */
 export interface StateRecoveryParts {
   readonly loop: RaftLoop;
   readonly availability: Availability;
+  readonly id: NodeId;
   readonly clock: ClockPort;
-  /** Asks the leader for its state. */
-  readonly requestState: () => void;
+  readonly rpc: Pick<Rpc, 'notify'>;
+  readonly limits: Pick<ReplicaLimits, 'askMs'>;
   /** Whether a state is arriving. Another request would make it begin anew. */
   readonly isArriving: () => boolean;
 }
@@ -60,9 +64,15 @@ export class StateRecovery {
   }
 
   #request(): void {
-    const { clock, requestState, isArriving } = this.#parts;
+    const { clock, isArriving } = this.#parts;
     if (this.#why === undefined) return;
-    if (!isArriving()) requestState();
+    if (!isArriving()) this.#askLeader();
     clock.after(AGAIN_MS, () => this.#request());
+  }
+
+  #askLeader(): void {
+    const { id, loop, rpc, limits } = this.#parts;
+    const { leader } = loop.role;
+    if (leader !== null && leader !== id) rpc.notify(leader, { type: 'state' }, limits.askMs);
   }
 }

@@ -3,7 +3,7 @@
  * resolved to.
  */
 import { BlockList, isIP } from 'node:net';
-import { DEFAULT_NAMESPACE } from '../../state/namespaces.js';
+import { DEFAULT_NAMESPACE } from '../../state/object.js';
 
 export interface AddressRules {
   /**

@@ -7,7 +7,7 @@ const configuration = (...ids: string[]): Configuration => ({
   members: ids.map((id) => ({ id, name: id, address: `${id}:1`, voter: true })),
 });
 
-/** A log of commands of so many bytes, all applied; configurations at 1 and 3000. */
+/** A log of `count` commands of `bytes` each, all applied; configurations at 1 and 3000. */
 function build(count: number, bytes: number): AppliedLog {
   const log = new FakeLog();
   const data = new Uint8Array(bytes);
@@ -25,7 +25,7 @@ function build(count: number, bytes: number): AppliedLog {
 const never = { cutEntries: 1e9, logBytes: 1e9, keepEntries: 1000, keepBytes: 300_000 };
 
 describe('replica/log/applied-log', () => {
-  it('cuts by count, keeps the tail that was asked for, and knows the configuration there', () => {
+  it('truncates by count, keeps the requested tail, and knows the configuration there', () => {
     const appliedLog = build(5000, 1);
     expect(appliedLog.cut({ ...never, cutEntries: 4000 }, Infinity)).to.equal(undefined);
     const meta = appliedLog.cut({ ...never, cutEntries: 3999 }, Infinity)!;
@@ -34,19 +34,19 @@ describe('replica/log/applied-log', () => {
     expect(members).to.deep.equal(meta.index >= 3000 ? ['a', 'b'] : ['a']);
   });
 
-  it('cuts by bytes', () => {
+  it('truncates by bytes', () => {
     const appliedLog = build(2000, 1000);
     const meta = appliedLog.cut({ ...never, logBytes: 1_000_000 }, Infinity)!;
     expect((2000 - meta.index) * 1000).to.be.within(300_000, 800_000);
   });
 
-  it('does not cut what a snapshot on its way will be continued with', () => {
+  it('keeps the entries that must follow a snapshot in transfer', () => {
     const appliedLog = build(5000, 1);
     const meta = appliedLog.cut({ ...never, cutEntries: 100 }, 2500)!;
     expect(meta.index).to.be.lessThan(2500);
   });
 
-  it('after a cut counts from there, and forgets configurations that are no longer needed', () => {
+  it('counts from the last truncation, and forgets configurations no longer needed', () => {
     const appliedLog = build(5000, 1);
     const limits = { ...never, cutEntries: 100 };
     const meta = appliedLog.cut(limits, Infinity)!;

@@ -4,18 +4,20 @@ import { AppliedIndex } from '../../../src/replica/reads/applied-index.js';
 import { type BarrierMode, ReadIndexClient } from '../../../src/replica/reads/read-index.js';
 import { FakeClock } from '../fakes.js';
 
-type Asked = { mode: BarrierMode; done: (index: number | undefined) => void };
+type IndexRequest = { mode: BarrierMode; done: (index: number | undefined) => void };
 
 function build() {
   const clock = new FakeClock();
   const state = { applied: 0, retries: 0 };
-  const asked: Asked[] = [];
+  const requests: IndexRequest[] = [];
   const applied = new AppliedIndex(() => state.applied);
   const barriers: ReadIndexClient = new ReadIndexClient({
-    ...{ id: 'a', askMs: 500 },
+    id: 'a',
+    limits: { askMs: 500 },
     loop: {
       role: { role: 'leader', term: 1, leader: 'a' },
-      read: (mode, done) => asked.push({ mode: mode === 'lease' ? 'default' : 'consistent', done }),
+      read: (mode, done) =>
+        requests.push({ mode: mode === 'lease' ? 'default' : 'consistent', done }),
       wake: () => clock.soon(() => barriers.drain()),
     },
     rpc: { callLeader: () => {} },
@@ -32,17 +34,17 @@ function build() {
     state.applied = index;
     applied.reached(index);
   };
-  return { clock, state, asked, barriers, results, wait, apply };
+  return { clock, state, requests, barriers, results, wait, apply };
 }
 
 describe('replica/reads/read-index', () => {
-  it('one question serves all readers of a turn; they read once its index is applied here', () => {
-    const { clock, asked, wait, results, apply } = build();
+  it('one request serves all readers of a turn, who read once its index is applied here', () => {
+    const { clock, requests, wait, results, apply } = build();
     wait('one');
     wait('two');
     clock.settle();
-    expect(asked.map(({ mode }) => mode)).to.deep.equal(['default']);
-    asked[0]!.done(5);
+    expect(requests.map(({ mode }) => mode)).to.deep.equal(['default']);
+    requests[0]!.done(5);
     expect(results).to.deep.equal([]);
     apply(4);
     expect(results).to.deep.equal([]);
@@ -50,79 +52,79 @@ describe('replica/reads/read-index', () => {
     expect(results).to.deep.equal(['one true', 'two true']);
   });
 
-  it('§6.4 a reader who came after the question does not take its index, but shares the next one', () => {
-    const { clock, asked, wait, results } = build();
+  it('§6.4 a reader that arrives after the request shares the next one', () => {
+    const { clock, requests, wait, results } = build();
     wait('early');
     clock.settle();
     wait('late');
     wait('later');
     clock.settle();
-    expect(asked).to.have.length(1);
-    asked[0]!.done(0);
+    expect(requests).to.have.length(1);
+    requests[0]!.done(0);
     clock.settle();
     expect(results).to.deep.equal(['early true']);
-    expect(asked).to.have.length(2);
-    asked[1]!.done(0);
+    expect(requests).to.have.length(2);
+    requests[1]!.done(0);
     expect(results).to.deep.equal(['early true', 'late true', 'later true']);
   });
 
-  it('asks for both modes independently', () => {
-    const { clock, asked, wait } = build();
+  it('requests an index for each mode independently', () => {
+    const { clock, requests, wait } = build();
     wait('a');
     wait('b', 'consistent');
     clock.settle();
-    expect(asked.map(({ mode }) => mode)).to.deep.equal(['default', 'consistent']);
+    expect(requests.map(({ mode }) => mode)).to.deep.equal(['default', 'consistent']);
   });
 
-  it('asks the next leader when the first could not tell, and asks once', () => {
-    const { clock, asked, wait, results, barriers, state } = build();
+  it('asks the next leader once if the first one returned no index', () => {
+    const { clock, requests, wait, results, barriers, state } = build();
     wait('a');
     clock.settle();
-    asked[0]!.done(undefined);
+    requests[0]!.done(undefined);
     clock.settle();
-    expect([asked.length, state.retries]).to.deep.equal([1, 1]);
+    expect([requests.length, state.retries]).to.deep.equal([1, 1]);
     wait('b');
     clock.settle();
-    expect(asked).to.have.length(1);
+    expect(requests).to.have.length(1);
     barriers.retry(true);
     clock.settle();
-    expect(asked).to.have.length(2);
-    asked[1]!.done(0);
+    expect(requests).to.have.length(2);
+    requests[1]!.done(0);
     expect(results).to.deep.equal(['a true', 'b true']);
   });
 
-  it('does not take the answer of a leader that was deposed meanwhile', () => {
-    const { clock, asked, wait, results, barriers } = build();
+  it('ignores the response of a leader that was deposed meanwhile', () => {
+    const { clock, requests, wait, results, barriers } = build();
     wait('a');
     clock.settle();
     barriers.retry(true);
     clock.settle();
-    asked[0]!.done(0);
+    requests[0]!.done(0);
     expect(results).to.deep.equal([]);
-    asked[1]!.done(0);
+    requests[1]!.done(0);
     expect(results).to.deep.equal(['a true']);
   });
 
-  it('a retry for one that failed leaves one that is on its way alone', () => {
-    const { clock, asked, wait, results, barriers } = build();
+  it('retrying a failed request leaves a request in flight alone', () => {
+    const { clock, requests, wait, results, barriers } = build();
     wait('a');
     clock.settle();
     barriers.retry(false);
     clock.settle();
-    expect(asked).to.have.length(1);
-    asked[0]!.done(0);
+    expect(requests).to.have.length(1);
+    requests[0]!.done(0);
     expect(results).to.deep.equal(['a true']);
   });
 
-  it('ends at the deadline, before and after the answer, and only once', () => {
-    const { clock, asked, wait, results, apply } = build();
+  it('ends at the deadline, before and after the response, and only once', () => {
+    const { clock, requests, wait, results, apply } = build();
     wait('unanswered', 'default', 100);
     clock.advance(160);
     expect(results).to.deep.equal(['unanswered false']);
-    asked[0]!.done(3);
+    requests[0]!.done(3);
     wait('unapplied', 'default', 100);
     clock.settle();
-    asked[1]!.done(9);
+    requests[1]!.done(9);
     clock.advance(160);
     apply(9);
     expect(results).to.deep.equal(['unanswered false', 'unapplied false']);
@@ -130,7 +132,7 @@ describe('replica/reads/read-index', () => {
 });
 
 describe('replica/deadlines', () => {
-  it('thousands of deadlines need one timer, none comes early, all come', () => {
+  it('thousands of deadlines need one timer; none fires early, and all fire', () => {
     const clock = new FakeClock();
     const deadlines = new Deadlines(clock);
     const late: number[] = [];
@@ -145,7 +147,7 @@ describe('replica/deadlines', () => {
     expect(clock.timers).to.equal(0);
   });
 
-  it('a cancelled deadline does not come, and a jump in time brings all that are due', () => {
+  it('a cancelled deadline does not fire, and a jump in time fires all that are due', () => {
     const clock = new FakeClock();
     const deadlines = new Deadlines(clock);
     const seen: string[] = [];

@@ -8,7 +8,7 @@ function build() {
 }
 
 describe('replica/reads/watches', () => {
-  it('wakes who watches a changed key, once, and nobody else', () => {
+  it('wakes the watchers of a changed key once, and no others', () => {
     const { clock, watches, seen } = build();
     watches.watch(['a', 'b'], () => seen.push('ab'));
     watches.watch(['c'], () => seen.push('c'));
@@ -22,7 +22,7 @@ describe('replica/reads/watches', () => {
     expect(seen).to.deep.equal(['ab']);
   });
 
-  it('a cancelled watch is not woken, even when it was about to be', () => {
+  it('a cancelled watch is not woken, even if it was about to be', () => {
     const { clock, watches, seen } = build();
     const before = watches.watch(['a'], () => seen.push('before'));
     const between = watches.watch(['a'], () => seen.push('between'));
@@ -49,7 +49,7 @@ describe('replica/reads/watches', () => {
     expect(seen).to.deep.equal(['first', 'again']);
   });
 
-  it('holds ten thousand calls without a timer, and wakes them over several turns', () => {
+  it('holds ten thousand watches without a timer, and wakes them over several turns', () => {
     const { clock, watches } = build();
     let woken = 0;
     for (let i = 0; i < 10_000; i++) watches.watch(['hot', `own-${i}`], () => woken++);
@@ -62,7 +62,7 @@ describe('replica/reads/watches', () => {
     expect([woken, watches.size]).to.deep.equal([10_000, 0]);
   });
 
-  it('wakes everyone when the state was exchanged', () => {
+  it('wakes all watches when a snapshot was installed', () => {
     const { clock, watches, seen } = build();
     watches.watch(['a'], () => seen.push('a'));
     watches.watch(['b', 'c'], () => seen.push('bc'));

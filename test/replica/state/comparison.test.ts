@@ -10,7 +10,7 @@ const rpcOver = (wire: FakeWire): Rpc =>
     role: () => ({ role: 'leader', term: 1, leader: 'a' }),
   });
 
-/** The comparison of member `a`, whose peers answer with these sums (undefined: not at all). */
+/** The comparison by member `a`, whose peers respond with these sums (undefined: no sums). */
 function compare(own: Sums, peers: Record<string, Sums | undefined>) {
   const wire = new FakeWire();
   const verdicts: string[] = [];
@@ -20,20 +20,20 @@ function compare(own: Sums, peers: Record<string, Sums | undefined>) {
     checksums: { checkpoint: () => at, checksum: () => at },
     peers: () => ['a', ...Object.keys(peers)],
     differs: (_index, table) => verdicts.push(`a ${table}`),
-    undecided: (_index, table, heir) => verdicts.push(`? ${table} ${heir}`),
+    undecided: (_index, table, successor) => verdicts.push(`? ${table} ${successor}`),
   });
   comparison.compare(1);
   for (const [to, payload, , done] of wire.requests.splice(0)) {
-    const ask = decodeRequest(payload);
-    expect(ask).to.deep.equal({ type: 'sums', index: 256 });
+    const request = decodeRequest(payload);
+    expect(request).to.deep.equal({ type: 'sums', index: 256 });
     const sums = peers[to];
     const answer: RpcResponse =
       sums === undefined ? { type: 'retry' } : { type: 'sums', index: 256, sums };
     done(encodeResponse(answer));
   }
   for (const [to, payload] of wire.requests) {
-    const ask = decodeRequest(payload);
-    if (ask?.type === 'differs') verdicts.push(`${to} ${ask.table}`);
+    const request = decodeRequest(payload);
+    if (request?.type === 'differs') verdicts.push(`${to} ${request.table}`);
   }
   return { verdicts, comparison, wire };
 }
@@ -42,35 +42,35 @@ const good = { token: '01', role: '02' };
 const bad = { token: '01', role: '03' };
 
 describe('replica/state/comparison', () => {
-  it('finds nothing when all agree', () => {
+  it('finds no difference when all agree', () => {
     expect(compare(good, { b: good, c: good }).verdicts).to.deep.equal([]);
   });
 
-  it('compares at rest too: who starts again may apply its log wrongly where it was right before', () => {
+  it('also compares an index again, as a restarted member may have applied its log wrongly', () => {
     const { comparison, wire } = compare(good, { b: good, c: good });
     comparison.compare(1);
     expect(wire.requests.map(([to]) => to)).to.deep.equal(['b', 'c']);
   });
 
-  it('tells the member that differs from the majority, and names the table', () => {
+  it('notifies the member that differs from the majority, and names the table', () => {
     const { verdicts, comparison } = compare(good, { b: bad, c: good });
     expect(verdicts).to.deep.equal(['b role']);
     expect(comparison.stats.differing).to.equal(1);
   });
 
-  it('compares the same index again until nobody differs, since a verdict may be lost', () => {
+  it('compares the same index again while a member differs, since a verdict may be lost', () => {
     const { comparison, wire } = compare(good, { b: bad, c: good });
     wire.requests.splice(0);
     comparison.compare(1);
     expect(wire.requests.map(([to]) => to)).to.deep.equal(['b', 'c']);
   });
 
-  it('a leader that is in the minority accuses itself', () => {
+  it('a leader that is in the minority finds itself differing', () => {
     const { verdicts } = compare(bad, { b: good, c: good });
     expect(verdicts).to.deep.equal(['a role']);
   });
 
-  it('accuses nobody without a majority, and counts who could not be compared', () => {
+  it('decides nothing without a majority, and counts members that could not be compared', () => {
     const { verdicts, comparison, wire } = compare(good, { b: bad, c: undefined });
     expect(verdicts).to.deep.equal(['? role undefined']);
     expect(comparison.stats).to.deep.equal({ rounds: 1, incomparable: 1, differing: 0 });
@@ -78,13 +78,13 @@ describe('replica/state/comparison', () => {
     expect(wire.requests.length).to.be.greaterThan(0);
   });
 
-  it('without a majority a leader hands over to those who are more, rather than send its state to the others', () => {
+  it('without a majority, a leader transfers leadership to the larger group', () => {
     const peers = { b: good, c: undefined, d: good, e: undefined };
     expect(compare(bad, peers).verdicts).to.deep.equal(['? role b']);
     expect(compare(good, { ...peers, d: bad }).verdicts).to.deep.equal(['? role undefined']);
   });
 
-  it('lets no state be copied while nobody can tell who is right, nor one that is wrong', () => {
+  it('allows no state to be copied that is wrong, or while it is undecided which is right', () => {
     const copies = (own: Sums, peers: Record<string, Sums | undefined>): boolean =>
       compare(own, peers).comparison.mayCopy(1);
     expect(copies(good, { b: good, c: undefined })).to.equal(true);
@@ -106,18 +106,18 @@ describe('replica/state/comparison', () => {
     expect(wire.requests).to.deep.equal([]);
   });
 
-  it('does not compare again at each request for a state that may not be copied', () => {
+  it('does not compare again for each request while copying is not allowed', () => {
     const { comparison, wire } = compare(good, { b: bad, c: undefined });
     wire.requests.splice(0);
     expect(comparison.mayCopy(1)).to.equal(false);
     expect(wire.requests).to.deep.equal([]);
   });
 
-  it('says nothing of those who cannot be compared as long as the others agree', () => {
+  it('reports nothing about incomparable members as long as the others agree', () => {
     expect(compare(good, { b: undefined, c: undefined }).verdicts).to.deep.equal([]);
   });
 
-  it('compares the present states when somebody has forgotten the checkpoint', () => {
+  it('compares the current states when a member has no checkpoint', () => {
     const wire = new FakeWire();
     const comparison = new StateComparison({
       ...{ id: 'a', rpc: rpcOver(wire), timeoutMs: 100, peers: () => ['a', 'b'] },
@@ -127,16 +127,16 @@ describe('replica/state/comparison', () => {
       },
       ...{ differs: () => {}, undecided: () => {} },
     });
-    const asked = (): unknown => {
+    const requested = (): unknown => {
       comparison.compare(1);
       const [[, payload, , done]] = wire.requests.splice(0) as [(typeof wire.requests)[number]];
       done(encodeResponse({ type: 'retry' }));
       return decodeRequest(payload);
     };
-    for (const index of [256, 300, 256]) expect(asked()).to.deep.equal({ type: 'sums', index });
+    for (const index of [256, 300, 256]) expect(requested()).to.deep.equal({ type: 'sums', index });
   });
 
-  it('of two that both answered the leader’s word counts', () => {
+  it('of two members that both respond, the leader is considered right', () => {
     expect(compare(good, { b: bad }).verdicts).to.deep.equal(['b role']);
   });
 

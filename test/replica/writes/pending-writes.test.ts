@@ -10,7 +10,7 @@ function build() {
 const result = { ok: true, index: 5 } as const;
 
 describe('replica/writes/pending-writes', () => {
-  it('gives the result to who proposed the entry at that index and term', () => {
+  it('reports the result to the caller whose entry is at that index and term', () => {
     const { proposals, outcomes, propose } = build();
     proposals.appended(propose(), 5, 2);
     proposals.applied(4, 2, undefined);
@@ -21,14 +21,14 @@ describe('replica/writes/pending-writes', () => {
     expect(proposals.size).to.equal(0);
   });
 
-  it('never gives the result of an entry of another term at the same index', () => {
+  it('never reports the result of an entry of another term at the same index', () => {
     const { proposals, outcomes, propose } = build();
     proposals.appended(propose(), 5, 2);
     proposals.applied(5, 3, result);
     expect(outcomes).to.deep.equal([{ kind: 'unknown' }]);
   });
 
-  it('does not know what became of entries that were overwritten, and of those alone', () => {
+  it('reports an unknown outcome for overwritten entries, and only for those', () => {
     const { proposals, outcomes, propose } = build();
     for (const index of [5, 6, 7]) proposals.appended(propose(), index, 2);
     proposals.truncatedFrom(6);
@@ -37,7 +37,7 @@ describe('replica/writes/pending-writes', () => {
     expect(outcomes.at(-1)).to.deep.equal({ kind: 'applied', index: 5, result });
   });
 
-  it('takes no second word on a proposal, and none on one that it does not know', () => {
+  it('ignores a second outcome, and rejects a proposal that it does not know', () => {
     const { proposals, outcomes, propose } = build();
     const id = propose();
     proposals.dropped(id, 'overloaded');
@@ -46,7 +46,7 @@ describe('replica/writes/pending-writes', () => {
     expect(() => proposals.appended(id, 5, 2)).to.throw(/twice/);
   });
 
-  it('a request that comes again while it is pending shares the outcome, and is proposed once', () => {
+  it('a request that is repeated while pending shares the outcome and is proposed once', () => {
     const { proposals, outcomes } = build();
     const settle = (outcome: Outcome): unknown => outcomes.push(outcome);
     proposals.offer(new Uint8Array([1]), settle, 'one');

@@ -1,0 +1,121 @@
+/** The import law and the purity of the pure layers, checked as text. */
+import { posix } from 'node:path';
+
+/**
+ * A layer imports layers of a lower rank, and itself. Layers of one rank do not import each other.
+ */
+const RANK: Record<string, number> = {
+  address: 0,
+  errors: 0,
+  'wire-limits': 0,
+  'peer-record': 0,
+  raft: 1,
+  languages: 1,
+  acl: 2,
+  kinds: 2,
+  state: 3,
+  replica: 4,
+  storage: 4,
+  transport: 4,
+  node: 5,
+  service: 6,
+  http: 7,
+  setting: 1,
+  settings: 8,
+  config: 9,
+  log: 8,
+  metrics: 8,
+  'key-files': 10,
+  server: 11,
+  commands: 11,
+  main: 12,
+};
+/** What http may not see. Types that it needs come from the service. */
+const BELOW_SERVICE = ['node', 'replica', 'state', 'storage', 'raft', 'transport'];
+/** Imports that the order alone would allow. */
+const FORBIDDEN: [from: string, to: string, why: string][] = [
+  ...BELOW_SERVICE.map((layer): [string, string, string] => [
+    'http',
+    layer,
+    'http is HTTP alone; use cases are in service',
+  ]),
+  ['storage', 'acl', 'the disk does not know what it stores'],
+  ['transport', 'state', 'the wire does not know what it carries'],
+];
+const PURE = ['raft', 'languages', 'acl', 'kinds', 'state', 'replica'];
+/** Effects that a pure layer must not have: what depends on them is passed in. */
+const EFFECTS: [pattern: RegExp, what: string][] = [
+  [/\bDate\.now\b|\bDate\(\s*\)/, 'the wall clock'],
+  [/\bset(Timeout|Interval|Immediate)\b|\bqueueMicrotask\b/, 'a timer'],
+  [/\bPromise\b|\basync\b|\bawait\b/, 'a promise'],
+  [/\bprocess\./, 'the process'],
+  [/\bMath\.random\b|\brandomUUID\b|\brandomBytes\b|\bgetRandomValues\b/, 'chance'],
+  [/\bperformance\./, 'a clock'],
+  [/\bconsole\./, 'output'],
+  [/\bfetch\(/, 'the network'],
+];
+const PURE_MODULES = new Set([
+  'node:crypto',
+  'node:zlib',
+  'node:buffer',
+  'node:assert',
+  'node:net',
+]);
+
+/** Blanks comments and keeps line numbers. */
+function withoutComments(source: string): string {
+  const blank = (all: string): string => all.replace(/[^\n]/g, ' ');
+  return source.replace(
+    /\/\*[\s\S]*?\*\/|(^|[^:'"`\\/])\/\/[^\n]*|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"/g,
+    (all, before: string | undefined) =>
+      all.startsWith("'") || all.startsWith('"')
+        ? all
+        : (before ?? '') + blank(all.slice((before ?? '').length)),
+  );
+}
+const withoutText = (source: string): string =>
+  source.replace(/'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`/g, (all) =>
+    all.replace(/[^\n]/g, ' '),
+  );
+
+const layerOf = (path: string): string => (path.split('/')[1] ?? '').replace(/\.ts$/, '');
+const lineOf = (source: string, offset: number): number =>
+  source.slice(0, offset).split('\n').length;
+
+/** What breaks the laws in one file, `path` from the root of the project with slashes. */
+export function importProblems(path: string, text: string): string[] {
+  const found: string[] = [];
+  const layer = layerOf(path);
+  const rank = RANK[layer];
+  if (rank === undefined) return [`${path}: no layer named ${layer}`];
+  const source = withoutComments(text);
+  for (const match of source.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)) {
+    const target = match[1] ?? '';
+    const at = `${path}:${lineOf(source, match.index)}`;
+    if (!target.startsWith('.')) {
+      if (PURE.includes(layer) && target.startsWith('node:') && !PURE_MODULES.has(target))
+        found.push(`${at}: ${layer}/ is pure and may not use ${target}`);
+      continue;
+    }
+    const other = layerOf(posix.join(posix.dirname(path), target).replace(/\.js$/, '.ts'));
+    if (other === layer) continue;
+    const rankOfOther = RANK[other];
+    if (rankOfOther === undefined || rankOfOther >= rank)
+      found.push(`${at}: ${layer} may not import ${other} (imports go one way)`);
+    for (const [from, to, why] of FORBIDDEN)
+      if (from === layer && to === other)
+        found.push(`${at}: ${layer} may not import ${other}: ${why}`);
+  }
+  // types.ts holds shapes alone: the promise in an interface is an effect of its implementation
+  if (PURE.includes(layer) && !path.endsWith('types.ts')) {
+    const bare = withoutText(source);
+    for (const [pattern, what] of EFFECTS) {
+      const match = pattern.exec(bare);
+      if (match)
+        found.push(
+          `${path}:${lineOf(bare, match.index)}: ${layer}/ is pure and may not touch ${what}`,
+        );
+    }
+  }
+  return found;
+}

@@ -1,0 +1,81 @@
+/** The routes that every ACL object has, derived from its definition. */
+import { decodeBody } from '../service/decode.js';
+import { filterOf } from '../service/filters.js';
+import type { ListQuery, ObjectUseCases } from '../service/objects.js';
+import type { Service } from '../service/types.js';
+import type { Write } from '../service/writing.js';
+import { answerList, mustHave, writeOf } from './acl-common.js';
+import { admit } from './admit.js';
+import type { ApiRequest, Route } from './types.js';
+
+/** The parameters of paths, by the member that they name. */
+const PARAMETER = { ID: 'id', AccessorID: 'accessor', Name: 'name' } as const;
+
+/** Namespaces are objects of the whole cluster, whatever namespace a request names. */
+const HOME = 'default';
+
+/** List, read, read by name, create, update, delete. */
+export function objectRoutes<B>(service: Service, useCases: ObjectUseCases<B>): readonly Route[] {
+  const { idLabel, identity, noun, plural, resource, title } = useCases.definition;
+  const failure = `${title.replace(' ', '')} decoding failed`;
+  const missing = `Requested ${noun} does not exist: ACL not found`;
+  const isNamespaced = resource === 'acl';
+  const pathOf = (words: string): string =>
+    `${isNamespaced ? '/v1/acl' : '/v1'}/${words.replace(' ', '-')}`;
+  const path = pathOf(noun);
+  const param = PARAMETER[identity];
+
+  const writeFor = (request: ApiRequest, body?: B): Write =>
+    isNamespaced
+      ? writeOf(request, (body as { readonly Namespace?: string } | undefined)?.Namespace)
+      : { caller: request.caller, ns: HOME, timeoutMs: request.timeoutMs };
+  const put = async (request: ApiRequest, id: string | undefined): Promise<void> => {
+    await admit(request, failure, useCases.admit(request, id));
+    const body = decodeBody(failure, await request.body(failure), useCases.body);
+    request.answerJson(await useCases.write(writeFor(request, body), id, body));
+  };
+  const list = async (request: ApiRequest): Promise<void> => {
+    const ns = isNamespaced ? request.namespaceOrAll() : HOME;
+    const useCase = useCases.list(ns, queryOf(request));
+    await answerList(service, request, useCase, isNamespaced ? undefined : true);
+  };
+  const read = async (request: ApiRequest): Promise<void> => {
+    const id = mustHave(request, param, idLabel);
+    const ns = isNamespaced ? request.namespace() : HOME;
+    const useCase = useCases.read(ns, id, request.flag('expanded'));
+    const outcome = await service.read(request.caller, request.readOptions(), useCase);
+    request.answerRead(outcome, missing);
+  };
+  const remove = async (request: ApiRequest): Promise<void> => {
+    const id = mustHave(request, param, idLabel);
+    request.answerJson(await useCases.remove(writeFor(request), id));
+  };
+
+  const { readByName } = useCases;
+  const readNamed = async (request: ApiRequest): Promise<void> => {
+    const name = mustHave(request, 'name', `${noun} Name`);
+    const useCase = readByName!(request.namespace(), name);
+    const outcome = await service.read(request.caller, request.readOptions(), useCase);
+    request.answerRead(outcome, missing);
+  };
+  return [
+    { path, PUT: (request) => put(request, undefined) },
+    { path: pathOf(plural), GET: list },
+    ...(readByName === undefined ? [] : [{ path: `${path}/name/:name`, GET: readNamed }]),
+    {
+      path: `${path}/:${param}`,
+      GET: read,
+      PUT: (request) => put(request, request.param(param) || undefined),
+      DELETE: remove,
+    },
+  ];
+}
+
+const queryOf = (request: ApiRequest): ListQuery => ({
+  filter: filterOf(request.query('filter')),
+  policy: request.query('policy'),
+  role: request.query('role'),
+  servicename: request.query('servicename'),
+  authmethod: request.query('authmethod'),
+  authmethodNs: request.query('authmethod-ns'),
+});

@@ -1,0 +1,51 @@
+/** What all requests of one front end share. */
+import { type BodyReader, bodyReader } from './body.js';
+import { HeldCalls, Streams } from './held.js';
+import type { HttpOptions } from './options.js';
+import { Rates, Refused } from './rates.js';
+import { Refusals } from './refusals.js';
+import { type HeaderNames, headerNames } from './response-headers.js';
+
+/** What all requests of one front end share. */
+export interface Front {
+  readonly options: HttpOptions;
+  readonly names: HeaderNames;
+  /** Names of request headers in lower case by what they carry, the own prefix first. */
+  readonly incoming: Readonly<Record<'token' | 'namespace' | 'partition', readonly string[]>>;
+  readonly held: HeldCalls;
+  readonly streams: Streams;
+  readonly rates: Rates;
+  /** What was refused with 429. */
+  readonly refused: Refused;
+  readonly refusals: Refusals;
+  readonly readBody: BodyReader;
+  /** For callers who are not known. */
+  readonly readSmallBody: BodyReader;
+}
+
+/** Makes the shared parts of a front end. */
+export function makeFront(options: HttpOptions): Front {
+  const { limits } = options;
+  const prefixes = [...new Set([options.headerPrefix.toLowerCase(), 'x-consul'])];
+  const under = (name: string): string[] => prefixes.map((prefix) => `${prefix}-${name}`);
+  const refused = new Refused();
+  return {
+    options,
+    names: headerNames(options),
+    incoming: {
+      token: under('token'),
+      namespace: under('namespace'),
+      partition: under('partition'),
+    },
+    held: new HeldCalls(limits, refused),
+    streams: new Streams(limits.streamsPerToken, refused),
+    rates: new Rates(limits, refused),
+    refused,
+    refusals: new Refusals(limits, refused),
+    readBody: bodyReader({ bytes: limits.bodyBytes, setting: 'limits.bodyBytes' }),
+    readSmallBody: bodyReader({
+      bytes: Math.min(limits.anonymousBodyBytes, limits.bodyBytes),
+      setting: 'limits.anonymousBodyBytes',
+    }),
+  };
+}

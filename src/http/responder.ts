@@ -1,0 +1,159 @@
+/** Answers one request: index headers, JSON as text, lists, streams, errors. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { ERROR_STATUS, type Refusal } from '../errors.js';
+import type { Caller, QueryMeta, ReadOutcome } from '../service/types.js';
+import { clientOf } from './addresses.js';
+import type { Front } from './front.js';
+import type { Client } from './held.js';
+import { escapeHtml, prettyJson } from './json.js';
+import type { Query } from './parameters.js';
+import { refusalBody } from './refusal-body.js';
+import { addQueryHeaders, contentTypes } from './response-headers.js';
+import { send, sendPieces } from './send.js';
+import type { Pieces, Target } from './types.js';
+
+/** Characters of a response that may outgrow what the system buffers of it for the client. */
+const LONG_LENGTH = 64 * 1024;
+/** Errors that a client may overcome by trying again in a second. */
+const RETRY: ReadonlySet<string> = new Set(['too_many', 'no_leader', 'unavailable']);
+/** Errors of clients that are unknown or ask for too much. */
+const STRANGE: ReadonlySet<string> = new Set([
+  'unauthenticated',
+  'permission_denied',
+  'acl_not_found',
+  'too_large',
+  'too_many',
+]);
+
+/** The response to one request. Each answers it once; see `ApiRequest`. */
+export abstract class Responder {
+  readonly incoming: IncomingMessage;
+  abstract readonly caller: Caller;
+  protected readonly front: Front;
+  protected readonly res: ServerResponse;
+  protected readonly target: Target;
+  protected readonly queries: Query;
+  protected readonly startedMs = performance.now();
+
+  constructor(
+    front: Front,
+    target: Target,
+    { req, res }: { readonly req: IncomingMessage; readonly res: ServerResponse },
+    query: Query,
+  ) {
+    this.front = front;
+    this.target = target;
+    this.incoming = req;
+    this.res = res;
+    this.queries = query;
+  }
+
+  /** Who the limits count this request for. */
+  protected client(): Client {
+    return { address: clientOf(this.incoming.socket), tokenKey: this.caller.tokenKey };
+  }
+
+  answerRead(
+    outcome: ReadOutcome<string | undefined>,
+    missing = 'Not found',
+    more?: Readonly<Record<string, string>>,
+  ): void {
+    if (outcome.value === undefined) {
+      this.refuse({ code: 'not_found', message: missing }, outcome);
+      return;
+    }
+    const headers = this.#headersOf(contentTypes.json, outcome, more);
+    this.#finish(200, headers, this.#rendered(outcome.value));
+  }
+
+  answerList(outcome: ReadOutcome<readonly string[]>): void {
+    const headers = this.#headersOf(contentTypes.json, outcome);
+    this.#finish(200, headers, this.#rendered(`[${outcome.value.join(',')}]`));
+  }
+
+  answerJson(text: string, status = 200, more?: Readonly<Record<string, string>>): void {
+    const headers = this.#headersOf(contentTypes.json, undefined, more);
+    this.#finish(status, headers, this.#rendered(text));
+  }
+
+  answerValue(value: unknown, status = 200): void {
+    this.answerJson(JSON.stringify(value), status);
+  }
+
+  answerText(text: string, options: { status?: number; contentType?: string } = {}): void {
+    const headers = this.#headersOf(options.contentType ?? contentTypes.text);
+    this.#finish(options.status ?? 200, headers, text);
+  }
+
+  async answerStream(
+    pieces: Pieces,
+    options: { contentType?: string; outcome?: QueryMeta } = {},
+  ): Promise<void> {
+    const headers = this.#headersOf(options.contentType ?? contentTypes.json, options.outcome);
+    const compress = options.contentType === undefined;
+    // a client that stops reading would keep the view that the pieces come from for ever
+    const { stalledMs, streamBytesPerSecond } = this.front.options.limits;
+    const leave = this.front.streams.enter(this.client());
+    try {
+      this.#cutStalled();
+      const pace = { graceMs: stalledMs, bytesPerSecond: streamBytesPerSecond };
+      await sendPieces(this.incoming, this.res, headers, pieces, { compress, pace });
+    } finally {
+      leave();
+    }
+    this.#observe(200);
+  }
+
+  /** Answers with an error; `meta` adds the index headers. */
+  refuse(why: Refusal, meta?: QueryMeta): void {
+    const { route } = this.target;
+    const { type, body } = refusalBody(this.incoming, why, route.parameters !== undefined);
+    const headers = this.#headersOf(type, meta);
+    if (RETRY.has(why.code)) headers.push('Retry-After', '1');
+    const response = { status: ERROR_STATUS[why.code], headers, body };
+    const { refusals } = this.front;
+    const { incoming, res } = this;
+    const onSent = (): void => this.#observe(response.status);
+    if (STRANGE.has(why.code)) refusals.refuseStranger(incoming, res, response, onSent);
+    else {
+      refusals.refuse(incoming, res, response);
+      onSent();
+    }
+  }
+
+  #headersOf(
+    contentType: string,
+    meta?: QueryMeta,
+    more?: Readonly<Record<string, string>>,
+  ): string[] {
+    const { names } = this.front;
+    const headers = ['Content-Type', contentType, ...names.base];
+    if (meta === undefined) headers.push(...names.unkept);
+    else addQueryHeaders(headers, names, meta);
+    if (more !== undefined) headers.push(...Object.entries(more).flat());
+    return headers;
+  }
+
+  #rendered(text: string): string {
+    return escapeHtml(this.queries.has('pretty') ? prettyJson(text) : text);
+  }
+
+  #finish(status: number, headers: string[], body: string): void {
+    // the unread body precedes the next request of the connection
+    if (!this.incoming.complete) this.incoming.resume();
+    if (body.length > LONG_LENGTH) this.#cutStalled();
+    send(this.incoming, this.res, status, headers, body);
+    this.#observe(status);
+  }
+
+  /** Closes the connection if its client takes no byte of the response for `stalledMs`. */
+  #cutStalled(): void {
+    this.res.setTimeout(this.front.options.limits.stalledMs, () => this.res.destroy());
+  }
+
+  #observe(status: number): void {
+    const { route, method } = this.target;
+    const ms = performance.now() - this.startedMs;
+    this.front.options.observe?.({ route, method, status, ms });
+  }
+}

@@ -1,0 +1,100 @@
+/** The types of the field language; see fields.ts. */
+
+/** A type as data. */
+export type Description =
+  | { readonly is: 'text'; readonly values?: readonly string[] }
+  | { readonly is: 'whole'; readonly min: number; readonly max: number }
+  | { readonly is: 'fraction' | 'boolean' | 'time' | 'free' }
+  | { readonly is: 'duration'; readonly out: 'nanoseconds' | 'text' }
+  | { readonly is: 'object'; readonly fields: Fields; readonly nullable: boolean }
+  | { readonly is: 'list' | 'map'; readonly of: Type<unknown> }
+  | { readonly is: 'links'; readonly to: string }
+  | { readonly is: 'foreign'; readonly sentence: string };
+
+/**
+ * A type of the field language: how to decode and normalise a value. `S` is the value as it is
+ * decoded from a body, where that differs from the stored one.
+ */
+export interface Type<T, S = T> {
+  readonly description: Description;
+  /**
+   * The type of a value that the server computes. Bodies may contain anything in its place, which
+   * is not looked at.
+   */
+  readonly computed?: Type<T>;
+  /** Returns the normal form of an absent value, a new one each time: the caller may change it. */
+  zero(): T;
+  /** Whether `omit` leaves the value out. */
+  isEmpty(value: T): boolean;
+  /** Normalises a value parsed from JSON. Problems go to the report, which may throw. */
+  decode(input: unknown, report: Report): S;
+}
+
+/** A step into a body: a member by name, a list item by position or a map entry by key. */
+export type PathPart = string | number | { readonly entry: string };
+
+/** What is wrong with a value. */
+export type Fault =
+  | { readonly is: 'type'; readonly expected: Description; readonly input: unknown }
+  | { readonly is: 'duration'; readonly message: string }
+  | {
+      readonly is: 'size';
+      readonly of: 'items' | 'entries' | 'pairs' | 'bytes';
+      readonly count: number;
+      readonly max: number;
+    };
+
+/** The members that an object may have. `spellings` maps every accepted spelling to its name. */
+export interface Members {
+  readonly names: readonly string[];
+  readonly spellings: ReadonlyMap<string, string>;
+}
+
+/** Receives the problems of a body while it is decoded, and tracks the position of the decoder. */
+export interface Report {
+  /** The nesting depth of the decoder. */
+  readonly depth: number;
+  /** The position of the decoder as messages show it. */
+  readonly place: string;
+  /** Runs `body` one level deeper. */
+  within<T>(part: PathPart, body: () => T): T;
+  /** Reports a fault of the value at the present position, in the words of the API. */
+  fault(fault: Fault): void;
+  /** Reports a problem in a sentence of its own. */
+  add(sentence: string): void;
+  /**
+   * Returns the given members of an object that are not null: name, key as it is spelled, and
+   * value, in the order in which to decode them. Reports unknown members.
+   */
+  members(
+    input: Record<string, unknown>,
+    known: Members,
+  ): Iterable<readonly [name: string, key: string, value: unknown]>;
+}
+
+/** When answers contain a member; see the head of this file. */
+export type Mode = 'omit' | 'keep' | 'given' | 'drop';
+/** A member of an object: its type, mode and spellings. */
+export interface Field<T = unknown, M extends Mode = Mode, S = T> {
+  readonly type: Type<T, S>;
+  readonly mode: M;
+  /** Spellings besides the name itself. Undefined stands for the name in lower case. */
+  readonly spellings?: readonly string[];
+}
+/** The members of an object by name. */
+// biome-ignore lint/suspicious/noExplicitAny: the bound that keeps each member's own type
+export type Fields = Readonly<Record<string, Field<any, Mode, unknown>>>;
+
+type Named<F extends Fields, M extends Mode> = {
+  [K in keyof F]: F[K] extends Field<unknown, infer N, unknown> ? (N extends M ? K : never) : never;
+}[keyof F];
+type ValueOf<F> = F extends Field<infer T, Mode, unknown> ? T : never;
+type SentOf<F> = F extends Field<unknown, Mode, infer S> ? S : never;
+/** The normalised value of an object with these fields. */
+export type Infer<F extends Fields> = {
+  [K in Named<F, 'keep'>]: ValueOf<F[K]>;
+} & { [K in Named<F, 'omit' | 'given'>]?: ValueOf<F[K]> };
+/** A body with these fields: each is there only if it was given. */
+export type Sent<F extends Fields> = { readonly [K in keyof F]?: SentOf<F[K]> };
+/** The normalised value of a type. */
+export type Normal<T> = T extends Type<infer V, unknown> ? V : never;

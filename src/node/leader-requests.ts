@@ -1,0 +1,36 @@
+/** Requests to the leader as promises, for the operator's endpoints. */
+import { ApiError, reject } from '../errors.js';
+import { CHANGE_MS } from '../replica/members/join.js';
+import type { Rpc, RpcRequest, RpcResponse } from '../replica/rpc.js';
+
+function callLeader(rpc: Rpc, request: RpcRequest, timeoutMs: number): Promise<RpcResponse> {
+  return new Promise((resolve) => rpc.callLeader(request, timeoutMs, resolve));
+}
+
+/**
+ * Asks the leader for what it alone knows, as JSON. Throws ApiError no_leader after `timeoutMs` or
+ * when no leader is known.
+ */
+export async function askLeader(
+  rpc: Rpc,
+  type: 'status' | 'joining',
+  timeoutMs: number,
+): Promise<unknown> {
+  const response = await callLeader(rpc, { type }, timeoutMs);
+  if (response.type !== 'status') reject('no_leader', 'No cluster leader');
+  return JSON.parse(response.text);
+}
+
+/**
+ * Has the leader change the cluster. Throws ApiError: the leader's refusal, no_leader (it did not
+ * happen) or outcome_unknown (it may still happen).
+ */
+export async function changeCluster(rpc: Rpc, request: RpcRequest): Promise<void> {
+  const response = await callLeader(rpc, request, CHANGE_MS);
+  if (response.type === 'done') return;
+  if (response.type === 'refused') throw new ApiError(response.refusal);
+  if (response.type === 'retry') {
+    reject('no_leader', 'No cluster leader', { hint: 'The leader is changing; try again' });
+  }
+  reject('outcome_unknown', 'The change of the cluster may still happen: look before trying again');
+}

@@ -1,0 +1,50 @@
+/** Log lines about the replica of a node. */
+import type { Trace } from '../raft/decisions.js';
+import type { Configuration, RoleChange } from '../raft/types.js';
+import { decisionText } from '../replica/decision-text.js';
+import type { ReplicaParts } from '../replica/options.js';
+import type { NodeOptions } from './options.js';
+
+/** What the replica reports for the log alone. */
+type Reports = Required<
+  Pick<ReplicaParts, 'onFault' | 'onHang' | 'onUndecided' | 'onWhole' | 'onMembers' | 'onJoining'>
+>;
+
+/** Returns the callbacks of a replica that write to the log and do nothing else. */
+export function loggedReports(log: NodeOptions['log']): Reports {
+  return {
+    onFault: (why) =>
+      why === undefined ? log('info', 'serves again') : log('error', `does not serve: ${why}`),
+    onHang: (why) =>
+      why === undefined
+        ? log('info', 'the disks make progress again')
+        : log('error', `${why}: another server should lead`),
+    onUndecided: (why) => log('error', why),
+    onWhole: () => log('info', 'has all its entries again and votes'),
+    onMembers: (what) => log('info', what),
+    onJoining: log,
+  };
+}
+
+/** The line about a change of role, with the leader's name if it is a member. */
+export function roleLine({ role, term, leader }: RoleChange, { members }: Configuration): string {
+  if (role === 'leader') return `leader in term ${term}`;
+  const name = members.find(({ id }) => id === leader)?.name;
+  const led = name === undefined ? (leader ?? 'unknown') : `${name} (${leader})`;
+  return `${role} in term ${term}, leader ${led}`;
+}
+
+/**
+ * Returns the hook that writes each decision of Raft to `line`, with the names of the members;
+ * undefined without `line`, so that decisions cost nothing.
+ */
+export function traceTo(
+  line: ((message: string) => void) | undefined,
+  configuration: () => Configuration,
+): Trace | undefined {
+  if (line === undefined) return undefined;
+  return (decision) => {
+    const { members } = configuration();
+    line(decisionText(decision, (of) => members.find(({ id }) => id === of)?.name ?? of));
+  };
+}

@@ -1,0 +1,54 @@
+/** What a node gives its wire: where traffic of other members goes, and the records of them. */
+import type { Replica } from '../replica/replica.js';
+import type { DurableState } from '../storage/types.js';
+import type { PeerRecords, WireHandlers } from '../transport/types.js';
+import { StateSource, snapshotSink } from './snapshots.js';
+
+/** What the handlers need. The wire exists before the replica, so the replica is looked up. */
+export interface WireHandlerParts {
+  readonly replica: () => Replica;
+  readonly store: Pick<DurableState, 'pin' | 'install'>;
+  /**
+   * Runs what arrived, or nothing if the node has stopped. An error in it stops the process, and is
+   * not thrown.
+   */
+  readonly take: (run: () => void) => void;
+  readonly hasStopped: () => boolean;
+  /** Returns a new id of a transfer, unique in the cluster. */
+  readonly newId: () => string;
+  /** Bytes of keys and values in a chunk of a snapshot, about. Absent: see `StateSource`. */
+  readonly chunkBytes?: number | undefined;
+}
+
+/** Returns the handlers that pass what arrives to the replica. */
+export function wireHandlers(parts: WireHandlerParts): Required<WireHandlers> {
+  const { replica, store, take, hasStopped, newId, chunkBytes } = parts;
+  return {
+    onMessage: (message) => take(() => replica().receive(message)),
+    onRequest: (from, payload, reply) => take(() => replica().rpc.receive(from, payload, reply)),
+    onJoinRequest: (joiner, payload, reply) =>
+      take(() => replica().join.receive(joiner, payload, reply)),
+    onStranger: (id) => take(() => replica().knownServers.askAbout(id)),
+    onReachable: () => take(() => replica().retry()),
+    onUnreachable: (peer) => take(() => replica().loop.unreachable(peer)),
+    snapshotSource: (_to, message) =>
+      message.type === 'snapshot'
+        ? new StateSource({ id: newId(), view: store.pin(), meta: message.meta, chunkBytes })
+        : undefined,
+    snapshotSink: async (message, id) => {
+      if (message.type !== 'snapshot' || hasStopped()) return undefined;
+      const { incomingSnapshot: incoming } = replica();
+      return snapshotSink(message, id, { incoming, store, guard: take });
+    },
+  };
+}
+
+/** Returns what the wire looks up and records about other members. */
+export function peerRecords(replica: () => Replica): Required<PeerRecords> {
+  return {
+    get: (id) => replica().knownServers.get(id),
+    set: (id, record) => replica().knownServers.set(id, record),
+    isRemoved: (id) => replica().knownServers.isRemoved(id),
+    isKnown: (id) => replica().knownServers.isKnown(id),
+  };
+}

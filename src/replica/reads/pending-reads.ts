@@ -1,0 +1,44 @@
+/**
+ * Requests for a read index that the core has not answered. All that arrive before a step share one
+ * read of the core (§6.4).
+ */
+import type { Index, Input, ReadId } from '../../raft/types.js';
+
+/** Gets the read index, or undefined when there is none. */
+export type ReadDone = (index: Index | undefined) => void;
+
+/** How the core makes sure that it still leads: by its lease, or by a round to a quorum (§6.4). */
+export type ReadMode = 'lease' | 'quorum';
+
+/** The table of pending reads. */
+export class PendingReads {
+  readonly #byId = new Map<ReadId, readonly ReadDone[]>();
+  /** Requests that no step has taken yet. */
+  #waiting: Record<ReadMode, ReadDone[]> = { lease: [], quorum: [] };
+  #nextId = 1;
+
+  /** Adds a request. `done` is called once. */
+  add(mode: ReadMode, done: ReadDone): void {
+    this.#waiting[mode].push(done);
+  }
+
+  /** Inputs for the requests added since the last call: at most one per mode. */
+  take(): Input[] {
+    const inputs: Input[] = [];
+    for (const mode of ['lease', 'quorum'] as const) {
+      if (this.#waiting[mode].length === 0) continue;
+      const id = this.#nextId++;
+      this.#byId.set(id, this.#waiting[mode]);
+      this.#waiting[mode] = [];
+      inputs.push({ type: 'read', ids: [id], mode });
+    }
+    return inputs;
+  }
+
+  /** The core released the read at `index`, or dropped it: undefined. */
+  settle(id: ReadId, index: Index | undefined): void {
+    const readers = this.#byId.get(id) ?? [];
+    this.#byId.delete(id);
+    for (const done of readers) done(index);
+  }
+}

@@ -1,0 +1,110 @@
+/**
+ * Applies committed entries to the state machine, a bounded number in each turn of the loop, so
+ * that a long log does not delay messages. Applying rests while the disk of the state is behind,
+ * and is paused while the whole state is replaced.
+ */
+import type { Entry, Index } from '../../raft/types.js';
+import type { Result } from '../../state/types.js';
+import type { DiskWatch } from '../disk-watch.js';
+import type { ClockPort, LogPort, MachinePort } from '../ports.js';
+
+/** How much one turn applies. */
+export interface ApplyLimits {
+  /**
+   * Entries and bytes applied in one turn. Messages are handled between turns, so applying does not
+   * delay them for long.
+   */
+  readonly applyEntriesMax: number;
+  readonly applyBytesMax: number;
+}
+
+/** What Applier needs. */
+export interface ApplierParts {
+  readonly log: LogPort;
+  readonly machine: MachinePort;
+  readonly clock: Pick<ClockPort, 'after'>;
+  readonly disks: DiskWatch;
+  readonly limits: ApplyLimits & { readonly tickMs: number };
+  /** See LoopParts. */
+  readonly isBehind: () => boolean;
+  /** Entries were applied, with their results by position. */
+  readonly applied: (entries: readonly Entry[], results: readonly (Result | undefined)[]) => void;
+  /** Requests a turn of the loop. */
+  readonly wake: () => void;
+}
+
+/** Applies committed entries. Only the Raft loop calls it. */
+export class Applier {
+  readonly #parts: ApplierParts;
+  #isPaused = false;
+  /** Resting until the next tick, because the disk of the state is behind. */
+  #isResting = false;
+  /** An entry is being applied that takes many turns. */
+  #isApplyingLong = false;
+  #stopped = false;
+
+  constructor(parts: ApplierParts) {
+    this.#parts = parts;
+  }
+
+  /** Whether the state is being replaced. */
+  get isPaused(): boolean {
+    return this.#isPaused;
+  }
+
+  /** Applies nothing until `resume`. */
+  pause(): void {
+    this.#isPaused = true;
+    this.#parts.disks.stateProgressed();
+  }
+
+  /** Applies again from the next turn on. */
+  resume(): void {
+    this.#isPaused = false;
+  }
+
+  /** Stops for good: what is still being applied is not reported. */
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  /** Applies the next entries up to `upTo`, as many as one turn may. The rest waits. */
+  applyUpTo(upTo: Index): void {
+    const { log, machine, limits, disks, isBehind } = this.#parts;
+    if (this.#isPaused || this.#isResting || this.#isApplyingLong) return;
+    const from = machine.appliedIndex() + 1;
+    if (from > upTo) return;
+    if (isBehind()) {
+      this.#rest();
+      return;
+    }
+    const hi = Math.min(upTo, from + limits.applyEntriesMax - 1);
+    const entries = log.entries(from, hi, limits.applyBytesMax);
+    if (entries.length === 0)
+      throw new Error(`the log does not hold entry ${from}, which is to be applied`);
+    disks.stateProgressed();
+    const results = machine.apply(entries, (result) =>
+      this.#appliedLong(entries[results.length]!, result),
+    );
+    this.#isApplyingLong = results.length < entries.length;
+    if (results.length > 0) this.#parts.applied(entries.slice(0, results.length), results);
+  }
+
+  #appliedLong(entry: Entry, result: Result | undefined): void {
+    this.#isApplyingLong = false;
+    if (this.#stopped) return;
+    if (result === undefined) this.#rest();
+    else this.#parts.applied([entry], [result]);
+  }
+
+  /** Rests for a tick, because the disk of the state does not keep up: its backlog is bounded. */
+  #rest(): void {
+    const { clock, disks, limits, wake } = this.#parts;
+    disks.isStateBehind = true;
+    this.#isResting = true;
+    clock.after(limits.tickMs, () => {
+      this.#isResting = false;
+      wake();
+    });
+  }
+}

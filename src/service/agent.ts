@@ -1,0 +1,118 @@
+/** Use cases of the agent: what this node says of itself and of its members. */
+import { parseAddress } from '../address.js';
+import type { NodeStatus, PeerStatus } from '../node/types.js';
+import { type ClusterParts, isAlive, mustHaveRight } from './cluster.js';
+import type { FilterOf } from './filters.js';
+import type { Requester } from './types.js';
+
+/** Time for the leader to report its members. */
+const MEMBERS_MS = 1000;
+/** States of a member, as Serf numbers them. */
+const ALIVE = 1;
+const FAILED = 4;
+
+/** Throws 403 unless the caller may read the agent, for which this node needs no leader. */
+const mustReadAgent = ({ service, node }: ClusterParts, requester: Requester): Promise<void> =>
+  mustHaveRight(service, requester, 'agent', 'read', node.name);
+
+/** Returns the settings, the Raft status and the membership of this node. */
+export async function agentSelf(parts: ClusterParts, requester: Requester) {
+  await mustReadAgent(parts, requester);
+  const status = parts.node.status();
+  const own = status.peers.find((peer) => peer.id === status.id);
+  return {
+    Config: {
+      Datacenter: parts.datacenter,
+      PrimaryDatacenter: parts.datacenter,
+      NodeName: status.name,
+      NodeID: status.id,
+      Revision: '',
+      Server: true,
+      Version: parts.version,
+    },
+    DebugConfig: parts.settings,
+    Coord: null,
+    Member: memberOf(parts, status, own ?? asPeer(status)),
+    Stats: { raft: raftStats(status) },
+    Meta: {},
+  };
+}
+
+/** Returns the members that the caller may read and the filter keeps. */
+export async function agentMembers(
+  parts: ClusterParts,
+  { caller, timeoutMs }: Requester,
+  filter: FilterOf,
+) {
+  const { node, service } = parts;
+  const matches = filter('member');
+  await service.permit(caller, timeoutMs, () => undefined);
+  const authorizer = service.authorize(caller);
+  // the leader knows which members answer; without one this node shows what it knows
+  const status = await node.leaderStatus(MEMBERS_MS).catch(() => node.status());
+  const shown = status.peers.filter((peer) => authorizer.allowed('node', 'read', peer.name));
+  return shown.map((peer) => memberOf(parts, status, peer)).filter(matches);
+}
+
+/** Returns the metrics of this node in the text format of Prometheus. */
+export async function prometheusMetrics(
+  parts: ClusterParts,
+  requester: Requester,
+): Promise<string> {
+  await mustReadAgent(parts, requester);
+  return parts.metrics.prometheus();
+}
+
+/** Returns the metrics of this node as JSON. */
+export async function jsonMetrics(parts: ClusterParts, requester: Requester): Promise<unknown> {
+  await mustReadAgent(parts, requester);
+  return parts.metrics.json();
+}
+
+/** A node that no configuration contains yet, as a peer. */
+const asPeer = ({ id, name, address }: NodeStatus): PeerStatus => ({
+  id,
+  name,
+  address,
+  voter: false,
+  leader: false,
+});
+
+function memberOf(parts: ClusterParts, status: NodeStatus, peer: PeerStatus) {
+  const { host, port } = parseAddress(peer.address);
+  return {
+    Name: peer.name,
+    Addr: host,
+    Port: port,
+    Tags: {
+      role: 'consul',
+      dc: parts.datacenter,
+      id: peer.id,
+      port: String(port),
+      build: parts.version,
+      raft_vsn: '3',
+      ...(!peer.voter && { nonvoter: '1' }),
+    },
+    Status: isAlive(status, peer) ? ALIVE : FAILED,
+    ProtocolMin: 1,
+    ProtocolMax: 5,
+    ProtocolCur: 2,
+    DelegateMin: 2,
+    DelegateMax: 5,
+    DelegateCur: 4,
+  };
+}
+
+function raftStats(status: NodeStatus): Record<string, string> {
+  return {
+    state:
+      status.role === 'leader' ? 'Leader' : status.role === 'follower' ? 'Follower' : status.role,
+    term: String(status.term),
+    commit_index: String(status.commitIndex),
+    applied_index: String(status.appliedIndex),
+    last_log_index: String(status.lastLogIndex),
+    last_contact: `${Math.round(status.lastContactMs)}ms`,
+    num_peers: String(Math.max(0, status.peers.filter((peer) => peer.voter).length - 1)),
+    latest_configuration_index: String(status.configurationIndex),
+  };
+}

@@ -1,0 +1,57 @@
+/** Use cases of operators: servers that ask to join, and join tokens. */
+import { randomBytes } from 'node:crypto';
+import { reject } from '../errors.js';
+import { JOIN_TOKENS_MAX, joinTokens, setJoinTokens } from '../state/join-tokens.js';
+import { secretKeyOf } from '../state/tokens.js';
+import { type ClusterParts, type ClusterRead, mustReadAsOperator, mustWrite } from './cluster.js';
+import type { Requester } from './types.js';
+
+/** Attempts to store a token while others are stored or used. */
+const ATTEMPTS = 5;
+
+/** Returns the servers that wait for an operator. Throws ApiError `no_leader`. */
+export async function joiningServers(parts: ClusterParts, read: ClusterRead) {
+  await mustReadAsOperator(parts, read);
+  const servers = await parts.node.joining(read.timeoutMs);
+  return servers.map(({ id, name, address, subject }) => ({
+    ID: id,
+    Node: name,
+    Address: address,
+    ...(subject !== undefined && { CertificateSubject: subject }),
+  }));
+}
+
+/** Makes a waiting server a member. Throws ApiError `not_found`, `conflict`, `no_leader`. */
+export async function admitServer(
+  { service, node }: ClusterParts,
+  requester: Requester,
+  id: string,
+): Promise<void> {
+  await mustWrite(service, requester, 'operator');
+  await node.admit(id);
+}
+
+/**
+ * Creates a join token that lasts for `ttlMs`. The state keeps its hash alone. Throws ApiError
+ * `conflict` if there are too many, or while others keep changing them.
+ */
+export async function createJoinToken(
+  { service, node }: ClusterParts,
+  requester: Requester,
+  ttlMs: number,
+) {
+  await mustWrite(service, requester, 'operator');
+  const secret = randomBytes(32).toString('base64url');
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const { tokens, cas } = joinTokens(node.view, Date.now());
+    if (tokens.length >= JOIN_TOKENS_MAX)
+      reject('conflict', `There are ${tokens.length} join tokens already: let some expire`);
+    const ExpiresMs = Date.now() + ttlMs;
+    const token = { Hash: secretKeyOf(secret), ExpiresMs };
+    const command = setJoinTokens([...tokens, token], cas);
+    const stored = await service.write(requester.caller, command, requester.timeoutMs);
+    if (stored === 'true')
+      return { JoinToken: secret, ExpirationTime: new Date(ExpiresMs).toISOString() };
+  }
+  return reject('conflict', 'The join tokens are being changed by others; try again');
+}

@@ -1,0 +1,305 @@
+/**
+ * The language in which ACL objects are described, as kinds describe config entries. From one
+ * definition follow the stored form and its type, the records that are derived from an object, the
+ * commands that write and delete it with their rights, and what a snapshot is checked for; above
+ * this layer the decoder of bodies, the shape of filters, the use cases and the routes
+ * (service/objects.ts, http/acl-objects.ts).
+ *
+ *     export const roles = defineObject<Role, typeof fields>({
+ *       table: 'role', noun: 'role', identity: 'ID', fields, key: keys.role, …
+ *     });
+ *
+ * The list of all objects is in objects.ts.
+ */
+import type { Authorizer } from '../acl/types.js';
+import type { Refusal } from '../errors.js';
+import {
+  bodyOf,
+  computed,
+  type Fields,
+  keep,
+  type Type,
+  text,
+  whole64,
+} from '../languages/fields.js';
+import type { Table } from './keys.js';
+import {
+  dropUnused,
+  type HolderKey,
+  holderKeyOf,
+  type Link,
+  type LinkTarget,
+  nameLink,
+  removeLinked,
+} from './links.js';
+import { noteChange, noteDeletion } from './lists.js';
+import type { Handlers } from './machine.js';
+import type { ApplyContext, Command, Draft, StateRecord, View } from './types.js';
+
+/** The namespace that always exists. Objects of the whole cluster are listed in it. */
+export const DEFAULT_NAMESPACE = 'default';
+
+/** The tables of objects. */
+export type ObjectTable = Exclude<Table, 'config'>;
+
+/** What stored objects have in common. */
+export interface StoredObject {
+  readonly ID?: string;
+  readonly AccessorID?: string;
+  readonly Name?: string;
+  readonly Namespace?: string;
+  readonly CreateIndex: number;
+  readonly ModifyIndex: number;
+}
+
+/** The indexes at which an object was created and last changed. */
+export const indexes = { CreateIndex: keep(whole64), ModifyIndex: keep(whole64) };
+/** The hash of the content. */
+export const contentHash = computed(text());
+
+/** Maximum number of bytes of a description: it is replicated, and listed with every read. */
+const DESCRIPTION_BYTES_MAX = 8192;
+/** A text for people. The longest that the server makes itself, at login, fits. */
+export const description = text({ bytesMax: DESCRIPTION_BYTES_MAX });
+
+/** Returns the text of the 403 if the caller may not send the command. */
+export type CommandCheck = (
+  authorizer: Authorizer,
+  command: Command,
+  view: View,
+) => string | undefined;
+/** Who may send a command. `open`: anybody, the command decides. `internal`: only the server. */
+export type CommandRight = CommandCheck | 'open' | 'internal';
+/** A command: who may send it, and how it is applied. */
+export interface CommandDefinition {
+  readonly right: CommandRight;
+  readonly apply: Handlers[string];
+}
+/** Commands by type. */
+export type Commands = Readonly<Record<string, CommandDefinition>>;
+
+/** Creates an object under a new id, or replaces one. Content is a member named after the table. */
+export interface ObjectSet extends Command {
+  readonly ns: string;
+  /** Absent for objects that are identified by their Name. */
+  readonly id?: string;
+  readonly create?: boolean;
+}
+/** The content of an object: what a client writes of it. */
+export type Content<T> = Omit<T, 'ID' | 'Hash' | 'Namespace' | keyof typeof indexes>;
+
+/** What an object declares. */
+interface ObjectRules<T, F extends Fields = Fields> {
+  readonly table: ObjectTable;
+  /** In messages and paths: `cannot find binding rule …`, `/v1/acl/binding-rule`. */
+  readonly noun: string;
+  /** The noun of lists, if it is not the noun with an s. */
+  readonly plural?: string;
+  readonly fields: F;
+  /** The member that identifies an object in its namespace. IDs are UUIDs. */
+  readonly identity: 'ID' | 'AccessorID' | 'Name';
+  /** The identity in messages, by default the noun and the member: `policy ID`. */
+  readonly idLabel?: string;
+  /** The permission on objects: acl in their namespace, or namespace by their name. */
+  readonly resource?: 'acl' | 'namespace';
+  /** Fields that lists leave out, and filters cannot select. */
+  readonly unlisted?: readonly (keyof T & string)[];
+  /** Fields that only those see who may write the object. Filters cannot select them. */
+  readonly secrets?: readonly (keyof T & string)[];
+  /**
+   * When a secret leaves the state: only with its object, or whenever the object changes.
+   * Undefined: objects hold no secrets.
+   */
+  readonly secretLeaves?: 'when removed' | 'when changed';
+  /** Set if others link to the object; what links show is then kept by its ID. */
+  readonly linkedAs?: LinkTarget;
+  /** Tables of `records`. */
+  readonly recordTables?: readonly string[];
+  key(ns: string, id: string): string;
+  /** The key that leads from a name to an ID. */
+  nameKey?(ns: string, name: string): string;
+  /** Returns why a name is invalid. */
+  nameProblem?(name: string): string | undefined;
+  /** Returns the records that follow from an object, besides those of its name and links. */
+  records?(object: T): readonly StateRecord[];
+  /** Decides a write. Without it names are unique in a namespace. */
+  decide?(context: ApplyContext, command: ObjectSet, before: T | undefined): Refusal | undefined;
+  /** Completes the content with what the server computes of it. */
+  complete?(content: Content<T>, command: ObjectSet): object;
+  /** Returns why an object cannot be deleted. */
+  keeps?(object: T): Refusal | undefined;
+  /** Removes what else goes with an object. */
+  removed?(context: ApplyContext, object: T): void;
+}
+
+/** A field that holds links: where it is in an object, and what it links to. */
+export interface LinkField {
+  readonly path: readonly string[];
+  readonly to: LinkTarget;
+  readonly holderKey: HolderKey;
+}
+
+/** An object as it is described. */
+export interface ObjectDefinition<T extends StoredObject = StoredObject, F extends Fields = Fields>
+  extends Omit<ObjectRules<T, F>, 'unlisted' | 'secrets' | 'complete'> {
+  complete?(content: object, command: ObjectSet): object;
+  readonly unlisted: readonly string[];
+  readonly secrets: readonly string[];
+  readonly idLabel: string;
+  /** The noun with capitals: `Binding Rule`. */
+  readonly title: string;
+  readonly plural: string;
+  readonly resource: 'acl' | 'namespace';
+  readonly linkFields: readonly LinkField[];
+  /** The type of stored objects. */
+  readonly storedType: Type<unknown>;
+  /** Tables whose records follow from objects of this table. */
+  readonly recordTables: readonly string[];
+}
+
+/** Defines an object; see the head of this file. */
+export function defineObject<T extends StoredObject, F extends Fields>(
+  rules: ObjectRules<T, F>,
+): ObjectDefinition<T, F> {
+  const { table } = rules;
+  const linkFields = [...linkFieldsOf(table, rules.fields, [])];
+  return {
+    ...rules,
+    title: rules.noun.replace(/\b[a-z]/g, (letter) => letter.toUpperCase()),
+    plural: rules.plural ?? `${rules.noun}s`,
+    resource: rules.resource ?? 'acl',
+    idLabel: rules.idLabel ?? `${rules.noun} ${rules.identity}`,
+    unlisted: rules.unlisted ?? [],
+    secrets: rules.secrets ?? [],
+    linkFields,
+    storedType: storedTypeOf(rules.fields),
+    recordTables: [
+      ...(rules.nameKey === undefined ? [] : [`${table}-name`]),
+      ...linkFields.map(({ to }) => `${table}-by-${to}`),
+      ...(rules.recordTables ?? []),
+    ],
+  };
+}
+
+function* linkFieldsOf(
+  table: ObjectTable,
+  fields: Fields,
+  above: readonly string[],
+): Iterable<LinkField> {
+  for (const [name, { type }] of Object.entries(fields)) {
+    const path = [...above, name];
+    const { description: of } = type;
+    if (of.is === 'links') {
+      const to = of.to as LinkTarget;
+      yield { path, to, holderKey: holderKeyOf(table, to) };
+    }
+    if (of.is === 'object') yield* linkFieldsOf(table, of.fields, path);
+  }
+}
+
+/** Returns the type of stored objects, of which no member is left to the server to compute. */
+function storedTypeOf(fields: Fields): Type<unknown> {
+  const stored = Object.entries(fields).map(([name, { type, mode }]) => [
+    name,
+    { mode, type: type.computed ?? type },
+  ]);
+  return bodyOf(Object.fromEntries(stored));
+}
+
+/** Returns the identity of an object. */
+const idOf = (definition: ObjectDefinition, object: StoredObject): string =>
+  object[definition.identity]!;
+/** Returns the namespace in which an object is listed. */
+const homeOf = (object: StoredObject): string => object.Namespace ?? DEFAULT_NAMESPACE;
+/** Returns the key of an object. */
+export const objectKey = (definition: ObjectDefinition, object: StoredObject): string =>
+  definition.key(homeOf(object), idOf(definition, object));
+
+/** Returns the links of a field. */
+export function linksAt(object: StoredObject, { path }: LinkField): readonly Link[] {
+  let value: unknown = object;
+  for (const name of path) value = (value as Record<string, unknown> | undefined)?.[name];
+  return (value as readonly Link[] | undefined) ?? [];
+}
+
+/** Returns all records that follow from an object. */
+export function recordsOf<T extends StoredObject>(
+  definition: ObjectDefinition<T>,
+  object: T,
+): readonly StateRecord[] {
+  const { nameKey, linkFields } = definition;
+  const [ns, id] = [homeOf(object), idOf(definition, object)];
+  const records: StateRecord[] = [];
+  if (definition.records !== undefined) records.push(...definition.records(object));
+  if (nameKey !== undefined) records.push([nameKey(ns, object.Name!), id]);
+  for (const field of linkFields) {
+    for (const { ID } of linksAt(object, field)) records.push([field.holderKey(ID, ns, id), '']);
+  }
+  return records;
+}
+
+/** Replaces the records that follow from an object by those that follow from its new content. */
+function moveRecords(
+  draft: Draft,
+  past: readonly StateRecord[],
+  present: readonly StateRecord[],
+): void {
+  const before = new Map(past);
+  for (const [key, value] of present) {
+    if (before.get(key) !== value) draft.put(key, value);
+    before.delete(key);
+  }
+  for (const key of before.keys()) draft.del(key);
+}
+
+/** Writes an object with all that follows from it. Returns its text. `before`: what it replaces. */
+export function putObject<T extends StoredObject>(
+  context: ApplyContext,
+  definition: ObjectDefinition<T>,
+  object: T,
+  before: T | undefined,
+): string {
+  const { draft } = context;
+  const { table, linkedAs } = definition;
+  const [ns, id] = [homeOf(object), idOf(definition, object)];
+  const records = recordsOf(definition, object);
+  if (before === undefined) for (const [key, value] of records) draft.put(key, value);
+  else moveRecords(draft, recordsOf(definition, before), records);
+  if (definition.nameKey !== undefined && before?.Name !== object.Name) {
+    if (before !== undefined) noteDeletion(context, table, ns);
+    if (linkedAs !== undefined) nameLink(context, { target: linkedAs, ns, id }, object.Name!);
+  }
+  if (before !== undefined) forgetLinks(context, definition, before);
+  noteChange(context, table, ns);
+  const content = JSON.stringify(object);
+  draft.put(definition.key(ns, id), content);
+  return content;
+}
+
+/** Removes an object with all that follows from it. */
+export function removeObject<T extends StoredObject>(
+  context: ApplyContext,
+  definition: ObjectDefinition<T>,
+  object: T,
+): void {
+  const { draft } = context;
+  const { table, linkedAs } = definition;
+  const [ns, id] = [homeOf(object), idOf(definition, object)];
+  draft.del(definition.key(ns, id));
+  for (const [key] of recordsOf(definition, object)) draft.del(key);
+  forgetLinks(context, definition, object);
+  if (linkedAs !== undefined) removeLinked(context, { target: linkedAs, ns, id });
+  noteDeletion(context, table, ns);
+  definition.removed?.(context, object);
+}
+
+/** Forgets deleted objects that only an object linked which no longer does. */
+function forgetLinks(
+  context: ApplyContext,
+  definition: ObjectDefinition,
+  object: StoredObject,
+): void {
+  for (const field of definition.linkFields) {
+    for (const { ID } of linksAt(object, field)) dropUnused(context, field.to, ID);
+  }
+}

@@ -1,0 +1,37 @@
+/** All ACL objects, and the commands on them. */
+import { configurationDenial, configureAcl } from './login-limits.js';
+import type { Handlers } from './machine.js';
+import { type ListedObject, NAMESPACED } from './namespaced.js';
+import { namespaceCommands, namespaces } from './namespaces.js';
+import type { Commands, ObjectTable } from './object.js';
+import { forgetRequests } from './requests.js';
+import { bootstrap, initSystem, setFact } from './system.js';
+
+/** The objects by table. */
+export const OBJECTS: Readonly<Record<ObjectTable, ListedObject>> = {
+  ...NAMESPACED,
+  namespace: { ...namespaces, commands: namespaceCommands },
+};
+
+/** The commands of the ACL part, with their rights. Types stay for ever: logs hold them. */
+export const ACL_COMMANDS: Commands = Object.assign(
+  {
+    bootstrap: { right: 'open', apply: bootstrap },
+    'request.forget': { right: 'internal', apply: forgetRequests },
+    'system.init': { right: 'internal', apply: initSystem },
+    'fact.set': {
+      right: (authorizer) => authorizer.denial('operator', 'write'),
+      apply: setFact,
+    },
+    'acl.configure': {
+      right: (authorizer) => configurationDenial(authorizer, 'write'),
+      apply: configureAcl,
+    },
+  } satisfies Commands,
+  ...Object.values(OBJECTS).map(({ commands }) => commands),
+);
+
+/** How the commands of the ACL part are applied. */
+export const ACL_HANDLERS: Handlers = Object.fromEntries(
+  Object.entries(ACL_COMMANDS).map(([type, { apply }]) => [type, apply]),
+);

@@ -1,0 +1,149 @@
+/** The disk of production: LevelDB, the file system and the real clock. */
+import { mkdir } from 'node:fs/promises';
+import type { ClassicLevel } from 'classic-level';
+import { Level } from 'level';
+import type { Database, Disk, Operation, Range, Snapshot } from './disk.js';
+import { rootMessage, StorageError } from './errors.js';
+import { claimFolder } from './folder.js';
+import { hasDatabase, retireDatabase } from './level-retire.js';
+import { NodeFolder } from './node-folder.js';
+
+/**
+ * Bytes and records of a slice. With LevelDB's default of 16 KiB, a start would wait for another
+ * thread a thousand times.
+ */
+const SLICE_BYTES = 2 ** 18;
+const SLICE_RECORDS = 1000;
+const IN_SLICES = { highWaterMarkBytes: SLICE_BYTES } as const;
+
+type LevelSnapshot = ReturnType<ClassicLevel<string, string>['snapshot']>;
+
+/** A database in LevelDB. */
+class LevelDatabase<T extends string | Buffer> implements Database<T> {
+  readonly #db: ClassicLevel<T, T>;
+
+  constructor(db: ClassicLevel<T, T>) {
+    this.#db = db;
+  }
+
+  /**
+   * classic-level encodes text keys into a buffer that it reuses, and enlarges the buffer only if a
+   * key fills it to the last byte. A key that is cut off before a multi-byte character leaves the
+   * last bytes unused, so the buffer is not enlarged and a wrong key is looked up. Keys with
+   * multi-byte characters are therefore passed as bytes.
+   */
+  get(key: T, snapshot?: Snapshot): T | undefined {
+    // A snapshot of this database is one of LevelDB.
+    const options = snapshot === undefined ? {} : { snapshot: snapshot as LevelSnapshot };
+    if (typeof key !== 'string' || Buffer.byteLength(key) === key.length)
+      return this.#db.getSync(key, options);
+    return this.#db.getSync<Buffer, T>(Buffer.from(key), { ...options, keyEncoding: 'buffer' });
+  }
+
+  /**
+   * Uses a chained batch: passing an array makes LevelDB copy and check each operation, which costs
+   * several times as much as the write.
+   */
+  async write(operations: readonly Operation<T>[], { sync }: { sync: boolean }): Promise<void> {
+    const batch = this.#db.batch();
+    for (const operation of operations) {
+      if (operation.type === 'put') batch.put(operation.key, operation.value);
+      else batch.del(operation.key);
+    }
+    await batch.write({ sync });
+  }
+
+  keys(range: Range<T>, limit: number): Promise<T[]> {
+    return this.#db.keys({ ...range, limit }).all();
+  }
+
+  keyBytes(range: Range<T>): AsyncIterable<Buffer[]> {
+    const bytes = Object.entries(range).map(([bound, key]) => [bound, Buffer.from(key as T)]);
+    const options = { ...Object.fromEntries(bytes), keyEncoding: 'buffer', ...IN_SLICES };
+    return slices(this.#db.keys<Buffer>(options));
+  }
+
+  records(range: Range<T>): AsyncIterable<[T, T][]> {
+    return slices(this.#db.iterator({ ...range, ...IN_SLICES }));
+  }
+
+  snapshot(): Snapshot {
+    return this.#db.snapshot();
+  }
+
+  compact(from: T, to: T): Promise<void> {
+    return this.#db.compactRange(from, to);
+  }
+
+  approximateSize(from: T, to: T): Promise<number> {
+    return this.#db.approximateSize(from, to);
+  }
+
+  close(): Promise<void> {
+    return this.#db.close();
+  }
+}
+
+/**
+ * Yields everything an iterator returns, in slices, because awaiting each record would cost more
+ * than reading it. Closes the iterator.
+ */
+async function* slices<R>(iterator: {
+  nextv(size: number): Promise<R[]>;
+  close(): Promise<void>;
+}): AsyncGenerator<R[]> {
+  try {
+    for (;;) {
+      const some = await iterator.nextv(SLICE_RECORDS);
+      if (some.length === 0) return;
+      yield some;
+    }
+  } finally {
+    await iterator.close();
+  }
+}
+
+async function openDatabase<T extends string | Buffer>(
+  dir: string,
+  options: ConstructorParameters<typeof ClassicLevel<T, T>>[1],
+): Promise<Database<T>> {
+  await mkdir(dir, { recursive: true, mode: 0o700 });
+  // In Node, `level` is classic-level, but its types omit what only classic-level has (getSync).
+  const db = new Level<T, T>(dir, options as never) as unknown as ClassicLevel<T, T>;
+  try {
+    await db.open();
+  } catch (error) {
+    const why = rootMessage(error);
+    if ((error as { cause?: { code?: string } }).cause?.code === 'LEVEL_LOCKED') {
+      throw new StorageError('locked', `${dir} is in use by another process (${why})`, error);
+    }
+    throw new StorageError('failed', `${dir} cannot be opened: ${why}`, error);
+  }
+  return new LevelDatabase(db);
+}
+
+/** See the head of this file. */
+export const LEVEL_DISK: Disk = {
+  clock: {
+    now: () => performance.now(),
+    wall: () => Date.now(),
+    after: (ms, run) => {
+      const timer = setTimeout(run, ms);
+      return () => clearTimeout(timer);
+    },
+    soon: (run) => {
+      setImmediate(run);
+    },
+  },
+  claim: claimFolder,
+  folder: (dir) => new NodeFolder(dir),
+  hasDatabase,
+  retireDatabase,
+  openBytes: (dir) =>
+    openDatabase<Buffer>(dir, {
+      keyEncoding: 'buffer',
+      valueEncoding: 'buffer',
+      compression: false,
+    }),
+  openText: (dir, { cacheBytes }) => openDatabase<string>(dir, { cacheSize: cacheBytes }),
+};

@@ -1,0 +1,52 @@
+/**
+ * The sockets that the network runs on, as far as it uses them: the sockets of `node:net` and
+ * `node:tls` in production, sockets in virtual time in the simulation.
+ */
+import type { WireSecurity } from './security.js';
+
+/** A connected stream of bytes. The members are those of `net.Socket`. */
+export interface WireSocket {
+  readonly remoteAddress?: string | undefined;
+  readonly remotePort?: number | undefined;
+  readonly destroyed: boolean;
+  readonly writableLength: number;
+  readonly writableNeedDrain: boolean;
+  setNoDelay(noDelay: boolean): unknown;
+  write(bytes: Uint8Array): boolean;
+  cork(): void;
+  uncork(): void;
+  end(): unknown;
+  destroy(): unknown;
+  on(event: 'data', listener: (bytes: Buffer) => void): unknown;
+  on(event: 'error', listener: (error: Error) => void): unknown;
+  on(event: 'drain' | 'close', listener: () => void): unknown;
+  once(event: 'close', listener: () => void): unknown;
+}
+
+/** A listening socket. The members are those of `net.Server`. */
+export interface WireServer {
+  maxConnections: number;
+  listen(options: { readonly host: string; readonly port: number }, done: () => void): unknown;
+  address(): unknown;
+  close(done: () => void): unknown;
+  on(event: 'connection', listener: (socket: WireSocket) => void): unknown;
+  once(event: 'error', listener: (error: Error) => void): unknown;
+  off(event: 'error', listener: (error: Error) => void): unknown;
+}
+
+/**
+ * How the sockets are made. `listen` and `dial` pass a socket on only when it is ready to carry
+ * frames.
+ */
+export interface WireSockets {
+  listen(
+    onSocket: (socket: WireSocket) => void,
+    onError: (problem: string, remote: string | undefined) => void,
+  ): WireServer;
+  /** Calls `onReady` once the peer is authenticated, as far as the mode requires. */
+  dial(address: { host: string; port: number }, onReady: () => void): WireSocket;
+  /**
+   * Uses other secrets of the same mode for connections from now on, including those of `server`.
+   */
+  update(security: WireSecurity, server: WireServer | undefined): void;
+}

@@ -1,0 +1,54 @@
+import { expect } from 'chai';
+import { importProblems } from '../../scripts/import-law.js';
+
+const problems = (path: string, from: string): string[] =>
+  importProblems(path, `import type { A } from '${from}';\n`);
+
+describe('the import law', () => {
+  for (const layer of ['node', 'replica', 'state', 'storage', 'raft', 'transport'])
+    it(`keeps http from ${layer}`, () => {
+      const why = 'http is HTTP alone; use cases are in service';
+      expect(problems('src/http/status.ts', `../${layer}/types.js`)).to.deep.equal([
+        `src/http/status.ts:1: http may not import ${layer}: ${why}`,
+      ]);
+    });
+
+  it('lets http import the service, the errors and the languages', () => {
+    for (const from of [
+      '../service/types.js',
+      '../errors.js',
+      '../languages/json.js',
+      './types.js',
+    ])
+      expect(problems('src/http/status.ts', from), from).to.deep.equal([]);
+  });
+
+  it('lets imports go one way', () => {
+    expect(problems('src/service/status.ts', '../node/types.js')).to.deep.equal([]);
+    expect(problems('src/node/status.ts', '../service/types.js')).to.deep.equal([
+      'src/node/status.ts:1: node may not import service (imports go one way)',
+    ]);
+    expect(problems('src/state/keys.ts', '../storage/types.js')).to.have.lengthOf(1);
+  });
+
+  it('knows every layer', () => {
+    expect(problems('src/other/a.ts', '../errors.js')).to.deep.equal([
+      'src/other/a.ts: no layer named other',
+    ]);
+  });
+
+  it('keeps effects out of the pure layers', () => {
+    const clock = 'export const nowMs = () => Date.now();\n';
+    expect(importProblems('src/state/machine.ts', clock)).to.deep.equal([
+      'src/state/machine.ts:1: state/ is pure and may not touch the wall clock',
+    ]);
+    expect(importProblems('src/service/times.ts', clock)).to.deep.equal([]);
+    expect(problems('src/raft/raft.ts', 'node:fs')).to.have.lengthOf(1);
+  });
+
+  it('reads neither comments nor text', () => {
+    const text = "// import type { A } from '../node/types.js'\nconst said = 'Date.now()';\n";
+    expect(importProblems('src/http/status.ts', text)).to.deep.equal([]);
+    expect(importProblems('src/raft/raft.ts', text)).to.deep.equal([]);
+  });
+});

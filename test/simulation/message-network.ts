@@ -1,0 +1,235 @@
+/**
+ * A network that carries each message by itself. It delays, so reorders, drops, repeats and cuts,
+ * each direction of each link on its own. TCP does less; Raft must stand it all the same. What two
+ * processes share is only bytes or frozen messages.
+ */
+
+import type { Random } from '../../cluster/checker/random.js';
+import type { Message, NodeId } from '../../src/raft/types.js';
+import { OLDEST_PROTOCOL_VERSION, PROTOCOL_VERSION } from '../../src/transport/frames.js';
+import { checkHello } from '../../src/transport/handshake.js';
+import type { PeerRecords } from '../../src/transport/types.js';
+import type { SimLoop } from './loop.js';
+import { type Process, type ProcessWire, SimNetwork } from './network.js';
+import type { Scheduler } from './scheduler.js';
+
+/** A process asks a machine, over a connection of this purpose. */
+interface Call {
+  readonly from: NodeId;
+  readonly loop: SimLoop;
+  readonly to: NodeId;
+  readonly purpose: 'messages' | 'join';
+}
+
+/** A snapshot that has not arrived by then is given up. */
+const SNAPSHOT_MS = 5_000;
+
+export class MessageNetwork extends SimNetwork {
+  readonly kind = 'messages';
+  readonly queueBytesMax = 0;
+  readonly #scheduler: Scheduler;
+  readonly #random: Random;
+  /** Those that are listening. */
+  readonly #endpoints = new Map<NodeId, Process>();
+  /** Processes that are connected: each has believed what the other said of itself. */
+  readonly #connected = new WeakMap<Process, WeakSet<Process>>();
+
+  constructor(scheduler: Scheduler, random: Random) {
+    super();
+    this.#scheduler = scheduler;
+    this.#random = random;
+  }
+
+  detach(id: NodeId): void {
+    this.#endpoints.delete(id);
+  }
+
+  protected recordsOf(id: NodeId): PeerRecords | undefined {
+    return this.#endpoints.get(id)?.records;
+  }
+
+  /** The product's own greeting, both ways, once for each pair of processes. */
+  #connects(from: Process, to: Process): boolean {
+    const known = this.#connected.get(from);
+    if (known?.has(to)) return true;
+    if (refuses(from, to) || refuses(to, from)) return false;
+    if (known) known.add(to);
+    else this.#connected.set(from, new WeakSet([to]));
+    return true;
+  }
+
+  connect(process: Process): ProcessWire {
+    const { id: from, loop } = process;
+    return {
+      start: () => {
+        this.#endpoints.set(from, process);
+      },
+      stop: (done) => done(),
+      waitingBytes: () => 0,
+      send: (message) => {
+        loop.port();
+        process.sent(message);
+        this.#send(from, freeze(message));
+      },
+      request: (to, payload, timeoutMs, done) => {
+        loop.port();
+        this.#request({ from, loop, to, purpose: 'messages' }, payload, timeoutMs, done);
+      },
+      requestJoin: (address, payload, timeoutMs, done) => {
+        loop.port();
+        const to = address.slice(0, address.indexOf(':'));
+        this.#request({ from, loop, to, purpose: 'join' }, payload, timeoutMs, done);
+      },
+      sendSnapshot: (to, message, done) => {
+        loop.port();
+        this.#sendSnapshot(from, loop, to, message, done);
+      },
+      setMembers: () => {},
+    };
+  }
+
+  #send(from: NodeId, message: Message): void {
+    const link = this.link(from, message.to);
+    if (!this.#endpoints.has(message.to) && !link.cut && this.#random.chance(0.5)) {
+      // nobody listens there: the connection is refused
+      this.#scheduler.after(link.delayMs, () => {
+        const sender = this.#endpoints.get(from);
+        sender?.loop.deliver(() => sender.handlers.onUnreachable(message.to));
+      });
+      return;
+    }
+    this.#carry(from, message.to, (to) => to.handlers.onMessage(message));
+    if (this.#random.chance(link.repeatProbability))
+      this.#carry(from, message.to, (to) => to.handlers.onMessage(message));
+  }
+
+  /** Brings something over one direction of a link, or loses it. */
+  #carry(
+    from: NodeId,
+    to: NodeId,
+    arrive: (endpoint: Process) => void,
+    lost = () => {},
+    isOpen = (sender: Process, endpoint: Process) => this.#connects(sender, endpoint),
+  ): void {
+    const link = this.link(from, to);
+    if (link.cut || this.#random.chance(link.dropProbability)) {
+      lost();
+      return;
+    }
+    const ms = this.#random.delay(link.delayMs, link.longMs, link.longProbability);
+    const sender = this.#endpoints.get(from);
+    this.#scheduler.after(ms, () => {
+      const endpoint = this.#endpoints.get(to);
+      // a machine that stands still hears nothing
+      const isDeaf = !endpoint || endpoint.loop.frozen || link.cut;
+      if (isDeaf || !sender || !isOpen(sender, endpoint)) lost();
+      else endpoint.loop.deliver(() => arrive(endpoint));
+    });
+  }
+
+  /**
+   * A server that joins is in no cluster: all that is asked is whether this is the one it means, by
+   * the side that listens.
+   */
+  #request(
+    { from, loop, to, purpose }: Call,
+    payload: Uint8Array,
+    timeoutMs: number,
+    done: (answer: Uint8Array | undefined, fate?: 'unsent') => void,
+  ): void {
+    let open = true;
+    const finish = (answer: Uint8Array | undefined, fate?: 'unsent'): void => {
+      if (!open) return;
+      open = false;
+      cancel();
+      done(answer, fate);
+    };
+    const cancel = loop.after(timeoutMs, () => finish(undefined));
+    if (!this.#endpoints.has(to)) {
+      loop.deliver(() => finish(undefined, 'unsent'));
+      return;
+    }
+    const joins = purpose === 'join';
+    const isOpen = (sender: Process, endpoint: Process): boolean =>
+      joins ? !refuses(endpoint, sender, purpose) : this.#connects(sender, endpoint);
+    const asked = (endpoint: Process): void => {
+      const answered = (asker: Process, answer: Uint8Array): void => {
+        if (asker.loop === loop) finish(answer);
+      };
+      const reply = (answer: Uint8Array): void =>
+        this.#carry(
+          to,
+          from,
+          (asker) => answered(asker, answer),
+          () => {},
+          (sender, asker) => joins || this.#connects(sender, asker),
+        );
+      const joiner = this.#endpoints.get(from)?.identity();
+      if (!joins) endpoint.handlers.onRequest(from, payload, reply);
+      else if (joiner) endpoint.handlers.onJoinRequest(joiner, payload, reply);
+    };
+    this.#carry(from, to, asked, () => {}, isOpen);
+  }
+
+  #sendSnapshot(
+    from: NodeId,
+    loop: SimLoop,
+    to: NodeId,
+    message: Message,
+    done: (ok: boolean) => void,
+  ): void {
+    const source = this.#endpoints.get(from)?.snapshotFor(message);
+    let open = true;
+    const finish = (ok: boolean): void => {
+      if (open) loop.deliver(() => done(ok));
+      open = false;
+    };
+    if (!source) {
+      finish(false);
+      return;
+    }
+    // the receiver may die with it: a sender notices that its connection is gone
+    this.#scheduler.after(SNAPSHOT_MS, () => finish(false));
+    this.#scheduler.after(this.#random.between(1, 200), () => {
+      if (!loop.alive) return;
+      const arrive = (endpoint: Process): void =>
+        endpoint.installSnapshot(freeze(source.message), source.image, (ok) =>
+          this.#carry(
+            to,
+            from,
+            (sender) => {
+              if (sender.loop === loop) finish(ok);
+            },
+            () => finish(false),
+          ),
+        );
+      this.#carry(from, to, arrive, () => finish(false));
+    });
+  }
+}
+
+/** Whether `server` does not believe `peer`. */
+function refuses(
+  server: Process,
+  peer: Process,
+  purpose: 'messages' | 'join' = 'messages',
+): boolean {
+  const { identity, records } = server;
+  const its = peer.identity();
+  const hello = {
+    ...its,
+    clusterId: its.clusterId ?? '',
+    version: PROTOCOL_VERSION,
+    oldestVersion: OLDEST_PROTOCOL_VERSION,
+    purpose,
+    target: purpose === 'join' ? '' : identity().nodeId,
+  };
+  const context = { identity, records };
+  return checkHello(context, hello) !== undefined;
+}
+
+/** Whoever changes a message that others also hold is found out. */
+function freeze(message: Message): Message {
+  if (message.type === 'append') Object.freeze(message.entries);
+  return Object.freeze(message);
+}

@@ -1,0 +1,96 @@
+/** Commands of the product by chance, over a few names, so that they meet. */
+import type { Random } from '../../cluster/checker/random.js';
+import { decodeInSteps } from '../../src/kinds/index.js';
+import type { Command } from '../../src/state/types.js';
+
+/** The services that entries are about. */
+export const SERVICES = ['web', 'api', 'db'] as const;
+
+const AT = '2030-01-01T00:00:00Z';
+const id = (kind: number, n: number): string =>
+  `${String(kind).padStart(8, '0')}-aaaa-4aaa-8aaa-${String(n).padStart(12, '0')}`;
+
+/** What the first leader proposes in a new cluster. */
+const init = { type: 'system.init', v: 1, createTime: AT } as const;
+
+/** `n`: another number for each command, so that no two have the same content. */
+export function productCommand(random: Random, n: number): Command {
+  return random.pick([init, entrySet, entrySet, entrySet, entryDelete, aclCommand].map(called))(
+    random,
+    n,
+  );
+}
+
+type Make = (random: Random, n: number) => Command;
+const called = (each: Make | Command): Make => (typeof each === 'function' ? each : () => each);
+
+function bodyOf(random: Random, n: number): { Kind: string; Name: string } {
+  const Name = random.pick(SERVICES);
+  const other = random.pick(SERVICES);
+  const Protocol = random.pick(['http', 'http', 'tcp']);
+  const Splits = [
+    { Weight: 40, Service: other },
+    { Weight: 60, Service: Name },
+  ];
+  const Match = { HTTP: { PathPrefix: `/${n}` } };
+  const bodies = [
+    { Kind: 'service-defaults', Name, Protocol, Meta: { n: String(n) } },
+    { Kind: 'service-defaults', Name, Protocol },
+    { Kind: 'service-resolver', Name, ConnectTimeout: `${1 + (n % 9)}s` },
+    { Kind: 'service-resolver', Name, Redirect: { Service: other } },
+    { Kind: 'service-splitter', Name, Splits },
+    { Kind: 'service-router', Name, Routes: [{ Match, Destination: { Service: other } }] },
+    { Kind: 'service-intentions', Name, Sources: [{ Name: other, Action: 'allow' }] },
+    { Kind: 'proxy-defaults', Name: 'global', Config: { protocol: Protocol } },
+  ];
+  return random.pick(bodies);
+}
+
+/** An entry in the form in which it is stored. Bodies that the product refuses are drawn again. */
+function entrySet(random: Random, n: number): Command {
+  for (;;) {
+    const steps = decodeInSteps(bodyOf(random, n), { namespace: 'default' });
+    let step = steps.next();
+    while (!step.done) step = steps.next();
+    if (!step.value.ok) continue;
+    const { entry } = step.value;
+    const { Kind: kind, Name: name } = entry;
+    const what = { ns: 'default', kind, name, entry: JSON.stringify(entry), cas: null };
+    return { type: 'config.set', v: 1, at: AT, datacenter: 'dc1', ...what } as Command;
+  }
+}
+
+function entryDelete(random: Random, n: number): Command {
+  const { Kind: kind, Name: name } = bodyOf(random, n);
+  const what = { ns: 'default', kind, name, cas: null };
+  return { type: 'config.delete', v: 1, at: AT, datacenter: 'dc1', ...what } as Command;
+}
+
+function aclCommand(random: Random, n: number): Command {
+  const ns = 'default';
+  const policy = id(1, random.int(3));
+  const role = id(2, random.int(3));
+  const accessor = id(3, random.int(3));
+  const Name = random.pick(['a', 'b']);
+  const create = random.chance(0.5);
+  const Policies = [{ ID: policy }];
+  const Rules = random.pick(['acl = "read"', 'service "web" { policy = "write" }']);
+  const token = { Description: `token ${n}`, Policies, Roles: [{ ID: role }], Local: false };
+  const made = { ns, accessor, secret: id(5, n), createTime: AT };
+  const commands: Record<string, object> = {
+    'policy.set': {
+      ns,
+      id: policy,
+      create,
+      hash: `${n}`,
+      policy: { Name, Description: '', Rules },
+    },
+    'policy.delete': { ns, id: policy },
+    'role.set': { ns, id: role, create, role: { Name, Description: `role ${n}`, Policies } },
+    'role.delete': { ns, id: role },
+    'token.create': { ...made, token },
+    'token.delete': { ns, accessor, callerKey: null },
+  };
+  const type = random.pick(Object.keys(commands));
+  return { type, v: 1, ...commands[type] };
+}

@@ -1,0 +1,308 @@
+/**
+ * The real log, state and identity of a server, opened by the product's own start, on a disk in
+ * memory. What the log has reported as durable is noted beside it, for the invariants, and compared
+ * with what a start finds.
+ */
+import type { Random } from '../../cluster/checker/random.js';
+import { type Opened, openFolder } from '../../src/node/open.js';
+import type { NodeId, Term } from '../../src/raft/types.js';
+import { DIVERGED_KEY } from '../../src/state/keys.js';
+import { StorageError } from '../../src/storage/errors.js';
+import type { SegmentLog } from '../../src/storage/log.js';
+import { type DiskImage, type DiskTemper, FakeDisk } from '../support/fake-disk.js';
+import { LogContent, type LogWrite } from '../support/memory-log.js';
+import { contentOf, describe, explains, holds } from './found-log.js';
+import { Violation } from './invariants.js';
+import { registers } from './machine.js';
+import { imageOf, install, takeIn } from './real-install.js';
+import type { Scheduler } from './scheduler.js';
+import type { Booting, ServerDisk, SimStore, Storage } from './storage.js';
+import { sightOf, WatchedLog } from './watched-log.js';
+
+const DATA = 'data';
+const SEGMENTS = `${DATA}/log/segments`;
+const WITNESS = `${SEGMENTS}/witness`;
+const STATE = `${DATA}/state`;
+/** Bytes of entries in memory: a few, so that most reads go to the disk. */
+const WINDOW_BYTES = 1000;
+/** Bytes of a segment of the log: so few that one is full after some entries. */
+const SEGMENT_BYTES = 3000;
+/** How often a write to a file is cut short. */
+const SHORT_PROBABILITY = 0.005;
+/** Bytes of the state that wait for the disk, beyond which applying rests. */
+const BACKLOG_BYTES = 4000;
+
+interface Image {
+  readonly fake: DiskImage;
+  readonly durable: LogContent;
+}
+
+/** See the head of this file. */
+export class RealDisk implements ServerDisk {
+  /** What the log has reported as durable; while it is open, all that is. */
+  durable = new LogContent();
+  before: LogContent | undefined;
+  readonly votes = new Map<Term, NodeId>();
+  stateDamaged = false;
+  /** The log was damaged since it was last opened. */
+  #logDamaged = false;
+  /** A value of the state is not what was written, and nobody has read it yet. */
+  isRotten = false;
+  /** Handed to the log, in order, and not reported as durable. */
+  #open: LogWrite[] = [];
+  readonly #fake: FakeDisk;
+  readonly #random: Random;
+
+  constructor(scheduler: Scheduler, random: Random) {
+    this.#random = random;
+    const after = (ms: number, run: () => void): unknown =>
+      scheduler.after(ms, () => {
+        scheduler.touch();
+        run();
+      });
+    this.#fake = new FakeDisk({ after }, random);
+    this.#fake.shortProbability = SHORT_PROBABILITY;
+  }
+
+  get temper(): DiskTemper {
+    return this.#fake.temper;
+  }
+  get isFull(): boolean {
+    return this.#fake.isFull;
+  }
+  set isFull(isFull: boolean) {
+    this.#fake.isFull = isFull;
+  }
+  get isLocked(): boolean {
+    return this.#fake.isLocked;
+  }
+  set isLocked(isLocked: boolean) {
+    this.#fake.isLocked = isLocked;
+  }
+  get isSpoiled(): boolean {
+    return this.#logDamaged || this.isRotten;
+  }
+
+  open(booting: Booting, done: (storage: Storage) => void): void {
+    const { loop, host, world, watcher, onFatal } = booting;
+    const { handlers, attach } = registers(watcher, {
+      release: host.release,
+      hasProduct: world.hasProduct,
+    });
+    const timing = { ...world.raft, ...host.timing };
+    const { tickMs } = timing;
+    const { members = [] } = host.founding ?? {};
+    let ids = 0;
+    world.scheduler.touch();
+    const opening = openFolder({
+      name: host.id,
+      address: `${host.id}:1`,
+      dataDir: DATA,
+      initial: members.map(({ name, address }) => ({ name, address })),
+      join: members.length > 0 ? [] : world.joinAddresses(),
+      handlers,
+      machineLimits: world.machineLimits,
+      windowBytes: WINDOW_BYTES,
+      segmentBytes: SEGMENT_BYTES,
+      levels: { supported: host.release, commands: {} },
+      timing: {
+        tickMs,
+        heartbeatMs: timing.heartbeatTicks * tickMs,
+        electionMs: timing.electionTicks * tickMs,
+        leaseMs: timing.leaseMs,
+      },
+      log: (level, message) => world.trace(`${host.id} ${level} ${message}`),
+      onFatal: (error) => {
+        if (loop.alive) onFatal(error);
+      },
+      disk: this.#fake.attach(loop, (run) => loop.deliver(run)),
+      ids: {
+        initial: (name) => name,
+        joining: () => host.id,
+        random: () => `${booting.life}.${++ids}`,
+      },
+    });
+    opening.then(
+      (opened) => loop.guard(() => done(this.#opened(opened, booting, attach))),
+      (error: Error) =>
+        loop.guard(() => {
+          // a full disk and a damaged record end the process; nothing else may
+          if (!(error instanceof StorageError) && !/ENOSPC/.test(error.message)) throw error;
+          onFatal(error);
+        }),
+    );
+  }
+
+  #opened(
+    { identity, log, store, machine, needsState, silenceMs: owed }: Opened,
+    booting: Booting,
+    attach: ReturnType<typeof registers>['attach'],
+  ): Storage {
+    const { host, loop, watcher, world, silenceMs: own } = booting;
+    this.#check(log, host.id);
+    this.#logDamaged = false;
+    if (needsState !== undefined && store.get(DIVERGED_KEY) === undefined) {
+      if (!this.stateDamaged && !host.stateLost)
+        throw new Violation('log and state agree', `${host.id}: ${needsState}`);
+      host.stateLost = true;
+    } else host.stateLost = false;
+    this.stateDamaged = false;
+    const flushed = (done: () => void): void => {
+      loop.port();
+      // a failed flush is reported as fatal
+      store.flush().then(
+        () => loop.deliver(done),
+        () => {},
+      );
+    };
+    const watched: SimStore & { flushed(done: () => void): void } = {
+      get: (key) => store.get(key),
+      keys: (prefix, after) => store.keys(prefix, after),
+      flushed,
+      pin: () => store.pin(),
+      commit: (changes) => {
+        loop.port();
+        store.commit(changes);
+      },
+    };
+    return {
+      log: new WatchedLog(log, sightOf(log), { loop, watcher, notes: this }),
+      store: watched,
+      machine: attach(machine, watched),
+      identity,
+      lost: needsState,
+      silenceMs: { own, owed },
+      isBehind: () => store.backlogBytes > BACKLOG_BYTES,
+      install: (switching) => install(store, booting, switching),
+      image: () => imageOf(store),
+      takeIn: (arrived, done) => {
+        takeIn(store, booting, arrived).then(done, (error: unknown) => {
+          world.trace(`${host.id} takes no snapshot: ${error}`);
+          done(false);
+        });
+      },
+    };
+  }
+
+  /** Compares what a start finds with what was reported as durable and what may be. */
+  #check(log: SegmentLog, id: NodeId): void {
+    const found = contentOf(log);
+    const possible = this.durable.copy();
+    const isPossible = (): boolean =>
+      this.#logDamaged
+        ? found.bar !== undefined || holds(found, possible)
+        : explains(possible, found);
+    let isExplained = isPossible();
+    for (const what of this.#open.splice(0)) {
+      if (isExplained) break;
+      possible.apply(what);
+      isExplained = isPossible();
+    }
+    if (!isExplained)
+      throw new Violation(
+        'what is reported is durable',
+        `${id} finds ${describe(found)}, where ${describe(this.durable)} was reported`,
+      );
+    this.durable = found;
+    this.#note();
+  }
+
+  /** A write is handed to the log. */
+  handedOver(what: LogWrite): void {
+    this.#open.push(what);
+  }
+
+  /** The log reports the oldest of them as durable. */
+  reported(): void {
+    this.durable.apply(this.#open.shift()!);
+    this.#note();
+  }
+
+  #note(): void {
+    const { term, votedFor } = this.durable.hard;
+    if (votedFor !== null) this.votes.set(term, votedFor);
+  }
+
+  crash(withPower: boolean): void {
+    this.#fake.crash(withPower);
+  }
+  hang(): void {
+    this.#fake.hang();
+  }
+  unhang(): void {
+    this.#fake.unhang();
+  }
+
+  /** A write to the log gets lost, or a bit of it flips. */
+  damageLog(): void {
+    if (this.durable.entries.length === 0) return;
+    const { files } = this.#fake;
+    const writes = files.writtenIn(SEGMENTS);
+    const witnessed = writes.findLast(({ path }) => path === WITNESS)?.order ?? 0;
+    const batches = writes.filter(({ path }) => path.endsWith('.segment'));
+    // The newest batch looks like a torn one, unless the witness has it. While the log is about to
+    // become shorter, the witness has less.
+    const isWitnessed = witnessed > (batches.at(-1)?.order ?? 0) && this.#open.length === 0;
+    const found = isWitnessed ? batches : batches.slice(0, -1);
+    if (found.length === 0) return;
+    const struck = this.#random.pick(found);
+    if (this.#random.chance(0.5)) files.lose(struck);
+    else files.flip(struck);
+    this.#logDamaged = true;
+  }
+
+  /** A batch of the state gets lost, or a bit flips in a record that tells whether it is whole. */
+  damageState(): void {
+    const isDropped = this.#random.chance(0.5) && this.#fake.dropBatch(STATE);
+    const isSpoiled = isDropped || this.#fake.flip(STATE, (key) => /^[!#]/.test(key)) !== undefined;
+    this.stateDamaged = isSpoiled || this.stateDamaged;
+  }
+
+  /** Some value of the state goes bad, which only a read finds out. */
+  rot(): void {
+    const isFlipped = this.#fake.flip(STATE, (key) => !/^[!#]/.test(key)) !== undefined;
+    this.isRotten = isFlipped || this.isRotten;
+  }
+
+  /** An operator moves the state away: a record of it cannot be read. */
+  discardState(): void {
+    this.#fake.remove(STATE);
+    this.isRotten = false;
+    this.stateDamaged = true;
+  }
+
+  /** Another state has replaced this one. */
+  replaced(): void {
+    this.stateDamaged = false;
+    this.isRotten = false;
+  }
+
+  wipe(): void {
+    this.before ??= this.durable.copy();
+    this.#fake.remove(DATA);
+    this.#forget(new LogContent());
+    this.votes.clear();
+  }
+
+  image(): Image {
+    return { fake: this.#fake.image(), durable: this.durable.copy() };
+  }
+
+  rollBack(image: unknown): void {
+    // what `image` gave
+    const { fake, durable } = image as Image;
+    this.before ??= this.durable.copy();
+    this.#fake.restore(fake);
+    this.#forget(durable.copy());
+    // what was on its way then may be there
+    this.#logDamaged = true;
+  }
+
+  #forget(durable: LogContent): void {
+    this.durable = durable;
+    this.#open = [];
+    this.#logDamaged = false;
+    this.isRotten = false;
+    this.stateDamaged = false;
+  }
+}

@@ -1,0 +1,192 @@
+/**
+ * Blocking queries on one server, by the product's own engine over the product's own state: what a
+ * reader is shown never gets older, and no reader is held on an answer that is out of date.
+ */
+import { ApiError } from '../../src/errors.js';
+import type { Replica } from '../../src/replica/replica.js';
+import { Authorizers } from '../../src/service/authorizers.js';
+import { readConfig } from '../../src/service/config.js';
+import { Engine, type EngineOptions } from '../../src/service/engine.js';
+import type { ReadOptions } from '../../src/service/types.js';
+import type { Machine } from '../../src/state/machine.js';
+import { INIT_FACT } from '../../src/state/system.js';
+import { Violation } from './invariants.js';
+import type { SimLoop } from './loop.js';
+import { SERVICES } from './product-commands.js';
+import type { Storage } from './storage.js';
+
+export interface ServiceReaderParts {
+  readonly id: string;
+  readonly loop: SimLoop;
+  readonly storage: Pick<Storage, 'store'>;
+  readonly machine: Machine;
+  readonly replica: () => Replica;
+  readonly violated: (violation: unknown) => void;
+}
+
+/** A blocking query that is made again and again. */
+interface Reader {
+  readonly name: string;
+  readonly mode: ReadOptions['mode'];
+  /** Of its last answer, and whether that had an entry. */
+  index: number;
+  isFound: boolean;
+  /** It waits for a change, or to be woken since the whole state was replaced. */
+  stage: 'asks' | 'held' | 'excused';
+  /** The turn in which its answer was first seen to be out of date. */
+  outdatedIn: number | undefined;
+}
+
+const ANYONE = { tokenKey: null };
+const WAIT_MS = 3_000;
+const TIMEOUT_MS = 1_000;
+/** Until a reader that was refused asks again. */
+const AGAIN_MS = 200;
+/** Turns from a change to the answer, about. */
+const TURNS_TO_WAKE = 20;
+
+export class ServiceReaders {
+  readonly #parts: ServiceReaderParts;
+  readonly #authorizers: Authorizers;
+  readonly #readers: readonly Reader[];
+  #stopped = false;
+
+  constructor(parts: ServiceReaderParts) {
+    const { loop, storage, machine } = parts;
+    this.#parts = parts;
+    this.#authorizers = new Authorizers({
+      view: storage.store,
+      datacenter: 'dc1',
+      defaultPolicy: 'allow',
+      nowMs: () => loop.wall(),
+      rightsBytes: 1_000_000,
+    });
+    machine.onChanged((keys) => this.#authorizers.changed(keys));
+    machine.onReset(() => {
+      this.#authorizers.reset();
+      // it is woken once the log agrees
+      for (const reader of this.#readers) if (reader.stage === 'held') reader.stage = 'excused';
+    });
+    this.#readers = SERVICES.map((name, i) => ({
+      name,
+      mode: i % 2 === 0 ? 'stale' : 'default',
+      index: 0,
+      isFound: false,
+      stage: 'asks',
+      outdatedIn: undefined,
+    }));
+  }
+
+  start(): void {
+    for (const reader of this.#readers)
+      this.#follow(reader).catch((violation) => this.#parts.violated(violation));
+  }
+
+  /** No reader waits any more. */
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  /** After some turn of the loop. */
+  turned(): void {
+    if (this.#stopped) return;
+    const { id, loop, replica } = this.#parts;
+    for (const reader of this.#readers) {
+      if (reader.stage !== 'held' || !this.#isOutdated(reader) || replica().fault !== undefined)
+        reader.outdatedIn = undefined;
+      else reader.outdatedIn ??= loop.turns;
+      if (loop.turns - (reader.outdatedIn ?? loop.turns) > TURNS_TO_WAKE)
+        throw new Violation(
+          'no reader is held on an old answer',
+          `${id}: the reader of ${reader.name} still has that of ${reader.index}`,
+        );
+    }
+  }
+
+  /** Where there is no entry, the index is that of the last deletion of any: it changes nothing. */
+  #isOutdated({ name, index, isFound }: Reader): boolean {
+    const view = this.#parts.storage.store;
+    const authorizer = this.#authorizers.of(null);
+    if (authorizer === undefined) return false;
+    const present = query(name)({ view, authorizer });
+    return present.index > index && (isFound || present.value !== undefined);
+  }
+
+  async #follow(reader: Reader): Promise<void> {
+    const engine = this.#engineOf(reader);
+    const { id, loop } = this.#parts;
+    const { mode, name } = reader;
+    while (!this.#stopped && loop.alive) {
+      const options = { mode, index: reader.index, waitMs: WAIT_MS, timeoutMs: TIMEOUT_MS };
+      try {
+        const { index, value } = await engine.read(ANYONE, options, query(name));
+        if (index < reader.index)
+          throw new Violation(
+            'indexes do not fall',
+            `${id}: ${name} is shown as of ${index}, after ${reader.index}`,
+          );
+        if (index === reader.index) await this.#pause(1);
+        reader.index = index;
+        reader.isFound = value !== undefined;
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error;
+        await this.#pause(AGAIN_MS);
+      }
+    }
+  }
+
+  #pause(ms: number): Promise<void> {
+    const { loop } = this.#parts;
+    return new Promise((resolve) => {
+      loop.after(ms, () => {
+        loop.touch();
+        resolve();
+      });
+    });
+  }
+
+  /** Each reader has an engine of its own, so that it is known whether it is held. */
+  #engineOf(reader: Reader): Engine {
+    const { loop, storage, replica } = this.#parts;
+    const touching = (run: () => void) => () => {
+      loop.touch();
+      run();
+    };
+    const node: EngineOptions['node'] = {
+      view: storage.store,
+      pin: () => storage.store.pin(),
+      contact: () => ({ knownLeader: true, lastContactMs: 0 }),
+      closed: () => replica().availability.refusal,
+      write: () => Promise.reject(new Error('readers do not write')),
+      barrier: (mode, timeoutMs) =>
+        new Promise((resolve, refuse) => {
+          replica().barrier(mode, timeoutMs, (why) => {
+            loop.touch();
+            if (why === undefined) resolve();
+            else refuse(new ApiError(why));
+          });
+        }),
+      watch: (keys, wake) => {
+        if (keys[0] !== INIT_FACT) reader.stage = 'held';
+        const end = touching(() => {
+          reader.stage = 'asks';
+          wake();
+        });
+        const cancel = replica().watch(keys, end);
+        return () => {
+          reader.stage = 'asks';
+          cancel();
+        };
+      },
+    };
+    const clock = {
+      now: () => loop.now(),
+      wall: () => loop.wall(),
+      after: (ms: number, run: () => void) => loop.after(ms, touching(run)),
+      soon: (run: () => void) => loop.soon(touching(run)),
+    };
+    return new Engine({ node, authorizers: this.#authorizers, clock });
+  }
+}
+
+const query = (name: string) => readConfig('default', { kind: 'service-defaults', name });
