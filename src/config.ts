@@ -16,7 +16,7 @@ import { TEXT_MAX } from './wire-limits.js';
 /** A checked configuration. Times in milliseconds, sizes in bytes; see settings.ts for each. */
 export type Config = ConfigOfSettings;
 
-/** The faults of a configuration, one line per fault, each with its key. */
+/** The faults of a configuration. The message has a line for each, which begins with its key. */
 export class ConfigError extends Error {
   readonly faults: readonly string[];
   constructor(faults: readonly string[]) {
@@ -74,7 +74,7 @@ const secretAsFlag = ({ key }: Setting): string =>
   `${key}: is a secret, and every user of this machine can read the flags of a process; set ${envName(key)}, ` +
   `or ${key} in the configuration file, or name a file that holds it (${key}File)`;
 
-/** Edit distance up to which an unknown variable counts as a mistyped setting. */
+/** Largest edit distance at which an unknown variable counts as a mistyped setting. */
 const MISTYPED_MAX = 3;
 /** Variables that are not settings. */
 const OTHER_VARIABLES = new Set(['CONCLAVE_TOKEN', 'CONCLAVE_URL']);
@@ -126,7 +126,7 @@ function get(tree: Tree, key: string): unknown {
   return at;
 }
 
-/** Parses a value; undefined if that fails. */
+/** Parses the text of a value. Returns undefined if it does not have the type of the setting. */
 function fromText(setting: Setting, text: string): unknown {
   switch (setting.type) {
     case 'text':

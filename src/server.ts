@@ -22,12 +22,12 @@ import type { Gate } from './node/types.js';
 import { Authorizers } from './service/authorizers.js';
 import type { BootstrapReset } from './service/bootstrap.js';
 import type { ClusterParts } from './service/cluster.js';
-import { configCheck } from './service/config.js';
-import { Engine } from './service/engine.js';
+import { configCheck } from './service/config-entries.js';
 import { makeGate } from './service/gate.js';
 import { Housekeeper } from './service/housekeeper.js';
 import { authMethodTypes, loginOptions } from './service/login/index.js';
 import { Refusals } from './service/login/refusals.js';
+import { NodeService } from './service/node-service.js';
 import type { SnapshotParts } from './service/snapshot.js';
 import type { Service } from './service/types.js';
 import { HANDLERS } from './state/handlers.js';
@@ -155,7 +155,7 @@ async function openLayers(config: Config, log: Log, onFatal: (error: unknown) =>
     secrets: { secretsGoneMs: limits.secretsGoneMs, leftAt: () => node.secretLeftAt() },
     log: (level, message, error) => log[level](error === undefined ? {} : { err: error }, message),
   });
-  return { node, service: new Engine({ node, authorizers, clock }), authorizers, housekeeper };
+  return { node, service: new NodeService({ node, authorizers, clock }), authorizers, housekeeper };
 }
 
 function frontEnd(

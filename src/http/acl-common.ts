@@ -1,11 +1,11 @@
 /** What the routes of ACL objects share. */
 import { reject } from '../errors.js';
+import { escapeHtml } from '../languages/json.js';
 import type { BootstrapReset } from '../service/bootstrap.js';
-import { type ListPlan, listPieces, readSome, shortList } from '../service/lists.js';
+import { type ListPlan, listPieces, readSome, shortList } from '../service/list-rendering.js';
 import type { LoginParts } from '../service/login.js';
 import type { ReadOutcome, ReadUseCase, Service } from '../service/types.js';
 import type { Write } from '../service/writing.js';
-import { escapeHtml } from './json.js';
 import type { ApiRequest } from './types.js';
 
 /** What the routes of ACL objects work on. */

@@ -1,5 +1,6 @@
 /** Routes of config entries. */
 import { reject } from '../errors.js';
+import { escapeHtml } from '../languages/json.js';
 import {
   applyConfig,
   type ConfigWrite,
@@ -7,12 +8,11 @@ import {
   kindOf,
   mayApplySomething,
   readConfig,
-} from '../service/config.js';
-import { ConfigLists, listPieces } from '../service/config-list.js';
+} from '../service/config-entries.js';
+import { ConfigLists, listPieces } from '../service/config-entry-lists.js';
 import type { Service } from '../service/types.js';
 import { answerPlan } from './acl-common.js';
 import { admit } from './admit.js';
-import { escapeHtml } from './json.js';
 import { parseIndex } from './parameters.js';
 import type { ApiRequest, Route } from './types.js';
 
@@ -97,7 +97,7 @@ async function answerList(
   const outcome = await lists.list(request.caller, request.readOptions(), query);
   const { value } = outcome;
   if ('plan' in value) return answerPlan(service, request, value.plan, outcome);
-  if ('whole' in value) return request.answerRead({ ...outcome, value: value.whole });
+  if ('whole' in value) return request.answerBytes({ ...outcome, value: value.whole });
   if (value.texts.length < STREAMED_FROM || request.flag('pretty')) {
     return request.answerList({ ...outcome, value: value.texts });
   }

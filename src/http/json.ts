@@ -25,12 +25,3 @@ export function mustBeObject(value: unknown, failure: string): JsonObject {
 export function prettyJson(text: string): string {
   return `${JSON.stringify(JSON.parse(text), null, 4)}\n`;
 }
-
-const HTML: Record<string, string> = { '<': '\\u003c', '>': '\\u003e', '&': '\\u0026' };
-
-/** Escapes `<`, `>` and `&` in JSON text, so that it does no harm if it is shown as HTML. */
-export function escapeHtml(text: string): string {
-  // three searches are faster than one regular expression, and text rarely holds any of them
-  if (!text.includes('<') && !text.includes('>') && !text.includes('&')) return text;
-  return text.replace(/[<>&]/g, (char) => HTML[char]!);
-}

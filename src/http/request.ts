@@ -1,5 +1,4 @@
 /** One request of the API: its token, parameters and body, and one answer. */
-import { hash } from 'node:crypto';
 import type { Context } from 'koa';
 import { reject } from '../errors.js';
 import type { Caller, ReadOptions } from '../service/types.js';
@@ -16,7 +15,7 @@ import {
 } from './parameters.js';
 import { readOptionsOf } from './read-options.js';
 import { Responder } from './responder.js';
-import { secretOf } from './token.js';
+import { callerOf, secretOf } from './token.js';
 import type { ApiRequest, JsonObject, Method, Target } from './types.js';
 
 /** A body of this size is read and parsed within some 20 µs. */
@@ -40,7 +39,7 @@ export class HttpRequest extends Responder implements ApiRequest {
     this.#context = context;
     this.#captures = captures;
     this.secret = secretOf(this.incoming, this.queries, front);
-    this.caller = { tokenKey: this.secret === null ? null : hash('sha256', this.secret) };
+    this.caller = callerOf(this.incoming.socket, this.secret);
   }
 
   get method(): Method {

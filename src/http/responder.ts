@@ -1,11 +1,12 @@
 /** Answers one request: index headers, JSON as text, lists, streams, errors. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ERROR_STATUS, type Refusal } from '../errors.js';
+import { escapeHtml } from '../languages/json.js';
 import type { Caller, QueryMeta, ReadOutcome } from '../service/types.js';
 import { clientOf } from './addresses.js';
 import type { Front } from './front.js';
 import type { Client } from './held.js';
-import { escapeHtml, prettyJson } from './json.js';
+import { prettyJson } from './json.js';
 import type { Query } from './parameters.js';
 import { refusalBody } from './refusal-body.js';
 import { addQueryHeaders, contentTypes } from './response-headers.js';
@@ -69,6 +70,13 @@ export abstract class Responder {
   answerList(outcome: ReadOutcome<readonly string[]>): void {
     const headers = this.#headersOf(contentTypes.json, outcome);
     this.#finish(200, headers, this.#rendered(`[${outcome.value.join(',')}]`));
+  }
+
+  answerBytes(outcome: ReadOutcome<Uint8Array>): void {
+    const headers = this.#headersOf(contentTypes.json, outcome);
+    const bytes = outcome.value;
+    const isPretty = this.queries.has('pretty');
+    this.#finish(200, headers, isPretty ? this.#rendered(Buffer.from(bytes).toString()) : bytes);
   }
 
   answerJson(text: string, status = 200, more?: Readonly<Record<string, string>>): void {
@@ -138,7 +146,7 @@ export abstract class Responder {
     return escapeHtml(this.queries.has('pretty') ? prettyJson(text) : text);
   }
 
-  #finish(status: number, headers: string[], body: string): void {
+  #finish(status: number, headers: string[], body: string | Uint8Array): void {
     // the unread body precedes the next request of the connection
     if (!this.incoming.complete) this.incoming.resume();
     if (body.length > LONG_LENGTH) this.#cutStalled();

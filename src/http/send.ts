@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createGzip, gzip } from 'node:zlib';
-import { Slice } from '../service/turns.js';
+import { Slice } from '../service/event-loop.js';
 import type { Pieces } from './types.js';
 
 /** Below this many bytes compression costs more than it saves. Consul has the same threshold. */
@@ -45,7 +45,7 @@ export function send(
   res: ServerResponse,
   status: number,
   headers: string[],
-  body: string,
+  body: string | Uint8Array,
 ): void {
   const length = Buffer.byteLength(body);
   if (length >= GZIP_BYTES_MIN && acceptsGzip(req)) {
@@ -74,7 +74,7 @@ const UNWANTED_MS = 1000;
  * Writes the body and ends the response when the client has sent its whole body, or after a second.
  * A connection that is closed while the client still sends is reset, and the response is lost.
  */
-function endOnceRead(req: IncomingMessage, res: ServerResponse, body: string): void {
+function endOnceRead(req: IncomingMessage, res: ServerResponse, body: string | Uint8Array): void {
   res.flushHeaders();
   res.write(body);
   const end = (): void => {

@@ -108,6 +108,8 @@ export interface ApiRequest {
   ): void;
   /** The same for a list whose items are JSON texts. */
   answerList(outcome: ReadOutcome<readonly string[]>): void;
+  /** The same with the bytes of a JSON text, escaped already, which several responses share. */
+  answerBytes(outcome: ReadOutcome<Uint8Array>): void;
   /** Answers JSON text without index headers. */
   answerJson(text: string, status?: number, headers?: Readonly<Record<string, string>>): void;
   /** Answers any value as JSON, without index headers. */

@@ -25,6 +25,7 @@ import {
   DEFAULT_LIMITS,
   DEFAULT_TIMING,
   freesSpace,
+  inflightFrameBytes,
   type NodeLimits,
   type NodeOptions,
   type NodeTiming,
@@ -320,6 +321,7 @@ class Node implements RunningNode {
         newId: randomUUID,
       }),
       log: this.#options.log,
+      inflightBytes: inflightFrameBytes(this.#limits),
     });
   }
 

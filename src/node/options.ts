@@ -6,6 +6,7 @@ import type { LevelTable } from '../state/levels.js';
 import type { Handlers } from '../state/machine.js';
 import type { Command } from '../state/types.js';
 import type { WireSecurity } from '../transport/security.js';
+import { FRAME_BYTES_MAX } from '../wire-limits.js';
 import type { InitialMember } from './identity.js';
 import type { Gate } from './types.js';
 
@@ -38,6 +39,14 @@ export function raftOptions(
     random: Math.random,
   };
 }
+
+/**
+ * Returns the largest number of bytes that appends in flight to one follower take as frames. Raft
+ * counts 48 bytes per entry besides its content, and a frame of one small entry takes up to twice
+ * what is counted. The last append may begin just below the limit, with one entry of any size.
+ */
+export const inflightFrameBytes = ({ appendBytes, inflightBytes }: NodeLimits): number =>
+  2 * inflightBytes + Math.max(2 * appendBytes, FRAME_BYTES_MAX);
 
 /** The silence that a node with this timing promises to a leader, in milliseconds. */
 export const silenceMsIn = (timing: Partial<NodeTiming> = {}): number =>

@@ -35,7 +35,7 @@ export const mayConfigure = (
 ): Promise<Authorizer> =>
   service.permit(caller, timeoutMs, (authorizer) => configurationDenial(authorizer, 'write'));
 
-/** Decodes a configuration. What was not sent takes its default. Throws ApiError `invalid`. */
+/** Decodes a configuration. Absent members take their defaults. Throws ApiError `invalid`. */
 export function decodeConfiguration(failure: string, body: unknown): AclConfiguration {
   const sent = decodeBody(failure, body, BODY);
   const { LoginTokenTTL = 0, LoginTokenTTLMax = 0, TokensPerIdentity = 0 } = sent;
@@ -68,7 +68,7 @@ export function decodeConfiguration(failure: string, body: unknown): AclConfigur
   };
 }
 
-/** Replaces the configuration. Returns it as answered. `ifMatch`: see AclConfigure. */
+/** Replaces the configuration. Returns it as answered. For `ifMatch`, see `AclConfigure`. */
 export function writeConfiguration(
   service: Service,
   write: Omit<Write, 'ns'>,

@@ -1,4 +1,4 @@
-/** Use cases of the agent: what this node says of itself and of its members. */
+/** Use cases of the agent: what this node reports about itself and the members. */
 import { parseAddress } from '../address.js';
 import type { NodeStatus, PeerStatus } from '../node/types.js';
 import { type ClusterParts, isAlive, mustHaveRight } from './cluster.js';
@@ -11,7 +11,7 @@ const MEMBERS_MS = 1000;
 const ALIVE = 1;
 const FAILED = 4;
 
-/** Throws 403 unless the caller may read the agent, for which this node needs no leader. */
+/** Throws 403 unless the caller may read the agent. Needs no leader if this node grants it. */
 const mustReadAgent = ({ service, node }: ClusterParts, requester: Requester): Promise<void> =>
   mustHaveRight(service, requester, 'agent', 'read', node.name);
 
@@ -48,7 +48,7 @@ export async function agentMembers(
   const matches = filter('member');
   await service.permit(caller, timeoutMs, () => undefined);
   const authorizer = service.authorize(caller);
-  // the leader knows which members answer; without one this node shows what it knows
+  // The leader knows which members respond. Without a leader, this node shows what it knows.
   const status = await node.leaderStatus(MEMBERS_MS).catch(() => node.status());
   const shown = status.peers.filter((peer) => authorizer.allowed('node', 'read', peer.name));
   return shown.map((peer) => memberOf(parts, status, peer)).filter(matches);
@@ -69,7 +69,7 @@ export async function jsonMetrics(parts: ClusterParts, requester: Requester): Pr
   return parts.metrics.json();
 }
 
-/** A node that no configuration contains yet, as a peer. */
+/** Returns this node as a peer while no configuration contains it yet. */
 const asPeer = ({ id, name, address }: NodeStatus): PeerStatus => ({
   id,
   name,

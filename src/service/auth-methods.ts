@@ -24,8 +24,8 @@ import { mayWrite, propose, settled, type Write } from './writing.js';
 type MethodBody = Sent<typeof methods.fields>;
 
 /**
- * Shortest and longest MaxTokenTTL, in nanoseconds: a minute, since members’ clocks differ; a
- * hundred years.
+ * Shortest and longest MaxTokenTTL, in nanoseconds: a minute, because the clocks of members differ,
+ * and a hundred years.
  */
 const TTL_MIN = 60e9;
 const TTL_MAX = 100 * 365 * 24 * 3600e9;
@@ -39,7 +39,7 @@ export type MethodParts = Pick<LoginParts, 'service' | 'methodTypes' | 'logger'>
  */
 const NO_KEYS = 'the keys of the issuer cannot be fetched';
 
-/** Returns the use cases of auth methods. Lists show them without what may hold keys of others. */
+/** Returns the use cases of auth methods. Lists leave out Config, which may hold credentials. */
 export function methodUseCases(parts: MethodParts): ObjectUseCases<MethodBody> {
   return {
     ...objectUseCases(parts.service, methods, {
@@ -77,10 +77,10 @@ async function writeMethod(
   const rules = namespaceRules(body, type, write.ns);
   if (before !== undefined) await keepsItsRules(service, before, type, body.Config);
   const shown = { authMethod: wanted, namespace: write.ns };
-  // Last, so that no issuer is called for what is refused anyway.
+  // Last, so that no request is sent to an issuer for a method that is refused anyway.
   const issuer = await type.checkIssuer(body.Config, write.ns);
   if (issuer !== undefined) {
-    logger.warn({ ...shown, reason: issuer.reason }, 'the issuer of an auth method is of no use');
+    logger.warn({ ...shown, reason: issuer.reason }, 'the issuer of an auth method cannot be used');
     reject('invalid', `Invalid Auth Method: error checking ${issuer.key}: ${NO_KEYS}`, {
       pointer: `/Config/${issuer.key}`,
       hint: 'the log of the node that answered has the reason',
@@ -103,12 +103,12 @@ async function writeMethod(
   return written;
 }
 
-/** Rules that are checked between two turns of the loop. */
+/** Binding rules that are checked in one turn of the event loop. */
 const RULES_PER_TURN = 100;
 
 /**
- * Refuses a Config with which a valid binding rule would name a claim that nothing produces. A rule
- * that is written elsewhere at the same moment is not seen; it then matches nobody.
+ * Throws ApiError if a valid binding rule names a claim that the new Config no longer maps. A rule
+ * that is written at the same moment is missed; it then matches no login.
  */
 async function keepsItsRules(
   service: Service,
@@ -174,7 +174,7 @@ function commonFields(body: MethodBody) {
 
 type NamespaceRule = NonNullable<AuthMethod['NamespaceRules']>[number];
 
-/** Checks the rules that choose the namespace of a login's token. The Config was accepted. */
+/** Checks the rules that select the namespace of a login's token. The Config is already checked. */
 function namespaceRules(body: MethodBody, type: AuthMethodType, ns: string): NamespaceRule[] {
   const rules = body.NamespaceRules ?? [];
   if (rules.length > 0 && ns !== DEFAULT_NAMESPACE) {
@@ -203,10 +203,7 @@ function namespaceRules(body: MethodBody, type: AuthMethodType, ns: string): Nam
   });
 }
 
-/**
- * Keys of a Config that hold credentials for another server, in lower case: they match in any
- * letter case.
- */
+/** Keys of a Config that hold credentials, in lower case. They match in any letter case. */
 const SECRET_KEYS: ReadonlySet<string> = new Set(['serviceaccountjwt']);
 
 /** Returns a method without the secrets of its Config. */

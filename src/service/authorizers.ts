@@ -1,7 +1,7 @@
 /**
- * From a token's secret to what it may do. Compiled rights are shared by all tokens that are granted the same, and kept
- * until a key that they depend on changes: the machine tells within the apply, so no request is decided by rights that
- * are gone.
+ * Resolves the secret of a token to its authorizer. Tokens with the same grants share their
+ * compiled rights, which are cached until a state key that they depend on changes. The state
+ * machine reports the change within apply, so no request is decided by revoked rights.
  */
 import { hash } from 'node:crypto';
 import { authorizerOf, compile, compileRights, type Rights, weightOf } from '../acl/authorizer.js';
@@ -18,72 +18,76 @@ import type { Policy } from '../state/policies.js';
 import type { Role } from '../state/roles.js';
 import { expiryOf, isAlive, lifeKeys, type Token, tokenBySecret } from '../state/tokens.js';
 import type { View } from '../state/types.js';
-import { Weighted } from './weighted.js';
+import { WeightedCache } from './weighted-cache.js';
 
+/** The state that authorizers are resolved from, and the limits of their cache. */
 export interface AuthorizersOptions {
   readonly view: View;
+  /** Policies and identities that are limited to other datacenters grant nothing. */
   readonly datacenter: string;
   readonly defaultPolicy: 'deny' | 'allow';
   /** Milliseconds since the epoch. */
   readonly nowMs: () => number;
-  /** Tokens whose rights are at hand; the oldest go first. */
+  /** Maximum number of cached tokens. The oldest are evicted first. */
   readonly max?: number;
-  /** Bytes that policies and compiled rights kept may take, about; the oldest go first. */
+  /** Approximate bytes of cached policies and compiled rights. The oldest are evicted first. */
   readonly rightsBytes: number;
 }
 
 /** Compiled rights, the state keys that they were read from, and the tokens that have them. */
-interface Shared {
+interface SharedRights {
   readonly rights: Rights;
   readonly dependsOn: readonly string[];
   readonly tokens: Set<string>;
 }
 
-interface Cached {
+interface CachedToken {
   readonly authorizer: Authorizer;
   readonly namespace: string;
+  /** Milliseconds since the epoch. */
   readonly expiresMs: number;
-  /** The keys of the token itself; those of its rights stand with these. */
+  /** The keys of the token itself. Those of its rights are in `SharedRights`. */
   readonly dependsOn: readonly string[];
-  /** What its rights are kept under; undefined: it has none. */
+  /** The id of its rights in the cache; absent if it has none. */
   readonly sharedId?: string;
 }
 
-/** Tokens whose rights are at hand. */
+/** Tokens in the cache by default. */
 const MAX = 20_000;
-/** What it takes to watch a state key, with what every entry takes: each watches one at least. */
+/** Bytes for a watched state key. It covers the entry too, since each watches at least one key. */
 const KEY_BYTES = 400;
-/** Key under which a caller without a token is cached: not a hash, so never a secret's. */
+/** The cache key of a caller without a token. It is not a hash, so it never equals a secret's. */
 const NO_TOKEN = 'none';
 
+/** Caches the authorizers of tokens, and drops them when the state that they depend on changes. */
 export class Authorizers {
   readonly #options: AuthorizersOptions;
-  readonly #cached = new Map<string, Cached>();
+  readonly #cached = new Map<string, CachedToken>();
   readonly #dependants = new Dependants();
-  /** By what the rights follow from: `idOf`. */
-  readonly #shared: Weighted<Shared>;
+  /** Compiled rights by `idOf`, a digest of what they follow from. */
+  readonly #shared: WeightedCache<SharedRights>;
   readonly #sharedDependants = new Dependants();
-  /** Grants of policies by id: many roles and tokens share a policy, and texts are slow to parse. */
-  readonly #policies: Weighted<{ readonly text: string; readonly grant: Grant }>;
+  /** Parsed policies by key: many roles and tokens share a policy, and parsing is slow. */
+  readonly #policies: WeightedCache<{ readonly text: string; readonly grant: Grant }>;
 
   constructor(options: AuthorizersOptions) {
     this.#options = options;
     const half = options.rightsBytes / 2;
-    this.#shared = new Weighted(half, (id, shared) => this.#release(id, shared));
-    this.#policies = new Weighted(half);
+    this.#shared = new WeightedCache(half, (id, shared) => this.#release(id, shared));
+    this.#policies = new WeightedCache(half);
   }
 
-  /** What a secret's token may do now; undefined when there is no such token (any more). */
+  /** Returns what the token of a secret may do now; undefined if no live token has the secret. */
   of(tokenKey: string | null): Authorizer | undefined {
     return this.#find(tokenKey)?.authorizer;
   }
 
-  /** Where the token of a secret lives. */
+  /** Returns the namespace of a secret's token; undefined if no live token has the secret. */
   namespaceOf(tokenKey: string): string | undefined {
     return this.#find(tokenKey)?.namespace;
   }
 
-  /** The state keys that a secret's rights depend on: a change of one may be a change of them. */
+  /** Returns the state keys that the rights of a secret depend on. */
   keysOf(tokenKey: string | null): readonly string[] {
     const cached = this.#find(tokenKey);
     if (cached === undefined) return [];
@@ -91,7 +95,7 @@ export class Authorizers {
     return [...cached.dependsOn, ...(shared?.dependsOn ?? [])];
   }
 
-  /** These keys have changed; to be called before anything else is decided. */
+  /** Drops what depends on changed keys. Must be called before anything else is decided. */
   changed(changedKeys: readonly string[]): void {
     for (const key of changedKeys) {
       for (const id of this.#sharedDependants.of(key)) {
@@ -104,7 +108,7 @@ export class Authorizers {
     }
   }
 
-  /** Another state was put in place. */
+  /** Drops everything: the whole state was replaced. */
   reset(): void {
     this.#cached.clear();
     this.#dependants.clear();
@@ -113,18 +117,21 @@ export class Authorizers {
     this.#policies.clear();
   }
 
-  /** Tokens whose rights are at hand. */
+  /** The number of cached tokens. */
   get size(): number {
     return this.#cached.size;
   }
 
-  /** What is kept: tokens, different rights compiled for them, and bytes that these and parsed policies take, about. */
+  /**
+   * Cached tokens, the distinct rights compiled for them, and the approximate bytes of these and of
+   * parsed policies.
+   */
   get stats(): { readonly tokens: number; readonly rights: number; readonly bytes: number } {
     const bytes = this.#shared.weight + this.#policies.weight;
     return { tokens: this.#cached.size, rights: this.#shared.size, bytes };
   }
 
-  #find(tokenKey: string | null): Cached | undefined {
+  #find(tokenKey: string | null): CachedToken | undefined {
     const cacheKey = tokenKey ?? NO_TOKEN;
     const cached = this.#cached.get(cacheKey);
     if (cached !== undefined) {
@@ -136,7 +143,7 @@ export class Authorizers {
     return fresh;
   }
 
-  #resolve(tokenKey: string | null): Cached | undefined {
+  #resolve(tokenKey: string | null): CachedToken | undefined {
     const { view, nowMs } = this.#options;
     const anonymous = keys.token(DEFAULT_NAMESPACE, ANONYMOUS_ACCESSOR);
     const token =
@@ -160,11 +167,13 @@ export class Authorizers {
     };
   }
 
-  /** The rights of a token, compiled unless another token has the same. */
+  /** Returns the rights of a token. Compiles them unless another token has the same. */
   #rightsOf(id: string, token: Token): Rights {
     const known = this.#shared.get(id);
     if (known !== undefined) return known.rights;
-    const collector = new Collector(this.#options, (key, policy) => this.#grantOf(key, policy));
+    const collector = new GrantCollector(this.#options, (key, policy) =>
+      this.#grantOf(key, policy),
+    );
     const own = collector.token(token);
     const defaults = collector.namespaceDefaults(token.Namespace);
     const { defaultPolicy } = this.#options;
@@ -176,8 +185,8 @@ export class Authorizers {
     return rights;
   }
 
-  /** Before the cluster has begun there is no anonymous token yet, and nothing to be allowed. */
-  #nobody(anonymousKey: string): Cached {
+  /** Grants nothing: before the cluster is initialized there is no anonymous token. */
+  #nobody(anonymousKey: string): CachedToken {
     const authorizer = compile([], { accessor: ANONYMOUS_ACCESSOR, anonymous: true });
     return {
       authorizer,
@@ -196,7 +205,7 @@ export class Authorizers {
     return grant;
   }
 
-  #keep(cacheKey: string, cached: Cached): void {
+  #keep(cacheKey: string, cached: CachedToken): void {
     this.#cached.set(cacheKey, cached);
     this.#dependants.add(cacheKey, cached.dependsOn);
     if (cached.sharedId !== undefined) this.#shared.get(cached.sharedId)!.tokens.add(cacheKey);
@@ -213,16 +222,16 @@ export class Authorizers {
     if (cached.sharedId !== undefined) this.#shared.get(cached.sharedId)?.tokens.delete(cacheKey);
   }
 
-  /** Rights are kept no longer: nobody decides by them from here on. */
-  #release(id: string, { dependsOn, tokens }: Shared): void {
+  /** Drops the tokens of rights that have left the cache, so that none is decided by them. */
+  #release(id: string, { dependsOn, tokens }: SharedRights): void {
     this.#sharedDependants.remove(id, dependsOn);
     for (const cacheKey of tokens) this.#forget(cacheKey);
   }
 }
 
 /**
- * What the rights of a token follow from, as a digest: its namespace and all that it links or holds itself. What the
- * links lead to is read from the state, and watched there.
+ * Returns a digest of what the rights of a token follow from: its namespace, links and identities.
+ * The objects that it links are read from the state, and their keys are watched.
  */
 function idOf({ Namespace, Policies = [], Roles = [], ...token }: Token): string {
   const ids = (links: readonly Link[]): string[] => links.map(({ ID }) => ID).sort();
@@ -231,7 +240,7 @@ function idOf({ Namespace, Policies = [], Roles = [], ...token }: Token): string
   return hash('sha256', JSON.stringify([Namespace, ids(Policies), ids(Roles), ...identities]));
 }
 
-/** Who depends on which key. */
+/** The ids that depend on each state key. */
 class Dependants {
   readonly #byKey = new Map<string, Set<string>>();
 
@@ -251,10 +260,10 @@ class Dependants {
     }
   }
 
-  /** A copy: who is told of it may remove themselves. */
+  /** Returns a copy, because the caller may remove ids while it iterates. */
   of(key: string): readonly string[] {
     const ids = this.#byKey.get(key);
-    return ids === undefined ? NOBODY : [...ids];
+    return ids === undefined ? NO_IDS : [...ids];
   }
 
   clear(): void {
@@ -262,10 +271,10 @@ class Dependants {
   }
 }
 
-const NOBODY: readonly string[] = [];
+const NO_IDS: readonly string[] = [];
 
-/** Gathers what a token is granted, and the keys that this was read from. */
-class Collector {
+/** Collects the grants of a token, and the state keys that they were read from. */
+class GrantCollector {
   readonly dependsOn = new Set<string>();
   readonly #view: View;
   readonly #datacenter: string;
@@ -299,7 +308,9 @@ class Collector {
     ];
   }
 
-  /** `actIn`: the namespace whose defaults these are; their rules hold there. */
+  /**
+   * `actIn`: the namespace in which the rules hold. Defaults hold in the namespace that has them.
+   */
   #policies(ns: string, links: readonly Link[] = [], actIn = ns): Grant[] {
     return links.flatMap(({ ID }) => {
       const key = keys.policy(ns, ID);

@@ -47,7 +47,7 @@ const DEFAULTS = {
   UpgradeVersionTag: '',
 };
 
-/** The configuration in force, as JSON text. */
+/** Reads the configuration in force, as JSON text. */
 export const readAutopilot: ReadUseCase<string> = ({ view, authorizer }) => {
   mustAllow(authorizer, 'operator', 'read');
   const key = keys.fact('autopilot');
@@ -55,7 +55,7 @@ export const readAutopilot: ReadUseCase<string> = ({ view, authorizer }) => {
   return { value: view.get(key) ?? JSON.stringify(none), index: 1, keys: [key] };
 };
 
-/** Throws 403 unless the caller may write the configuration: before its body is read. */
+/** Throws 403 unless the caller may write the configuration. Called before the body is read. */
 export const mustWriteAutopilot = (service: Service, requester: Requester): Promise<void> =>
   mustWrite(service, requester, 'operator');
 

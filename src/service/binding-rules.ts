@@ -15,7 +15,7 @@ export const ruleUseCases = (parts: Pick<ObjectParts, 'service' | 'methodTypes'>
   objectUseCases(parts.service, rules, {
     async prepare(write, body, id) {
       const method = await methodOf(parts.service, write, id, body.AuthMethod ?? '');
-      // contentOf has given it all fields that are always there.
+      // The cast holds: `contentOf` adds all fields that are always present.
       const content = contentOf(rules, body) as unknown as BindingRule;
       const shape = parts.methodTypes.get(method.Type)!.shapeOf(method.Config);
       const problem = checkBindingRule(content, shape, write.ns);

@@ -14,14 +14,14 @@ export const BOOTSTRAP = bodyOf({ BootstrapSecret: given(text()) });
 /** A decoded body of a bootstrap. */
 export type BootstrapBody = Normal<typeof BOOTSTRAP>;
 
-/** Allows another bootstrap: an index that an operator wrote into a file of the data folder. */
+/** Allows another bootstrap. An operator writes its index into a file of the data folder. */
 export interface BootstrapReset {
   read(): Promise<number | undefined>;
   /** Removes the file after the bootstrap. */
   remove(): Promise<void>;
 }
 
-/** Bootstraps. Returns the token with its secret once more as `ID`, as old clients expect. */
+/** Creates the first management token. Returns it with its secret also as `ID`, for old clients. */
 export async function bootstrap(
   service: Service,
   write: Omit<Write, 'ns'>,

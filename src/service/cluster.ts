@@ -1,4 +1,4 @@
-/** What the use cases of the cluster itself share: their parts, rights and status. */
+/** What the use cases of the cluster itself share: parts, rights and status. */
 import type { Access, Authorizer, Resource } from '../acl/types.js';
 import { reject } from '../errors.js';
 import type { ClusterNode, NodeStatus, PeerStatus, ReadMode } from '../node/types.js';
@@ -12,8 +12,8 @@ export interface ClusterParts {
   /** Version of this release. */
   readonly version: string;
   /**
-   * Why this node does not serve or cannot follow the leader; undefined if it does. A full disk is
-   * not a reason.
+   * Returns why this node does not serve or cannot follow the leader; undefined if it does. A full
+   * disk is not a reason.
    */
   readonly fault: () => string | undefined;
   /** The settings in force, secrets hidden. */
@@ -25,7 +25,7 @@ export interface ClusterParts {
   };
 }
 
-/** Who reads the status of the cluster, and whose view of it: `stale` is that of this node. */
+/** Who reads the status of the cluster. `stale` reads this node's view, otherwise the leader's. */
 export interface ClusterRead extends Requester {
   readonly mode: ReadMode;
 }
@@ -62,7 +62,9 @@ export async function mustWrite(
   await mustHaveRight(service, requester, resource, 'write');
 }
 
-/** Throws 403 unless the caller may read as operator, after a barrier unless the read is stale. */
+/**
+ * Throws 403 unless the caller has `operator:read`. Waits for a barrier unless the read is stale.
+ */
 export async function mustReadAsOperator(
   { service }: ClusterParts,
   read: ClusterRead,

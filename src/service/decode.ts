@@ -1,5 +1,5 @@
 /**
- * Decodes the bodies of requests, but for config entries. Member names are matched exactly. The
+ * Decodes the bodies of all requests but those of config entries. Member names match exactly. The
  * first fault refuses the body, with its place and what was expected.
  */
 import { reject } from '../errors.js';
@@ -29,11 +29,11 @@ function withoutPartition(body: unknown, failure: string): unknown {
 
 /** Characters of a name that an error shows. */
 const NAME_SHOWN_MAX = 80;
-/** A name as errors show it: they say where to look and do not echo the body. */
+/** Shortens a name for an error, which says where to look but does not echo the body. */
 const cut = (name: string): string =>
   name.length > NAME_SHOWN_MAX ? `${name.slice(0, NAME_SHOWN_MAX)}…` : name;
 
-/** Throws at the first problem. Places are JSON pointers (RFC 6901). */
+/** Throws ApiError at the first problem. Places are JSON pointers (RFC 6901). */
 class BodyReport implements Report {
   readonly #failure: string;
   readonly #path: string[] = [];

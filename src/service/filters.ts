@@ -10,7 +10,7 @@ import { structOf } from '../languages/filter-shape.js';
 import type { ObjectTable } from '../state/object.js';
 import { OBJECTS } from '../state/objects.js';
 
-/** What lists with a `filter` hold. */
+/** Items of lists that take a `filter`. */
 export type Filterable = ObjectTable | 'member';
 /** Whether a list shows an item. */
 export type Matches = (object: object) => boolean;
@@ -22,7 +22,7 @@ export type FilterOf = (table: Filterable) => Matches;
 const string: Shape = { kind: 'string' };
 const whole: Shape = { kind: 'int' };
 
-/** The members of `GET /v1/agent/members`. */
+/** The items of `GET /v1/agent/members`. */
 const MEMBER: Shape = {
   kind: 'struct',
   fields: {
@@ -56,7 +56,7 @@ function shapeOf(table: Filterable): Shape {
   return shape;
 }
 
-/** Returns the filter of a request. Without an expression it matches everything. */
+/** Returns the filter of a request. Without an expression, it matches everything. */
 export const filterOf =
   (expression: string | undefined): FilterOf =>
   (table) => {

@@ -1,6 +1,6 @@
 /**
- * Authorises a command on the leader before it is proposed, by the leader's applied state. Each
- * command is listed with its right (state/objects.ts); any other is refused.
+ * Authorises a command on the leader before it is proposed, by the leader's applied state. Commands
+ * are listed with their rights (state/objects.ts). Any other command is refused.
  */
 import { type Refusal, refusal } from '../errors.js';
 import { type Gate, INTERNAL_KEY } from '../node/types.js';
@@ -15,7 +15,7 @@ import type { Authorizers } from './authorizers.js';
 /** Checks for other groups of commands, by the part of their type before the dot. */
 export type GroupChecks = Readonly<Record<string, CommandCheck>>;
 
-/** Returns who may send a command; undefined if its group is checked. */
+/** Returns who may send a command; undefined if the check of its group decides. */
 const rightOf = (type: string): CommandRight | undefined =>
   Object.hasOwn(ACL_COMMANDS, type) ? ACL_COMMANDS[type]!.right : undefined;
 
@@ -28,7 +28,7 @@ export function makeGate(authorizers: Authorizers, groups: GroupChecks): Gate {
     if (tokenKey === INTERNAL_KEY) return undefined;
     if (rule === 'open') return openProblem(authorizers, view, tokenKey, command);
     if (rule === 'internal') {
-      return refusal('permission_denied', 'Permission denied: only the server itself does this');
+      return refusal('permission_denied', 'Permission denied: only the server itself may do this');
     }
     const authorizer = authorizers.of(tokenKey);
     if (authorizer === undefined) return refusal('acl_not_found', 'ACL not found');
@@ -37,7 +37,7 @@ export function makeGate(authorizers: Authorizers, groups: GroupChecks): Gate {
   };
 }
 
-/** Refuses what a newer member sends: in the log it would stop every member of this version. */
+/** Refuses a command of a newer member: in the log it would stop every member of this version. */
 function unknownCommand({ type, v }: Command): Refusal {
   const what = `${JSON.stringify(type)} version ${v}`;
   return refusal(
@@ -51,7 +51,7 @@ function groupCheck(groups: GroupChecks, type: string): CommandCheck | undefined
   return Object.hasOwn(groups, group) ? groups[group] : undefined;
 }
 
-/** Refuses what apply would refuse to anybody, so that it is not written into the log. */
+/** Refuses what apply would refuse to anyone, so that it is not written into the log. */
 function openProblem(
   authorizers: Authorizers,
   view: View,

@@ -1,6 +1,7 @@
 /**
- * What the cluster does by itself: it begins, removes tokens that have expired and parts of restores that died, and goes on
- * with deletions that were too large for one command. Only the leader proposes, in small commands, so that none of it delays anybody's write.
+ * What the leader proposes by itself: it initializes a new cluster, removes expired tokens and the
+ * parts of abandoned restores, and continues deletions that are too large for one command. It
+ * proposes small commands, one at a time, so that none delays the write of a client.
  */
 import { randomUUID } from 'node:crypto';
 import { ApiError } from '../errors.js';
@@ -16,43 +17,51 @@ import { INIT_FACT, type SystemInit } from '../state/system.js';
 import type { TokenReap } from '../state/token-commands.js';
 import type { Command } from '../state/types.js';
 import { ExpiryClock } from './expiry-clock.js';
-import { Forgetting } from './forgetting.js';
+import { ForgetSchedule } from './forget-schedule.js';
 import { IdleRestores } from './idle-restores.js';
 
+/** What a housekeeper works on, and its times. */
 export interface HousekeeperOptions {
   readonly node: ClusterNode;
   readonly clock: ClockPort;
   /** Milliseconds since the epoch. */
   readonly nowMs: () => number;
-  /** Secret of the management token that a new cluster begins with, if configured. */
+  /** The secret of the management token that a new cluster starts with, if configured. */
   readonly managementSecret?: string;
-  /** Milliseconds without a new part after which a restore is dead; longer than an upload can take. */
+  /**
+   * Milliseconds without a new part after which a restore counts as abandoned; longer than an
+   * upload can take.
+   */
   readonly restoreIdleMs: number;
-  /** Milliseconds after its deletion in which a secret is to be gone from all disks, and see Machine. Absent: never. */
+  /**
+   * Milliseconds after its deletion in which a secret must be gone from all disks, and the last
+   * index at which one was deleted (see `Machine`). If absent, results are not forgotten early.
+   */
   readonly secrets?: { readonly secretsGoneMs: number; readonly leftAt: () => number };
-  /** Told when a condition changes, not at each attempt. `error`: what was thrown, if it is not a refusal. */
+  /** Logs changes of a condition, not each attempt. `error` is what was thrown, unless refused. */
   readonly log: (level: 'info' | 'warn', message: string, error?: unknown) => void;
 }
 
-/** Blocking reads of an expired token end within about this. */
+/** Milliseconds between rounds. Blocking queries of an expired token end within about this time. */
 const EVERY_MS = 1000;
-/** A new cluster cannot be used before it has begun. */
+/** Milliseconds between rounds until the cluster is initialized: no client can use it before. */
 const BEGIN_EVERY_MS = 50;
-/** The longest pause after failures. */
+/** Longest pause after failed rounds, in milliseconds. */
 const FAILED_EVERY_MS = 10_000;
-/** How long one of its own commands may wait for a leader and a majority. */
+/** Milliseconds that one command may wait for a leader and a majority. */
 const WRITE_MS = 10_000;
-/** Expired tokens removed by one command: some milliseconds of applying. */
+/** Expired tokens that one command removes. Applying it takes a few milliseconds. */
 const TOKENS_PER_COMMAND = 500;
 
+/** Runs a round every second on each server, and proposes while the server leads. */
 export class Housekeeper {
   readonly #options: HousekeeperOptions;
   readonly #expiry: ExpiryClock;
   readonly #restores: IdleRestores;
-  readonly #forgetting: Forgetting | undefined;
+  readonly #forgetSchedule: ForgetSchedule | undefined;
   #cancel: (() => void) | undefined;
   #stopped = false;
-  /** Rounds that failed one after the other, and what the last one said. */
+  /** Consecutive failed rounds, and the message of the last one. */
   #failures = 0;
   #failure: string | undefined;
   #hasJumped = false;
@@ -63,34 +72,35 @@ export class Housekeeper {
     this.#expiry = new ExpiryClock(clock, nowMs);
     this.#restores = new IdleRestores(node.view, clock, restoreIdleMs);
     const { secrets } = options;
-    this.#forgetting =
+    this.#forgetSchedule =
       secrets &&
-      new Forgetting({
-        ...{ view: node.view, clock },
+      new ForgetSchedule({
+        view: node.view,
+        clock,
         secretLeftAt: secrets.leftAt,
         secretsGoneMs: secrets.secretsGoneMs,
       });
   }
 
   start(): void {
-    this.#again();
+    this.#schedule();
   }
 
-  /** Proposes nothing more; what is under way ends by itself. */
+  /** Stops proposing. A command in flight ends by itself. */
   stop(): void {
     this.#stopped = true;
     this.#cancel?.();
   }
 
-  /** Does all there is to do now. */
+  /** Proposes everything that is due. Throws if a command fails or is refused. */
   async round(): Promise<void> {
     const { node } = this.#options;
     this.#compareClocks();
     for (;;) {
       if (this.#stopped) return;
       if (node.status().role !== 'leader') {
-        this.#restores.forget();
-        this.#forgetting?.forget();
+        this.#restores.reset();
+        this.#forgetSchedule?.reset();
         return;
       }
       const command = this.#next();
@@ -100,7 +110,7 @@ export class Housekeeper {
     }
   }
 
-  #again(): void {
+  #schedule(): void {
     if (this.#stopped) return;
     const { node, clock } = this.#options;
     const everyMs = node.view.get(INIT_FACT) === undefined ? BEGIN_EVERY_MS : EVERY_MS;
@@ -111,25 +121,25 @@ export class Housekeeper {
           () => this.#succeeded(),
           (error) => this.#failed(error),
         )
-        .finally(() => this.#again());
+        .finally(() => this.#schedule());
     });
   }
 
   #succeeded(): void {
-    if (this.#failures > 0) this.#options.log('info', 'housekeeping goes on');
+    if (this.#failures > 0) this.#options.log('info', 'housekeeping has recovered');
     this.#failures = 0;
     this.#failure = undefined;
   }
 
   #failed(error: unknown): void {
-    // the next leader takes from nobody what a server does by itself, and does it
+    // No log line is needed: the next leader does the same work.
     if (this.#options.node.status().role !== 'leader') return;
     this.#failures += 1;
     const why = error instanceof Error ? error.message : String(error);
     if (why === this.#failure) return;
     this.#failure = why;
     const thrown = error instanceof ApiError ? [] : [error];
-    this.#options.log('warn', `housekeeping waits: ${why}`, ...thrown);
+    this.#options.log('warn', `housekeeping failed: ${why}`, ...thrown);
   }
 
   #compareClocks(): void {
@@ -139,7 +149,7 @@ export class Housekeeper {
     this.#hasJumped = seconds !== undefined;
     const { log } = this.#options;
     if (seconds === undefined) {
-      log('info', 'the clock agrees with the time that has passed again');
+      log('info', 'the clock agrees again with the time that has passed');
       return;
     }
     const what = `the clock has jumped ${seconds} s ahead of the time that has passed`;
@@ -149,7 +159,7 @@ export class Housekeeper {
     );
   }
 
-  /** The next command that is due; undefined: all is done. */
+  /** Returns the next command that is due; undefined if none is. */
   #next(): Command | undefined {
     const { view } = this.#options.node;
     const first = (table: string): string | undefined => take(keysBelow(view, table), 1)[0];
@@ -172,7 +182,7 @@ export class Housekeeper {
       return reap;
     }
     const restore = this.#restores.next();
-    if (restore === undefined) return this.#forgetting?.next();
+    if (restore === undefined) return this.#forgetSchedule?.next();
     const abort: RestoreAbort = { type: 'restore.abort', v: 1, id: restore };
     return abort;
   }

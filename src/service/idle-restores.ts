@@ -1,46 +1,49 @@
 /**
- * Restores that died: the server that took the upload went away, or a part was applied after its restore was given up. A
- * restore that is alive adds parts all the time, so one that has not grown for long enough is dead.
+ * Finds abandoned restores: the server that received the upload stopped, or a part was applied
+ * after its restore was aborted. A live restore adds parts all the time, so one that has not grown
+ * for long enough is abandoned.
  */
 import type { ClockPort } from '../replica/ports.js';
 import { restoreParts } from '../state/restore.js';
 import type { View } from '../state/types.js';
 
-interface Seen {
+/** The size of a restore, and since when it has had that size. */
+interface Progress {
   readonly parts: number;
   readonly sinceMs: number;
 }
 
+/** Watches the restores under way while this server leads. */
 export class IdleRestores {
   readonly #view: View;
   readonly #clock: Pick<ClockPort, 'now'>;
   readonly #idleMs: number;
-  #seen = new Map<string, Seen>();
+  #progress = new Map<string, Progress>();
 
-  /** `idleMs`: milliseconds without a new part after which a restore is dead. */
+  /** `idleMs`: milliseconds without a new part after which a restore counts as abandoned. */
   constructor(view: View, clock: Pick<ClockPort, 'now'>, idleMs: number) {
     this.#view = view;
     this.#clock = clock;
     this.#idleMs = idleMs;
   }
 
-  /** Looks at the restores under way; gives the id of one that is dead. */
+  /** Compares the restores under way with the last call. Returns the id of an abandoned one. */
   next(): string | undefined {
     const now = this.#clock.now();
-    const before = this.#seen;
-    this.#seen = new Map();
-    let dead: string | undefined;
+    const before = this.#progress;
+    this.#progress = new Map();
+    let abandoned: string | undefined;
     for (const [id, parts] of restoreParts(this.#view)) {
       const known = before.get(id);
-      const seen = known?.parts === parts ? known : { parts, sinceMs: now };
-      this.#seen.set(id, seen);
-      if (now - seen.sinceMs >= this.#idleMs) dead = id;
+      const progress = known?.parts === parts ? known : { parts, sinceMs: now };
+      this.#progress.set(id, progress);
+      if (now - progress.sinceMs >= this.#idleMs) abandoned = id;
     }
-    return dead;
+    return abandoned;
   }
 
-  /** Begins to watch anew: this server has not led for a while. */
-  forget(): void {
-    this.#seen = new Map();
+  /** Starts over, because this server does not lead. */
+  reset(): void {
+    this.#progress = new Map();
   }
 }

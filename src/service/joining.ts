@@ -6,10 +6,10 @@ import { secretKeyOf } from '../state/tokens.js';
 import { type ClusterParts, type ClusterRead, mustReadAsOperator, mustWrite } from './cluster.js';
 import type { Requester } from './types.js';
 
-/** Attempts to store a token while others are stored or used. */
+/** Attempts to store a token while other writes change the list. */
 const ATTEMPTS = 5;
 
-/** Returns the servers that wait for an operator. Throws ApiError `no_leader`. */
+/** Returns the servers that wait to be admitted by an operator. Throws ApiError `no_leader`. */
 export async function joiningServers(parts: ClusterParts, read: ClusterRead) {
   await mustReadAsOperator(parts, read);
   const servers = await parts.node.joining(read.timeoutMs);
@@ -32,8 +32,8 @@ export async function admitServer(
 }
 
 /**
- * Creates a join token that lasts for `ttlMs`. The state keeps its hash alone. Throws ApiError
- * `conflict` if there are too many, or while others keep changing them.
+ * Creates a join token that lasts for `ttlMs`. The state stores its hash alone. Throws ApiError
+ * `conflict` if there are too many, or if other writes keep changing the list.
  */
 export async function createJoinToken(
   { service, node }: ClusterParts,
@@ -45,7 +45,7 @@ export async function createJoinToken(
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const { tokens, cas } = joinTokens(node.view, Date.now());
     if (tokens.length >= JOIN_TOKENS_MAX)
-      reject('conflict', `There are ${tokens.length} join tokens already: let some expire`);
+      reject('conflict', `There are ${tokens.length} join tokens already: wait until some expire`);
     const ExpiresMs = Date.now() + ttlMs;
     const token = { Hash: secretKeyOf(secret), ExpiresMs };
     const command = setJoinTokens([...tokens, token], cas);
@@ -53,5 +53,5 @@ export async function createJoinToken(
     if (stored === 'true')
       return { JoinToken: secret, ExpirationTime: new Date(ExpiresMs).toISOString() };
   }
-  return reject('conflict', 'The join tokens are being changed by others; try again');
+  return reject('conflict', 'Other requests change the join tokens at the same time: try again');
 }

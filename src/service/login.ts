@@ -1,4 +1,4 @@
-/** Login and logout. Why a login was refused is told to the log alone. */
+/** Use cases of login and logout. Only the log says why a login was refused. */
 import { hash, randomUUID } from 'node:crypto';
 import { bind, type Identity, type IdentityShape, selects } from '../acl/binding.js';
 import { isNamespaceName } from '../acl/names.js';
@@ -31,24 +31,31 @@ export const LOGIN = bodyOf({
 /** A decoded login. */
 export type LoginBody = Normal<typeof LOGIN>;
 
+/** What logins work on. */
 export interface LoginParts {
   readonly service: Service;
   readonly methodTypes: AuthMethodTypes;
   readonly datacenter: string;
-  /** Milliseconds since the epoch: what new tokens are stamped with and old ones expire by. */
+  /**
+   * Milliseconds since the epoch: the creation time of tokens, and the clock by which they expire.
+   */
   readonly nowMs: () => number;
   readonly logger: LoginLogger;
   readonly refusals: Refusals;
 }
 
+/** The namespace of the auth method, and the limits on a login. */
 export interface LoginRequest {
   readonly ns: string;
   readonly timeoutMs: number;
-  /** Told who logs in, once that is verified; throws ApiError `too_many`. */
+  /** Called with the verified subject. Throws ApiError `too_many` to refuse it. */
   readonly admit?: (subject: string) => void;
 }
 
-/** Verifies a bearer token and makes a token of all that the method's rules bind; gives it as answered. */
+/**
+ * Verifies a bearer token and creates a token with all that the rules of the method bind. Returns
+ * it as answered. Throws ApiError.
+ */
 export async function login(
   parts: LoginParts,
   { ns, timeoutMs, admit }: LoginRequest,
@@ -64,7 +71,7 @@ export async function login(
     reject('acl_not_found', `ACL not found: ${why}`);
   }
   const type = methodTypes.get(method.Type)!;
-  // a token that was read from a file ends in a newline
+  // A token that was read from a file ends in a newline.
   const bearer = (body.BearerToken ?? '').trim();
   const judged = { namespace: method.Namespace, nowMs: nowMs() };
   const verdict = await type.validate(method.Config, bearer, judged);
@@ -92,7 +99,7 @@ export async function login(
   }
   const at = nowMs();
   const identity = identityOf(method, verdict.subject);
-  // apply decides; who is refused for sure writes nothing into the log
+  // Apply decides. A login that it would refuse anyway is not written into the log.
   if (displacedTokens(service.view, method, identity, at) === undefined)
     return refuseLimit(parts, method);
   const life = loginLifeMs(service.view, method);
@@ -116,19 +123,22 @@ export async function login(
       : life !== undefined && { expirationTime: timeOf(at + life) }),
   };
   const proposed = propose(service, { caller: { tokenKey: null }, timeoutMs }, command);
-  const made = await proposed.catch((error: unknown) => {
+  const token = await proposed.catch((error: unknown) => {
     const isLimit = error instanceof ApiError && error.refusal.message === TOKEN_LIMIT;
     if (isLimit) return refuseLimit(parts, method);
     throw error;
   });
-  return shown(service, made);
+  return shown(service, token);
 }
 
-/** Who logs in, as the state knows it: not to be told from what is stored, nor compared between methods. */
+/**
+ * Returns the identity of a login as the state stores it. The hash reveals no subject, and differs
+ * between methods for the same subject.
+ */
 const identityOf = ({ Namespace, Name }: AuthMethod, subject: string): string =>
   hash('sha256', JSON.stringify([Namespace, Name.toLowerCase(), subject]));
 
-/** A name that a client has made up is not echoed whole. */
+/** Characters of an unknown name that an error shows: it does not echo whole names. */
 const NAME_SHOWN_MAX = 128;
 
 function refuse(
@@ -149,12 +159,12 @@ function refuseLimit(parts: LoginParts, method: AuthMethod): never {
 function descriptionOf(meta: { readonly [name: string]: string }): string {
   const names = Object.keys(meta).sort();
   if (names.length === 0) return 'token created via login';
-  // JSON text part by part: an object would reorder number-like names and trip over __proto__
+  // The JSON text is built by member: an object would reorder number-like names and lose __proto__.
   const members = names.map((name) => `${JSON.stringify(name)}:${JSON.stringify(meta[name])}`);
   return `token created via login: {${members.join(',')}}`;
 }
 
-/** The binding rules of a method. */
+/** Returns the binding rules of a method. */
 export function rulesOf(view: View, { Namespace, Name }: AuthMethod): BindingRule[] {
   const prefix = keyOf('rule-by-method', Namespace, Name.toLowerCase(), '');
   return [...view.keys(prefix)].map(
@@ -162,7 +172,7 @@ export function rulesOf(view: View, { Namespace, Name }: AuthMethod): BindingRul
   );
 }
 
-/** Roles and policies by name, in the namespace where the token will live. */
+/** Returns lookups of roles and policies by name in the namespace of the new token. */
 function lookups(view: View, ns: string) {
   const find = (id: string | undefined, key: (id: string) => string) =>
     id === undefined ? undefined : stored<{ ID: string; Name: string }>(view, key(id));
@@ -174,7 +184,10 @@ function lookups(view: View, ns: string) {
   };
 }
 
-/** Where the token is made: by the first matching rule of the method, else with the method; undefined: nowhere. */
+/**
+ * Returns the namespace of the new token: that of the first matching rule, or that of the method if
+ * no rule matches; undefined if the matching rule yields no valid name.
+ */
 function namespaceOfToken(
   { NamespaceRules = [], Namespace }: AuthMethod,
   identity: Identity,
@@ -186,7 +199,7 @@ function namespaceOfToken(
   return name.ok && isNamespaceName(name.value) ? name.value : undefined;
 }
 
-/** Deletes the token of the request, which a login made. */
+/** Deletes the token of the request, which a login created. */
 export async function logout(service: Service, write: Omit<Write, 'ns'>): Promise<string> {
   const { tokenKey } = write.caller;
   if (tokenKey === null) reject('unauthenticated', 'Supplied token does not exist');

@@ -9,7 +9,7 @@ import { type Namespace, type NamespaceSet, namespaces } from '../state/namespac
 import { DEFAULT_NAMESPACE } from '../state/object.js';
 import type { Command } from '../state/types.js';
 import type { FilterOf } from './filters.js';
-import type { ListPlan } from './lists.js';
+import type { ListPlan } from './list-rendering.js';
 import type { ObjectParts, ObjectUseCases } from './objects.js';
 import { isHidden, Links } from './reading.js';
 import type { ReadUseCase, Service } from './types.js';
@@ -78,8 +78,8 @@ const mayManage = (service: Service, { caller, timeoutMs }: Omit<Write, 'ns'>, n
   service.permit(caller, timeoutMs, (authorizer) => authorizer.denial('namespace', 'write', name));
 
 /**
- * Permits a write before its body is read: of the namespace of the path, or of some namespace if
- * the path has none. Throws ApiError 403.
+ * Permits a write before its body is read: of the namespace in the path, or of any namespace if the
+ * path has none. Throws ApiError 403.
  */
 const mayManageSome = (service: Service, write: Omit<Write, 'ns'>, name: string | undefined) =>
   name === undefined
@@ -96,7 +96,7 @@ function shown(namespace: Namespace, names: Links): object {
   return {
     Name,
     ...(Description === undefined ? {} : { Description }),
-    // Clients read both without checking that they are there.
+    // Clients read both lists without checking that they exist.
     ACLs: {
       PolicyDefaults: names.named('policy', ACLs?.PolicyDefaults),
       RoleDefaults: names.named('role', ACLs?.RoleDefaults),

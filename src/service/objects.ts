@@ -9,9 +9,9 @@ import type { Link } from '../state/links.js';
 import { deletedIndex, keysBelow } from '../state/lists.js';
 import type { ObjectDefinition, ObjectSet, StoredObject } from '../state/object.js';
 import type { Answer, Command, View } from '../state/types.js';
-import type { Resolver } from './expanded.js';
+import type { Resolver } from './expanded-token.js';
 import { type FilterOf, MATCHES_ALL } from './filters.js';
-import type { ListPlan } from './lists.js';
+import type { ListPlan } from './list-rendering.js';
 import type { LoginParts } from './login.js';
 import {
   HIDDEN,
@@ -29,7 +29,7 @@ import { mayWrite, mayWriteSomewhere, mustMatchPath, propose, type Write } from 
 /** What the use cases of objects work on. */
 export type ObjectParts = LoginParts & Resolver;
 
-/** What a list is asked for: a filter, and what narrows it. */
+/** What a list is narrowed by: a filter, and links to other objects. */
 export interface ListQuery {
   readonly filter: FilterOf;
   readonly policy?: string | undefined;
@@ -57,7 +57,7 @@ export interface ObjectUseCases<B> {
   remove(write: Write, id: string): Promise<string>;
 }
 
-/** The content of a command, and members of the command besides it. */
+/** The content of a command, and further members of the command. */
 interface Prepared {
   readonly content: object;
   readonly more?: object;
@@ -107,7 +107,7 @@ export function objectUseCases<F extends Fields>(
   return {
     definition,
     body: bodyOf(definition.fields),
-    admit: (asked) => mayWriteSomewhere(service, asked),
+    admit: (request) => mayWriteSomewhere(service, request),
     list: (ns, query) => listOf(definition, hooks, ns, query),
     read: (ns, id) => reading(ns, (view, isWriter) => readById(view, ns, idOf(id), isWriter)),
     ...(nameKey !== undefined && {
@@ -118,12 +118,12 @@ export function objectUseCases<F extends Fields>(
           ),
         ),
     }),
-    write: (asked, id, body) => writeObject(service, definition, hooks, { asked, id, body }),
-    async remove(asked, id) {
-      await mayWrite(service, asked);
+    write: (request, id, body) => writeObject(service, definition, hooks, { request, id, body }),
+    async remove(request, id) {
+      await mayWrite(service, request);
       const which = identity === 'Name' ? { name: id } : { id: idOf(id) };
       const head: Command = { type: `${table}.delete`, v: 1 };
-      return propose(service, asked, Object.assign(head, { ns: asked.ns, ...which }));
+      return propose(service, request, Object.assign(head, { ns: request.ns, ...which }));
     },
   };
 }
@@ -133,9 +133,9 @@ async function writeObject<F extends Fields>(
   service: Service,
   definition: ObjectDefinition<StoredObject, F>,
   hooks: ObjectHooks<F>,
-  given: { readonly asked: Write; readonly id: string | undefined; readonly body: Sent<F> },
+  given: { readonly request: Write; readonly id: string | undefined; readonly body: Sent<F> },
 ): Promise<string> {
-  const { asked, id, body } = given;
+  const { request, id, body } = given;
   const { table, title } = definition;
   const sent = body as Readonly<Record<string, unknown>>;
   const name = sent['Name'] as string | undefined;
@@ -143,23 +143,23 @@ async function writeObject<F extends Fields>(
     reject('invalid', hooks.createdWithId, { pointer: '/ID' });
   }
   mustMatchPath(sent['ID'] as string | undefined, id, title.replace(' ', ''));
-  await mayWrite(service, asked);
+  await mayWrite(service, request);
   const problem = definition.nameProblem?.(name ?? '');
   if (problem !== undefined) reject('invalid', problem, { pointer: '/Name' });
   const invalid = `${title} ID invalid UUID`;
   const own = id === undefined ? undefined : mustBeUuid(id, invalid);
-  const prepared = await hooks.prepare?.(asked, body, own);
+  const prepared = await hooks.prepare?.(request, body, own);
   const { content, more } = prepared ?? { content: contentOf(definition, sent) };
   const command: ObjectSet = {
     type: `${table}.set`,
     v: 1,
-    ns: asked.ns,
+    ns: request.ns,
     id: own ?? randomUUID(),
     create: own === undefined,
     [table]: content,
     ...more,
   };
-  const text = await propose(service, asked, command);
+  const text = await propose(service, request, command);
   return shownObject(definition, hooks, text, new Links(service.view), () => true);
 }
 
@@ -179,7 +179,7 @@ export function contentOf(
   }
   return content;
 }
-/** Members that are no content: the identity, and what the state adds. */
+/** Members that are not content: the identity, and what the state adds. */
 const ADDED: ReadonlySet<string> = new Set(['ID', 'Namespace', 'CreateIndex', 'ModifyIndex']);
 
 /** Returns the text of an object with the present names of its links. */

@@ -10,7 +10,7 @@ import {
 } from './cluster.js';
 import type { Requester } from './types.js';
 
-/** A server of the configuration, named by one of the two. */
+/** Names a server of the configuration by its id or address. */
 export type PeerName = { readonly id: string } | { readonly address: string };
 
 /** Returns the newest Raft configuration that the leader knows. */
@@ -62,7 +62,7 @@ export async function transferLeadership(
   await node.transfer(id);
 }
 
-/** Throws 404 if the successor is not a member, 409 if it, or every other member, has no vote. */
+/** Throws 404 unless the successor is a member, and 409 unless it, or any other member, votes. */
 function mustBeTransferable({ peers }: NodeStatus, id: string | undefined): void {
   if (id !== undefined && !peers.some((peer) => peer.id === id))
     reject('not_found', `Could not find address for server id "${id}"`);

@@ -14,7 +14,7 @@ export const policyUseCases = (service: Service) =>
       const rules = parseRules(body.Rules ?? '', ns);
       if (!rules.ok) throw new ApiError(rules.refusal);
       const content = contentOf(policies, body);
-      // contentOf has given it all fields that are always there.
+      // The cast holds: `contentOf` adds all fields that are always present.
       return { content, more: { hash: policyHash(content as unknown as Policy) } };
     },
     // Lists alone show empty Datacenters. No value can hold these bytes unescaped.

@@ -14,13 +14,13 @@ export function mustRead(authorizer: Authorizer, ns: string): void {
   if (why !== undefined) reject('permission_denied', why);
 }
 
-/** Returns an ID of a path or parameter in lower case. Throws ApiError 400. */
+/** Returns the UUID of a path or parameter in lower case. Throws ApiError 400. */
 export function mustBeUuid(id: string, what: string, words = 'UUID must be 36 characters'): string {
   if (isUuid(id)) return id.toLowerCase();
   return reject('invalid', `${what}: ${words}, not ${JSON.stringify(id.slice(0, 64))}`);
 }
 
-/** What stands for a secret that the caller may not see. */
+/** Replaces a secret that the caller may not see. */
 export const HIDDEN = '<hidden>';
 
 const MARK = '"ModifyIndex":';
@@ -35,7 +35,8 @@ export function modifyIndexOf(text: string): number {
 }
 
 /**
- * Reads an object by the name of `nameKey`. `read` reads it by id. A query waits for the name, too.
+ * Reads an object by the name in `nameKey`. `read` reads it by id. A blocking query watches the
+ * name too.
  */
 export function readNamed(
   view: View,
@@ -51,10 +52,10 @@ export function readNamed(
   return { ...answer, keys: [nameKey, ...answer.keys] };
 }
 
-/** Looks up the names of links, and notes the keys that they were read from. */
+/** Looks up the names of links, and collects the keys that they were read from. */
 export class Links {
   readonly #view: View;
-  readonly #seen = new Map<string, LinkFact | undefined>();
+  readonly #facts = new Map<string, LinkFact | undefined>();
 
   constructor(view: View) {
     this.#view = view;
@@ -68,25 +69,25 @@ export class Links {
     });
   }
 
-  /** The newest index of what was shown; 0 for none. */
+  /** The newest index of the names that were returned; 0 for none. */
   get index(): number {
-    return Math.max(0, ...[...this.#seen.values()].map((fact) => fact?.Index ?? 0));
+    return Math.max(0, ...[...this.#facts.values()].map((fact) => fact?.Index ?? 0));
   }
 
-  /** The keys whose change changes what was shown. */
+  /** The keys of the names that were returned. */
   get keys(): string[] {
-    return [...this.#seen.keys()];
+    return [...this.#facts.keys()];
   }
 
   #fact(key: string): LinkFact | undefined {
-    if (!this.#seen.has(key)) this.#seen.set(key, stored<LinkFact>(this.#view, key));
-    return this.#seen.get(key);
+    if (!this.#facts.has(key)) this.#facts.set(key, stored<LinkFact>(this.#view, key));
+    return this.#facts.get(key);
   }
 }
 
 /**
- * Whether a caller has no right at all in a namespace. The caller then sees neither it nor its
- * changes. Operators see every namespace.
+ * Whether a namespace is hidden from a caller who has no right in it. Neither it nor its changes
+ * are shown. Operators see every namespace.
  */
 export const isHidden = (authorizer: Authorizer, ns: string): boolean =>
   ns !== DEFAULT_NAMESPACE && !authorizer.anyIn(ns) && !authorizer.allowed('operator', 'read');
@@ -111,7 +112,7 @@ export function listedNamespaces(
   return { shown, filtered: others.some((name) => !isHidden(authorizer, name)) };
 }
 
-/** Returns the index of a list in some namespaces, and the keys to watch. */
+/** Returns the index of a list over some namespaces, and the keys that a blocking query watches. */
 export function listPosition(
   view: View,
   table: Table,

@@ -1,8 +1,8 @@
 /**
- * Checks all records of a snapshot before it replaces the state. A checksum proves that they are
- * those that were saved, not that a member can work with them. Objects must have the fields of
- * their definition and stand under their own key. What follows from them (names, secrets, links,
- * references) must be there, and nothing else.
+ * Checks all records of a snapshot before it replaces the state. A checksum proves that the records
+ * are those that were saved, not that a member can use them. Objects must have the fields of their
+ * definition and be stored under their own key. The records that derive from them (names, secrets,
+ * links, references) must be present, and no others.
  */
 import { isNamespaceName } from '../acl/names.js';
 import { templateByName } from '../acl/templates.js';
@@ -33,7 +33,7 @@ import { modifyIndexOf } from './reading.js';
 type StateRecord = readonly [key: string, value: string];
 type Stored = Record<string, unknown>;
 
-/** Tables of records that follow from the objects of other tables. */
+/** Tables of records that derive from the objects of other tables. */
 const DERIVED: ReadonlySet<string> = new Set([
   ...Object.values(OBJECTS).flatMap(({ recordTables }) => recordTables),
   'config-ref',
@@ -42,26 +42,27 @@ const DERIVED: ReadonlySet<string> = new Set([
 /** Records compared between two turns of the event loop. */
 const SLICE_RECORDS = 5000;
 
-/** Checks records as they come, and what is missing at the end. Both throw ApiError `invalid`. */
+/** Checks each record, and at the end that none is missing. Both throw ApiError `invalid`. */
 export class SnapshotCheck {
   readonly #derived = new Map<string, string>();
   readonly #found = new Map<string, string>();
-  /** Names by the keys of the facts that links show. */
+  /** Names that objects have and links show, by the keys of their facts. */
   readonly #names = new Map<string, string>();
   readonly #facts = new Map<string, string | undefined>();
   readonly #dying = new Set<string>();
-  /** Tokens of logins. The identity that logged in is in another record. */
+  /** Tokens of logins. Another record holds the identity that logged in. */
   readonly #logins: LoginOf[] = [];
   #hasDefault = false;
 
+  /** Checks one record. */
   add([key, value]: StateRecord): void {
     const [table = '', ns = ''] = key.split('\u0000');
     if (DERIVED.has(table)) this.#found.set(key, value);
     else if (Object.hasOwn(this.#tables, table)) this.#tables[table]?.(key, value, ns);
-    else fail(table, 'this version does not know that table');
+    else fail(table, 'this version does not know the table');
   }
 
-  /** Yields where the event loop may take a turn: a large state needs many. */
+  /** Checks that nothing is missing. Yields between slices, because a large state takes a while. */
   *end(): Generator<void> {
     let compared = 0;
     const isTurn = (): boolean => ++compared % SLICE_RECORDS === 0;
@@ -78,7 +79,7 @@ export class SnapshotCheck {
     for (const key of this.#found.keys()) {
       if (isTurn()) yield;
       if (!this.#derived.has(key) && !this.#isLeft(key))
-        fail(tableOf(key), 'a record is of nothing');
+        fail(tableOf(key), 'a record belongs to no object');
     }
     for (const [key, name] of this.#names) {
       if (isTurn()) yield;
@@ -86,17 +87,18 @@ export class SnapshotCheck {
     }
     for (const [key, name] of this.#facts) {
       if (isTurn()) yield;
-      if (name !== undefined && !this.#names.has(key)) fail(tableOf(key), 'a name is of nothing');
+      if (name !== undefined && !this.#names.has(key))
+        fail(tableOf(key), 'a name belongs to no object');
     }
   }
 
   #identityAt(key: string): string | undefined {
     const identity = this.#found.get(key);
     const isIdentity = identity === undefined || /^([0-9a-f]{64})?$/.test(identity);
-    return isIdentity ? identity : fail(tableOf(key), 'an identity is no SHA-256');
+    return isIdentity ? identity : fail(tableOf(key), 'an identity is not a SHA-256 digest');
   }
 
-  /** A namespace is emptied part by part, of references last. */
+  /** Whether a record is left over: a dying namespace is emptied in parts, references last. */
   #isLeft(key: string): boolean {
     const [table, ns = ''] = key.split('\u0000');
     return table === 'config-ref' && this.#dying.has(ns);
@@ -118,7 +120,7 @@ export class SnapshotCheck {
     config: (key, value, ns) => this.#config(key, value, ns),
   };
 
-  /** Checks an object, and notes what follows from it. */
+  /** Checks an object, and collects the records that derive from it. */
   #object(definition: ObjectDefinition, key: string, value: string): void {
     const { table, linkedAs } = definition;
     const object = read(definition, value);
@@ -138,7 +140,7 @@ export class SnapshotCheck {
   }
 
   #namespace({ Name, DeletedAt }: Namespace): void {
-    if (!isNamespaceName(Name)) fail('namespace', 'it has a name that none can have');
+    if (!isNamespaceName(Name)) fail('namespace', 'the name of a namespace is not valid');
     if (DeletedAt !== undefined) this.#dying.add(Name);
     else if (Name === DEFAULT_NAMESPACE) this.#hasDefault = true;
   }
@@ -146,7 +148,8 @@ export class SnapshotCheck {
   #fact(table: string, key: string, value: string): void {
     const { Name, Index } = objectOf(table, value) as Stored & LinkFact;
     const isName = Name === undefined || typeof Name === 'string';
-    if (!isName || !Number.isSafeInteger(Index)) fail(table, 'a fact has other fields');
+    if (!isName || !Number.isSafeInteger(Index))
+      fail(table, 'a fact does not have a Name and an Index');
     this.#facts.set(key, Name);
   }
 
@@ -165,10 +168,10 @@ export class SnapshotCheck {
     const start = `{"Kind":${JSON.stringify(Kind)},"Name":${JSON.stringify(Name)}`;
     mustHaveIndexes('config', value, { CreateIndex, ModifyIndex });
     if (own !== ns || !value.startsWith(start)) fail('config', 'an entry is not in stored form');
-    if (Status !== undefined && !isObject(Status)) fail('config', 'a Status is none');
+    if (Status !== undefined && !isObject(Status)) fail('config', 'a Status is not an object');
     const why = storedProblem(Kind, content);
     if (why !== undefined) fail('config', `${Kind} ${JSON.stringify(Name)}: ${why}`);
-    // storedProblem has just proved that it has the fields of its kind.
+    // `storedProblem` has checked that it has the fields of its kind.
     const entry = content as unknown as ConfigEntry;
     for (const target of targetsOf(entry)) {
       this.#derived.set(keys.configRef(ns, target, Kind, Name), '');
@@ -179,7 +182,7 @@ export class SnapshotCheck {
 /** Members of a stored object that a body may leave out. */
 const INDEXES = ['CreateIndex', 'ModifyIndex'];
 
-/** Reads an object: its fields have their types, and none that is always there is missing. */
+/** Parses an object. Checks the types of its fields, and that no required field is missing. */
 function read(definition: ObjectDefinition, value: string): StoredObject {
   const { fields, table } = definition;
   const object = objectOf(table, value);
@@ -189,7 +192,7 @@ function read(definition: ObjectDefinition, value: string): StoredObject {
     if (error instanceof ApiError) fail(table, error.message);
     throw error;
   }
-  // A body may have null for an absent member, but no stored field is null.
+  // A body may have null for an absent member, but a stored object has none.
   const needed = Object.keys(fields).filter((name) => fields[name]!.mode === 'keep');
   const missing = needed.find((name) => !INDEXES.includes(name) && object[name] === undefined);
   if (missing !== undefined) fail(table, `an object has no ${missing}`);
@@ -201,10 +204,11 @@ function read(definition: ObjectDefinition, value: string): StoredObject {
 function mustHaveIndexes(table: string, value: string, object: Stored): void {
   const { CreateIndex, ModifyIndex } = object;
   const areIndexes = [CreateIndex, ModifyIndex].every((one) => Number.isSafeInteger(one));
-  if (!areIndexes || modifyIndexOf(value) !== ModifyIndex) fail(table, 'an object has no indexes');
+  if (!areIndexes || modifyIndexOf(value) !== ModifyIndex)
+    fail(table, 'an object has no valid indexes');
 }
 
-/** Checks grants, because each request of a token compiles them. */
+/** Checks the names of grants, because requests compile them into rights. */
 function mustBeGrants(table: string, grants: Grants): void {
   const services = (grants.ServiceIdentities ?? []).map(({ ServiceName }) => ServiceName);
   const nodes = (grants.NodeIdentities ?? []).flatMap((one) => [one.NodeName, one.Datacenter]);
@@ -212,7 +216,7 @@ function mustBeGrants(table: string, grants: Grants): void {
   const names: unknown[] = [...services, ...nodes, ...templates];
   if (names.some((name) => typeof name !== 'string')) fail(table, 'an identity has no name');
   if (templates.some((name) => templateByName(name) === undefined)) {
-    fail(table, 'a template is not known');
+    fail(table, 'a templated policy is not known');
   }
 }
 
@@ -223,7 +227,7 @@ function mustBeLinks(table: string, links: readonly Link[]): void {
 const tableOf = (key: string): string => key.split('\u0000', 1)[0]!;
 
 function mustBeKey(table: string, key: string, own: string): void {
-  if (key !== own) fail(table, 'an object stands under the key of another');
+  if (key !== own) fail(table, 'an object is stored under the key of another');
 }
 
 function mustBeFact(key: string, value: string): void {
@@ -239,16 +243,17 @@ function mustBeFact(key: string, value: string): void {
   const texts = [OnTokenLimit, LoginTokenTTL, LoginTokenTTLMax];
   const isWhole = texts.every((text) => typeof text === 'string');
   if (!isWhole || typeof TokensPerIdentity !== 'number')
-    fail('fact', 'a configuration has other fields');
-  if (!Number.isSafeInteger(fact['ModifyIndex'])) fail('fact', 'a configuration has no index');
+    fail('fact', 'a field of the ACL configuration is missing or wrong');
+  if (!Number.isSafeInteger(fact['ModifyIndex']))
+    fail('fact', 'the ACL configuration has no index');
 }
 
 function mustBeNumber(table: string, value: string): void {
-  if (!/^\d{1,16}$/.test(value)) fail(table, 'an index is no number');
+  if (!/^\d{1,16}$/.test(value)) fail(table, 'an index is not a number');
 }
 
 const textOf = (table: string, value: unknown): string =>
-  typeof value === 'string' ? value : fail(table, 'a Kind or Name is no text');
+  typeof value === 'string' ? value : fail(table, 'a Kind or Name is not a string');
 
 const isObject = (value: unknown): value is Stored =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,10 +1,10 @@
 /**
- * Use cases of archives: the whole state saved, and restored from one.
+ * Use cases of archives: save the whole state, and restore it from an archive.
  *
  *   archive ──► file ──► whole archive verified ──► restore.add for each part ──► restore.commit
  *
- * Nothing is proposed before the archive is verified. Parts lie beside the present state until the
- * last command switches to them.
+ * Nothing is proposed before the archive is verified. Members store the parts beside the present
+ * state until the last command switches to them.
  */
 import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
@@ -18,38 +18,32 @@ import { type ArchiveLimits, readArchive, writeArchive } from '../storage/archiv
 import { Spool } from '../storage/spool.js';
 import type { StateRecord } from '../storage/types.js';
 import { mustAllow, mustWrite } from './cluster.js';
+import { nextTurn } from './event-loop.js';
 import { SnapshotCheck } from './snapshot-check.js';
-import { nextTurn } from './turns.js';
 import type { Caller, QueryMeta, ReadOptions, Requester, Service } from './types.js';
 
 /**
- * Bytes of keys and values in one command: each member stores and applies one in a few
- * milliseconds.
+ * Bytes of keys and values in one part. A member stores and applies a part in a few milliseconds.
  */
 const PART_BYTES = 64 * 1024;
 /** Milliseconds that applying a part may take on a slow machine. */
 const PART_MS = 64;
-/**
- * Parts in flight at one time: the log is never busy with a restore for longer than with a few
- * ordinary writes.
- */
+/** Parts in flight at one time: a restore delays other writes by no more than a few writes do. */
 const WINDOW = 2;
-/**
- * Bytes an archive may have beyond its state: names, checksums, and blocks that do not compress.
- */
+/** Bytes of an archive beyond its state: names, checksums, and blocks that do not compress. */
 const ARCHIVE_BYTES_MORE = 2 ** 20;
 
-/** What saving and restoring work on. */
+/** What the use cases of archives work on. */
 export interface SnapshotParts {
   readonly service: Service;
   readonly node: ClusterNode;
   /** Folder of the file that holds an archive while it is verified. */
   readonly dataDir: string;
-  /** Bytes a snapshot may decompress to, and about as many may be sent. */
+  /** Bytes to which an archive may decompress. About as many may be uploaded. */
   readonly snapshotBytes: number;
 }
 
-/** An archive that is being read. The reader closes it, or its view of the state would stay. */
+/** An archive that is being read. The reader must close it to release its view of the state. */
 export interface SavedArchive {
   readonly pieces: AsyncIterable<Uint8Array>;
   readonly meta: QueryMeta;
@@ -85,13 +79,14 @@ export class Snapshots {
 
   /**
    * Replaces the state by that of an archive. Throws 403 without `acl:write`, ApiError `invalid` or
-   * `too_large` for an unusable archive, and `too_many` while another one is restored: it would
-   * need as much room again, only to be replaced.
+   * `too_large` for an unusable archive, and `too_many` while another one is restored: a second
+   * restore would need as much space again, only to be replaced.
    */
   async restore(requester: Requester, source: Readable): Promise<void> {
-    // waits for a barrier, so that the level in force is known here
+    // This waits for a barrier, so the level in force is known here.
     await mustWrite(this.#parts.service, requester, 'acl');
-    if (this.#isRestoring) reject('too_many', 'This server takes another snapshot just now');
+    if (this.#isRestoring)
+      reject('too_many', 'This server is restoring another snapshot: try again later');
     this.#isRestoring = true;
     try {
       await restore(this.#parts, requester, source);
@@ -155,7 +150,7 @@ async function replicate(
     await upload.end();
   } catch (error) {
     await upload.settle();
-    // drops the parts that were sent; if that fails too, the next restore does it
+    // Drops the parts that were sent. If that fails too, the housekeeper does it later.
     if (upload.parts > 0)
       await write({ type: 'restore.abort', v: 1, id } as Command).catch(() => {});
     throw error;
@@ -165,7 +160,7 @@ async function replicate(
   await write(commit, timeoutMs + parts * PART_MS);
 }
 
-/** Cuts records into parts and writes a few of them at a time. */
+/** Divides records into parts and proposes a few of them at a time. */
 class Upload {
   /** Parts sent so far. */
   parts = 0;
@@ -181,7 +176,7 @@ class Upload {
     this.#write = write;
   }
 
-  /** Adds records; waits while too many parts are in flight. Throws the first failure. */
+  /** Adds records. Waits while too many parts are in flight. Throws the first failure. */
   async add(records: readonly StateRecord[]): Promise<void> {
     for (const record of records) {
       if (!isRestored(record[0])) continue;
@@ -191,7 +186,7 @@ class Upload {
     }
   }
 
-  /** Sends the rest and waits for all. */
+  /** Sends the last part and waits for all. Throws the first failure. */
   async end(): Promise<void> {
     if (this.#records.length > 0 || this.parts === 0) await this.#send();
     await this.settle();
@@ -220,7 +215,7 @@ class Upload {
       })
       .finally(() => this.#inFlight.delete(sent));
     this.#inFlight.add(sent);
-    // the first part makes room for the others
+    // The first part discards those of an earlier restore, which makes room for the others.
     if (part === 0) await sent;
     else if (this.#inFlight.size >= WINDOW) await Promise.race(this.#inFlight);
     if (this.#failure !== undefined) throw this.#failure;

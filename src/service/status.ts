@@ -1,25 +1,22 @@
-/** Who leads, who votes, and whether this node serves: open to everyone. */
+/** Use cases of status, which need no token: the leader, the voters, and readiness. */
 import { reject } from '../errors.js';
 import { INIT_FACT } from '../state/system.js';
 import type { ClusterParts } from './cluster.js';
 
-/**
- * Entries a node may be behind its commit index and still count as ready: less than a client would
- * notice.
- */
+/** Entries that a ready node may be behind its commit index: too few for a client to notice. */
 const BEHIND_MAX = 1000;
 
-/** `host:port` of the leader's Raft listener; "" if no leader is known. */
+/** Returns `host:port` of the leader's Raft listener; "" if no leader is known. */
 export const leaderAddress = ({ node }: ClusterParts): string => node.status().leaderAddress;
 
-/** `host:port` of the Raft listeners of all voters. */
+/** Returns `host:port` of the Raft listeners of all voters. */
 export const voterAddresses = ({ node }: ClusterParts): readonly string[] =>
   node
     .status()
     .peers.filter((peer) => peer.voter)
     .map((peer) => peer.address);
 
-/** Returns the leader this node follows. Throws 503 with the reason if it would not serve. */
+/** Returns the leader that this node follows. Throws 503 with the reason if it is not ready. */
 export function readiness({ node, service, fault }: ClusterParts) {
   const status = node.status();
   const behind = status.commitIndex - status.appliedIndex;
@@ -27,7 +24,7 @@ export function readiness({ node, service, fault }: ClusterParts) {
   if (why !== undefined) reject('unavailable', `Not ready: ${why}`);
   if (status.leaderId === null) reject('unavailable', 'Not ready: No cluster leader');
   if (service.view.get(INIT_FACT) === undefined)
-    reject('unavailable', 'Not ready: the cluster has not begun yet, there are no tokens');
+    reject('unavailable', 'Not ready: the cluster is not initialized yet, there are no tokens');
   if (behind > BEHIND_MAX)
     reject('unavailable', `Not ready: ${behind} entries are still to be applied`);
   return { Status: 'ready', Leader: status.leaderAddress };

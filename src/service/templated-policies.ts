@@ -1,4 +1,4 @@
-/** Use cases of templated policies. They are built in, and can be read and previewed. */
+/** Use cases of templated policies, which are built in: read, list and preview. */
 import {
   syntheticPolicy,
   TEMPLATES,
@@ -20,19 +20,19 @@ const mayRead = (service: Service, { caller, ns, timeoutMs }: Write) =>
 /** Returns all templates by name. Throws ApiError 403. */
 export async function listTemplates(
   service: Service,
-  asked: Write,
+  request: Write,
 ): Promise<Readonly<Record<string, Template>>> {
-  await mayRead(service, asked);
+  await mayRead(service, request);
   return TEMPLATES;
 }
 
 /** Returns one template. Throws ApiError 403 or 404. */
 export async function readTemplate(
   service: Service,
-  asked: Write,
+  request: Write,
   name: string,
 ): Promise<Template> {
-  await mayRead(service, asked);
+  await mayRead(service, request);
   return (
     templateByName(name) ??
     reject('not_found', `Invalid templated policy Name: ${name}${hintFor(name)}`)
@@ -40,8 +40,8 @@ export async function readTemplate(
 }
 
 /** Permits a preview. Throws ApiError 403, or 404 for a template that does not exist. */
-export async function mustPreview(service: Service, asked: Write, name: string): Promise<void> {
-  await mayRead(service, asked);
+export async function mustPreview(service: Service, request: Write, name: string): Promise<void> {
+  await mayRead(service, request);
   if (templateByName(name) !== undefined) return;
   const quoted = JSON.stringify(name);
   reject('not_found', `templated policy ${quoted} does not exist${hintFor(name)}`);
@@ -50,7 +50,7 @@ export async function mustPreview(service: Service, asked: Write, name: string):
 /** The body of a preview. */
 export const PREVIEW = templateVariables;
 
-/** Returns the policy that a template makes of these variables. Throws ApiError. */
+/** Returns the policy that a template yields for these variables. Throws ApiError. */
 export function previewTemplate(name: string, variables: { readonly name?: string }): object {
   const problem = variablesProblem(name, variables, true);
   if (problem !== undefined) {

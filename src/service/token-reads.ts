@@ -6,7 +6,7 @@ import { keysBelow, lastPart, stored } from '../state/lists.js';
 import { isAlive, type Token, tokenBySecret } from '../state/tokens.js';
 import { keyOf, type View } from '../state/types.js';
 import type { Matches } from './filters.js';
-import type { ListPlan } from './lists.js';
+import type { ListPlan } from './list-rendering.js';
 import type { ListQuery } from './objects.js';
 import { HIDDEN, Links, listedNamespaces, listPosition, mustBeUuid, mustRead } from './reading.js';
 import type { ReadUseCase } from './types.js';
@@ -37,6 +37,7 @@ export function mustFindToken(view: View, ns: string, accessor: string, nowMs: n
   return token !== undefined && isAlive(view, token, nowMs) ? token : notFound();
 }
 
+/** Reads a token by its accessor. Throws ApiError 403, also if there is none. */
 export const readToken =
   (ns: string, accessor: string, now: () => number): ReadUseCase<string | undefined> =>
   ({ view, authorizer }) => {
@@ -45,7 +46,7 @@ export const readToken =
     return answerOf(view, token, authorizer.allowed('acl', 'write', undefined, ns));
   };
 
-/** Reads the token of the request, with its secret. It needs no right. */
+/** Reads the token of the request, with its secret. Needs no right. */
 export const readOwnToken =
   (tokenKey: string | null): ReadUseCase<string | undefined> =>
   ({ view }) => {
@@ -64,7 +65,7 @@ function answerOf(view: View, token: Token, withSecret: boolean) {
   };
 }
 
-/** The tokens of a namespace (`*`: of all), narrowed by at most one of the query's members. */
+/** Lists the tokens of a namespace (`*`: of all), narrowed by at most one member of the query. */
 export function listTokens(
   ns: string,
   selection: ListQuery,

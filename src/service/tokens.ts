@@ -14,7 +14,7 @@ import type {
   TokenUpdate,
 } from '../state/token-commands.js';
 import { secretKeyOf, type Token, tokens } from '../state/tokens.js';
-import { readTokenExpanded } from './expanded.js';
+import { readTokenExpanded } from './expanded-token.js';
 import { normaliseGrants } from './grants.js';
 import type { ObjectParts, ObjectUseCases } from './objects.js';
 import { Links } from './reading.js';
@@ -26,7 +26,7 @@ import { mayWrite, mayWriteSomewhere, propose, type Write } from './writing.js';
 export const TOKEN_BODY = bodyOf(tokens.fields);
 type TokenBody = Sent<typeof tokens.fields>;
 
-/** Returns the use cases of tokens, but for clones, the own token and bootstrap. */
+/** Returns the use cases of tokens except clone, the caller's own token and bootstrap. */
 export function tokenUseCases(parts: ObjectParts): ObjectUseCases<TokenBody> {
   const { service, nowMs } = parts;
   return {
@@ -44,7 +44,7 @@ export function tokenUseCases(parts: ObjectParts): ObjectUseCases<TokenBody> {
   };
 }
 
-/** A shorter life is usually a mistake, and the removal of expired tokens is not instant. */
+/** Shortest life of a token, in milliseconds. A shorter one is usually a mistake. */
 const LIFE_MIN_MS = 60_000;
 const NANOSECONDS = 1e6;
 
@@ -105,7 +105,7 @@ async function updateToken(
   return shown(service, await propose(service, write, command));
 }
 
-/** Copies a token under new ids. Returns the copy. Of the body only the description counts. */
+/** Copies a token under new ids. Returns the copy. Only the description of the body counts. */
 export async function cloneToken(
   service: Service,
   write: Write,

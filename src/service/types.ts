@@ -1,15 +1,15 @@
-/** What http asks of the use cases. It holds nothing of HTTP. */
+/** What the use cases are called with and return. Nothing here depends on HTTP. */
 import type { Authorizer } from '../acl/types.js';
 import type { ReadMode } from '../node/types.js';
 import type { Answer, Command, PinnedView, View } from '../state/types.js';
 
-/** Who asks. */
+/** Who sends a request. */
 export interface Caller {
   /** SHA-256 of the SecretID in hex; null without a token, where the anonymous token counts. */
   readonly tokenKey: string | null;
 }
 
-/** Who asks for something, and how long the caller waits for barriers and writes. */
+/** The caller of a use case, and how long the caller waits for barriers and writes. */
 export interface Requester {
   readonly caller: Caller;
   /** Milliseconds. */
@@ -19,9 +19,9 @@ export interface Requester {
 /** How current a read must be, and how long it may wait. */
 export interface ReadOptions {
   readonly mode: ReadMode;
-  /** Blocking query: waits until the answer's index is greater; 0 does not wait. */
+  /** A blocking query waits until the index of the answer is greater. 0 does not wait. */
   readonly index: number;
-  /** How long to wait, in milliseconds. */
+  /** How long a blocking query waits, in milliseconds. */
   readonly waitMs: number;
   /** How long a barrier may take, in milliseconds. */
   readonly timeoutMs: number;
@@ -29,7 +29,7 @@ export interface ReadOptions {
   readonly signal?: AbortSignal;
 }
 
-/** What a read use case sees: the state and the caller's rights, both of the same moment. */
+/** What a read use case sees: the state, and the caller's rights in that state. */
 export interface ReadContext {
   readonly view: View;
   readonly authorizer: Authorizer;
@@ -40,7 +40,7 @@ export interface ReadContext {
  */
 export type ReadUseCase<T> = (context: ReadContext) => Answer<T> & { readonly filtered?: boolean };
 
-/** What an answer says of the read that made it. */
+/** Metadata of a read, as its answer shows it. */
 export interface QueryMeta {
   readonly index: number;
   readonly knownLeader: boolean;
@@ -50,34 +50,34 @@ export interface QueryMeta {
   readonly filtered: boolean;
 }
 
-/** The value of a read, and what it says of it. */
+/** The value of a read and its metadata. */
 export interface ReadOutcome<T> extends QueryMeta {
   readonly value: T;
 }
 
-/** The engine the use cases run on: barriers, blocking, authorisation. */
+/** What use cases run on: barriers, blocking queries, authorisation, proposals. */
 export interface Service {
   /** This node's applied state now: for checks before a write, and for what its answer shows. */
   readonly view: View;
-  /** Returns a frozen view for answers that take several turns of the loop; must be closed. */
+  /** Returns a frozen view for an answer that takes several turns. The caller must close it. */
   pin(): PinnedView;
   /** Evaluates a read use case after its barrier, and again until its index is new enough. */
   read<T>(caller: Caller, options: ReadOptions, useCase: ReadUseCase<T>): Promise<ReadOutcome<T>>;
-  /** Proposes a command; returns the JSON text of the written object, if any. Throws ApiError. */
+  /** Proposes a command. Returns the JSON text of the written object, if any. Throws ApiError. */
   write(caller: Caller, command: Command, timeoutMs: number): Promise<string | undefined>;
   /** Returns the caller's authorizer in this node's state. Throws ApiError `acl_not_found`. */
   authorize(caller: Caller): Authorizer;
   /**
-   * Throws 403 if `denial` returns a text. Asks it about this node's state and, if that denies,
-   * about the state after a barrier: another node may have made the token a moment ago. Writes call
-   * this before they read a body; the leader decides again.
+   * Throws 403 if `denial` returns a text. Evaluates it over this node's state and, if that denies,
+   * again after a barrier: another node may have created the token a moment ago. Writes call this
+   * before they read a body. The leader authorises the command again.
    */
   permit(
     caller: Caller,
     timeoutMs: number,
     denial: (authorizer: Authorizer) => string | undefined,
   ): Promise<Authorizer>;
-  /** Resolves when the cluster has begun and this node has applied what was acknowledged before. */
+  /** Resolves when the cluster is initialized and this node has applied all acknowledged writes. */
   catchUp(timeoutMs: number): Promise<void>;
   /** Returns the namespace of a token; undefined if this node does not know the token. */
   namespaceOf(tokenKey: string): string | undefined;

@@ -1,10 +1,10 @@
-/** What use cases that write share: the caller, rights, ids, proposing. */
+/** What use cases that write share: the caller, rights, ids, proposals. */
 import type { Authorizer } from '../acl/types.js';
 import { reject } from '../errors.js';
 import type { Command, View } from '../state/types.js';
 import type { Caller, Service } from './types.js';
 
-/** Who writes, in which namespace, and how long it may take. */
+/** The caller and namespace of a write, and its timeout in milliseconds. */
 export interface Write {
   readonly caller: Caller;
   readonly ns: string;
@@ -20,8 +20,8 @@ export const mayWrite = (service: Service, { caller, ns, timeoutMs }: Write): Pr
   );
 
 /**
- * Permits a write of ACL objects of some namespace, before its body is read, which may name the
- * namespace. Throws ApiError 403.
+ * Permits a write of ACL objects of some namespace. Called before the body is read, because the
+ * body may name the namespace. Throws ApiError 403.
  */
 export const mayWriteSomewhere = (
   service: Service,
@@ -32,8 +32,8 @@ export const mayWriteSomewhere = (
   );
 
 /**
- * Refuses a body with another ID than that of the path, which is undefined for an object to create.
- * Throws ApiError.
+ * Throws ApiError if a body has another ID than the path. The path has none when an object is
+ * created.
  */
 export function mustMatchPath(sent = '', id: string | undefined, what: string): void {
   if (sent === '' || sent === id) return;
@@ -41,8 +41,8 @@ export function mustMatchPath(sent = '', id: string | undefined, what: string): 
 }
 
 /**
- * Returns what `find` finds in this node's state, or otherwise in the state after a barrier: a
- * check before a write must not miss what another node has just acknowledged.
+ * Returns what `find` finds in this node's state, otherwise in the state after a barrier: a check
+ * before a write must not miss what another node has just acknowledged.
  */
 export async function settled<T>(
   service: Service,

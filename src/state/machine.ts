@@ -152,10 +152,14 @@ export class Machine {
     return results;
   }
 
-  /** Calls `done` with the position reached now, once the state is durable up to it. */
+  /**
+   * Calls `done` with the position reached now, once the state is durable up to it. Never calls it
+   * if the disk fails: the store has reported that as fatal.
+   */
   flush(done: (index: Index, term: Term) => void): void {
     const [index, term] = [this.#index, this.#term];
-    void this.#store.flush().then(() => done(index, term));
+    const flushed = (): void => done(index, term);
+    void this.#store.flush().then(flushed, () => {});
   }
 
   /** The remembered result of a request that was applied (see Proposal). */

@@ -67,9 +67,7 @@ const PAST_GENERATIONS = ':';
 
 /** Options of a state. */
 export interface StateOptions {
-  /**
-   * Called once, when the disk has failed or a record is damaged. The process must stop.
-   */
+  /** Called once, when the disk has failed or a record is damaged. The process must stop. */
   readonly onFatal: (error: StorageError) => void;
   /** Bytes of LevelDB's block cache. */
   readonly cacheBytes?: number;
@@ -371,7 +369,7 @@ export class LevelState implements DurableState {
         }
       } catch (error) {
         const failure = this.#fail(error);
-        for (const { reject } of [...waiting, ...this.#waiting]) reject(failure);
+        for (const { reject } of [...waiting, ...this.#waiting.splice(0)]) reject(failure);
         break;
       }
       this.#writing = new Map();
@@ -464,6 +462,7 @@ export class LevelState implements DurableState {
       error instanceof StorageError
         ? error
         : new StorageError('failed', `the disk of the state failed: ${rootMessage(error)}`, error);
+    for (const { reject } of this.#waiting.splice(0)) reject(this.#failure);
     this.#onFatal(this.#failure);
     return this.#failure;
   }

@@ -35,7 +35,7 @@ import {
 export interface WireLimits {
   /** Size of a frame. It must hold the largest append message, request and snapshot chunk. */
   readonly frameBytes: number;
-  /** Size of the frames queued for one peer: more than Raft has in flight to it. */
+  /** Size of the frames queued for one peer: at least what Raft has in flight to it. */
   readonly queueBytes: number;
   /**
    * Requests to one peer that wait for its answer, and requests of one peer that wait for ours.
@@ -72,6 +72,19 @@ export const DEFAULT_LIMITS: WireLimits = {
   silentTurns: 4,
   stalledTurns: 60,
 };
+
+/**
+ * Throws Error if the queue for a peer cannot hold the append frames that Raft may have in flight to
+ * it. A full queue drops the oldest append, so Raft sends the window again, which would fill the
+ * queue again.
+ */
+export function checkQueue({ queueBytes }: WireLimits, inflightBytes: number): void {
+  if (queueBytes >= inflightBytes) return;
+  throw new Error(
+    `queueBytes (${queueBytes}) must be at least the ${inflightBytes} bytes that Raft may have ` +
+      'in flight to one member: a smaller queue would drop the same appends again and again',
+  );
+}
 
 /** What all parts of the network share. */
 export interface WireContext {
@@ -115,7 +128,7 @@ export const isKnown = ({ records, isMember }: WireContext, id: NodeId): boolean
 
 /** The error for a node that this node does not know. */
 export const stranger = ({ nodeId }: Hello): WireError =>
-  new WireError('stranger', `node ${nodeId} is no member that this node knows`);
+  new WireError('stranger', `node ${nodeId} is not a known member of this cluster`);
 
 /**
  * Returns why a connecting node is refused: it was removed, or it brings a snapshot and is unknown.
@@ -154,21 +167,24 @@ function checkClaims(context: Pick<WireContext, 'identity'>, hello: Hello): Wire
   if (hello.version < OLDEST_PROTOCOL_VERSION || hello.oldestVersion > PROTOCOL_VERSION) {
     const its = `${hello.oldestVersion} to ${hello.version}`;
     const ours = `${OLDEST_PROTOCOL_VERSION} to ${PROTOCOL_VERSION}`;
-    const why = `${who} speaks versions ${its} of the members' protocol, this node ${ours}`;
+    const why = `${who} supports protocol versions ${its}, but this node supports ${ours}`;
     return new WireError('version', why);
   }
   if (hello.target !== '' && hello.target !== own.nodeId) {
-    return new WireError('target', `${who} looks for node ${hello.target}; this is ${own.nodeId}`);
+    return new WireError(
+      'target',
+      `${who} expected to reach node ${hello.target}, but this is node ${own.nodeId}`,
+    );
   }
   if (hello.nodeId === own.nodeId) {
-    return new WireError('same_id', `another node uses the id ${own.nodeId} of this one`);
+    return new WireError('same_id', `another node uses the id of this node, ${own.nodeId}`);
   }
   const joining = hello.purpose === 'join';
   if (joining && hello.clusterId === '') return undefined;
   if (hello.clusterId !== (own.clusterId ?? '') || (own.clusterId === null && !joining)) {
     return new WireError(
       'cluster',
-      `${who} belongs to cluster "${hello.clusterId}", node ${own.nodeId} to "${own.clusterId ?? ''}"`,
+      `${who} belongs to cluster "${hello.clusterId}", but node ${own.nodeId} to "${own.clusterId ?? ''}"`,
     );
   }
   return undefined;
@@ -189,15 +205,17 @@ export function checkRecord(
   if (subject !== undefined && subject !== pinned) {
     return new WireError(
       'certificate',
-      `node ${nodeId} shows the certificate of "${subject}", known is "${pinned}". A renewed certificate must have the same ` +
-        'subject; for another one remove the server from the cluster, then add it as a new server',
+      `node ${nodeId} presents a certificate of "${subject}", but was known by "${pinned}". A ` +
+        'renewed certificate must keep its subject. To change the subject, remove the server ' +
+        'from the cluster, then add it as a new server',
     );
   }
   if (known !== undefined && known.incarnation !== incarnation) {
     return new WireError(
       'incarnation',
-      `node ${nodeId} comes with another data folder than before (${incarnation}, known is ${known.incarnation}): a node ` +
-        'whose disk was wiped or replaced has forgotten its votes. Remove it from the cluster, then add it as a new server',
+      `node ${nodeId} has a different data folder than before (${incarnation} instead of ` +
+        `${known.incarnation}): a node whose disk was wiped or replaced has forgotten its ` +
+        'votes. Remove it from the cluster, then add it as a new server',
     );
   }
   // A process connects many times during one start.
@@ -213,9 +231,10 @@ export function checkRecord(
   if (known !== undefined && !isSameStart && (starts <= known.starts || isCopy)) {
     return new WireError(
       'reverted',
-      `node ${nodeId} was started from an older copy of its data folder (its start ${starts}, start ${known.starts} was ` +
-        'seen before): a node whose disk went back in time has forgotten votes and entries that it had acknowledged. ' +
-        'Remove it from the cluster, empty its data folder, then add it as a new server',
+      `node ${nodeId} was started from an older copy of its data folder (this is start ` +
+        `${starts}, but start ${known.starts} was seen before): a node whose disk went back in ` +
+        'time has forgotten votes and entries that it had acknowledged. Remove it from the ' +
+        'cluster, empty its data folder, then add it as a new server',
     );
   }
   const record: PeerRecord = { incarnation, starts, startId };
@@ -271,7 +290,7 @@ export function dial(
       const problem =
         frame.type === 'hello'
           ? checkWelcome(context, to, frame.hello, connection.subject)
-          : new WireError('protocol', `${frame.type} instead of hello`);
+          : new WireError('protocol', `expected hello, not ${frame.type}`);
       if (problem !== undefined) fail(problem);
       else if (frame.type === 'hello') {
         connection.trust(limits);
@@ -293,7 +312,7 @@ function checkWelcome(
   subject: string | undefined,
 ): WireError | undefined {
   if (target !== '' && hello.nodeId !== target) {
-    return new WireError('target', `node ${hello.nodeId} answers where ${target} was expected`);
+    return new WireError('target', `expected node ${target}, but node ${hello.nodeId} answered`);
   }
   // A joining node does not know the cluster yet.
   if (purpose === 'join') return undefined;
@@ -309,14 +328,14 @@ export function accept(
   onOpen: (hello: Hello) => void,
 ): void {
   const cancelTimer = context.clock.after(context.limits.connectMs, () =>
-    connection.destroy(new Error('no hello in time')),
+    connection.destroy(new Error(`no hello within ${context.limits.connectMs} ms`)),
   );
   connection.events = {
     onClose: cancelTimer,
     onFrame: (frame) => {
       cancelTimer();
       if (frame.type !== 'hello') {
-        connection.destroy(new WireError('protocol', `${frame.type} instead of hello`));
+        connection.destroy(new WireError('protocol', `expected hello, not ${frame.type}`));
         return;
       }
       const { nodeId, purpose } = frame.hello;

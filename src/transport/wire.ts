@@ -17,6 +17,7 @@ import { Connection } from './connection.js';
 import type { Hello } from './frames.js';
 import {
   accept,
+  checkQueue,
   checkRecord,
   DEFAULT_LIMITS,
   isKnown,
@@ -54,6 +55,8 @@ export interface WireOptions {
   readonly handlers: WireHandlers;
   readonly log: WireLog;
   readonly limits?: Partial<WireLimits>;
+  /** Bytes of append frames that Raft may have in flight to one member. See `checkQueue`. */
+  readonly inflightBytes: number;
   /** Returns a random number in [0, 1), for the pauses between attempts. */
   readonly random?: () => number;
   /** Absent: the clock of the process, and sockets of the system. */
@@ -85,6 +88,8 @@ export class Wire {
   constructor(options: WireOptions) {
     this.#security = options.security;
     checkSecurity(this.#security, []);
+    const limits = { ...DEFAULT_LIMITS, ...options.limits };
+    checkQueue(limits, options.inflightBytes);
     this.#sockets = options.sockets ?? socketMaker(this.#security);
     const clock = options.clock ?? systemClock;
     this.#context = {
@@ -93,7 +98,7 @@ export class Wire {
       handlers: options.handlers,
       log: options.log,
       logRefusal: (remote, problem) => this.#logRefusal(remote, problem),
-      limits: { ...DEFAULT_LIMITS, ...options.limits },
+      limits,
       sockets: () => this.#sockets,
       clock,
       random: options.random ?? Math.random,

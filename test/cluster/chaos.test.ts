@@ -13,7 +13,7 @@ describe('real processes under faults', function () {
     const report = await runChaos({
       seed: 7,
       nodes: 3,
-      seconds: 45,
+      seconds: 20,
       kills: 2,
       clients: 8,
       pauseMs: 80,

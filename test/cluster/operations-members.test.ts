@@ -82,7 +82,7 @@ describe('cluster members', function () {
     n2.start();
     await until(
       () => logOf(n2),
-      (text) => text.includes('comes with another data folder'),
+      (text) => text.includes('has a different data folder'),
     );
     expect((await readiness(n2)).status).to.equal(503);
     expect((await write(cluster, n1, 'without-n2')).status).to.equal(200);
@@ -127,7 +127,7 @@ describe('cluster members', function () {
     n3.start();
     await until(
       () => logOf(n4),
-      (text) => text.includes('comes with another data folder'),
+      (text) => text.includes('has a different data folder'),
     );
   });
 

@@ -10,7 +10,10 @@ import { checkOptions } from '../../src/raft/options.js';
 import { SETTINGS } from '../../src/settings.js';
 
 const RAFT = {
-  ...{ id: 'a', maxAppendBytes: 1, maxInflightBytes: 1, maxUncommittedBytes: 1 },
+  id: 'a',
+  maxAppendBytes: 1,
+  maxInflightBytes: 1,
+  maxUncommittedBytes: 1,
   random: Math.random,
 };
 
@@ -270,8 +273,11 @@ describe('config', () => {
 
     it('variables that nearly match a setting, and no others', () => {
       const env = {
-        ...{ CONCLAVE_HTTP_PROT: '1', CONCLAVE_TOKEN: 'x', CONCLAVE_URL: 'x' },
-        ...{ CONCLAVE_SERVICE_HOST: 'x', CONCLAVE_API_PORT_8500_TCP: 'x' },
+        CONCLAVE_HTTP_PROT: '1',
+        CONCLAVE_TOKEN: 'x',
+        CONCLAVE_URL: 'x',
+        CONCLAVE_SERVICE_HOST: 'x',
+        CONCLAVE_API_PORT_8500_TCP: 'x',
       };
       expect(faults({}, { env })).to.deep.equal([
         'CONCLAVE_HTTP_PROT: there is no such variable; did you mean CONCLAVE_HTTP_PORT?',

@@ -18,7 +18,9 @@ describe('certificate and key files', function () {
   const garbage = join(dir, 'garbage');
   before(() => writeFileSync(garbage, 'garbage'));
   const member = (change: object = {}) => ({
-    ...{ cert: fixture('member.pem'), key: fixture('member.key'), ca: fixture('authority.pem') },
+    cert: fixture('member.pem'),
+    key: fixture('member.key'),
+    ca: fixture('authority.pem'),
     name: 'members.conclave.test',
     ...change,
   });

@@ -7,16 +7,14 @@ describe('metrics', () => {
   let metrics: Metrics;
   const role: Route = { path: '/v1/acl/role/:id' };
   const status = {
-    ...{
-      role: 'leader',
-      term: 7,
-      leaderId: 'a',
-      commitIndex: 5,
-      appliedIndex: 5,
-      lastLogIndex: 6,
-      lastContactMs: 40,
-      peers: [{}],
-    },
+    role: 'leader',
+    term: 7,
+    leaderId: 'a',
+    commitIndex: 5,
+    appliedIndex: 5,
+    lastLogIndex: 6,
+    lastContactMs: 40,
+    peers: [{}],
   } as unknown as NodeStatus;
   beforeEach(() => {
     metrics = new Metrics({
@@ -62,7 +60,9 @@ describe('metrics', () => {
     const { Gauges } = (await metrics.json()) as { Gauges: { Name: string }[] };
     const refused = Gauges.filter(({ Name }) => Name === 'conclave_http_refused_total');
     expect(refused).to.deep.include({
-      ...{ Name: 'conclave_http_refused_total', Value: 2, Labels: { limit: 'loginsPerAddress' } },
+      Name: 'conclave_http_refused_total',
+      Value: 2,
+      Labels: { limit: 'loginsPerAddress' },
     });
   });
 
@@ -93,8 +93,13 @@ describe('metrics', () => {
     expect(json.Gauges).to.deep.include(gauge);
     expect(json.Samples).to.deep.equal([
       {
-        ...{ Name: 'conclave_http_request_seconds', Count: 2, Sum: 0.006, Min: 0.002, Max: 0.004 },
-        ...{ Mean: 0.003, Labels: { route: '/v1/acl/role/:id', method: 'PUT', status: '2xx' } },
+        Name: 'conclave_http_request_seconds',
+        Count: 2,
+        Sum: 0.006,
+        Min: 0.002,
+        Max: 0.004,
+        Mean: 0.003,
+        Labels: { route: '/v1/acl/role/:id', method: 'PUT', status: '2xx' },
       },
     ]);
   });

@@ -52,7 +52,8 @@ describe('a node as a process', function () {
 
   before(async () => {
     cluster = await startCluster({
-      ...{ nodes: 1, dir: join(dir, 'c') },
+      nodes: 1,
+      dir: join(dir, 'c'),
       settings: { log: { level: 'debug' } },
     });
   });
@@ -127,7 +128,9 @@ describe('a node as a process', function () {
     const before = (await ask('GET', '/v1/acl/roles')).text;
     for (const body of halves) {
       const answer = await fetch(`${cluster.urls[0]}/v1/snapshot`, {
-        ...{ method: 'PUT', body, headers: { 'X-Service-Token': cluster.token } },
+        method: 'PUT',
+        body,
+        headers: { 'X-Service-Token': cluster.token },
       });
       expect(answer.status).to.equal(400);
       expect(await answer.text()).to.match(/failed to (decompress|read) snapshot/);

@@ -182,7 +182,7 @@ describe('http: a bootstrap', () => {
   it('needs the configured secret, if there is one', async () => {
     const solo = new Solo();
     const parts = { ...partsOf(solo), bootstrapSecret: 'a-secret-of-the-operator' };
-    const front = await startFront(tokenRoutes(parts), { service: solo.engine });
+    const front = await startFront(tokenRoutes(parts), { service: solo.service });
     const ask = (token: string) =>
       front.ask('/v1/acl/bootstrap', {
         method: 'PUT',

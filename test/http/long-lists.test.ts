@@ -1,7 +1,7 @@
 /** Long lists are sent in pieces of limited size, so that slow readers keep little in memory. */
 import { expect } from 'chai';
 import { filterOf } from '../../src/service/filters.js';
-import { listChunks } from '../../src/service/lists.js';
+import { listChunks } from '../../src/service/list-rendering.js';
 import { Client } from '../service/client.js';
 import { MANAGER } from '../service/solo.js';
 import { useCasesOf } from '../service/use-cases.js';
@@ -22,9 +22,9 @@ describe('http: a list of long objects', () => {
   after(() => client.close());
 
   it('is rendered in pieces of limited size, even with few objects', async () => {
-    const { engine, store } = client.solo;
+    const { service, store } = client.solo;
     const useCase = useCasesOf().role.list('default', { filter: filterOf(undefined) });
-    const { value: plan } = useCase({ view: store, authorizer: engine.authorize(MANAGER) });
+    const { value: plan } = useCase({ view: store, authorizer: service.authorize(MANAGER) });
     let count = 0;
     for await (const items of listChunks(store, plan)) {
       count += items.length;
@@ -76,6 +76,32 @@ describe('http: a list of config entries too long to be kept in memory', () => {
     );
     expect(shown).to.have.length(11);
     expect(filtered).to.equal('true');
+    await client.close();
+  });
+});
+
+describe('http: a list of config entries that is kept between requests', () => {
+  it('is escaped, the same in every form, and another after a change', async () => {
+    const client = await Client.open();
+    const write = (Name: string) =>
+      client.must('PUT /config', {
+        Kind: 'service-resolver',
+        Name,
+        Meta: { note: `<&> é ${'z'.repeat(400)}` },
+      });
+    await write('a');
+    await write('b');
+    const first = await client.ask('GET /config/service-resolver');
+    expect(first.text).to.include('\\u003c\\u0026\\u003e é').and.not.to.include('<&>');
+    const again = await client.ask('GET /config/service-resolver');
+    expect(again.text).to.equal(first.text);
+    const { text: pretty } = await client.ask('GET /config/service-resolver?pretty');
+    const wanted = `${JSON.stringify(first.body, null, 4)}\n`;
+    expect(pretty).to.equal(wanted.replaceAll('<&>', '\\u003c\\u0026\\u003e'));
+    await write('c');
+    const { body } = await client.ask('GET /config/service-resolver');
+    expect(body.map(({ Name }: { Name: string }) => Name)).to.deep.equal(['a', 'b', 'c']);
+    expect(body[2].Meta.note).to.match(/^<&> é z+$/);
     await client.close();
   });
 });

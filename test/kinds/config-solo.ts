@@ -1,6 +1,6 @@
 /** A Solo that also serves config entries. */
 import { configRoutes } from '../../src/http/config-entries.js';
-import { configCheck } from '../../src/service/config.js';
+import { configCheck } from '../../src/service/config-entries.js';
 import { makeGate } from '../../src/service/gate.js';
 import { configHandlers } from '../../src/state/config.js';
 import { Machine } from '../../src/state/machine.js';
@@ -23,4 +23,4 @@ export class ConfigSolo extends Solo {
 
 /** The front end of a ConfigSolo, with the routes of config entries. */
 export const serveConfig = (solo: ConfigSolo) =>
-  serve(solo, configRoutes({ service: solo.engine, datacenter: 'dc1' }));
+  serve(solo, configRoutes({ service: solo.service, datacenter: 'dc1' }));

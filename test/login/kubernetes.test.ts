@@ -26,7 +26,8 @@ describe('login by kubernetes: the cluster reviews the token', () => {
     authMethodTypes(options)
       .get('kubernetes')
       ?.validate({ Host: cluster.url, CACert: CA, ServiceAccountJWT: JWT, ...more }, bearer, {
-        ...{ namespace: 'default', nowMs: 0 },
+        namespace: 'default',
+        nowMs: 0,
       });
   const reviewed = (status: object): void => {
     cluster.answers.set(REVIEW, { kind: 'TokenReview', status });

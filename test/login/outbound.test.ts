@@ -42,7 +42,8 @@ describe('requests to issuers', () => {
 
   const door = (rules: Partial<AddressRules> = {}, names: Record<string, string[][]> = {}) =>
     new Outbound({
-      ...{ limits: { ...LIMITS, timeoutMs: 10_000 }, rules: { ...RULES, ...rules } },
+      limits: { ...LIMITS, timeoutMs: 10_000 },
+      rules: { ...RULES, ...rules },
       resolve: resolving(names).resolve,
     });
   /** The status of the response, or the reason why there is none. */
@@ -163,7 +164,7 @@ describe('requests to issuers', () => {
     const refusal = async (ns: string) => {
       const error = await slow(ns).catch((why: unknown) => why);
       expect(error).to.be.instanceOf(ApiError).with.property('status', 429);
-      expect((error as Error).message).to.match(/asks too many issuers at a time: try again/);
+      expect((error as Error).message).to.match(/sends too many requests to issuers: try again/);
     };
     const all = new Promise<void>((resolve) => {
       arrived = () => release.length === 4 && resolve();

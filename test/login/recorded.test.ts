@@ -39,35 +39,35 @@ class Small {
   readonly rules = new Map<string, BindingRule & { AuthMethod: string }>();
   readonly links = new Map<string, { ID: string; Name: string }>();
   readonly log: string[] = [];
-  private last = 0;
+  #last = 0;
 
   /** Plays one step; returns the id of the object it created. */
   async play(step: Step): Promise<string | undefined> {
     const body = step.body ?? {};
     const [method, path = ''] = step.call.split(' ');
     const [kind = '', id = ''] = path.replace('/v1/acl/', '').split('/');
-    const made = `id-${++this.last}`;
+    const made = `id-${++this.#last}`;
     if (method === 'DELETE' && kind === 'binding-rule') this.rules.delete(id);
     if (method === 'DELETE' && kind === 'role') {
       for (const [name, link] of this.links) if (link.ID === id) this.links.delete(name);
     }
-    if (method === 'POST' && kind === 'login') await this.login(step);
+    if (method === 'POST' && kind === 'login') await this.#login(step);
     if (method !== 'PUT') return undefined;
-    if (kind === 'auth-method') await this.putMethod(step);
-    if (kind === 'binding-rule') this.putRule(made, step);
+    if (kind === 'auth-method') await this.#putMethod(step);
+    if (kind === 'binding-rule') this.#putRule(made, step);
     if (kind === 'role' || kind === 'policy') {
       this.links.set(`${kind} ${body['Name']}`, { ID: made, Name: String(body['Name']) });
     }
     return made;
   }
 
-  private async putMethod({ body = {}, expect: expected }: Step): Promise<void> {
+  async #putMethod({ body = {}, expect: expected }: Step): Promise<void> {
     const refusal = this.types.get(String(body['Type']))?.checkConfig(body['Config'], 'default');
     expect(refusal?.message ?? 200).to.equal(expected?.status);
     this.methods.set(String(body['Name']), body as { Name: string; Type: string });
   }
 
-  private putRule(id: string, { body = {}, expect: expected }: Step): void {
+  #putRule(id: string, { body = {}, expect: expected }: Step): void {
     const method = this.methods.get(String(body['AuthMethod']));
     const type = this.types.get(method?.Type ?? '');
     if (method === undefined || type === undefined) throw new Error('no such method');
@@ -84,13 +84,13 @@ class Small {
     this.rules.set(id, rule);
   }
 
-  private async login({ body = {}, expect: expected }: Step): Promise<void> {
+  async #login({ body = {}, expect: expected }: Step): Promise<void> {
     const method = this.methods.get(String(body['AuthMethod']));
     if (method === undefined) return;
-    const outcome = await this.judge(method, String(body['BearerToken'] ?? ''));
+    const outcome = await this.#judge(method, String(body['BearerToken'] ?? ''));
     if (outcome.ok) {
       expect(expected?.status).to.equal(200);
-      this.compare(outcome.bound as Record<string, unknown[]>, expected?.body ?? {});
+      this.#compare(outcome.bound as Record<string, unknown[]>, expected?.body ?? {});
       return;
     }
     this.log.push(outcome.reason);
@@ -101,7 +101,7 @@ class Small {
     if (wanted !== 'Permission denied') expect(outcome.reason).to.match(new RegExp(wanted));
   }
 
-  private async judge(
+  async #judge(
     method: { Name: string; Type: string; Config?: unknown },
     bearerToken: string,
   ): Promise<BindOutcome> {
@@ -121,7 +121,7 @@ class Small {
   }
 
   /** The token has the recorded names, and no others where the record is exact. */
-  private compare(bound: Record<string, unknown[]>, recorded: Record<string, unknown>): void {
+  #compare(bound: Record<string, unknown[]>, recorded: Record<string, unknown>): void {
     for (const list of [
       'ServiceIdentities',
       'NodeIdentities',

@@ -24,8 +24,12 @@ describe('refused logins', () => {
     expect(refusals.counts.get('token')).to.equal(2000);
     expect(lines).to.have.lengthOf(10);
     expect(lines[9]).to.deep.equal({
-      ...{ authMethod: 'm', namespace: 'default', type: 'jwt' },
-      ...{ cause: 'token', reason: 'no. 9', message: 'login refused' },
+      authMethod: 'm',
+      namespace: 'default',
+      type: 'jwt',
+      cause: 'token',
+      reason: 'no. 9',
+      message: 'login refused',
     });
   });
 

@@ -16,16 +16,16 @@ export class TestServer {
   /** Method and path of every request so far. */
   readonly seen: string[] = [];
   readonly url: string;
-  private readonly server: Server;
+  readonly #server: Server;
 
-  private constructor(server: Server, scheme: string) {
-    this.server = server;
+  constructor(server: Server, scheme: string) {
+    this.#server = server;
     this.url = `${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
 
   static async start(tls = false): Promise<TestServer> {
     const listener = (request: IncomingMessage, response: ServerResponse): void => {
-      started.handle(request, response).catch((error) => response.destroy(error));
+      started.#handle(request, response).catch((error) => response.destroy(error));
     };
     const server = tls
       ? createTlsServer({ cert: SERVER_CERTIFICATE, key: SERVER_KEY }, listener)
@@ -37,7 +37,7 @@ export class TestServer {
     return started;
   }
 
-  private async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     let body = '';
     for await (const chunk of request) body += chunk;
     const path = request.url ?? '';
@@ -51,7 +51,7 @@ export class TestServer {
   }
 
   async stop(): Promise<void> {
-    const { server } = this;
+    const server = this.#server;
     if ('closeAllConnections' in server) (server.closeAllConnections as () => void)();
     await new Promise((resolve) => {
       server.close(resolve);

@@ -255,7 +255,7 @@ describe('node: joining', function () {
         cluster.lines.filter(
           (line) =>
             line.startsWith(`${name} warn`) &&
-            line.endsWith('refused: node outsider is no member that this node knows'),
+            line.endsWith('refused: node outsider is not a known member of this cluster'),
         ),
       ).to.have.lengthOf(1);
     expect(leader.status()).to.include({ role: 'leader', term });

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { ApiError } from '../../src/errors.js';
 import type { RunningNode } from '../../src/node/node.js';
+import { DEFAULT_LIMITS as NODE_LIMITS } from '../../src/node/options.js';
 import { SETTINGS } from '../../src/settings.js';
 import { DEFAULT_LIMITS } from '../../src/transport/handshake.js';
 import { COMMAND_BYTES_MAX } from '../../src/wire-limits.js';
@@ -48,6 +49,16 @@ describe('node: large commands', function () {
     const value = 'x'.repeat(COMMAND_BYTES_MAX - command.length - 100);
     expect(await write(follower, 'big', value)).to.equal('ok');
     await cluster.until(() => nodes.every((node) => valueAt(node, 'big') === value));
+  });
+
+  it('refuses to start with more in flight to a follower than the queue for it holds', async () => {
+    cluster = await Cluster.create(['a']);
+    const limits = { ...NODE_LIMITS, inflightBytes: DEFAULT_LIMITS.queueBytes };
+    const error = await cluster.start('a', { limits }).catch((reason: unknown) => reason);
+    expect(error)
+      .to.have.property('message')
+      .that.matches(/^queueBytes \(\d+\) must be at least/);
+    await cluster.start('a', { limits: NODE_LIMITS });
   });
 
   it('limits the body so that command, stored object and response fit', () => {

@@ -9,7 +9,10 @@ import { MANAGEMENT_SECRET, Solo } from './solo.js';
 
 const PATH = '/operator/acl/configuration';
 const DEFAULTS = {
-  ...{ LoginTokenTTL: '', LoginTokenTTLMax: '', TokensPerIdentity: 0, OnTokenLimit: 'refuse' },
+  LoginTokenTTL: '',
+  LoginTokenTTLMax: '',
+  TokensPerIdentity: 0,
+  OnTokenLimit: 'refuse',
 };
 
 describe('the ACL configuration', () => {
@@ -20,7 +23,7 @@ describe('the ACL configuration', () => {
   });
   beforeEach(async () => {
     const solo = new Solo();
-    client = await Client.open(aclConfigurationRoutes(solo.engine), solo);
+    client = await Client.open(aclConfigurationRoutes(solo.service), solo);
   });
   afterEach(() => client.close());
 
@@ -41,7 +44,8 @@ describe('the ACL configuration', () => {
     const body = (await written.json()) as { ModifyIndex: number };
     expect(body).to.deep.equal({
       ...DEFAULTS,
-      ...{ LoginTokenTTL: '1h30m0s', TokensPerIdentity: 5 },
+      LoginTokenTTL: '1h30m0s',
+      TokensPerIdentity: 5,
       ModifyIndex: client.solo.machine.appliedIndex(),
     });
     expect(written.headers.get('etag')).to.equal(`"${body.ModifyIndex}"`);
@@ -49,7 +53,9 @@ describe('the ACL configuration', () => {
     // A response may be sent back unchanged.
     expect(await client.must(`PUT ${PATH}`, body)).to.include({ TokensPerIdentity: 5 });
     expect(await client.must(`PUT ${PATH}`, { OnTokenLimit: 'replace' })).to.deep.include({
-      ...{ LoginTokenTTL: '', TokensPerIdentity: 0, OnTokenLimit: 'replace' },
+      LoginTokenTTL: '',
+      TokensPerIdentity: 0,
+      OnTokenLimit: 'replace',
     });
   });
 
@@ -98,7 +104,9 @@ describe('the ACL configuration', () => {
     expect([missed.status, await missed.json()]).to.deep.equal([
       412,
       {
-        ...{ type: 'about:blank', title: 'Precondition Failed', status: 412 },
+        type: 'about:blank',
+        title: 'Precondition Failed',
+        status: 412,
         detail: `Precondition failed: the ACL configuration has ModifyIndex ${index}`,
         code: 'precondition_failed',
       },
@@ -213,7 +221,8 @@ describe('the ACL configuration', () => {
       await method('m', {
         Config: {
           JWTValidationPubKeys: [issuer.pem],
-          ...{ ClaimMappings: { team: 'team' }, ListClaimMappings: { groups: 'groups' } },
+          ClaimMappings: { team: 'team' },
+          ListClaimMappings: { groups: 'groups' },
         },
       });
       await client.must(`PUT ${PATH}`, { TokensPerIdentity: 1 });

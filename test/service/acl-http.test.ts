@@ -58,7 +58,10 @@ describe('ACL endpoints', function () {
     for (let n = 0; n < count; n++) {
       const last = String(n).padStart(12, '0');
       solo.must({
-        ...{ type: 'token.create', v: 1, ns: 'default', createTime: '2030-01-01T00:00:00Z' },
+        type: 'token.create',
+        v: 1,
+        ns: 'default',
+        createTime: '2030-01-01T00:00:00Z',
         accessor: `33333333-aaaa-4aaa-8aaa-${last}`,
         secret: `44444444-aaaa-4aaa-8aaa-${last}`,
         token: { Description: `t${n}`, Policies, Roles: [], Local: false },

@@ -127,7 +127,10 @@ describe('authorizers', () => {
       solo.authorizers.of(secretKeyOf(secret))!.allowed('service', 'write', 'web');
     expect([may(first), may(second)]).to.deep.equal([true, true]);
     solo.must({
-      ...{ type: 'token.update', v: 1, ns: 'default', accessor: accessorOf(first) },
+      type: 'token.update',
+      v: 1,
+      ns: 'default',
+      accessor: accessorOf(first),
       nowMs: solo.nowMs,
       token: { Description: '', Policies: [], Roles: [], Local: false },
     } as Command);
@@ -138,7 +141,10 @@ describe('authorizers', () => {
     const solo = new Solo();
     solo.must(namespaceSet('red'));
     const token = {
-      ...{ Description: '', Policies: [], Roles: [], Local: false },
+      Description: '',
+      Policies: [],
+      Roles: [],
+      Local: false,
       ServiceIdentities: [{ ServiceName: 'web' }],
     };
     const may = ['default', 'red'].map((ns, n) => {
@@ -244,7 +250,9 @@ const ROLE = '22222222-aaaa-4aaa-8aaa-000000000001';
 const accessorOf = (secret: string): string => secret.replace('00000005', '00000003');
 
 const optionsOf = (solo: Solo) => ({
-  ...{ view: solo.store, datacenter: 'dc1', defaultPolicy: 'deny' as const },
+  view: solo.store,
+  datacenter: 'dc1',
+  defaultPolicy: 'deny' as const,
   nowMs: () => solo.nowMs,
   rightsBytes: DEFAULTS.limits.rightsBytes,
 });
@@ -263,7 +271,10 @@ function manyTokens(solo: Solo, count: number): string[] {
 
 const tokenDelete = (secret: string): Command =>
   ({
-    ...{ type: 'token.delete', v: 1, ns: 'default', accessor: accessorOf(secret) },
+    type: 'token.delete',
+    v: 1,
+    ns: 'default',
+    accessor: accessorOf(secret),
     callerKey: null,
   }) as Command;
 

@@ -21,7 +21,7 @@ export class Client {
   readonly solo: Solo;
   readonly #listener: Listener;
 
-  private constructor(solo: Solo, listener: Listener) {
+  constructor(solo: Solo, listener: Listener) {
     this.solo = solo;
     this.#listener = listener;
   }

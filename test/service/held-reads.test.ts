@@ -66,8 +66,8 @@ describe('blocking reads', function () {
       const { ID } = await client.must('PUT /acl/policy', { Name: `p${n}` });
       await client.must('PUT /acl/token', { Policies: [{ ID }] });
     }
-    const { store, engine } = client.solo;
-    const authorizer = engine.authorize(MANAGER);
+    const { store, service } = client.solo;
+    const authorizer = service.authorize(MANAGER);
     const all = { filter: () => () => true };
     const plan = listTokens('default', all, () => client.solo.nowMs)({ view: store, authorizer });
     expect(plan.keys).to.have.lengthOf(1);
@@ -95,7 +95,9 @@ describe('blocking reads', function () {
 
   describe('of a list of config entries', () => {
     const defaults = (Name: string, Protocol = 'http') => ({
-      ...{ Kind: 'service-defaults', Name, Protocol },
+      Kind: 'service-defaults',
+      Name,
+      Protocol,
     });
     const put = (...of: [string, string?]) => client.must('PUT /config', defaults(...of));
     beforeEach(async () => {

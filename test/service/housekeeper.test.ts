@@ -73,7 +73,10 @@ function expiring(solo: Solo, inMs: number, n = 0): string {
   const last = String(n).padStart(12, '0');
   const secret = `44444444-aaaa-4aaa-8aaa-${last}`;
   solo.must({
-    ...{ type: 'token.create', v: 1, ns: 'default', secret },
+    type: 'token.create',
+    v: 1,
+    ns: 'default',
+    secret,
     createTime: new Date(solo.nowMs).toISOString(),
     accessor: `33333333-aaaa-4aaa-8aaa-${last}`,
     token: { Description: '', Policies: [], Roles: [], Local: false },
@@ -245,14 +248,14 @@ describe('housekeeper: failures', () => {
     kept.failure = closed('does not serve: one');
     kept.keeper.start();
     await kept.run(60_000);
-    expect(kept.lines).to.deep.equal(['warn housekeeping waits: does not serve: one']);
+    expect(kept.lines).to.deep.equal(['warn housekeeping failed: does not serve: one']);
     expect(kept.attempts).to.be.within(8, 20);
     kept.failure = closed('does not serve: two');
     await kept.run(30_000);
-    expect(kept.lines.slice(1)).to.deep.equal(['warn housekeeping waits: does not serve: two']);
+    expect(kept.lines.slice(1)).to.deep.equal(['warn housekeeping failed: does not serve: two']);
     kept.failure = undefined;
     await kept.run(30_000);
-    expect(kept.lines.slice(2)).to.deep.equal(['info housekeeping goes on']);
+    expect(kept.lines.slice(2)).to.deep.equal(['info housekeeping has recovered']);
     expect(kept.written).to.deep.equal(['system.init']);
     kept.keeper.stop();
   });

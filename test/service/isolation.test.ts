@@ -25,7 +25,10 @@ function twoNamespaces(commands: readonly Command[]): Solo {
   const policyId = '99999999-aaaa-4aaa-8aaa-000000000002';
   solo.must({ type: 'namespace.set', v: 1, policyId, namespace: red } as Command);
   solo.must({
-    ...{ type: 'token.create', v: 1, ns: 'red', createTime: '2030-01-01T00:00:00Z' },
+    type: 'token.create',
+    v: 1,
+    ns: 'red',
+    createTime: '2030-01-01T00:00:00Z',
     accessor: '99999999-aaaa-4aaa-8aaa-000000000003',
     secret: SECRET,
     token: { Description: '', Policies: [{ ID: policyId }], Roles: [], Local: false },
@@ -65,12 +68,12 @@ describe('namespaces are isolated', () => {
     return fc.assert(
       fc.asyncProperty(commands, READS, async (made, read) => {
         const solo = twoNamespaces(made);
-        const refused = await solo.engine.read(READER, now, read('default')).then(
+        const refused = await solo.service.read(READER, now, read('default')).then(
           () => undefined,
           (error: unknown) => error,
         );
         expect(refused).to.be.instanceOf(ApiError).with.property('status', 403);
-        const own = await solo.engine.read(READER, now, read('red')).catch((error) => error);
+        const own = await solo.service.read(READER, now, read('red')).catch((error) => error);
         if (own instanceof ApiError)
           expect(own.message).to.equal('token does not exist: ACL not found');
         else if (typeof own.value === 'string')
@@ -85,16 +88,16 @@ describe('namespaces are isolated', () => {
     return fc.assert(
       fc.asyncProperty(commands, async (made) => {
         const solo = twoNamespaces(made);
-        const { value, filtered } = await solo.engine.read(READER, now, policy.list('*', query));
+        const { value, filtered } = await solo.service.read(READER, now, policy.list('*', query));
         expect(filtered).to.equal(true);
         for (const item of listItems(solo.store, value)) {
           expect(JSON.parse(item).Namespace).to.equal('red');
         }
-        const list = await solo.engine.read(READER, now, token.list('*', query));
+        const list = await solo.service.read(READER, now, token.list('*', query));
         for (const item of listItems(solo.store, list.value)) {
           expect(JSON.parse(item).Namespace).to.equal('red');
         }
-        const everything = await solo.engine.read(MANAGER, now, policy.list('*', query));
+        const everything = await solo.service.read(MANAGER, now, policy.list('*', query));
         const namespaces = new Set(
           listItems(solo.store, everything.value).map((item) => JSON.parse(item).Namespace),
         );
@@ -111,7 +114,7 @@ describe('namespaces are isolated', () => {
       fc.asyncProperty(commands, one, async (made, [policyId, roleId, accessor, Name]) => {
         const solo = twoNamespaces(made);
         const before = contentOf(solo, 'default');
-        const on = useCasesOf({ service: solo.engine, nowMs: () => 0 });
+        const on = useCasesOf({ service: solo.service, nowMs: () => 0 });
         const done = { red: 0, default: 0 };
         for (const ns of ['red', 'default'] as const) {
           const write = { caller: READER, ns, timeoutMs: 1000 };
@@ -143,16 +146,16 @@ describe('namespaces are isolated', () => {
 
   it('only the right callers see and manage a namespace itself', async () => {
     const solo = twoNamespaces([]);
-    const shown = await solo.engine.read(READER, now, namespace.list('default', query));
+    const shown = await solo.service.read(READER, now, namespace.list('default', query));
     expect(listItems(solo.store, shown.value).map((item) => JSON.parse(item).Name)).to.deep.equal([
       'red',
     ]);
     expect(shown.filtered).to.equal(true);
-    const read = (name: string) => solo.engine.read(READER, now, namespace.read('default', name));
+    const read = (name: string) => solo.service.read(READER, now, namespace.read('default', name));
     expect(JSON.parse((await read('red')).value!).Name).to.equal('red');
     const why = await read('default').catch((error: ApiError) => error);
     expect(why).to.be.instanceOf(ApiError).with.property('status', 403);
-    const missing = await solo.engine.read(MANAGER, now, namespace.read('default', 'green'));
+    const missing = await solo.service.read(MANAGER, now, namespace.read('default', 'green'));
     expect(missing.value).to.equal(undefined);
   });
 });

@@ -1,4 +1,4 @@
-import type { ListPlan } from '../../src/service/lists.js';
+import type { ListPlan } from '../../src/service/list-rendering.js';
 import { Links } from '../../src/service/reading.js';
 import type { View } from '../../src/state/types.js';
 

@@ -47,7 +47,7 @@ class World {
   readonly reasons: string[] = [];
   readonly warnings: object[] = [];
   readonly parts: LoginParts = {
-    service: this.solo.engine,
+    service: this.solo.service,
     methodTypes: this.types,
     datacenter: 'dc1',
     nowMs: () => this.solo.nowMs,
@@ -82,7 +82,7 @@ describe('login', () => {
   it('creates a token from all matching rules, with the lifetime of the method', async () => {
     const world = new World();
     await world.method({ MaxTokenTTL: 120e9 });
-    await roleUseCases(world.solo.engine).write(world.write, undefined, { Name: 'r-web' });
+    await roleUseCases(world.solo.service).write(world.write, undefined, { Name: 'r-web' });
     await world.rule('service', '${value.name}');
     await world.rule('role', 'r-${value.name}');
     await world.rule('service', 'never', { Selector: 'value.name == other' });
@@ -102,7 +102,7 @@ describe('login', () => {
     world.solo.nowMs += 120_000;
     const own = readOwnToken(callerOf(token.SecretID).tokenKey);
     const now = { mode: 'stale', index: 0, waitMs: 0, timeoutMs: 0 } as const;
-    const gone = await world.solo.engine.read(callerOf(token.SecretID), now, own).catch((e) => e);
+    const gone = await world.solo.service.read(callerOf(token.SecretID), now, own).catch((e) => e);
     expect(gone).to.be.instanceOf(ApiError).with.property('status', 403);
   });
 
@@ -128,7 +128,7 @@ describe('login', () => {
   it('does not grant a role whose name matches only by Unicode lower-casing', async () => {
     const world = new World();
     await world.method();
-    await roleUseCases(world.solo.engine).write(world.write, undefined, { Name: 'r-mark' });
+    await roleUseCases(world.solo.service).write(world.write, undefined, { Name: 'r-mark' });
     await world.rule('role', 'r-${value.name}');
     expect(await world.refused('mar\u212a')).to.equal('Permission denied');
     // Letter case does not count, as documented.
@@ -179,8 +179,8 @@ describe('login', () => {
     expect(await world.refused('web')).to.equal('Permission denied');
     const index = world.solo.machine.appliedIndex();
     // A node that has not seen the other login yet.
-    const { engine } = world.solo;
-    const write: Service['write'] = (...asked) => engine.write(...asked);
+    const { service } = world.solo;
+    const write: Service['write'] = (...asked) => service.write(...asked);
     const late = { view: before, catchUp: async () => {}, write } as unknown as Service;
     const asked = { ns: 'default', timeoutMs: 1000 };
     const body = { AuthMethod: 'M', BearerToken: 'web' };
@@ -225,7 +225,7 @@ describe('login', () => {
       { Selector: '', BindNamespace: '${value.name}' },
     ];
     await world.method({ NamespaceRules });
-    await roleUseCases(world.solo.engine).write({ ...world.write, ns: 'red' }, undefined, {
+    await roleUseCases(world.solo.service).write({ ...world.write, ns: 'red' }, undefined, {
       Name: 'r',
     });
     await world.rule('role', 'r');
@@ -270,12 +270,12 @@ describe('login', () => {
     const world = new World();
     await world.method();
     await world.rule('service', 'web');
-    const { engine } = world.solo;
+    const { service } = world.solo;
     const token = await world.login('x');
-    const clone = await cloneToken(engine, world.write, token.AccessorID, {}, 0).catch((e) => e);
+    const clone = await cloneToken(service, world.write, token.AccessorID, {}, 0).catch((e) => e);
     expect(clone.message).to.match(/Cannot clone a token created from an auth method/);
     const ask = (caller = callerOf(token.SecretID)) =>
-      logout(engine, { caller, timeoutMs: 1000 }).catch((why: ApiError) => why.status);
+      logout(service, { caller, timeoutMs: 1000 }).catch((why: ApiError) => why.status);
     expect(await ask(NOBODY)).to.equal(401);
     expect(await ask(MANAGER)).to.equal(403);
     expect(await ask()).to.equal('true');
@@ -286,7 +286,7 @@ describe('login', () => {
     const world = new World();
     await world.method({ Config: { ServiceAccountJWT: 'secret' } });
     const now = { mode: 'stale', index: 0, waitMs: 0, timeoutMs: 0 } as const;
-    const { value } = await world.solo.engine.read(
+    const { value } = await world.solo.service.read(
       MANAGER,
       now,
       methodUseCases(world.parts).list('default', { filter: () => () => true }),
@@ -331,8 +331,12 @@ describe('an auth method that stops mapping a claim', () => {
     await write(['name']);
     const stale = { Description: '', AuthMethod: 'M', Selector: 'value.team != intruders' };
     world.solo.must({
-      ...{ type: 'rule.set', v: 1, ns: 'default', id: '0f0f0f0f-1111-4222-8333-444444444444' },
-      ...{ create: true, rule: { ...stale, BindType: 'service', BindName: 'web' } },
+      type: 'rule.set',
+      v: 1,
+      ns: 'default',
+      id: '0f0f0f0f-1111-4222-8333-444444444444',
+      create: true,
+      rule: { ...stale, BindType: 'service', BindName: 'web' },
     } as Command);
     await world.refused('anybody');
   });

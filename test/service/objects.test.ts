@@ -13,7 +13,7 @@ const NOW: ReadOptions = { mode: 'stale', index: 0, waitMs: 0, timeoutMs: 1000 }
 
 describe('an ACL object with a secret field', () => {
   const solo = new Solo();
-  const useCases = objectUseCases(solo.engine, { ...roles, secrets: ['Description'] });
+  const useCases = objectUseCases(solo.service, { ...roles, secrets: ['Description'] });
   const write = { caller: MANAGER, ns: 'default', timeoutMs: 1000 };
   const query = { filter: filterOf(undefined) };
   let id: string;
@@ -46,9 +46,9 @@ describe('an ACL object with a secret field', () => {
     ['hides it from readers', callerOf(SECRET), '<hidden>'],
   ] as const) {
     it(`${who}, by id, by name and in lists`, async () => {
-      const read = await solo.engine.read(caller, NOW, useCases.read('default', id));
-      const named = await solo.engine.read(caller, NOW, useCases.readByName!('default', 'R'));
-      const list = await solo.engine.read(caller, NOW, useCases.list('default', query));
+      const read = await solo.service.read(caller, NOW, useCases.read('default', id));
+      const named = await solo.service.read(caller, NOW, useCases.readByName!('default', 'R'));
+      const list = await solo.service.read(caller, NOW, useCases.list('default', query));
       const texts = [read.value!, named.value!, ...listItems(solo.store, list.value)];
       expect(texts.map((text) => JSON.parse(text).Description)).to.deep.equal([
         shown,

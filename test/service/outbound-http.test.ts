@@ -78,7 +78,8 @@ describe('the issuer of an auth method', () => {
     ])
       expect((await put(Config, 'default', more)).status).to.equal(400);
     await client.must('PUT /acl/auth-method', {
-      ...{ Name: 'm', Type: 'jwt' },
+      Name: 'm',
+      Type: 'jwt',
       Config: { ...Config, ClaimMappings: { sub: 'name' } },
     });
     const rule = { AuthMethod: 'm', BindType: 'service', BindName: '${value.name}' };

@@ -12,7 +12,11 @@ const ACCESSOR = '33333333-aaaa-4aaa-8aaa-000000000001';
 const SECRET = '44444444-aaaa-4aaa-8aaa-000000000001';
 const GLOBAL_MANAGEMENT = { ID: '00000000-0000-0000-0000-000000000001' };
 const CREATE = {
-  ...{ type: 'token.create', v: 1, ns: 'default', accessor: ACCESSOR, secret: SECRET },
+  type: 'token.create',
+  v: 1,
+  ns: 'default',
+  accessor: ACCESSOR,
+  secret: SECRET,
   createTime: '2030-01-01T00:00:00Z',
   token: { Description: '', Policies: [GLOBAL_MANAGEMENT], Roles: [], Local: false },
 };
@@ -37,8 +41,8 @@ async function askLagging(method: string, path: string, body?: unknown) {
     if (solo.authorizers.of(secretKeyOf(SECRET)) !== undefined) solo.must(DELETE as Command);
   };
   // The other parts serve routes that are not called.
-  const parts = { service: solo.engine, node, version: '1' } as unknown as ClusterParts;
-  const routes = [...operatorRoutes(parts), ...authorizeRoutes(solo.engine)];
+  const parts = { service: solo.service, node, version: '1' } as unknown as ClusterParts;
+  const routes = [...operatorRoutes(parts), ...authorizeRoutes(solo.service)];
   const listener = await serve(solo, routes);
   const answer = await fetch(`http://127.0.0.1:${listener.port}/v1/${path}`, {
     method,

@@ -17,7 +17,7 @@ const methodTypes = authMethodTypes(LOGIN_DEFAULTS);
 const logger = { warn: () => {} };
 
 export const partsOf = (solo: Solo): AclParts => ({
-  service: solo.engine,
+  service: solo.service,
   datacenter: 'dc1',
   nodeName: 'solo',
   defaultPolicy: 'deny',
@@ -33,7 +33,7 @@ export async function serve(
   given: Partial<HttpOptions> = {},
 ) {
   const app = createApp({
-    service: solo.engine,
+    service: solo.service,
     routes: [...aclRoutes(partsOf(solo)), ...configRoutes(partsOf(solo)), ...more],
     datacenter: 'dc1',
     defaultPolicy: 'deny',

@@ -20,7 +20,8 @@ type Records = readonly (readonly [key: string, value: string])[];
 const PUBLIC_KEY =
   '-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEqRpGmmzvm8YlBnMAfdGvzoaB7ugR\ncsj5v1pQlMOllerstsi0VQb5nDYQHD7iwnjmy/wdSWAeK0DDNOLWyUUEgg==\n-----END PUBLIC KEY-----\n';
 const jwt = {
-  ...{ Name: 'm', Type: 'jwt' },
+  Name: 'm',
+  Type: 'jwt',
   Config: { JWTValidationPubKeys: [PUBLIC_KEY], ClaimMappings: { name: 'name' } },
 };
 const LOGIN = '0f0f0f0f-1111-4222-8333-444444444444';
@@ -28,7 +29,9 @@ const IDENTITY = 'a'.repeat(64);
 const node = { NodeName: 'n', Datacenter: 'dc1' };
 const template = { TemplateName: 'builtin/dns' };
 const route = {
-  ...{ Kind: 'http-route', Name: 'rt', Parents: [{ Kind: 'api-gateway', Name: 'gw' }] },
+  Kind: 'http-route',
+  Name: 'rt',
+  Parents: [{ Kind: 'api-gateway', Name: 'gw' }],
   Rules: [{ Services: [{ Name: 'web' }] }],
 };
 const WRITES: readonly [string, object][] = [
@@ -77,8 +80,12 @@ describe('a snapshot', function () {
     const { store } = client.solo;
     const { ModifyIndex: modifyIndex } = stored<AuthMethod>(store, keys.method('default', 'm'))!;
     client.solo.must({
-      ...{ type: 'token.login', v: 1, ns: 'default', createTime: '2030-01-01T00:00:00.5Z' },
-      ...{ accessor: LOGIN, secret: '0f0f0f0f-1111-4222-8333-555555555555' },
+      type: 'token.login',
+      v: 1,
+      ns: 'default',
+      createTime: '2030-01-01T00:00:00.5Z',
+      accessor: LOGIN,
+      secret: '0f0f0f0f-1111-4222-8333-555555555555',
       method: { ns: 'default', name: 'M', modifyIndex },
       token: { Description: '', Policies: [{ Name: 'p' }], Roles: [], Local: true },
       identity: IDENTITY,

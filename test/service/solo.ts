@@ -6,9 +6,9 @@ import type { ClusterNode, Gate, NodeStatus, WriteRequest } from '../../src/node
 import type { ClockPort } from '../../src/replica/ports.js';
 import { Watches } from '../../src/replica/reads/watches.js';
 import { Authorizers } from '../../src/service/authorizers.js';
-import { configCheck } from '../../src/service/config.js';
-import { Engine } from '../../src/service/engine.js';
+import { configCheck } from '../../src/service/config-entries.js';
 import { makeGate } from '../../src/service/gate.js';
+import { NodeService } from '../../src/service/node-service.js';
 import type { Caller } from '../../src/service/types.js';
 import { HANDLERS } from '../../src/state/handlers.js';
 import { Machine } from '../../src/state/machine.js';
@@ -34,13 +34,13 @@ const clock: ClockPort = {
   soon: (run) => void setImmediate(run),
 };
 
-/** One node with an engine on it. `nowMs` is the clock by which tokens expire. */
+/** One node with a service on it. `nowMs` is the clock by which tokens expire. */
 export class Solo {
   readonly store = new MemoryState();
   readonly machine = new Machine(this.store, HANDLERS);
   readonly watches = new Watches(clock);
   readonly authorizers: Authorizers;
-  readonly engine: Engine;
+  readonly service: NodeService;
   readonly gate: Gate;
   readonly node: ClusterNode;
   nowMs = Date.now();
@@ -63,7 +63,7 @@ export class Solo {
       this.watches.changed(keys);
     });
     this.node = this.#asNode();
-    this.engine = new Engine({ node: this.node, authorizers: this.authorizers, clock });
+    this.service = new NodeService({ node: this.node, authorizers: this.authorizers, clock });
     if (begun) this.begin();
   }
 

@@ -1,12 +1,12 @@
 /**
- * Blocking queries on one server, by the product's own engine over the product's own state: what a
+ * Blocking queries on one server, by the product's own service over the product's own state: what a
  * reader is shown never gets older, and no reader is held on an answer that is out of date.
  */
 import { ApiError } from '../../src/errors.js';
 import type { Replica } from '../../src/replica/replica.js';
 import { Authorizers } from '../../src/service/authorizers.js';
-import { readConfig } from '../../src/service/config.js';
-import { Engine, type EngineOptions } from '../../src/service/engine.js';
+import { readConfig } from '../../src/service/config-entries.js';
+import { NodeService, type NodeServiceOptions } from '../../src/service/node-service.js';
 import type { ReadOptions } from '../../src/service/types.js';
 import type { Machine } from '../../src/state/machine.js';
 import { INIT_FACT } from '../../src/state/system.js';
@@ -113,13 +113,13 @@ export class ServiceReaders {
   }
 
   async #follow(reader: Reader): Promise<void> {
-    const engine = this.#engineOf(reader);
+    const service = this.#serviceOf(reader);
     const { id, loop } = this.#parts;
     const { mode, name } = reader;
     while (!this.#stopped && loop.alive) {
       const options = { mode, index: reader.index, waitMs: WAIT_MS, timeoutMs: TIMEOUT_MS };
       try {
-        const { index, value } = await engine.read(ANYONE, options, query(name));
+        const { index, value } = await service.read(ANYONE, options, query(name));
         if (index < reader.index)
           throw new Violation(
             'indexes do not fall',
@@ -145,14 +145,14 @@ export class ServiceReaders {
     });
   }
 
-  /** Each reader has an engine of its own, so that it is known whether it is held. */
-  #engineOf(reader: Reader): Engine {
+  /** Each reader has a service of its own, so that it is known whether it is held. */
+  #serviceOf(reader: Reader): NodeService {
     const { loop, storage, replica } = this.#parts;
     const touching = (run: () => void) => () => {
       loop.touch();
       run();
     };
-    const node: EngineOptions['node'] = {
+    const node: NodeServiceOptions['node'] = {
       view: storage.store,
       pin: () => storage.store.pin(),
       contact: () => ({ knownLeader: true, lastContactMs: 0 }),
@@ -185,7 +185,7 @@ export class ServiceReaders {
       after: (ms: number, run: () => void) => loop.after(ms, touching(run)),
       soon: (run: () => void) => loop.soon(touching(run)),
     };
-    return new Engine({ node, authorizers: this.#authorizers, clock });
+    return new NodeService({ node, authorizers: this.#authorizers, clock });
   }
 }
 

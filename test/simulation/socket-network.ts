@@ -16,6 +16,8 @@ import { type Machine, ProcessSockets, type SocketParts } from './sockets.js';
 /** The sockets are not encrypted. A mode with a key lets the wire dial any address. */
 const SECURITY = { mode: 'key', keys: ['a key for simulated servers'] } as const;
 const PORT = 1;
+/** The window of the simulated servers and one append, as Raft counts them. */
+const INFLIGHT_BYTES = 10_000;
 
 export class SocketNetwork extends SimNetwork {
   readonly kind = 'sockets';
@@ -48,7 +50,7 @@ export class SocketNetwork extends SimNetwork {
     };
     this.#limits = {
       frameBytes: 32_768,
-      // more than Raft has in flight
+      // more than INFLIGHT_BYTES
       queueBytes: random.pick([12_000, 1_000_000]),
       requests: random.pick([40, 10_000]),
       connections: 64,
@@ -88,6 +90,7 @@ export class SocketNetwork extends SimNetwork {
       },
       log: (_level, text) => this.#trace(`${id}: ${text}`),
       limits: this.#limits,
+      inflightBytes: INFLIGHT_BYTES,
       random: this.#parts.random.fork().next,
       clock: loop,
       sockets,

@@ -201,6 +201,23 @@ describe('state machine', () => {
     expect(await flushed).to.deep.equal([1, 1]);
   });
 
+  it('reports no position, and leaves no rejection unhandled, if the disk fails', async () => {
+    const store = new MapStore();
+    store.flush = () => Promise.reject(new Error('the disk failed'));
+    const machine = new Machine(store, handlers);
+    machine.apply([putEntry(1, 'a', '1')]);
+    const unhandled: unknown[] = [];
+    const others = process.listeners('unhandledRejection');
+    process.removeAllListeners('unhandledRejection');
+    process.once('unhandledRejection', (error) => unhandled.push(error));
+    const positions: number[] = [];
+    machine.flush((index) => positions.push(index));
+    await new Promise(setImmediate);
+    process.removeAllListeners('unhandledRejection');
+    for (const listener of others) process.on('unhandledRejection', listener);
+    expect({ positions, unhandled }).to.deep.equal({ positions: [], unhandled: [] });
+  });
+
   it('loads another state as a whole, and reports that everything may have changed', () => {
     const other = new MapStore();
     const source = new Machine(other, handlers);

@@ -188,6 +188,21 @@ describe('a disk in memory', () => {
     expect(again.lastIndex()).to.equal(1);
   });
 
+  it('fails a flush that waits for a state to be replaced, if that fails', async () => {
+    const machine = fakeMachine();
+    const state = await stateOn(machine.start());
+    const installation = state.install();
+    await installation.add([['b', '2']]);
+    machine.disk.hang();
+    const replaced = failure(installation.finish());
+    state.commit([['a', '1']]);
+    const flushed = failure(state.flush());
+    machine.disk.isFull = true;
+    machine.disk.unhang();
+    expect(await replaced).to.include({ code: 'failed' });
+    expect(await flushed).to.equal(fatal[0]);
+  });
+
   it('lets one process have a database at a time', async () => {
     const machine = fakeMachine();
     const disk = machine.start();

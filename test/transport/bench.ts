@@ -54,7 +54,14 @@ export class TestNode {
   readonly wire: Wire;
   readonly id: string;
 
-  constructor(id: string, options: { security?: WireSecurity; limits?: Partial<WireLimits> } = {}) {
+  constructor(
+    id: string,
+    options: {
+      security?: WireSecurity;
+      limits?: Partial<WireLimits>;
+      inflightBytes?: number;
+    } = {},
+  ) {
     this.id = id;
     this.incarnation = `${id}-first`;
     const handlers: WireHandlers = {
@@ -84,6 +91,7 @@ export class TestNode {
       handlers,
       log: (_level, message) => this.log.push(message),
       limits: { reconnectMinMs: 5, reconnectMaxMs: 20, pingMs: 50, ...options.limits },
+      inflightBytes: options.inflightBytes ?? 0,
     });
     // The wire must implement the port of the replica.
     this.wire satisfies WirePort;

@@ -303,7 +303,7 @@ describe('wire security', function () {
       const impostor = await start('b', issued('first'));
       introduce(a, impostor);
       const line = await a.log.one((each) => each.includes('was refused'));
-      expect(line).match(/node b shows the certificate of "first", known is "second"/);
+      expect(line).match(/node b presents a certificate of "first", but was known by "second"/);
       await impostor.lost.count(2);
       expect(impostor.reached.all).eql([]);
       expect(impostor.messages.all).eql([]);

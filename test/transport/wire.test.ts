@@ -252,10 +252,10 @@ describe('wire', function () {
   it('refuses a node other than the one it dialled, and one with its own id', async () => {
     const [a, b, c] = [await start('a'), await start('b'), await start('c')];
     a.wire.setMembers([{ id: 'c', address: b.address }]);
-    expect(await a.log.one()).include('looks for node c; this is b');
+    expect(await a.log.one()).include('expected to reach node c, but this is node b');
     const twin = await start('c');
     twin.wire.setMembers([{ id: 'x', address: c.address }]);
-    await c.log.one((line) => line.includes('looks for node x'));
+    await c.log.one((line) => line.includes('expected to reach node x'));
     expect(a.reached.all).eql([]);
   });
 

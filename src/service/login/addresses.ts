@@ -1,21 +1,23 @@
 /**
- * Where a request of this node may go: by the host that a URL names, and by the address that it is
- * resolved to.
+ * Decides where this node may send requests: by the host that a URL names, and by the address to
+ * which that host resolves.
  */
 import { BlockList, isIP } from 'node:net';
 import { DEFAULT_NAMESPACE } from '../../state/object.js';
 
+/** Rules for requests of auth methods, from the settings `login.*`. */
 export interface AddressRules {
   /**
-   * Hosts that may be named (`idp.example.com`, `*.example.com`, either with a port); empty: any.
+   * Allowed hosts (`idp.example.com`, `*.example.com`, either with a port). An empty list allows
+   * all.
    */
   readonly allowedHosts: readonly string[];
   /**
-   * Methods of any namespace may reach loopback, link-local and private addresses; else those of
-   * `default` alone.
+   * Whether methods of all namespaces may reach loopback, link-local and private addresses.
+   * Otherwise only those of `default` may.
    */
   readonly privateAddresses: boolean;
-  /** Requests may go without TLS; else to loopback alone, by methods of `default`. */
+  /** Whether requests may go without TLS. Otherwise only those of `default` to loopback may. */
   readonly plainHttp: boolean;
 }
 
@@ -28,9 +30,7 @@ const listOf = (...subnets: readonly string[]): BlockList => {
   return list;
 };
 const LOOPBACK = listOf('127.0.0.0/8', '::1/128');
-/**
- * Addresses that are not of the public network, and those of IPv6 in which one of IPv4 may stand.
- */
+/** Addresses outside the public network, and IPv6 addresses that may embed an IPv4 address. */
 const INSIDE = listOf(
   ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16'],
   ...['172.16.0.0/12', '192.0.0.0/24', '192.168.0.0/16', '198.18.0.0/15', '224.0.0.0/3'],
@@ -38,15 +38,15 @@ const INSIDE = listOf(
   ...['fc00::/7', 'fe80::/10', 'fec0::/10', 'ff00::/8'],
 );
 
-/** A list of IPv4 subnets matches addresses of IPv6 in which they are mapped, too. */
+/** Whether a list has an address. IPv4 subnets match IPv4-mapped IPv6 addresses too. */
 const isIn = (list: BlockList, address: string): boolean =>
   list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
 
-/** The host of a URL, without the brackets of IPv6 and the dot at the end. */
+/** Returns the host of a URL without IPv6 brackets and trailing dot. */
 const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$|\.$/g, '');
 const isLocalName = (host: string): boolean => /(^|\.)localhost$/.test(host);
 
-/** Why a request may not be sent, as far as its URL tells; undefined when it may. */
+/** Returns why a request may not be sent, judged by its URL alone; undefined if it may. */
 export function urlProblem(url: URL, namespace: string, rules: AddressRules): string | undefined {
   const host = hostOf(url);
   if (!isAllowed(url, host, rules.allowedHosts)) {
@@ -57,7 +57,7 @@ export function urlProblem(url: URL, namespace: string, rules: AddressRules): st
   return needsTls(url, rules) ? WITHOUT_TLS : undefined;
 }
 
-/** Why a request may not be sent to an address; undefined when it may. */
+/** Returns why a request may not be sent to an address; undefined if it may. */
 export function addressProblem(
   url: URL,
   address: string,

@@ -1,19 +1,22 @@
-/** Claims of a JWT to what selectors and names may refer to (tokens-auth-login 18). */
+/** Maps the claims of a JWT to what selectors and bind names refer to. */
 import type { Identity, IdentityShape } from '../../acl/binding.js';
 import { isObject } from './exchange.js';
 
+/** The mappings of a Config, from a claim or a JSON pointer to one (RFC 6901) to a name. */
 export interface ClaimMappings {
-  /** Claim, or JSON pointer to one, to the name it gets in `value`. */
+  /** Names in `value`. */
   readonly values: ReadonlyMap<string, string>;
-  /** The same in `list`. */
+  /** Names in `list`. */
   readonly lists: ReadonlyMap<string, string>;
 }
+/** The claims of a JWT: the members of its payload. */
 export type Claims = Readonly<Record<string, unknown>>;
+/** An identity, or the reason why the claims cannot be mapped. */
 export type Mapped =
   | { readonly ok: true; readonly identity: Identity }
   | { readonly ok: false; readonly reason: string };
 
-/** Why a claim key can never find anything; undefined when it may. */
+/** Returns why a claim key can never find a claim; undefined if it can. */
 export function claimKeyProblem(key: string): string | undefined {
   if (key === '') return 'the name of the claim is empty';
   if (key.startsWith('/') && /~(?![01])/.test(key)) {
@@ -23,7 +26,7 @@ export function claimKeyProblem(key: string): string | undefined {
 }
 
 const TEXT = { kind: 'string' } as const;
-/** The same object for all methods, so that their selectors are compiled once. */
+/** One object for all methods, so that equal selectors are compiled once. */
 const SELECTABLE: IdentityShape['selectable'] = {
   kind: 'struct',
   fields: {
@@ -32,6 +35,7 @@ const SELECTABLE: IdentityShape['selectable'] = {
   },
 };
 
+/** Returns what selectors and bind names may refer to with these mappings. */
 export function shapeOfMappings({ values, lists }: ClaimMappings): IdentityShape {
   const value = [...values.values()];
   return {
@@ -41,7 +45,7 @@ export function shapeOfMappings({ values, lists }: ClaimMappings): IdentityShape
   };
 }
 
-/** Fails for a claim that cannot be made a text, or a list of texts. */
+/** Maps claims. Fails for a claim that cannot be converted to a string or a list of strings. */
 export function mapClaims(claims: Claims, { values, lists }: ClaimMappings): Mapped {
   const value: [string, string][] = [];
   const list: [string, string[]][] = [];
@@ -71,7 +75,7 @@ export function mapClaims(claims: Claims, { values, lists }: ClaimMappings): Map
     }
     list.push([name, (texts as string[]).filter((text) => text !== '')]);
   }
-  // entries, because names such as __proto__ must become plain keys
+  // Built from entries, because names such as __proto__ must become plain keys.
   const selectable = { value: Object.fromEntries(value), list: Object.fromEntries(list) };
   return { ok: true, identity: { selectable, variables } };
 }
@@ -90,7 +94,7 @@ function claimAt(claims: Claims, key: string): unknown {
 function textOf(claim: unknown): string | undefined {
   if (typeof claim === 'string') return claim;
   if (typeof claim === 'boolean') return String(claim);
-  // JSON can spell numbers too large to be one
+  // JSON can spell numbers that are too large for a number: they parse as Infinity.
   if (typeof claim === 'number' && Number.isFinite(claim)) return String(BigInt(Math.trunc(claim)));
   return undefined;
 }

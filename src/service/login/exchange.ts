@@ -1,6 +1,6 @@
 /**
- * The door through which a node asks others: servers that auth methods name. Each exchange is
- * bounded in time, size and redirects, and goes only where the rules allow.
+ * HTTP requests of this node to the servers that auth methods name. Each exchange is limited in
+ * time, size and redirects, and goes only where the address rules allow.
  */
 import { type LookupAddress, type LookupAllOptions, lookup } from 'node:dns';
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
@@ -10,45 +10,48 @@ import { reject } from '../../errors.js';
 import { type AddressRules, addressProblem, urlProblem } from './addresses.js';
 import type { FetchLimits } from './types.js';
 
+/** A request to another server. */
 export interface Exchange {
   readonly url: URL;
   readonly method?: 'GET' | 'POST';
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Certificates in PEM form to trust instead of the usual ones. */
+  /** CA certificates in PEM form to trust instead of the default ones. */
   readonly ca?: string | undefined;
 }
+/** The whole reply of another server. */
 export interface Reply {
   readonly status: number;
   readonly text: string;
 }
 
-/** An exchange that did not work out. The message is short and holds no header, body or query. */
+/** A failed exchange. The message is short and contains no header, body or query. */
 export class FetchFault extends Error {}
 
-/** Redirects that are followed: each is judged again, and a loop ends. */
+/** Redirects of one exchange. Each target is checked by the rules again. */
 const REDIRECTS_MAX = 3;
 
-/** Resolves a host to all of its addresses. */
+/** Resolves a host to all of its addresses, as `dns.lookup` does. */
 export type Resolve = (
   host: string,
   options: LookupAllOptions,
   done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
 ) => void;
 
+/** The limits and rules of outbound requests. */
 export interface OutboundOptions {
   readonly limits: FetchLimits;
   readonly rules: AddressRules;
   readonly resolve?: Resolve;
 }
 
-/** Asks others for the auth methods of a node; there is one of these per node. */
+/** Sends the requests of all auth methods of a node. */
 export class Outbound {
   readonly #limits: FetchLimits;
   readonly #rules: AddressRules;
   readonly #resolve: Resolve;
-  /** Exchanges under way, by the namespace of their method. */
-  readonly #underWay = new Map<string, number>();
+  /** Exchanges in flight by the namespace of their method. */
+  readonly #inFlight = new Map<string, number>();
   #count = 0;
 
   constructor({ limits, rules, resolve = lookup }: OutboundOptions) {
@@ -62,7 +65,7 @@ export class Outbound {
   }
 
   /**
-   * Why a method of a namespace may not name a URL; undefined when it may, as far as the URL tells.
+   * Returns why a method of a namespace may not use a URL; undefined if it may. See `urlProblem`.
    */
   problem(url: URL, namespace: string): string | undefined {
     return urlProblem(url, namespace, this.#rules);
@@ -70,14 +73,14 @@ export class Outbound {
 
   /**
    * Sends a request for a method of a namespace and reads the whole reply. Rejects with FetchFault,
-   * and with ApiError `too_many` when too many are under way; those of one namespace may be half of
-   * them.
+   * and with ApiError `too_many` if too many exchanges are in flight. One namespace may have half
+   * of them.
    */
   async exchange(what: Exchange, namespace: string): Promise<Reply> {
     const { issuerRequests } = this.#limits;
-    const own = this.#underWay.get(namespace) ?? 0;
+    const own = this.#inFlight.get(namespace) ?? 0;
     if (this.#count >= issuerRequests || own >= Math.ceil(issuerRequests / 2)) {
-      reject('too_many', 'This node asks too many issuers at a time: try again in a moment');
+      reject('too_many', 'This node sends too many requests to issuers: try again in a moment');
     }
     this.#note(namespace, 1);
     try {
@@ -89,9 +92,9 @@ export class Outbound {
 
   #note(namespace: string, change: 1 | -1): void {
     this.#count += change;
-    const own = (this.#underWay.get(namespace) ?? 0) + change;
-    if (own === 0) this.#underWay.delete(namespace);
-    else this.#underWay.set(namespace, own);
+    const own = (this.#inFlight.get(namespace) ?? 0) + change;
+    if (own === 0) this.#inFlight.delete(namespace);
+    else this.#inFlight.set(namespace, own);
   }
 
   async #follow(what: Exchange, namespace: string): Promise<Reply> {
@@ -115,8 +118,8 @@ export class Outbound {
   }
 
   /**
-   * The socket connects to what this gives, so a name that is resolved otherwise a moment later is
-   * of no use.
+   * Returns a lookup that checks addresses by the rules. The socket connects to the checked
+   * address, so DNS rebinding (another address at the next lookup) cannot bypass the check.
    */
   #resolver(url: URL, namespace: string): LookupFunction {
     return (host, options, done) => {
@@ -135,7 +138,11 @@ export class Outbound {
   }
 }
 
-/** Redirects are followed where nothing secret is sent, and never from TLS to plain text. */
+/**
+ * Returns the target of a redirect that may be followed; undefined for other replies. Requests with
+ * a body or credentials are not redirected. Throws FetchFault for a redirect from TLS to plain
+ * text.
+ */
 function redirectTarget(what: Exchange, from: URL, response: IncomingMessage): URL | undefined {
   const { location } = response.headers;
   const status = response.statusCode ?? 0;
@@ -146,7 +153,7 @@ function redirectTarget(what: Exchange, from: URL, response: IncomingMessage): U
     ? httpUrl(new URL(location, from).href)
     : undefined;
   if (target === undefined || (from.protocol === 'https:' && target.protocol !== 'https:')) {
-    throw new FetchFault(`${from.host} redirects to where we do not follow`);
+    throw new FetchFault(`${from.host} redirects to a URL that this node does not follow`);
   }
   return target;
 }
@@ -203,7 +210,7 @@ function reasonOf(error: unknown, signal: AbortSignal, timeoutMs: number): strin
   return code ?? message;
 }
 
-/** A URL of http or https without a user or password in it, or undefined. */
+/** Parses a URL of http or https without user and password; undefined for anything else. */
 export function httpUrl(text: string): URL | undefined {
   if (!URL.canParse(text)) return undefined;
   const url = new URL(text);
@@ -211,7 +218,7 @@ export function httpUrl(text: string): URL | undefined {
   return web && url.username === '' && url.password === '' ? url : undefined;
 }
 
-/** Parses the reply of a server as a JSON object; throws FetchFault. */
+/** Parses the reply of a server as a JSON object. Throws FetchFault. */
 export function jsonObject({ status, text }: Reply, host: string): Record<string, unknown> {
   if (status < 200 || status > 299) throw new FetchFault(`${host} answers with status ${status}`);
   let value: unknown;
@@ -224,5 +231,6 @@ export function jsonObject({ status, text }: Reply, host: string): Record<string
   throw new FetchFault(`${host} does not answer with a JSON object`);
 }
 
+/** Whether a JSON value is an object. */
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,30 +1,33 @@
-/** The types of auth methods there are. */
+/** The known types of auth methods. */
 import type { AddressRules } from './addresses.js';
 import { Outbound, type Resolve } from './exchange.js';
 import { JwtMethod } from './jwt.js';
 import { KubernetesMethod } from './kubernetes.js';
 import type { AuthMethodType, FetchLimits } from './types.js';
 
+/** Limits and rules for what auth methods fetch. */
 export interface LoginOptions {
   readonly limits: FetchLimits;
   readonly rules: AddressRules;
   readonly resolve?: Resolve;
-  /** How long keys of issuers are used before they are fetched again, in milliseconds. */
+  /** Milliseconds for which fetched keys of issuers are used. */
   readonly keysAgeMsMax: number;
-  /** How often, at most, an unknown key id makes them be fetched again, in milliseconds. */
+  /** Milliseconds between two fetches that an unknown key id causes, at least. */
   readonly keysRefetchMsMin: number;
 }
 
-/** A login waits for what is fetched, so that takes little time. */
+/** Milliseconds for one exchange. It is short, because logins wait for it. */
 const FETCH_MS = 5_000;
-/** Bytes of one answer of an issuer: keys are small. */
+/** Bytes of one reply of an issuer: keys are small. */
 const FETCH_BYTES_MAX = 1024 * 1024;
-/** How long keys of issuers are used before they are fetched again. */
+/**
+ * Milliseconds for which fetched keys are used. After that, a key that an issuer removed is gone.
+ */
 const KEYS_AGE_MS_MAX = 10 * 60_000;
-/** How often, at most, an unknown key id makes them be fetched again: anybody can send one. */
+/** Milliseconds between two fetches for unknown key ids, at least: anyone can send one. */
 const KEYS_REFETCH_MS_MIN = 5_000;
 
-/** The options of a node with these settings. */
+/** Returns the options of a node with these settings. */
 export const loginOptions = (rules: AddressRules, issuerRequests: number): LoginOptions => ({
   limits: { timeoutMs: FETCH_MS, bodyBytesMax: FETCH_BYTES_MAX, issuerRequests },
   rules,
@@ -32,9 +35,10 @@ export const loginOptions = (rules: AddressRules, issuerRequests: number): Login
   keysRefetchMsMin: KEYS_REFETCH_MS_MIN,
 });
 
+/** Auth method types by name. */
 export type AuthMethodTypes = ReadonlyMap<string, AuthMethodType>;
 
-/** Every type by name. Keys of issuers are kept inside, so there is one of these per node. */
+/** Creates every type. The types cache keys of issuers, so a node creates them once. */
 export function authMethodTypes(options: LoginOptions): AuthMethodTypes {
   const { keysAgeMsMax, keysRefetchMsMin } = options;
   const outbound = new Outbound(options);

@@ -1,10 +1,12 @@
-/** The Config of auth methods of type jwt (tokens-auth-login 14). */
+/** The Config of auth methods of type jwt. */
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import { type ClaimMappings, claimKeyProblem } from './claims.js';
-import { ConfigFault, ConfigReader, checkCertificate } from './config.js';
+import { ConfigFault, ConfigReader, checkCertificate } from './config-reader.js';
 import { httpUrl } from './exchange.js';
 
+/** A checked Config. */
 export interface JwtConfig {
+  /** Where the keys are: in the Config, in a key set, or where a discovery document says. */
   readonly source:
     | { readonly kind: 'keys'; readonly keys: readonly KeyObject[] }
     | {
@@ -15,7 +17,7 @@ export interface JwtConfig {
       };
   readonly boundAudiences: readonly string[];
   readonly boundIssuer: string;
-  /** Empty: all that are supported, with discovery those of them that the issuer lists. */
+  /** Empty allows all supported algorithms, with discovery only those that the issuer lists. */
   readonly algorithms: readonly string[];
   readonly mappings: ClaimMappings;
   readonly expirationLeewayMs: number;
@@ -39,10 +41,10 @@ const KNOWN = [
   'ClockSkewLeeway',
 ];
 const ALGORITHM = /^(RS|ES|PS)(256|384|512)$/;
-/** Each key may have to be tried. */
+/** Keys in a Config: a login may have to try each. */
 const KEYS_MAX = 32;
 
-/** Reads and checks a Config without the network; throws ConfigFault. */
+/** Reads and checks a Config without using the network. Throws ConfigFault. */
 export function readJwtConfig(config: unknown): JwtConfig {
   const reader = new ConfigReader(config, KNOWN);
   const source = readSource(reader);
@@ -115,7 +117,7 @@ function readKey(pem: string, i: number): KeyObject {
   const fail = (why: string): never => {
     throw new ConfigFault(`error parsing public key JWTValidationPubKeys[${i}]: ${why}`, key);
   };
-  // Node would derive the public key of a private one, which has no business here
+  // Node.js would accept a private key and derive its public key, but a Config is no place for one.
   if (pem.includes('PRIVATE KEY')) return fail('it is a private key');
   let found: KeyObject;
   try {
@@ -149,7 +151,7 @@ function readMappings(reader: ConfigReader, key: string): Map<string, string> {
   return mappings;
 }
 
-/** Zero is the default; a negative leeway switches it off. */
+/** Reads a leeway in milliseconds. Zero selects the default, a negative value disables it. */
 function leeway(reader: ConfigReader, key: string, defaultMs: number): number {
   const ms = reader.nanoseconds(key);
   return ms === 0 ? defaultMs : Math.max(0, ms);

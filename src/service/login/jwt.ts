@@ -1,6 +1,6 @@
 /**
- * Auth methods of type jwt: whose signature, which times, for whom, and what it says
- * (tokens-auth-login 17, 18).
+ * Auth methods of type jwt. A login checks the signature, issuer, times and audience of a JWT, and
+ * maps its claims.
  */
 import * as errors from 'jose/errors';
 import { compactVerify } from 'jose/jws/compact/verify';
@@ -8,13 +8,13 @@ import type { Identity, IdentityShape } from '../../acl/binding.js';
 import type { Refusal } from '../../errors.js';
 import { parseStrictJson } from '../../languages/json.js';
 import { type Claims, mapClaims, shapeOfMappings } from './claims.js';
-import { ConfigFault, refusing } from './config.js';
+import { ConfigFault, refusing } from './config-reader.js';
 import { FetchFault, isObject } from './exchange.js';
 import { type JwtConfig, readJwtConfig } from './jwt-config.js';
 import { type IssuerKeys, KeyCache, type KeyCacheOptions } from './keys.js';
 import type { AuthMethodType, IssuerProblem, RefusalCause, Verdict } from './types.js';
 
-/** Signatures by a public key only: neither `none` nor a shared secret can be among them. */
+/** Algorithms with a public key only: `none` and shared secrets (HMAC) are never accepted. */
 const ALGORITHMS = [
   'RS256',
   'RS384',
@@ -28,14 +28,14 @@ const ALGORITHMS = [
   'EdDSA',
   'Ed25519',
 ];
-/** Longer than any header may be that usually carries a JWT. */
+/** Characters of a JWT: longer than the HTTP headers that usually carry one. */
 const TOKEN_LENGTH_MAX = 32 * 1024;
 
-/** When a JWT is judged, and for a method of which namespace. */
+/** The time at which a JWT is checked, and the namespace of the method. */
 type At = Parameters<AuthMethodType['validate']>[2];
 
-/** Why a JWT is not accepted; never leaves this file. */
-class Unacceptable extends Error {
+/** Why a JWT is not accepted. Never leaves this file. */
+class TokenFault extends Error {
   readonly refused: RefusalCause;
   constructor(message: string, refused: RefusalCause = 'token') {
     super(message);
@@ -43,25 +43,26 @@ class Unacceptable extends Error {
   }
 }
 
-/** The key of a Config that names a source of keys. */
+/** The key of the Config that names each source of keys. */
 const KEY_OF: Readonly<Record<JwtConfig['source']['kind'], string>> = {
   keys: 'JWTValidationPubKeys',
   jwks: 'JWKSURL',
   oidc: 'OIDCDiscoveryURL',
 };
 
+/** The auth method type `jwt`. */
 export class JwtMethod implements AuthMethodType {
   readonly name = 'jwt';
-  private readonly keys: KeyCache;
+  readonly #keys: KeyCache;
 
   constructor(options: KeyCacheOptions) {
-    this.keys = new KeyCache(options);
+    this.#keys = new KeyCache(options);
   }
 
   checkConfig(config: unknown, namespace: string): Refusal | undefined {
     return refusing(() => {
       const { source } = readJwtConfig(config);
-      const problem = source.kind === 'keys' ? undefined : this.keys.problem(source, namespace);
+      const problem = source.kind === 'keys' ? undefined : this.#keys.problem(source, namespace);
       if (problem === undefined) return;
       const key = KEY_OF[source.kind];
       throw new ConfigFault(`error checking ${key}: ${problem}`, key);
@@ -72,7 +73,7 @@ export class JwtMethod implements AuthMethodType {
     const { source } = readJwtConfig(config);
     if (source.kind === 'keys') return undefined;
     try {
-      await this.keys.check(source, namespace);
+      await this.#keys.check(source, namespace);
       return undefined;
     } catch (error) {
       if (!isForeign(error)) throw error;
@@ -92,13 +93,13 @@ export class JwtMethod implements AuthMethodType {
     });
     try {
       const read = readJwtConfig(config);
-      const claims = await this.verified(read, bearerToken, at);
+      const claims = await this.#verify(read, bearerToken, at);
       checkAudience(claims, read.boundAudiences);
       const mapped = mapClaims(claims, read.mappings);
       if (!mapped.ok) return refused('token', mapped.reason);
       return { ...mapped, subject: subjectOf(claims, mapped.identity) };
     } catch (error) {
-      if (error instanceof Unacceptable) return refused(error.refused, error.message);
+      if (error instanceof TokenFault) return refused(error.refused, error.message);
       if (error instanceof ConfigFault) {
         return refused('config', `the method's Config is not usable: ${error.message}`);
       }
@@ -106,13 +107,9 @@ export class JwtMethod implements AuthMethodType {
     }
   }
 
-  /** Claims of a JWT whose signature, issuer and times are good. */
-  private async verified(
-    config: JwtConfig,
-    jwt: string,
-    { namespace, nowMs }: At,
-  ): Promise<Claims> {
-    if (jwt === '') throw new Unacceptable('missing jwt');
+  /** Returns the claims of a JWT with a valid signature, issuer and times. Throws TokenFault. */
+  async #verify(config: JwtConfig, jwt: string, { namespace, nowMs }: At): Promise<Claims> {
+    if (jwt === '') throw new TokenFault('missing jwt');
     checkForm(jwt);
     const { source } = config;
     const listed = config.algorithms.length > 0 ? config.algorithms : ALGORITHMS;
@@ -121,10 +118,10 @@ export class JwtMethod implements AuthMethodType {
       checkIssuerAndTimes(claims, config, nowMs);
       return claims;
     }
-    const keys = await this.keys.of(source, namespace, nowMs).catch((error: unknown) => {
+    const keys = await this.#keys.of(source, namespace, nowMs).catch((error: unknown) => {
       if (!(error instanceof FetchFault)) throw error;
       const why = `the keys of the issuer cannot be fetched: ${error.message}`;
-      throw new Unacceptable(why, 'unreachable');
+      throw new TokenFault(why, 'unreachable');
     });
     if (source.kind === 'jwks') {
       const claims = checkTypes(await byKeySet(jwt, keys, listed, 'error verifying token: '));
@@ -132,7 +129,7 @@ export class JwtMethod implements AuthMethodType {
       return claims;
     }
     const wanted = config.algorithms.length > 0 ? config.algorithms : keys.algorithms;
-    // an issuer that lists nothing signs by RS256
+    // An issuer that lists no algorithm signs with RS256.
     const allowed = wanted.length > 0 ? wanted.filter((a) => ALGORITHMS.includes(a)) : ['RS256'];
     const claims = checkTypes(await byKeySet(jwt, keys, allowed, 'error validating signature: '));
     checkDiscovered(claims, source.text, config.clockSkewMs, nowMs);
@@ -140,9 +137,10 @@ export class JwtMethod implements AuthMethodType {
   }
 }
 
+/** Throws TokenFault unless a text has the form of a signed JWT (JWS Compact Serialization). */
 function checkForm(jwt: string): void {
   const fail = (why: string): never => {
-    throw new Unacceptable(`error parsing token: ${why}`);
+    throw new TokenFault(`error parsing token: ${why}`);
   };
   if (jwt.length > TOKEN_LENGTH_MAX) fail(`longer than ${TOKEN_LENGTH_MAX} characters`);
   if (!/^[\w-]+\.[\w-]+\.[\w-]*$/.test(jwt)) fail('not three parts in base64url');
@@ -153,10 +151,11 @@ function checkForm(jwt: string): void {
       fail(`the ${name} of its header is not a string`);
     }
   }
-  // RFC 7797, section 7: a JWT is always encoded
+  // The payload of a JWT is always encoded (RFC 7797, section 7).
   if (Object.hasOwn(header, 'b64') && header['b64'] !== true) fail('its payload is not encoded');
 }
 
+/** Returns the claims if one of the keys verifies the signature. Throws TokenFault. */
 async function byKnownKeys(
   jwt: string,
   keys: readonly Parameters<typeof compactVerify>[1][],
@@ -167,14 +166,15 @@ async function byKnownKeys(
     try {
       return objectOf((await compactVerify(jwt, key, options)).payload);
     } catch (error) {
-      if (error instanceof Unacceptable) throw error;
-      // a key of another type, or another key: the next one may fit
+      if (error instanceof TokenFault) throw error;
+      // The key has another type or did not sign the token. The next one may fit.
       if (!isOfKey(error)) throw error;
     }
   }
-  throw new Unacceptable('no known key successfully validated the token signature');
+  throw new TokenFault('no known key successfully validated the token signature');
 }
 
+/** Returns the claims if the key set verifies the signature. Throws TokenFault. */
 async function byKeySet(
   jwt: string,
   { jwks }: IssuerKeys,
@@ -185,49 +185,49 @@ async function byKeySet(
   try {
     return objectOf((await compactVerify(jwt, jwks, options)).payload);
   } catch (error) {
-    if (error instanceof Unacceptable) throw error;
+    if (error instanceof TokenFault) throw error;
     if (error instanceof errors.JWKSMultipleMatchingKeys) {
       const keys = [];
       for await (const key of error) keys.push(key);
       return byKnownKeys(jwt, keys, algorithms).catch((inner: Error) => {
-        throw new Unacceptable(`${lead}${inner.message}`);
+        throw new TokenFault(`${lead}${inner.message}`);
       });
     }
     if (isOfKey(error)) {
-      throw new Unacceptable(`${lead}failed to verify id token signature (${codeOf(error)})`);
+      throw new TokenFault(`${lead}failed to verify id token signature (${codeOf(error)})`);
     }
     if (!(error instanceof FetchFault)) throw error;
-    throw new Unacceptable(`${lead}the keys cannot be fetched: ${error.message}`, 'unreachable');
+    throw new TokenFault(`${lead}the keys cannot be fetched: ${error.message}`, 'unreachable');
   }
 }
 
-/** A signature that a key does not fit, or a key that is none. */
+/** Whether an error means that a key does not fit the signature, or is no valid key. */
 const isOfKey = (error: unknown): error is Error =>
   error instanceof errors.JOSEError || error instanceof TypeError || error instanceof DOMException;
-/** The `sub` claim; without one, all that is mapped. As JSON neither can be taken for the other. */
+/** Returns the `sub` claim, or all mapped values without one. As JSON, the two never collide. */
 const subjectOf = ({ sub }: Claims, { selectable }: Identity): string =>
   JSON.stringify(typeof sub === 'string' && sub !== '' ? sub : selectable);
 
-/** A fault of the server that was asked, not of ours. */
+/** Whether an error is the fault of another server. */
 const isForeign = (error: unknown): error is Error =>
   error instanceof FetchFault || error instanceof errors.JOSEError;
 const codeOf = (error: Error): string => ('code' in error ? String(error.code) : error.name);
 
-/** The members of one part of a JWT, in which no name may stand twice (RFC 7519, section 4). */
+/** Parses one part of a JWT, in which member names must be unique (RFC 7519, section 4). */
 function objectOf(bytes: Uint8Array, part: 'header' | 'payload' = 'payload'): Claims {
   const parsed = parseStrictJson(new TextDecoder().decode(bytes));
   if (parsed.ok && isObject(parsed.value)) return parsed.value;
   const why = parsed.ok ? '' : `: ${parsed.problem.message}`;
-  throw new Unacceptable(`error parsing token: its ${part} is not a JSON object${why}`);
+  throw new TokenFault(`error parsing token: its ${part} is not a JSON object${why}`);
 }
 
 const invalid = (why: string): never => {
-  throw new Unacceptable(`error validating claims: ${why}`);
+  throw new TokenFault(`error validating claims: ${why}`);
 };
 
 const isText = (value: unknown): boolean => typeof value === 'string';
 const isNumber = (value: unknown): boolean => typeof value === 'number';
-/** The registered claims (RFC 7519, section 4.1): what each must be where it is present. */
+/** The registered claims (RFC 7519, section 4.1), and the type of each if it is present. */
 const REGISTERED: readonly [name: string, isOfType: (value: unknown) => boolean, type: string][] = [
   ['iss', isText, 'a string'],
   ['sub', isText, 'a string'],
@@ -249,17 +249,18 @@ function checkTypes(claims: Claims): Claims {
   return claims;
 }
 
-/** A time claim in milliseconds; 0 when it is absent. */
+/** Returns a time claim in milliseconds since the epoch; 0 if it is absent. */
 const timeOf = (claims: Claims, name: 'iat' | 'nbf' | 'exp'): number =>
-  Object.hasOwn(claims, name) ? (claims[name] as number) * 1000 : 0; // its type was checked
+  // `checkTypes` has checked the type.
+  Object.hasOwn(claims, name) ? (claims[name] as number) * 1000 : 0;
 
-/** Checks 4 to 8 of section 17. */
+/** Checks the issuer and times. Derives a missing `exp` or `nbf` from the claims that are there. */
 function checkIssuerAndTimes(claims: Claims, config: JwtConfig, nowMs: number): void {
   const iat = timeOf(claims, 'iat');
   let nbf = timeOf(claims, 'nbf');
   let exp = timeOf(claims, 'exp');
   if (iat === 0 && nbf === 0 && exp === 0) {
-    throw new Unacceptable('no issue time, notbefore, or expiration time encoded in token');
+    throw new TokenFault('no issue time, notbefore, or expiration time encoded in token');
   }
   if (exp === 0) exp = Math.max(iat, nbf) + config.expirationLeewayMs;
   if (nbf === 0) nbf = iat !== 0 ? iat : exp - config.notBeforeLeewayMs;
@@ -271,10 +272,10 @@ function checkIssuerAndTimes(claims: Claims, config: JwtConfig, nowMs: number): 
   if (iat > nowMs + config.clockSkewMs) invalid('token issued in the future (iat)');
 }
 
-/** With discovery the issuer is the discovery URL, and an expiry is required. */
+/** Checks the issuer and times with discovery: the issuer is the URL, and `exp` is required. */
 function checkDiscovered(claims: Claims, issuer: string, skewMs: number, nowMs: number): void {
   const fail = (why: string): never => {
-    throw new Unacceptable(`error validating signature: ${why}`);
+    throw new TokenFault(`error validating signature: ${why}`);
   };
   if (claims['iss'] !== issuer) fail('invalid issuer claim (iss)');
   const exp = timeOf(claims, 'exp');

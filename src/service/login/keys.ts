@@ -1,6 +1,6 @@
 /**
- * Keys of issuers: fetched over HTTP, kept for a while, fetched again for a key id that is not
- * among them.
+ * The keys of issuers. They are fetched over HTTP, cached for a while, and fetched again for an
+ * unknown key id.
  */
 import type { RemoteJWKSet } from 'jose';
 import { createRemoteJWKSet, customFetch } from 'jose/jwks/remote';
@@ -16,70 +16,74 @@ import type { JwtConfig } from './jwt-config.js';
 
 type Remote = Extract<JwtConfig['source'], { kind: 'jwks' | 'oidc' }>;
 
+/** The keys of one issuer. */
 export interface IssuerKeys {
   readonly jwks: RemoteJWKSet;
-  /** Signature algorithms that the issuer's discovery document lists; empty for a plain key set. */
+  /** Signature algorithms that the discovery document lists; empty for a plain key set. */
   readonly algorithms: readonly string[];
 }
 
+/** How a key cache fetches, and how long it keeps what it fetched. */
 export interface KeyCacheOptions {
   readonly outbound: Outbound;
-  /** How long fetched keys and documents are used, in milliseconds. */
+  /** Milliseconds for which fetched keys and discovery documents are used. */
   readonly ageMsMax: number;
-  /** An unknown key id fetches the set again, but not more often than this, in milliseconds. */
+  /** Milliseconds between two fetches of a key set for unknown key ids, at least. */
   readonly refetchMsMin: number;
 }
 
-/** Issuers whose keys are kept; far more than one cluster has methods in use. */
+/** Issuers in the cache: far more than a cluster has methods in use. */
 const ENTRIES_MAX = 256;
 
+/** Caches the keys of issuers. */
 export class KeyCache {
-  private readonly options: KeyCacheOptions;
-  private readonly entries = new Map<string, { keys: Promise<IssuerKeys>; untilMs: number }>();
+  readonly #options: KeyCacheOptions;
+  readonly #entries = new Map<string, { keys: Promise<IssuerKeys>; untilMs: number }>();
 
   constructor(options: KeyCacheOptions) {
-    this.options = options;
+    this.#options = options;
   }
 
-  /** The keys of a source, from the cache when they are fresh. Rejects with FetchFault. */
+  /** Returns the keys of a source, from the cache if they are fresh. Rejects with FetchFault. */
   async of(source: Remote, namespace: string, nowMs: number): Promise<IssuerKeys> {
-    // by namespace too: what one may fetch, another may not
+    // The namespace is part of the id, because not every namespace may fetch from this source.
     const id = JSON.stringify([namespace, source.kind, source.text, source.ca]);
-    const kept = this.entries.get(id);
-    if (kept !== undefined && nowMs < kept.untilMs) return kept.keys;
-    const keys = this.open(source, namespace);
-    this.entries.delete(id);
-    this.entries.set(id, { keys, untilMs: nowMs + this.options.ageMsMax });
-    for (const oldest of this.entries.keys()) {
-      if (this.entries.size <= ENTRIES_MAX) break;
-      this.entries.delete(oldest);
+    const cached = this.#entries.get(id);
+    if (cached !== undefined && nowMs < cached.untilMs) return cached.keys;
+    const keys = this.#open(source, namespace);
+    this.#entries.delete(id);
+    this.#entries.set(id, { keys, untilMs: nowMs + this.#options.ageMsMax });
+    for (const oldest of this.#entries.keys()) {
+      if (this.#entries.size <= ENTRIES_MAX) break;
+      this.#entries.delete(oldest);
     }
-    // a failure is not kept: the next login tries again
+    // A failure is not cached, so the next login tries again.
     keys.catch(() => {
-      if (this.entries.get(id)?.keys === keys) this.entries.delete(id);
+      if (this.#entries.get(id)?.keys === keys) this.#entries.delete(id);
     });
     return keys;
   }
 
   /**
-   * Fetches everything that a login by this source will need, past the cache. Rejects with
+   * Fetches everything that a login with this source needs, bypassing the cache. Rejects with
    * FetchFault.
    */
   async check(source: Remote, namespace: string): Promise<void> {
-    const { jwks } = await this.open(source, namespace);
+    const { jwks } = await this.#open(source, namespace);
     await jwks.reload();
   }
 
-  /** Why a method of a namespace may not name a source; undefined when it may. */
+  /** Returns why a method of a namespace may not use a source; undefined if it may. */
   problem({ url }: Remote, namespace: string): string | undefined {
-    return this.options.outbound.problem(url, namespace);
+    return this.#options.outbound.problem(url, namespace);
   }
 
-  private async open({ kind, url, text, ca }: Remote, namespace: string): Promise<IssuerKeys> {
-    if (kind === 'jwks') return { jwks: this.keySet({ url, ca }, namespace), algorithms: [] };
+  /** Finds the key set of a source. With discovery, this fetches the discovery document. */
+  async #open({ kind, url, text, ca }: Remote, namespace: string): Promise<IssuerKeys> {
+    if (kind === 'jwks') return { jwks: this.#keySet({ url, ca }, namespace), algorithms: [] };
     const at = httpUrl(`${text.replace(/\/$/, '')}/.well-known/openid-configuration`);
     if (at === undefined) throw new FetchFault('not a URL');
-    const document = jsonObject(await this.fetch({ url: at, ca }, namespace), at.host);
+    const document = jsonObject(await this.#fetch({ url: at, ca }, namespace), at.host);
     if (document['issuer'] !== text) {
       throw new FetchFault(`the issuer of the discovery document is not ${JSON.stringify(text)}`);
     }
@@ -87,23 +91,23 @@ export class KeyCache {
     if (keysAt === undefined) throw new FetchFault('the discovery document has no usable jwks_uri');
     const listed = document['id_token_signing_alg_values_supported'];
     const algorithms = Array.isArray(listed) ? listed.map(String) : [];
-    return { jwks: this.keySet({ url: keysAt, ca }, namespace), algorithms };
+    return { jwks: this.#keySet({ url: keysAt, ca }, namespace), algorithms };
   }
 
-  private keySet(what: Exchange, namespace: string): RemoteJWKSet {
+  #keySet(what: Exchange, namespace: string): RemoteJWKSet {
     return createRemoteJWKSet(what.url, {
-      cacheMaxAge: this.options.ageMsMax,
-      cooldownDuration: this.options.refetchMsMin,
-      timeoutDuration: this.options.outbound.limits.timeoutMs,
+      cacheMaxAge: this.#options.ageMsMax,
+      cooldownDuration: this.#options.refetchMsMin,
+      timeoutDuration: this.#options.outbound.limits.timeoutMs,
       [customFetch]: async () => {
-        const reply = await this.fetch(what, namespace);
+        const reply = await this.#fetch(what, namespace);
         jsonObject(reply, what.url.host);
         return new Response(reply.text, { status: 200 });
       },
     });
   }
 
-  private fetch(what: Exchange, namespace: string): Promise<Reply> {
-    return this.options.outbound.exchange(what, namespace);
+  #fetch(what: Exchange, namespace: string): Promise<Reply> {
+    return this.#options.outbound.exchange(what, namespace);
   }
 }

@@ -1,12 +1,12 @@
 /**
- * Auth methods of type kubernetes: the cluster itself reviews the token of a service account
- * (tokens-auth-login 15).
+ * Auth methods of type kubernetes: the API server of the cluster reviews the token of a service
+ * account (TokenReview).
  */
 import { decodeProtectedHeader } from 'jose/decode/protected_header';
 import { decodeJwt } from 'jose/jwt/decode';
 import type { IdentityShape } from '../../acl/binding.js';
 import type { Refusal } from '../../errors.js';
-import { ConfigFault, ConfigReader, checkCertificate, refusing } from './config.js';
+import { ConfigFault, ConfigReader, checkCertificate, refusing } from './config-reader.js';
 import { FetchFault, httpUrl, isObject, jsonObject, type Outbound } from './exchange.js';
 import type { AuthMethodType, IssuerProblem, RefusalCause, Verdict } from './types.js';
 
@@ -15,14 +15,14 @@ interface KubernetesConfig {
   readonly ca: string;
   readonly serviceAccountJwt: string;
 }
-/** A cluster as a method of a namespace asks it. */
+/** A cluster, and the namespace of the method that sends requests to it. */
 interface Cluster extends KubernetesConfig {
   readonly methodNamespace: string;
 }
 type Json = Readonly<Record<string, unknown>>;
 
 const KNOWN = ['Host', 'CACert', 'ServiceAccountJWT'];
-/** The account's name as seen here may be another than in the cluster. */
+/** An annotation of a service account that overrides its name. */
 const NAME_ANNOTATION = 'consul.hashicorp.com/service-name';
 const TEXT = { kind: 'string' } as const;
 const SHAPE: IdentityShape = {
@@ -36,23 +36,24 @@ const SHAPE: IdentityShape = {
   variables: ['serviceaccount.namespace', 'serviceaccount.name', 'serviceaccount.uid'],
 };
 
+/** The auth method type `kubernetes`. */
 export class KubernetesMethod implements AuthMethodType {
   readonly name = 'kubernetes';
-  private readonly outbound: Outbound;
+  readonly #outbound: Outbound;
 
   constructor(outbound: Outbound) {
-    this.outbound = outbound;
+    this.#outbound = outbound;
   }
 
   checkConfig(config: unknown, namespace: string): Refusal | undefined {
     return refusing(() => {
       const { host } = readKubernetesConfig(config);
-      const problem = this.outbound.problem(host, namespace);
+      const problem = this.#outbound.problem(host, namespace);
       if (problem !== undefined) throw new ConfigFault(`error checking Host: ${problem}`, 'Host');
     });
   }
 
-  /** The cluster is not contacted. */
+  /** Does nothing: the first login contacts the cluster. */
   async checkIssuer(): Promise<IssuerProblem | undefined> {
     return undefined;
   }
@@ -68,10 +69,10 @@ export class KubernetesMethod implements AuthMethodType {
   ): Promise<Verdict> {
     try {
       const cluster = { ...readKubernetesConfig(config), methodNamespace };
-      const account = await this.review(cluster, bearerToken);
+      const account = await this.#review(cluster, bearerToken);
       if (!account.ok) return { ...account, cause: 'token' };
       const { namespace, uid } = account;
-      const name = await this.nameOf(cluster, namespace, account.name);
+      const name = await this.#nameOf(cluster, namespace, account.name);
       const serviceaccount = { namespace, name, uid };
       const variables = new Map(
         Object.entries(serviceaccount).map(([key, value]) => [`serviceaccount.${key}`, value]),
@@ -85,7 +86,8 @@ export class KubernetesMethod implements AuthMethodType {
     }
   }
 
-  private async review(
+  /** Returns the service account of a token, or the reason why the cluster does not accept it. */
+  async #review(
     cluster: Cluster,
     token: string,
   ): Promise<
@@ -94,7 +96,7 @@ export class KubernetesMethod implements AuthMethodType {
     if (token === '') return { ok: false, reason: 'missing jwt' };
     const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token } };
     const path = 'apis/authentication.k8s.io/v1/tokenreviews';
-    const { status } = await this.call(cluster, path, JSON.stringify(review));
+    const { status } = await this.#call(cluster, path, JSON.stringify(review));
     if (!isObject(status)) throw new FetchFault('the token review has no status');
     if (status['authenticated'] !== true) {
       return { ok: false, reason: 'the token review does not authenticate the token' };
@@ -106,9 +108,10 @@ export class KubernetesMethod implements AuthMethodType {
     return { ok: true, namespace: account[1] as string, name: account[2] as string, uid };
   }
 
-  private async nameOf(cluster: Cluster, namespace: string, name: string): Promise<string> {
+  /** Returns the name of a service account, or the name that its annotation gives it. */
+  async #nameOf(cluster: Cluster, namespace: string, name: string): Promise<string> {
     const [ns, account] = [namespace, name].map(encodeURIComponent);
-    const { metadata } = await this.call(
+    const { metadata } = await this.#call(
       cluster,
       `api/v1/namespaces/${ns}/serviceaccounts/${account}`,
     );
@@ -118,7 +121,10 @@ export class KubernetesMethod implements AuthMethodType {
     return typeof other === 'string' && other !== '' ? other : name;
   }
 
-  private async call(cluster: Cluster, path: string, body?: string): Promise<Json> {
+  /**
+   * Sends a request to the API server. Rejects with FetchFault unless it replies with an object.
+   */
+  async #call(cluster: Cluster, path: string, body?: string): Promise<Json> {
     const { host, ca, serviceAccountJwt, methodNamespace } = cluster;
     const base = host.href.endsWith('/') ? host.href : `${host.href}/`;
     const headers = {
@@ -126,7 +132,7 @@ export class KubernetesMethod implements AuthMethodType {
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
     };
     const request = { url: new URL(path, base), headers, ca };
-    const reply = await this.outbound.exchange(
+    const reply = await this.#outbound.exchange(
       body === undefined ? request : { ...request, method: 'POST', body },
       methodNamespace,
     );
@@ -143,7 +149,7 @@ function readKubernetesConfig(config: unknown): KubernetesConfig {
   ];
   if (hostText === '') throw new ConfigFault('Config.Host is required', 'Host');
   const host = httpUrl(hostText);
-  // the account's secret is sent there
+  // The token of the method's service account is sent to this host.
   if (host?.protocol !== 'https:') {
     throw new ConfigFault('Config.Host is not an https URL without credentials', 'Host');
   }

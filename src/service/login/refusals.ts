@@ -1,26 +1,24 @@
 /**
- * Logins that were refused. All are counted; the log is told of some of each kind, because anybody
- * can have as many refused as they like.
+ * Counts refused logins, and logs some of each kind. It does not log all, because anyone can cause
+ * any number of refusals.
  */
 import { type LoginLogger, REFUSAL_CAUSES, type RefusalCause } from './types.js';
 
-/**
- * A login that was refused; `method` is in the spelling of the stored method, absent for one that
- * is unknown.
- */
+/** A refused login. `method` is the stored method, absent if the login names an unknown one. */
 export interface RefusedLogin {
   readonly cause: RefusalCause;
   readonly reason: string;
   readonly method?: { readonly Name: string; readonly Namespace: string; readonly Type: string };
 }
 
-/** The time for which lines of the log are counted. */
+/** Milliseconds in which log lines are limited. */
 const WINDOW_MS = 60_000;
 /** Lines in this time for one cause and method: enough to see what a client does wrong. */
 const LINES_MAX = 10;
-/** Lines in this time for all: a namespace may have any number of methods. */
+/** Lines in this time for all methods: a namespace may have any number of them. */
 const LINES_MAX_OF_ALL = 200;
 
+/** Counts and logs the refused logins of a node. */
 export class Refusals {
   readonly #log: LoginLogger;
   readonly #nowMs: () => number;
@@ -30,17 +28,18 @@ export class Refusals {
   #unwritten = 0;
   #sinceMs = Number.NEGATIVE_INFINITY;
 
-  /** `nowMs`: a clock that never goes back. */
+  /** `nowMs`: a monotonic clock. */
   constructor(log: LoginLogger, nowMs: () => number) {
     this.#log = log;
     this.#nowMs = nowMs;
   }
 
-  /** Logins refused so far, by cause. */
+  /** The number of refused logins since the start, by cause. */
   get counts(): ReadonlyMap<RefusalCause, number> {
     return this.#counts;
   }
 
+  /** Counts a refused login, and logs it unless there were too many lines. */
   note({ cause, reason, method }: RefusedLogin): void {
     this.#counts.set(cause, this.#counts.get(cause)! + 1);
     this.#begin();
@@ -57,13 +56,13 @@ export class Refusals {
     this.#log.warn({ ...where, cause, reason }, 'login refused');
   }
 
-  /** Begins another minute when the last is over, and tells what was left out in it. */
+  /** Starts a new window when the last one is over, and logs how many lines that one left out. */
   #begin(): void {
     const now = this.#nowMs();
     if (now - this.#sinceMs < WINDOW_MS) return;
     if (this.#unwritten > 0) {
       const left = { count: this.#unwritten };
-      this.#log.warn(left, 'more logins were refused, of kinds that the log names already');
+      this.#log.warn(left, 'further refused logins were not logged');
     }
     this.#lines.clear();
     this.#written = 0;

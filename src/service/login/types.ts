@@ -1,45 +1,43 @@
-/** What a type of auth method is to the use cases, and what it is given. */
+/** The interface of auth method types, and what they work with. */
 import type { Identity, IdentityShape } from '../../acl/binding.js';
 import type { Refusal } from '../../errors.js';
 
-/**
- * Kinds of reasons for which logins are refused; `login_refused_total` of the metrics counts by
- * them.
- */
+/** Why logins are refused. The metric `login_refused_total` counts by cause. */
 export const REFUSAL_CAUSES = [
-  // no such auth method
+  // The auth method does not exist.
   'method_unknown',
-  // the bearer token is not valid, or not for this method
+  // The bearer token is not valid, or not for this method.
   'token',
-  // the issuer, or the cluster that reviews tokens, cannot be asked
+  // The issuer, or the cluster that reviews tokens, does not answer.
   'unreachable',
-  // the method's Config is not usable
+  // The Config of the method is not usable.
   'config',
-  // NamespaceRules lead nowhere
+  // NamespaceRules lead to no namespace.
   'namespace',
-  // no binding rule matches, or what matches cannot be bound
+  // No binding rule matches, or what matches cannot be bound.
   'binding',
-  // the identity has as many tokens of the method as it may have
+  // The identity has as many tokens of the method as it may have.
   'token_limit',
 ] as const;
+/** A cause for which logins are refused. */
 export type RefusalCause = (typeof REFUSAL_CAUSES)[number];
 
 /**
- * Why someone was not verified. The reason is for the log only: it never reaches the caller, and
- * never holds a secret.
+ * Whether a bearer token was accepted. The reason of a refusal is for the log alone: it never
+ * reaches the caller, and never contains a secret.
  */
 export type Verdict =
   | {
       readonly ok: true;
       readonly identity: Identity;
-      /** Who it is, among all that this auth method verifies. Never shown or logged. */
+      /** Identifies the caller among all that this auth method verifies. Never shown or logged. */
       readonly subject: string;
     }
   | { readonly ok: false; readonly cause: RefusalCause; readonly reason: string };
 
 /**
- * Why an issuer is of no use: the key of the Config that names it, and the reason, for the log
- * only.
+ * Why an issuer cannot be used: the key of the Config that names it, and the reason, which is for
+ * the log alone.
  */
 export interface IssuerProblem {
   readonly key: string;
@@ -47,41 +45,39 @@ export interface IssuerProblem {
 }
 
 /**
- * One type of auth method. `config` is the method's Config as it was sent (any JSON value; absent:
- * undefined), `namespace` the method's. Only checkIssuer and validate may use the network, each
- * within a few seconds.
+ * One type of auth method. `config` is the Config of the method as it was sent: any JSON value, or
+ * undefined if absent. `namespace` is that of the method. Only checkIssuer and validate use the
+ * network, each for a few seconds at most.
  */
 export interface AuthMethodType {
   readonly name: string;
-  /** Checks a Config that is about to be written; text begins with `Invalid Auth Method: `. */
+  /** Checks a Config before it is written. The refusal begins with `Invalid Auth Method: `. */
   checkConfig(config: unknown, namespace: string): Refusal | undefined;
-  /**
-   * Fetches what logins by an accepted Config will need. Throws ApiError `too_many`.
-   */
+  /** Fetches what logins by an accepted Config will need. Throws ApiError `too_many`. */
   checkIssuer(config: unknown, namespace: string): Promise<IssuerProblem | undefined>;
   /**
-   * Verifies a bearer token at a time in milliseconds since 1970. Never throws for what a token or
-   * a server sends; throws ApiError `too_many`.
+   * Verifies a bearer token at a time in milliseconds since the epoch. Never throws for the content
+   * of a token or of a server's reply. Throws ApiError `too_many`.
    */
   validate(
     config: unknown,
     bearerToken: string,
     at: { readonly namespace: string; readonly nowMs: number },
   ): Promise<Verdict>;
-  /** What selectors and names may refer to, by a Config that was accepted. Pure. */
+  /** Returns what selectors and names may refer to with an accepted Config. Pure. */
   shapeOf(config: unknown): IdentityShape;
 }
 
-/** Where the reason of a refused login goes. */
+/** Logs the reasons of refused logins. */
 export interface LoginLogger {
   warn(context: Record<string, unknown>, message: string): void;
 }
 
-/** Limits on what is fetched from others while a method is written or a login is judged. */
+/** Limits on fetches from other servers, while a method is written or a login is verified. */
 export interface FetchLimits {
-  /** For one whole exchange, in milliseconds. */
+  /** Milliseconds for one whole exchange, redirects included. */
   readonly timeoutMs: number;
   readonly bodyBytesMax: number;
-  /** Exchanges at a time. */
+  /** Exchanges at one time. */
   readonly issuerRequests: number;
 }

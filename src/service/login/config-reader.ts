@@ -1,12 +1,13 @@
 /**
- * Reads the Config of an auth method: keys in any letter case, one value where a list is expected.
+ * Reads the Config of an auth method. Keys match in any letter case, and one value may stand for a
+ * list.
  */
 import { X509Certificate } from 'node:crypto';
 import { type Refusal, refusal } from '../../errors.js';
 import { didYouMean } from '../../languages/suggest.js';
 import { isObject } from './exchange.js';
 
-/** Ends the check of a Config at its first fault; becomes a refusal in `refusing`. */
+/** The first fault of a Config. `refusing` turns it into a refusal. */
 export class ConfigFault extends Error {
   readonly key: string;
   constructor(message: string, key = '') {
@@ -15,7 +16,7 @@ export class ConfigFault extends Error {
   }
 }
 
-/** Runs a check; a fault becomes a refusal with the lead-in of auth methods. */
+/** Runs a check. Returns the refusal if it throws ConfigFault. */
 export function refusing(check: () => unknown): Refusal | undefined {
   try {
     check();
@@ -30,9 +31,9 @@ export function refusing(check: () => unknown): Refusal | undefined {
 /** Characters of an unknown key that an error shows. */
 const SHOWN_MAX = 60;
 
-/** The values of a Config by their proper keys; unknown keys are refused. */
+/** The values of a Config by key. The constructor and getters throw ConfigFault. */
 export class ConfigReader {
-  private readonly values = new Map<string, unknown>();
+  readonly #values = new Map<string, unknown>();
 
   constructor(config: unknown, known: readonly string[]) {
     if (config === undefined || config === null) return;
@@ -44,35 +45,35 @@ export class ConfigReader {
         const shown = key.slice(0, SHOWN_MAX);
         throw decoding(`Config has invalid keys: ${shown}${didYouMean(shown, known)}`, shown);
       }
-      if (this.values.has(name)) throw decoding(`Config has the key ${name} twice`, name);
-      this.values.set(name, value);
+      if (this.#values.has(name)) throw decoding(`Config has the key ${name} twice`, name);
+      this.#values.set(name, value);
     }
   }
 
   text(key: string): string {
-    const value = this.values.get(key) ?? '';
+    const value = this.#values.get(key) ?? '';
     if (typeof value === 'string') return value;
     throw decoding(`'${key}' expected type 'string'`, key);
   }
 
   list(key: string): string[] {
-    const value = this.values.get(key) ?? [];
+    const value = this.#values.get(key) ?? [];
     if (typeof value === 'string') return [value];
     if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value;
     throw decoding(`'${key}' expected a list of strings`, key);
   }
 
   map(key: string): Map<string, string> {
-    const value = this.values.get(key) ?? {};
+    const value = this.#values.get(key) ?? {};
     if (isObject(value) && Object.values(value).every((item) => typeof item === 'string')) {
       return new Map(Object.entries(value) as [string, string][]);
     }
     throw decoding(`'${key}' expected a map of strings to strings`, key);
   }
 
-  /** Nanoseconds, as milliseconds. */
+  /** Returns a number of nanoseconds in milliseconds. */
   nanoseconds(key: string): number {
-    const value = this.values.get(key) ?? 0;
+    const value = this.#values.get(key) ?? 0;
     if (typeof value === 'number' && Number.isSafeInteger(value)) return value / 1e6;
     throw decoding(`cannot parse '${key}' as int: it is a number of nanoseconds`, key);
   }
@@ -81,7 +82,7 @@ export class ConfigReader {
 const decoding = (message: string, key = ''): ConfigFault =>
   new ConfigFault(`error decoding config: ${message}`, key);
 
-/** Checks certificates in PEM form. */
+/** Throws ConfigFault unless a text is a certificate in PEM form. */
 export function checkCertificate(pem: string, key: string, what: string): void {
   try {
     new X509Certificate(pem);

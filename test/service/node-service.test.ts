@@ -70,7 +70,7 @@ class Pending<T> {
       this.runs += 1;
       return useCase(context);
     };
-    this.done = solo.engine.read(caller, options, counted).then(
+    this.done = solo.service.read(caller, options, counted).then(
       (outcome) => this.#end('answered', outcome),
       (error) => this.#end('refused', error),
     );
@@ -86,17 +86,17 @@ class Pending<T> {
   }
 }
 
-describe('engine: blocking reads', () => {
+describe('node service: blocking queries', () => {
   it('are answered at once if their index is old, after a barrier of the right mode', async () => {
     const solo = new Solo();
     solo.must(policy(P1, 'one', true));
-    const outcome = await solo.engine.read(MANAGER, held(1), readPolicy('default', P1));
+    const outcome = await solo.service.read(MANAGER, held(1), readPolicy('default', P1));
     expect(outcome.index).to.equal(solo.machine.appliedIndex());
     expect(solo.barriers).to.equal(1);
     solo.node.contact = () => ({ knownLeader: false, lastContactMs: 700 });
     expect(outcome).to.include({ knownLeader: true, lastContactMs: 0 });
     const stale: ReadOptions = { ...now, mode: 'stale' };
-    const old = await solo.engine.read(MANAGER, stale, readPolicy('default', P1));
+    const old = await solo.service.read(MANAGER, stale, readPolicy('default', P1));
     expect(old).to.include({ knownLeader: false, lastContactMs: 700 });
     expect(solo.barriers).to.equal(1);
   });
@@ -127,7 +127,7 @@ describe('engine: blocking reads', () => {
     for (const [end, code] of ends) {
       solo.must(token(secret, [{ ID: P1 }]));
       const useCase = readPolicy('default', GLOBAL_MANAGEMENT_ID);
-      const { index } = await solo.engine.read(caller, now, useCase);
+      const { index } = await solo.service.read(caller, now, useCase);
       const read = new Pending(solo, caller, held(index), useCase);
       expect((await read.settle()).state).to.equal('held');
       solo.must(role([], code === 'acl_not_found'));
@@ -138,7 +138,7 @@ describe('engine: blocking reads', () => {
     }
   });
 
-  it('and all other calls, even stale reads, are refused by a node that does not serve', async () => {
+  it('and all calls, even stale reads, are refused by a node that does not serve', async () => {
     const solo = new Solo();
     const useCase = listRoles('default', { filter: all });
     const read = new Pending<unknown>(solo, MANAGER, held(1_000_000), useCase);
@@ -156,9 +156,9 @@ describe('engine: blocking reads', () => {
     };
     const stale: ReadOptions = { ...now, mode: 'stale' };
     const ways = [
-      () => solo.engine.read<unknown>(MANAGER, stale, useCase),
-      () => solo.engine.authorize(MANAGER),
-      () => solo.engine.permit(MANAGER, 1000, () => undefined),
+      () => solo.service.read<unknown>(MANAGER, stale, useCase),
+      () => solo.service.authorize(MANAGER),
+      () => solo.service.permit(MANAGER, 1000, () => undefined),
     ];
     for (const way of ways) expect(await refused(way)).to.equal('unavailable');
   });
@@ -167,7 +167,7 @@ describe('engine: blocking reads', () => {
     const solo = new Solo('deny', false);
     const stale: ReadOptions = { ...now, mode: 'stale' };
     const read = (): Promise<unknown> =>
-      solo.engine.read<unknown>(MANAGER, stale, listRoles('default', { filter: all }));
+      solo.service.read<unknown>(MANAGER, stale, listRoles('default', { filter: all }));
     const refused = async (): Promise<string> =>
       read().then(
         () => 'served',
@@ -181,15 +181,15 @@ describe('engine: blocking reads', () => {
   it('and all other calls wait in a new cluster that has a leader but no tokens yet', async () => {
     const solo = new Solo('deny', false);
     solo.apply({ type: 'fact.set', v: 1, name: 'first', value: {} } as Command);
-    const caught = solo.engine.catchUp(60_000);
+    const caught = solo.service.catchUp(60_000);
     const patient = { ...now, timeoutMs: 60_000 };
     const read = new Pending(solo, MANAGER, patient, readPolicy('default', GLOBAL_MANAGEMENT_ID));
     expect((await read.settle()).state).to.equal('held');
-    expect(() => solo.engine.authorize(MANAGER)).to.throw('it has no state yet');
+    expect(() => solo.service.authorize(MANAGER)).to.throw('it has no state yet');
     solo.begin();
     await caught;
     expect((await read.settle()).state).to.equal('answered');
-    expect(solo.engine.authorize(MANAGER).allowed('acl', 'write')).to.equal(true);
+    expect(solo.service.authorize(MANAGER).allowed('acl', 'write')).to.equal(true);
   });
 
   it('of a role wake if a linked policy is renamed or deleted, not for new rules', async () => {
@@ -197,7 +197,7 @@ describe('engine: blocking reads', () => {
     solo.must(policy(P1, 'one', true));
     solo.must(role([{ ID: P1 }], true));
     for (const useCase of [readRole('default', R1), listRoles('default', { filter: all })]) {
-      const { index } = await solo.engine.read<unknown>(MANAGER, now, useCase);
+      const { index } = await solo.service.read<unknown>(MANAGER, now, useCase);
       const read = new Pending<unknown>(solo, MANAGER, held(index), useCase);
       await read.settle();
       const name = JSON.parse(solo.store.get(keys.policyLink(P1))!).Name as string;
@@ -211,7 +211,7 @@ describe('engine: blocking reads', () => {
       expect(shown).to.include(`${name}-renamed`);
       expect(read.result.index).to.be.greaterThan(index);
     }
-    const { index } = await solo.engine.read(MANAGER, now, readRole('default', R1));
+    const { index } = await solo.service.read(MANAGER, now, readRole('default', R1));
     const read = new Pending(solo, MANAGER, held(index), readRole('default', R1));
     await read.settle();
     solo.must({ type: 'policy.delete', v: 1, ns: 'default', id: P1 } as Command);
@@ -222,7 +222,7 @@ describe('engine: blocking reads', () => {
   it('of a missing object have an index to wait on, and wake when it is created', async () => {
     const solo = new Solo();
     for (const useCase of [readPolicy('default', P1), readPolicyByName('default', 'ONE')]) {
-      const missing = await solo.engine.read(MANAGER, now, useCase);
+      const missing = await solo.service.read(MANAGER, now, useCase);
       expect(missing.value).to.equal(undefined);
       const read = new Pending(solo, MANAGER, held(missing.index), useCase);
       await read.settle();
@@ -230,7 +230,7 @@ describe('engine: blocking reads', () => {
       await read.settle();
       expect(read.result.value).to.be.a('string');
       solo.must({ type: 'policy.delete', v: 1, ns: 'default', id: P1 } as Command);
-      const gone = await solo.engine.read(MANAGER, held(read.result.index), useCase);
+      const gone = await solo.service.read(MANAGER, held(read.result.index), useCase);
       expect(gone.value).to.equal(undefined);
       expect(gone.index).to.be.greaterThan(read.result.index);
     }
@@ -291,7 +291,7 @@ describe('engine: blocking reads', () => {
     solo.must(policy(P1, 'one', true));
     solo.must(token('44444444-aaaa-4aaa-8aaa-000000000001', [{ ID: P1 }]));
     const useCase = listTokens('default', { filter: all }, () => solo.nowMs);
-    const { index } = await solo.engine.read(MANAGER, now, useCase);
+    const { index } = await solo.service.read(MANAGER, now, useCase);
     const read = new Pending(solo, MANAGER, held(index), useCase);
     await read.settle();
     solo.must(policy(P1, 'renamed', false));
@@ -299,11 +299,11 @@ describe('engine: blocking reads', () => {
   });
 });
 
-describe('engine: permissions', () => {
+describe('node service: permissions', () => {
   it('an unknown secret is refused, and a missing one means the anonymous token', async () => {
     const solo = new Solo();
     const unknown = callerOf('no-such-secret');
-    expect(() => solo.engine.authorize(unknown)).to.throw(ApiError, 'ACL not found');
+    expect(() => solo.service.authorize(unknown)).to.throw(ApiError, 'ACL not found');
     const why = await new Pending(solo, NOBODY, now, readPolicy('default', P1)).settle();
     expect(why.result.message).to.match(/anonymous token lacks permission 'acl:read'/);
   });
@@ -316,10 +316,10 @@ describe('engine: permissions', () => {
       await original(...asked);
       if (solo.authorizers.of(secretKeyOf(secret)) === undefined) solo.must(token(secret, []));
     };
-    const authorizer = await solo.engine.permit(callerOf(secret), 1000, () => undefined);
+    const authorizer = await solo.service.permit(callerOf(secret), 1000, () => undefined);
     expect(authorizer.accessor).to.equal('33333333-aaaa-4aaa-8aaa-000000000001');
     expect(solo.barriers).to.equal(1);
-    await solo.engine.permit(MANAGER, 1000, (a) => a.denial('acl', 'write'));
+    await solo.service.permit(MANAGER, 1000, (a) => a.denial('acl', 'write'));
     expect(solo.barriers).to.equal(1);
   });
 

@@ -1,4 +1,4 @@
-/** The expanded read of a token: everything it links and implies, in full. */
+/** The expanded read of a token: the token, and all policies and roles that apply to it. */
 import {
   inAllDatacenters,
   nodePolicy,
@@ -26,6 +26,7 @@ export interface Resolver {
   readonly defaultPolicy: 'deny' | 'allow';
 }
 
+/** Reads a token with all that it links or implies. Throws ApiError 403, also if there is none. */
 export const readTokenExpanded =
   (
     ns: string,
@@ -37,7 +38,7 @@ export const readTokenExpanded =
     mustRead(authorizer, ns);
     const token = mustFindToken(view, ns, accessor, now());
     const links = new Links(view);
-    const parts = new Parts(view);
+    const parts = new ExpandedParts(view);
     parts.addGrants(token);
     parts.addPolicies(ns, token.Policies);
     parts.addRoles(ns, token.Roles);
@@ -65,8 +66,8 @@ export const readTokenExpanded =
 const idsOf = (links: readonly Link[]): string[] => links.map(({ ID }) => ID);
 const orNull = <T>(items: readonly T[]): readonly T[] | null => (items.length > 0 ? items : null);
 
-/** Policies by ID and roles, with the keys they were read from and their newest index. */
-class Parts {
+/** Collects policies and roles, the keys that they were read from, and their newest index. */
+class ExpandedParts {
   readonly policies = new Map<string, Policy | SyntheticPolicy>();
   readonly roles: Role[] = [];
   readonly keys: string[] = [];

@@ -1,4 +1,4 @@
-/** Use cases of config entries: apply, delete, get. Lists are in config-list.ts. */
+/** Use cases of config entries: apply, delete, get. Lists are in config-entry-lists.ts. */
 import type { Authorizer } from '../acl/types.js';
 import { ApiError, type refusal, reject } from '../errors.js';
 import { definitionOf, isClusterWide, isKind } from '../kinds/definitions.js';
@@ -10,34 +10,34 @@ import type { ConfigDelete, ConfigSet } from '../state/config.js';
 import { keys } from '../state/keys.js';
 import { deletedIndex } from '../state/lists.js';
 import type { Command, View } from '../state/types.js';
+import { inSlices } from './event-loop.js';
 import { modifyIndexOf } from './reading.js';
-import { inSlices } from './turns.js';
 import type { ReadUseCase, Service } from './types.js';
 import { propose, type Write } from './writing.js';
 
-/** A write of config entries: who, where, until when, and under which condition. */
+/** A write of a config entry: the caller, the namespace, the timeout and the condition. */
 export interface ConfigWrite extends Write {
-  /** ModifyIndex the entry must have; 0: there must be none; null: no condition. */
+  /** The ModifyIndex that the entry must have. 0: it must not exist. null: no condition. */
   readonly cas: number | null;
   readonly datacenter: string;
 }
 
-/** A kind as a path names it. Throws 400 for one that is not known. */
+/** Returns the kind that a path names. Throws ApiError 400 for an unknown one. */
 export function kindOf(text: string): Kind {
   return isKind(text) ? text : rejectWith(unknownKind(text));
 }
 
 /**
- * The namespace an entry lives in: cluster-wide kinds belong to `default`, whatever the request
+ * Returns the namespace of an entry. Cluster-wide kinds belong to `default`, whatever the request
  * names.
  */
 export const homeOf = (kind: Kind, ns: string): string => (isClusterWide(kind) ? 'default' : ns);
 
-/** The resources of which something must be writable to apply an entry of any kind. */
+/** A caller who may write nothing of these resources cannot apply an entry of any kind. */
 const APPLIED = ['service', 'intention', 'mesh'] as const;
 
 /**
- * Lets a caller pass who may apply some entry, before the body is read that says which. Throws
+ * Permits a caller who may apply some entry, before the body is read that says which. Throws
  * ApiError 403.
  */
 export const mayApplySomething = (
@@ -51,13 +51,14 @@ export const mayApplySomething = (
           .denial('mesh', 'write')
           ?.replace(
             "lacks permission 'mesh:write'",
-            "lacks permission 'service:write', lacks permission 'intention:write' and lacks permission 'mesh:write', of which an entry needs one",
+            "lacks permission 'service:write', lacks permission 'intention:write' and " +
+              "lacks permission 'mesh:write', of which an entry needs one",
           ),
   );
 
 /**
- * Creates or replaces an entry from a body (parsed JSON); `true` or `false` as text. Throws
- * ApiError.
+ * Creates or replaces an entry from a body (parsed JSON). Returns the JSON text `true`, or `false`
+ * if the condition does not hold. Throws ApiError.
  */
 export async function applyConfig(
   service: Service,
@@ -87,7 +88,10 @@ export async function applyConfig(
   return propose(service, write, command);
 }
 
-/** Deletes an entry; `{}`, or with `cas` `true` or `false`. Throws ApiError. */
+/**
+ * Deletes an entry. Returns the JSON text `{}`, or with a condition `true` or `false`. Throws
+ * ApiError.
+ */
 export async function deleteConfig(
   service: Service,
   write: ConfigWrite,
@@ -113,7 +117,7 @@ export async function deleteConfig(
   return propose(service, write, command);
 }
 
-/** One entry: its text as it is stored. Throws ApiError 403. */
+/** Reads one entry as it is stored, secrets hidden from those who may not write it. Throws 403. */
 export const readConfig =
   (namespace: string, { kind, name }: EntryId): ReadUseCase<string | undefined> =>
   ({ view, authorizer }) => {
@@ -133,7 +137,7 @@ export const readConfig =
     return { value, index: modifyIndexOf(text), keys: [key] };
   };
 
-/** The 403 text if the caller may not do this with an entry of that name. */
+/** Returns the text of a 403 if the caller lacks the right to an operation on an entry. */
 function denialOf(
   authorizer: Authorizer,
   operation: Operation,
@@ -146,7 +150,7 @@ function denialOf(
   return authorizer.denial(resource, access, named ? name : undefined, ns);
 }
 
-/** Which entries of a kind a caller sees in lists, by name. */
+/** Returns a predicate of the names that a caller sees in lists of a kind. */
 export function listRight(
   authorizer: Authorizer,
   kind: Kind,
@@ -159,7 +163,7 @@ export function listRight(
   return () => all;
 }
 
-/** The gate's question for commands of config entries: asked on the leader before it proposes. */
+/** Authorises a command of config entries. The leader's gate calls it before the proposal. */
 export function configCheck(
   authorizer: Authorizer,
   command: Command,
@@ -176,9 +180,9 @@ export function configCheck(
 }
 
 /**
- * The 403 text if the caller may not change an entry. Names count in any letter case but rules name
- * services exactly, so the right to the entry that would be replaced is asked for under its own
- * spelling too.
+ * Returns the text of a 403 if the caller may not change an entry. Entry names match in any letter
+ * case but rules name services exactly, so the caller also needs the right to the stored spelling
+ * of the entry that would be replaced.
  */
 function changeDenial(
   authorizer: Authorizer,
@@ -203,9 +207,7 @@ function changeDenial(
   return undefined;
 }
 
-/**
- * The Name of a stored entry: entries begin with Kind and Name, so nothing else has to be parsed.
- */
+/** Returns the Name of a stored entry. Entries begin with Kind and Name, so no more is parsed. */
 export function nameIn(text: string): string {
   const start = text.indexOf(MARK) + MARK.length;
   let end = text.indexOf('"', start);
@@ -222,7 +224,7 @@ function isEscaped(text: string, end: number): boolean {
   return count % 2 === 1;
 }
 
-/** Prepares entries of a kind for a caller: secrets are for those who may replace the entry. */
+/** Returns a function that hides the secrets of a kind's entries from callers who may not write. */
 export function shownTo(authorizer: Authorizer, kind: Kind, ns: string): (text: string) => string {
   const { secrets } = definitionOf(kind);
   if (secrets.length === 0) return (text) => text;

@@ -1,38 +1,40 @@
 /**
- * Lists of objects in two steps: what is in them is decided in one turn of the loop, and they are
- * rendered some items at a time, because tens of thousands of them would hold up the heartbeats.
+ * Renders lists of objects in two steps. One turn of the event loop decides which items a list has.
+ * The items are then rendered a few at a time, because tens of thousands would delay heartbeats.
  */
 import { createHash } from 'node:crypto';
 import type { View } from '../state/types.js';
-import { type Made, readList } from './held-lists.js';
+import { type ListRead, readList } from './blocking-lists.js';
+import { nextTurn } from './event-loop.js';
 import { Links } from './reading.js';
-import { nextTurn } from './turns.js';
 import type { Caller, ReadOptions, ReadOutcome, ReadUseCase, Service } from './types.js';
 
-/** A list decided on but not rendered yet. */
+/** A list whose items are decided but not rendered yet. */
 export interface ListPlan {
-  /** State keys, in the order of the answer, from which items are made. */
+  /** State keys from which items are rendered, in the order of the answer. */
   readonly candidates: readonly string[];
-  /** The JSON text of an item; undefined when it is not shown. */
+  /** Returns the JSON text of an item; undefined if the list does not show it. */
   readonly render: (view: View, candidate: string, links: Links) => string | undefined;
 }
 
-/** Items rendered in one turn of the event loop, so that nothing else waits for a long list. */
+/** Items rendered in one turn of the event loop, so that a long list delays nothing else. */
 const ITEMS_PER_TURN = 256;
 /**
- * Characters of the items rendered in one turn, more or less: a client that does not read keeps as
- * much in memory.
+ * Approximate characters of the items rendered in one turn. A client that does not read its answer
+ * keeps that much in memory.
  */
 const LENGTH_PER_TURN = 64 * 1024;
 
-/** All items, if one turn is enough for them; undefined: they are to be made in pieces. */
+/**
+ * Returns all items if one turn is enough for them; undefined if they must be rendered in chunks.
+ */
 export function shortList(view: View, plan: ListPlan): readonly string[] | undefined {
   if (plan.candidates.length > ITEMS_PER_TURN) return undefined;
   const { items, next } = render(view, plan, 0, new Links(view));
   return next === plan.candidates.length ? items : undefined;
 }
 
-/** The items, some at a time, with room for other work between. */
+/** Yields the items in chunks. Other work runs between them. */
 export async function* listChunks(view: View, plan: ListPlan): AsyncIterable<readonly string[]> {
   const links = new Links(view);
   for (let at = 0; at < plan.candidates.length; ) {
@@ -44,7 +46,8 @@ export async function* listChunks(view: View, plan: ListPlan): AsyncIterable<rea
 }
 
 /**
- * Reads a list that shows only some of its items; while it is held, it waits for a change of these.
+ * Reads a list that shows only some of its items. A blocking query waits for a change of these
+ * items.
  */
 export function readSome(
   service: Service,
@@ -52,7 +55,7 @@ export function readSome(
   options: ReadOptions,
   useCase: ReadUseCase<ListPlan>,
 ): Promise<ReadOutcome<ListPlan>> {
-  return readList(options, async (how, withDigest): Promise<Made<ReadOutcome<ListPlan>>> => {
+  return readList(options, async (how, withDigest): Promise<ListRead<ReadOutcome<ListPlan>>> => {
     const outcome = await service.read(caller, how, useCase);
     return withDigest ? { outcome, digest: await digestOf(service, outcome.value) } : { outcome };
   });
@@ -63,7 +66,7 @@ async function digestOf(service: Service, plan: ListPlan): Promise<string> {
   try {
     const hash = createHash('sha256');
     for await (const items of listChunks(view, plan)) {
-      // no JSON text holds a line break
+      // A line break separates the items: no compact JSON text contains one.
       for (const item of items) hash.update(item).update('\n');
     }
     return hash.digest('base64');
@@ -72,7 +75,7 @@ async function digestOf(service: Service, plan: ListPlan): Promise<string> {
   }
 }
 
-/** The JSON text of the list in pieces; `pretty` as `?pretty` asks. */
+/** Yields the JSON text of a list in pieces, indented if `pretty` (the parameter `?pretty`). */
 export async function* listPieces(
   view: View,
   plan: ListPlan,
@@ -83,7 +86,8 @@ export async function* listPieces(
   let isEmpty = true;
   for await (const items of listChunks(view, plan)) {
     const texts = pretty ? items.map(indented) : [...items];
-    // a long one, which ends its turn, leaves as it is: joined it would be in memory twice
+    // A long item ends its turn. It is sent by itself: joined to others it would be in memory
+    // twice.
     const long = texts.at(-1)!.length < LENGTH_PER_TURN ? undefined : texts.pop();
     yield before + texts.join(between);
     if (long !== undefined) {
@@ -97,11 +101,11 @@ export async function* listPieces(
   yield pretty ? (isEmpty ? ']\n' : '\n]\n') : ']';
 }
 
-/** An item as it stands in an indented list. No JSON text holds a line break inside a string. */
+/** Returns an item of an indented list. JSON strings contain no line break, so each line is one. */
 const indented = (item: string): string =>
   JSON.stringify(JSON.parse(item), null, 4).replace(/^/gm, '    ');
 
-/** The items from a candidate on that one turn makes, and the candidate after them. */
+/** Renders the items of one turn, from a candidate on. Returns them and the next candidate. */
 function render(
   view: View,
   { candidates, render: itemOf }: ListPlan,

@@ -1,22 +1,23 @@
 /**
- * Turns of the event loop for long work. All of a process shares them: between two slices of long
- * work, whoever they belong to, messages of the cluster are handled. Without that, many lists at a
- * time would each take a slice of the same turn and hold up the heartbeats together.
+ * Splits long work into slices, each in a turn of the event loop of its own. The queue of turns is
+ * shared by the whole process, so messages of the cluster are handled between any two slices.
+ * Otherwise many lists at a time would each run a slice in the same turn, and together delay
+ * heartbeats.
  */
 import { setImmediate as turn } from 'node:timers/promises';
 
-/** Longest piece of work between two turns, in milliseconds. */
+/** Longest slice of work in one turn, in milliseconds. */
 const SLICE_MS = 5;
 
 let last: Promise<void> = Promise.resolve();
 
-/** Resolves in a turn of the loop that no other long work is given. */
+/** Resolves in a turn of the event loop that no other long work gets. */
 export function nextTurn(): Promise<void> {
   last = last.then(() => turn());
   return last;
 }
 
-/** Runs work that pauses between its steps; gives its result. Other work has its turn between slices. */
+/** Runs a generator to its end and returns its result. Other work runs between slices of steps. */
 export async function inSlices<T>(work: Iterator<void, T>): Promise<T> {
   const slice = new Slice();
   for (;;) {
@@ -26,7 +27,7 @@ export async function inSlices<T>(work: Iterator<void, T>): Promise<T> {
   }
 }
 
-/** Counts the time of one piece of long work. */
+/** Measures the time slice of one piece of long work. */
 export class Slice {
   #until = performance.now() + SLICE_MS;
 
@@ -34,7 +35,7 @@ export class Slice {
     return performance.now() > this.#until;
   }
 
-  /** Goes on in a turn of its own. */
+  /** Starts another slice, in a turn of its own. */
   async renew(): Promise<void> {
     await nextTurn();
     this.#until = performance.now() + SLICE_MS;

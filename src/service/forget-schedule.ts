@@ -1,32 +1,36 @@
 /**
- * When the results of requests are forgotten because one of them may hold a secret that was deleted: half of the time in
- * which secrets are to be gone after the deletion, so that no caller waits for them and a second deletion meanwhile, which
- * waits for the next turn, is in time too.
+ * Decides when the leader makes all members forget the remembered results of requests, because one
+ * of them may contain a deleted secret. It waits for half of the time in which deleted secrets must
+ * be gone. By then no caller waits for such a result. A secret that is deleted while the first one
+ * waits has to wait for a second half after that, and is gone in time too.
  */
 import type { ClockPort } from '../replica/ports.js';
 import { forgottenAt, type RequestForget } from '../state/requests.js';
 import type { View } from '../state/types.js';
 
-/** Results forgotten by one command: some milliseconds of applying. */
+/** Results that one command forgets. Applying it takes a few milliseconds. */
 const RESULTS_PER_COMMAND = 500;
 
-export interface ForgettingParts {
+/** What the schedule works on. */
+export interface ForgetScheduleParts {
   readonly view: View;
   readonly clock: Pick<ClockPort, 'now'>;
-  /** See Machine. */
+  /** Returns the last index at which a secret was deleted or replaced. See `Machine`. */
   readonly secretLeftAt: () => number;
+  /** Milliseconds after its deletion in which a secret must be gone from all disks. */
   readonly secretsGoneMs: number;
 }
 
-export class Forgetting {
-  readonly #parts: ForgettingParts;
+/** Schedules `request.forget` while this server leads. */
+export class ForgetSchedule {
+  readonly #parts: ForgetScheduleParts;
   #due: { readonly upTo: number; readonly atMs: number } | undefined;
 
-  constructor(parts: ForgettingParts) {
+  constructor(parts: ForgetScheduleParts) {
     this.#parts = parts;
   }
 
-  /** The command that is due, if one is. */
+  /** Returns the command if it is due. */
   next(): RequestForget | undefined {
     const { view, clock, secretLeftAt, secretsGoneMs } = this.#parts;
     const forgotten = forgottenAt(view);
@@ -39,8 +43,8 @@ export class Forgetting {
     return { type: 'request.forget', v: 1, upTo, max: RESULTS_PER_COMMAND };
   }
 
-  /** Begins anew: this server has not led for a while. */
-  forget(): void {
+  /** Starts over, because this server does not lead: another leader has a schedule of its own. */
+  reset(): void {
     this.#due = undefined;
   }
 }

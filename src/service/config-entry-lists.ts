@@ -1,6 +1,6 @@
 /**
- * Lists of config entries. They can hold a hundred thousand entries, so they are made in slices of
- * the loop's time, over a frozen view.
+ * Lists of config entries. A list can have a hundred thousand entries, so it is built over a frozen
+ * view, in slices of the event loop's time.
  */
 import { createHash, type Hash } from 'node:crypto';
 import type { Authorizer } from '../acl/types.js';
@@ -9,156 +9,160 @@ import { definitionOf, KINDS } from '../kinds/definitions.js';
 import { COMMON_SHAPE, shapeOf } from '../kinds/schema.js';
 import type { Kind } from '../kinds/types.js';
 import { BudgetError, compileExpression, EVALUATION_BUDGET } from '../languages/bexpr.js';
+import { escapeHtml } from '../languages/json.js';
 import { keys } from '../state/keys.js';
 import { listIndex } from '../state/lists.js';
 import { RESTORE_FACT, restoredAt } from '../state/restore.js';
 import { keyOf, type View } from '../state/types.js';
-import { homeOf, listRight, nameIn, shownTo } from './config.js';
-import { type Made, readList } from './held-lists.js';
-import type { ListPlan } from './lists.js';
+import { type ListRead, readList } from './blocking-lists.js';
+import { homeOf, listRight, nameIn, shownTo } from './config-entries.js';
+import { Slice } from './event-loop.js';
+import type { ListPlan } from './list-rendering.js';
 import { isHidden, modifyIndexOf } from './reading.js';
-import { Slice } from './turns.js';
 import type { Caller, ReadOptions, ReadOutcome, Service } from './types.js';
 
+/** Which config entries a list has. */
 export interface ConfigListQuery {
   readonly ns: string;
-  /** Undefined: all kinds. */
+  /** Undefined for all kinds. */
   readonly kind: Kind | undefined;
+  /** A filter expression (bexpr). */
   readonly filter: string | undefined;
 }
 
 /**
- * A list as one JSON text that is kept for others to come, as the JSON texts of its entries or, if these are long, as what
- * is needed to make them while they are read.
+ * A list in one of three forms: the bytes of its JSON text, escaped for HTML, which requests for
+ * the same list share; the JSON texts of its entries; or, if these are long, a plan to render them
+ * while the client reads.
  */
 export type ConfigList =
-  | { readonly whole: string }
+  | { readonly whole: Uint8Array }
   | { readonly texts: readonly string[] }
   | { readonly plan: ListPlan };
 
-/**
- * Lists are kept up to this many characters in all: the usual ones, not those that fill the memory.
- */
-const KEPT_LENGTH_MAX = 8 * 1024 * 1024;
+/** Bytes of all cached lists: enough for usual lists, without filling the memory. */
+const CACHED_LENGTH_MAX = 8 * 1024 * 1024;
 
-/** Characters of a list that is held in memory while a client reads it. */
-const HELD_LENGTH_MAX = KEPT_LENGTH_MAX / 4;
+/** Characters of a list that stays in memory while a client reads it. A longer one is rendered. */
+const HELD_LENGTH_MAX = CACHED_LENGTH_MAX / 4;
 
-/** The whole list of a kind, as those see it who may read every entry. */
-interface Kept {
-  /** What the list was made from: it is the same as long as this is. */
+/** The whole list of a kind, as callers see it who may read every entry. */
+interface CachedList {
+  /** The list is current while this equals `stampOf` of the present state. */
   readonly stamp: string;
-  readonly whole: string;
+  readonly whole: Uint8Array;
+  /** The authorizers that are known to read every entry. */
   readonly readers: WeakSet<Authorizer>;
 }
 
-/** Makes lists, and keeps those that are asked for again before anything in them changes. */
+/** Builds lists of config entries, and caches whole lists until an entry in them changes. */
 export class ConfigLists {
   readonly #service: Service;
-  readonly #kept = new Map<string, Kept>();
-  #keptLength = 0;
+  readonly #cached = new Map<string, CachedList>();
+  #cachedLength = 0;
 
   constructor(service: Service) {
     this.#service = service;
   }
 
-  /** The entries a caller may read, ordered by kind, then by lower-cased name. Throws ApiError. */
+  /** Lists what a caller may read, ordered by kind, then by lower-cased name. Throws ApiError. */
   async list(
     caller: Caller,
     options: ReadOptions,
     query: ConfigListQuery,
   ): Promise<ReadOutcome<ConfigList>> {
     const request = { caller, query, matches: compileFilter(query) };
-    return readList(options, (how, withDigest) => this.#make(request, how, withDigest));
+    return readList(options, (how, withDigest) => this.#build(request, how, withDigest));
   }
 
-  /** One list. The digest is of one that is not all there is. */
-  async #make(
+  /** Builds one list. Only a list that may leave out entries gets a digest. */
+  async #build(
     { caller, query, matches }: ListRequest,
     options: ReadOptions,
     withDigest: boolean,
-  ): Promise<Made<ReadOutcome<ConfigList>>> {
+  ): Promise<ListRead<ReadOutcome<ConfigList>>> {
     const service = this.#service;
     const outcome = await service.read(caller, options, ({ view, authorizer }) => ({
       ...position(view, placesOf(query, authorizer)),
-      value: this.#known(view, authorizer, query),
+      value: this.#find(view, authorizer, query),
     }));
     const { value: whole } = outcome;
     if (whole !== undefined) return { outcome: { ...outcome, value: { whole } } };
     const view = service.pin();
     try {
       const authorizer = service.authorize(caller);
-      const lister = new Lister(view, authorizer, matches, withDigest);
+      const builder = new ListBuilder(view, authorizer, matches, withDigest);
       const places = placesOf(query, authorizer);
-      for (const place of places) await lister.add(place);
-      const { texts, filtered } = lister;
-      const digest = filtered || matches !== undefined ? lister.digest : undefined;
+      for (const place of places) await builder.add(place);
+      const { texts, filtered } = builder;
+      const digest = filtered || matches !== undefined ? builder.digest : undefined;
       const index = Math.max(1, position(view, places).index, restoredAt(view));
       if (texts === undefined) {
-        const plan = { candidates: lister.keys, render: renderer(authorizer, matches, index) };
+        const plan = { candidates: builder.keys, render: renderer(authorizer, matches, index) };
         return { outcome: { ...outcome, value: { plan }, filtered, index }, digest };
       }
       const isWhole = !filtered && places.length > 0;
-      const kept = isWhole ? this.#keep(view, authorizer, query, texts) : undefined;
-      const value = kept === undefined ? { texts } : { whole: kept };
+      const cached = isWhole ? this.#keep(view, authorizer, query, texts) : undefined;
+      const value = cached === undefined ? { texts } : { whole: cached };
       return { outcome: { ...outcome, value, filtered, index }, digest };
     } finally {
       view.close();
     }
   }
 
-  #known(view: View, authorizer: Authorizer, query: ConfigListQuery): string | undefined {
-    const key = keptKey(query);
-    const kept = key === undefined ? undefined : this.#kept.get(key);
-    if (kept === undefined || !kept.readers.has(authorizer)) return undefined;
-    return kept.stamp === stampOf(view, query) ? kept.whole : undefined;
+  #find(view: View, authorizer: Authorizer, query: ConfigListQuery): Uint8Array | undefined {
+    const key = cacheKey(query);
+    const cached = key === undefined ? undefined : this.#cached.get(key);
+    if (cached === undefined || !cached.readers.has(authorizer)) return undefined;
+    return cached.stamp === stampOf(view, query) ? cached.whole : undefined;
   }
 
-  /**
-   * Keeps the list of a reader from whom nothing was hidden; gives it as one text.
-   */
+  /** Caches the list of a reader from whom nothing was hidden. Returns its bytes. */
   #keep(
     view: View,
     authorizer: Authorizer,
     query: ConfigListQuery,
     texts: readonly string[],
-  ): string | undefined {
-    const key = keptKey(query);
+  ): Uint8Array | undefined {
+    const key = cacheKey(query);
     if (key === undefined) return undefined;
     const stamp = stampOf(view, query);
-    const before = this.#kept.get(key);
+    const before = this.#cached.get(key);
     if (before?.stamp === stamp) {
       before.readers.add(authorizer);
       return before.whole;
     }
     this.#drop(key);
-    const whole = `[${texts.join(',')}]`;
-    this.#kept.set(key, { stamp, whole, readers: new WeakSet([authorizer]) });
-    this.#keptLength += whole.length;
-    for (const oldest of this.#kept.keys()) {
-      if (this.#keptLength <= KEPT_LENGTH_MAX) break;
+    const whole = Buffer.from(escapeHtml(`[${texts.join(',')}]`));
+    this.#cached.set(key, { stamp, whole, readers: new WeakSet([authorizer]) });
+    this.#cachedLength += whole.length;
+    for (const oldest of this.#cached.keys()) {
+      if (this.#cachedLength <= CACHED_LENGTH_MAX) break;
       this.#drop(oldest);
     }
     return whole;
   }
 
   #drop(key: string): void {
-    this.#keptLength -= this.#kept.get(key)?.whole.length ?? 0;
-    this.#kept.delete(key);
+    this.#cachedLength -= this.#cached.get(key)?.whole.length ?? 0;
+    this.#cached.delete(key);
   }
 }
 
 /**
- * What a list is kept under; undefined for those that differ from reader to reader or are rarely
- * asked for.
+ * Returns the cache key of a list; undefined for a list that differs from reader to reader or is
+ * rarely requested.
  */
-function keptKey({ ns, kind, filter }: ConfigListQuery): string | undefined {
+function cacheKey({ ns, kind, filter }: ConfigListQuery): string | undefined {
   if (kind === undefined || filter !== undefined) return undefined;
   if (definitionOf(kind).secrets.length > 0) return undefined;
   return keyOf(homeOf(kind, ns), kind);
 }
 
-/** A restored snapshot may give an index that was seen before to another list. */
+/**
+ * Identifies the content of a list. It names the last restore too, because a restored snapshot can
+ * have another list at the same index.
+ */
 const stampOf = (view: View, query: ConfigListQuery): string =>
   `${position(view, allPlaces(query)).index} ${view.get(RESTORE_FACT) ?? ''}`;
 
@@ -171,11 +175,11 @@ interface Place {
 const allPlaces = ({ kind, ns }: ConfigListQuery): readonly Place[] =>
   (kind === undefined ? KINDS : [kind]).map((each) => ({ kind: each, ns: homeOf(each, ns) }));
 
-/** What a list is made of for a caller. */
+/** Returns the places that a caller may see in a list. */
 const placesOf = (query: ConfigListQuery, authorizer: Authorizer): readonly Place[] =>
   allPlaces(query).filter(({ ns }) => !isHidden(authorizer, ns));
 
-/** Index of a list, and what to wait on. */
+/** Returns the index of a list, and the keys that a blocking query watches. */
 function position(
   view: View,
   places: readonly Place[],
@@ -194,7 +198,7 @@ interface ListRequest {
   readonly matches: Matches | undefined;
 }
 
-/** The filter of a list; throws 400. */
+/** Compiles the filter of a list, if there is one. Throws ApiError `invalid`. */
 function compileFilter({ kind, filter }: ConfigListQuery): Matches | undefined {
   if (filter === undefined) return undefined;
   const shape = kind === undefined ? COMMON_SHAPE : shapeOf(kind);
@@ -215,24 +219,28 @@ function compileFilter({ kind, filter }: ConfigListQuery): Matches | undefined {
   };
 }
 
-/** Makes the entries of a long list from their keys, over a view that may be newer than the list. */
+/**
+ * Renders the entries of a long list from their keys. The view may be newer than the list, so
+ * entries that have changed since are filtered again.
+ */
 function renderer(
   authorizer: Authorizer,
   matches: Matches | undefined,
-  madeAt: number,
+  builtAt: number,
 ): ListPlan['render'] {
   return (view, key) => {
     const text = view.get(key);
     if (text === undefined) return undefined;
-    const isNewer = matches !== undefined && modifyIndexOf(text) > madeAt;
+    const isNewer = matches !== undefined && modifyIndexOf(text) > builtAt;
     if (isNewer && !matches(text)) return undefined;
     const [, ns, kind] = key.split('\u0000') as [string, string, Kind];
     return shownTo(authorizer, kind, ns)(text);
   };
 }
 
-class Lister {
-  /** The entries; undefined once they are long. */
+/** Collects the entries of a list, kind by kind. */
+class ListBuilder {
+  /** The texts of the entries; undefined once they are too long to stay in memory. */
   texts: string[] | undefined = [];
   readonly keys: string[] = [];
   #length = 0;
@@ -255,12 +263,12 @@ class Lister {
     if (withDigest) this.#hash = createHash('sha256');
   }
 
-  /** What tells this list from others; undefined when it was not asked for. To be read once, at the end. */
+  /** The digest of the list, if one was requested. May be read only once, at the end. */
   get digest(): string | undefined {
     return this.#hash?.update(String(this.filtered)).digest('base64');
   }
 
-  /** Adds the entries of a kind. What may not be read is left out before the filter sees it. */
+  /** Adds the entries of a kind. Leaves out what the caller may not read before it filters. */
   async add({ kind, ns }: Place): Promise<void> {
     const prefix = keyOf('config', ns, kind, '');
     const mayRead = listRight(this.#authorizer, kind, ns);
@@ -288,15 +296,15 @@ class Lister {
     if (this.#length > HELD_LENGTH_MAX) this.texts = undefined;
     this.texts?.push(text);
     this.keys.push(key);
-    // no JSON text holds a line break
+    // A line break separates the entries: no compact JSON text contains one.
     this.#hash?.update(text).update('\n');
   }
 }
 
-/** Bytes of one piece of a long answer, more or less. */
+/** Approximate characters of one piece of a long answer. */
 const PIECE_LENGTH = 64 * 1024;
 
-/** The list as JSON in pieces. */
+/** Yields the JSON text of a list in pieces. */
 export function* listPieces(texts: readonly string[]): Iterable<string> {
   let piece = '[';
   for (const [i, text] of texts.entries()) {

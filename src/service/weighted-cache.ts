@@ -1,14 +1,14 @@
-/** Values by key that may weigh so much in all; when another one is too much, the oldest go. */
-export class Weighted<V> {
+/** Caches values by key up to a total weight. It evicts the oldest when a new one exceeds that. */
+export class WeightedCache<V> {
   readonly #max: number;
-  readonly #gone: (key: string, value: V) => void;
+  readonly #evicted: (key: string, value: V) => void;
   readonly #entries = new Map<string, { readonly value: V; readonly weight: number }>();
   #weight = 0;
 
-  /** `gone` is told of each value that had to go for want of room. */
-  constructor(max: number, gone: (key: string, value: V) => void = () => {}) {
+  /** Calls `evicted` for each value that made room for another, not for deleted ones. */
+  constructor(max: number, evicted: (key: string, value: V) => void = () => {}) {
     this.#max = max;
-    this.#gone = gone;
+    this.#evicted = evicted;
   }
 
   get size(): number {
@@ -23,7 +23,7 @@ export class Weighted<V> {
     return this.#entries.get(key)?.value;
   }
 
-  /** Keeps a value. The newest stays however much it weighs: it is in use. */
+  /** Adds a value. The newest stays whatever its weight, because it is in use. */
   set(key: string, value: V, weight: number): void {
     this.delete(key);
     this.#entries.set(key, { value, weight });
@@ -31,7 +31,7 @@ export class Weighted<V> {
     for (const [oldest, entry] of this.#entries) {
       if (this.#weight <= this.#max || oldest === key) return;
       this.delete(oldest);
-      this.#gone(oldest, entry.value);
+      this.#evicted(oldest, entry.value);
     }
   }
 

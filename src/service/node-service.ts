@@ -1,4 +1,7 @@
-/** The engine under all use cases: barriers before reads, held reads, authorisation at the moment of the answer. */
+/**
+ * The service on a node: a barrier before each read that is not stale, blocking queries, and
+ * authorisation at the moment of the answer.
+ */
 import type { Authorizer } from '../acl/types.js';
 import { ApiError, reject } from '../errors.js';
 import type { ClusterNode } from '../node/types.js';
@@ -10,34 +13,36 @@ import type { Command, PinnedView, View } from '../state/types.js';
 import type { Authorizers } from './authorizers.js';
 import type { Caller, ReadOptions, ReadOutcome, ReadUseCase, Service } from './types.js';
 
-export interface EngineOptions {
-  readonly node: EngineNode;
+/** What the service works on. */
+export interface NodeServiceOptions {
+  readonly node: ServiceNode;
   readonly authorizers: Authorizers;
   readonly clock: ClockPort;
 }
 
-/** The member of the cluster, as far as the engine uses it. */
-type EngineNode = Pick<
+/** The part of a node that the service uses. */
+type ServiceNode = Pick<
   ClusterNode,
   'view' | 'pin' | 'contact' | 'closed' | 'barrier' | 'write' | 'watch'
 >;
 
-/** What follows a barrier is as new as the leader's own state. */
+/** A read right after a barrier is as current as the leader's own state. */
 const FRESH = { knownLeader: true, lastContactMs: 0 };
 
-/** The index of a read that is not held, or no longer. */
-const NOT_HELD = { index: 0 };
+/** A read with this index does not block. */
+const NO_WAIT = { index: 0 };
 type Evaluated<T> = Pick<ReadOutcome<T>, 'value' | 'index' | 'filtered'>;
 
-export class Engine implements Service {
-  readonly #node: EngineNode;
+/** Implements the service over a node, its state and a cache of authorizers. */
+export class NodeService implements Service {
+  readonly #node: ServiceNode;
   readonly #authorizers: Authorizers;
   readonly #clock: ClockPort;
   readonly #deadlines: Deadlines;
-  #gathering: Promise<void> | undefined;
-  #hasBegun = false;
+  #turnEnd: Promise<void> | undefined;
+  #isInitialized = false;
 
-  constructor({ node, authorizers, clock }: EngineOptions) {
+  constructor({ node, authorizers, clock }: NodeServiceOptions) {
     this.#node = node;
     this.#authorizers = authorizers;
     this.#clock = clock;
@@ -57,38 +62,39 @@ export class Engine implements Service {
     options: ReadOptions,
     useCase: ReadUseCase<T>,
   ): Promise<ReadOutcome<T>> {
-    if (options.mode === 'stale') await this.#gathered();
+    if (options.mode === 'stale') await this.#endOfTurn();
     else await this.#barrier(options.mode, options.timeoutMs);
     const until = this.#clock.now() + options.waitMs;
     for (let isFresh = options.mode !== 'stale'; ; isFresh = false) {
-      const { index } = this.#clock.now() >= until ? NOT_HELD : options;
+      const { index } = this.#clock.now() >= until ? NO_WAIT : options;
       const { outcome, keys } = this.#answer(caller, index, options.signal, useCase);
       if (outcome !== undefined) {
         return { ...outcome, ...(isFresh ? FRESH : this.#node.contact()) };
       }
-      // a caller who loses the right to the answer is told so at once
+      // A caller who loses the right to the answer is refused at once.
       const rights = this.#authorizers.keysOf(caller.tokenKey);
       await this.#hold([...keys, ...rights], until, options.signal);
     }
   }
 
   /**
-   * The end of this turn of the loop, the same for all who ask within it. Their answers leave one after the other, and a
-   * client that waits for many of them is woken once: half the work of answering each as it comes.
+   * Resolves at the end of this turn of the event loop, at once for all reads of the turn. Their
+   * answers are sent back to back, so a client that waits for many of them wakes up once. This
+   * halves the work of answering each as it arrives.
    */
-  #gathered(): Promise<void> {
-    this.#gathering ??= new Promise((resolve) => {
+  #endOfTurn(): Promise<void> {
+    this.#turnEnd ??= new Promise((resolve) => {
       this.#clock.soon(() => {
-        this.#gathering = undefined;
+        this.#turnEnd = undefined;
         resolve();
       });
     });
-    return this.#gathering;
+    return this.#turnEnd;
   }
 
   /**
-   * Evaluates a read once: its outcome, or what to wait for. Apart from `read`, so that a held call keeps nothing of the
-   * answer that nobody gets.
+   * Evaluates a read once. Returns its outcome, or the keys to wait for. It is a method of its own
+   * so that a blocked query does not keep a discarded answer in memory.
    */
   #answer<T>(
     caller: Caller,
@@ -114,7 +120,7 @@ export class Engine implements Service {
 
   authorize({ tokenKey }: Caller): Authorizer {
     this.#mustServe();
-    this.#mustHaveBegun();
+    this.#mustBeInitialized();
     return this.#authorizers.of(tokenKey) ?? reject('acl_not_found', 'ACL not found');
   }
 
@@ -140,7 +146,10 @@ export class Engine implements Service {
     return this.#authorizers.namespaceOf(tokenKey);
   }
 
-  /** A node whose state is wrong, or no member's, decides nothing by it: not even a stale read. */
+  /**
+   * Throws ApiError if this node must not use its state: the state has diverged or is lost, or the
+   * node is no longer a member. Not even a stale read is answered then.
+   */
   #mustServe(): void {
     const closed = this.#node.closed();
     if (closed !== undefined) throw new ApiError(closed);
@@ -149,25 +158,28 @@ export class Engine implements Service {
   async #barrier(mode: 'default' | 'consistent', timeoutMs: number): Promise<void> {
     const until = this.#clock.now() + timeoutMs;
     await this.#node.barrier(mode, timeoutMs);
-    // a new cluster has a leader a moment before it has its first tokens
-    if (!this.#isBegun()) await this.#hold([INIT_FACT], until, undefined);
+    // A new cluster has a leader shortly before it has its first tokens.
+    if (!this.#checkInitialized()) await this.#hold([INIT_FACT], until, undefined);
   }
 
   /**
-   * Before a new cluster has begun, or a new member has got the state, nobody has rights in it, which says nothing of
-   * the caller.
+   * Throws ApiError `unavailable` before the cluster is initialized or a new member has received
+   * the state. Nobody has rights in an empty state, so a 403 would be wrong.
    */
-  #mustHaveBegun(): void {
-    if (this.#isBegun()) return;
-    reject('unavailable', 'This server does not serve: it has no state yet, the cluster begins');
+  #mustBeInitialized(): void {
+    if (this.#checkInitialized()) return;
+    reject(
+      'unavailable',
+      'This server does not serve: it has no state yet, the cluster is starting',
+    );
   }
 
-  #isBegun(): boolean {
-    this.#hasBegun ||= this.#node.view.get(INIT_FACT) !== undefined;
-    return this.#hasBegun;
+  #checkInitialized(): boolean {
+    this.#isInitialized ||= this.#node.view.get(INIT_FACT) !== undefined;
+    return this.#isInitialized;
   }
 
-  /** Resolves at the next change of a key, at the deadline, or when the client goes away. */
+  /** Resolves at the next change of a key, at the deadline, or when the client disconnects. */
   #hold(keys: readonly string[], until: number, signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve) => {
       const done = (): void => {

@@ -1,0 +1,26 @@
+import { createHash } from 'node:crypto';
+import { expect } from 'chai';
+import { startFront } from './harness.js';
+
+describe('http: the tokens of one connection', () => {
+  it('count each for its own request', async () => {
+    const whoami = '/v1/whoami';
+    const front = await startFront([
+      { path: whoami, GET: (request) => request.answerValue(request.caller) },
+    ]);
+    const tokens = ['a', 'b', undefined, 'a', 'ab', undefined];
+    const ask = (token: string | undefined, connection: string): string => {
+      const header = token === undefined ? '' : `X-Service-Token: ${token}\r\n`;
+      return `GET ${whoami} HTTP/1.1\r\nHost: x\r\nConnection: ${connection}\r\n${header}\r\n`;
+    };
+    const requests = tokens.map((token) => ask(token, 'keep-alive')).join('');
+    const text = await front.raw(`${requests}${ask('b', 'close')}`);
+    const seen = [...text.matchAll(/\{"tokenKey":.*?\}/g)].map(
+      ([json]) => JSON.parse(json).tokenKey,
+    );
+    const keyOf = (token: string | undefined): string | null =>
+      token === undefined ? null : createHash('sha256').update(token).digest('hex');
+    expect(seen).to.deep.equal([...tokens, 'b'].map(keyOf));
+    await front.close();
+  });
+});
