@@ -75,6 +75,7 @@ export class FakeDisk {
       files: this.files,
       fault: (path, bytes) => this.fault(path, bytes),
       sync: (isAlive, done) => this.#sync(isAlive, done),
+      later: (run) => this.#time.after(0, run),
       deliver,
     });
     this.#mount = mount;

@@ -26,6 +26,9 @@ export interface MountParts {
   readonly files: FakeFiles;
   readonly fault: FolderParts['fault'];
   readonly sync: (isAlive: () => boolean, done: (error: Error | undefined) => void) => void;
+  /** Runs something in a later turn of the world. */
+  readonly later: (run: () => void) => void;
+  /** Hands the process what is complete. */
   readonly deliver: (run: () => void) => void;
 }
 
@@ -71,15 +74,15 @@ export class Mount implements Disk {
   }
 
   folder(dir: string): DiskFolder {
-    const { files, fault, clock } = this.#parts;
+    const { files, fault, later, deliver } = this.#parts;
     return new FakeFolder(dir, {
       files,
       fault,
       alive: () => this.alive(),
       hasEnded: () => !this.#isAlive,
       soon: (run) =>
-        clock.soon(() => {
-          if (this.#isAlive) run();
+        later(() => {
+          if (this.#isAlive) deliver(run);
         }),
       sync: (onDisk, done) => this.sync(onDisk, done),
     });
