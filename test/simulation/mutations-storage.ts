@@ -15,7 +15,10 @@ const writes: readonly Mutation[] = [
       'a log that reports what is not durable',
       'storage/log-writer.js',
       'writeAll(segment.file, bytes, segment.end, (error) => this.#unless(error, () => {',
-      'writeAll(segment.file, bytes, segment.end, () => { }); this.#parts.clock.soon(() => this.#unless(null, () => {',
+      [
+        'writeAll(segment.file, bytes, segment.end, () => { });',
+        'this.#parts.clock.soon(() => this.#unless(null, () => {',
+      ].join('\n'),
     ),
     'power',
   ),

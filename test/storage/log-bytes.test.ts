@@ -115,7 +115,7 @@ describe('every byte of a small log', function () {
     return 'damaged';
   };
 
-  it('spoiled: every byte that counts is missed in a log at rest', async () => {
+  it('changed: no byte that counts goes unnoticed in a log at rest', async () => {
     const rested = machine.copy();
     await (await open(rested)).close();
     const found = new Map<string, number>();
@@ -132,7 +132,7 @@ describe('every byte of a small log', function () {
     expect(found.get('damaged')).greaterThan(1000);
   });
 
-  it('spoiled: a byte of the witness changes nothing', async () => {
+  it('changed: one byte of the witness loses nothing', async () => {
     const rested = machine.copy();
     await (await open(rested)).close();
     for (let at = 0; at < 8192; at += at % 4096 < 200 ? 1 : 97) {
@@ -144,7 +144,7 @@ describe('every byte of a small log', function () {
     }
   });
 
-  it('spoiled without marks: only the last batch may be taken for a torn one', async () => {
+  it('changed without a witness: only the last batch may look like a torn one', async () => {
     const batches = recordsIn(contentOf(machine));
     const newest = batches.at(-1)!.record;
     const name = batches.at(-1)!.name;
@@ -157,7 +157,7 @@ describe('every byte of a small log', function () {
     }
   });
 
-  it('cut at every length: what was marked is missed, the rest is a torn tail', async () => {
+  it('cut at every length: what the witness has is missed, the rest is a torn tail', async () => {
     const rested = machine.copy();
     await (await open(rested)).close();
     const name = [...used.keys()].sort().at(-1)!;

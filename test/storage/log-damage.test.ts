@@ -25,7 +25,7 @@ import {
   until,
 } from './helpers.js';
 
-describe('log on a disk that goes bad', function () {
+describe('log on a corrupt disk', function () {
   this.timeout(20_000);
   const folders = new Folders();
   afterEach(() => folders.clean());
@@ -65,7 +65,7 @@ describe('log on a disk that goes bad', function () {
   };
   const witness = (dir: string) => join(dir, 'segments', 'witness');
 
-  it('finds a changed bit in the head or the content of any entry, and does not cut', async () => {
+  it('detects a changed bit in any record, and does not truncate', async () => {
     const dir = await filled();
     for (let index = 1; index <= 8; index++) {
       for (const offset of [0, 20, HEAD_BYTES, HEAD_BYTES + 2]) {
@@ -80,7 +80,7 @@ describe('log on a disk that goes bad', function () {
     }
   });
 
-  it('finds a changed entry by its content before a changed record by its head', async () => {
+  it('reports the first of a changed payload and a changed head', async () => {
     const dir = await filled();
     await flipRecord(dir, isEntry(3));
     await flipRecord(dir, isEntry(5), 0);
@@ -90,7 +90,7 @@ describe('log on a disk that goes bad', function () {
     await heal(log, dir);
   });
 
-  it('does not mind an entry that was replaced, or cut off, and cannot be read', async () => {
+  it('ignores a changed entry that was replaced or truncated', async () => {
     const dir = await filled();
     const isOld = (index: Index) => (record: Parameters<ReturnType<typeof isEntry>>[0]) =>
       isEntry(index)(record) && record.position.term === 1;
@@ -104,7 +104,7 @@ describe('log on a disk that goes bad', function () {
     expect([log.damaged, entriesOf(log)]).eql([undefined, expected.slice(3)]);
   });
 
-  it('finds a file that is gone: the first, one in the middle, the last, all', async () => {
+  it('detects a missing file: the first, one in the middle, the last, all', async () => {
     const dir = await folders.make();
     const written = await folders.log(dir, { segmentBytes: 300 });
     await fill(written);
@@ -122,7 +122,7 @@ describe('log on a disk that goes bad', function () {
     }
   });
 
-  it('finds a segment under the name of another, and an older copy of one', async () => {
+  it('detects a segment under the name of another, and an older copy of one', async () => {
     const dir = await folders.make();
     const log = await folders.log(dir, { segmentBytes: 600 });
     await append(log, [command(1, 1)], { term: 2, votedFor: 'b' });
@@ -173,7 +173,7 @@ describe('log on a disk that goes bad', function () {
     }
   });
 
-  it('takes a changed entry at the very end for damage, once it was marked', async () => {
+  it('reports a changed entry at the very end as damage once the witness has it', async () => {
     const dir = await folders.make();
     const live = await folders.log(dir);
     for (let index = 1; index <= 3; index++) await append(live, [command(index, 1)]);
@@ -191,7 +191,7 @@ describe('log on a disk that goes bad', function () {
     }
   });
 
-  it('remembers what it found on opening, and what was written before a rest', async () => {
+  it('remembers the entries found on opening and those written before it became idle', async () => {
     const dir = await folders.make();
     const live = await folders.log(dir);
     for (let index = 1; index <= 5; index++) await append(live, [command(index, 1)]);
@@ -213,7 +213,7 @@ describe('log on a disk that goes bad', function () {
     expect((await folders.log(rested)).damaged).include({ index: 5, last: 5 });
   });
 
-  it('lets the first batch be noted elsewhere before it says that it is stored', async () => {
+  it('has the first batch recorded elsewhere before it is reported as stored', async () => {
     const log = await folders.log(await folders.make());
     const order: string[] = [];
     let noted: () => void = () => {};
@@ -276,7 +276,7 @@ describe('log on a disk that goes bad', function () {
     expect(error).property('message').include('add it as a new server');
   });
 
-  it('notices that the log forgot a vote, and does not forget it', async () => {
+  it('detects that the log lost a vote, and still knows it', async () => {
     const dir = await folders.make();
     const log = await folders.log(dir);
     await append(log, [command(1, 1)], { term: 1, votedFor: 'a' });
@@ -292,7 +292,7 @@ describe('log on a disk that goes bad', function () {
     }
   });
 
-  it('is repaired: keeps what is whole, and is barred until the bar is lifted', async () => {
+  it('is repaired: keeps intact entries, and suspends voting until the bar is lifted', async () => {
     const dir = await filled();
     await flipRecord(dir, isEntry(4));
     let log = await folders.log(dir);
@@ -312,7 +312,7 @@ describe('log on a disk that goes bad', function () {
     expect(log.lastIndex()).equal(4);
   });
 
-  it('is repaired by a snapshot: without a bar only beyond all that was lost', async () => {
+  it('is repaired by a snapshot: voting continues only if it covers everything lost', async () => {
     const dir = await filled();
     await flipRecord(dir, isEntry(4));
     for (const [index, bar] of [
@@ -333,7 +333,7 @@ describe('log on a disk that goes bad', function () {
     }
   });
 
-  it('notices that the beginning is damaged, and goes on from the snapshot', async () => {
+  it('detects a damaged beginning, and continues from the snapshot', async () => {
     const dir = await folders.make();
     const log = await folders.log(dir, { segmentBytes: 300 });
     await fill(log);
@@ -358,7 +358,7 @@ describe('log on a disk that goes bad', function () {
     expect(folders.fatal).lengthOf(1);
   });
 
-  it('holds what it has read on opening until the first write', async () => {
+  it('keeps the entries read on opening in memory until the first write', async () => {
     const dir = await folders.make();
     const before = await folders.log(dir, { windowBytes: 1 });
     for (let index = 1; index <= 5; index++) await append(before, [command(index, 1)]);
