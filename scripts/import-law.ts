@@ -30,9 +30,9 @@ const RANK: Record<string, number> = {
   commands: 11,
   main: 12,
 };
-/** What http may not see. Types that it needs come from the service. */
+/** The layers that http may not import. It gets their types from the service. */
 const BELOW_SERVICE = ['node', 'replica', 'state', 'storage', 'raft', 'transport'];
-/** Imports that the order alone would allow. */
+/** Imports that the ranks permit, but this project does not. */
 const FORBIDDEN: [from: string, to: string, why: string][] = [
   ...BELOW_SERVICE.map((layer): [string, string, string] => [
     'http',
@@ -43,7 +43,7 @@ const FORBIDDEN: [from: string, to: string, why: string][] = [
   ['transport', 'state', 'the wire does not know what it carries'],
 ];
 const PURE = ['raft', 'languages', 'acl', 'kinds', 'state', 'replica'];
-/** Effects that a pure layer must not have: what depends on them is passed in. */
+/** Effects that a pure layer must not have. What depends on them is passed in. */
 const EFFECTS: [pattern: RegExp, what: string][] = [
   [/\bDate\.now\b|\bDate\(\s*\)/, 'the wall clock'],
   [/\bset(Timeout|Interval|Immediate)\b|\bqueueMicrotask\b/, 'a timer'],
@@ -62,7 +62,7 @@ const PURE_MODULES = new Set([
   'node:net',
 ]);
 
-/** Blanks comments and keeps line numbers. */
+/** Replaces comments by blanks, so that line numbers stay the same. */
 function withoutComments(source: string): string {
   const blank = (all: string): string => all.replace(/[^\n]/g, ' ');
   return source.replace(
@@ -82,7 +82,7 @@ const layerOf = (path: string): string => (path.split('/')[1] ?? '').replace(/\.
 const lineOf = (source: string, offset: number): number =>
   source.slice(0, offset).split('\n').length;
 
-/** What breaks the laws in one file, `path` from the root of the project with slashes. */
+/** Returns what breaks the laws in one file. `path` is relative to the root, with slashes. */
 export function importProblems(path: string, text: string): string[] {
   const found: string[] = [];
   const layer = layerOf(path);
@@ -106,7 +106,7 @@ export function importProblems(path: string, text: string): string[] {
       if (from === layer && to === other)
         found.push(`${at}: ${layer} may not import ${other}: ${why}`);
   }
-  // types.ts holds shapes alone: the promise in an interface is an effect of its implementation
+  // A types.ts contains only types. A promise in an interface is an effect of its implementation.
   if (PURE.includes(layer) && !path.endsWith('types.ts')) {
     const bare = withoutText(source);
     for (const [pattern, what] of EFFECTS) {

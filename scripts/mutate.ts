@@ -1,8 +1,7 @@
 /**
- * Proves that the simulation detects faults: each deliberate fault of
- * `test/simulation/mutations.ts` is put into a copy of the build, and worlds are run until one
- * fails. The script fails if a fault survives, or if its text is not in the build. `npm run mutate
- * -- [part of a name]`
+ * Proves that the simulation detects faults: `npm run mutate -- [part of a name]`. It puts each
+ * deliberate fault of `test/simulation/mutations.ts` into a copy of the build, and runs worlds
+ * until one fails. Exits with 1 if no world fails, or if the text to change is not in the build.
  */
 import { spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -13,7 +12,7 @@ import type { Mutation } from '../test/simulation/mutation.js';
 import { mutations } from '../test/simulation/mutations.js';
 
 const build = join(dirname(fileURLToPath(import.meta.url)), '..');
-/** What the worlds are played with. */
+/** The options with which the worlds run. */
 const PARTS = ['src', 'scripts', 'test/raft', 'test/simulation', 'test/support', 'cluster/checker'];
 const SEEDS_MAX = 1500;
 const AT_ONCE = 2;
@@ -23,9 +22,7 @@ interface Caught {
   readonly invariant: string;
 }
 
-/**
- * A copy of the build with the fault. Throws unless the text to change occurs exactly once.
- */
+/** Returns a copy of the build with the fault. Throws unless the text occurs exactly once. */
 function mutant(mutation: Mutation): string {
   const folder = mkdtempSync(join(tmpdir(), 'conclave-mutant-'));
   try {
@@ -82,9 +79,7 @@ function hunt(
 }
 
 const wanted = mutations.filter((m) => m.name.includes(process.argv[2] ?? ''));
-/**
- * All copies are made before any world is run, so that every changed text is reported at once.
- */
+/** Makes all copies before it runs a world, so that it reports every outdated text at once. */
 function prepare(): { mutation: Mutation; folder: string }[] {
   const stale: string[] = [];
   const ready = wanted.flatMap((mutation) => {
@@ -108,7 +103,7 @@ async function work(): Promise<void> {
     const { mutation, folder } = next;
     const caught = await hunt(folder, mutation);
     rmSync(folder, { recursive: true, force: true });
-    // A search that was aborted proves nothing.
+    // An aborted search proves nothing.
     const isReal = caught !== undefined && caught.seed > 0 && caught.invariant !== 'checker';
     if (!isReal) survivors.push(mutation.name);
     const verdict = caught ? `seed ${caught.seed}: ${caught.invariant}` : 'SURVIVES';

@@ -26,13 +26,11 @@ export interface LockFile {
 const FOLDER = 'node_modules/';
 const nameAt = (path: string): string => path.slice(path.lastIndexOf(FOLDER) + FOLDER.length);
 
-/** Package URL; the scope of a name begins with `@`, which is written as %40. */
+/** Returns a package URL. The `@` of a scope is written as %40. */
 const urlOf = (name: string, version: string): string =>
   `pkg:npm/${name.replace('@', '%40')}@${version}`;
 
-/**
- * The document as an object. Throws if a package of the product has no checksum in the lock file.
- */
+/** Returns the document. Throws if a package of the product has no checksum in the lock file. */
 export function billOf(lock: LockFile): Record<string, unknown> {
   const own = lock.packages['']!;
   const ownRef = urlOf(own.name!, own.version);
@@ -89,7 +87,9 @@ function componentOf(name: string, locked: Locked) {
 const licensesOf = ({ license }: Locked) =>
   license === undefined ? [] : [{ expression: license }];
 
-/** Where Node finds a package from another one's folder: in the nearest node_modules upwards. */
+/**
+ * Returns the path at which Node finds a package for another one: the nearest node_modules above.
+ */
 function pathOf(name: string, from: string, lock: LockFile): string {
   for (let at = from; ; ) {
     const path = `${at === '' ? '' : `${at}/`}${FOLDER}${name}`;

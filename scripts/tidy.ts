@@ -18,7 +18,7 @@ import { unused, unusedMembers } from './tidy/usage.js';
 const RATCHET = 'scripts/tidy.json';
 
 /**
- * The files that are started from outside: the program, the scripts of package.json, the suites.
+ * Returns the files that are run directly: the program, the scripts of package.json, the suites.
  */
 function entriesOf(paths: readonly string[]): string[] {
   const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as {
@@ -30,7 +30,7 @@ function entriesOf(paths: readonly string[]): string[] {
   return ['src/main.ts', ...started, ...paths.filter((path) => path.endsWith('.test.ts'))];
 }
 
-/** The findings of all rules in this project. */
+/** Returns the findings of all rules. */
 function findings(): Finding[] {
   const sources = readSources('.');
   const entries = entriesOf(sources.map(({ path }) => path));

@@ -1,8 +1,9 @@
-/** The cost of anonymous bodies that take long to check, for permitted clients. */
+/** What bodies of clients without a token, which take long to check, cost permitted clients. */
+
+import { attack, withBareServer } from './anonymous-clients.js';
 import { type Load, load, spreadOf } from './load.js';
 import { figure, row, title } from './report.js';
 import { putEntry, type Setting, withCluster } from './setting.js';
-import { attack, withBareServer } from './strangers.js';
 
 const WARM_UP_SECONDS = 4;
 const QUIET_SECONDS = 6;
@@ -20,15 +21,18 @@ interface Outcome {
 }
 
 /**
- * Writes of permitted clients before and while anonymous clients send bodies to all nodes. The row
- * with a bare server shows what they cost only by sharing the machine.
+ * Measures the writes of permitted clients before and while clients without a token send bodies to
+ * all nodes. The row with a bare server shows what these cost merely by sharing the machine.
  */
 export function measureAttack(): Promise<void> {
   return withCluster(3, async (setting) => {
-    title(`Permitted writes while strangers send 800 kB each, medians of ${ROUNDS} attacks`, [
-      ...['strangers', 'their requests', 'p50 ms before', 'p50 ms during', 'during to before'],
-      ...['max ms', 'failed writes', 'term'],
-    ]);
+    title(
+      `Permitted writes while clients without a token send 800 kB, medians of ${ROUNDS} attacks`,
+      [
+        ...['clients', 'their requests', 'p50 ms before', 'p50 ms during', 'during to before'],
+        ...['max ms', 'failed writes', 'term'],
+      ],
+    );
     await writesFor(setting, WARM_UP_SECONDS);
     const urls = setting.targets.map(({ url }) => url);
     await withBareServer((url) => attackRow(setting, '8, at a bare server', [url], 8));
@@ -41,12 +45,12 @@ async function attackRow(
   setting: Setting,
   who: string,
   urls: readonly string[],
-  strangers: number,
+  clients: number,
 ): Promise<void> {
   const found: Outcome[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
     const before = await writesFor(setting, QUIET_SECONDS);
-    const requests = attack({ urls, strangers, seconds: ATTACK_SECONDS });
+    const requests = attack({ urls, clients, seconds: ATTACK_SECONDS });
     const during = await writesFor(setting, ATTACK_SECONDS);
     found.push({ requests: await requests, before, during });
   }

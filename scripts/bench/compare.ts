@@ -10,7 +10,7 @@ import { putEntry, type Setting, withCluster } from './setting.js';
 
 const CONNECTIONS = 64;
 const BURST_SECONDS = 1;
-/** Requests of each kind before the first burst: compilers need some thousand. */
+/** Requests of each kind before the first burst: the compiler needs a few thousand. */
 const WARM_UP_SECONDS = 2;
 const NAMES = 1000;
 const READ = '/v1/config/service-defaults/read-';

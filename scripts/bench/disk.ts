@@ -56,7 +56,7 @@ async function folder(node: LocalNode, live: number): Promise<string> {
   return `${mb(all)}: log ${mb(log)}, the rest ${mb(all - log)}, ${ratio} times the live data`;
 }
 
-/** Bytes of all records of the state, as the archive of a snapshot contains them. */
+/** Returns the bytes of all records of the state, as a snapshot archive contains them. */
 async function liveBytes({ targets }: Setting): Promise<number> {
   const { url, token } = targets[0]!;
   const answer = await fetch(`${url}/v1/snapshot`, { headers: { 'X-Consul-Token': token } });

@@ -54,8 +54,8 @@ async function timed(setting: Setting, what: string, path: string): Promise<void
 }
 
 /**
- * How long the event loop is blocked while lists of ten thousand entries are built, each after a
- * change that was just written.
+ * Measures how long the event loop is blocked while lists of ten thousand entries are built, each
+ * after a change that was just written.
  */
 async function loopDelay(setting: Setting, seconds: number): Promise<void> {
   const { targets } = setting;

@@ -1,6 +1,6 @@
 /**
- * How long a cluster accepts no writes when its leader is killed, transfers leadership, or all
- * nodes are restarted.
+ * How long a cluster accepts no writes when its leader is killed or transfers leadership, and when
+ * all nodes are restarted.
  */
 import { statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -92,7 +92,7 @@ function stepRow(
   row([what, `median ${figure(p50Ms)}${unit}, worst ${figure(maxMs)}${unit}`]);
 }
 
-/** Leadership is transferred to any other node while clients write. */
+/** Transfers leadership to any other node while clients write. */
 export function measureTransfers(repeat: number): Promise<void> {
   return withCluster(3, async (setting) => {
     const columns = [
@@ -136,8 +136,8 @@ export function measureTransfers(repeat: number): Promise<void> {
 }
 
 /**
- * All nodes are restarted by SIGTERM, each when the one before is ready; clients that are refused
- * move on to another node.
+ * Restarts all nodes by SIGTERM, each once the one before is ready. Clients that are refused move
+ * on to another node.
  */
 export function measureRolling(rounds: number): Promise<void> {
   // Clients on a busy machine pause long between two requests to one node.

@@ -2,14 +2,14 @@
 import { gunzipSync } from 'node:zlib';
 import type { Outcome, Reply, Shot } from './shot.js';
 
-/** Statuses of a server that says why it cannot serve: counted, but not violations. */
+/** Statuses of a server that says why it cannot serve. They are counted, but are no violations. */
 const WITH_REASON: ReadonlySet<number> = new Set([501, 503, 504, 507]);
 /** Longer than a node waits for a leader and a majority (`limits.requestMs`). */
 export const ANSWER_MS_MAX = 10_000;
 /** Texts that no error may show to a client. */
 const SLIPS = ['[object ', 'TypeError', 'RangeError', 'Internal error', '.js:', 'node:internal'];
 
-/** What is wrong with the responses to a shot; undefined if nothing is. */
+/** Returns what is wrong with the responses to a shot; undefined if nothing is. */
 export function problemOf(shot: Shot, outcome: Outcome): string | undefined {
   const { replies, ms, hung } = outcome;
   for (const reply of replies) {
@@ -19,7 +19,7 @@ export function problemOf(shot: Shot, outcome: Outcome): string | undefined {
   if (!shot.strict) return undefined;
   if (outcome.problem !== undefined) return outcome.problem;
   if (hung) return `no end of the answer within ${ms} ms`;
-  // The connection ends with a response that refuses to read on.
+  // The connection ends with a response that refuses to read more.
   const closes = replies.at(-1)?.headers['connection'] === 'close';
   if (replies.length === 0 || (replies.length < shot.methods.length && !closes))
     return `${replies.length} answers to ${shot.methods.length} requests`;

@@ -51,7 +51,7 @@ export class MemberShots {
     return new MemberShots(ports, key, await Promise.all(identities), random);
   }
 
-  private constructor(
+  constructor(
     ports: readonly number[],
     key: string,
     identities: readonly Identity[],
@@ -63,7 +63,7 @@ export class MemberShots {
     this.#random = random;
   }
 
-  /** One connection, or many at once. Resolves when they have ended. */
+  /** Opens one connection, or many at once. Resolves once they have ended. */
   async next(): Promise<Sent> {
     const random = this.#random;
     const node = random.int(this.#ports.length);
@@ -75,8 +75,8 @@ export class MemberShots {
   }
 
   /**
-   * Talks to each node as a member would, and reports those that do not respond: later shots would
-   * prove nothing.
+   * Talks to each node as a member would. Reports the nodes that do not respond, because later
+   * shots at them would prove nothing.
    */
   async greet(): Promise<string[]> {
     const problems = this.#ports.map((_, node) => {
@@ -90,7 +90,7 @@ export class MemberShots {
     return (await Promise.all(problems)).flat();
   }
 
-  /** Sends bytes and waits for responses of these types in any order; reports the missing ones. */
+  /** Sends bytes, awaits responses of these types in any order, and reports missing ones. */
   #answersOf(node: number, bytes: Buffer, types: readonly string[]): Promise<string[]> {
     const missing = new Set(types);
     const address = { host: '127.0.0.1', port: this.#ports[node]! };
@@ -116,7 +116,7 @@ export class MemberShots {
     this.counts[what] = (this.counts[what] ?? 0) + 1;
   }
 
-  /** Bytes that are not TLS, or only its beginning. */
+  /** Sends bytes that are not TLS, or only its beginning. */
   async #garbage(node: number): Promise<Sent> {
     const random = this.#random;
     const record = Buffer.from([22, 3, random.int(5), random.int(3), random.int(256), 1, 0, 0]);
@@ -140,7 +140,7 @@ export class MemberShots {
     return connect({ host: '127.0.0.1', port: this.#ports[node]! });
   }
 
-  /** A TLS connection on which frames are sent. */
+  /** Opens a TLS connection and sends frames. */
   async #framed(node: number, key: 'right key' | 'wrong key'): Promise<Sent> {
     const maker = key === 'right key' ? this.#right : this.#wrong;
     const { label, stream } = this.#conversation(node);
@@ -162,7 +162,7 @@ export class MemberShots {
     return shot;
   }
 
-  /** A hello and some frames, most of them damaged. Never an order that a member must follow. */
+  /** Returns a hello and some frames, mostly damaged, but no request that a member must obey. */
   #conversation(node: number): { label: string; stream: Buffer[] } {
     const random = this.#random;
     const isMember = random.chance(0.5);
@@ -220,7 +220,7 @@ export class MemberShots {
 
   #track(socket: Socket): Socket {
     this.#open.add(socket);
-    // Most of them deserve to be cut off.
+    // A member closes the connection after most of them.
     socket.on('error', () => {}).on('close', () => this.#open.delete(socket));
     return socket;
   }
@@ -231,7 +231,7 @@ const bytesOf = (frame: Frame): Buffer => Buffer.concat(encodeFrame(frame));
 const joinFrame = (id: string, random: Random): Buffer =>
   bytesOf({ type: 'request', id: random.pick([1, 1, 1, 2]), payload: joinRequest(id, random) });
 
-/** Resolves when the socket has closed, at the latest after `afterMs`, when it is destroyed. */
+/** Resolves once the socket is closed. Destroys it after `afterMs`. */
 function ended(socket: Socket, afterMs: number): Promise<void> {
   return new Promise((done) => {
     const timer = setTimeout(() => socket.destroy(), afterMs);

@@ -133,7 +133,7 @@ export class Findings {
 const megabytes = (bytes: number): string => (bytes / 2 ** 20).toFixed(0);
 const sum = (counts: Readonly<Counts>): number => Object.values(counts).reduce((a, b) => a + b, 0);
 
-/** The report as Markdown. */
+/** Returns the report as Markdown. */
 export function markdownOf(command: string, report: FuzzReport): string {
   const counts = (of: Readonly<Counts>): string =>
     Object.entries(of)

@@ -48,7 +48,7 @@ const WHOLE_ARCHIVE = 0.03;
 const SETTINGS = {
   // Long, so that a busy machine does not raise the term, which only a forged message should.
   raft: { electionMs: 3000, heartbeatMs: 100, leaseMs: 1000 },
-  // About 65,000 results of requests are kept, unless a secret was deleted: then they are forgotten
+  // About 65,000 results of requests are remembered. After a secret was deleted they are dropped
   // within this time. Most shots are refused, and no refusal should be delayed.
   limits: { requestMs: 12_000, secretsGoneMs: 48_000, refusalsPerAddress: 0 },
 };
@@ -132,7 +132,7 @@ class Run {
     });
   }
 
-  /** Whether the shots after the warm-up go on. */
+  /** Whether to send more shots after the warm-up. */
   #untilTheEnd(): () => boolean {
     const { seconds, shots } = this.#plan;
     const until = performance.now() + (seconds ?? Number.POSITIVE_INFINITY) * 1000;
@@ -177,7 +177,7 @@ class Run {
     return random.chance(0.7) ? changed : changed.subarray(0, random.int(changed.length));
   }
 
-  /** Sends shots at the planned rate while `goesOn` is true; resolves when all have ended. */
+  /** Sends shots at the planned rate while `goesOn` is true. Resolves once all have ended. */
   async #fire(goesOn: () => boolean): Promise<void> {
     const { rate, note } = this.#plan;
     for (let node = 0; node < this.#cluster.nodes.length; node++)
@@ -187,7 +187,7 @@ class Run {
     let [looked, noted] = [began, began];
     while (goesOn()) {
       const now = performance.now();
-      // A client that was delayed does not catch up.
+      // A delayed client does not catch up.
       const due = Math.min(((now - began) * rate) / 1000 - (this.#findings.shots - first), rate);
       for (let n = 0; n < due && this.#flying < ABREAST && goesOn(); n++) this.#next();
       if (now - looked > LOOK_MS) {
@@ -232,7 +232,7 @@ class Run {
     });
   }
 
-  /** False when nothing is left to be fuzzed. */
+  /** Whether there is still a cluster to fuzz. */
   async #look(): Promise<boolean> {
     const problems = this.#watch.problems();
     this.#findings.addAll(problems);
@@ -252,8 +252,8 @@ class Run {
   }
 
   /**
-   * All clients leave, the state is restored to the beginning, and a secret is deleted, so that
-   * results of requests are forgotten.
+   * Disconnects all clients, restores the first state, and deletes a secret, so that the results of
+   * requests are dropped.
    */
   async #calm(): Promise<void> {
     await Promise.all([this.#gun.close(), this.#members!.close()]);
@@ -272,7 +272,7 @@ class Run {
   }
 
   /**
-   * Each endpoint must have responded, by the nodes' own count, and no wrong key may have been
+   * Checks that every endpoint has responded, by the nodes' own count, and that no wrong key was
    * accepted.
    */
   async #checkReached(): Promise<void> {

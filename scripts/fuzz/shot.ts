@@ -35,7 +35,7 @@ export interface Outcome {
 
 const END_OF_HEAD = '\r\n\r\n';
 
-/** Parses the responses of a closed connection. Throws what is wrong with them. */
+/** Parses the responses of a closed connection. Throws Error if they are not valid. */
 export function readReplies(bytes: Buffer, methods: readonly string[]): Reply[] {
   const replies: Reply[] = [];
   let at = 0;

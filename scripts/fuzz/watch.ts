@@ -22,7 +22,7 @@ const LISTS = [
 
 export const figuresFile = (dir: string, name: string): string => join(dir, `${name}.figures.json`);
 
-/** The problem that a log line reports; undefined if it reports none. */
+/** Returns the problem that a log line reports; undefined if it reports none. */
 export function problemOfLine(line: string): string | undefined {
   let level: unknown;
   try {
@@ -79,7 +79,7 @@ export class Watch {
     return sum;
   }
 
-  /** Whether all nodes run, and the problems in their logs. */
+  /** Returns the nodes that have ended, and the problems in the logs since the last call. */
   problems(): string[] {
     return this.#cluster.nodes.flatMap((node, at) => [
       ...(node.pid === undefined ? [`node ${node.name} has ended`] : []),
@@ -91,13 +91,13 @@ export class Watch {
     return Promise.all(this.#cluster.nodes.map((_, node) => ask(node)));
   }
 
-  /** The newest term. */
+  /** Returns the newest term. */
   async term(): Promise<number> {
     const terms = await this.#each((node) => this.#setting.metric('conclave_raft_term', node));
     return Math.max(...terms);
   }
 
-  /** The longest delay of a node's Raft clock, in milliseconds. */
+  /** Returns the longest delay of a node's Raft clock, in milliseconds. */
   async stallMs(): Promise<number> {
     const name = 'conclave_raft_stall_max_seconds';
     const all = await this.#each((node) => this.#setting.metric(name, node));
@@ -131,7 +131,7 @@ export class Watch {
     }
   }
 
-  /** What the nodes do not agree on after they have had time to. */
+  /** Returns in what the nodes still differ after they had time to agree. */
   async disagreement(): Promise<string[]> {
     for (const until = performance.now() + CALM_MS; ; ) {
       const problems = await this.#differences();
@@ -161,7 +161,7 @@ export class Watch {
     return Promise.all(replies.map(async (ask) => (await ask).body.toString('latin1')));
   }
 
-  /** The responses of each endpoint by the nodes' own count: `GET /v1/…`. */
+  /** Returns the number of responses of each endpoint (`GET /v1/…`), by the nodes' own count. */
   async reached(): Promise<Map<string, number>> {
     const path = '/v1/agent/metrics?format=prometheus';
     const texts = await this.#each((node) => this.#setting.ask({ method: 'GET', path }, node));

@@ -1,6 +1,6 @@
 /**
- * What documents refer to must exist: linked files, their headings, and source files named in the
- * text.
+ * Checks that what documents refer to exists: linked files, their headings, and source files named
+ * in the text.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
@@ -11,10 +11,10 @@ const WORDS: readonly (readonly [word: RegExp, instead: string])[] = [
   [/\brooms\b/gi, 'layers, or modules'],
 ];
 
-/** Records of the past: they may name files that are gone. */
+/** Documents about the past, which may name files that no longer exist. */
 const HISTORY = /^(?:CHANGELOG\.md|docs\/runs\/)/;
 
-/** Uses of a banned word. */
+/** Returns the uses of banned words. */
 export function bannedWords(path: string, text: string): Finding[] {
   return WORDS.flatMap(([word, instead]) =>
     [...text.matchAll(word)].map((match) => ({
@@ -26,9 +26,7 @@ export function bannedWords(path: string, text: string): Finding[] {
   );
 }
 
-/**
- * Links of a document to missing files or headings, and names of missing source files.
- */
+/** Returns the links to missing files or headings, and the names of missing source files. */
 export function brokenReferences(root: string, path: string, text: string): Finding[] {
   const broken: Finding[] = [];
   const add = (index: number, message: string): void => {
@@ -62,7 +60,7 @@ export function brokenReferences(root: string, path: string, text: string): Find
 
 const lineOf = (text: string, index: number): number => text.slice(0, index).split('\n').length;
 
-/** The anchors of a document's headings, as GitHub creates them. */
+/** Returns the anchors of a document's headings, as GitHub creates them. */
 function headings(text: string): Set<string> {
   const titles = [...text.matchAll(/^#+ (.*)$/gm)].map(([, title]) => title!);
   return new Set(

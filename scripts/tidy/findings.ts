@@ -15,7 +15,7 @@ export interface Finding {
 /** Rule → bucket → how much of it is accepted. */
 export type Ratchet = Readonly<Record<string, Readonly<Record<string, number>>>>;
 
-/** The figures of these findings: counts, or the largest size of each bucket. */
+/** Returns the figure of each bucket: the number of findings, or the largest size. */
 export function figures(findings: readonly Finding[]): Ratchet {
   const sums: Record<string, Record<string, number>> = {};
   for (const { rule, bucket, size } of findings) {
@@ -26,7 +26,7 @@ export function figures(findings: readonly Finding[]): Ratchet {
   return sums;
 }
 
-/** The findings of every bucket that has more than the ratchet accepts. */
+/** Returns the findings of every bucket that has more than the ratchet accepts. */
 export function beyond(findings: readonly Finding[], accepted: Ratchet): Finding[] {
   const now = figures(findings);
   return findings.filter(
@@ -34,7 +34,7 @@ export function beyond(findings: readonly Finding[], accepted: Ratchet): Finding
   );
 }
 
-/** The accepted figures, each lowered to the present one. Figures without findings are dropped. */
+/** Returns the accepted figures, lowered to the present ones. Drops those without findings. */
 export function lowered(findings: readonly Finding[], accepted: Ratchet): Ratchet {
   const now = figures(findings);
   return Object.fromEntries(

@@ -20,7 +20,7 @@ const WIDTH_MAX = 100;
 const FILE_LINES_MAX = 400;
 const FUNCTION_LINES_MAX = 60;
 
-/** Lines of code or comment that are too wide. The formatter breaks code, not comments and text. */
+/** Returns the lines that are too wide. The formatter breaks code, but not comments and text. */
 export function wide({ path, file }: Source): Finding[] {
   return file.text.split('\n').flatMap((line, index) =>
     [...line].length <= WIDTH_MAX
@@ -36,7 +36,7 @@ export function wide({ path, file }: Source): Finding[] {
   );
 }
 
-/** A file that is too long. */
+/** Returns a finding if a file is too long. */
 export function longFile({ path, file }: Source): Finding[] {
   const lines = file.text.split('\n').length - 1;
   if (lines <= FILE_LINES_MAX) return [];
@@ -44,9 +44,7 @@ export function longFile({ path, file }: Source): Finding[] {
   return [{ rule: 'fileLines', at: path, bucket: path, size: lines, message }];
 }
 
-/**
- * The name of a function, a method or a function in a constant; undefined for callbacks and others.
- */
+/** Returns the name of a function, a method or a function in a constant; undefined for others. */
 function functionName(node: Node): string | undefined {
   if (isFunctionDeclaration(node) || isMethodDeclaration(node)) return node.name?.getText();
   if (isConstructorDeclaration(node)) return 'constructor';
@@ -54,7 +52,7 @@ function functionName(node: Node): string | undefined {
   return isVariableDeclaration(node.parent) ? node.parent.name.getText() : undefined;
 }
 
-/** Named functions that are too long. */
+/** Returns the named functions that are too long. */
 export function longFunctions(source: Source): Finding[] {
   const { path, file } = source;
   const findings: Finding[] = [];
@@ -71,7 +69,7 @@ export function longFunctions(source: Source): Finding[] {
   return findings;
 }
 
-/** Exports of the product without a doc comment. */
+/** Returns the exports of the product without a doc comment. */
 export function undocumented(source: Source): Finding[] {
   if (!source.path.startsWith('src/')) return [];
   return exportsOf(source)
@@ -103,7 +101,7 @@ function idiomOf(node: Node): keyof typeof IDIOMS | undefined {
     : undefined;
 }
 
-/** Idioms that this project does not use. */
+/** Returns the uses of idioms that this project does not accept. */
 export function idioms(source: Source): Finding[] {
   const findings: Finding[] = [];
   walk(source.file, (node) => {

@@ -40,13 +40,13 @@ export function walk(node: Node, visit: (node: Node) => void): void {
   });
 }
 
-/** `path:line` of a node. */
+/** Returns the place of a node as `path:line`. */
 export function placeOf({ path, file }: Source, node: Node): string {
   const { line } = file.getLineAndCharacterOfPosition(node.getStart(file));
   return `${path}:${line + 1}`;
 }
 
-/** The bucket of a file in a ratchet: `src/raft`, `src` for its top level, `test`. */
+/** Returns the bucket of a file in a ratchet: `src/raft`, `src` for its top level, `test`. */
 export function layerOf(path: string): string {
   const [first = '', second = ''] = path.split('/');
   return first === 'src' && !second.endsWith('.ts') ? `src/${second}` : first;

@@ -47,21 +47,21 @@ interface Import {
   readonly names: readonly string[];
 }
 
-/** The exports of a statement, with their nodes. */
+/** Returns the exports of a statement, with their nodes. */
 export interface Exported {
   readonly name: string;
   readonly node: Node;
 }
 
-/** The project's file that an import of `specifier` in `from` means, if it is one. */
+/** Returns the file that `specifier` means in the file `from`, if it is one of the project. */
 function resolveImport(from: string, specifier: string): string | undefined {
   if (!specifier.startsWith('.')) return undefined;
   return posix.join(posix.dirname(from), specifier).replace(/\.js$/, '.ts');
 }
 
 /**
- * The names in `const { a, b } = await import('…')`; all of them if the module is used in another
- * way.
+ * Returns the names in `const { a, b } = await import('…')`. Returns `ALL` if the module is used in
+ * another way.
  */
 function namesOfDynamicImport(call: Node): string[] {
   const declaration = call.parent.kind === SyntaxKind.AwaitExpression && call.parent.parent;
@@ -72,7 +72,7 @@ function namesOfDynamicImport(call: Node): string[] {
   );
 }
 
-/** Everything that a file imports from the project, re-exports included. */
+/** Returns everything that a file imports from the project, including re-exports. */
 function importsOf({ path, file }: Source): Import[] {
   const found: Import[] = [];
   const add = (specifier: Node, names: readonly string[]): void => {
@@ -134,7 +134,7 @@ export function exportsOf({ file }: Source): Exported[] {
 const isShape = (node: Node): boolean =>
   isInterfaceDeclaration(node) || isTypeAliasDeclaration(node);
 
-/** How often a name occurs in a file, including declarations and imports. */
+/** Returns how often each name occurs in a file, including declarations and imports. */
 function occurrences({ file }: Source): Map<string, number> {
   const counts = new Map<string, number>();
   walk(file, (node) => {
@@ -143,10 +143,7 @@ function occurrences({ file }: Source): Map<string, number> {
   return counts;
 }
 
-/**
- * Files of the project that a file names as programs to start: `dist/cluster/chaos.js`,
- * `./preload.js`.
- */
+/** Returns the files that a file names as programs: `dist/cluster/chaos.js`, `./preload.js`. */
 function programsIn({ path, file }: Source): string[] {
   const found: string[] = [];
   walk(file, (node) => {
@@ -158,9 +155,9 @@ function programsIn({ path, file }: Source): string[] {
 }
 
 /**
- * Files that cannot be reached from `entries`, and exports that no other file imports. In `src/` a
- * file must be reached from the program, and an export must be used by the program: code that only
- * tests use belongs below `test/`.
+ * Returns the files that cannot be reached from `entries`, and the exports that no other file
+ * imports. In `src/` the program itself must reach a file and use an export: code that only tests
+ * use belongs below `test/`.
  */
 export function unused(sources: readonly Source[], entries: readonly string[]): Finding[] {
   const byPath = new Map(sources.map((source) => [source.path, source]));
@@ -218,9 +215,7 @@ export function unused(sources: readonly Source[], entries: readonly string[]): 
 
 const isExtends = ({ token }: HeritageClause): boolean => token === SyntaxKind.ExtendsKeyword;
 
-/**
- * Names that are read somewhere: as a property, in a pattern, or as text (`keyof`, lists of names).
- */
+/** Returns the names that are read: as a property, in a pattern, or as text (`keyof`, lists). */
 function namesRead(sources: readonly Source[]): Set<string> {
   const read = new Set<string>();
   for (const { file } of sources)
@@ -233,8 +228,8 @@ function namesRead(sources: readonly Source[]): Set<string> {
 }
 
 /**
- * Methods and properties of classes in `src/`, and methods of interfaces, that nothing reads, not
- * even a test.
+ * Returns the methods and properties of classes in `src/`, and the methods of interfaces, that
+ * nothing reads, not even a test.
  */
 export function unusedMembers(sources: readonly Source[]): Finding[] {
   const own = sources.filter(({ path }) => path.startsWith('src/'));

@@ -15,6 +15,7 @@ const FAILURE = 'Error parsing ACL configuration';
 const etagOf = (text: string): string =>
   `"${(JSON.parse(text) as { ModifyIndex: number }).ModifyIndex}"`;
 
+/** The ACL configuration: read and replace it. */
 export function aclConfigurationRoutes(service: Service): readonly Route[] {
   const read = async (request: ApiRequest): Promise<void> => {
     const options = request.readOptions(false);

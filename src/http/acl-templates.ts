@@ -13,6 +13,7 @@ import type { Route } from './types.js';
 const FAILURE = 'Failed to decode request body';
 const WHAT = 'templated policy Name';
 
+/** Templated policies: list, read and preview them. */
 export function templateRoutes({ service }: AclParts): readonly Route[] {
   return [
     {

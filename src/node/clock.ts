@@ -1,6 +1,10 @@
+/** The clock and timers of the process. */
 import type { ClockPort } from '../replica/ports.js';
 
-/** The real clock. A failure in what it runs stops the process: nothing behind it can be trusted any more. */
+/**
+ * Returns the clock of the process. It passes an error of a callback to `onFatal`, because the
+ * replica may then be inconsistent.
+ */
 export function realClock(onFatal: (error: Error) => void): ClockPort {
   const guarded = (run: () => void): (() => void) => {
     return () => {

@@ -1,32 +1,36 @@
 /**
- * Watches the room left on the disk, off the hot path. At a reserve a leader hands over to a member
- * that has room, or refuses writes that make the state grow; reads and deletes go on, and it
- * recovers by itself when there is room again.
+ * Watches the free space of the disk, outside the path of requests. Below a reserve a leader
+ * transfers leadership to a member that has space, or refuses writes that make the state grow.
+ * Reads and deletes still work, and writes are accepted again once there is space.
  */
 import { statfs } from 'node:fs/promises';
 import { type Refusal, refusal } from '../errors.js';
 import type { Command } from '../state/types.js';
 
+/** What the free space is compared with, and who learns of it. */
 export interface DiskSpaceOptions {
+  /** A folder on the disk. */
   readonly dir: string;
-  /** Bytes that must stay free; writes are taken again when there is a tenth more. */
+  /** Bytes that must stay free. */
   readonly reserveBytes: number;
+  /** Milliseconds between two checks. */
   readonly everyMs: number;
-  /** Commands that free space, which are taken all the same. */
+  /** Whether a command frees space and is accepted even below the reserve. */
   readonly frees: (command: Command) => boolean;
-  /** The file system cannot tell: the disk has failed. */
+  /** Called if the file system cannot be read, which means that the disk has failed. */
   readonly onFatal: (error: Error) => void;
   readonly onChange: (full: boolean, freeBytes: number) => void;
-  /** Free bytes of the file system; for tests. */
+  /** Returns the free bytes of the file system. Absent: asks the system. */
   readonly freeBytes?: (dir: string) => Promise<number>;
 }
 
 /**
- * Free bytes must exceed the reserve by this factor again, so that a node at its edge does not go
- * back and forth.
+ * A full disk has space again at this multiple of the reserve, so that a node near the reserve does
+ * not switch back and forth.
  */
 const MARGIN = 1.1;
 
+/** Whether the disk of a node has space. */
 export class DiskSpace {
   readonly #options: DiskSpaceOptions;
   #full = false;
@@ -36,15 +40,16 @@ export class DiskSpace {
     this.#options = options;
   }
 
+  /** Whether the free bytes are below the reserve. */
   get full(): boolean {
     return this.#full;
   }
 
-  /** Looks now, and again and again. */
+  /** Checks the disk now, then every `everyMs`. Rejects if the file system cannot be read. */
   async start(): Promise<void> {
-    await this.look();
+    await this.check();
     const again = (): void => {
-      this.look().then(() => {
+      this.check().then(() => {
         if (this.#timer !== undefined) this.#timer = setTimeout(again, this.#options.everyMs);
       }, this.#options.onFatal);
     };
@@ -57,7 +62,8 @@ export class DiskSpace {
     this.#timer = undefined;
   }
 
-  async look(): Promise<void> {
+  /** Checks the disk once. Rejects if the file system cannot be read. */
+  async check(): Promise<void> {
     const { dir, reserveBytes, onChange, freeBytes = freeBytesOf } = this.#options;
     const free = await freeBytes(dir);
     const full = free < reserveBytes * (this.#full ? MARGIN : 1);
@@ -66,7 +72,7 @@ export class DiskSpace {
     onChange(full, free);
   }
 
-  /** Why this command is not taken now. */
+  /** Returns why a command is refused at present; undefined if it is accepted. */
   refuses(command: Command): Refusal | undefined {
     if (!this.#full || this.#options.frees(command)) return undefined;
     return refusal('no_space', 'The disks of the servers are almost full: only deletes are taken', {

@@ -1,7 +1,7 @@
 /**
- * The identity of a node, kept in its data folder. The members of an initial cluster derive their
- * ids from the list of members, which they all have, so that each can write the same first
- * configuration. A node that joins draws a random id.
+ * The identity of a node, stored in its data folder. The initial members of a cluster derive their
+ * ids from the list of members, so that each of them writes the same first configuration. A node
+ * that joins a cluster draws a random id.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
@@ -18,33 +18,37 @@ export interface InitialMember {
   readonly address: string;
 }
 
-/** Where ids come from. Simulations have their own. */
+/** The source of ids. Simulations have their own. */
 export interface IdSource {
-  /** The id of a member of a new cluster, the same on all of them. */
+  /** Returns the id of a member of a new cluster, the same on every member. */
   initial(name: string, initial: readonly InitialMember[]): NodeId;
-  /** The id of a server that is to join a cluster. */
+  /** Returns the id of a server that will join a cluster. */
   joining(): NodeId;
-  /** The id of a data folder, or of a start. */
+  /** Returns the id of a data folder, or of a start. */
   random(): string;
 }
 
-/** The ids of real servers. */
+/** The source of ids outside simulations. */
 export const IDS: IdSource = {
   initial: (name, initial) => derived(['node', name], initial),
   joining: randomUUID,
   random: randomUUID,
 };
 
-/** In the data folder from its first use on. */
+/** The file of the identity. A data folder has it from its first use on. */
 export const IDENTITY_FILE = 'node.json';
-/** The identity in a data folder; undefined when there is none. Throws StorageError when it cannot be read. */
+
+/**
+ * Returns the identity in a data folder; undefined if there is none. Rejects with StorageError if
+ * it cannot be read.
+ */
 export async function readIdentity(
   dir: string,
   disk: Disk = LEVEL_DISK,
 ): Promise<Identity | undefined> {
   const content = await readSealed(disk.folder(dir), IDENTITY_FILE);
   if (content === undefined) return undefined;
-  // A folder of an earlier build names neither its starts nor removed servers.
+  // An earlier build of version 2 did not write these members.
   if (content['v'] === 2) {
     const present = content as unknown as Omit<Identity, 'earlier' | 'removed'>;
     return { earlier: [], removed: [], ...present };
@@ -53,13 +57,13 @@ export async function readIdentity(
   throw new StorageError('foreign', `${join(dir, IDENTITY_FILE)} was written by another version`);
 }
 
-/** What the first release wrote. */
+/** The identity as the first release wrote it. */
 interface FirstIdentity
   extends Omit<Identity, 'v' | 'starts' | 'startId' | 'earlier' | 'seen' | 'removed'> {
   readonly seen: Readonly<Record<NodeId, string>>;
 }
 
-/** Nothing was counted yet: every start that peers show is news. */
+/** Converts an identity of the first release, which did not count starts. */
 function withoutStarts(first: FirstIdentity): Identity {
   const nothing = { starts: 0, startId: '' };
   const earlier: string[] = [];
@@ -70,7 +74,10 @@ function withoutStarts(first: FirstIdentity): Identity {
   return { ...first, v: 2, ...nothing, earlier, seen: Object.fromEntries(seen), removed: [] };
 }
 
-/** The same of a folder that this server may use: its own, or an empty one, which is made. */
+/**
+ * Returns the identity in a data folder, as `readIdentity` does. Creates a missing folder. Rejects
+ * with StorageError if the folder contains something else.
+ */
 export async function claimIdentity(
   dir: string,
   disk: Disk = LEVEL_DISK,
@@ -79,7 +86,7 @@ export async function claimIdentity(
   return readIdentity(dir, disk);
 }
 
-/** Writes it whole or not at all, synced. */
+/** Writes an identity atomically and durably. */
 export function writeIdentity(
   dir: string,
   identity: Identity,
@@ -89,7 +96,8 @@ export function writeIdentity(
 }
 
 /**
- * Counts a start, durably: before the server says anything. Only the one who holds the folder's databases open may count.
+ * Counts a start, durably, and returns the new identity. The caller must hold the databases of the
+ * folder open, and must count before it sends anything.
  */
 export async function countStart(
   dir: string,
@@ -101,14 +109,14 @@ export async function countStart(
   return counted;
 }
 
-/** The identity of a running node. A change shows at once; changes are written in order. */
+/** The identity of a running node. A change is visible at once. Changes are written in order. */
 export class StoredIdentity implements IdentityPort {
   #identity: Identity;
   #saving: Promise<void> = Promise.resolve();
   readonly #write: (identity: Identity) => Promise<void>;
   readonly #onFatal: (error: Error) => void;
 
-  /** `onFatal` is called when a write fails. */
+  /** Calls `onFatal` if a write fails. */
   constructor(
     identity: Identity,
     write: (identity: Identity) => Promise<void>,
@@ -123,7 +131,7 @@ export class StoredIdentity implements IdentityPort {
     return this.#identity;
   }
 
-  /** Resolves once the change is durable, or has failed. */
+  /** Changes the identity. Resolves once the change is durable or its write has failed. */
   save(change: Partial<Identity>): Promise<void> {
     this.#identity = { ...this.#identity, ...change };
     const save = (): Promise<void> => this.#write(this.#identity);
@@ -137,7 +145,7 @@ export class StoredIdentity implements IdentityPort {
   }
 }
 
-/** The identity of a new data folder: of a member of the initial cluster, or of a node that will join. */
+/** Returns the identity of a new data folder, of an initial member or of a node that will join. */
 export function newIdentity(
   name: string,
   initial: readonly InitialMember[],
@@ -149,31 +157,37 @@ export function newIdentity(
     nodeId: member?.id ?? ids.joining(),
     incarnation: ids.random(),
     begun: false,
-    ...{ starts: 0, startId: '', earlier: [] },
+    starts: 0,
+    startId: '',
+    earlier: [],
     clusterId: member === undefined ? null : initialClusterId(initial),
     seen: {},
     removed: [],
   };
 }
 
-/** The first configuration, the same on every initial member. */
+/** Returns the first configuration, the same on every initial member. */
 export function initialConfiguration(
   initial: readonly InitialMember[],
   ids: IdSource,
 ): Configuration {
   const members = sorted(initial).map(({ name, address }) => ({
-    ...{ id: ids.initial(name, initial), name, address, voter: true },
+    id: ids.initial(name, initial),
+    name,
+    address,
+    voter: true,
   }));
   return { members };
 }
 
+/** Returns the id of a new cluster, the same on every initial member. */
 export const initialClusterId = (initial: readonly InitialMember[]): string =>
   derived(['cluster'], initial);
 
 const sorted = (initial: readonly InitialMember[]): InitialMember[] =>
   [...initial].sort((a, b) => (a.name < b.name ? -1 : 1));
 
-/** A UUID (version 8, RFC 9562) from the list of members. */
+/** Derives a UUID (version 8, RFC 9562) from `what` and a list of members. */
 export function derived(what: readonly unknown[], initial: readonly InitialMember[]): string {
   const list = sorted(initial).map((member) => [member.name, member.address]);
   const hex = createHash('sha256')

@@ -8,8 +8,8 @@ function callLeader(rpc: Rpc, request: RpcRequest, timeoutMs: number): Promise<R
 }
 
 /**
- * Asks the leader for what it alone knows, as JSON. Throws ApiError no_leader after `timeoutMs` or
- * when no leader is known.
+ * Returns the leader's answer as JSON, about what only the leader knows. Throws ApiError no_leader
+ * if no leader is known or none answers within `timeoutMs`.
  */
 export async function askLeader(
   rpc: Rpc,
@@ -22,8 +22,8 @@ export async function askLeader(
 }
 
 /**
- * Has the leader change the cluster. Throws ApiError: the leader's refusal, no_leader (it did not
- * happen) or outcome_unknown (it may still happen).
+ * Sends the leader a change of the cluster. Throws ApiError: the leader's refusal, no_leader (the
+ * change did not happen) or outcome_unknown (it may still happen).
  */
 export async function changeCluster(rpc: Rpc, request: RpcRequest): Promise<void> {
   const response = await callLeader(rpc, request, CHANGE_MS);
@@ -32,5 +32,6 @@ export async function changeCluster(rpc: Rpc, request: RpcRequest): Promise<void
   if (response.type === 'retry') {
     reject('no_leader', 'No cluster leader', { hint: 'The leader is changing; try again' });
   }
-  reject('outcome_unknown', 'The change of the cluster may still happen: look before trying again');
+  const why = 'The change of the cluster may still happen: check the members before trying again';
+  reject('outcome_unknown', why);
 }

@@ -1,7 +1,10 @@
 /**
  * A node of the cluster: the replica on a real disk, wire and clock, with promises for the layers
- * above. `openNode` opens the data folder, `start` begins to take part, `stop` hands leadership
- * over and closes everything.
+ * above:
+ *
+ *     openNode   opens the data folder; nothing is sent yet
+ *     start      listens for the other members and takes part in the cluster
+ *     stop       transfers leadership and closes everything
  */
 import { randomUUID } from 'node:crypto';
 import { ApiError, type Refusal, reject } from '../errors.js';
@@ -37,35 +40,30 @@ import { Stability, statusOf } from './status.js';
 import type { ClusterNode, JoiningServer, LevelStatus, NodeStatus, WriteRequest } from './types.js';
 import { peerRecords, wireHandlers } from './wire-handlers.js';
 
-/** A node as its process sees it. */
+/** A node, for the program that runs it. */
 export interface RunningNode extends ClusterNode {
-  /** Listens for the other members and begins to take part. Resolves with the port. */
+  /** Listens for the other members and takes part in the cluster. Resolves with the port. */
   start(): Promise<number>;
   /**
-   * Hands leadership over, ends what clients wait for, and closes the databases. A second call does
-   * not wait for the hand-over.
+   * Transfers leadership, fails what clients wait for, and closes the databases. A second call
+   * stops waiting for the transfer.
    */
   stop(): Promise<void>;
-  /** Calls `listener` when role, term or known leader change. */
+  /** Calls `listener` when the role, the term or the known leader changes. */
   onRole(listener: (change: RoleChange) => void): void;
-  /**
-   * Calls `listener` within each apply with the state keys that changed: for what is derived from
-   * the state.
-   */
+  /** Calls `listener` in each apply with the keys that changed, for what is derived from them. */
   onChanged(listener: (keys: readonly string[]) => void): void;
   /** Calls `listener` when the whole state was replaced. */
   onReset(listener: () => void): void;
-  /**
-   * Uses other certificates or keys for new connections to members. Throws if they cannot be used.
-   */
+  /** Uses other certificates or keys for new connections to members. Throws Error if it cannot. */
   reload(security: WireSecurity): void;
-  /** See Machine. */
+  /** Returns the last index at which a secret left the state; see Machine. */
   secretLeftAt(): number;
   /** For metrics. */
   readonly replica: Replica;
 }
 
-/** Opens the data folder. Rejects with the reason when it cannot be used. */
+/** Opens the data folder. Rejects with the reason if it cannot be used. */
 export async function openNode(options: NodeOptions): Promise<RunningNode> {
   const { host, port } = options.listen;
   const address = options.advertise ?? `${host.includes(':') ? `[${host}]` : host}:${port}`;
@@ -73,7 +71,7 @@ export async function openNode(options: NodeOptions): Promise<RunningNode> {
   const onFatal = (error: Error): void => (node === undefined ? options.onFatal : node.fail)(error);
   const opened = await openFolder({ ...options, address, onFatal });
   try {
-    mustBeAlone(opened, options);
+    requireSecurity(opened, options);
     node = new Node(opened, options, address);
     return node;
   } catch (error) {
@@ -83,16 +81,18 @@ export async function openNode(options: NodeOptions): Promise<RunningNode> {
   }
 }
 
-/** Throws for a member of a larger cluster that has no key or certificate to reach the others. */
-function mustBeAlone({ log, identity }: Opened, { security }: NodeOptions): void {
+/**
+ * Throws Error for a member of a larger cluster without a key or certificate to reach the others.
+ */
+function requireSecurity({ log, identity }: Opened, { security }: NodeOptions): void {
   if (security.mode !== 'closed') return;
   const { members } = newestConfiguration(log);
   const { clusterId, nodeId } = identity.get();
   if (clusterId !== null && members.every(({ id }) => id === nodeId)) return;
   throw new Error(
-    'this server is a member of a cluster of several: give every member the same shared key, or ' +
-      'TLS certificates (raft.sharedKeyFile, raft.tls), or set raft.insecure where every user of ' +
-      'the machine may read everything',
+    'this server is a member of a cluster with other members: give all of them the same ' +
+      'shared key or TLS certificates (raft.sharedKeyFile, raft.tls), or set raft.insecure if ' +
+      'every user of the machine may read everything',
   );
 }
 
@@ -325,7 +325,7 @@ class Node implements RunningNode {
     });
   }
 
-  /** Handles what the wire brings while the node runs. A failure in it stops the process. */
+  /** Runs a handler of the wire while the node runs. An error in it stops the process. */
   #take(run: () => void): void {
     if (this.#stopped || this.#fatal) return;
     try {
@@ -351,7 +351,7 @@ class Node implements RunningNode {
     await this.#opened.identity.settled();
   }
 
-  /** Transfers leadership, and waits for it at most two election timeouts. */
+  /** Transfers leadership. Waits at most two election timeouts for the transfer. */
   async #handOver(): Promise<void> {
     if (this.#fatal) return;
     await new Promise<void>((resolve) => {
@@ -359,7 +359,7 @@ class Node implements RunningNode {
     });
   }
 
-  /** The process must stop. Until it does, nothing is sent or answered any more. */
+  /** Reports an error that must stop the process. Until then nothing more is sent or answered. */
   readonly fail = (error: Error): void => {
     if (this.#fatal) return;
     this.#fatal = true;

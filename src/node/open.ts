@@ -1,6 +1,11 @@
 /**
- * Opening a data folder: identity, log and state, brought to agree. What a crash left half done is completed. What is lost
- * is said, and made again from the log, or fetched from the peers before the node serves; without peers it does not start.
+ * Opens a data folder: identity, log and state. Completes what a crash interrupted, and repairs
+ * damage, each of which it logs:
+ *
+ *     entries lost   the node does not vote until its peers have sent them again
+ *     state lost     it is made again from the log, if that contains every entry from the first on;
+ *                    otherwise a peer sends it before the node serves; without a peer the node does
+ *                    not start
  */
 import { join } from 'node:path';
 import { newestConfiguration } from '../replica/log/applied-log.js';
@@ -33,9 +38,11 @@ export interface Opened {
   readonly log: SegmentLog;
   readonly store: LevelState;
   readonly machine: Machine;
-  /** The silence that this or an earlier run may have promised to a leader, in milliseconds. */
+  /**
+   * The longest silence that this or an earlier run may have promised a leader, in milliseconds.
+   */
   readonly silenceMs: number;
-  /** Why the state must come from a peer before this node applies or serves. */
+  /** Why a peer must send the state before this node applies or serves; undefined if none must. */
   readonly needsState: string | undefined;
 }
 
@@ -44,7 +51,7 @@ type OpenOptions = Pick<
   'name' | 'dataDir' | 'initial' | 'join' | 'handlers' | 'levels' | 'timing' | 'log' | 'onFatal'
 > & {
   readonly address: string;
-  /** The machine. This and the rest are given by simulations alone. */
+  /** The disk. Only simulations set it and the members below. */
   readonly disk?: Disk;
   readonly ids?: IdSource;
   /** See LogOptions. */
@@ -55,24 +62,23 @@ type OpenOptions = Pick<
 };
 
 /**
- * Opens the data folder, see the head of this file. Rejects with the reason when the node cannot
- * start.
+ * Opens a data folder: see the top of this file. Rejects with the reason if the node cannot start.
  */
 export async function openFolder(options: OpenOptions): Promise<Opened> {
   const { dataDir, disk = LEVEL_DISK, ids = IDS } = options;
   const identity = await openIdentity(options, disk, ids);
   const { log, store } = await openDatabases(options, disk);
   try {
-    await mendLog(log, identity, options);
+    await repairLog(log, identity, options);
     await writeFirst(log, identity, options, ids);
-    await mendState(log, store, options);
+    await repairState(log, store, options);
     const { handlers, levels, machineLimits } = options;
     const machine = new Machine(store, handlers, levels?.supported, machineLimits);
     const gap = await new Promise<string | undefined>((done) =>
       reconcile(log, store, machine, done),
     );
     const needsState = store.get(DIVERGED_KEY) ?? store.damaged ?? gap;
-    if (needsState !== undefined) mustBeSent(needsState, log, identity, dataDir);
+    if (needsState !== undefined) requirePeers(needsState, log, identity, dataDir);
     const begun = identity.begun || !isEmpty(log);
     const silenceMs = Math.max(identity.silenceMs ?? 0, silenceMsIn(options.timing));
     const counted = { ...identity, begun, silenceMs };
@@ -87,7 +93,10 @@ export async function openFolder(options: OpenOptions): Promise<Opened> {
   }
 }
 
-/** Opens log and state side by side, as each waits for the disk much of the time. Both or none; the log's error goes first. */
+/**
+ * Opens log and state concurrently, because each mostly waits for the disk. If one fails, it closes
+ * the other. The error of the log takes precedence.
+ */
 async function openDatabases(
   { dataDir, onFatal, windowBytes, segmentBytes }: OpenOptions,
   disk: Disk,
@@ -109,7 +118,7 @@ async function openIdentity(options: OpenOptions, disk: Disk, ids: IdSource): Pr
   const identity = newIdentity(options.name, initial, ids);
   await writeIdentity(options.dataDir, identity, disk);
   const names = initial.map(({ name }) => name).join(', ');
-  const what = names === '' ? 'asks to be taken into a cluster' : `begins the cluster of ${names}`;
+  const what = names === '' ? 'asks to join a cluster' : `starts the cluster of ${names}`;
   options.log('info', `the data folder is new: the node ${what}`);
   return identity;
 }
@@ -118,8 +127,11 @@ function initialOf({ initial = [], join: others = [], name, address }: OpenOptio
   return initial.length > 0 || others.length > 0 ? initial : [{ name, address }];
 }
 
-/** Entries that may have been acknowledged are lost: the node goes on without a vote until it has them again. */
-async function mendLog(log: SegmentLog, identity: Identity, options: OpenOptions): Promise<void> {
+/**
+ * Cuts off damaged entries. They may have been acknowledged, so the node does not vote until it has
+ * them again.
+ */
+async function repairLog(log: SegmentLog, identity: Identity, options: OpenOptions): Promise<void> {
   const { damaged } = log;
   if (damaged !== undefined) {
     const what = `the log is damaged from entry ${damaged.index} on (${damaged.reason})`;
@@ -133,14 +145,14 @@ async function mendLog(log: SegmentLog, identity: Identity, options: OpenOptions
   if (bar === undefined || hasPeers(log, identity)) return;
   options.log(
     'error',
-    `no other voting server is known that could send the lost entries up to ${bar.index}: if there is none, stop this one ` +
-      'and run "conclave recover --accept-loss"',
+    `no other voting server is known that could send the lost entries up to ${bar.index}: if ` +
+      'there is none, stop this one and run "conclave recover --accept-loss"',
   );
 }
 
 /**
- * Whether the newest known configuration has another voter, and so a leader besides this node. When none is known, because
- * the log has lost it: whether this node ever met another member.
+ * Whether another voter could lead this node: one in the newest known configuration or, if the log
+ * has lost all configurations, any member that this node ever met.
  */
 function hasPeers(log: SegmentLog, { nodeId, seen }: Identity): boolean {
   const { members } = newestConfiguration(log);
@@ -151,8 +163,15 @@ function hasPeers(log: SegmentLog, { nodeId, seen }: Identity): boolean {
 const isEmpty = (log: SegmentLog): boolean =>
   log.lastIndex() === 0 && log.hardState().term === 0 && log.bar() === undefined;
 
-/** A state that cannot be trusted is made again from the log, if that goes back far enough. Else it stays as it is. */
-async function mendState(log: SegmentLog, store: LevelState, options: OpenOptions): Promise<void> {
+/**
+ * Makes a damaged state again from the log, if that contains every entry from the first on.
+ * Otherwise leaves it as it is.
+ */
+async function repairState(
+  log: SegmentLog,
+  store: LevelState,
+  options: OpenOptions,
+): Promise<void> {
   const { damaged } = store;
   if (damaged === undefined) return;
   const upTo = rebuildableTo(log, store);
@@ -161,18 +180,19 @@ async function mendState(log: SegmentLog, store: LevelState, options: OpenOption
   await rebuildState(log, store, { ...options, upTo });
 }
 
-/** Throws when nobody could send this node the state that it lacks. */
-function mustBeSent(why: string, log: SegmentLog, identity: Identity, dataDir: string): void {
+/** Throws Error if no peer could send this node the state that it needs. */
+function requirePeers(why: string, log: SegmentLog, identity: Identity, dataDir: string): void {
   if (why === UNFINISHED) throw new Error(`${why}: run "conclave recover" once more`);
   if (hasPeers(log, identity)) return;
   throw new Error(
-    `${why}. It cannot be made again from the log, and there is no other server that could send it. Nothing in ${dataDir} ` +
-      'was changed. Put the folder back from a copy, or run "conclave recover --accept-loss" to go on with what can still ' +
-      'be read, or start with an empty folder and restore a snapshot archive',
+    `${why}. It cannot be made again from the log, and there is no other server that could send ` +
+      `it. Nothing in ${dataDir} was changed. Put the folder back from a copy, or run ` +
+      '"conclave recover --accept-loss" to continue with what can still be read, or start with ' +
+      'an empty folder and restore a snapshot archive',
   );
 }
 
-/** Every member of a new cluster begins its log with the same configuration, at index 1 in term 1. */
+/** Writes the first entry of a new cluster, the same configuration at index 1 on every member. */
 async function writeFirst(
   log: SegmentLog,
   identity: Identity,
@@ -182,8 +202,9 @@ async function writeFirst(
   if (!isEmpty(log)) return;
   if (identity.begun) {
     throw new Error(
-      `the log in ${options.dataDir} is gone, and with it this server’s votes and acknowledgements: remove the ` +
-        'server from the cluster, empty its data folder, and let it join anew',
+      `the log in ${options.dataDir} is lost, and with it this server’s votes and ` +
+        'acknowledgements: remove the server from the cluster, empty its data folder, and let it ' +
+        'join again',
     );
   }
   const configuration = initialConfiguration(initialOf(options), ids);

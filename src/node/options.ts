@@ -1,4 +1,4 @@
-/** What a node is made from, and the limits it keeps. */
+/** The options of a node, with its times and limits. */
 import { silenceMsOf, ticksOfSilence } from '../raft/options.js';
 import type { NodeId, RaftOptions } from '../raft/types.js';
 import type { ReplicaLimits } from '../replica/options.js';
@@ -12,7 +12,7 @@ import type { Gate } from './types.js';
 
 type RaftTiming = Pick<RaftOptions, 'tickMs' | 'heartbeatTicks' | 'electionTicks' | 'leaseMs'>;
 
-/** The times of a node as its Raft core counts them: whole ticks, at least one. */
+/** Returns the times of a node in whole ticks, at least one each, as its Raft core counts them. */
 export function inTicks(timing: NodeTiming): RaftTiming {
   const { tickMs, heartbeatMs, electionMs, leaseMs } = timing;
   const ticks = (ms: number): number => Math.max(1, Math.round(ms / tickMs));
@@ -20,8 +20,8 @@ export function inTicks(timing: NodeTiming): RaftTiming {
 }
 
 /**
- * The options of the Raft core of a node. `promisedMs`: the longest silence that an earlier run may
- * have promised.
+ * Returns the options of a node's Raft core. `promisedMs` is the longest silence that an earlier
+ * run may have promised a leader.
  */
 export function raftOptions(
   id: NodeId,
@@ -48,11 +48,11 @@ export function raftOptions(
 export const inflightFrameBytes = ({ appendBytes, inflightBytes }: NodeLimits): number =>
   2 * inflightBytes + Math.max(2 * appendBytes, FRAME_BYTES_MAX);
 
-/** The silence that a node with this timing promises to a leader, in milliseconds. */
+/** Returns the silence that a node with this timing promises a leader, in milliseconds. */
 export const silenceMsIn = (timing: Partial<NodeTiming> = {}): number =>
   silenceMsOf(inTicks({ ...DEFAULT_TIMING, ...timing }));
 
-/** Milliseconds. See `RaftOptions` for how they must fit together; checked on start. */
+/** The times of a node in milliseconds. `RaftOptions` says how they must relate. */
 export interface NodeTiming {
   readonly tickMs: number;
   readonly heartbeatMs: number;
@@ -61,50 +61,65 @@ export interface NodeTiming {
   readonly leaseMs: number;
 }
 
+/** The limits of a node. */
 export interface NodeLimits extends Omit<ReplicaLimits, 'tickMs' | 'electionMs'> {
-  /** Bytes of entries in one append message, in flight to one follower, appended but not committed. */
+  /** Bytes of entries in one append message. */
   readonly appendBytes: number;
+  /** Bytes of entries in flight to one follower. */
   readonly inflightBytes: number;
+  /** Bytes of entries that are appended but not committed. */
   readonly uncommittedBytes: number;
-  /** Bytes that must stay free on the disk, and how often that is looked at. */
+  /** Bytes that must stay free on the disk. */
   readonly diskReserveBytes: number;
+  /** Milliseconds between two checks of the free space. */
   readonly diskCheckMs: number;
-  /** Bytes of applied state that wait for the disk, beyond which applying rests. */
+  /** Bytes of applied state waiting for the disk, above which apply pauses. */
   readonly stateBacklogBytes: number;
 }
 
+/** What a node is created from. */
 export interface NodeOptions {
   readonly name: string;
   readonly dataDir: string;
   readonly listen: { readonly host: string; readonly port: number };
-  /** `host:port` where the other members reach this node; by default what it listens on. */
+  /** `host:port` at which other members reach this node. Absent: where it listens. */
   readonly advertise?: string;
   readonly security: WireSecurity;
-  /** The members of a new cluster, this one among them; empty: a cluster of one, unless `join` is given. */
+  /**
+   * The members of a new cluster, including this one. Absent or empty: the node forms a cluster of
+   * its own, unless `join` is set.
+   */
   readonly initial?: readonly InitialMember[];
-  /** Addresses of members of a cluster that this node shall join, if its data folder is new. */
+  /** Addresses of members whose cluster this node joins if its data folder is new. */
   readonly join?: readonly string[];
-  /** The join token that this node shows, asked for at each attempt. Without one it waits for an operator. */
+  /**
+   * Returns the join token that this node presents, at each attempt. Without one the node waits
+   * until an operator admits it.
+   */
   readonly joinToken?: () => string | undefined;
   readonly gate: Gate;
   readonly handlers: Handlers;
-  /** What the release supports; given by tests alone. */
+  /** What the release supports. Only tests set it. */
   readonly levels?: LevelTable;
   readonly timing?: Partial<NodeTiming>;
   readonly limits?: Partial<NodeLimits>;
-  /** Commands that free space, which are taken although the disk is almost full. */
+  /** Whether a command frees space and is accepted even if the disk is almost full. */
   readonly frees?: (command: Command) => boolean;
   readonly log: (level: 'info' | 'warn' | 'error', message: string) => void;
-  /** Gets a line about each decision of Raft. Absent: they are not traced and cost nothing. */
+  /** Receives a line about each decision of Raft. Absent: decisions are not traced, at no cost. */
   readonly trace?: (message: string) => void;
-  /** Called once when the process must stop: a failed disk, a broken invariant. Nothing is answered any more. */
+  /**
+   * Called once with an error that must stop the process, such as a failed disk or a broken
+   * invariant. The node answers nothing after it.
+   */
   readonly onFatal: (error: Error) => void;
 }
 
 /**
- * Failover in less than half a second on a LAN, for a process that may stall: nobody asks for votes before the leader was
- * silent for electionMs, so a stall of electionMs - heartbeatMs costs it nothing. The lease stays well below what
- * `leaseMsMax` allows for these ticks (180 ms).
+ * The default times. Failover takes less than half a second on a LAN. No follower campaigns before
+ * the leader has been silent for electionMs, so a leader keeps its role through a stall of
+ * electionMs - heartbeatMs. The lease is well below what `leaseMsMax` permits for these ticks
+ * (180 ms).
  */
 export const DEFAULT_TIMING: NodeTiming = {
   tickMs: 25,
@@ -113,21 +128,22 @@ export const DEFAULT_TIMING: NodeTiming = {
   leaseMs: 150,
 };
 
+/** The default limits. */
 export const DEFAULT_LIMITS: NodeLimits = {
-  // Half an election timeout: what is longer may have cost a leader its office.
+  // Half an election timeout: a longer stall may have made a leader step down.
   stallMs: DEFAULT_TIMING.electionMs / 2,
-  // A slice of applying takes a few milliseconds at most.
+  // A slice of apply takes a few milliseconds at most.
   applyEntriesMax: 256,
   applyBytesMax: 2 ** 20,
-  // Writes in memory: at some kilobytes each these are some tens of megabytes.
+  // Writes are in memory: at a few kilobytes each, these take tens of megabytes.
   pendingWrites: 10_000,
   waitingWrites: 20_000,
   retryMs: 100,
   askMs: 1000,
   compareTicks: 500,
   promoteLagMax: 100,
-  // A node that was away for ten seconds of brisk writing still finds what it missed; a longer log would keep a new one
-  // busy longer than the state does, which it gets instead.
+  // A node that was down during ten seconds of heavy writes still finds the entries it missed.
+  // Replaying a longer log would take a new node longer than the snapshot that it gets instead.
   cutEntries: 10_000,
   logBytes: 64 * 2 ** 20,
   keepEntries: 10_000,
@@ -135,12 +151,12 @@ export const DEFAULT_LIMITS: NodeLimits = {
   appendBytes: 512 * 2 ** 10,
   inflightBytes: 4 * 2 ** 20,
   uncommittedBytes: 64 * 2 ** 20,
-  // Room for LevelDB to compact while nothing but deletes comes in.
+  // Space in which LevelDB compacts while only deletes are accepted.
   diskReserveBytes: 128 * 2 ** 20,
   diskCheckMs: 1000,
   stateBacklogBytes: 32 * 2 ** 20,
 };
 
-/** Deletes, log-outs, and the removal of what has expired or was given up. */
+/** Whether a command frees space: a delete, a logout, or a removal of what has expired or ended. */
 export const freesSpace = ({ type }: Command): boolean =>
   /\.(?:delete|logout|reap|abort|forget)$/.test(type);

@@ -1,4 +1,4 @@
-/** Makes a damaged state again from the log, beside what is left of it. */
+/** Makes a damaged state again from the log. */
 import type { Index } from '../raft/types.js';
 import { type Handlers, Machine, type MachineLimits, recordOf } from '../state/machine.js';
 import type { Disk } from '../storage/disk.js';
@@ -8,13 +8,14 @@ import type { SegmentLog } from '../storage/log.js';
 import { MemoryState } from '../storage/memory-state.js';
 import type { LevelState } from '../storage/state.js';
 
-/** Bytes of entries applied in one piece. */
+/** Bytes of entries that are applied in one slice. */
 const APPLY_BYTES = 2 ** 20;
 
 /**
- * Up to where the log can make a damaged state again: what the state had applied, and so was committed, if the log holds
- * all of it from the beginning. 0 when that cannot be read any more: then all of the log is applied once it is known to be
- * committed. Undefined when the log lacks something.
+ * Returns the index up to which the log can make a damaged state again: the applied index of the
+ * state, because what it applied was committed. Returns 0 if that index cannot be read; the entries
+ * are then applied as they become known to be committed. Returns undefined if the log lacks an
+ * entry.
  */
 export function rebuildableTo(log: SegmentLog, { remains }: LevelState): Index | undefined {
   if (log.firstIndex() > 1) return undefined;
@@ -23,19 +24,21 @@ export function rebuildableTo(log: SegmentLog, { remains }: LevelState): Index |
   return log.term(record.index) === record.term ? record.index : undefined;
 }
 
+/** Up to where and with what a state is made again. */
 export interface RebuildOptions {
+  /** The last index to apply. */
   readonly upTo: Index;
   readonly handlers: Handlers;
   readonly levels?: { readonly supported: number } | undefined;
-  /** Given by simulations alone; see Machine. */
+  /** See Machine. Only simulations set it. */
   readonly machineLimits?: MachineLimits | undefined;
-  /** The machine; by default the real one. */
+  /** Absent: the real disk. Only simulations set it. */
   readonly disk?: Disk | undefined;
 }
 
 /**
- * Applies the log up to `upTo` to an empty state, and puts that in the place of the damaged one. It is made in memory: a
- * log that was never cut is small.
+ * Applies the log up to `upTo` to an empty state, and installs that in place of the damaged one.
+ * The new state is made in memory, because a log that was never compacted is small.
  */
 export async function rebuildState(
   log: SegmentLog,
@@ -48,7 +51,7 @@ export async function rebuildState(
   await installRecords(store, recordsOf(state));
 }
 
-/** Applies entries up to `upTo`; calls `applied` after each slice of them. */
+/** Applies entries up to `upTo`. Calls `applied` after each slice. */
 export async function applyUpTo(
   upTo: Index,
   log: SegmentLog,

@@ -1,7 +1,8 @@
 /**
- * For a stopped server: what is in its data folder, and how to make a new cluster of it when the majority is lost for good.
- * Recovery takes everything in the log as decided, also what the old cluster may never have committed, and gives the
- * cluster a new id, so that the servers of the old one cannot speak to it any more.
+ * Inspects the data folder of a stopped server, and makes a new cluster from it after the majority
+ * was lost for good. Recovery applies every entry of the log, including those that the old cluster
+ * may not have committed. The new cluster has a new id, so servers of the old one cannot connect to
+ * it.
  */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
@@ -25,7 +26,10 @@ import type { StateRecord } from '../storage/types.js';
 import { derived, type InitialMember, readIdentity, writeIdentity } from './identity.js';
 import { applyUpTo, rebuildableTo, rebuildState } from './rebuild.js';
 
-/** What a data folder holds. Of several survivors the one with the highest (lastTerm, lastIndex) has the most. */
+/**
+ * What a data folder contains. Of several surviving folders, the one with the highest lastTerm,
+ * then the highest lastIndex, has the most complete log.
+ */
 export interface FolderFacts {
   readonly nodeId: NodeId;
   readonly clusterId: string | null;
@@ -33,11 +37,11 @@ export interface FolderFacts {
   readonly lastIndex: Index;
   readonly lastTerm: Term;
   readonly appliedIndex: Index;
-  /** Of the applied state. */
+  /** The checksums of the applied state, by table. */
   readonly checksums: Sums;
   /** The configuration in force at the end of the log. */
   readonly configuration: Configuration;
-  /** What is lost or not to be trusted, if anything. */
+  /** What is lost or cannot be trusted, one sentence each. */
   readonly damage: readonly string[];
 }
 
@@ -47,22 +51,26 @@ interface Folder {
   readonly store: LevelState;
 }
 
-/** What `recoverFolder` found, and how many commands of the log what is left of the state did not let it apply. */
+/** The result of a recovery. */
 export interface RecoveredFacts extends FolderFacts {
+  /** Commands of the log that could not be applied, because the state had lost what they need. */
   readonly notApplied: number;
 }
 
-/** Why a state is not served whose recovery was cut short. */
+/** Why a state is not served after an interrupted recovery. It is stored, so it never changes. */
 export const UNFINISHED = 'its recovery was begun and did not end';
 
-/** Reads a stopped server's folder, changing nothing of what it says. Rejects when a server has it open. */
+/** Returns what a stopped server's folder contains. Rejects if a server has it open. */
 export function inspectFolder(dataDir: string, disk = LEVEL_DISK): Promise<FolderFacts> {
   return withFolder(dataDir, disk, async (folder) => factsOf(folder));
 }
 
 /**
- * Makes this folder the server `name` of a new cluster with these members. Run with the same members on copies of one
- * folder it gives servers of one cluster; on folders that differ it gives clusters that refuse each other.
+ * Makes this folder the server `name` of a new cluster with these members. Copies of one folder,
+ * recovered with the same members, become servers of one cluster. Folders that differ become
+ * clusters that refuse each other. A recovery that was cut short is completed by the next one, with
+ * the same result. Rejects if the folder is damaged, unless `acceptLoss` is set, or if it cannot
+ * make a cluster.
  */
 export function recoverFolder(
   dataDir: string,
@@ -70,9 +78,9 @@ export function recoverFolder(
     readonly name: string;
     readonly members: readonly InitialMember[];
     readonly handlers: Handlers;
-    /** Go on although something is damaged: what is lost then is lost. */
+    /** Whether to continue although something is damaged, and lose it. */
     readonly acceptLoss?: boolean;
-    /** The machine; simulations alone give another one. */
+    /** Absent: the real disk. Only simulations set it. */
     readonly disk?: Disk;
   },
 ): Promise<RecoveredFacts> {
@@ -83,17 +91,24 @@ export function recoverFolder(
   return withFolder(dataDir, disk, async (folder) => {
     const { identity, log, store } = folder;
     const damage = damageOf(log, store).filter((each) => each !== UNFINISHED);
+    if (damage.length === 0 && isRecovered(folder, name, members)) {
+      await unmark(store);
+      return { ...factsOf(folder), notApplied: 0 };
+    }
     if (damage.length > 0 && !acceptLoss) throw new Error(damage.join('; '));
     if (log.damaged !== undefined) await new Promise<void>((done) => log.repair(done));
     if (store.damaged !== undefined) await replaceDamaged(log, store, { handlers, disk });
     mustReachLog(store, log);
-    // From here on the state holds what may never have been committed: until the end nobody may serve it.
+    // From here on the state contains entries that may not have been committed. A server must not
+    // serve it before the recovery is complete.
     store.commit([[DIVERGED_KEY, UNFINISHED]]);
     await store.flush();
-    const skipping = new Skipping(handlers);
+    const skipping = new SkippingHandlers(handlers);
     const machine = new Machine(store, acceptLoss ? skipping.handlers : handlers);
     await applyUpTo(log.lastIndex(), log, machine);
     machine.recount();
+    // The log is about to drop what the state now holds.
+    await store.flush();
     const epoch = [identity.clusterId, machine.appliedTerm(), machine.checksum()];
     const configuration = configurationOf(epoch, members);
     const index = machine.appliedIndex();
@@ -101,20 +116,58 @@ export function recoverFolder(
     const hardState = { term: Math.max(term, log.hardState().term), votedFor: null };
     await new Promise<void>((done) => log.reset({ index, term, configuration }, hardState, done));
     if (log.bar() !== undefined) await new Promise<void>((done) => log.liftBar(done));
-    store.commit([[DIVERGED_KEY, undefined]]);
-    await store.flush();
     const own = configuration.members.find((member) => member.name === name)!;
-    const recovered: Identity = {
-      ...{ v: 2, nodeId: own.id, incarnation: randomUUID(), begun: true },
-      ...{ starts: 0, startId: '', earlier: [], seen: {}, removed: [] },
-      clusterId: derived(['recovered', ...epoch], members),
-    };
+    const clusterId = derived(['recovered', ...epoch], members);
+    const recovered = identityOf(own.id, clusterId);
     await writeIdentity(dataDir, recovered, disk);
+    await unmark(store);
     return { ...factsOf({ ...folder, identity: recovered }), notApplied: skipping.count };
   });
 }
 
-/** Makes a damaged state again from the log, or puts in its place what can still be read of it. */
+/** The identity of a server that was never started. */
+const identityOf = (nodeId: NodeId, clusterId: string): Identity => ({
+  v: 2,
+  nodeId,
+  incarnation: randomUUID(),
+  begun: true,
+  starts: 0,
+  startId: '',
+  earlier: [],
+  clusterId,
+  seen: {},
+  removed: [],
+});
+
+/**
+ * Whether the folder was recovered as this server before, and not started since. Only the mark of
+ * its state may be left: a second recovery would make another cluster than on the copies.
+ */
+function isRecovered(
+  { identity, log }: Folder,
+  name: string,
+  members: readonly InitialMember[],
+): boolean {
+  const { index, configuration } = log.snapshot() ?? {};
+  const present = configuration?.members ?? [];
+  const isSame =
+    present.length === members.length &&
+    members.every(({ name, address }) =>
+      present.some((each) => each.name === name && each.address === address),
+    );
+  const isNamed = present.some((each) => each.id === identity.nodeId && each.name === name);
+  return isSame && isNamed && index === log.lastIndex() && identity.starts === 0;
+}
+
+/** The state may be served. */
+async function unmark(store: LevelState): Promise<void> {
+  store.commit([[DIVERGED_KEY, undefined]]);
+  await store.flush();
+}
+
+/**
+ * Makes a damaged state again from the log, or replaces it by the records that can still be read.
+ */
 async function replaceDamaged(
   log: SegmentLog,
   store: LevelState,
@@ -127,18 +180,19 @@ async function replaceDamaged(
   }
   const remains = store.remains!;
   mustReachLog(remains, log);
-  await installRecords(store, accepted(remains));
+  await installRecords(store, readableRecords(remains));
 }
 
-function* accepted(remains: View): Iterable<StateRecord> {
+/** Yields the records that can still be read, and the mark of an unfinished recovery. */
+function* readableRecords(remains: View): Iterable<StateRecord> {
   for (const record of recordsOf(remains)) if (!isLocal(record[0])) yield record;
   yield [DIVERGED_KEY, UNFINISHED];
 }
 
-/** Handlers that refuse what they cannot decide for want of the records that were lost. */
-class Skipping {
+/** Handlers that refuse commands which need records that were lost. */
+class SkippingHandlers {
   readonly handlers: Handlers;
-  /** Commands refused so. */
+  /** Commands that were refused for this reason. */
   count = 0;
 
   constructor(handlers: Handlers) {
@@ -166,7 +220,10 @@ function configurationOf(
 ): Configuration {
   return {
     members: members.map(({ name, address }) => ({
-      ...{ id: derived(['recovered', name, ...epoch], members), name, address, voter: true },
+      id: derived(['recovered', name, ...epoch], members),
+      name,
+      address,
+      voter: true,
     })),
   };
 }

@@ -1,11 +1,11 @@
-/** Log lines about the replica of a node. */
+/** The log lines about the replica of a node. */
 import type { Trace } from '../raft/decisions.js';
 import type { Configuration, RoleChange } from '../raft/types.js';
 import { decisionText } from '../replica/decision-text.js';
 import type { ReplicaParts } from '../replica/options.js';
 import type { NodeOptions } from './options.js';
 
-/** What the replica reports for the log alone. */
+/** The callbacks of a replica that only feed the log. */
 type Reports = Required<
   Pick<ReplicaParts, 'onFault' | 'onHang' | 'onUndecided' | 'onWhole' | 'onMembers' | 'onJoining'>
 >;
@@ -14,19 +14,21 @@ type Reports = Required<
 export function loggedReports(log: NodeOptions['log']): Reports {
   return {
     onFault: (why) =>
-      why === undefined ? log('info', 'serves again') : log('error', `does not serve: ${why}`),
+      why === undefined
+        ? log('info', 'this node serves again')
+        : log('error', `this node does not serve: ${why}`),
     onHang: (why) =>
       why === undefined
         ? log('info', 'the disks make progress again')
         : log('error', `${why}: another server should lead`),
     onUndecided: (why) => log('error', why),
-    onWhole: () => log('info', 'has all its entries again and votes'),
+    onWhole: () => log('info', 'this node has all its entries again, and votes'),
     onMembers: (what) => log('info', what),
     onJoining: log,
   };
 }
 
-/** The line about a change of role, with the leader's name if it is a member. */
+/** Returns the line about a change of role, with the leader's name if the leader is a member. */
 export function roleLine({ role, term, leader }: RoleChange, { members }: Configuration): string {
   if (role === 'leader') return `leader in term ${term}`;
   const name = members.find(({ id }) => id === leader)?.name;
@@ -35,8 +37,8 @@ export function roleLine({ role, term, leader }: RoleChange, { members }: Config
 }
 
 /**
- * Returns the hook that writes each decision of Raft to `line`, with the names of the members;
- * undefined without `line`, so that decisions cost nothing.
+ * Returns the hook that passes each decision of Raft to `line`, with the names of members. Without
+ * `line` it returns undefined, so that decisions cost nothing.
  */
 export function traceTo(
   line: ((message: string) => void) | undefined,

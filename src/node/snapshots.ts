@@ -1,8 +1,10 @@
 /**
- * Snapshots as streams: the state as numbered chunks of records. A sender reads them from a frozen
- * view between turns of the event loop; the same number always gives the same bytes, so a broken
- * transfer goes on where it stopped. A receiver writes them beside the present state, reads them
- * back, compares them with the announced tally and switches them in.
+ * Snapshots as streams: the state as numbered chunks of records. The sender reads them from a view
+ * that does not change. A number always stands for the same bytes, so an interrupted transfer
+ * continues where it stopped. The receiver writes the chunks beside its present state, reads them
+ * back, compares them with the tally of the last chunk, and switches to the new state:
+ *
+ *     chunk 0 [records, null]   chunk 1 [records, null]   chunk 2 [records, [count, sum]]
  */
 import { Packr } from 'msgpackr';
 import type { SnapshotMeta } from '../raft/types.js';
@@ -18,21 +20,21 @@ import { recordSum, Tally } from '../storage/key-index.js';
 import type { DurableState, Installation, StateRecord, StateTally } from '../storage/types.js';
 import type { ChunkSink, ChunkSource } from '../transport/types.js';
 
-/** Bytes of keys and values in a chunk, about. */
+/** Approximate bytes of keys and values in a chunk. */
 const CHUNK_BYTES = 256 * 1024;
 const packr = new Packr({ useRecords: false });
 
-/** What a state is sent from. */
+/** What a `StateSource` is created from. */
 export interface StateSourceParts {
-  /** Of the transfer. */
+  /** The id of the transfer. */
   readonly id: string;
   readonly view: PinnedView;
   readonly meta: SnapshotMeta;
-  /** Bytes of keys and values in a chunk, about. Absent: 256 KiB. */
+  /** Approximate bytes of keys and values in a chunk. Absent: 256 KiB. */
   readonly chunkBytes?: number | undefined;
 }
 
-/** A frozen state as chunks `[records, tally or null]`; the tally is in the last one. */
+/** Cuts a state into chunks `[records, tally or null]`. Only the last one has the tally. */
 export class StateSource implements ChunkSource {
   readonly id: string;
   readonly meta: SnapshotMeta;
@@ -41,7 +43,7 @@ export class StateSource implements ChunkSource {
   /** `after[n]`: the last key before chunk n. */
   readonly #after: (string | undefined)[] = [undefined];
   readonly #tally = new Tally();
-  /** Number of the last chunk, once it was made. */
+  /** Number of the last chunk; undefined until it was made. */
   #end: number | undefined;
   #closed = false;
 
@@ -52,7 +54,10 @@ export class StateSource implements ChunkSource {
     this.#chunkBytes = chunkBytes;
   }
 
-  /** Chunks are made in order; one that was made already can be made again. */
+  /**
+   * Returns a chunk. New chunks are made in order; one that was made already can be made again.
+   * Rejects for any other number, and after `close`.
+   */
   async chunk(number: number): Promise<{ data: Uint8Array; last: boolean }> {
     if (this.#closed || number >= this.#after.length) throw new Error('no such chunk');
     const isNew = number === this.#after.length - 1 && this.#end === undefined;
@@ -84,8 +89,8 @@ export class StateSource implements ChunkSource {
 }
 
 /**
- * Where a snapshot that a leader offers goes; undefined when it is refused. The same `id` goes on
- * where it stopped. `guard` runs what takes up the new state: a failure in it stops the process.
+ * Returns the sink of a snapshot that a leader offers; undefined if the snapshot is refused. A
+ * transfer with the same `id` continues where it stopped.
  */
 export async function snapshotSink(
   message: SnapshotMessage,
@@ -97,18 +102,20 @@ export async function snapshotSink(
     id,
     (events) => new StateSink(id, message.meta, store, { ...events, guard }),
   );
-  // A chunk that came before the connection broke may still be on its way to the disk.
+  // A chunk that arrived before the connection broke may still be on its way to the disk.
   await sink?.settled();
   return sink !== undefined && incoming.isPresent(sink) ? sink : undefined;
 }
 
+/** What receives a snapshot. */
 export interface SnapshotSinkParts {
   readonly incoming: IncomingSnapshot;
   readonly store: Pick<DurableState, 'install'>;
+  /** Runs the switch to the new state. An error in it stops the process. */
   readonly guard: (run: () => void) => void;
 }
 
-/** Stores one snapshot, chunk by chunk. */
+/** Stores one snapshot, one chunk after the other. */
 class StateSink implements ChunkSink, SnapshotTransfer {
   next = 0;
   readonly id: string;
@@ -116,7 +123,7 @@ class StateSink implements ChunkSink, SnapshotTransfer {
   readonly #events: TransferEvents & Pick<SnapshotSinkParts, 'guard'>;
   readonly #installation: Installation;
   #state: 'filling' | 'finishing' | 'switched' | 'aborted' = 'filling';
-  /** Chunks on their way to the disk, one after the other. */
+  /** Resolves once all chunks received so far are on disk. */
   #writes: Promise<void> = Promise.resolve();
   #writing = 0;
 
@@ -140,14 +147,14 @@ class StateSink implements ChunkSink, SnapshotTransfer {
     return this.#state === 'finishing';
   }
 
-  /** Resolves when no chunk is on its way to the disk, so that `next` is the first missing one. */
+  /** Resolves once no chunk is on its way to the disk; `next` is then the first missing one. */
   async settled(): Promise<void> {
     await this.#writes;
   }
 
   /**
-   * Ignores a chunk that was stored already: a sender repeats the last one after a broken
-   * connection.
+   * Stores a chunk. Ignores one that is stored already, because a sender repeats the last one after
+   * a broken connection. Rejects and aborts the transfer if the chunk is not the expected one.
    */
   write(number: number, data: Uint8Array, last: boolean): Promise<void> {
     this.#writing += 1;

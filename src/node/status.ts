@@ -1,24 +1,28 @@
-/** The status of a node and of its peers, as the operator endpoints show it. */
+/** The status of a node and its peers for the operator endpoints. */
 import type { NodeId, RaftStatus } from '../raft/types.js';
 import type { NodeStatus, PeerStatus } from './types.js';
 
+/** What the status of a node is computed from. */
 export interface StatusFacts {
   readonly raft: RaftStatus;
   readonly appliedIndex: number;
   readonly name: string;
   readonly address: string;
+  /** Milliseconds since this node heard from the leader. */
   readonly leaderSilenceMs: number;
+  /** Why this node does not serve; undefined if it does. */
   readonly fault: string | undefined;
-  /** The monotonic clock of `progress[].lastContact`, now. */
+  /** The present time on the monotonic clock of `progress[].lastContact`. */
   readonly nowMs: number;
-  /** Peers without contact for so long are not healthy. */
+  /** Milliseconds without contact after which a peer is not healthy. */
   readonly contactMsMax: number;
 }
 
-/** Since when the health of each server has not changed, in milliseconds since the epoch. */
+/** Remembers since when the health of each server has not changed, in Unix milliseconds. */
 export class Stability {
   readonly #since = new Map<NodeId, { healthy: boolean; sinceMs: number }>();
 
+  /** Records the health of a server. Returns since when it has been the same. */
   note(id: NodeId, healthy: boolean): number {
     const known = this.#since.get(id);
     if (known?.healthy === healthy) return known.sinceMs;
@@ -27,12 +31,13 @@ export class Stability {
     return sinceMs;
   }
 
-  /** Forgets all but these. */
+  /** Forgets all servers but these. */
   keep(ids: readonly NodeId[]): void {
     for (const id of [...this.#since.keys()]) if (!ids.includes(id)) this.#since.delete(id);
   }
 }
 
+/** Returns the status of a node. */
 export function statusOf(facts: StatusFacts, stability: Stability): NodeStatus {
   const { raft, fault } = facts;
   const { members } = raft.configuration;
@@ -60,7 +65,7 @@ export function statusOf(facts: StatusFacts, stability: Stability): NodeStatus {
   };
 }
 
-/** What only the leader knows. */
+/** Returns what only the leader knows about a member; nothing on another node. */
 function contactOf(
   id: NodeId,
   { raft, nowMs, contactMsMax }: StatusFacts,

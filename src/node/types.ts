@@ -1,4 +1,4 @@
-/** A member of the cluster as the layers above see it: they never see Raft. */
+/** A member of the cluster, for the layers above, which never import Raft. */
 import type { Refusal } from '../errors.js';
 import type { JoiningServer, LevelStatus, WriteRequest } from '../replica/types.js';
 import type { PinnedView, Result, View } from '../state/types.js';
@@ -12,21 +12,25 @@ export {
   type WriteRequest,
 } from '../replica/types.js';
 
+/** The status of a member in the configuration of a node. */
 export interface PeerStatus {
   readonly id: string;
   readonly name: string;
   readonly address: string;
   readonly voter: boolean;
   readonly leader: boolean;
-  /** Leader only: last index known to match, milliseconds since the last answer. */
+  /** Last index at which its log is known to match. This and the rest: only on the leader. */
   readonly matchIndex?: number;
+  /** Milliseconds since its last answer. Absent if it never answered. */
   readonly lastContactMs?: number;
+  /** Term of the leader's last entry. */
   readonly lastTerm?: number;
   readonly healthy?: boolean;
-  /** Milliseconds since the epoch from which the health did not change. */
+  /** Since when its health has not changed, in Unix milliseconds. */
   readonly stableSinceMs?: number;
 }
 
+/** The status of a node. */
 export interface NodeStatus {
   readonly id: string;
   readonly name: string;
@@ -34,51 +38,70 @@ export interface NodeStatus {
   readonly role: 'follower' | 'preCandidate' | 'candidate' | 'leader' | 'learner';
   readonly term: number;
   readonly leaderId: string | null;
-  /** `host:port` of the leader's Raft listener, "" when none is known. */
+  /** `host:port` of the leader's Raft listener; empty if no leader is known. */
   readonly leaderAddress: string;
   readonly commitIndex: number;
   readonly appliedIndex: number;
   readonly lastLogIndex: number;
-  /** Milliseconds since this node heard from a leader; 0 on the leader. */
+  /** Milliseconds since this node heard from the leader; 0 on the leader. */
   readonly lastContactMs: number;
   readonly configurationIndex: number;
   readonly peers: readonly PeerStatus[];
-  /** Set when this node refuses to serve: which table differs, disk at its reserve, stopping. */
+  /** Why this node does not serve or accepts only deletes; absent if it serves. */
   readonly fault?: string;
 }
 
+/** A node, for the services. */
 export interface ClusterNode {
   readonly id: string;
   readonly name: string;
-  /** This node's applied state, now. */
+  /** The state that this node has applied. Every apply changes it. */
   readonly view: View;
-  /** A frozen view of it, for answers that are produced in several turns of the loop; must be closed. */
+  /**
+   * Returns a view that no apply changes, for answers that take several turns of the event loop.
+   * The caller must close it.
+   */
   pin(): PinnedView;
   status(): NodeStatus;
-  /** Whether a leader is known and when it was last heard: two facts of the status, cheap enough for every answer. */
+  /** Returns whether a leader is known and when it was last heard. Cheap: every answer has both. */
   contact(): { readonly knownLeader: boolean; readonly lastContactMs: number };
-  /** Why this node answers nothing from its state (it is wrong, lost, or no member's any more); undefined: it serves. */
+  /**
+   * Returns why this node does not answer from its state, such as that it is damaged or that the
+   * node was removed; undefined if it answers.
+   */
   closed(): Refusal | undefined;
-  /** The status as the leader has it, which alone knows how far its peers are. Throws ApiError no_leader. */
+  /**
+   * Returns the status of the leader, which includes that of its peers. Throws ApiError no_leader.
+   */
   leaderStatus(timeoutMs: number): Promise<NodeStatus>;
-  /** Resolves when this node has applied everything acknowledged before the call. Throws ApiError no_leader. */
+  /**
+   * Resolves once this node has applied every write acknowledged before the call. Throws ApiError
+   * no_leader.
+   */
   barrier(mode: 'default' | 'consistent', timeoutMs: number): Promise<void>;
   /**
-   * Replicates a command: waits for a leader, sends again to the next one under the same request id, takes effect once.
-   * Resolves with the result when it is applied on this node too. Throws ApiError no_leader (did not happen),
-   * outcome_unknown (may still happen), no_space, or the gate's refusal.
+   * Replicates a command. Waits for a leader, and retries with the next one under the same request
+   * id, so that the command takes effect once. Resolves with the result once this node has applied
+   * the command too. Throws ApiError: no_leader (it did not happen), outcome_unknown (it may still
+   * happen), no_space, or the gate's refusal.
    */
   write(request: WriteRequest): Promise<Result>;
-  /** Calls `wake` once, after the next applied change of any of the keys. Returns a cancel function. */
+  /**
+   * Calls `wake` once, after the next applied change of any of the keys. Returns a function that
+   * cancels it.
+   */
   watch(keys: readonly string[], wake: () => void): () => void;
-  /** Resolves when this node hands leadership to `to` (or the most advanced voter). Throws ApiError. */
+  /**
+   * Transfers leadership to the voter `to`, or to the one with the most complete log. Throws
+   * ApiError.
+   */
   transfer(to?: string): Promise<void>;
-  /** Removes a server by id. Throws ApiError (not_found, conflict for the last voter, no_leader). */
+  /** Removes a server. Throws ApiError: not_found, conflict (for the last voter), no_leader. */
   removeServer(id: string): Promise<void>;
-  /** The servers that wait for an operator, as the leader knows them. Throws ApiError no_leader. */
+  /** Returns the servers that the leader knows to await an operator. Throws ApiError no_leader. */
   joining(timeoutMs: number): Promise<readonly JoiningServer[]>;
-  /** Makes a server that waits a member. Throws ApiError (not_found, conflict, no_leader). */
+  /** Makes such a server a member. Throws ApiError: not_found, conflict, no_leader. */
   admit(id: string): Promise<void>;
-  /** Asks every member what it supports; one that does not answer in time counts as level 1. */
+  /** Asks every member for its level. One that does not answer in time counts as level 1. */
   levels(): Promise<LevelStatus>;
 }

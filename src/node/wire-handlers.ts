@@ -1,22 +1,22 @@
-/** What a node gives its wire: where traffic of other members goes, and the records of them. */
+/** The handlers of a node's wire, and the records of other members that the wire uses. */
 import type { Replica } from '../replica/replica.js';
 import type { DurableState } from '../storage/types.js';
 import type { PeerRecords, WireHandlers } from '../transport/types.js';
 import { StateSource, snapshotSink } from './snapshots.js';
 
-/** What the handlers need. The wire exists before the replica, so the replica is looked up. */
+/** What the handlers need. The wire is created before the replica, so `replica` is a function. */
 export interface WireHandlerParts {
   readonly replica: () => Replica;
   readonly store: Pick<DurableState, 'pin' | 'install'>;
   /**
-   * Runs what arrived, or nothing if the node has stopped. An error in it stops the process, and is
-   * not thrown.
+   * Runs a handler, unless the node has stopped. Never throws: an error in the handler stops the
+   * process.
    */
   readonly take: (run: () => void) => void;
   readonly hasStopped: () => boolean;
-  /** Returns a new id of a transfer, unique in the cluster. */
+  /** Returns a new id for a transfer, unique in the cluster. */
   readonly newId: () => string;
-  /** Bytes of keys and values in a chunk of a snapshot, about. Absent: see `StateSource`. */
+  /** Approximate bytes of keys and values in a chunk of a snapshot. Absent: see `StateSource`. */
   readonly chunkBytes?: number | undefined;
 }
 
@@ -43,7 +43,7 @@ export function wireHandlers(parts: WireHandlerParts): Required<WireHandlers> {
   };
 }
 
-/** Returns what the wire looks up and records about other members. */
+/** Returns the records that the wire reads and writes about other members. */
 export function peerRecords(replica: () => Replica): Required<PeerRecords> {
   return {
     get: (id) => replica().knownServers.get(id),

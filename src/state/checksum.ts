@@ -1,30 +1,33 @@
 /**
- * A checksum per table, kept up to date change by change. It is the sum of a 64-bit hash of every key and value, so
- * neither the order of changes nor the way to a state matters: members with equal state have equal sums.
+ * A checksum per table, updated with every change. It is the sum of 64-bit hashes, one of each key
+ * with its value. A sum does not depend on the order of changes, so members with equal states have
+ * equal checksums:
+ *
+ *     put a, put b, delete a   →   h(a) + h(b) - h(a) = h(b)
  */
 import type { Change, View } from './types.js';
 
-/** Tables that belong to one node alone, or that hold the checksums themselves. */
+/** Tables without a checksum: the records of one node, and the record with the checksums. */
 const LOCAL = new Set(['machine', 'local']);
 
-/** Table of a key: its first part. */
+/** Returns the table of a key: its first part. */
 export function tableOf(key: string): string {
   const end = key.indexOf('\u0000');
   return end < 0 ? key : key.slice(0, end);
 }
 
-/** A sum in two lanes of 32 bits, and as 16 hex digits. */
+/** A sum as two halves of 32 bits, and as 16 hex digits. */
 interface Sum {
   readonly high: number;
   readonly low: number;
   readonly text: string;
 }
 
-/** Sums by table. Tables that are empty have no sum. */
+/** The checksums by table. An empty table has none. */
 export class Checksums {
   readonly #sums = new Map<string, Sum>();
 
-  /** Takes up a change of `key` from `before` to `after` (undefined: absent). */
+  /** Adds a change of `key` from `before` to `after`; undefined stands for absent. */
   change(key: string, before: string | undefined, after: string | undefined): void {
     const table = tableOf(key);
     if (LOCAL.has(table) || before === after) return;
@@ -42,18 +45,19 @@ export class Checksums {
     this.#set(table, high >>> 0, low >>> 0);
   }
 
-  /** Takes up changes, given the values before them. */
+  /** Adds changes. `before` returns the value that a key had. */
   changeAll(changes: readonly Change[], before: (key: string) => string | undefined): void {
     for (const [key, after] of changes) this.change(key, before(key), after);
   }
 
-  /** Sums as 16 hex digits, by table: comparable and storable. */
+  /** Returns the checksums by table, as 16 hex digits each. */
   toJSON(): Record<string, string> {
     const json: Record<string, string> = {};
     for (const [table, { text }] of this.#sums) json[table] = text;
     return json;
   }
 
+  /** Returns the checksums that `toJSON` returned. */
   static from(stored: Readonly<Record<string, string>>): Checksums {
     const sums = new Checksums();
     for (const [table, text] of Object.entries(stored)) {
@@ -65,7 +69,7 @@ export class Checksums {
     return sums;
   }
 
-  /** Counts everything again: what the incremental sums must equal. */
+  /** Computes the checksums of a whole state, which the incremental ones must equal. */
   static of(view: View): Checksums {
     const sums = new Checksums();
     for (const key of view.keys('')) sums.change(key, undefined, view.get(key));
@@ -87,8 +91,9 @@ interface Lanes {
 const lanes: Lanes = { high: 0, low: 0 };
 
 /**
- * Two multiplicative hashes of the characters, each lane mixed with the other at the end. Against faults, not against
- * people; states hold the results, so it may never change under the same record version.
+ * Computes two multiplicative hashes of the characters, and mixes each with the other at the end.
+ * They detect faults, not attacks. States contain the results, so the function may never change
+ * under the same record version.
  */
 function hashInto(into: Lanes, key: string, value: string): void {
   let a = 0x9e3779b9;
@@ -98,7 +103,7 @@ function hashInto(into: Lanes, key: string, value: string): void {
     a = Math.imul(a ^ unit, 0x01000193);
     b = Math.imul(b + unit, 0xc2b2ae35);
   }
-  // sets key and value apart: neither holds this unit
+  // Separates key and value: no character has this code.
   a = Math.imul(a ^ 0x10000, 0x01000193);
   b = Math.imul(b + 0x10000, 0xc2b2ae35);
   for (let at = 0; at < value.length; at++) {

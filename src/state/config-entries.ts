@@ -1,14 +1,11 @@
-/** The config entries of one namespace as the rules between them see it. */
+/** The config entries of one namespace, as the rules between entries read them. */
 import { isClusterWide, isKind } from '../kinds/definitions.js';
 import type { ConfigEntry, EntryId, EntryLookup, Kind } from '../kinds/types.js';
 import { keys } from './keys.js';
 import { keysBelow, lastPart } from './lists.js';
 import { keyOf, type View } from './types.js';
 
-/**
- * Looks entries up in a view; each is parsed once. Made for one moment: later changes are not
- * followed.
- */
+/** Looks up entries in a view, and parses each once. It does not see later changes. */
 export class Entries implements EntryLookup {
   readonly #view: View;
   readonly #ns: string;
@@ -47,7 +44,7 @@ export class Entries implements EntryLookup {
   }
 }
 
-/** The namespaces, in order. */
+/** Returns the names of all namespaces, ascending. */
 export function allNamespaces(view: View): string[] {
   return [...keysBelow(view, 'namespace')].map(lastPart);
 }

@@ -1,5 +1,4 @@
-/** Config entries: the commands that change them, and what follows inside the same step. */
-
+/** The commands that change config entries, and the changes that follow in the same step. */
 import { type Refusal, refusal } from '../errors.js';
 import { CHANGE_STEPS_MAX, ReachesTooFar } from '../kinds/chain.js';
 import { affectedServices, type Change, validateChange } from '../kinds/cross-entry-rules.js';
@@ -12,12 +11,12 @@ import { keys } from './keys.js';
 import { namespaceProblem, noteChange, noteDeletion, refused } from './lists.js';
 import type { ApplyContext, Command, Handler } from './types.js';
 
-/** What both commands carry. */
+/** The members of both commands. */
 interface ConfigCommand extends Command {
   readonly ns: string;
   readonly kind: Kind;
   readonly name: string;
-  /** Compared with the entry's ModifyIndex before anything else; null: not asked for. */
+  /** Compared with the entry's ModifyIndex before anything else; null for no comparison. */
   readonly cas: number | null;
   /** The time of the request, RFC 3339 text, for status conditions. */
   readonly at: string;
@@ -28,7 +27,7 @@ interface ConfigCommand extends Command {
 /** Creates or replaces an entry. Answers `true`, or `false` when `cas` does not match. */
 export interface ConfigSet extends ConfigCommand {
   readonly type: 'config.set';
-  /** The normalised entry as JSON text: its bytes are what is stored and answered. */
+  /** The normalised entry as JSON text, stored and answered byte by byte. */
   readonly entry: string;
 }
 
@@ -86,7 +85,7 @@ type StoredEntry = ConfigEntry & {
 };
 const NO_STATUS: Status = { Conditions: null };
 
-/** Settles a change, unless that is more work than one change may cause. */
+/** Settles a change. Refuses one that would cause more work than a single change may. */
 function settled(
   context: ApplyContext,
   command: ConfigCommand,
@@ -99,21 +98,23 @@ function settled(
     const what = `${change.kind} ${JSON.stringify(change.name)}`;
     return refusal(
       'invalid',
-      `a change of ${what} would be felt in discovery chains of more than ${CHANGE_STEPS_MAX} steps in all`,
+      `a change of ${what} would be felt in discovery chains of more than ${CHANGE_STEPS_MAX} ` +
+        'steps in all',
       { hint: 'let fewer routers, splitters, resolvers and routes lead to it, or make it smaller' },
     );
   }
 }
 
 /**
- * Judges a change that is in the draft already, and draws its consequences for gateways and routes.
+ * Validates a change that is in the draft already, and updates the gateways and routes that it
+ * affects. Returns a refusal if the change is invalid.
  */
 function settle(
   context: ApplyContext,
   { ns, at, datacenter }: ConfigCommand,
   change: Change,
 ): Refusal | undefined {
-  // the proxy defaults hold for the services of every namespace, and whoever sets them knows it
+  // Proxy defaults apply to the services of all namespaces, so their work has no limit.
   const isGlobal = change.kind === 'proxy-defaults';
   const reach = isGlobal ? allNamespaces(context.draft) : [ns];
   const budget = { left: isGlobal ? Number.POSITIVE_INFINITY : CHANGE_STEPS_MAX };
@@ -129,10 +130,7 @@ function settle(
   return undefined;
 }
 
-/**
- * Whether a stored entry has this content: the text is the same up to what the server adds after
- * it.
- */
+/** Whether a stored entry has this content, followed by what the server adds. */
 function holdsContent(text: string, content: string): boolean {
   const body = content.slice(0, -1);
   return (
@@ -141,7 +139,7 @@ function holdsContent(text: string, content: string): boolean {
   );
 }
 
-/** Writes an entry at this index: content, Status, indexes, Namespace, in this order. */
+/** Writes an entry: its content, Status, indexes and Namespace, in this order. */
 function store(
   context: ApplyContext,
   ns: string,
@@ -162,7 +160,7 @@ function remove(context: ApplyContext, ns: string, { kind, name }: EntryId): voi
   noteDeletion(context, 'config', ns, kind);
 }
 
-/** Keeps the reverse of what entries name. */
+/** Updates the records that lead from a target to the entries that name it. */
 function moveReferences(
   { draft }: ApplyContext,
   ns: string,
@@ -180,7 +178,9 @@ function moveReferences(
   }
 }
 
-/** A status that says what it said before leaves the entry untouched. */
+/**
+ * Stores a computed Status. An unchanged Status leaves the entry and its ModifyIndex as they are.
+ */
 function putStatus(
   context: ApplyContext,
   ns: string,

@@ -1,9 +1,10 @@
-/** The state with the changes of one command on top, until they are committed or dropped. */
+/** The draft of a command: the state and, above it, changes that are not committed yet. */
 import type { Change, Draft, View } from './types.js';
 
+/** Keeps changes in memory above a view that does not change meanwhile. */
 export class Overlay implements Draft {
   readonly #base: View;
-  /** What was read of the base: it stays the same as long as this lives, and reading from disk is slow. */
+  /** Values read from the base, because reading from disk is slow. */
   readonly #read = new Map<string, string | undefined>();
   readonly #changes = new Map<string, string | undefined>();
 
@@ -18,7 +19,7 @@ export class Overlay implements Draft {
     return value;
   }
 
-  /** The value in the base. */
+  /** Returns the value in the base. */
   before(key: string): string | undefined {
     return this.#read.has(key) ? this.#read.get(key) : this.#base.get(key);
   }
@@ -31,7 +32,10 @@ export class Overlay implements Draft {
     this.#changes.set(key, undefined);
   }
 
-  /** Keys of the base merged with those put, without those deleted. Changes made while iterating are not followed. */
+  /**
+   * Yields the keys of the base and those that were put, without those that were deleted. Does not
+   * see changes made during the iteration.
+   */
   *keys(prefix: string, after = ''): Iterable<string> {
     const put: string[] = [];
     for (const [key, value] of this.#changes) {
@@ -47,7 +51,7 @@ export class Overlay implements Draft {
     while (next < put.length) yield put[next++]!;
   }
 
-  /** What differs from the base. */
+  /** Returns the changes that differ from the base. */
   changes(): Change[] {
     return [...this.#changes].filter(([key, value]) => this.before(key) !== value);
   }

@@ -1,4 +1,7 @@
-/** The state machine cannot go on without guessing: the process must stop and say why. Never a client's fault. */
+/**
+ * The state machine cannot continue without guessing, so the process must stop and report why. No
+ * client can cause it.
+ */
 export class FatalError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);

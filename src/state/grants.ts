@@ -1,4 +1,4 @@
-/** What roles and tokens grant besides their links. Empty lists are left out of answers. */
+/** What roles and tokens grant besides their links. Answers omit empty lists. */
 import {
   bodyOf,
   given,
@@ -14,7 +14,7 @@ import {
 
 const VARIABLES = bodyOf({ Name: given(text()), name: given(text()) });
 
-/** The variables of a template: one, `name`, whose key may be written `Name`. */
+/** The variables of a template. The only one is `name`, which may be spelled `Name`. */
 export const templateVariables: Type<{ readonly name?: string }> = {
   description: object({ name: omit(text()) }).description,
   zero: () => ({}),
@@ -46,9 +46,9 @@ export const grants = {
 };
 /** What roles and tokens grant besides their links, as stored and answered. */
 export type Grants = Readonly<Infer<typeof grants>>;
-/** The right of a service, by its name. */
+/** The rights of a service, by its name. */
 export type ServiceIdentity = Readonly<Normal<typeof serviceIdentity>>;
-/** The right of a node of a datacenter, by its name. */
+/** The rights of a node of a datacenter, by its name. */
 export type NodeIdentity = Readonly<Normal<typeof nodeIdentity>>;
 /** A built-in template with its variables. */
 export type TemplatedPolicyLink = Readonly<Normal<typeof templatedPolicy>>;

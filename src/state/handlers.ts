@@ -1,9 +1,10 @@
-/** Every command there is. Types stay for ever: logs hold them. */
+/** All commands. A type is never removed, because logs contain it. */
 import { configHandlers } from './config.js';
 import type { Handlers } from './machine.js';
 import { ACL_HANDLERS } from './objects.js';
 import { RESTORE_HANDLERS } from './restore.js';
 
+/** The handlers of all commands, by type. */
 export const HANDLERS: Handlers = {
   ...ACL_HANDLERS,
   ...configHandlers,

@@ -1,23 +1,23 @@
 /**
- * Every key of the state, in one place. Parts are joined by NUL (see keyOf). Names match in any
- * letter case, so keys hold them in lower case. Ids are lower-case UUIDs. Namespaces are lower-case
- * already.
+ * Every key of the state. NUL joins the parts (see keyOf). Names match in any letter case, so keys
+ * contain them in lower case. Ids are lower-case UUIDs, and names of namespaces are lower case.
  */
 import { keyOf } from './types.js';
 
 const lower = (text: string): string => text.toLowerCase();
 
-/** The tables whose objects the API lists, so that each has a list index. */
+/** The tables whose objects the API lists. Each has a list index. */
 export type Table = 'policy' | 'role' | 'token' | 'method' | 'rule' | 'namespace' | 'config';
 
+/** The keys of all records, and what their values are where it is not an object as JSON. */
 export const keys = {
   /**
-   * Last index that changed a list: `index/<table>/<ns>[/<kind>]`. Blocking queries of lists watch
-   * it. Value: decimal text.
+   * The last index that changed a list: `index/<table>/<ns>[/<kind>]`. Blocking queries of lists
+   * watch it. Value: decimal text.
    */
   index: (table: Table, ns: string, kind?: string): string =>
     kind === undefined ? keyOf('index', table, ns) : keyOf('index', table, ns, kind),
-  /** Last index at which an object was deleted from a table. A 404 answers it. */
+  /** The last index at which an object was deleted from a table. A 404 carries it. */
   deleted: (table: Table, ns: string, kind?: string): string =>
     kind === undefined ? keyOf('deleted', table, ns) : keyOf('deleted', table, ns, kind),
 
@@ -25,7 +25,7 @@ export const keys = {
   policyName: (ns: string, name: string): string => keyOf('policy-name', ns, lower(name)),
   /**
    * What links show of a policy or role: `{"Name":…,"Index":n}`, without Name once it is deleted.
-   * Changes on rename and delete only.
+   * Only a rename or a deletion changes it.
    */
   policyLink: (id: string): string => keyOf('policy-link', id),
   roleLink: (id: string): string => keyOf('role-link', id),
@@ -34,7 +34,7 @@ export const keys = {
   roleName: (ns: string, name: string): string => keyOf('role-name', ns, lower(name)),
   roleByPolicy: (policyId: string, ns: string, id: string): string =>
     keyOf('role-by-policy', policyId, ns, id),
-  /** Namespaces that grant a policy or role to all their tokens. */
+  /** A namespace that grants a policy or role to all its tokens. No value. */
   namespaceByPolicy: (policyId: string, name: string): string =>
     keyOf('namespace-by-policy', policyId, name),
   namespaceByRole: (roleId: string, name: string): string =>
@@ -42,20 +42,20 @@ export const keys = {
 
   token: (ns: string, accessor: string): string => keyOf('token', ns, accessor),
   /**
-   * `secretKey` is the SHA-256 of the SecretID in hex. Secrets match exactly and are never part of
-   * a key. Value: `<ns> NUL <accessor>`.
+   * Finds a token. `secretKey` is the SHA-256 of its SecretID in hex: secrets match exactly, and no
+   * key contains one. Value: `<ns> NUL <accessor>`.
    */
   tokenSecret: (secretKey: string): string => keyOf('token-secret', secretKey),
-  /** The namespace of a token, as the value. Accessors are unique in the whole cluster. */
+  /** Value: the namespace of a token. Accessors are unique in the whole cluster. */
   tokenAccessor: (accessor: string): string => keyOf('token-accessor', accessor),
   tokenByPolicy: (policyId: string, ns: string, accessor: string): string =>
     keyOf('token-by-policy', policyId, ns, accessor),
   tokenByRole: (roleId: string, ns: string, accessor: string): string =>
     keyOf('token-by-role', roleId, ns, accessor),
-  /** Value: the identity that logged in (SHA-256 in hex), empty if it is unknown. */
+  /** A token that a login created. Value: the identity (SHA-256 in hex), empty if unknown. */
   tokenByMethod: (ns: string, method: string, tokenNs: string, accessor: string): string =>
     keyOf('token-by-method', ns, lower(method), tokenNs, accessor),
-  /** Tokens that an identity has from a method, in the order of their CreateTime. No value. */
+  /** The tokens that an identity got from a method, ordered by CreateTime. No value. */
   tokenIdentity: (
     method: { readonly ns: string; readonly name: string },
     identity: string,
@@ -66,14 +66,14 @@ export const keys = {
       ...['token-identity', method.ns, lower(method.name), identity],
       ...[String(createdMs).padStart(15, '0'), token.ns, token.accessor],
     ),
-  /** `atMs` is padded to 15 digits, so that keys sort by time. */
+  /** The tokens that expire. `atMs` has 15 digits, so that keys sort by time. No value. */
   tokenByExpiry: (atMs: number, ns: string, accessor: string): string =>
     keyOf('token-by-expiry', String(atMs).padStart(15, '0'), ns, accessor),
 
   method: (ns: string, name: string): string => keyOf('method', ns, lower(name)),
   /**
-   * A deleted auth method of which tokens and rules are left. They have no effect, and its name
-   * stays taken.
+   * A deleted auth method that still has tokens and rules. They have no effect, and its name stays
+   * in use until they are removed. No value.
    */
   methodRemains: (ns: string, name: string): string => keyOf('method-remains', ns, lower(name)),
   rule: (ns: string, id: string): string => keyOf('rule', ns, id),
@@ -81,32 +81,31 @@ export const keys = {
     keyOf('rule-by-method', ns, lower(method), id),
 
   namespace: (name: string): string => keyOf('namespace', name),
-  /** Marks a namespace that is being deleted, so that the leader empties it. */
+  /** Marks a namespace that is being deleted, so that the leader empties it. No value. */
   namespaceDying: (name: string): string => keyOf('namespace-dying', name),
   config: (ns: string, kind: string, name: string): string =>
     keyOf('config', ns, kind, lower(name)),
-  /** Notes that a config entry names a target (kinds/targets.ts). No value. */
+  /** Records that a config entry names a target (kinds/targets.ts). No value. */
   configRef: (ns: string, target: string, kind: string, name: string): string =>
     keyOf('config-ref', ns, target, kind, lower(name)),
 
-  /**
-   * A single replicated record by name: bootstrap state, autopilot configuration, restore index.
-   */
+  /** A single replicated record by name, such as the autopilot configuration. */
   fact: (name: string): string => keyOf('fact', name),
-  /** Remembered results by log index (16 hex digits). Size and request id are known by the key. */
+  /** A remembered result. `index` has 16 hex digits, so that keys sort by it. */
   request: (index: number, size: number, id: string): string =>
     keyOf('request', index.toString(16).padStart(16, '0'), String(size), id),
   /** The machine's own record: applied index and term, and the checksum of each table. */
   machine: keyOf('machine'),
 } as const;
 
-/** Prefix of the records that belong to one server and are in no snapshot. */
+/** Prefix of the records that belong to one server. No snapshot contains them. */
 const LOCAL = keyOf('local', '');
 /** Whether a record belongs to this server alone. */
 export const isLocal = (key: string): boolean => key.startsWith(LOCAL);
 /**
- * The log position of an installed state: on start it completes a switch that a crash interrupted.
+ * The log position of an installed state. With it a start completes an installation that a crash
+ * interrupted.
  */
 export const POSITION_KEY = keyOf('local', 'position');
-/** Why this server's state cannot be trusted. It is replaced together with the state. */
+/** Why this server's state cannot be trusted. The installation of another state removes it. */
 export const DIVERGED_KEY = keyOf('local', 'wrong');

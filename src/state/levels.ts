@@ -1,58 +1,67 @@
 /**
- * The level of a cluster: which commands and tables all its members know. Members apply every entry alike, and one that
- * meets an unknown command stops; so what a release adds waits until each member runs a release that knows it.
+ * The level of a cluster: which commands and tables all its members support. Members apply every
+ * entry alike, and a member that meets an unknown command stops. So a new command is proposed only
+ * once every member runs a release that supports it:
  *
- * What a new level is needed for: a command, or a member of a command, that older releases do not know; a table; and every
- * change of what is replicated without being written in a command:
+ *     releases of three members   0.2 0.2 0.2   0.3 0.2 0.3   0.3 0.3 0.3
+ *     level in force              1             1             2
+ *     commands proposed           those of 1    those of 1    those of 1 and 2
+ *
+ * A command, or a member of a command, that older releases do not know needs a new level. So does a
+ * table, and every change of what is replicated without being a member of a command:
  *
  *   state/requests.ts   how many results are remembered (REQUESTS_MAX, BYTES_MAX)
- *   state/checksum.ts   how a record is summed, and which tables are not
+ *   state/checksum.ts   the checksum of a record, and which tables have none
  *   state/proposal.ts   the envelope of a command
- *   kinds/              the limits and rules that apply decides by (such as CHANGE_STEPS_MAX), and their order
- *   all handlers        the code, text, pointer and hint of a refusal, which are stored as the result of its request
+ *   kinds/              the limits and rules by which apply decides (such as CHANGE_STEPS_MAX), and
+ *                       their order
+ *   all handlers        the code, text, pointer and hint of a refusal, because the result of a
+ *                       request contains them
  *   transport/messages  an entry, and a member of a configuration
  *
- * Keys hold names in lower case by the Unicode tables of Node; these change for rare letters alone.
- *
- * A release that changes one of these without a level makes members differ during a rolling upgrade.
+ * A release that changes one of these without a new level makes the states of members differ during
+ * a rolling upgrade. One exception is accepted: keys contain names in lower case by the Unicode
+ * tables of Node, which change for rare letters only.
  */
 import { type Command, type Handler, keyOf, type View } from './types.js';
 
-/** The highest level this release supports. */
+/** The highest level that this release supports. */
 export const SUPPORTED_LEVEL = 2;
 
 /**
- * The level a command needs, by its type, or a member of a command, by `type/member`; 1 for those that are not named. A
- * command that can do without such a member is proposed without it below the level.
+ * The level that a command needs, by its type, or that a member of a command needs, by
+ * `type/member`. All others need level 1. Below the level, a command that works without such a
+ * member is proposed without it.
  */
 export const COMMAND_LEVELS: Readonly<Record<string, number>> = {
   'acl.configure': 2,
   'token.login/identity': 2,
 };
 
-/** What a release supports; tests put another one in its place. */
+/** What a release supports. Tests replace it. */
 export interface LevelTable {
   readonly supported: number;
   readonly commands: Readonly<Record<string, number>>;
 }
+/** What this release supports. */
 export const LEVELS: LevelTable = { supported: SUPPORTED_LEVEL, commands: COMMAND_LEVELS };
 
-/** `{"Level":n,"Index":i}`; absent at level 1. Archives neither hold nor replace it. */
+/** `{"Level":n,"Index":i}`, absent at level 1. Archives neither contain nor replace it. */
 export const LEVEL_KEY = keyOf('level');
 
-/** Proposed by the leader once every member supports the level. */
+/** Raises the level. The leader proposes it once every member supports the level. */
 export interface LevelRaise extends Command {
   readonly type: 'system.level';
   readonly level: number;
 }
 
-/** The level in force. */
+/** Returns the level in force. */
 export function levelOf(view: View): number {
   const text = view.get(LEVEL_KEY);
   return text === undefined ? 1 : (JSON.parse(text) as { Level: number }).Level;
 }
 
-/** The level that a command needs, with the members that it has. */
+/** Returns the level that a command and its members need. */
 export function levelFor({ commands }: LevelTable, command: Command): number {
   let level = 1;
   for (const [name, needed] of Object.entries(commands)) {
@@ -64,11 +73,11 @@ export function levelFor({ commands }: LevelTable, command: Command): number {
   return level;
 }
 
-/** Whether the level in force allows a command, or a member of one, as `COMMAND_LEVELS` names it. */
+/** Whether the level in force permits a command or member, named as in `COMMAND_LEVELS`. */
 export const isInForce = (view: View, name: keyof typeof COMMAND_LEVELS): boolean =>
   levelOf(view) >= COMMAND_LEVELS[name]!;
 
-/** Raises the level, never lowers it; answers whether it did. */
+/** Raises the level, and never lowers it. Answers whether the level rose. */
 export const raiseLevel: Handler<LevelRaise> = ({ draft, index }, { level }) => {
   if (level <= levelOf(draft)) return { ok: true, value: 'false' };
   draft.put(LEVEL_KEY, JSON.stringify({ Level: level, Index: index }));

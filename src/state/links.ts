@@ -1,7 +1,10 @@
 /**
- * Links to policies and roles. They are stored by ID. What they show of the linked object is a
- * record of its own (`policyLink`, `roleLink`), which changes on rename and delete only. Blocking
- * queries whose answers show links watch it.
+ * Links to policies and roles. An object stores only the IDs. What a link shows of its target is a
+ * separate record (`policyLink`, `roleLink`), which changes only when the target is renamed or
+ * deleted. Blocking queries whose answers show links watch it:
+ *
+ *     role NUL default NUL <role>   →  {…,"Policies":[{"ID":"<policy>"}],…}
+ *     policy-link NUL <policy>      →  {"Name":"read-web","Index":17}
  */
 import { isUuid } from '../acl/names.js';
 import { type Refusal, refusal } from '../errors.js';
@@ -19,17 +22,17 @@ export interface LinkInput {
 export interface Link {
   readonly ID: string;
 }
-/** What a link shows. Without Name the object was deleted, and the link shows nothing. */
+/** What a link shows. Name is absent once the target is deleted; the link then shows nothing. */
 export interface LinkFact {
   readonly Name?: string;
   readonly Index: number;
 }
 
-/** What links lead to. */
+/** The table of a link's target. */
 export type LinkTarget = 'policy' | 'role';
 
 const sentLinks = items(bodyOf({ ID: given(text()), Name: given(text()) }));
-/** A list of links, sent by ID or by name, stored by ID. */
+/** Returns the type of a list of links, sent by ID or by name and stored by ID. */
 export const links = (to: LinkTarget): Type<readonly Link[], readonly LinkInput[]> => ({
   description: { is: 'links', to },
   zero: () => [],
@@ -40,14 +43,14 @@ export const links = (to: LinkTarget): Type<readonly Link[], readonly LinkInput[
 const factKey = (target: LinkTarget, id: string): string =>
   target === 'policy' ? keys.policyLink(id) : keys.roleLink(id);
 
-/** Returns what links to an object show; undefined if there never was one. */
+/** Returns what links to an object show; undefined if the object never existed. */
 export const linkFact = (view: View, target: LinkTarget, id: string): LinkFact | undefined =>
   stored<LinkFact>(view, factKey(target, id));
 
-/** The key whose change changes what links to the object show. */
+/** Returns the key of the record that links to the object show. */
 export const linkKey = factKey;
 
-/** A linked object. Objects of its namespace link it, and namespaces themselves. */
+/** A linked object. Objects of its namespace and namespaces may link to it. */
 interface Linked {
   readonly target: LinkTarget;
   readonly ns: string;
@@ -61,7 +64,7 @@ export function nameLink(context: ApplyContext, linked: Linked, name: string): v
   noteHolders(context, linked);
 }
 
-/** Records that an object was deleted: what still links it shows nothing. */
+/** Records that an object was deleted, so that links to it show nothing. */
 export function removeLinked(context: ApplyContext, linked: Linked): void {
   const fact: LinkFact = { Index: context.index };
   context.draft.put(factKey(linked.target, linked.id), JSON.stringify(fact));
@@ -69,17 +72,20 @@ export function removeLinked(context: ApplyContext, linked: Linked): void {
   dropUnused(context, linked.target, linked.id);
 }
 
-/** Notes that lists of what links an object have changed. */
+/** Updates the indexes of the lists whose objects link to an object. */
 function noteHolders(context: ApplyContext, { target, ns, id }: Linked): void {
   const isLinkedBy = (holder: string, ...where: string[]): boolean =>
     take(keysBelow(context.draft, `${holder}-by-${target}`, id, ...where), 1).length > 0;
   if (isLinkedBy('role', ns)) noteChange(context, 'role', ns);
   if (isLinkedBy('token', ns)) noteChange(context, 'token', ns);
-  // All namespaces are listed there.
+  // Namespaces are listed in the default namespace.
   if (isLinkedBy('namespace')) noteChange(context, 'namespace', 'default');
 }
 
-/** Resolves links to IDs of the namespace. Drops repeats; the first position counts. */
+/**
+ * Resolves links to IDs of objects in the namespace. Drops duplicates: the first position counts.
+ * Returns a refusal, with a pointer to the link, for the first link without a target.
+ */
 export function resolveLinks(
   view: View,
   target: LinkTarget,
@@ -112,12 +118,13 @@ function resolveLink(
   if (!isUuid(id)) return refusal('invalid', `${target} ID: UUID must be 36 characters`);
   const key = target === 'policy' ? keys.policy : keys.role;
   if (view.get(key(ns, id.toLowerCase())) !== undefined) return id.toLowerCase();
-  // Clients match on both wordings: that of links by name, and that of links by ID.
-  const what = `No such ACL ${target} with ID ${JSON.stringify(id)}: No such ${target} with ID: ${id}`;
+  // Clients match on both sentences, that about links by name and that about links by ID.
+  const quoted = JSON.stringify(id);
+  const what = `No such ACL ${target} with ID ${quoted}: No such ${target} with ID: ${id}`;
   return refusal('unknown_reference', what);
 }
 
-/** The keys that note the holders of links to an object, by its target and the holder's table. */
+/** The keys of the records of who links to a target, by target and the table of the holder. */
 const HOLDER_KEYS: Readonly<Record<LinkTarget, Readonly<Record<string, HolderKey>>>> = {
   policy: {
     role: keys.roleByPolicy,
@@ -129,17 +136,17 @@ const HOLDER_KEYS: Readonly<Record<LinkTarget, Readonly<Record<string, HolderKey
     namespace: (targetId, _ns, name) => keys.namespaceByRole(targetId, name),
   },
 };
-/** Returns the key that notes a holder of a link to an ID, by the holder's namespace and ID. */
+/** Returns the key of the record that an object (`ns`, `id`) links to a target. */
 export type HolderKey = (targetId: string, ns: string, id: string) => string;
 
-/** Returns the keys for holders of links. Throws if objects of the table cannot hold such links. */
+/** Returns the key function of a table. Throws Error if its objects cannot link to the target. */
 export function holderKeyOf(holder: string, target: LinkTarget): HolderKey {
   const key = HOLDER_KEYS[target][holder];
   if (key === undefined) throw new Error(`no key notes links of a ${holder} to a ${target}`);
   return key;
 }
 
-/** Forgets a deleted object if nothing links it any more. */
+/** Deletes the record of what links to a deleted object show, once nothing links to it. */
 export function dropUnused({ draft }: ApplyContext, target: LinkTarget, id: string): void {
   if (linkFact(draft, target, id)?.Name !== undefined) return;
   const used = Object.keys(HOLDER_KEYS[target]).some(

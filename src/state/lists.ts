@@ -1,28 +1,28 @@
-/** What every table has: the index of its last change, and of its last deletion. */
+/** The indexes of a table: of its last change and of its last deletion. Helpers for handlers. */
 import { type Refusal, refusal } from '../errors.js';
 import { keys, type Table } from './keys.js';
 import { type ApplyContext, keyOf, type View } from './types.js';
 
-/** Notes that an object was created or changed, and so its list. */
+/** Records that an object was created or changed, and with it the list of its table. */
 export function noteChange(context: ApplyContext, table: Table, ns: string, kind?: string): void {
   context.draft.put(keys.index(table, ns, kind), String(context.index));
 }
 
-/** Notes that an object was removed, or the name by which it was read. */
+/** Records that an object, or a name by which it was read, was removed. */
 export function noteDeletion(context: ApplyContext, table: Table, ns: string, kind?: string): void {
   noteChange(context, table, ns, kind);
   context.draft.put(keys.deleted(table, ns, kind), String(context.index));
 }
 
-/** Returns the index of a list; 0 if nothing was ever in it. */
+/** Returns the index of a list; 0 if it never contained an object. */
 export const listIndex = (view: View, table: Table, ns: string, kind?: string): number =>
   Number(view.get(keys.index(table, ns, kind)) ?? 0);
 
-/** Returns the index that a 404 answers: the last deletion of the table. */
+/** Returns the index of a 404: that of the last deletion from the table, 0 if there was none. */
 export const deletedIndex = (view: View, table: Table, ns: string, kind?: string): number =>
   Number(view.get(keys.deleted(table, ns, kind)) ?? 0);
 
-/** Parses a stored object. */
+/** Returns a stored object; undefined if there is none. */
 export function stored<T>(view: View, key: string): T | undefined {
   const text = view.get(key);
   return text === undefined ? undefined : (JSON.parse(text) as T);

@@ -1,6 +1,6 @@
 /**
- * The ACL configuration: how long the tokens of logins live, and how many an identity may have from
- * a method. It is one fact of the state. Apply computes by it.
+ * The ACL configuration: how long tokens of logins live, and how many of them one identity may have
+ * from one method. It is one fact of the state, which apply reads.
  */
 import type { Authorizer } from '../acl/types.js';
 import { refusal } from '../errors.js';
@@ -15,13 +15,13 @@ import { type Command, type Handler, keyOf, type View } from './types.js';
 
 /** The fields of the configuration. */
 export const configurationFields = {
-  // Life of a login's token if its method sets no MaxTokenTTL: Go duration text, empty for none.
+  // Lifetime of a login's token if its method sets no MaxTokenTTL. Go duration; empty: no end.
   LoginTokenTTL: keep(timeToLive),
-  // Maximum life of a login's token, whatever its method says. Empty: no maximum.
+  // Maximum lifetime of a login's token, whatever its method sets. Empty: no maximum.
   LoginTokenTTLMax: keep(timeToLive),
-  // Live tokens that one identity may have from one method. 0: any number.
+  // Maximum number of live tokens of one identity from one method. 0: no maximum.
   TokensPerIdentity: keep(whole64),
-  // What happens to a login beyond that: it is refused, or it replaces the oldest tokens.
+  // Whether a login beyond that is refused or replaces the oldest tokens.
   OnTokenLimit: keep(text({ values: ['refuse', 'replace'] })),
   ModifyIndex: keep(computed(whole64)),
 };
@@ -32,12 +32,14 @@ export type AclConfiguration = Readonly<Omit<Infer<typeof configurationFields>, 
 export interface AclConfigure extends Command {
   readonly type: 'acl.configure';
   readonly configuration: AclConfiguration;
-  /** The present ModifyIndex must be one of these; any if absent. */
+  /** The present ModifyIndex must be one of these. Absent: it may be any. */
   readonly ifMatch?: readonly number[];
 }
 
+/** The key of the configuration. */
 export const ACL_FACT = keys.fact('acl');
 
+/** The configuration until one is written: what earlier releases did. */
 export const ACL_DEFAULTS: AclConfiguration = {
   LoginTokenTTL: '',
   LoginTokenTTLMax: '',
@@ -46,15 +48,15 @@ export const ACL_DEFAULTS: AclConfiguration = {
 };
 
 /**
- * Maximum number of tokens that one login replaces: an entry must not stall the heartbeats. It is
- * also the maximum of TokensPerIdentity.
+ * Maximum number of tokens that one login replaces, because one entry must not delay heartbeats. It
+ * is also the maximum of TokensPerIdentity.
  */
 export const REPLACED_MAX = 1000;
 
-/** The refusal of a login beyond the limit. The member that received it tells its client less. */
+/** The refusal of a login beyond the limit. The client gets a shorter text. */
 export const TOKEN_LIMIT = 'Permission denied: the identity has as many tokens as it may have';
 
-/** Returns the configuration in force. Its ModifyIndex is 0 if none was ever written. */
+/** Returns the configuration in force. Its ModifyIndex is 0 until one is written. */
 export const aclConfiguration = (view: View): AclConfiguration & { readonly ModifyIndex: number } =>
   stored(view, ACL_FACT) ?? { ...ACL_DEFAULTS, ModifyIndex: 0 };
 
@@ -83,7 +85,7 @@ export const configureAcl: Handler<AclConfigure> = (
   return { ok: true, value: text };
 };
 
-/** Returns the life of a token of a login, in milliseconds; undefined if it has no end. */
+/** Returns the lifetime of a login's token in milliseconds; undefined if it never expires. */
 export function loginLifeMs(
   view: View,
   { MaxTokenTTL = '' }: Pick<AuthMethod, 'MaxTokenTTL'>,
@@ -101,8 +103,8 @@ function millisecondsOf(ttl: string): number | undefined {
 }
 
 /**
- * Returns the tokens to remove before an identity gets one more from a method: the oldest that are
- * alive. Undefined if it may have no more.
+ * Returns the tokens to remove before an identity gets another one from a method: the oldest live
+ * ones. Returns undefined if the login is to be refused.
  */
 export function displacedTokens(
   view: View,

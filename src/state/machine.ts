@@ -1,6 +1,11 @@
 /**
- * The replicated state machine: a fold of log entries over a StateStore. Each entry is one atomic commit that holds its
- * changes, the remembered result of its request and the machine's own record, so a restart replays from there.
+ * The replicated state machine: a fold of log entries over a StateStore. Each entry is one atomic
+ * commit of its changes, the remembered result of its request and the machine's own record. A
+ * restarted node continues after the index in that record:
+ *
+ *     entry 7   →   [role …, role-name …, index …]  changes of the command
+ *                   [request 7 …]                   its result, for a request sent twice
+ *                   [machine]                       {"index":7,"term":2,"sums":{…}}
  */
 import type { Refusal } from '../errors.js';
 import type { Entry, Index, Term } from '../raft/types.js';
@@ -25,47 +30,52 @@ import type {
   View,
 } from './types.js';
 
-/** Handlers by command type. Every command of version 1. */
-// A handler narrows the command by its type; the table cannot say so for each.
-// biome-ignore lint/suspicious/noExplicitAny: the command's shape is the handler's own business
+/** Handlers by command type, all of version 1. */
+// A handler takes the command of its own type, which the type of a table cannot express.
+// biome-ignore lint/suspicious/noExplicitAny: each handler declares the command it takes
 export type Handlers = Readonly<Record<string, Handler<any>>>;
 
-/** Called with the result of an entry that took many turns; undefined: it is not applied. */
+/** Called with the result of an entry that took many turns; undefined if it was not applied. */
 export type Resume = (result: Result | undefined) => void;
 
 /** A command that replaces the state. */
 interface Replacing {
-  /** Of the request. */
+  /** The id of the request. */
   readonly id: string;
   readonly result: Result;
   readonly state: NewState;
 }
 
-/** The checksums of a member at an index that every member passes through. */
+/** The checksums of a member's state after the entry at an index. */
 export interface Checkpoint {
   readonly index: Index;
   readonly sums: Readonly<Record<string, string>>;
 }
 
-/** Checkpoints lie at multiples of this, so that members can compare them; the newest ones are remembered. */
+/** Members remember their checksums at multiples of this index, so that they can compare them. */
 const CHECKPOINT_EVERY = 256;
+/** Checkpoints that a member remembers: a member that lags this far behind cannot be compared. */
 const CHECKPOINTS_KEPT = 64;
 /**
- * Releases that know no levels read version 1 alone: from level 2 on they refuse the folder, or a snapshot, by the version.
+ * Returns the version of the machine's record. Releases without levels support version 1 only, so
+ * from level 2 on they refuse the data folder or a snapshot by its version.
  */
 const recordVersion = (level: number): number => (level >= 2 ? 2 : 1);
 
-/** Bounds that decide what the state holds and when members compare it: equal on all members of a cluster. */
+/** Limits that decide what the state contains. They are the same on all members of a cluster. */
 export interface MachineLimits {
-  /** Results of requests that are remembered; see RequestMemory. */
+  /** Maximum number of remembered results; see RequestMemory. */
   readonly requestsMax: number;
-  /** Entries from one checkpoint to the next. */
+  /** Number of entries from one checkpoint to the next. */
   readonly checkpointEvery: number;
 }
 
 const LIMITS: MachineLimits = { requestsMax: REQUESTS_MAX, checkpointEvery: CHECKPOINT_EVERY };
 
-/** Value of `keys.machine`: where the state stands. `floor`: see RequestMemory. */
+/**
+ * The value of `keys.machine`: its version, the position of the last entry applied, the floor of
+ * the remembered requests (see RequestMemory) and the checksums by table.
+ */
 export interface MachineRecord {
   readonly v: number;
   readonly index: Index;
@@ -74,12 +84,13 @@ export interface MachineRecord {
   readonly sums: Readonly<Record<string, string>>;
 }
 
-/** What a state says of itself; undefined for an empty one. */
+/** Returns the machine's record in a state; undefined if the state is empty. */
 export function recordOf(view: View): MachineRecord | undefined {
   const text = view.get(keys.machine);
   return text === undefined ? undefined : (JSON.parse(text) as MachineRecord);
 }
 
+/** The state machine of a node. It is synchronous, except for entries that replace the state. */
 export class Machine {
   readonly #store: StateStore;
   readonly #handlers: ReadonlyMap<string, Handler<Command>>;
@@ -96,7 +107,10 @@ export class Machine {
   #checkpoints: Checkpoint[] = [];
   #secretLeftAt: Index = 0;
 
-  /** Only simulations give `limits` of their own. */
+  /**
+   * Loads the state in `store`. Throws FatalError if a release with another record version or a
+   * higher level wrote it. Only simulations set `limits`.
+   */
   constructor(
     store: StateStore,
     handlers: Handlers,
@@ -112,30 +126,32 @@ export class Machine {
     this.#load();
   }
 
-  /** The last index applied; 0 for an empty state. */
+  /** Returns the index of the last entry applied; 0 for an empty state. */
   appliedIndex(): Index {
     return this.#index;
   }
 
   /**
-   * The last index at which a secret was deleted or replaced, as far as this process knows: of what was applied before it
-   * started, it assumes so.
+   * Returns the last index at which a secret was deleted or replaced. After a start it is the
+   * applied index, because every earlier entry may have done so.
    */
   secretLeftAt(): Index {
     return this.#secretLeftAt;
   }
 
-  /** Term of the last entry applied. */
+  /** Returns the term of the last entry applied. */
   appliedTerm(): Term {
     return this.#term;
   }
 
   /**
-   * Applies entries in order. Results are for command entries, by position. Fewer than entries: the next one replaces the
-   * whole state, which takes many turns of the event loop. `resume` is called when it is applied, with its result, or
-   * with undefined when another state arrives just then: apply it again later, if it is still the next. Until then this
-   * may not be called again. Throws FatalError for an entry out of order, of an unknown type or version: the node must
-   * stop, what was applied before it stays.
+   * Applies entries in order, and returns their results by position; undefined for an entry without
+   * a command. If it returns fewer results than entries, the next entry replaces the whole state,
+   * which takes many turns of the event loop. Then it calls `resume` with the result once the entry
+   * is applied, or with undefined if another state was installed meanwhile: the caller applies the
+   * entry again later, if it is still the next one. Until then this may not be called again. Throws
+   * FatalError for an entry that is out of order or has an unknown type or version. The node must
+   * then stop; the entries before it stay applied.
    */
   apply(entries: readonly Entry[], resume: Resume = () => {}): readonly (Result | undefined)[] {
     const touched = new Set<string>();
@@ -147,7 +163,7 @@ export class Machine {
         results.push(made.result);
       }
     } finally {
-      if (touched.size > 0) this.#tellChanged([...touched]);
+      if (touched.size > 0) this.#reportChanged([...touched]);
     }
     return results;
   }
@@ -162,44 +178,44 @@ export class Machine {
     void this.#store.flush().then(flushed, () => {});
   }
 
-  /** The remembered result of a request that was applied (see Proposal). */
+  /** Returns the remembered result of a request; undefined if none is remembered. */
   remembered(id: string): Result | undefined {
     return this.#requests.find(this.#store, id);
   }
 
-  /** Calls `listener` within each apply, after its commits, with the keys that changed. */
+  /** Calls `listener` in each `apply`, after its commits, with the keys that changed. */
   onChanged(listener: (keys: readonly string[]) => void): void {
     this.#changeListeners.push(listener);
   }
 
-  /** Calls `listener` when the whole state was replaced: everything may have changed. */
+  /** Calls `listener` after the whole state was replaced, when every record may have changed. */
   onReset(listener: () => void): void {
     this.#resetListeners.push(listener);
   }
 
-  /** Calls `listener` when an entry has replaced the whole state; those of `onReset` are called before. */
+  /** Calls `listener` after an entry replaced the whole state, and after those of `onReset`. */
   onReplaced(listener: () => void): void {
     this.#replacedListeners.push(listener);
   }
 
-  /** Takes up a state that was put under the store as a whole (an installed snapshot). */
+  /** Loads the state of the store again, after a snapshot was installed in it. */
   reload(): void {
     this.#load();
     for (const listener of this.#resetListeners) listener();
   }
 
-  /** Counts the checksums anew from all records: those of a state that has lost some tell of what it held before. */
+  /** Computes the checksums from all records. After a loss of records the stored ones are wrong. */
   recount(): void {
     this.#sums = Checksums.of(this.#store);
     this.#store.commit([this.#recordAt({ index: this.#index, term: this.#term }, this.#sums)]);
   }
 
-  /** The present checksums by table. */
+  /** Returns the present checksums. */
   checksum(): Checkpoint {
     return { index: this.#index, sums: this.#sums.toJSON() };
   }
 
-  /** The checksums at `index`, or at the newest checkpoint; undefined when not remembered. */
+  /** Returns the checkpoint at `index`, or the newest one; undefined if it is not remembered. */
   checkpoint(index?: Index): Checkpoint | undefined {
     if (index === undefined) return this.#checkpoints.at(-1);
     return this.#checkpoints.find((checkpoint) => checkpoint.index === index);
@@ -219,18 +235,19 @@ export class Machine {
     this.#checkpoints = [];
   }
 
-  /** From here on the state is at `level`. Throws FatalError if this release does not support it. */
+  /** Sets the level of the state. Throws FatalError if this release does not support it. */
   #atLevel(level: number): void {
     if (level > this.#supportedLevel) {
       throw new FatalError(
-        `the state was written by another version: the cluster is at level ${level}, this release supports up to level ` +
-          `${this.#supportedLevel}. A level is never lowered: start a release that supports it`,
+        `the state was written by another version: the cluster is at level ${level}, this ` +
+          `release supports up to level ${this.#supportedLevel}. A level is never lowered: ` +
+          'start a release that supports it',
       );
     }
     this.#level = level;
   }
 
-  /** Applies one entry; undefined: it takes many turns. */
+  /** Applies one entry. Returns undefined if that takes many turns of the event loop. */
   #applyEntry(
     entry: Entry,
     touched: Set<string>,
@@ -274,7 +291,7 @@ export class Machine {
     return { result: this.#settle(entry, proposal.id, { ...outcome, index: entry.index }, made) };
   }
 
-  /** Commits a command's changes with its result. */
+  /** Commits the changes of a command together with its result. */
   #settle(entry: Entry, id: string, result: Result, made: readonly Change[]): Result {
     const remembered = this.#requests.remember(id, entry.index, result);
     this.#sums.changeAll(remembered, (key) => this.#store.get(key));
@@ -301,7 +318,7 @@ export class Machine {
       this.#remember({ index, sums: this.#sums.toJSON() });
   }
 
-  /** Applies an entry that replaces the state: atomic as every other, but drawn in slices. */
+  /** Applies an entry that replaces the state: atomically like any other, but in slices. */
   #replace(entry: Entry, work: Replacing, resume: Resume): void {
     const store = this.#store;
     const { floor } = this.#requests;
@@ -317,10 +334,10 @@ export class Machine {
         this.#secretLeftAt = entry.index;
         for (const listener of this.#resetListeners) listener();
         for (const listener of this.#replacedListeners) listener();
-        this.#tellChanged(work.state.changed);
+        this.#reportChanged(work.state.changed);
         resume(work.result);
       } else if (refused === undefined) {
-        // what was remembered for the new state did not come true
+        // The result that was remembered for the new state is not in the present one.
         this.#requests = RequestMemory.load(store, floor, this.#limits.requestsMax);
         resume(undefined);
       } else {
@@ -330,7 +347,10 @@ export class Machine {
     });
   }
 
-  /** The records of the new state, each counted: those given, what the machine keeps, and its own record last. */
+  /**
+   * Yields the records of the new state and adds them to `sums`: first the given ones, then those
+   * that the machine keeps, and its own record last.
+   */
   *#slices(
     entry: Entry,
     { id, result, state }: Replacing,
@@ -359,7 +379,7 @@ export class Machine {
     return true;
   }
 
-  #tellChanged(changed: readonly string[]): void {
+  #reportChanged(changed: readonly string[]): void {
     for (const listener of this.#changeListeners) listener(changed);
   }
 
@@ -367,7 +387,7 @@ export class Machine {
     const handler = this.#handlers.get(command.type);
     if (handler === undefined || command.v !== 1) {
       throw new FatalError(
-        `command ${JSON.stringify(command.type)} version ${command.v} is not known to this version of the server`,
+        `command ${JSON.stringify(command.type)} version ${command.v} is not known to this release`,
       );
     }
     return handler;

@@ -1,7 +1,7 @@
 /**
- * Auth methods. Deleting one removes its binding rules and tokens. If there are many, `method.reap`
- * removes the rest: such tokens do not count without their method, and its name stays taken until
- * they are gone.
+ * Auth methods. The deletion of a method removes its binding rules and tokens too. If there are
+ * many of them, `method.reap` removes the rest. Tokens without their method are not valid, and the
+ * name of the method stays in use until all are removed.
  */
 import { isMethodName } from '../acl/names.js';
 import { refusal } from '../errors.js';
@@ -42,7 +42,7 @@ const fields = {
   MaxTokenTTL: omit(timeToLive),
   TokenLocality: omit(text()),
   NamespaceRules: omit(items(namespaceRule)),
-  /** As it was sent. */
+  // Stored as it was sent.
   Config: keep(anyObject),
   Namespace: keep(text()),
   ...indexes,
@@ -56,14 +56,14 @@ export interface MethodSet extends ObjectSet {
   readonly method: Content<AuthMethod>;
 }
 
-/** Continues the removal of what a deleted method left. Answers how much was removed. */
+/** Removes more rules and tokens of a deleted method. Answers how many. */
 export interface MethodReap extends Command {
   readonly type: 'method.reap';
   readonly ns: string;
   readonly name: string;
 }
 
-/** Maximum number of rules and tokens that one command removes: it must not stall heartbeats. */
+/** Maximum number of objects that one command removes, because it must not delay heartbeats. */
 export const CASCADE_MAX = 1000;
 
 /** Auth methods. */
@@ -80,7 +80,8 @@ export const methods = defineObject<AuthMethod, typeof fields>({
     if (name === '') return 'Invalid Auth Method: no Name is set';
     return isMethodName(name)
       ? undefined
-      : "Invalid Auth Method: invalid Name. Only alphanumeric characters, '-' and '_' are allowed, 1 to 128 of them";
+      : 'Invalid Auth Method: invalid Name. ' +
+          "Only alphanumeric characters, '-' and '_' are allowed, 1 to 128 of them";
   },
   decide({ draft }, command, before) {
     const { ns, method } = command as MethodSet;
@@ -90,7 +91,8 @@ export const methods = defineObject<AuthMethod, typeof fields>({
     }
     if (draft.get(keys.methodRemains(ns, method.Name)) !== undefined) {
       const name = JSON.stringify(method.Name);
-      const why = `An Auth Method with Name ${name} is still being deleted: its tokens are removed first`;
+      const what = `An Auth Method with Name ${name} is still being deleted`;
+      const why = `${what}: its tokens are removed first`;
       return refusal('conflict', why, { pointer: '/Name' });
     }
     return undefined;
@@ -102,7 +104,7 @@ export const methods = defineObject<AuthMethod, typeof fields>({
   },
 });
 
-/** Removes another part of what a deleted method left. */
+/** Removes more of the rules and tokens of a deleted method. */
 const reapMethod: Handler<MethodReap> = (context, { ns, name }) => {
   const mark = keys.methodRemains(ns, name);
   if (context.draft.get(mark) === undefined) return { ok: true, value: '0' };

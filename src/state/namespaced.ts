@@ -1,4 +1,4 @@
-/** The objects of a namespace. A new object is a file of its own, its keys, and a line here. */
+/** The objects in namespaces. A new object needs a file of its own, its keys, and a line here. */
 import { methodCommands, methods } from './methods.js';
 import type { Commands, ObjectDefinition, ObjectTable } from './object.js';
 import { standardCommands } from './object-commands.js';
@@ -8,12 +8,12 @@ import { ruleCommands, rules } from './rules.js';
 import { tokenCommands } from './token-commands.js';
 import { tokens } from './tokens.js';
 
-/** An object with the commands on it. */
+/** The definition of an object, with its commands. */
 export type ListedObject = ObjectDefinition & { readonly commands: Commands };
 
 /**
- * In the order in which a namespace is emptied: no object is left whose links lead to something
- * that was removed before it.
+ * The objects by table, in the order in which a deleted namespace is emptied: an object is removed
+ * before the objects that it links to.
  */
 export const NAMESPACED: Readonly<Record<Exclude<ObjectTable, 'namespace'>, ListedObject>> = {
   token: { ...tokens, commands: tokenCommands },

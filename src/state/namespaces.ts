@@ -1,7 +1,7 @@
 /**
- * Namespaces. Deleting one only marks it. `namespace.reap` then removes what is in it part by part,
- * and the namespace last. While it is marked nothing can be written into it, and its tokens do not
- * count.
+ * Namespaces. A deletion only marks a namespace. `namespace.reap` then removes its objects in
+ * parts, and the namespace last. Nothing can be written into a marked namespace, and its tokens are
+ * not valid.
  */
 import { policyHash } from '../acl/hash.js';
 import { isNamespaceName } from '../acl/names.js';
@@ -30,10 +30,10 @@ import type { ApplyContext, Command, Handler, View } from './types.js';
 const fields = {
   Name: keep(text()),
   Description: omit(description),
-  // What every token of the namespace is given besides its own links. It lives in `default`.
+  // The links, to objects of `default`, that every token of the namespace has besides its own.
   ACLs: omit(object({ PolicyDefaults: omit(links('policy')), RoleDefaults: omit(links('role')) })),
   Meta: omit(labels),
-  // RFC 3339; only while the namespace is being deleted.
+  // RFC 3339. Present only while the namespace is being deleted.
   DeletedAt: omit(text()),
   ...indexes,
 };
@@ -42,8 +42,8 @@ const fields = {
 export type Namespace = Readonly<Infer<typeof fields>>;
 
 /**
- * Creates or replaces a namespace. `policyId` is for the policy `namespace-management` of a new
- * one.
+ * Creates or replaces a namespace. `policyId` is the ID of the policy `namespace-management` if the
+ * namespace is new.
  */
 export interface NamespaceSet extends Command {
   readonly type: 'namespace.set';
@@ -64,7 +64,7 @@ interface NamespaceDelete extends Command {
   readonly at: string;
 }
 
-/** Removes another part of a marked namespace, and finally itself. Answers `true` then. */
+/** Removes more objects of a marked namespace. Answers `true` once the namespace is removed. */
 export interface NamespaceReap extends Command {
   readonly type: 'namespace.reap';
   readonly name: string;
@@ -92,7 +92,8 @@ export const namespaces = defineObject<Namespace, typeof fields>({
     if (name === '') return 'Invalid Namespace: no Name is set';
     return isNamespaceName(name)
       ? undefined
-      : 'Invalid Namespace: invalid Name. It must be a DNS label: 1 to 63 lower case letters, digits and hyphens inside';
+      : 'Invalid Namespace: invalid Name. ' +
+          'It must be a DNS label: 1 to 63 lower case letters, digits and hyphens inside';
   },
   records: ({ Name, DeletedAt }) =>
     DeletedAt === undefined ? [] : [[keys.namespaceDying(Name), '']],
@@ -167,7 +168,7 @@ const deleteNamespace: Handler<NamespaceDelete> = (context, { name, at }) => {
   return { ok: true, value: 'true' };
 };
 
-/** Removes another part of what is in a marked namespace. */
+/** Removes more objects of a marked namespace, and the namespace itself once it is empty. */
 const reapNamespace: Handler<NamespaceReap> = (context, { name }) => {
   const { draft } = context;
   const namespace = stored<Namespace>(draft, keys.namespace(name));
@@ -207,7 +208,7 @@ function removeConfigs(context: ApplyContext, ns: string, max: number): number {
   return some.length + references.length;
 }
 
-/** What a namespace gives to its tokens, or takes away from them, is a matter of access control. */
+/** Setting or removing the links that a namespace grants to its tokens needs `acl` write too. */
 const mayWrite: CommandCheck = (authorizer, command, view) => {
   const { namespace } = command as NamespaceSet;
   const before = stored<Namespace>(view, keys.namespace(namespace.Name));

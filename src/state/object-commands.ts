@@ -25,7 +25,7 @@ interface ObjectDelete extends Command {
 export const ACL_WRITE: CommandCheck = (authorizer, command) =>
   authorizer.denial('acl', 'write', undefined, (command as Command & { ns: string }).ns);
 
-/** Returns the commands `<table>.set` and `<table>.delete`, as far as they are nothing special. */
+/** Returns the commands `<table>.set` and `<table>.delete` of an object. */
 export const standardCommands = <T extends StoredObject>(
   definition: ObjectDefinition<T>,
 ): Commands => ({
@@ -57,12 +57,12 @@ function setObject<T extends StoredObject>(definition: ObjectDefinition<T>): Han
     object['CreateIndex'] = before?.CreateIndex ?? index;
     object['ModifyIndex'] = index;
     object['Namespace'] = ns;
-    // The fields were decoded by the declaration from which T follows.
+    // T follows from the fields by which the content was decoded.
     return { ok: true, value: putObject(context, definition, object as unknown as T, before) };
   };
 }
 
-/** Returns why an object cannot be created, or replaced, under the ID of a command. */
+/** Returns why a command cannot create or replace the object with its ID; undefined if it can. */
 export function existenceProblem<T extends StoredObject>(
   draft: Draft,
   definition: ObjectDefinition<T>,
@@ -74,7 +74,7 @@ export function existenceProblem<T extends StoredObject>(
   if (create !== true) {
     return before === undefined ? refusal('not_found', `cannot find ${noun} ${id}`) : undefined;
   }
-  // What links show is kept by ID alone, so such IDs are unique across namespaces.
+  // The records of what links show have only the ID, so such IDs are unique across namespaces.
   const isTaken =
     linkedAs === undefined ? before !== undefined : linkFact(draft, linkedAs, id) !== undefined;
   return isTaken
@@ -98,7 +98,7 @@ function decide<T extends StoredObject>(
   return refusal('conflict', why, { pointer: '/Name' });
 }
 
-/** Returns the content of a command with resolved links, in its order. */
+/** Returns the content of a command with its links resolved, in the order of its members. */
 function resolved(
   view: View,
   definition: ObjectDefinition,

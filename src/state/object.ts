@@ -1,9 +1,8 @@
 /**
- * The language in which ACL objects are described, as kinds describe config entries. From one
- * definition follow the stored form and its type, the records that are derived from an object, the
- * commands that write and delete it with their rights, and what a snapshot is checked for; above
- * this layer the decoder of bodies, the shape of filters, the use cases and the routes
- * (service/objects.ts, http/acl-objects.ts).
+ * Definitions of ACL objects, as kinds define config entries. From one definition follow the stored
+ * form and its type, the records derived from an object, the commands that write and delete it with
+ * their rights, and the checks of a snapshot. The layers above derive the decoder of bodies, the
+ * shape of filters, the use cases and the routes (service/objects.ts, http/acl-objects.ts).
  *
  *     export const roles = defineObject<Role, typeof fields>({
  *       table: 'role', noun: 'role', identity: 'ID', fields, key: keys.role, …
@@ -36,13 +35,13 @@ import { noteChange, noteDeletion } from './lists.js';
 import type { Handlers } from './machine.js';
 import type { ApplyContext, Command, Draft, StateRecord, View } from './types.js';
 
-/** The namespace that always exists. Objects of the whole cluster are listed in it. */
+/** The namespace that always exists. Lists show the objects of the whole cluster in it. */
 export const DEFAULT_NAMESPACE = 'default';
 
 /** The tables of objects. */
 export type ObjectTable = Exclude<Table, 'config'>;
 
-/** What stored objects have in common. */
+/** The members that the layers share across all stored objects. */
 export interface StoredObject {
   readonly ID?: string;
   readonly AccessorID?: string;
@@ -57,9 +56,9 @@ export const indexes = { CreateIndex: keep(whole64), ModifyIndex: keep(whole64) 
 /** The hash of the content. */
 export const contentHash = computed(text());
 
-/** Maximum number of bytes of a description: it is replicated, and listed with every read. */
+/** Maximum number of bytes of a description, because it is replicated and part of every list. */
 const DESCRIPTION_BYTES_MAX = 8192;
-/** A text for people. The longest that the server makes itself, at login, fits. */
+/** A text for people. The longest one that the server writes itself, at login, fits. */
 export const description = text({ bytesMax: DESCRIPTION_BYTES_MAX });
 
 /** Returns the text of the 403 if the caller may not send the command. */
@@ -68,7 +67,7 @@ export type CommandCheck = (
   command: Command,
   view: View,
 ) => string | undefined;
-/** Who may send a command. `open`: anybody, the command decides. `internal`: only the server. */
+/** Who may send a command. `open`: anyone; the handler decides. `internal`: only the server. */
 export type CommandRight = CommandCheck | 'open' | 'internal';
 /** A command: who may send it, and how it is applied. */
 export interface CommandDefinition {
@@ -78,86 +77,88 @@ export interface CommandDefinition {
 /** Commands by type. */
 export type Commands = Readonly<Record<string, CommandDefinition>>;
 
-/** Creates an object under a new id, or replaces one. Content is a member named after the table. */
+/**
+ * Creates an object under a new id, or replaces one. A member named like the table has its content.
+ */
 export interface ObjectSet extends Command {
   readonly ns: string;
-  /** Absent for objects that are identified by their Name. */
+  /** Absent for objects identified by their Name. */
   readonly id?: string;
   readonly create?: boolean;
 }
-/** The content of an object: what a client writes of it. */
+/** The content of an object: the members that a client writes. */
 export type Content<T> = Omit<T, 'ID' | 'Hash' | 'Namespace' | keyof typeof indexes>;
 
-/** What an object declares. */
+/** What the file of an object declares. */
 interface ObjectRules<T, F extends Fields = Fields> {
   readonly table: ObjectTable;
-  /** In messages and paths: `cannot find binding rule …`, `/v1/acl/binding-rule`. */
+  /** Used in messages and paths: `cannot find binding rule …`, `/v1/acl/binding-rule`. */
   readonly noun: string;
-  /** The noun of lists, if it is not the noun with an s. */
+  /** The plural of the noun. Absent: the noun with an s. */
   readonly plural?: string;
   readonly fields: F;
   /** The member that identifies an object in its namespace. IDs are UUIDs. */
   readonly identity: 'ID' | 'AccessorID' | 'Name';
-  /** The identity in messages, by default the noun and the member: `policy ID`. */
+  /** Names the identity in messages. Absent: the noun and the member, such as `policy ID`. */
   readonly idLabel?: string;
-  /** The permission on objects: acl in their namespace, or namespace by their name. */
+  /** The resource of the permission: acl in the object's namespace, or namespace by its name. */
   readonly resource?: 'acl' | 'namespace';
-  /** Fields that lists leave out, and filters cannot select. */
+  /** Fields that lists omit and filters cannot select. */
   readonly unlisted?: readonly (keyof T & string)[];
-  /** Fields that only those see who may write the object. Filters cannot select them. */
+  /** Fields shown only to callers who may write the object. Filters cannot select them. */
   readonly secrets?: readonly (keyof T & string)[];
   /**
-   * When a secret leaves the state: only with its object, or whenever the object changes.
-   * Undefined: objects hold no secrets.
+   * When a secret leaves the state: only with its object, or with any change of the object. Absent:
+   * the objects contain no secrets.
    */
   readonly secretLeaves?: 'when removed' | 'when changed';
-  /** Set if others link to the object; what links show is then kept by its ID. */
+  /** Set if other objects link to it. A record under its ID then has what the links show. */
   readonly linkedAs?: LinkTarget;
-  /** Tables of `records`. */
+  /** The tables of `records`. */
   readonly recordTables?: readonly string[];
   key(ns: string, id: string): string;
-  /** The key that leads from a name to an ID. */
+  /** Returns the key of the record that leads from a name to an ID. */
   nameKey?(ns: string, name: string): string;
-  /** Returns why a name is invalid. */
+  /** Returns why a name is invalid; undefined if it is valid. */
   nameProblem?(name: string): string | undefined;
-  /** Returns the records that follow from an object, besides those of its name and links. */
+  /** Returns the records derived from an object, except those of its name and links. */
   records?(object: T): readonly StateRecord[];
-  /** Decides a write. Without it names are unique in a namespace. */
+  /** Returns why a write is refused. Absent: names must be unique in a namespace. */
   decide?(context: ApplyContext, command: ObjectSet, before: T | undefined): Refusal | undefined;
-  /** Completes the content with what the server computes of it. */
+  /** Adds to the content what the server computes from it. */
   complete?(content: Content<T>, command: ObjectSet): object;
-  /** Returns why an object cannot be deleted. */
+  /** Returns why an object cannot be deleted; undefined if it can. */
   keeps?(object: T): Refusal | undefined;
-  /** Removes what else goes with an object. */
+  /** Removes what else belongs to a removed object. */
   removed?(context: ApplyContext, object: T): void;
 }
 
-/** A field that holds links: where it is in an object, and what it links to. */
+/** A field of links: its path in an object, and the table of the targets. */
 export interface LinkField {
   readonly path: readonly string[];
   readonly to: LinkTarget;
   readonly holderKey: HolderKey;
 }
 
-/** An object as it is described. */
+/** The definition of an object, with all defaults filled in. */
 export interface ObjectDefinition<T extends StoredObject = StoredObject, F extends Fields = Fields>
   extends Omit<ObjectRules<T, F>, 'unlisted' | 'secrets' | 'complete'> {
   complete?(content: object, command: ObjectSet): object;
   readonly unlisted: readonly string[];
   readonly secrets: readonly string[];
   readonly idLabel: string;
-  /** The noun with capitals: `Binding Rule`. */
+  /** The noun in title case: `Binding Rule`. */
   readonly title: string;
   readonly plural: string;
   readonly resource: 'acl' | 'namespace';
   readonly linkFields: readonly LinkField[];
   /** The type of stored objects. */
   readonly storedType: Type<unknown>;
-  /** Tables whose records follow from objects of this table. */
+  /** The tables of all records derived from objects of this table. */
   readonly recordTables: readonly string[];
 }
 
-/** Defines an object; see the head of this file. */
+/** Defines an object: see the top of this file. */
 export function defineObject<T extends StoredObject, F extends Fields>(
   rules: ObjectRules<T, F>,
 ): ObjectDefinition<T, F> {
@@ -197,7 +198,7 @@ function* linkFieldsOf(
   }
 }
 
-/** Returns the type of stored objects, of which no member is left to the server to compute. */
+/** Returns the type of stored objects, which contain the members that the server computes. */
 function storedTypeOf(fields: Fields): Type<unknown> {
   const stored = Object.entries(fields).map(([name, { type, mode }]) => [
     name,
@@ -222,7 +223,7 @@ export function linksAt(object: StoredObject, { path }: LinkField): readonly Lin
   return (value as readonly Link[] | undefined) ?? [];
 }
 
-/** Returns all records that follow from an object. */
+/** Returns all records derived from an object. */
 export function recordsOf<T extends StoredObject>(
   definition: ObjectDefinition<T>,
   object: T,
@@ -238,7 +239,7 @@ export function recordsOf<T extends StoredObject>(
   return records;
 }
 
-/** Replaces the records that follow from an object by those that follow from its new content. */
+/** Replaces the records derived from an object by those derived from its new content. */
 function moveRecords(
   draft: Draft,
   past: readonly StateRecord[],
@@ -252,7 +253,9 @@ function moveRecords(
   for (const key of before.keys()) draft.del(key);
 }
 
-/** Writes an object with all that follows from it. Returns its text. `before`: what it replaces. */
+/**
+ * Writes an object and its derived records in place of `before`. Returns the object as JSON text.
+ */
 export function putObject<T extends StoredObject>(
   context: ApplyContext,
   definition: ObjectDefinition<T>,
@@ -276,7 +279,7 @@ export function putObject<T extends StoredObject>(
   return content;
 }
 
-/** Removes an object with all that follows from it. */
+/** Removes an object and its derived records. */
 export function removeObject<T extends StoredObject>(
   context: ApplyContext,
   definition: ObjectDefinition<T>,
@@ -293,7 +296,7 @@ export function removeObject<T extends StoredObject>(
   definition.removed?.(context, object);
 }
 
-/** Forgets deleted objects that only an object linked which no longer does. */
+/** Drops what links to deleted objects show, if `object` was the last one to link to them. */
 function forgetLinks(
   context: ApplyContext,
   definition: ObjectDefinition,

@@ -13,7 +13,7 @@ export const OBJECTS: Readonly<Record<ObjectTable, ListedObject>> = {
   namespace: { ...namespaces, commands: namespaceCommands },
 };
 
-/** The commands of the ACL part, with their rights. Types stay for ever: logs hold them. */
+/** The ACL commands, with their rights. A type is never removed, because logs contain it. */
 export const ACL_COMMANDS: Commands = Object.assign(
   {
     bootstrap: { right: 'open', apply: bootstrap },
@@ -31,7 +31,7 @@ export const ACL_COMMANDS: Commands = Object.assign(
   ...Object.values(OBJECTS).map(({ commands }) => commands),
 );
 
-/** How the commands of the ACL part are applied. */
+/** The handlers of the ACL commands. */
 export const ACL_HANDLERS: Handlers = Object.fromEntries(
   Object.entries(ACL_COMMANDS).map(([type, { apply }]) => [type, apply]),
 );

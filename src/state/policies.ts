@@ -20,7 +20,7 @@ const fields = {
   Name: keep(text()),
   Description: keep(description),
   Rules: keep(text()),
-  // Stored as it was sent, even if empty: lists show that. Other answers leave an empty one out.
+  // Stored as it was sent: lists show an empty one, other answers omit it.
   Datacenters: given(items(text())),
   Namespace: keep(text()),
   Hash: keep(contentHash),
@@ -30,13 +30,13 @@ const fields = {
 /** A policy as it is stored. */
 export type Policy = Readonly<Infer<typeof fields>>;
 
-/** Creates a policy under a new id, or replaces one. The rules were parsed before. */
+/** Creates a policy under a new id, or replaces one. Its rules were parsed before the proposal. */
 export interface PolicySet extends ObjectSet {
   readonly policy: {
     readonly Name: string;
     readonly Description: string;
     readonly Rules: string;
-    /** Present, even if empty, when the client sent it. */
+    /** Present if the client sent it, even if it is empty. */
     readonly Datacenters?: readonly string[];
   };
   readonly hash: string;
@@ -87,7 +87,7 @@ function builtInProblem(before: Policy, policy: PolicySet['policy']): Refusal | 
   return undefined;
 }
 
-/** Writes a policy that the server makes itself. */
+/** Writes a policy that the server creates itself. */
 export const plantPolicy = (context: ApplyContext, policy: Policy): string =>
   putObject(
     context,

@@ -1,7 +1,7 @@
 /**
- * How a proposal is written into a log entry. The log outlives every version of the program, so the envelope has a
- * version of its own, decoding is strict, and the command inside is JSON text: unlike msgpack maps it keeps hostile member
- * names (`__proto__`) as they are.
+ * The encoding of a proposal in a log entry. A log outlives releases, so the envelope has a version
+ * of its own, and decoding is strict. The command inside is JSON text, which unlike a msgpack map
+ * preserves hostile member names such as `__proto__`.
  */
 import { Packr } from 'msgpackr';
 import { FatalError } from './fatal.js';
@@ -10,17 +10,20 @@ import type { Command, Proposal } from './types.js';
 const ENVELOPE_VERSION = 1;
 const packr = new Packr({ useRecords: false });
 
-/** Bytes of a proposal: msgpack `[1, id, since, command as JSON text]`. */
+/** Encodes a proposal as msgpack: `[1, id, since, command as JSON text]`. */
 export function encodeProposal(proposal: Proposal): Uint8Array {
   const { id, since, command } = proposal;
   return packr.pack([ENVELOPE_VERSION, id, since, JSON.stringify(command)]);
 }
 
-/** Reads what `encodeProposal` wrote. Throws FatalError: committed bytes that cannot be read stop the node. */
+/**
+ * Decodes what `encodeProposal` wrote. Throws FatalError if it cannot, because the bytes are
+ * committed: a node that skipped them would differ from the others.
+ */
 export function decodeProposal(data: Uint8Array): Proposal {
   const parts: unknown = unpack(data);
   if (!Array.isArray(parts) || parts.length !== 4 || parts[0] !== ENVELOPE_VERSION) {
-    throw new FatalError('a log entry has an envelope that this version does not know');
+    throw new FatalError('a log entry has an envelope that this release does not know');
   }
   const [, id, since, text] = parts as unknown[];
   if (typeof id !== 'string' || !Number.isSafeInteger(since) || typeof text !== 'string') {

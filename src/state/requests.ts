@@ -1,6 +1,11 @@
 /**
- * The results of recent requests, so that a command sent twice takes effect once. A ring in log order, bounded by count
- * and by bytes; what falls out raises the floor below which nobody can tell whether a request was applied.
+ * The results of recent requests, so that a command sent twice takes effect once (thesis §6.3).
+ * They are in log order, limited in number and bytes. The oldest one is dropped first and raises
+ * the floor, the index below which the machine cannot tell whether a request was applied:
+ *
+ *     dropped   remembered
+ *     1  2  3 | 4  5  6  7        floor is 3: a request sent before index 3 whose id is not
+ *                                 remembered may be one of 1 to 3, so its outcome is unknown
  */
 import { refusal } from '../errors.js';
 import type { Index } from '../raft/types.js';
@@ -8,13 +13,20 @@ import { keys } from './keys.js';
 import { keysBelow, stored } from './lists.js';
 import type { Change, Command, Handler, Proposal, Result, View } from './types.js';
 
-/** Replicated: what is forgotten decides results. A change of either needs a level (see levels.ts). */
+/**
+ * Maximum number of remembered results. What is dropped decides later results on every member, so a
+ * change of this or of BYTES_MAX needs a level (see levels.ts).
+ */
 export const REQUESTS_MAX = 65_536;
+/**
+ * Maximum number of characters of all remembered results: a bound on the state that they occupy.
+ */
 const BYTES_MAX = 64 * 1024 * 1024;
 
 /**
- * Forgets the oldest results up to `upTo`, at most `max` of them: they may hold the secret of a token that was deleted
- * since. Proposed by the leader when no caller waits for them any more, again and again until none is left.
+ * Drops the oldest results up to the index `upTo`, at most `max` of them, because they may contain
+ * the secret of a token that has been deleted. The leader proposes it once no caller can wait for
+ * them, and repeats it until none is left.
  */
 export interface RequestForget extends Command {
   readonly type: 'request.forget';
@@ -22,14 +34,17 @@ export interface RequestForget extends Command {
   readonly max: number;
 }
 
-/** `{"Index":n}`: no result of a request up to this index is remembered any more. */
+/** `{"Index":n}`: all results up to this index were dropped by `request.forget`. */
 export const FORGOTTEN_FACT = keys.fact('forgotten');
 
-/** The index up to which results were forgotten on purpose; 0: never. */
+/** Returns the index up to which `request.forget` dropped all results; 0 if it never did. */
 export const forgottenAt = (view: View): Index =>
   stored<{ Index: Index }>(view, FORGOTTEN_FACT)?.Index ?? 0;
 
-/** Answers the index of the newest result it forgot. The machine then forgets the same (`forgetThrough`). */
+/**
+ * Drops results. Answers the index of the newest one, or 0. The machine then drops the same ones
+ * from memory (`forgetThrough`).
+ */
 export const forgetRequests: Handler<RequestForget> = ({ draft }, { upTo, max }) => {
   const due: string[] = [];
   let isDone = true;
@@ -49,16 +64,20 @@ const indexOf = (key: string): Index => Number.parseInt(key.split('\u0000', 2)[1
 interface Slot {
   readonly id: string;
   readonly index: Index;
-  /** Characters of the result. */
+  /** Number of characters of the result. */
   readonly size: number;
 }
 
 const keyFor = ({ index, size, id }: Slot): string => keys.request(index, size, id);
 
+/**
+ * The remembered requests by id. The results are in the state, because they are needed rarely; here
+ * are only their ids, indexes and sizes.
+ */
 export class RequestMemory {
   readonly #max: number;
   readonly #byId = new Map<string, Slot>();
-  /** Slots in log order from `#head` on. Those before it are forgotten and cut off now and then. */
+  /** Slots in log order, from `#head` on. Those before it are dropped, and removed in bulk. */
   #slots: Slot[] = [];
   #head = 0;
   #bytes = 0;
@@ -69,7 +88,7 @@ export class RequestMemory {
     this.#max = max;
   }
 
-  /** Finds the remembered requests of a state again; from their keys, since to read each would keep a start waiting. */
+  /** Loads the remembered requests of a state. Reads only keys, so that a start stays fast. */
   static load(view: View, floor: Index, max = REQUESTS_MAX): RequestMemory {
     const memory = new RequestMemory(floor, max);
     for (const key of keysBelow(view, 'request')) {
@@ -83,18 +102,21 @@ export class RequestMemory {
     return memory;
   }
 
-  /** The index of the newest request that was forgotten; part of the machine's record. */
+  /** The index of the newest request that was dropped; part of the machine's record. */
   get floor(): Index {
     return this.#floor;
   }
 
-  /** The result of an earlier entry with this id, if it is remembered. */
+  /** Returns the result of an earlier entry with this id; undefined if it is not remembered. */
   find(view: View, id: string): Result | undefined {
     const slot = this.#byId.get(id);
     return slot === undefined ? undefined : stored<Result>(view, keyFor(slot));
   }
 
-  /** The same for a proposal that is being applied; a refusal if that cannot be told any more. */
+  /**
+   * Returns the result of a proposal that was applied before, as `find` does. Returns a refusal as
+   * its result if the proposal is so old that this cannot be known.
+   */
   recall(view: View, proposal: Proposal, index: Index): Result | undefined {
     const known = this.find(view, proposal.id);
     if (known !== undefined) return known;
@@ -103,7 +125,7 @@ export class RequestMemory {
     return { ok: false, index, refusal: refusal('outcome_unknown', why) };
   }
 
-  /** Notes a result; gives the changes that store it and delete what it pushes out. */
+  /** Remembers a result. Returns the changes that store it and delete those beyond the limits. */
   remember(id: string, index: Index, result: Result): Change[] {
     const text = JSON.stringify(result);
     const slot = { id, index, size: text.length };
@@ -115,7 +137,7 @@ export class RequestMemory {
     return changes;
   }
 
-  /** Forgets what the state holds no more: all up to `index`. */
+  /** Drops all requests up to `index`, whose results the state no longer contains. */
   forgetThrough(index: Index): void {
     while ((this.#slots[this.#head]?.index ?? Infinity) <= index) this.#forgetOldest();
   }

@@ -1,9 +1,13 @@
 /**
- * Replaces the whole state by a snapshot. Its records come through the log in parts, which are set
- * aside. The last command replaces everything by them at once, so each member does it at the same
- * index or not at all. It works in slices, because a large state in one turn of the event loop
- * would delay heartbeats. What belongs to this cluster's own log (the machine's record, remembered
- * requests) stays.
+ * The restore of a snapshot archive, which replaces the whole state. The records go through the log
+ * in parts, which are stored in a table of their own. The last command replaces the state by them,
+ * so every member does it at the same index or not at all:
+ *
+ *     restore.add 0, restore.add 1, … restore.add n-1, restore.commit (or restore.abort)
+ *
+ * The replacement works in slices, because a large state in one turn of the event loop would delay
+ * heartbeats. What belongs to this cluster's own log (the machine's record, remembered requests)
+ * stays.
  */
 import { type Refusal, refusal } from '../errors.js';
 import { keys } from './keys.js';
@@ -20,9 +24,7 @@ import {
   type View,
 } from './types.js';
 
-/**
- * One part of a snapshot; `part` counts from 0, and part 0 drops what another restore left behind.
- */
+/** Stores one part of a snapshot, counted from 0. Part 0 drops the parts of any other restore. */
 export interface RestoreAdd extends Command {
   readonly type: 'restore.add';
   readonly id: string;
@@ -30,25 +32,25 @@ export interface RestoreAdd extends Command {
   readonly records: readonly StateRecord[];
 }
 
-/** Replaces the state by the parts, of which there must be `parts`. */
+/** Replaces the state by the stored parts. Refused unless there are `parts` of them. */
 export interface RestoreCommit extends Command {
   readonly type: 'restore.commit';
   readonly id: string;
   readonly parts: number;
 }
 
-/** Drops the parts of a restore that was given up. */
+/** Drops the parts of an aborted restore. */
 export interface RestoreAbort extends Command {
   readonly type: 'restore.abort';
   readonly id: string;
 }
 
 const PARTS = 'restore';
-/** Records worked on in one turn of the event loop: a few milliseconds. */
+/** Records processed in one turn of the event loop, which takes a few milliseconds. */
 export const SLICE_RECORDS = 500;
-/** Characters of records after which a slice ends: some records are large. */
+/** Characters of records after which a slice ends, because some records are large. */
 const SLICE_CHARS = 2 ** 18;
-/** Tables that a snapshot neither holds nor replaces. */
+/** Tables that a snapshot neither contains nor replaces. */
 const KEPT_TABLES = ['request', 'local'];
 const OWN_TABLES = new Set([keys.machine, LEVEL_KEY, ...KEPT_TABLES, PARTS]);
 /** Tables whose values are JSON objects with indexes. */
@@ -59,12 +61,12 @@ const OBJECT_TABLES = new Set([
   'config',
   'fact',
 ]);
-/** Changes with every restore, so that each held query is answered. */
+/** A record that every restore changes, so that every blocking query is answered. */
 export const RESTORE_FACT = keys.fact('restore');
 
 /**
- * Returns the index of the last restore, 0 for none. Everything may have changed then, so no answer
- * after it has a lower index than before it.
+ * Returns the index of the last restore, 0 if there was none. Every record may have changed then,
+ * so no later answer has a lower index.
  */
 export const restoredAt = (view: View): number =>
   stored<{ Index: number }>(view, RESTORE_FACT)?.Index ?? 0;
@@ -72,7 +74,7 @@ export const restoredAt = (view: View): number =>
 const partKey = (id: string, part: number): string =>
   keyOf(PARTS, id, String(part).padStart(9, '0'));
 
-/** Returns the ids of the restores in progress, with the number of their parts. */
+/** Returns the number of stored parts, by the id of the restore. */
 export function restoreParts(view: View): Map<string, number> {
   const parts = new Map<string, number>();
   for (const key of keysBelow(view, PARTS)) {
@@ -84,7 +86,7 @@ export function restoreParts(view: View): Map<string, number> {
 
 const tableOf = (key: string): string => key.split('\u0000', 1)[0]!;
 
-/** Whether a record of a snapshot is part of what is restored. */
+/** Whether a restore takes a record of a snapshot. */
 export const isRestored = (key: string): boolean => !OWN_TABLES.has(tableOf(key));
 
 const addRestore: Handler<RestoreAdd> = ({ draft }, { id, part, records }) => {
@@ -101,14 +103,14 @@ const abortRestore: Handler<RestoreAbort> = ({ draft }, { id }) => {
 const commitRestore: Handler<RestoreCommit> = ({ draft, index }, { id, parts }) => {
   const found = [...keysBelow(draft, PARTS, id)];
   if (found.length !== parts) {
-    const why = `The restore holds ${found.length} of its ${parts} parts: another one took its place`;
-    return refused(refusal('conflict', why));
+    const what = `The restore holds ${found.length} of its ${parts} parts`;
+    return refused(refusal('conflict', `${what}: another one took its place`));
   }
   const slices = (view: View) => restoredRecords(view, found, index);
   return { ok: true, value: 'true', state: { slices, changed: [RESTORE_FACT] } };
 };
 
-/** Yields the records that stay when the rest of the state is replaced, some at a time. */
+/** Yields, in slices, the records that stay when the rest of the state is replaced. */
 export function* keptRecords(view: View): Generator<readonly StateRecord[]> {
   const level = view.get(LEVEL_KEY);
   if (level !== undefined) yield [[LEVEL_KEY, level]];
@@ -131,8 +133,8 @@ export function* keptRecords(view: View): Generator<readonly StateRecord[]> {
 }
 
 /**
- * Yields the records of the parts as they are stored at `index`, some at a time. Returns a refusal
- * if one cannot be read.
+ * Yields, in slices, the records of the parts as a restore at `index` stores them. Returns a
+ * refusal if one of them cannot be read.
  */
 function* restoredRecords(
   view: View,
@@ -166,8 +168,8 @@ function dropParts(draft: Draft): void {
 
 /**
  * Lowers the indexes of a record to that of the restore. A snapshot of a cluster with a longer log
- * holds indexes that this log has not reached; a later change needs a greater one, or blocking
- * queries would miss it. Indexes of lists are always replaced, because what lists show may have
+ * contains indexes that this log has not reached. Later changes need greater ones, otherwise
+ * blocking queries would miss them. Indexes of lists are always replaced, because any list may have
  * changed. Returns undefined for an object that cannot be read.
  */
 function withinLog(key: string, value: string, index: number): string | undefined {
@@ -197,6 +199,7 @@ function objectOf(text: string): Record<string, unknown> | undefined {
   }
 }
 
+/** The handlers of the commands of a restore. */
 export const RESTORE_HANDLERS = {
   'restore.add': addRestore,
   'restore.commit': commitRestore,

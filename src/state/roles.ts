@@ -10,7 +10,7 @@ import { contentHash, defineObject, indexes } from './object.js';
 const fields = {
   ID: keep(text()),
   Name: keep(text()),
-  // The only description that the limit of bodies alone bounds: clients write 600 kB.
+  // Limited only by the size of a body, unlike other descriptions: clients write 600 kB.
   Description: keep(text()),
   Policies: omit(links('policy')),
   ...grants,
@@ -35,7 +35,8 @@ export const roles = defineObject<Role, typeof fields>({
     if (name === '') return 'Invalid Role: no Name is set';
     return isRoleName(name)
       ? undefined
-      : "Invalid Role: invalid Name. Only 1 to 256 alphanumeric characters, '-' and '_' are allowed";
+      : 'Invalid Role: invalid Name. ' +
+          "Only 1 to 256 alphanumeric characters, '-' and '_' are allowed";
   },
   complete: (content) => ({ ...content, Hash: roleHash(content) }),
 });

@@ -1,4 +1,4 @@
-/** Binding rules: what an auth method's logins are given. */
+/** Binding rules: what the tokens of an auth method's logins are linked to. */
 import { type Refusal, refusal } from '../errors.js';
 import { type Infer, keep, omit, text } from '../languages/fields.js';
 import { templateVariables } from './grants.js';
@@ -31,7 +31,10 @@ const fields = {
 /** A binding rule as it is stored and answered. */
 export type BindingRule = Readonly<Infer<typeof fields>>;
 
-/** Creates or replaces a rule. Selector and names were checked against the auth method. */
+/**
+ * Creates or replaces a rule. Its selector and names were checked against the auth method before
+ * the proposal.
+ */
 interface RuleSet extends ObjectSet {
   readonly id: string;
   /** `AuthMethod` is empty on an update that keeps it. */

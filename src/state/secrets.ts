@@ -1,9 +1,11 @@
-/** Which records hold secrets: what is left of them on disk when they go is to be erased. */
+/**
+ * Which records contain secrets. After such a record is removed, its remains on disk are erased.
+ */
 import { definitionOf, isKind } from '../kinds/definitions.js';
 import { tableOf } from './checksum.js';
 import { OBJECTS } from './objects.js';
 
-/** When the secrets of each table of objects leave the state. */
+/** When the secrets of an object leave the state, by its table. */
 const LEAVING = new Map<string, 'when removed' | 'when changed'>(
   Object.values(OBJECTS).flatMap(({ table, secretLeaves }) =>
     secretLeaves === undefined ? [] : [[table, secretLeaves] as const],
@@ -11,14 +13,14 @@ const LEAVING = new Map<string, 'when removed' | 'when changed'>(
 );
 
 /**
- * Tables whose values may hold a secret: SecretIDs, service account tokens, private keys, and copies
- * of these.
+ * Tables whose values may contain a secret: SecretIDs, service account tokens, private keys, and
+ * copies of these.
  */
 export const SECRET_TABLES: readonly string[] = [...LEAVING.keys(), 'config', 'request', 'restore'];
 
 /**
- * Whether a change leaves a secret on disk that the state no longer shows. Remembered requests are
- * forgotten separately.
+ * Whether a change removes a secret from the state, so that only remains of it are on disk.
+ * Remembered requests are dropped by a command of their own (`request.forget`).
  */
 export function leavesSecret(
   key: string,

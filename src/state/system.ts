@@ -1,4 +1,4 @@
-/** What a cluster starts with, bootstrap, and replicated settings. */
+/** The first state of a cluster, its bootstrap, and replicated settings. */
 import {
   ANONYMOUS_ACCESSOR,
   ANONYMOUS_SECRET,
@@ -16,34 +16,32 @@ import { plantToken } from './token-commands.js';
 import { secretKeyOf, tokenByAccessor } from './tokens.js';
 import type { ApplyContext, Command, Handler, View } from './types.js';
 
-/** Ids and secret of a token that the cluster creates. */
+/** The ids, secret and time of a token that the cluster creates. */
 export interface NewManagementToken {
   readonly accessor: string;
   readonly secret: string;
   readonly createTime: string;
 }
 
-/**
- * The first command. The first leader proposes it, and each later one that does not find it done.
- */
+/** Creates the first state. Every leader proposes it until it is applied. */
 export interface SystemInit extends Command {
   readonly type: 'system.init';
   readonly createTime: string;
-  /** The configured initial management token. Creating it is the bootstrap. */
+  /** The configured initial management token, whose creation is the bootstrap. */
   readonly management?: NewManagementToken;
 }
 
-/** Creates the first management token once, and again only with the index that allows it. */
+/** Creates the first management token. Another one needs the index that permits it. */
 export interface Bootstrap extends Command {
   readonly type: 'bootstrap';
   readonly token: NewManagementToken;
-  /** The index that the operator wrote down to allow another bootstrap. */
+  /** The index that the operator stored in a file to permit another bootstrap. */
   readonly resetIndex?: number;
 }
 
 /**
- * Stores a replicated setting by name. With `cas` only if that is the stored ModifyIndex, with 0
- * only if it is absent.
+ * Stores a replicated setting by name. With `cas` only if it equals the stored ModifyIndex, or if
+ * it is 0 and there is no such setting.
  */
 export interface FactSet extends Command {
   readonly type: 'fact.set';
@@ -52,15 +50,12 @@ export interface FactSet extends Command {
   readonly cas?: number;
 }
 
-/** The key of the record that the cluster has started. */
+/** `{"Index":n}` once the first state was created. */
 export const INIT_FACT = keys.fact('init');
-/** `{"Index":n}` once bootstrapped. */
+/** `{"Index":n}` once the cluster was bootstrapped. */
 const BOOTSTRAP_FACT = keys.fact('bootstrap');
 
-/**
- * Creates the default namespace, the built-in policies and the anonymous token. Does nothing a
- * second time.
- */
+/** Creates the default namespace, the built-in policies and the anonymous token, unless it did. */
 export const initSystem: Handler<SystemInit> = (context, { createTime, management }) => {
   const { draft, index } = context;
   if (draft.get(INIT_FACT) !== undefined) return { ok: true, value: 'false' };
@@ -87,7 +82,7 @@ export const initSystem: Handler<SystemInit> = (context, { createTime, managemen
   return { ok: true, value: 'true' };
 };
 
-/** Bootstraps. Answers the token. */
+/** Bootstraps the cluster. Answers the management token. */
 export const bootstrap: Handler<Bootstrap> = (context, { token, resetIndex }) => {
   const { draft } = context;
   const problem = bootstrapProblem(draft, resetIndex);
@@ -102,7 +97,7 @@ export const bootstrap: Handler<Bootstrap> = (context, { token, resetIndex }) =>
   return { ok: true, value: manage(context, token, 'Bootstrap Token (Global Management)') };
 };
 
-/** Returns why the cluster cannot be bootstrapped, or not again; undefined if it can. */
+/** Returns why the cluster cannot be bootstrapped now or again; undefined if it can. */
 export function bootstrapProblem(view: View, resetIndex: number | undefined): Refusal | undefined {
   if (view.get(INIT_FACT) === undefined) {
     return refusal('unavailable', 'The cluster is still starting: try again in a moment');

@@ -1,4 +1,4 @@
-/** The commands on tokens, with login and logout. They carry ids, secrets and times. */
+/** The commands on tokens, including login and logout. Ids, secrets and times are their members. */
 import { ANONYMOUS_ACCESSOR } from '../acl/builtin.js';
 import { tokenHash } from '../acl/hash.js';
 import { type Refusal, refusal } from '../errors.js';
@@ -23,7 +23,7 @@ import {
 } from './tokens.js';
 import type { ApplyContext, Command, Handler, View } from './types.js';
 
-/** What a client writes of a token, normalised. */
+/** The content of a token as a client writes it, normalised. */
 export interface TokenInput extends Grants {
   readonly Description: string;
   readonly Policies: readonly LinkInput[];
@@ -37,13 +37,14 @@ interface NewToken extends Command {
   readonly createTime: string;
 }
 
+/** Creates a token. */
 export interface TokenCreate extends NewToken {
   readonly type: 'token.create';
   readonly token: TokenInput;
   readonly expirationTime?: string;
 }
 
-/** Replaces the content of a token. The other members are only compared: they cannot change. */
+/** Replaces the content of a token. Refused if an optional member differs from the stored token. */
 export interface TokenUpdate extends Command {
   readonly type: 'token.update';
   readonly ns: string;
@@ -53,19 +54,20 @@ export interface TokenUpdate extends Command {
   readonly secretKey?: string;
   readonly authMethod?: string;
   readonly expirationTime?: string;
-  /** A TTL was sent, which is never the same expiration. */
+  /** The client sent a TTL, which always is a change of the expiration. */
   readonly expirationTtl?: true;
 }
 
+/** Copies the token with the accessor `source` under new ids. */
 export interface TokenClone extends NewToken {
   readonly type: 'token.clone';
   readonly source: string;
   readonly nowMs: number;
-  /** If absent, the source's. */
+  /** Absent: the description of the source. */
   readonly description?: string;
 }
 
-/** Deletes a token. `callerKey` is the SHA-256 of the caller's secret: it cannot delete itself. */
+/** Deletes a token. `callerKey`: SHA-256 of the caller's secret. A token cannot delete itself. */
 export interface TokenDelete extends Command {
   readonly type: 'token.delete';
   readonly ns: string;
@@ -73,27 +75,28 @@ export interface TokenDelete extends Command {
   readonly callerKey: string | null;
 }
 
-/** Creates a token for a login that was verified against the method at its `modifyIndex`. */
+/** Creates a token for a login, which was verified with the method as of its `modifyIndex`. */
 export interface TokenLogin extends NewToken {
   readonly type: 'token.login';
   readonly method: { readonly ns: string; readonly name: string; readonly modifyIndex: number };
-  /** Links to objects that do not exist are dropped. */
+  /** Its links to objects that do not exist are dropped. */
   readonly token: TokenInput;
   /**
-   * The identity that logs in: SHA-256 in hex. With it apply computes the expiration, and counts
+   * The identity that logs in: SHA-256 in hex. If present, apply computes the expiration and counts
    * the tokens of the identity.
    */
   readonly identity?: string;
-  /** Only without an identity: computed by the member that received the login. */
+  /** Without an identity: the expiration computed by the member that received the login. */
   readonly expirationTime?: string;
 }
 
+/** Deletes the token of a login. `secretKey` is the SHA-256 of its secret. */
 export interface TokenLogout extends Command {
   readonly type: 'token.logout';
   readonly secretKey: string;
 }
 
-/** Removes at most `max` tokens that have expired at `nowMs`. Answers how many. */
+/** Removes at most `max` tokens that expired by `nowMs` (Unix time). Answers how many. */
 export interface TokenReap extends Command {
   readonly type: 'token.reap';
   readonly nowMs: number;
@@ -154,7 +157,7 @@ const cloneToken: Handler<TokenClone> = (context, command) => {
   const content = {
     ...source,
     Description: command.description ?? source.Description,
-    // What was deleted since cannot be linked again.
+    // Links to objects that have been deleted meanwhile are dropped.
     Policies: existing(draft, 'policy', ns, source.Policies),
     Roles: existing(draft, 'role', ns, source.Roles),
   };
@@ -178,7 +181,7 @@ const deleteToken: Handler<TokenDelete> = (context, { ns, accessor, callerKey })
 };
 
 /**
- * Stores the token of a login. Refuses it if the method has changed meanwhile or nothing is bound.
+ * Stores the token of a login. Refuses it if the method has changed or the token grants nothing.
  */
 const loginToken: Handler<TokenLogin> = (context, command) => {
   const { draft } = context;
@@ -242,7 +245,7 @@ const reapTokens: Handler<TokenReap> = (context, { nowMs, max }) => {
   return { ok: true, value: String(due.length) };
 };
 
-/** The commands on tokens. A login was verified by the member that received it. */
+/** The commands on tokens. Logins are open, because the member that received one verified it. */
 export const tokenCommands: Commands = {
   'token.create': { right: ACL_WRITE, apply: createToken },
   'token.update': { right: ACL_WRITE, apply: updateToken },
@@ -253,7 +256,7 @@ export const tokenCommands: Commands = {
   'token.reap': { right: 'internal', apply: reapTokens },
 };
 
-/** Returns why the ids of a new token cannot be used: all accessors and secrets differ. */
+/** Returns why the ids of a new token cannot be used: no two accessors or secrets may be equal. */
 function idProblem(view: View, { accessor, secret }: NewToken): Refusal | undefined {
   const taken = (id: string): boolean =>
     tokenByAccessor(view, id.toLowerCase()) !== undefined ||
@@ -310,7 +313,7 @@ function allLinks(
   return { Policies: policies.ids.map(link), Roles: roles.ids.map(link) };
 }
 
-/** Returns the links to objects that exist. */
+/** Returns those of the links whose targets exist. */
 function existing(
   view: View,
   target: LinkTarget,
@@ -330,7 +333,7 @@ type Content = Grants &
     readonly Roles: readonly Link[];
   };
 
-/** Returns the part of a token that its hash covers, in answer order, without empty lists. */
+/** Returns the members that a token's hash covers, in answer order, without empty lists. */
 function contentOf(content: Content) {
   const some = <T>(field: string, list: readonly T[] | undefined) =>
     list !== undefined && list.length > 0 ? { [field]: list } : {};
@@ -345,7 +348,7 @@ function contentOf(content: Content) {
   };
 }
 
-/** Returns what an update never changes, in answer order. */
+/** Returns the members that no update changes, in answer order. */
 const lastingOf = ({ AuthMethod, AuthMethodNamespace, ExpirationTime }: Partial<Token>) => ({
   ...(AuthMethod === undefined ? {} : { AuthMethod }),
   ...(AuthMethodNamespace === undefined ? {} : { AuthMethodNamespace }),

@@ -1,5 +1,5 @@
 /**
- * ACL tokens: their definition, the records by which they are found, and whether one is alive. The
+ * ACL tokens: their definition, the records that find them, and whether one is alive. Their
  * commands are in token-commands.ts.
  */
 import { hash } from 'node:crypto';
@@ -36,7 +36,7 @@ const fields = {
   Roles: omit(links('role')),
   ...grants,
   Local: keep(boolean),
-  // Tokens of logins: the method that made them, in its spelling, and where it lives.
+  // For tokens of logins: the method that created them, as it is spelled, and its namespace.
   AuthMethod: omit(text()),
   AuthMethodNamespace: omit(computed(text())),
   // RFC 3339, UTC.
@@ -73,22 +73,20 @@ export const tokens = defineObject<Token, typeof fields>({
   },
 });
 
-/** Returns what a SecretID is looked up by: its SHA-256 in hex. */
+/** Returns the SHA-256 of a SecretID in hex, by which its token is found. */
 export const secretKeyOf = (secret: string): string => hash('sha256', secret);
 
-/**
- * Returns when a token expires, in milliseconds since the epoch, rounded down; undefined for never.
- */
+/** Returns when a token expires, in Unix milliseconds rounded down; undefined if it never does. */
 export const expiryOf = (token: Token): number | undefined =>
   token.ExpirationTime === undefined ? undefined : Math.floor(Date.parse(token.ExpirationTime));
 
-/** Returns the token of an accessor in any namespace, dead or alive. */
+/** Returns the token with an accessor, in any namespace, whether it is alive or not. */
 export function tokenByAccessor(view: View, accessor: string): Token | undefined {
   const ns = view.get(keys.tokenAccessor(accessor));
   return ns === undefined ? undefined : stored<Token>(view, keys.token(ns, accessor));
 }
 
-/** Returns the token of a secret, given its SHA-256 in hex, dead or alive. */
+/** Returns the token with a secret, given its SHA-256 in hex, whether it is alive or not. */
 export function tokenBySecret(view: View, secretKey: string): Token | undefined {
   const place = view.get(keys.tokenSecret(secretKey));
   if (place === undefined) return undefined;
@@ -97,8 +95,8 @@ export function tokenBySecret(view: View, secretKey: string): Token | undefined 
 }
 
 /**
- * Whether a token is alive at a time. One that has expired, whose auth method is gone or whose
- * namespace is being deleted only waits for its removal: nothing may show or use it.
+ * Whether a token is alive at a time. A token that has expired, whose auth method was deleted, or
+ * whose namespace is being deleted awaits its removal: no request may show or use it.
  */
 export function isAlive(view: View, token: Token, nowMs: number): boolean {
   const expiry = expiryOf(token);
@@ -111,7 +109,7 @@ export function isAlive(view: View, token: Token, nowMs: number): boolean {
   return namespace !== undefined && namespace.DeletedAt === undefined;
 }
 
-/** Returns the keys, besides its own, whose change may end a token's life. */
+/** Returns the keys, besides its own, whose change may end a token's lifetime. */
 export const lifeKeys = (token: Token): string[] => [
   keys.namespace(token.Namespace),
   ...(token.AuthMethod === undefined
@@ -119,7 +117,7 @@ export const lifeKeys = (token: Token): string[] => [
     : [keys.method(token.AuthMethodNamespace ?? token.Namespace, token.AuthMethod)]),
 ];
 
-/** Returns the records by which a token is found. They never change. */
+/** Returns the records that find a token. They never change. */
 function tokenRecords(token: Token): readonly StateRecord[] {
   const { AccessorID: accessor, Namespace: ns } = token;
   const expiry = expiryOf(token);
@@ -130,15 +128,15 @@ function tokenRecords(token: Token): readonly StateRecord[] {
   ];
 }
 
-/** The members of a token that tell which login made it. */
+/** The members of a token from which the records of its login follow. */
 export type LoginOf = Pick<
   Token,
   'AccessorID' | 'AuthMethod' | 'AuthMethodNamespace' | 'CreateTime' | 'Namespace'
 >;
 
 /**
- * Returns the records that follow from the login of a token, if one made it. `identityAt` returns
- * the identity stored at a key, which is not part of the token.
+ * Returns the records of the login that created a token; none if no login did. `identityAt` returns
+ * the identity stored under a key, because the token does not contain it.
  */
 export function loginRecords(
   token: LoginOf,
@@ -157,17 +155,17 @@ export function loginRecords(
   ];
 }
 
-/** Writes a new token. Returns its text. `identity` is that of the login, if it is known. */
+/** Writes a new token. Returns it as JSON text. `identity`: that of its login, if known. */
 export function addToken(context: ApplyContext, token: Token, identity?: string): string {
   for (const [key, value] of loginRecords(token, () => identity)) context.draft.put(key, value);
   return putObject(context, tokens, token, undefined);
 }
 
-/** Removes a token with all that follows from it. */
+/** Removes a token and its derived records. */
 export const removeToken = (context: ApplyContext, token: Token): void =>
   removeObject(context, tokens, token);
 
-/** Removes up to `max` tokens that an auth method made. Returns how many. */
+/** Removes up to `max` tokens that logins with a method created. Returns how many. */
 export function removeTokensOfMethod(
   context: ApplyContext,
   ns: string,

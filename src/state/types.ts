@@ -1,6 +1,11 @@
 /**
- * The shapes the state machine hangs on. State is one ordered map of text keys to text values (JSON); every table is a
- * readable prefix of it. A key's parts are joined by NUL, so no part may hold one.
+ * The types of the state machine. The state is one ordered map of text keys to text values (JSON),
+ * and each table is the keys below a readable prefix:
+ *
+ *     policy NUL default NUL 2f6a…        →  {"ID":"2f6a…","Name":"read-web",…}
+ *     policy-name NUL default NUL read-web  →  2f6a…
+ *
+ * NUL joins the parts of a key, so no part may contain it.
  */
 import type { Refusal } from '../errors.js';
 
@@ -10,11 +15,14 @@ export const keyOf = (...parts: string[]): string => parts.join('\u0000');
 /** A consistent, synchronous view of the state. */
 export interface View {
   get(key: string): string | undefined;
-  /** Keys that start with `prefix`, ascending, strictly after `after` if given. Stable only until the next change. */
+  /**
+   * Yields the keys that start with `prefix`, ascending, strictly after `after` if given. The
+   * iteration is valid only until the next change.
+   */
   keys(prefix: string, after?: string): Iterable<string>;
 }
 
-/** A view with the changes of the command being applied on top. */
+/** A view that includes the changes of the command being applied. */
 export interface Draft extends View {
   put(key: string, value: string): void;
   del(key: string): void;
@@ -23,25 +31,27 @@ export interface Draft extends View {
 /** A key and its value. */
 export type StateRecord = readonly [key: string, value: string];
 
+/** A change of one record. An undefined value deletes it. */
 export type Change = readonly [key: string, value: string | undefined];
 
 /**
- * Where the state lives: LevelDB, or memory in tests. Reads see a commit at once; it becomes durable later, whole and in
- * order (the log is the truth, so no commit is synced by itself).
+ * The store of the state: LevelDB, or memory in tests. Reads see a commit at once. It becomes
+ * durable later, atomically and in order: the log can restore it, so no commit is synced by itself.
  */
 export interface StateStore extends View {
-  /** Adds one atomic set of changes. */
+  /** Commits changes atomically. */
   commit(changes: readonly Change[]): void;
-  /** Resolves when everything committed before is synced to disk. */
+  /** Resolves once every earlier commit is synced to disk. */
   flush(): Promise<void>;
-  /** A frozen view that outlives later commits; must be closed. */
+  /** Returns a view that later commits do not change. The caller must close it. */
   pin(): PinnedView;
   /**
-   * Puts other records in the place of all. They are drawn in slices, with turns of the event loop in between, and written
-   * aside; nobody sees them. When `slices` returns true they become the state as a whole, durably; a crash leaves the
-   * old state or the new one. When it returns false, or when another state is installed, nothing changes. Commits made
-   * meanwhile are gone with the old state. `done` is called once, with whether the state was replaced, never before this
-   * call has returned. Errors of the slices go where errors of the disk go.
+   * Replaces all records. Draws the new ones in slices, one per turn of the event loop, and writes
+   * them aside, where no reader sees them. Once `slices` returns true they become the state,
+   * atomically and durably: after a crash the state is the old one or the new one. If it returns
+   * false, or another state is installed meanwhile, nothing changes. Commits made meanwhile are
+   * lost with the old state. Calls `done` once, after this call has returned, with whether the
+   * state was replaced. Handles an error thrown by `slices` as an error of the disk.
    */
   rewrite(
     slices: Iterator<readonly StateRecord[], boolean>,
@@ -49,36 +59,41 @@ export interface StateStore extends View {
   ): void;
   close(): Promise<void>;
 }
+
+/** A view that later commits do not change. It occupies resources until it is closed. */
 export interface PinnedView extends View {
   close(): void;
 }
 
-/** The outcome of a command, the same on every node. `value`: JSON text of the object as it is answered. */
+/** The outcome of a command, the same on every node. `value` is the answer as JSON text. */
 export type Result =
   | { readonly ok: true; readonly index: number; readonly value?: string }
   | { readonly ok: false; readonly index: number; readonly refusal: Refusal };
 
-/** What a command handler may use. Chance and clock come with the command; `index` is its log index. */
+/**
+ * What a command handler may use. `index` is the log index of the command. Random values and times
+ * are members of the command.
+ */
 export interface ApplyContext {
   readonly draft: Draft;
   readonly index: number;
 }
 
-/** A state that takes the place of the whole present one, but for what the machine keeps for itself. */
+/** A state that replaces the present one, except for the records that the machine keeps. */
 export interface NewState {
   /**
-   * Its records, drawn from the present state in slices of bounded work. A refusal at the end: the command is refused, and
-   * nothing changes.
+   * Yields its records, read from the present state, in slices of bounded work. If it returns a
+   * refusal, the command is refused and nothing changes.
    */
   readonly slices: (view: View) => Iterator<readonly StateRecord[], Refusal | undefined>;
-  /** What is named to those who are told of changes; they cannot be told every key. */
+  /** The keys reported to listeners as changed, in place of every key of the state. */
   readonly changed: readonly string[];
 }
 
 /**
- * A handler decides one command. It never throws for bad input and returns either the value to answer (undefined: none)
- * or a refusal, in which case nothing of its draft is kept. With `state` its draft is not kept either: the whole state
- * is replaced, in many turns of the event loop.
+ * Decides one command. Never throws for bad input: it returns the value to answer, if there is one,
+ * or a refusal, and then its draft is discarded. With `state` the draft is discarded too, and the
+ * whole state is replaced over many turns of the event loop.
  */
 export type Handler<C> = (
   context: ApplyContext,
@@ -87,16 +102,17 @@ export type Handler<C> = (
   | { readonly ok: true; readonly value?: string; readonly state?: NewState }
   | { readonly ok: false; readonly refusal: Refusal };
 
-/** Every command has a type and a version of its own; anything unknown stops the node. */
+/** A command, with its type and version. An unknown type or version stops the node. */
 export interface Command {
   readonly type: string;
   readonly v: 1;
 }
 
 /**
- * What is in a log entry: the command, the request's id and the log index before which the request was certainly not
- * sent. An id that was applied already gives the remembered result; a `since` older than what is remembered is refused
- * as outcome_unknown, because then nobody can tell.
+ * The content of a log entry: the command, the id of its request, and an index of the log before
+ * which the request was certainly not sent. If the id was applied already, its remembered result is
+ * returned. If `since` is older than all remembered results, the proposal is refused as
+ * outcome_unknown, because the machine cannot tell whether the request was applied.
  */
 export interface Proposal {
   readonly id: string;
@@ -104,7 +120,7 @@ export interface Proposal {
   readonly command: Command;
 }
 
-/** What a read gives back: the value, the index of the answer, and the keys whose change may change it. */
+/** The answer to a read: the value, its index, and the keys whose change may change it. */
 export interface Answer<T> {
   readonly value: T;
   readonly index: number;

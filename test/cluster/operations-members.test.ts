@@ -120,7 +120,7 @@ describe('cluster members', function () {
     await n4.ready();
     await until(() => peersOf(cluster, n1.url), voters(['n1', 'n2', 'n3', 'n4']));
     const log = await logOf(n4);
-    expect(log).to.include('the data folder is new: the node asks to be taken into a cluster');
+    expect(log).to.include('the data folder is new: the node asks to join a cluster');
     expect(log).to.match(/learner in term \d+, leader (n[12] \()?/);
     expect(log).to.include('It waits for an operator');
     expect(log).not.to.match(/cannot be asked/);

@@ -85,7 +85,7 @@ describe('a node as a process', function () {
     );
     const log = readFileSync(cluster.nodes[0]!.logFile, 'utf8');
     expect(log).to.include('"serving"');
-    expect(log).to.include('"the data folder is new: the node begins the cluster of n1"');
+    expect(log).to.include('"the data folder is new: the node starts the cluster of n1"');
     expect(log).to.match(/"leader in term \d+"/);
     for (const text of [log, ...shown])
       for (const secret of [planted, cluster.token, 'unknown-secret-5ec2e700'])

@@ -287,7 +287,7 @@ describe('node: a server whose state is damaged', function () {
     for (const part of ['log', 'state']) {
       await rm(join(cluster.folder('b'), part), { recursive: true });
     }
-    expect(await failure(cluster.start('b', joins))).to.match(/log .* is gone/);
+    expect(await failure(cluster.start('b', joins))).to.match(/log .* is lost/);
   });
 
   it('with an unreadable record is recovered without that record', async () => {

@@ -15,7 +15,7 @@ describe('node/disk space', () => {
       },
     });
     const codes = async (): Promise<(string | undefined)[]> => {
-      await disk.look();
+      await disk.check();
       const types = ['config.set', 'config.delete', 'token.logout', 'token.reap', 'token.create'];
       return types.map((type) => disk.refuses({ type, v: 1 })?.code);
     };

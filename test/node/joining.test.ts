@@ -11,7 +11,7 @@ import { SUPPORTED_LEVEL } from '../../src/state/levels.js';
 import { encodeProposal } from '../../src/state/proposal.js';
 import { setFact } from '../../src/state/system.js';
 import { secretKeyOf } from '../../src/state/tokens.js';
-import { World } from '../replica/world.js';
+import { ReplicaCluster } from '../replica/cluster.js';
 import { TestNode } from '../transport/bench.js';
 import { Cluster, HANDLERS, put, valueAt } from './processes.js';
 
@@ -31,15 +31,15 @@ describe('node: what a server may request of another', () => {
   ];
   /** A leader of three's response to this server, as `type` or `refused: why`. */
   const responseTo = (from: string, request: RpcRequest): string => {
-    const world = new World();
-    const leader = world.elect();
-    world.advance(200);
+    const replicas = new ReplicaCluster();
+    const leader = replicas.elect();
+    replicas.advance(200);
     const answers: string[] = [];
     leader.replica.rpc.receive(from, encodeRequest(request), (bytes) => {
       const answer = decodeResponse(bytes)!;
       answers.push(answer.type === 'refused' ? `refused: ${answer.refusal.message}` : answer.type);
     });
-    world.advance(500);
+    replicas.advance(500);
     expect(answers).to.have.lengthOf(1);
     return answers[0]!;
   };
@@ -296,7 +296,9 @@ describe('node: joining', function () {
     const failure = await cluster
       .start('a', { security: { mode: 'closed' } })
       .catch((error: Error) => error);
-    expect(String(failure)).to.match(/member of a cluster of several: .*raft\.sharedKeyFile/);
+    expect(String(failure)).to.match(
+      /member of a cluster with other members: .*raft\.sharedKeyFile/,
+    );
     await cluster.start('a');
   });
 });

@@ -46,11 +46,7 @@ export class Cluster {
   readonly #ports: ReadonlyMap<string, number>;
   readonly #options: Partial<NodeOptions>;
 
-  private constructor(
-    dir: string,
-    ports: ReadonlyMap<string, number>,
-    options: Partial<NodeOptions>,
-  ) {
+  constructor(dir: string, ports: ReadonlyMap<string, number>, options: Partial<NodeOptions>) {
     this.dir = dir;
     this.#ports = ports;
     this.#options = options;

@@ -115,7 +115,7 @@ describe('node: a data folder', function () {
     await cluster.start('a');
     await cluster.stop('a');
     await rm(join(cluster.folder('a'), 'log'), { recursive: true });
-    expect(await failure(cluster.start('a'))).to.match(/log .* is gone/);
+    expect(await failure(cluster.start('a'))).to.match(/log .* is lost/);
   });
 
   it('without its state rebuilds it from the log', async () => {
@@ -168,7 +168,7 @@ describe('node: a data folder', function () {
     await write(leader, 'k', 'x');
     await cluster.until(() => valueAt(node, 'k')!.endsWith('x'));
     await cluster.until(() => !node.replica.loop.elections.votingSuspended);
-    expect(cluster.logCount(hurt, 'info has all its entries again')).to.equal(1);
+    expect(cluster.logCount(hurt, 'info this node has all its entries again')).to.equal(1);
     expect(node.status().lastLogIndex).to.equal(leader.status().lastLogIndex);
     await node.transfer(node.id);
     await cluster.until(() => node.status().role === 'leader');

@@ -6,6 +6,7 @@ import { createRaft } from '../../src/raft/raft.js';
 import type {
   Configuration,
   Entry,
+  HardState,
   Index,
   Input,
   Member,
@@ -19,9 +20,11 @@ import type {
   Role,
   SnapshotMeta,
 } from '../../src/raft/types.js';
-import { MemoryLog } from './memory.js';
+import { LogContent, MemoryLog } from '../support/memory-log.js';
 
 export const TICK_MS = 100;
+
+const noop = (): void => {};
 
 /** Options for scripted tests: the election timeout is 10 ticks plus `spread` (0 to 1) times 10. */
 export function options(id: NodeId, spread = 0, more: Partial<RaftOptions> = {}): RaftOptions {
@@ -70,11 +73,29 @@ export function command(index: Index, term: number, text = `c${index}`): Entry {
   return { kind: 'command', index, term, data: new TextEncoder().encode(text) };
 }
 
+/** A disk with a log of these entries. */
+export function diskWith(
+  entries: readonly Entry[],
+  hardState: HardState,
+  meta?: SnapshotMeta,
+): LogContent {
+  const disk = new LogContent();
+  disk.hard = hardState;
+  disk.meta = meta;
+  disk.entries = [...entries];
+  return disk;
+}
+
+/** Sizes by which appends are cut: the stories and the seeds of worlds depend on them. */
+const bytesOf = (entry: Entry): number => (entry.kind === 'command' ? entry.data.byteLength : 8);
+
 /** One server: its core, its log, and what its outputs requested. */
 export class Server {
   readonly id: NodeId;
   /** A change takes effect at the next start. */
   options: RaftOptions;
+  /** What a crash leaves. */
+  disk: LogContent;
   log: MemoryLog;
   core: RaftCore;
   /** Messages that may leave. */
@@ -94,11 +115,12 @@ export class Server {
   readonly readsDropped: ReadId[] = [];
   #storing: { first: Index; last: Index; hard: boolean; send: Message[] }[] = [];
 
-  constructor(opts: RaftOptions, log = new MemoryLog(), now = 0) {
+  constructor(opts: RaftOptions, disk = new LogContent(), now = 0) {
     this.id = opts.id;
     this.options = opts;
-    this.log = log;
-    this.core = createRaft(opts, log, log.hardState, now);
+    this.disk = disk;
+    this.log = new MemoryLog({ bytesOf }, disk);
+    this.core = createRaft(opts, this.log, this.log.hardState(), now);
     this.commit = this.core.status().commit;
   }
 
@@ -120,7 +142,7 @@ export class Server {
     this.#leave(output.sendSnapshots.map(({ message }) => message));
     const { hardState, entries, sendAfterStore } = output;
     if (hardState !== undefined || entries.length > 0) {
-      this.log.append(hardState === undefined ? { entries } : { hardState, entries });
+      this.log.append(hardState === undefined ? { entries } : { hardState, entries }, noop);
       const last = this.log.lastIndex();
       const first = entries[0]?.index ?? last + 1;
       const hard = hardState !== undefined;
@@ -178,16 +200,30 @@ export class Server {
   install(meta: SnapshotMeta, from: NodeId, now: number): boolean {
     if (!this.core.accepts(meta)) return false;
     this.#storing = [];
-    this.log.reset(meta);
+    this.reset(meta);
     this.step(now, { type: 'snapshotStored', meta, from });
     return true;
   }
 
-  crash(now: number): void {
-    this.log = this.log.afterCrash();
+  /** Replaces the whole log by a snapshot, durably. */
+  reset(meta: SnapshotMeta): void {
+    this.log.reset(meta, this.log.hardState(), noop);
+    this.log.sync();
+  }
+
+  /** Drops the entries up to a snapshot, durably. */
+  compact(meta: SnapshotMeta): void {
+    this.log.compact(meta, noop);
+    this.log.sync();
+  }
+
+  /** Loses what is not synced, and starts again; with another disk if one is given. */
+  crash(now: number, disk = this.disk): void {
+    this.disk = disk;
+    this.log = new MemoryLog({ bytesOf }, disk);
     this.outgoing = [];
     this.#storing = [];
-    this.core = createRaft(this.options, this.log, this.log.hardState, now);
+    this.core = createRaft(this.options, this.log, this.log.hardState(), now);
     this.commit = this.core.status().commit;
   }
 }
@@ -205,15 +241,12 @@ export class Cluster {
   constructor(ids: readonly NodeId[], entries: readonly Entry[], more: Partial<RaftOptions> = {}) {
     ids.forEach((id, at) => {
       const hardState = { term: entries.at(-1)?.term ?? 0, votedFor: null };
-      this.add(
-        options(id, at / ids.length, more),
-        new MemoryLog({ entries: [...entries], hardState }),
-      );
+      this.add(options(id, at / ids.length, more), diskWith(entries, hardState));
     });
   }
 
-  add(opts: RaftOptions, log = new MemoryLog()): Server {
-    const server = new Server(opts, log, this.now);
+  add(opts: RaftOptions, disk = new LogContent()): Server {
+    const server = new Server(opts, disk, this.now);
     this.servers.set(opts.id, server);
     return server;
   }
@@ -298,8 +331,7 @@ export class Cluster {
   /** Restarts `id` with another log. */
   give(id: NodeId, entries: readonly Entry[], term: number): Server {
     const server = this.get(id);
-    server.log = new MemoryLog({ entries: [...entries], hardState: { term, votedFor: null } });
-    server.crash(this.now);
+    server.crash(this.now, diskWith(entries, { term, votedFor: null }));
     return server;
   }
 
@@ -350,11 +382,11 @@ export class Cluster {
 
   /** Compacts a server's log up to `keep` entries below its commit index. */
   compact(id: NodeId, keep = 0): SnapshotMeta {
-    const { log, commit, core } = this.get(id);
-    const index = commit - keep;
-    const { configuration: current } = core.status();
-    const meta = { index, term: log.term(index)!, configuration: current };
-    log.compact(meta);
+    const server = this.get(id);
+    const index = server.commit - keep;
+    const { configuration: current } = server.status;
+    const meta = { index, term: server.log.term(index)!, configuration: current };
+    server.compact(meta);
     return meta;
   }
 }

@@ -10,7 +10,7 @@ describe('raft: pre-vote (thesis §9.6)', () => {
     const server = solo('a b c', { votedFor: 'c' });
     server.ticks(10);
     expect(server.status).to.include({ role: 'preCandidate', term: 1, votedFor: 'c' });
-    expect(server.log.hardState).to.deep.equal({ term: 1, votedFor: 'c' });
+    expect(server.log.hardState()).to.deep.equal({ term: 1, votedFor: 'c' });
     expect(server.sent('preVote').map(({ to, term }) => [to, term])).to.deep.equal([
       ['b', 2],
       ['c', 2],

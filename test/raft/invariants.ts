@@ -16,6 +16,7 @@ import type {
   Term,
 } from '../../src/raft/types.js';
 import { LeaseInvariants, type LeaseStep } from './lease-invariants.js';
+import { withTail } from './sights.js';
 import { Violation } from './violation.js';
 
 /** A log as the process sees it, or as a power cut would leave it. */
@@ -93,6 +94,17 @@ export class RaftInvariants {
     }
     server.unsent.clear();
     this.#leases.restarted(id);
+  }
+
+  /** The cluster begins with a snapshot: all up to its index counts as committed. */
+  adopt({ index, term, configuration }: SnapshotMeta): void {
+    const committed = (at: Index): Entry => ({
+      kind: 'configuration',
+      index: at,
+      term,
+      configuration,
+    });
+    for (let at = 1; at <= index; at++) this.#committed.push({ entry: committed(at), knownIn: 0 });
   }
 
   get committedIndex(): Index {
@@ -410,20 +422,6 @@ export class RaftInvariants {
     if (!server) throw new Error(`no server ${id}`);
     return server;
   }
-}
-
-/** A log with the entries of an output stored. */
-function withTail(log: LogSight, entries: readonly Entry[]): LogSight {
-  const first = entries[0]?.index;
-  if (first === undefined) return log;
-  const last = entries.at(-1)!.index;
-  return {
-    hard: log.hard,
-    first: () => log.first(),
-    last: () => last,
-    at: (index) => (index < first ? log.at(index) : entries[index - first]),
-    term: (index) => (index < first ? log.term(index) : entries[index - first]?.term),
-  };
 }
 
 /** Whether two entries are the same, content included. */

@@ -1,7 +1,6 @@
 /** A single core: the test plays all other servers, message by message. */
 import type { Entry, Input, Message, Output, RaftOptions } from '../../src/raft/types.js';
-import { logOf, options, Server } from './cluster.js';
-import { MemoryLog } from './memory.js';
+import { diskWith, logOf, options, Server } from './cluster.js';
 
 type Plain<T> = T extends unknown
   ? Omit<T, 'to' | 'from' | 'silenceMs'> & { from?: string; silenceMs?: number }
@@ -70,7 +69,7 @@ export function solo(words = 'a b c', setup: Setup = {}): Solo {
   const entries = setup.entries ?? logOf(words);
   const term = setup.term ?? entries.at(-1)?.term ?? 0;
   const hardState = { term, votedFor: setup.votedFor ?? null };
-  return new Solo(options('a', 0, setup.more), new MemoryLog({ entries, hardState }));
+  return new Solo(options('a', 0, setup.more), diskWith(entries, hardState));
 }
 
 /** Makes `a` the leader by the other voters' votes; its no-op is stored but not acknowledged. */
@@ -139,7 +138,7 @@ export function noops(from: number, ...terms: number[]): Entry[] {
 }
 
 export function terms(server: Solo): number[] {
-  return server.log.all().map((entry) => entry.term);
+  return server.log.content.entries.map((entry) => entry.term);
 }
 
 /** A leader of term 2 (log: configuration, no-op) whose followers b and c have everything. */

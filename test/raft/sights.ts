@@ -1,21 +1,19 @@
 /** What the invariants see of a server's log and disk. */
-import type { Entry, HardState, SnapshotMeta } from '../../src/raft/types.js';
+import type { Entry } from '../../src/raft/types.js';
 import type { Server } from './cluster.js';
 import type { DiskSight, LogSight } from './invariants.js';
 
-/** A log that begins after `meta`. */
-export function sightOf(
-  entries: readonly Entry[],
-  meta: SnapshotMeta | undefined,
-  hard: HardState,
-): LogSight {
-  const first = (meta?.index ?? 0) + 1;
+/** A log with the entries of an output stored. */
+export function withTail(log: LogSight, entries: readonly Entry[]): LogSight {
+  const first = entries[0]?.index;
+  if (first === undefined) return log;
+  const last = entries.at(-1)!.index;
   return {
-    hard,
-    first: () => first,
-    last: () => first - 1 + entries.length,
-    at: (index) => entries[index - first],
-    term: (index) => (index === first - 1 ? (meta?.term ?? 0) : entries[index - first]?.term),
+    hard: log.hard,
+    first: () => log.first(),
+    last: () => last,
+    at: (index) => (index < first ? log.at(index) : entries[index - first]),
+    term: (index) => (index < first ? log.term(index) : entries[index - first]?.term),
   };
 }
 
@@ -23,13 +21,12 @@ export function sightOf(
 export function diskOf(server: Server): DiskSight {
   return {
     get durable() {
-      const { entries, meta, hardState } = server.log.durable;
-      return sightOf(entries, meta, hardState);
+      return server.disk;
     },
     votes: {
       get: (term) => {
-        const { hardState } = server.log.durable;
-        return hardState.term === term ? (hardState.votedFor ?? undefined) : undefined;
+        const { hard } = server.disk;
+        return hard.term === term ? (hard.votedFor ?? undefined) : undefined;
       },
     },
   };

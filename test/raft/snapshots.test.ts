@@ -1,6 +1,5 @@
 import { expect } from 'chai';
-import { Cluster, configuration, logOf } from './cluster.js';
-import { MemoryLog } from './memory.js';
+import { Cluster, configuration, diskWith, logOf } from './cluster.js';
 import { ack, append, lead, noops, type Solo, solo } from './script.js';
 
 /** Three servers; c is cut off, and the leader a has compacted its log beyond what c has. */
@@ -18,7 +17,7 @@ function behind(): Cluster {
 function cutLeader(): Solo {
   const server = lead(solo('a b c', { entries: logOf('a b c', 1, 1, 1) }));
   ack(server, 'c', 5);
-  server.log.compact({ index: 4, term: 1, configuration: configuration('a', 'b', 'c') });
+  server.compact({ index: 4, term: 1, configuration: configuration('a', 'b', 'c') });
   server.take();
   return server;
 }
@@ -35,7 +34,7 @@ describe('raft: snapshots (thesis §5)', () => {
     expect(c.status).to.include({ commit: a.commit, stored: a.commit });
     cluster.propose('a', 'after');
     cluster.deliver();
-    expect(c.log.all()).to.have.length(1);
+    expect(c.log.content.entries).to.have.length(1);
     expect(c.commit).to.equal(a.status.lastIndex);
   });
 
@@ -50,8 +49,7 @@ describe('raft: snapshots (thesis §5)', () => {
   it('§5.1 the position before the first entry still matches by the term of the snapshot', () => {
     const meta = { index: 4, term: 3, configuration: configuration('a', 'b', 'c') };
     const server = solo();
-    server.log = new MemoryLog({ meta, hardState: { term: 3, votedFor: null } });
-    server.crash(0);
+    server.crash(0, diskWith([], { term: 3, votedFor: null }, meta));
     server.hear(append(5, 4, 3, noops(5, 5)));
     expect(server.sent('appendResponse')[0]).to.include({ success: true, index: 5 });
   });
@@ -120,7 +118,7 @@ describe('raft: snapshots (thesis §5)', () => {
     server.propose('y'.repeat(90));
     ack(server, 'c');
     ack(server, 'c');
-    server.log.compact({ index: 4, term: 2, configuration: configuration('a', 'b', 'c') });
+    server.compact({ index: 4, term: 2, configuration: configuration('a', 'b', 'c') });
     const { sendSnapshots } = server.hear({ ...no, index: 2, hintTerm: 2 });
     expect(sendSnapshots.map(({ to }) => to)).to.deep.equal(['b']);
   });
@@ -158,7 +156,7 @@ describe('raft: receiving a snapshot (thesis §5.3)', () => {
   it('§5.3 it replaces a log that conflicts with it', () => {
     const server = follower();
     expect(server.install(meta(3, 4), 'b', 0)).to.equal(true);
-    expect(server.log.all()).to.deep.equal([]);
+    expect(server.log.content.entries).to.deep.equal([]);
   });
 
   it('§5.3 a snapshot of a prefix of the log is not wanted, and the entries after it stay', () => {
@@ -204,7 +202,7 @@ describe('raft: receiving a snapshot (thesis §5.3)', () => {
 
   it('a leader whose log is replaced by a snapshot stops the process', () => {
     const server = lead(solo());
-    server.log.reset(meta(9, 1));
+    server.reset(meta(9, 1));
     expect(() => server.ticks(1)).to.throw(/leader was given a snapshot/);
   });
 });

@@ -75,7 +75,7 @@ export class Story extends Cluster {
     for (const { id, log } of this.up()) {
       const meta = log.snapshot();
       const start = meta === undefined ? '' : `(snapshot ${meta.index}/${meta.term}) `;
-      this.lines.push(`${id} log: ${start}${log.all().map(entryText).join(', ')}`);
+      this.lines.push(`${id} log: ${start}${log.content.entries.map(entryText).join(', ')}`);
     }
   }
 

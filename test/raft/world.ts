@@ -7,6 +7,7 @@ import type { Index, Input, Message, NodeId, Output, RaftOptions } from '../../s
 import { MachineClock } from './clock.js';
 import {
   configuration,
+  diskWith,
   logOf,
   options,
   Server as RaftServer,
@@ -14,8 +15,7 @@ import {
   TICK_MS,
 } from './cluster.js';
 import { RaftInvariants } from './invariants.js';
-import { MemoryLog } from './memory.js';
-import { diskOf, sightOf } from './sights.js';
+import { diskOf } from './sights.js';
 import { Violation } from './violation.js';
 
 /** A seeded stream of numbers in [0, 1). */
@@ -80,8 +80,8 @@ export class World {
   readonly servers: Server[];
   readonly #invariants = new RaftInvariants();
   readonly #random: () => number;
-  /** How wild the world is, from 0 (calm) to 1. */
-  readonly #wildness: number;
+  /** Scales the rates of faults, from 0 (none) to 1. */
+  readonly #faultRate: number;
   #now = 0;
   #ticks = 0;
   readonly #cuts = new Set<string>();
@@ -104,15 +104,15 @@ export class World {
   ) {
     this.#random = randomFrom(seed);
     this.kinds = kinds;
-    this.#wildness = this.#random();
+    this.#faultRate = this.#random();
     if (this.#has('flicker')) {
-      this.#wildness *= 0.3;
+      this.#faultRate *= 0.3;
       this.#silentAt = 0;
     }
     const words = ids.map((id, at) => (at < 3 ? id : `${id}?`)).join(' ');
     this.servers = ids.map((id) => {
-      const log = new MemoryLog({ entries: logOf(words), hardState: { term: 1, votedFor: null } });
-      const server = new RaftServer(options(id, 0, this.#options()), log);
+      const disk = diskWith(logOf(words), { term: 1, votedFor: null });
+      const server = new RaftServer(options(id, 0, this.#options()), disk);
       server.holdsDisk = true;
       server.sendsInOrder = true;
       this.#watch(server);
@@ -152,10 +152,10 @@ export class World {
     server.onStep = (inputs, output, before) => {
       const { log, status: after, options: timing } = server;
       const { entries, hardState, reads, role } = output;
-      const view = sightOf(log.all(), log.snapshot(), log.hardState);
-      const step = { inputs, output, before, after, log: view, options: timing, now: this.#now };
+      const { content } = log;
+      const step = { inputs, output, before, after, log: content, options: timing, now: this.#now };
       invariants.stepped(id, step);
-      invariants.appending(id, view, entries, hardState?.term ?? log.hardState.term);
+      invariants.appending(id, content, entries, hardState?.term ?? content.hard.term);
       if (entries.length > 0 && entries[0]!.index <= log.lastIndex()) counts.truncations++;
       if (role?.role === 'leader' && before.role !== 'leader') counts.elections++;
       counts.reads += reads.length;
@@ -181,11 +181,11 @@ export class World {
     const server = this.#pick(this.#awake());
     if (dice < 0.5) this.#passOne();
     else if (dice < 0.7) this.#sync(server);
-    else if (dice < 0.78 + 0.02 * this.#wildness) this.#tick();
+    else if (dice < 0.78 + 0.02 * this.#faultRate) this.#tick();
     else if (dice < 0.88) this.#propose(this.#leading() ?? server);
     else if (dice < 0.95) this.#read(this.#leading() ?? server);
     else if (dice < 0.96) this.#now += Math.floor(this.#random() * TICK_MS);
-    else if (dice < 0.96 + 0.01 * this.#wildness) this.#crash(server);
+    else if (dice < 0.96 + 0.01 * this.#faultRate) this.#crash(server);
     else if (dice < 0.975) this.#compact(server);
     else if (dice < 0.98) this.#step(server, { type: 'transfer' });
     else if (dice < 0.985) {
@@ -256,15 +256,15 @@ export class World {
   }
 
   #compact(server: Server): void {
-    const { log, commit } = server;
-    const durable = log.durable.entries.at(-1)?.index ?? 0;
+    const { log, disk, commit } = server;
+    const durable = disk.entries.at(-1)?.index ?? 0;
     const index = Math.min(commit, durable);
     if (index < log.firstIndex() || server.storing > 0) return;
     let current = log.snapshot()?.configuration ?? configuration();
     for (const entry of log.entries(log.firstIndex(), index, Number.MAX_SAFE_INTEGER)) {
       if (entry.kind === 'configuration') current = entry.configuration;
     }
-    log.compact({ index, term: log.term(index)!, configuration: current });
+    server.compact({ index, term: log.term(index)!, configuration: current });
   }
 
   /** Makes a voter a learner or a learner a voter, or removes or adds a member. */
@@ -294,11 +294,11 @@ export class World {
     const all = this.#paused.size === 0 && this.#slow.size === 0;
     const movable = all ? this.#pool : this.#pool.filter((message) => this.#isMovable(message));
     if (movable.length === 0) return;
-    const message = this.#random() < 1 - 0.6 * this.#wildness ? movable[0]! : this.#pick(movable);
+    const message = this.#random() < 1 - 0.6 * this.#faultRate ? movable[0]! : this.#pick(movable);
     const at = this.#pool.indexOf(message);
     const fate = this.#random();
-    if (fate >= 0.2 * this.#wildness) this.#pool.splice(at, 1);
-    if (fate < 1 - 0.15 * this.#wildness) this.#hand(message);
+    if (fate >= 0.2 * this.#faultRate) this.#pool.splice(at, 1);
+    if (fate < 1 - 0.15 * this.#faultRate) this.#hand(message);
     else if (message.type === 'snapshot') this.#snapshotSent(message, false);
   }
 
@@ -373,8 +373,7 @@ export class World {
 
   #install(target: Server, { meta, from }: Message & { type: 'snapshot' }): boolean {
     if (!target.core.accepts(meta)) return false;
-    const { log } = target;
-    this.#invariants.resetting(target.id, sightOf(log.all(), log.snapshot(), log.hardState), meta);
+    this.#invariants.resetting(target.id, target.log.content, meta);
     this.#invariants.installed(target.id, meta);
     return target.install(meta, from, this.#wake(target));
   }

@@ -41,7 +41,7 @@ const trusting: AuthMethodType = {
   }),
 };
 
-class World {
+class LoginSetup {
   readonly solo = new Solo();
   readonly types = new Map([['trusting', trusting]]);
   readonly reasons: string[] = [];
@@ -80,13 +80,13 @@ class World {
 
 describe('login', () => {
   it('creates a token from all matching rules, with the lifetime of the method', async () => {
-    const world = new World();
-    await world.method({ MaxTokenTTL: 120e9 });
-    await roleUseCases(world.solo.service).write(world.write, undefined, { Name: 'r-web' });
-    await world.rule('service', '${value.name}');
-    await world.rule('role', 'r-${value.name}');
-    await world.rule('service', 'never', { Selector: 'value.name == other' });
-    const token = await world.login('Web', { Meta: { b: '2', a: '1', '10': 'x' } });
+    const setup = new LoginSetup();
+    await setup.method({ MaxTokenTTL: 120e9 });
+    await roleUseCases(setup.solo.service).write(setup.write, undefined, { Name: 'r-web' });
+    await setup.rule('service', '${value.name}');
+    await setup.rule('role', 'r-${value.name}');
+    await setup.rule('service', 'never', { Selector: 'value.name == other' });
+    const token = await setup.login('Web', { Meta: { b: '2', a: '1', '10': 'x' } });
     expect(token).to.deep.include({
       Description: 'token created via login: {"10":"x","a":"1","b":"2"}',
       ServiceIdentities: [{ ServiceName: 'web' }],
@@ -99,100 +99,100 @@ describe('login', () => {
     expect(token.Roles[0].Name).to.equal('r-web');
     const life = Date.parse(token.ExpirationTime) - Date.parse(token.CreateTime);
     expect(life).to.equal(120_000);
-    world.solo.nowMs += 120_000;
+    setup.solo.nowMs += 120_000;
     const own = readOwnToken(callerOf(token.SecretID).tokenKey);
     const now = { mode: 'stale', index: 0, waitMs: 0, timeoutMs: 0 } as const;
-    const gone = await world.solo.service.read(callerOf(token.SecretID), now, own).catch((e) => e);
+    const gone = await setup.solo.service.read(callerOf(token.SecretID), now, own).catch((e) => e);
     expect(gone).to.be.instanceOf(ApiError).with.property('status', 403);
   });
 
   it('strips whitespace around the bearer token, since it may come from a file', async () => {
-    const world = new World();
-    await world.method();
-    await world.rule('service', 's-${value.name}');
-    const token = await world.login(' \t\r\nweb\r\n\n ');
+    const setup = new LoginSetup();
+    await setup.method();
+    await setup.rule('service', 's-${value.name}');
+    const token = await setup.login(' \t\r\nweb\r\n\n ');
     expect(token.ServiceIdentities).to.deep.equal([{ ServiceName: 's-web' }]);
   });
 
   it('lower-cases only ASCII letters when it computes names', async () => {
-    const world = new World();
-    await world.method();
-    await world.rule('service', 's-${value.name}');
-    const token = await world.login('WEB');
+    const setup = new LoginSetup();
+    await setup.method();
+    await setup.rule('service', 's-${value.name}');
+    const token = await setup.login('WEB');
     expect(token.ServiceIdentities).to.deep.equal([{ ServiceName: 's-web' }]);
     // The Kelvin sign, whose lower case is a small k.
-    expect(await world.refused('\u212a8s')).to.equal('Permission denied');
-    expect(world.reasons.at(-1)).to.contain('invalid bind name: "s-\u212a8s"');
+    expect(await setup.refused('\u212a8s')).to.equal('Permission denied');
+    expect(setup.reasons.at(-1)).to.contain('invalid bind name: "s-\u212a8s"');
   });
 
   it('does not grant a role whose name matches only by Unicode lower-casing', async () => {
-    const world = new World();
-    await world.method();
-    await roleUseCases(world.solo.service).write(world.write, undefined, { Name: 'r-mark' });
-    await world.rule('role', 'r-${value.name}');
-    expect(await world.refused('mar\u212a')).to.equal('Permission denied');
+    const setup = new LoginSetup();
+    await setup.method();
+    await roleUseCases(setup.solo.service).write(setup.write, undefined, { Name: 'r-mark' });
+    await setup.rule('role', 'r-${value.name}');
+    expect(await setup.refused('mar\u212a')).to.equal('Permission denied');
     // Letter case does not count, as documented.
     for (const name of ['mark', 'MARK'])
-      expect((await world.login(name)).Roles[0].Name).to.equal('r-mark');
+      expect((await setup.login(name)).Roles[0].Name).to.equal('r-mark');
   });
 
   it('warns about methods whose tokens never expire when they are written', async () => {
-    const world = new World();
+    const setup = new LoginSetup();
     const warning = 'an auth method without MaxTokenTTL makes tokens that never expire';
-    await world.method({ MaxTokenTTL: 120e9 });
-    await world.method({ TokenLocality: 'no' }).catch(() => {});
-    expect(world.warnings).to.deep.equal([]);
-    await world.method();
-    expect(world.warnings.splice(0)).to.deep.equal([
+    await setup.method({ MaxTokenTTL: 120e9 });
+    await setup.method({ TokenLocality: 'no' }).catch(() => {});
+    expect(setup.warnings).to.deep.equal([]);
+    await setup.method();
+    expect(setup.warnings.splice(0)).to.deep.equal([
       { authMethod: 'M', namespace: 'default', message: warning },
     ]);
-    await world.rule('service', 'web');
-    for (let n = 0; n < 3; n++) await world.login('x');
+    await setup.rule('service', 'web');
+    for (let n = 0; n < 3; n++) await setup.login('x');
     const configuration = { ...ACL_DEFAULTS, LoginTokenTTLMax: '1h0m0s' };
-    world.solo.must({ type: 'acl.configure', v: 1, configuration } as Command);
-    await world.method();
-    expect(world.warnings).to.deep.equal([]);
+    setup.solo.must({ type: 'acl.configure', v: 1, configuration } as Command);
+    await setup.method();
+    expect(setup.warnings).to.deep.equal([]);
   });
 
   it('counts refused logins, even of unknown methods, and logs some of them', async () => {
-    const world = new World();
-    await world.method();
-    for (let n = 0; n < 30; n++) await world.refused('');
-    for (let n = 0; n < 30; n++) await world.login('x', { AuthMethod: `x-${n}` }).catch(() => {});
-    await world.refused('web');
-    const { counts } = world.parts.refusals;
+    const setup = new LoginSetup();
+    await setup.method();
+    for (let n = 0; n < 30; n++) await setup.refused('');
+    for (let n = 0; n < 30; n++) await setup.login('x', { AuthMethod: `x-${n}` }).catch(() => {});
+    await setup.refused('web');
+    const { counts } = setup.parts.refusals;
     expect(counts.get('token')).to.equal(30);
     expect(counts.get('method_unknown')).to.equal(30);
     expect(counts.get('binding')).to.equal(1);
-    expect(world.reasons).to.have.lengthOf(21);
+    expect(setup.reasons).to.have.lengthOf(21);
   });
 
   it('beyond the limit of its identity is refused locally and by apply, and counted', async () => {
-    const world = new World();
-    await world.method();
-    await world.rule('service', 'web');
-    world.solo.must({ type: 'system.level', v: 1, level: 2 } as Command);
-    const before = world.solo.store.pin();
+    const setup = new LoginSetup();
+    await setup.method();
+    await setup.rule('service', 'web');
+    setup.solo.must({ type: 'system.level', v: 1, level: 2 } as Command);
+    const before = setup.solo.store.pin();
     const configuration = { ...ACL_DEFAULTS, TokensPerIdentity: 1 };
-    world.solo.must({ type: 'acl.configure', v: 1, configuration } as Command);
-    await world.login('web');
-    expect(await world.refused('web')).to.equal('Permission denied');
-    const index = world.solo.machine.appliedIndex();
+    setup.solo.must({ type: 'acl.configure', v: 1, configuration } as Command);
+    await setup.login('web');
+    expect(await setup.refused('web')).to.equal('Permission denied');
+    const index = setup.solo.machine.appliedIndex();
     // A node that has not seen the other login yet.
-    const { service } = world.solo;
+    const { service } = setup.solo;
     const write: Service['write'] = (...asked) => service.write(...asked);
     const late = { view: before, catchUp: async () => {}, write } as unknown as Service;
     const asked = { ns: 'default', timeoutMs: 1000 };
     const body = { AuthMethod: 'M', BearerToken: 'web' };
-    const error = await login({ ...world.parts, service: late }, asked, body).catch((why) => why);
+    const error = await login({ ...setup.parts, service: late }, asked, body).catch((why) => why);
     expect(error.refusal).to.deep.equal({
       code: 'permission_denied',
       message: 'Permission denied',
     });
-    expect(world.solo.machine.appliedIndex()).to.equal(index + 1);
-    expect(world.parts.refusals.counts.get('token_limit')).to.equal(2);
-    expect(world.reasons).to.have.lengthOf(2);
-    for (const reason of world.reasons)
+    expect(setup.solo.machine.appliedIndex()).to.equal(index + 1);
+    expect(setup.parts.refusals.counts.get('token_limit')).to.equal(2);
+    expect(setup.reasons).to.have.lengthOf(2);
+    for (const reason of setup.reasons)
       expect(reason)
         .to.match(/^token_limit: /)
         .and.not.match(/web/);
@@ -200,62 +200,62 @@ describe('login', () => {
   });
 
   it('logs the reason for a refusal, and tells the caller nothing about it', async () => {
-    const world = new World();
-    await world.method();
-    expect(await world.refused('')).to.equal('Permission denied');
-    expect(await world.refused('web')).to.equal('Permission denied');
-    await world.rule('role', 'nope');
-    expect(await world.refused('web')).to.equal('Permission denied');
-    await world.rule('service', '${value.name}');
-    expect(await world.refused('not valid!')).to.equal('Permission denied');
-    expect(world.reasons[0]).to.equal('nobody');
-    expect(world.reasons[1]).to.match(/none of the 0/);
-    expect(world.reasons[2]).to.match(/no role "nope"/);
-    expect(world.reasons[3]).to.match(/invalid bind name/);
-    const unknown = await world.login('web', { AuthMethod: 'x' }).catch((why: unknown) => why);
+    const setup = new LoginSetup();
+    await setup.method();
+    expect(await setup.refused('')).to.equal('Permission denied');
+    expect(await setup.refused('web')).to.equal('Permission denied');
+    await setup.rule('role', 'nope');
+    expect(await setup.refused('web')).to.equal('Permission denied');
+    await setup.rule('service', '${value.name}');
+    expect(await setup.refused('not valid!')).to.equal('Permission denied');
+    expect(setup.reasons[0]).to.equal('nobody');
+    expect(setup.reasons[1]).to.match(/none of the 0/);
+    expect(setup.reasons[2]).to.match(/no role "nope"/);
+    expect(setup.reasons[3]).to.match(/invalid bind name/);
+    const unknown = await setup.login('web', { AuthMethod: 'x' }).catch((why: unknown) => why);
     expect((unknown as ApiError).message).to.equal('ACL not found: auth method "x" not found');
   });
 
   it('creates the token where NamespaceRules say, with the roles of that namespace', async () => {
-    const world = new World();
+    const setup = new LoginSetup();
     const namespace = { Name: 'red', PolicyDefaults: [], RoleDefaults: [] };
-    world.solo.must({ type: 'namespace.set', v: 1, policyId: 'm', namespace } as Command);
+    setup.solo.must({ type: 'namespace.set', v: 1, policyId: 'm', namespace } as Command);
     const NamespaceRules = [
       { Selector: 'value.name == nobody', BindNamespace: 'default' },
       { Selector: '', BindNamespace: '${value.name}' },
     ];
-    await world.method({ NamespaceRules });
-    await roleUseCases(world.solo.service).write({ ...world.write, ns: 'red' }, undefined, {
+    await setup.method({ NamespaceRules });
+    await roleUseCases(setup.solo.service).write({ ...setup.write, ns: 'red' }, undefined, {
       Name: 'r',
     });
-    await world.rule('role', 'r');
-    const token = await world.login('red');
+    await setup.rule('role', 'r');
+    const token = await setup.login('red');
     expect(token).to.deep.include({ Namespace: 'red', AuthMethodNamespace: 'default' });
     expect(token.Roles[0].Name).to.equal('r');
-    const missing = await world.login('blue').catch((why: unknown) => why);
+    const missing = await setup.login('blue').catch((why: unknown) => why);
     expect((missing as ApiError).status).to.equal(403);
-    world.solo.must({ type: 'method.delete', v: 1, ns: 'default', name: 'm' } as Command);
-    expect(world.solo.authorizers.of(callerOf(token.SecretID).tokenKey)).to.equal(undefined);
+    setup.solo.must({ type: 'method.delete', v: 1, ns: 'default', name: 'm' } as Command);
+    expect(setup.solo.authorizers.of(callerOf(token.SecretID).tokenKey)).to.equal(undefined);
   });
 
   it('is refused like any other if the namespace of NamespaceRules is missing', async () => {
-    const world = new World();
+    const setup = new LoginSetup();
     const NamespaceRules = [{ Selector: '', BindNamespace: '${value.name}' }];
-    await world.method({ NamespaceRules });
-    await world.rule('service', 'web');
-    expect(await world.refused('nowhere')).to.equal('Permission denied');
-    expect(world.reasons).to.deep.equal(['Namespace "nowhere" does not exist']);
+    await setup.method({ NamespaceRules });
+    await setup.rule('service', 'web');
+    expect(await setup.refused('nowhere')).to.equal('Permission denied');
+    expect(setup.reasons).to.deep.equal(['Namespace "nowhere" does not exist']);
     const namespace = { Name: 'red', PolicyDefaults: [], RoleDefaults: [] };
-    world.solo.must({ type: 'namespace.set', v: 1, policyId: 'm', namespace } as Command);
-    world.solo.must({ type: 'namespace.delete', v: 1, name: 'red', at: '' } as Command);
-    expect(await world.refused('red')).to.equal('Permission denied');
-    expect(world.reasons[1]).to.match(/being deleted/);
+    setup.solo.must({ type: 'namespace.set', v: 1, policyId: 'm', namespace } as Command);
+    setup.solo.must({ type: 'namespace.delete', v: 1, name: 'red', at: '' } as Command);
+    expect(await setup.refused('red')).to.equal('Permission denied');
+    expect(setup.reasons[1]).to.match(/being deleted/);
   });
 
   it('refuses NamespaceRules that never match or name an invalid namespace', async () => {
-    const world = new World();
+    const setup = new LoginSetup();
     const refusal = async (rule: object): Promise<string> => {
-      const tried = world.method({ NamespaceRules: [rule] });
+      const tried = setup.method({ NamespaceRules: [rule] });
       const error = await tried.catch((why: unknown) => why);
       expect(error).to.be.instanceOf(ApiError).with.property('status', 400);
       return (error as ApiError).message;
@@ -267,12 +267,12 @@ describe('login', () => {
   });
 
   it('creates tokens that cannot be cloned, and that can log out', async () => {
-    const world = new World();
-    await world.method();
-    await world.rule('service', 'web');
-    const { service } = world.solo;
-    const token = await world.login('x');
-    const clone = await cloneToken(service, world.write, token.AccessorID, {}, 0).catch((e) => e);
+    const setup = new LoginSetup();
+    await setup.method();
+    await setup.rule('service', 'web');
+    const { service } = setup.solo;
+    const token = await setup.login('x');
+    const clone = await cloneToken(service, setup.write, token.AccessorID, {}, 0).catch((e) => e);
     expect(clone.message).to.match(/Cannot clone a token created from an auth method/);
     const ask = (caller = callerOf(token.SecretID)) =>
       logout(service, { caller, timeoutMs: 1000 }).catch((why: ApiError) => why.status);
@@ -283,15 +283,15 @@ describe('login', () => {
   });
 
   it('lists methods without their Config', async () => {
-    const world = new World();
-    await world.method({ Config: { ServiceAccountJWT: 'secret' } });
+    const setup = new LoginSetup();
+    await setup.method({ Config: { ServiceAccountJWT: 'secret' } });
     const now = { mode: 'stale', index: 0, waitMs: 0, timeoutMs: 0 } as const;
-    const { value } = await world.solo.service.read(
+    const { value } = await setup.solo.service.read(
       MANAGER,
       now,
-      methodUseCases(world.parts).list('default', { filter: () => () => true }),
+      methodUseCases(setup.parts).list('default', { filter: () => () => true }),
     );
-    expect(listItems(world.solo.store, value).join())
+    expect(listItems(setup.solo.store, value).join())
       .to.include('"Name":"M"')
       .and.not.include('secret');
   });
@@ -308,17 +308,17 @@ describe('an auth method that stops mapping a claim', () => {
     }),
   };
   const setUp = async () => {
-    const world = new World();
-    world.types.set('mapping', mapping);
-    const write = (names: string[]) => world.method({ Type: 'mapping', Config: { names } });
+    const setup = new LoginSetup();
+    setup.types.set('mapping', mapping);
+    const write = (names: string[]) => setup.method({ Type: 'mapping', Config: { names } });
     await write(['name', 'team']);
-    return { world, write };
+    return { setup, write };
   };
 
   it('is refused while a binding rule needs it, naming the rule', async () => {
-    const { world, write } = await setUp();
+    const { setup, write } = await setUp();
     const rule = JSON.parse(
-      await world.rule('service', 'web', { Selector: 'value.team != intruders' }),
+      await setup.rule('service', 'web', { Selector: 'value.team != intruders' }),
     );
     const error = (await write(['name']).catch((why: unknown) => why)) as ApiError;
     expect(error.refusal).to.include({ code: 'conflict', pointer: '/Config' });
@@ -327,10 +327,10 @@ describe('an auth method that stops mapping a claim', () => {
   });
 
   it('makes a rule that was added in between match nobody', async () => {
-    const { world, write } = await setUp();
+    const { setup, write } = await setUp();
     await write(['name']);
     const stale = { Description: '', AuthMethod: 'M', Selector: 'value.team != intruders' };
-    world.solo.must({
+    setup.solo.must({
       type: 'rule.set',
       v: 1,
       ns: 'default',
@@ -338,6 +338,6 @@ describe('an auth method that stops mapping a claim', () => {
       create: true,
       rule: { ...stale, BindType: 'service', BindName: 'web' },
     } as Command);
-    await world.refused('anybody');
+    await setup.refused('anybody');
   });
 });

@@ -9,13 +9,13 @@ import type { MachineLimits } from '../../src/state/machine.js';
 import { Invariants } from './invariants.js';
 import { MessageNetwork } from './message-network.js';
 import type { NetworkKind, SimNetwork } from './network.js';
-import type { StorageKind } from './parts.js';
+import type { ServerParts, StorageKind } from './parts.js';
 import { productCommand } from './product-commands.js';
 import { Scheduler } from './scheduler.js';
 import { SimServer } from './server.js';
 import { SocketNetwork } from './socket-network.js';
 
-/** Timing as in production, windows small enough that a short life meets their limits. */
+/** Timing as in production, and windows so small that a short life reaches their limits. */
 const RAFT: Omit<RaftOptions, 'id' | 'random'> = {
   tickMs: 50,
   electionTicks: 20,
@@ -35,7 +35,7 @@ const PRODUCT_STREAM = 21;
 /** Milliseconds between two of them, at most. */
 const PRODUCT_MS = 300;
 
-/** The part of the worlds that have the real log and state: they take twice as long. */
+/** The share of worlds with the real log and state, which take twice as long. */
 const REAL_SHARE = 0.25;
 
 /** From the upgrade of one server to that of the next. */
@@ -57,11 +57,11 @@ export interface ClusterOptions {
 
 export class SimCluster {
   readonly random: Random;
-  readonly scheduler = new Scheduler();
+  readonly scheduler: Scheduler;
   readonly invariants = new Invariants();
   readonly network: SimNetwork;
   readonly servers: SimServer[] = [];
-  /** That new servers start with. */
+  /** The release that new servers start with. */
   release = 1;
   /** The first thing that went wrong. */
   violation: unknown;
@@ -74,28 +74,23 @@ export class SimCluster {
   /** For the product's commands, where the servers know them. */
   readonly #productRandom: Random | undefined;
   #isOperated = false;
-  /** Until then a lease may hold too long. */
+  /** The time until which a lease may hold too long. */
   #leaseDoubtUntil = Number.NEGATIVE_INFINITY;
-  /** Clocks of the servers run fast or slow by at most this part; the lease allows for it. */
+  /** The largest share by which a clock runs fast or slow; the lease allows for it. */
   readonly #drift: number;
 
-  constructor(options: ClusterOptions) {
+  constructor(options: ClusterOptions, beside?: Pick<SimCluster, 'scheduler' | 'network'>) {
+    this.scheduler = beside?.scheduler ?? new Scheduler();
     this.random = new Random(options.seed);
     this.#trace = options.trace;
     this.#limits = limitsFor(this.random);
     this.#drift = this.random.pick([0, 0.001, 0.03]);
-    this.network = this.#createNetwork(options);
-    // a stream of its own: where it changes nothing a seed is the world that it was before
-    const size = new Random(options.seed * 1000 + SIZE_STREAM);
-    const isSmall = size.chance(options.plain ? 0 : 0.3);
-    this.#machineLimits = {
-      requestsMax: isSmall ? size.pick([2, 4, 12]) : 65_536,
-      checkpointEvery: isSmall ? size.pick([5, 40]) : 256,
-    };
-    if (isSmall) this.#limits = { ...this.#limits, waitingWrites: size.pick([2, 1000]) };
-    this.#watched = size.chance(options.plain ? 0 : 0.3);
-    const isReal = size.chance(options.plain ? 0 : REAL_SHARE);
-    this.storage = options.storage ?? (isReal ? 'real' : 'memory');
+    this.network = beside?.network ?? this.#createNetwork(options);
+    const { machineLimits, waitingWrites, isWatched, storage } = sizesOf(options);
+    this.#machineLimits = machineLimits;
+    if (waitingWrites !== undefined) this.#limits = { ...this.#limits, waitingWrites };
+    this.#watched = isWatched;
+    this.storage = storage;
     const product = new Random(options.seed * 1000 + PRODUCT_STREAM);
     if (options.product ?? (!options.plain && product.chance(0.3))) this.#productRandom = product;
   }
@@ -108,7 +103,12 @@ export class SimCluster {
     return new SocketNetwork(this.scheduler, random, this.trace);
   }
 
-  /** Commands of the product are written through any server, where they are known. */
+  /** Whether the servers know the product's commands too. */
+  get hasProduct(): boolean {
+    return this.#productRandom !== undefined;
+  }
+
+  /** Writes commands of the product through any server, where the servers know them. */
   operate(n = 1): void {
     const random = this.#productRandom;
     if (random === undefined) return;
@@ -122,20 +122,20 @@ export class SimCluster {
     });
   }
 
-  /** No new commands of the product. */
+  /** Writes no more commands of the product. */
   stopOperating(): void {
     this.#isOperated = false;
   }
 
-  /** Servers `n1`, `n2`, ... that are a cluster from the beginning. They are still down. */
+  /** Founds the cluster of `n1`, `n2`, ... Its servers are still down. */
   found(count: number): void {
     const ids = Array.from({ length: count }, (_, i) => `n${i + 1}`);
     const configuration = { members: ids.map((id) => memberOf(id, true)) };
     for (const id of ids) this.add(id).found(configuration);
   }
 
-  /** A server that belongs to no cluster yet. */
-  add(id: NodeId): SimServer {
+  /** A server that belongs to no cluster yet, or that has a disk which says where it belongs. */
+  add(id: NodeId, on?: ServerParts['on']): SimServer {
     const rate = 1 + this.random.between(-this.#drift, this.#drift);
     const { scheduler, network, invariants } = this;
     const parts = {
@@ -146,12 +146,13 @@ export class SimCluster {
       limits: () => this.#limits,
       machineLimits: this.#machineLimits,
       storage: this.storage,
+      on,
       readersOf: this.#watched ? ['k0', 'k1'] : [],
       hasProduct: this.#productRandom !== undefined,
       doubtLeases: (ms: number) => {
         this.#leaseDoubtUntil = Math.max(this.#leaseDoubtUntil, scheduler.now + ms);
       },
-      joinAddresses: () => this.servers.map(({ id: of }) => addressOf(of)),
+      joinAddresses: () => this.servers.map(({ machine }) => addressOf(machine)),
       random: this.random.fork(),
       violated: (violation: unknown) => {
         this.violation ??= violation;
@@ -162,18 +163,22 @@ export class SimCluster {
         ((of: NodeId) => (decision: Decision) =>
           this.trace(`${of} ${decisionText(decision, (other) => other)}`)),
     };
+    if (on !== undefined) network.place(id, on.machine);
     const server = new SimServer(id, parts, rate);
     if (this.release > 1) server.upgrade();
     this.servers.push(server);
     return server;
   }
 
-  /** Whether some lease may have held too long at `since` or after: no server can know that both its clocks stood still. */
+  /**
+   * Whether a lease may have held too long at `since` or after: no server can know that both of its
+   * clocks stood still.
+   */
   leaseInDoubt(since: number): boolean {
     return since <= this.#leaseDoubtUntil;
   }
 
-  /** Once some server has the next release, all others get it too, one after the other. */
+  /** Upgrades all servers, one after the other, if one has the next release. */
   upgradeAll(): void {
     if (this.servers.every(({ release }) => release === 1)) return;
     this.release = 2;
@@ -186,27 +191,27 @@ export class SimCluster {
     });
   }
 
-  /** From now on the servers compare their states often. */
+  /** Makes the servers compare their states often. */
   compareOften(): void {
     this.#limits = { ...this.#limits, compareTicks: 20 };
   }
 
-  /** Servers that were ever asked to be removed: the question may still be under way. */
+  /** Servers whose removal was ever requested: the request may still be under way. */
   readonly doomed = new Set<NodeId>();
 
   /**
-   * Whether this server may lose what it holds. Of every configuration that may be in force there must be more voters that
-   * have all than lack something, even if all go that were asked to be removed. A learner counts as soon as it lacks
-   * something: its leader may be promoting it at that moment, and it has no vote then.
+   * Whether this server may lose its data. In every configuration that may be in force more voters
+   * must be complete than incomplete, even after all requested removals. An incomplete learner
+   * counts: its leader may be promoting it at that moment, and it has no vote then.
    */
   canLose(id: NodeId): boolean {
     const server = this.servers.find((each) => each.id === id);
-    // who is no member yet may be added, as one of very few, while it lacks something
+    // a server that is no member yet may be added, as one of very few, while it lacks something
     if (!server || server.lacking || !this.#configurations().some(holds(id))) return false;
     return this.#stands((each) => each === server || each.lacking, this.doomed);
   }
 
-  /** Whether this server may be removed although some others lack something. */
+  /** Whether this server may be removed while others lack something. */
   canRemove(server: SimServer): boolean {
     // A state that came right by itself is compared as it was at its last checkpoint.
     const isLacking = (each: SimServer): boolean => each.lacking || each.wasWrong(0);
@@ -227,7 +232,7 @@ export class SimCluster {
     });
   }
 
-  /** All that may be in force. */
+  /** All configurations that may be in force. */
   #configurations(): Configuration[] {
     return this.servers
       .filter((server) => !server.wiped)
@@ -249,7 +254,7 @@ export class SimCluster {
     return this.servers.filter((server) => ids.includes(server.id));
   }
 
-  /** Lets time pass; throws what went wrong. */
+  /** Lets time pass. Throws what went wrong. */
   async advance(ms: number): Promise<void> {
     await this.scheduler.runUntil(this.scheduler.now + ms, () => this.violation !== undefined);
     if (this.violation !== undefined) throw this.violation;
@@ -260,7 +265,8 @@ export class SimCluster {
   };
 }
 
-const addressOf = (id: NodeId): string => `${id}:1`;
+/** Of what runs on a machine. */
+export const addressOf = (id: NodeId): string => `${id}:1`;
 
 export const memberOf = (id: NodeId, voter: boolean): Member => ({
   id,
@@ -269,7 +275,31 @@ export const memberOf = (id: NodeId, voter: boolean): Member => ({
   voter,
 });
 
-/** Small limits, so that a short life meets them. */
+/** What a seed draws of sizes, readers and storage. */
+interface Sizes {
+  readonly machineLimits: MachineLimits;
+  readonly waitingWrites: number | undefined;
+  readonly isWatched: boolean;
+  readonly storage: StorageKind;
+}
+
+/** A stream of its own: where it changes nothing a seed is the world that it was before. */
+function sizesOf({ seed, plain, storage }: ClusterOptions): Sizes {
+  const size = new Random(seed * 1000 + SIZE_STREAM);
+  const isSmall = size.chance(plain ? 0 : 0.3);
+  const requestsMax = isSmall ? size.pick([2, 4, 12]) : 65_536;
+  const checkpointEvery = isSmall ? size.pick([5, 40]) : 256;
+  const waitingWrites = isSmall ? size.pick([2, 1000]) : undefined;
+  const isWatched = size.chance(plain ? 0 : 0.3);
+  const drawn = size.chance(plain ? 0 : REAL_SHARE) ? 'real' : 'memory';
+  const machineLimits = { requestsMax, checkpointEvery };
+  return { machineLimits, waitingWrites, isWatched, storage: storage ?? drawn };
+}
+
+/** The storage of a world's servers. */
+export const storageOf = (options: ClusterOptions): StorageKind => sizesOf(options).storage;
+
+/** Small limits, so that a short life reaches them. */
 function limitsFor(random: Random): ReplicaLimits {
   const small = random.chance(0.7);
   return {

@@ -18,7 +18,7 @@ export const FAULTS = [
   'transfer',
   'membership',
 ] as const;
-/** Drawn from a stream of their own: without them a seed is the world that it was before there were these. */
+/** Drawn from a stream of their own: a seed without them is the world that it was before. */
 export const DISK_FAULTS = [
   'damage',
   'fullDisk',
@@ -31,18 +31,19 @@ export const DISK_FAULTS = [
 export const MACHINE_FAULTS = [
   /** A sync does not return. */
   'hangDisk',
-  /** A machine is suspended: its monotonic clock stands still, and its wall clock is right again when it wakes. */
+  /** A machine is suspended: its monotonic clock stops, and its wall clock is right afterwards. */
   'suspend',
-  /** A virtual machine is paused: both of its clocks stand still. */
+  /** A virtual machine is paused: both of its clocks stop. */
   'pauseMachine',
   /** A server is started with other Raft timing than the rest, valid by itself. */
   'skewTiming',
   /**
-   * A disk goes back to what it held before the server was last started. An older copy of the disk taken in the same life
-   * is none of the faults: its next start has a number that nobody has seen, so no server can tell it from a usual one.
+   * A disk goes back to what it held before the server was last started. A copy from the same life
+   * is no fault here: its next start has a number that nobody has seen, so no server can tell it
+   * from a usual one.
    */
   'rollback',
-  /** A server is started with a release that knows a command which the others do not. */
+  /** A server is started with a release that has a command which the others do not know. */
   'newRelease',
 ] as const;
 /** What happens to the files of a server. Drawn apart, in worlds with real storage. */
@@ -63,7 +64,7 @@ export const SOCKET_FAULTS = {
   /** Few bytes may be under way, so that all come in pieces and writers must wait. */
   repeat: 'trickle',
 } as const;
-/** Faults of a leader in calm worlds: all others are well, so one of them takes over, and the old one does no harm. */
+/** Faults of a leader in calm worlds: another server takes over, and the old one does no harm. */
 export const LEADER_FAULTS = [
   /** No sync of its disk returns. */
   'hangLeader',
@@ -71,9 +72,12 @@ export const LEADER_FAULTS = [
   'reserveLeader',
   /** It is suspended while another one is elected. */
   'suspendLeader',
-  /** Its times are longer than all others', and it is cut off. */
+  /** Its timing is longer than that of all others, and it is cut off. */
   'skewLeader',
 ] as const;
+
+/** The majority of a cluster loses its disks for good, and an operator recovers what is left. */
+export const RECOVER = 'recover';
 
 export type MachineFault = (typeof MACHINE_FAULTS)[number];
 export type StorageFault = (typeof STORAGE_FAULTS)[number];
@@ -84,7 +88,8 @@ export type Fault =
   | (typeof SOCKET_FAULTS)[keyof typeof SOCKET_FAULTS]
   | MachineFault
   | StorageFault
-  | LeaderFault;
+  | LeaderFault
+  | typeof RECOVER;
 
 export const ALL_FAULTS: readonly Fault[] = [
   ...new Set<Fault>([
@@ -94,5 +99,6 @@ export const ALL_FAULTS: readonly Fault[] = [
     ...MACHINE_FAULTS,
     ...STORAGE_FAULTS,
     ...LEADER_FAULTS,
+    RECOVER,
   ]),
 ];

@@ -1,4 +1,7 @@
-/** What of a server outlasts its process: the disk, who it is, its configuration and program, and what is wrong with its state. */
+/**
+ * What outlasts the process of a server: the disk, its identity, settings and program, and what is
+ * wrong with its state.
+ */
 
 import type { Configuration, Entry, Index, NodeId } from '../../src/raft/types.js';
 import { type Identity, type IdentityPort, nextStart } from '../../src/replica/members/identity.js';
@@ -22,41 +25,42 @@ interface Image {
 
 export class Host {
   readonly id: NodeId;
+  readonly machine: string;
   readonly disk: ServerDisk;
   /** The same if it holds the real log and state. */
   readonly #real: RealDisk | undefined;
   readonly #parts: ServerParts;
   /** What a founding member writes into an empty log. */
   founding: Configuration | undefined;
-  /** The next snapshot that is switched in kills the process before the log follows. */
+  /** The process dies between the two switches of the next snapshot, of the state and the log. */
   halfInstall = false;
-  /** The process dies while it writes the next one beside its state. */
+  /** The process dies while it writes the next snapshot beside its state. */
   cutsInstall = false;
-  /** As its configuration has it, from the next start on. */
+  /** Its Raft timing from the next start on. */
   timing: Timing | undefined;
-  /** Of its program, from the next start on. */
+  /** The release of its program from the next start on. */
   release = 1;
-  /** It takes no writes, having seen that the disk is almost full. */
+  /** It has seen that the disk is almost full, and takes no writes. */
   atReserve = false;
-  /** Its disk was wiped or went back: it is to be replaced. */
+  /** Its disk was wiped or went back in time, and it must be replaced. */
   isWiped = false;
-  /** The next put is stored wrongly. */
+  /** The next put stores a wrong value. */
   goesWrong = false;
   /** Its state differs from the others'. */
   wrong = false;
-  /** It was told so. */
+  /** It was told that its state differs. */
   told = false;
-  /** Its state was lost, and neither made again from the log nor fetched. */
+  /** Its state is lost, and neither rebuilt from the log nor fetched. */
   stateLost = false;
   #filling = 0;
   /** The index at which the wrong value is stored. */
   #wrongFrom: Index = 0;
   #wrongUntil = -1;
   #leaseDoubtUntil = Number.NEGATIVE_INFINITY;
-  /** Changes when the disk is another one. */
+  /** Counts the disks that it has had. */
   #incarnation = 0;
   #identity: Identity;
-  /** The one of the process of the moment, if the disk is the real one. */
+  /** The identity of the present process, if its disk is a real one. */
   #stored: Pick<IdentityPort, 'get'> | undefined;
   #image: Image | undefined;
 
@@ -66,7 +70,9 @@ export class Host {
     this.#identity = this.#newIdentity();
     const { scheduler, storage } = parts;
     const random = parts.random.fork();
-    this.#real = storage === 'real' ? new RealDisk(scheduler, random) : undefined;
+    const { machine = id, disk } = parts.on ?? {};
+    this.machine = machine;
+    this.#real = storage === 'real' ? (disk ?? new RealDisk(scheduler, random)) : undefined;
     this.disk = this.#real ?? new SimDisk(scheduler, random);
     parts.invariants.addServer(id, this.disk);
   }
@@ -85,6 +91,10 @@ export class Host {
 
   // --- who it is ---
 
+  get address(): string {
+    return `${this.machine}:1`;
+  }
+
   /** Kept on the disk: in memory durable as soon as it is changed. */
   get identity(): Identity {
     return this.#stored?.get() ?? this.#identity;
@@ -92,12 +102,12 @@ export class Host {
   save(change: Partial<Identity>): void {
     this.#identity = { ...this.#identity, ...change };
   }
-  /** A process has opened its disk. */
+  /** Notes that a process has opened the disk. */
   opened(storage: Storage): void {
     if (this.#real !== undefined) this.#stored = storage.identity;
     this.halfInstall = false;
   }
-  /** The process is gone. */
+  /** Notes that the process is gone. */
   ended(): void {
     this.#identity = this.identity;
     this.#stored = undefined;
@@ -145,7 +155,7 @@ export class Host {
     this.#wrongUntil = this.#parts.scheduler.now;
   }
 
-  /** Its state was read from disk: a crash may have lost what was wrong, or what put it right. */
+  /** Notes that its state was read from disk: a crash may have lost the fault, or its repair. */
   reopened(): void {
     this.#wrongFrom = 0;
     if (this.everWrong) this.wrong = true;
@@ -184,7 +194,7 @@ export class Host {
       scheduler.after(ms, () => {
         if (filling === this.#filling) run();
       });
-    // it looks now and then, and hears nothing in between
+    // it looks at its disk once in a while
     later(LOOK_MS, () => {
       this.atReserve = true;
     });
@@ -215,20 +225,20 @@ export class Host {
     this.goesWrong = false;
   }
 
-  /** Its clocks stood still, and nothing tells it: it has no means to find its lease over. */
+  /** Its clocks stood still without a trace, so it cannot know that its lease is over. */
   doubtLease(ms: number): void {
     const forMs = ms + 2 * LONG.leaseMs;
     this.#leaseDoubtUntil = Math.max(this.#leaseDoubtUntil, this.#parts.scheduler.now + forMs);
     this.#parts.doubtLeases(forMs);
   }
 
-  /** A record cannot be read: the state is moved away. */
+  /** Moves away a state of which a record cannot be read. */
   discardState(): void {
     this.disk.discardState();
     this.stateLost = true;
   }
 
-  /** The machine being off, it gets an empty disk. */
+  /** Replaces the disk by an empty one. The machine is off. */
   wipe(): void {
     this.disk.wipe();
     this.isWiped = true;
@@ -237,22 +247,27 @@ export class Host {
     if (this.founding) this.found(this.founding);
   }
 
-  /** Keeps what the disk holds while a process runs. */
+  /** Keeps a copy of the disk while a process runs. */
   keepImage(): void {
     const { disk, identity } = this;
     this.#image = { disk: disk.image(), identity };
+  }
+
+  /** Its real disk as it is now, the process being gone. */
+  copyDisk(): RealDisk {
+    return this.#real!.copy();
   }
 
   get hasImage(): boolean {
     return this.#image !== undefined;
   }
 
-  /** The machine being off, the disk goes back to that. */
+  /** Puts that copy back. The machine is off. */
   rollBack(): void {
     const image = this.#image!;
     this.disk.rollBack(image.disk);
     this.#identity = image.identity;
-    // it is to be known as one that has lost something, and to be replaced like a wiped one
+    // it has lost something, and must be replaced like a wiped server
     this.isWiped = true;
   }
 }

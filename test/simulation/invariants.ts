@@ -1,8 +1,8 @@
 /**
- * What must hold at every moment of a simulated world, whatever fails: the invariants of Raft, and on top of them those of the
- * state machine and of what clients are told.
+ * What must hold at every moment of a simulated world, whatever fails: the invariants of Raft, of
+ * the state machine, and of what clients are told.
  */
-import type { Entry, Index, NodeId } from '../../src/raft/types.js';
+import type { Entry, Index, NodeId, SnapshotMeta } from '../../src/raft/types.js';
 import { RaftInvariants, sameEntry } from '../raft/invariants.js';
 import { Violation } from '../raft/violation.js';
 
@@ -19,6 +19,12 @@ export class Invariants extends RaftInvariants {
 
   get acknowledged(): Index {
     return this.#acknowledged;
+  }
+
+  /** The cluster begins with what another one left: all up to `meta.index` counts as committed. */
+  beginsWith(meta: SnapshotMeta, registers: ReadonlyMap<string, string>): void {
+    this.adopt(meta);
+    for (const [key, value] of registers) this.effect(key, value, meta.index);
   }
 
   // --- state machine ---
@@ -48,7 +54,7 @@ export class Invariants extends RaftInvariants {
       throw new Violation('equal states', `${id} differs at index ${index}`);
   }
 
-  /** Whether this is the state that right servers have at `index`; undefined when none is known to have been there. */
+  /** Whether right servers have this state at `index`; undefined if none was seen there. */
   isRight(index: Index, checksum: string): boolean | undefined {
     const known = this.#sums.get(index);
     return known === undefined ? undefined : known === checksum;
@@ -115,11 +121,11 @@ export class Invariants extends RaftInvariants {
     this.#acknowledged = Math.max(this.#acknowledged, index);
   }
 
-  /** A read answered `value` from the state at `index`. Stale reads are not bound to the present. */
+  /** A read answered `value` from the state at `index`. Stale reads may show an older one. */
   readDone(key: string, value: string | null, index: Index, floor: Index, stale: boolean): void {
     if (index > this.committedIndex)
       throw new Violation('applied is committed', `a read shows index ${index}, not committed`);
-    const expected = this.#valueAt(key, index);
+    const expected = this.valueAt(key, index);
     if (expected !== value)
       throw new Violation(
         'reads show the state',
@@ -134,7 +140,8 @@ export class Invariants extends RaftInvariants {
     this.#acknowledged = Math.max(this.#acknowledged, index);
   }
 
-  #valueAt(key: string, index: Index): string | null {
+  /** What a register holds once all up to `index` is applied. */
+  valueAt(key: string, index: Index): string | null {
     const list = this.#byKey.get(key) ?? [];
     for (let at = list.length - 1; at >= 0; at--)
       if (list[at]!.index <= index) return list[at]!.value;

@@ -30,13 +30,13 @@ export interface LifeParts {
   readonly loop: SimLoop;
   readonly storage: Storage;
   readonly newId: () => string;
-  /** Its state was found to be wrong: somebody starts the server again, soon or later. */
+  /** Called when its state was found to be wrong: somebody restarts the server some time later. */
   readonly restartLater: () => void;
-  /** The states differ and nobody can tell which is right. */
+  /** Called when states differ and nobody can tell which one is right. */
   readonly undecided: () => void;
 }
 
-/** Facts for the world's last look. */
+/** Position and state of a server, which the world compares. */
 export interface Look {
   readonly applied: number;
   readonly commit: number;
@@ -44,11 +44,11 @@ export interface Look {
   readonly sum: string;
 }
 
-/** The load of a loop is looked at every so many turns. */
+/** Turns of the loop between two checks of its load. */
 const TURNS_PER_LOOK = 16;
-/** Of keys and values in a chunk of a snapshot: the states here are small. */
+/** Bytes of keys and values in a chunk of a snapshot: the states here are small. */
 const CHUNK_BYTES = 200;
-/** Batches that may wait for the disk: one for each message that may be on its way, and some for the votes. */
+/** Batches that may wait for the disk: one for each message in flight, and some for votes. */
 const STORING_MAX = 300;
 
 export class Life {
@@ -90,7 +90,7 @@ export class Life {
     this.#snapshots = new Snapshots({ world, host, storage, replica });
     this.#wire = this.#connect();
     this.replica = new Replica({
-      ...{ id, name: id, address: `${id}:1`, log, machine, clock: loop, view: store, identity },
+      ...{ id, name: id, address: host.address, log, machine, clock: loop, view: store, identity },
       isBehind: storage.isBehind,
       newId: parts.newId,
       isBelieved: (joiner) =>
@@ -125,20 +125,19 @@ export class Life {
     });
   }
 
-  /** From here on it hears and is heard. */
+  /** Starts to listen and to send. */
   start(): void {
     const { replica, lost } = this;
     const { host } = this.#parts;
     const { trace } = this.#world;
     this.#wire.start();
     if (lost !== undefined) trace(`${host.id} has lost its state: ${lost}`);
-    const join = this.#world.joinAddresses();
     const { silenceMs } = this.#parts.storage;
-    replica.start({ needsState: lost, silenceMs, join });
+    replica.start({ needsState: lost, silenceMs, join: this.#world.joinAddresses() });
     this.#queries?.start();
   }
 
-  /** Hands leadership over, then ends what clients wait for. */
+  /** Transfers leadership, then ends the requests of clients. */
   shutDown(done: () => void): void {
     const { loop, replica } = this;
     loop.deliver(() =>
@@ -155,10 +154,12 @@ export class Life {
     const replica = (): Replica => this.replica;
     return this.#world.network.connect({
       id: host.id,
+      machine: host.machine,
       loop,
       handlers: this.#handlers(),
-      identity: () => ({ ...host.identity, address: `${host.id}:1` }),
+      identity: () => ({ ...host.identity, address: host.address }),
       records: peerRecords(replica),
+      stored: (peer) => this.#parts.storage.storedSeen()[peer],
       sent: (message) => {
         this.#bounds.sent++;
         this.#world.invariants.sent(message);
@@ -168,7 +169,7 @@ export class Life {
     });
   }
 
-  /** The product's own, with one outcome of each request. */
+  /** The product's handlers; each request must have one outcome. */
   #handlers(): Required<WireHandlers> {
     const { loop, storage, newId } = this.#parts;
     const handlers = wireHandlers({
@@ -192,7 +193,7 @@ export class Life {
         handlers.onJoinRequest(joiner, payload, once);
       },
       snapshotSource: (to, message) => {
-        // no comparison could tell who is right if a wrong state spread before it is found: here it does not
+        // if a wrong state spread before it is found, no comparison could tell who is right
         if (message.type !== 'snapshot' || this.isWrong) return undefined;
         this.#snapshots.checkSent(message.meta);
         const source = handlers.snapshotSource(to, message);
@@ -223,19 +224,19 @@ export class Life {
     return this.#isStopped || this.#sources.size > 0 || this.replica.incomingSnapshot.isArriving;
   }
 
-  /** It is over: what it still does is nobody's concern. */
+  /** Ends the process at once. */
   end(): void {
     this.#readers.stop();
     this.#queries?.stop();
     this.loop.kill();
   }
 
-  /** A register has changed here. */
+  /** Tells the readers that a register has changed here. */
   changed(key: string): void {
     this.#readers.changed(key);
   }
 
-  /** After each turn of the process. Looking at some of them is enough to see what does not end. */
+  /** Called after each turn. Checking some of them is enough to find what does not end. */
   turned(): void {
     if (this.#hasPromises) this.loop.touch();
     const { turns, causes } = this.loop;
@@ -285,7 +286,7 @@ export class Life {
     });
   }
 
-  /** It was told that its state is wrong. */
+  /** Handles the message that its state is wrong. */
   #differs(why: string): void {
     const { host, storage, restartLater } = this.#parts;
     if (!host.everWrong)
@@ -296,7 +297,7 @@ export class Life {
     restartLater();
   }
 
-  /** The core with every output looked at before anybody acts on it. */
+  /** Wraps the core, so that the invariants see every output before it takes effect. */
   #watched(core: RaftCore, options: ServerParts['raft']): RaftCore {
     const { scheduler, invariants } = this.#world;
     const { host } = this.#parts;
@@ -309,18 +310,17 @@ export class Life {
         const output = core.step(inputs, at);
         const { role, commit, configuration } = output;
         if (role || commit !== undefined) this.#tell(output);
-        // what the checks look at changes only with these
+        // the status changes only with these
         const changed = role || commit !== undefined || configuration;
         const after = changed ? core.status() : before;
         const { now } = scheduler;
         const { isLeaseInDoubt } = host;
-        const { content } = log;
         invariants.stepped(host.id, {
           inputs,
           output,
           before,
           after,
-          log: content,
+          log: log.content,
           options,
           now,
           isLeaseInDoubt,
@@ -343,7 +343,7 @@ export class Life {
 
   // --- what is seen of it ---
 
-  /** What is right at an index may have become known only after this server was there. */
+  /** Whether its state is wrong: the right one may have become known only later. */
   get isWrong(): boolean {
     const { host } = this.#parts;
     if (host.wrong) {
@@ -352,7 +352,7 @@ export class Life {
     }
     return host.wrong;
   }
-  /** It belongs to a cluster. */
+  /** Whether it belongs to a cluster. */
   get hasJoined(): boolean {
     return this.#parts.storage.identity.get().clusterId !== null;
   }
@@ -399,7 +399,7 @@ export class Life {
   }
 }
 
-/** Of what a server may have waiting: what it is told to refuse beyond, and a change of members. */
+/** The limits beyond which a server refuses requests, and one change of members more. */
 const queueLimits = ({ pendingWrites, waitingWrites }: ReplicaLimits) => ({
   storing: STORING_MAX,
   pending: pendingWrites + 1,

@@ -47,6 +47,7 @@ export function openMemory(
       store,
       machine: attach(machine, store),
       identity: { get: () => host.identity, save: (change) => host.save(change) },
+      storedSeen: () => host.identity.seen,
       lost: store.get(DIVERGED_KEY) ?? gap,
       silenceMs: { own, owed },
       isBehind: () => false,

@@ -1,14 +1,13 @@
 /**
- * A network that carries each message by itself. It delays, so reorders, drops, repeats and cuts,
- * each direction of each link on its own. TCP does less; Raft must stand it all the same. What two
- * processes share is only bytes or frozen messages.
+ * A network that carries each message by itself. It delays, reorders, drops, repeats and cuts, in
+ * each direction of each link. TCP does less, but Raft must tolerate it. Two processes share only
+ * bytes and frozen messages.
  */
 
 import type { Random } from '../../cluster/checker/random.js';
 import type { Message, NodeId } from '../../src/raft/types.js';
 import { OLDEST_PROTOCOL_VERSION, PROTOCOL_VERSION } from '../../src/transport/frames.js';
 import { checkHello } from '../../src/transport/handshake.js';
-import type { PeerRecords } from '../../src/transport/types.js';
 import type { SimLoop } from './loop.js';
 import { type Process, type ProcessWire, SimNetwork } from './network.js';
 import type { Scheduler } from './scheduler.js';
@@ -29,9 +28,9 @@ export class MessageNetwork extends SimNetwork {
   readonly queueBytesMax = 0;
   readonly #scheduler: Scheduler;
   readonly #random: Random;
-  /** Those that are listening. */
+  /** The processes that listen. */
   readonly #endpoints = new Map<NodeId, Process>();
-  /** Processes that are connected: each has believed what the other said of itself. */
+  /** Connected processes: each has accepted the handshake of the other. */
   readonly #connected = new WeakMap<Process, WeakSet<Process>>();
 
   constructor(scheduler: Scheduler, random: Random) {
@@ -40,15 +39,21 @@ export class MessageNetwork extends SimNetwork {
     this.#random = random;
   }
 
-  detach(id: NodeId): void {
+  detach({ id }: Pick<Process, 'id'>): void {
     this.#endpoints.delete(id);
   }
 
-  protected recordsOf(id: NodeId): PeerRecords | undefined {
-    return this.#endpoints.get(id)?.records;
+  protected processOn(id: NodeId): Process | undefined {
+    return this.#endpoints.get(id);
   }
 
-  /** The product's own greeting, both ways, once for each pair of processes. */
+  /** Returns the server that listens on a machine. */
+  #at(machine: string): NodeId {
+    const found = [...this.#endpoints.values()].find((process) => process.machine === machine);
+    return found?.id ?? machine;
+  }
+
+  /** Runs the product's handshake both ways, once for each pair of processes. */
   #connects(from: Process, to: Process): boolean {
     const known = this.#connected.get(from);
     if (known?.has(to)) return true;
@@ -77,7 +82,7 @@ export class MessageNetwork extends SimNetwork {
       },
       requestJoin: (address, payload, timeoutMs, done) => {
         loop.port();
-        const to = address.slice(0, address.indexOf(':'));
+        const to = this.#at(address.slice(0, address.indexOf(':')));
         this.#request({ from, loop, to, purpose: 'join' }, payload, timeoutMs, done);
       },
       sendSnapshot: (to, message, done) => {
@@ -103,7 +108,7 @@ export class MessageNetwork extends SimNetwork {
       this.#carry(from, message.to, (to) => to.handlers.onMessage(message));
   }
 
-  /** Brings something over one direction of a link, or loses it. */
+  /** Carries something over one direction of a link, or loses it. */
   #carry(
     from: NodeId,
     to: NodeId,
@@ -128,8 +133,8 @@ export class MessageNetwork extends SimNetwork {
   }
 
   /**
-   * A server that joins is in no cluster: all that is asked is whether this is the one it means, by
-   * the side that listens.
+   * Carries a request and its response. A joining server is in no cluster, so only the side that
+   * listens checks the handshake.
    */
   #request(
     { from, loop, to, purpose }: Call,
@@ -208,7 +213,7 @@ export class MessageNetwork extends SimNetwork {
   }
 }
 
-/** Whether `server` does not believe `peer`. */
+/** Whether `server` refuses the handshake of `peer`. */
 function refuses(
   server: Process,
   peer: Process,
@@ -228,7 +233,7 @@ function refuses(
   return checkHello(context, hello) !== undefined;
 }
 
-/** Whoever changes a message that others also hold is found out. */
+/** Freezes a message, since several processes hold it. */
 function freeze(message: Message): Message {
   if (message.type === 'append') Object.freeze(message.entries);
   return Object.freeze(message);

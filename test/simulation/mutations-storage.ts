@@ -209,5 +209,49 @@ const starts: readonly Mutation[] = [
   ),
 ];
 
+const recoveries: readonly Mutation[] = [
+  real(
+    one(
+      'a recovery that leaves out the end of the log',
+      'node/recover.js',
+      'await applyUpTo(log.lastIndex(), log, machine);',
+      'await applyUpTo(log.lastIndex() - 1, log, machine);',
+    ),
+    'recover',
+  ),
+  real(
+    one(
+      'a recovery that drops its log before its state is synced',
+      'node/recover.js',
+      'await store.flush();\n        const epoch',
+      'const epoch',
+    ),
+    'recover',
+  ),
+  real(
+    one(
+      'an unfinished recovery that is served',
+      'node/recover.js',
+      'store.commit([[DIVERGED_KEY, UNFINISHED]]);',
+      '',
+    ),
+    'recover',
+  ),
+  real(
+    one(
+      'a recovery that keeps the id of the cluster',
+      'node/recover.js',
+      "const clusterId = derived(['recovered', ...epoch], members);",
+      'const { clusterId } = identity;',
+    ),
+    'recover',
+  ),
+];
+
 /** See the head of this file. */
-export const storageMutations: readonly Mutation[] = [...writes, ...damage, ...starts];
+export const storageMutations: readonly Mutation[] = [
+  ...writes,
+  ...damage,
+  ...starts,
+  ...recoveries,
+];

@@ -1,5 +1,6 @@
 /** The network between the machines in virtual time: its links, and the processes on it. */
 
+import type { PeerRecord } from '../../src/peer-record.js';
 import type { Message, NodeId } from '../../src/raft/types.js';
 import type { WirePort } from '../../src/replica/ports.js';
 import type { PeerRecords, WireHandlers, WireIdentity } from '../../src/transport/types.js';
@@ -16,17 +17,21 @@ export type NetworkKind = (typeof NETWORKS)[number];
 /** A process on the network. */
 export interface Process {
   readonly id: NodeId;
+  /** The machine that it runs on: the host of its address. Usually both have one name. */
+  readonly machine: string;
   readonly loop: SimLoop;
   /** What it says when a connection is made. */
   readonly identity: () => WireIdentity;
-  /** Whom it has met, over all lives of its disk. */
+  /** The peers it has met in all lives of its disk. */
   readonly records: PeerRecords;
+  /** The same of one server, as far as the disk holds it: what a crash leaves. */
+  readonly stored: (id: NodeId) => PeerRecord | undefined;
   readonly handlers: Required<WireHandlers>;
   /** A message is handed to the network. */
   sent(message: Message): void;
   /**
-   * The state to send for a snapshot message, and the message as it must be sent; undefined: cannot. Where no connection
-   * carries chunks, the state travels whole.
+   * The state for a snapshot message, and the message to send with it; undefined if there is none.
+   * Where no connection carries chunks, the state travels whole.
    */
   snapshotFor(message: Message): { message: Message; image: StateImage } | undefined;
   installSnapshot(message: Message, image: StateImage, done: (ok: boolean) => void): void;
@@ -34,11 +39,11 @@ export interface Process {
 
 /** The network as one process has it. */
 export interface ProcessWire extends WirePort {
-  /** From here on it hears and is heard. */
+  /** Starts to listen and to send. */
   start(): void;
-  /** It closes its connections. */
+  /** Closes the connections. */
   stop(done: () => void): void;
-  /** Bytes that wait for one peer to read them, at most over all peers. */
+  /** Bytes that wait for a peer to read them, of the peer with the most. */
   waitingBytes(): number;
 }
 
@@ -72,42 +77,56 @@ export abstract class SimNetwork {
   abstract readonly kind: NetworkKind;
   /** Bytes that a process may have waiting for one peer, at most. */
   abstract readonly queueBytesMax: number;
-  readonly #links = new Map<NodeId, Map<NodeId, Link>>();
+  readonly #links = new Map<string, Map<string, Link>>();
+  /** Machines of servers that have another name than theirs. */
+  readonly #machines = new Map<NodeId, string>();
 
   /** The wire of a process, which is not heard before `start`. */
   abstract connect(process: Process): ProcessWire;
   /** A process has ended; with `power` its machine went off. */
-  abstract detach(id: NodeId, power: boolean): void;
-  /** Whom the process on a machine has met; undefined while there is none. */
-  protected abstract recordsOf(id: NodeId): PeerRecords | undefined;
+  abstract detach(process: Pick<Process, 'id' | 'machine'>, power: boolean): void;
+  /** The process of a server; undefined while there is none. */
+  protected abstract processOn(id: NodeId): Process | undefined;
 
+  /** Puts a server on a machine of another name. */
+  place(id: NodeId, machine: string): void {
+    this.#machines.set(id, machine);
+  }
+
+  /** The link between two machines, or between those of two servers. */
   link(from: NodeId, to: NodeId): Link {
-    let links = this.#links.get(from);
+    const [sender, receiver] = [this.#machineOf(from), this.#machineOf(to)];
+    let links = this.#links.get(sender);
     if (!links) {
       links = new Map();
-      this.#links.set(from, links);
+      this.#links.set(sender, links);
     }
-    let link = links.get(to);
+    let link = links.get(receiver);
     if (!link) {
       link = { cut: false, ...QUIET };
-      links.set(to, link);
+      links.set(receiver, link);
     }
     return link;
   }
 
-  /** Every direction of every link as it was at the beginning. */
+  #machineOf(id: NodeId): string {
+    return this.#machines.get(id) ?? id;
+  }
+
+  /** Restores every link, in both directions. */
   heal(): void {
     for (const links of this.#links.values())
       for (const link of links.values()) Object.assign(link, { cut: false }, QUIET);
   }
 
   /**
-   * Whether all of these servers have met a server, so that they would not believe another one under its id; and in this
-   * start of its disk or a later one.
+   * Whether all of these servers have met a server, in this start of its disk or a later one, and
+   * have stored that. From then on they refuse another server under its id, and an older copy of
+   * its disk.
    */
   haveMet(servers: readonly NodeId[], id: NodeId, start = 0): boolean {
     return servers.every((each) => {
-      const record = this.recordsOf(each)?.get(id);
+      const record = this.processOn(each)?.stored(id);
       return record !== undefined && record.starts >= start;
     });
   }

@@ -5,13 +5,14 @@ import type { ReplicaLimits } from '../../src/replica/options.js';
 import type { MachineLimits } from '../../src/state/machine.js';
 import type { Invariants } from './invariants.js';
 import type { SimNetwork } from './network.js';
+import type { RealDisk } from './real-storage.js';
 import type { Scheduler } from './scheduler.js';
 
 /** See ServerParts. */
 export type StorageKind = (typeof STORAGES)[number];
 export const STORAGES = ['memory', 'real'] as const;
 
-/** What a simulated server gets from its world. */
+/** What a simulated server needs of its world. */
 export interface ServerParts {
   readonly scheduler: Scheduler;
   readonly network: SimNetwork;
@@ -19,18 +20,20 @@ export interface ServerParts {
   readonly invariants: Invariants;
   readonly limits: () => ReplicaLimits;
   readonly machineLimits: MachineLimits;
-  /** Log and state in memory, or the real ones on a disk in memory. */
+  /** `real`: the log and state of the product, on a disk in memory. */
   readonly storage: StorageKind;
+  /** Its machine and disk, if not a machine of its own name with an empty disk. */
+  readonly on?: { readonly machine: string; readonly disk: RealDisk } | undefined;
   /** The keys on which readers are held, one each. */
   readonly readersOf: readonly string[];
   /** Whether the servers know the product's commands too, and answer blocking queries. */
   readonly hasProduct: boolean;
   /** Where a server that is in no cluster asks to join. */
   readonly joinAddresses: () => readonly string[];
-  /** For so many milliseconds a lease may hold too long, for a cause that no server can see. */
+  /** Reports that for so many milliseconds a lease may hold too long, and no server can know. */
   readonly doubtLeases: (ms: number) => void;
   readonly raft: Omit<RaftOptions, 'id' | 'random'>;
-  /** Reports what must not happen; the world ends. */
+  /** Reports a violation, which ends the world. */
   readonly violated: (violation: unknown) => void;
   readonly trace: (text: string) => void;
   /** Prints the decisions of a server's core; undefined unless the world is traced. */

@@ -1,8 +1,14 @@
-/** From a seed to its world: every fifth is one in which no election may happen. */
+/**
+ * From a seed to its world: every fifth is one in which no election may happen, and some with real
+ * storage are ones in which a cluster is recovered.
+ */
+import { Random } from '../../cluster/checker/random.js';
 import { runCalm } from './calm.js';
-import { type Fault, LEADER_FAULTS, SOCKET_FAULTS } from './fault-kinds.js';
+import { storageOf } from './cluster.js';
+import { type Fault, LEADER_FAULTS, RECOVER, SOCKET_FAULTS } from './fault-kinds.js';
 import type { NetworkKind } from './network.js';
 import type { StorageKind } from './parts.js';
+import { runRecovery } from './recovery.js';
 import { type Report, runWorld } from './world.js';
 
 export interface PlayOptions {
@@ -18,6 +24,11 @@ export interface PlayOptions {
   readonly product?: boolean | undefined;
 }
 
+/** Which worlds are those of a recovery, and which part of the ones with real storage. */
+const RECOVERY_STREAM = 23;
+const RECOVERY_SHARE = 0.05;
+
+/** Plays the world of a seed. */
 export function playSeed(seed: number, { trace, ...rest }: PlayOptions = {}): Promise<Report> {
   const { fault } = rest;
   const needsSockets = Object.values<Fault | undefined>(SOCKET_FAULTS).includes(fault);
@@ -25,5 +36,13 @@ export function playSeed(seed: number, { trace, ...rest }: PlayOptions = {}): Pr
   const options = { seed, ...rest, network, ...(trace && { trace }) };
   const isCalm =
     fault === undefined ? seed % 5 === 0 : LEADER_FAULTS.some((kind) => kind === fault);
-  return isCalm ? runCalm(options) : runWorld(options);
+  if (isCalm) return runCalm(options);
+  return isRecovery(options) ? runRecovery(options) : runWorld(options);
+}
+
+function isRecovery(options: PlayOptions & { readonly seed: number }): boolean {
+  const { seed, fault, plain } = options;
+  if (fault !== undefined || plain) return fault === RECOVER;
+  const isDrawn = new Random(seed * 1000 + RECOVERY_STREAM).chance(RECOVERY_SHARE);
+  return isDrawn && storageOf(options) === 'real';
 }

@@ -9,22 +9,26 @@ import { type Opened, openFolder } from '../../src/node/open.js';
 import type { NodeId, Term } from '../../src/raft/types.js';
 import type { Identity } from '../../src/replica/members/identity.js';
 import { DIVERGED_KEY } from '../../src/state/keys.js';
+import type { Disk } from '../../src/storage/disk.js';
 import { StorageError } from '../../src/storage/errors.js';
 import type { SegmentLog } from '../../src/storage/log.js';
 import { type DiskImage, type DiskTemper, FakeDisk } from '../support/fake-disk.js';
 import { LogContent, type LogWrite } from '../support/memory-log.js';
 import { contentOf, describe, explains, holds } from './found-log.js';
 import { Violation } from './invariants.js';
+import type { SimLoop } from './loop.js';
 import { registers } from './machine.js';
 import { imageOf, install, takeIn } from './real-install.js';
 import type { Scheduler } from './scheduler.js';
 import type { Booting, ServerDisk, SimStore, Storage } from './storage.js';
 import { sightOf, WatchedLog } from './watched-log.js';
 
-const DATA = 'data';
-const SEGMENTS = `${DATA}/log/segments`;
+/** The data folder of every server. */
+export const DATA = 'data';
+export const LOG = `${DATA}/log`;
+export const STATE = `${DATA}/state`;
+const SEGMENTS = `${LOG}/segments`;
 const WITNESS = `${SEGMENTS}/witness`;
-const STATE = `${DATA}/state`;
 const IDENTITY = `${DATA}/${IDENTITY_FILE}`;
 /** Bytes of entries in memory: a few, so that most reads go to the disk. */
 const WINDOW_BYTES = 1000;
@@ -54,9 +58,11 @@ export class RealDisk implements ServerDisk {
   /** Handed to the log, in order, and not reported as durable. */
   #open: LogWrite[] = [];
   readonly #fake: FakeDisk;
+  readonly #scheduler: Scheduler;
   readonly #random: Random;
 
   constructor(scheduler: Scheduler, random: Random) {
+    this.#scheduler = scheduler;
     this.#random = random;
     const after = (ms: number, run: () => void): unknown =>
       scheduler.after(ms, () => {
@@ -99,7 +105,7 @@ export class RealDisk implements ServerDisk {
     world.scheduler.touch();
     const opening = openFolder({
       name: host.id,
-      address: `${host.id}:1`,
+      address: host.address,
       dataDir: DATA,
       initial: members.map(({ name, address }) => ({ name, address })),
       join: members.length > 0 ? [] : world.joinAddresses(),
@@ -142,7 +148,7 @@ export class RealDisk implements ServerDisk {
     attach: ReturnType<typeof registers>['attach'],
   ): Storage {
     const { host, loop, watcher, world, silenceMs: own } = booting;
-    this.#check(log, host.id);
+    this.check(log, host.id);
     this.#logDamaged = false;
     if (needsState !== undefined && store.get(DIVERGED_KEY) === undefined) {
       if (!this.stateDamaged && !host.stateLost)
@@ -168,11 +174,20 @@ export class RealDisk implements ServerDisk {
         store.commit(changes);
       },
     };
+    let storedSeen = identity.get().seen;
+    const save = (change: Partial<Identity>): void => {
+      const saved = identity.save(change);
+      const { seen } = identity.get();
+      void saved.then(() => {
+        storedSeen = seen;
+      });
+    };
     return {
       log: new WatchedLog(log, sightOf(log), { loop, watcher, notes: this }),
       store: watched,
       machine: attach(machine, watched),
-      identity,
+      identity: { get: () => identity.get(), save },
+      storedSeen: () => storedSeen,
       lost: needsState,
       silenceMs: { own, owed },
       isBehind: () => store.backlogBytes > BACKLOG_BYTES,
@@ -187,8 +202,28 @@ export class RealDisk implements ServerDisk {
     };
   }
 
+  /** The disk as a process has it that is no server, until the next `crash`. */
+  attach(loop: SimLoop): Disk {
+    return this.#fake.attach(loop, (run) => loop.deliver(run));
+  }
+
+  /** Another disk that holds what this one keeps after a crash. */
+  copy(): RealDisk {
+    const copy = new RealDisk(this.#scheduler, this.#random.fork());
+    copy.#fake.restore(this.#fake.image());
+    copy.durable = this.durable.copy();
+    copy.#open = [...this.#open];
+    copy.#logDamaged = this.#logDamaged;
+    return copy;
+  }
+
+  /** An offline command has written the log anew. */
+  rewritten(durable: LogContent): void {
+    this.#forget(durable);
+  }
+
   /** Compares what a start finds with what was reported as durable and what may be. */
-  #check(log: SegmentLog, id: NodeId): void {
+  check(log: SegmentLog, id: NodeId): void {
     const found = contentOf(log);
     const possible = this.durable.copy();
     const isPossible = (): boolean =>

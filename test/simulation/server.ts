@@ -1,4 +1,4 @@
-/** One server over all its lives, with what faults, clients and operators may do to it. */
+/** One server over all its lives, and what faults, clients and operators do to it. */
 
 import { silenceMsOf } from '../../src/raft/options.js';
 import type { Configuration, NodeId } from '../../src/raft/types.js';
@@ -12,6 +12,7 @@ import { Life, type Look } from './life.js';
 import { Crash, SimLoop } from './loop.js';
 import type { Timing } from './machine-faults.js';
 import type { ServerParts } from './parts.js';
+import type { RealDisk } from './real-storage.js';
 import type { Booting, ServerDisk, Storage } from './storage.js';
 import type { Server, WriteOutcome } from './workload.js';
 
@@ -21,15 +22,15 @@ export class SimServer implements Victim, Server {
   readonly #parts: ServerParts;
   readonly #rate: number;
   #life: Life | undefined;
-  /** The process of the moment, be it that it is still starting. */
+  /** The present process, which may still be starting. */
   #loop: SimLoop | undefined;
-  /** The process whose disk has failed, and which will end. */
+  /** The process whose disk has failed. It will end. */
   #failing: SimLoop | undefined;
   #lives = 0;
   #requests = 0;
   #retired = false;
   #stopping: Life | undefined;
-  /** When it last said that the states differ and nobody can tell which is right. */
+  /** When it last reported that states differ and nobody can tell which one is right. */
   undecidedAt = -Infinity;
 
   constructor(id: NodeId, parts: ServerParts, rate: number) {
@@ -37,6 +38,15 @@ export class SimServer implements Victim, Server {
     this.#parts = parts;
     this.#rate = rate;
     this.#host = new Host(id, parts);
+  }
+
+  /** The machine that it runs on, the host of its address. */
+  get machine(): string {
+    return this.#host.machine;
+  }
+  /** Copies its disk. It must be down. */
+  copyDisk(): RealDisk {
+    return this.#host.copyDisk();
   }
 
   /** Writes the first configuration into an empty log, as every founding member does. */
@@ -79,7 +89,7 @@ export class SimServer implements Victim, Server {
     }
   }
 
-  /** What log and machine report, in this life or while it begins. */
+  /** Takes what log and machine report, in this life or while it begins. */
   #watcher(): Booting['watcher'] {
     const { invariants } = this.#parts;
     const { id } = this;
@@ -104,7 +114,7 @@ export class SimServer implements Victim, Server {
     const host = this.#host;
     host.opened(storage);
     host.told = storage.store.get(DIVERGED_KEY) !== undefined;
-    // a crash may have lost what had put it right
+    // a crash may have lost what had repaired it
     host.reopened();
     const { index, sums } = storage.machine.machine.checksum();
     host.judge(index, Object.values(sums).join());
@@ -128,7 +138,10 @@ export class SimServer implements Victim, Server {
     this.#life.start();
   }
 
-  /** Nothing is sent or answered from here on, as in the product; then the process is gone, and started again. */
+  /**
+   * Ends the process a little later, and starts it again. Until then nothing is sent or answered,
+   * as in the product.
+   */
   #diskFailed(loop: SimLoop, error?: Error): void {
     const { scheduler, random, trace } = this.#parts;
     if (this.#loop !== loop || this.#failing === loop) return;
@@ -138,7 +151,7 @@ export class SimServer implements Victim, Server {
     scheduler.after(random.between(0, 50), () => {
       if (this.#loop !== loop) return;
       this.#end(false);
-      // what its message asks an operator to do
+      // its message asks an operator to do so
       if (/move this server's state/.test(error?.message ?? '')) this.#host.discardState();
       scheduler.after(random.delay(500, 5_000, 0.2), () => this.restart());
     });
@@ -159,7 +172,7 @@ export class SimServer implements Victim, Server {
     this.#loop?.kill();
     this.#loop = undefined;
     this.#life = undefined;
-    this.#parts.network.detach(this.id, power);
+    this.#parts.network.detach(this.#host, power);
     this.#host.ended();
     this.#disk.crash(power);
   }
@@ -192,7 +205,7 @@ export class SimServer implements Victim, Server {
       return;
     }
     this.#stopping = life;
-    // a crash meanwhile is another one's business
+    // a crash meanwhile has its own restart
     life.shutDown(() => {
       if (this.#life !== life) return;
       this.#parts.trace(`${this.id} is shut down`);
@@ -277,7 +290,7 @@ export class SimServer implements Victim, Server {
 
   // --- what the world does and sees ---
 
-  /** Switched off for good. */
+  /** Switches it off for good. */
   retire(): void {
     this.#retired = true;
     this.crash(false);
@@ -285,15 +298,15 @@ export class SimServer implements Victim, Server {
   get wiped(): boolean {
     return this.#host.isWiped;
   }
-  /** How often its disk was started from. */
+  /** How often it was started from its disk. */
   get starts(): number {
     return this.#host.identity.starts;
   }
-  /** Of its program. */
+  /** The release of its program. */
   get release(): number {
     return this.#host.release;
   }
-  /** It is down, or belongs to a cluster. */
+  /** Whether it belongs to a cluster, or is down. */
   get hasJoined(): boolean {
     return this.#life?.hasJoined ?? true;
   }
@@ -304,20 +317,20 @@ export class SimServer implements Victim, Server {
   get isWrong(): boolean {
     return this.#life?.isWrong ?? this.#host.wrong;
   }
-  /** Its machine stands still. */
+  /** Whether its machine stands still. */
   get frozen(): boolean {
     return this.#loop?.frozen === true;
   }
-  /** It is being shut down, and forgets what clients ask of it until then. */
+  /** Whether it is being shut down. It loses requests meanwhile. */
   get isStopping(): boolean {
     return this.#life !== undefined && this.#stopping === this.#life;
   }
-  /** Its state is lost or wrong, or will be. */
+  /** Whether its state is lost or wrong, or will be. */
   get isStateBad(): boolean {
     const { stateLost, goesWrong, told } = this.#host;
     return this.#disk.stateDamaged || stateLost || goesWrong || this.isWrong || told;
   }
-  /** It may have shown something wrong at `since` or after. */
+  /** Whether it may have shown something wrong at `since` or after. */
   wasWrong(since: number): boolean {
     return this.#host.wasWrong(since);
   }
@@ -333,7 +346,7 @@ export class SimServer implements Victim, Server {
   get fault(): string | undefined {
     return this.#life?.replica.fault;
   }
-  /** For whoever reads of a violation. */
+  /** Its condition in a few words, for reports of violations. */
   condition(): string {
     const state = this.isWrong ? 'wrong' : this.isStateBad ? 'lacking' : 'right';
     const { role = 'down', term = 0 } = this.#life?.replica.loop.role ?? {};
@@ -350,7 +363,7 @@ export class SimServer implements Victim, Server {
     const known = this.#life?.replica.loop.status().configuration;
     return [stored, known].filter((each) => each !== undefined);
   }
-  /** Undefined while it is down. */
+  /** Its position and state; undefined while it is down. */
   look(): Look | undefined {
     return this.#life?.look();
   }

@@ -21,12 +21,13 @@ const kept = JSON.parse(readFileSync('test/simulation/seeds.json', 'utf8')) as K
 /** Plays a world; what went wrong, with the command that plays it again. */
 async function failureOf(seed: number, options: PlayOptions = {}): Promise<string | undefined> {
   const { violation } = await playSeed(seed, options);
-  const { plain, network, storage } = options;
+  const { plain, network, storage, fault } = options;
   const plays = [
     `--seed ${seed}`,
     ...(plain ? ['--plain'] : []),
     ...(network ? [`--network ${network}`] : []),
     ...(storage ? [`--storage ${storage}`] : []),
+    ...(fault ? [`--fault ${fault}`] : []),
     '--trace',
   ];
   return violation && `${violation.text}\nreplay: npm run simulate -- ${plays.join(' ')}`;
@@ -49,6 +50,11 @@ describe('simulated worlds', function () {
         expect(await failureOf(seed)).to.equal(undefined);
     });
   }
+
+  for (const seed of [1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
+    it(`in which a cluster is recovered: ${seed}`, async () => {
+      expect(await failureOf(seed, { fault: 'recover' })).to.equal(undefined);
+    });
 
   for (const network of NETWORKS)
     for (const storage of STORAGES)

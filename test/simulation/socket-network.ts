@@ -6,7 +6,6 @@
 import type { Random } from '../../cluster/checker/random.js';
 import type { Message, NodeId } from '../../src/raft/types.js';
 import type { WireLimits } from '../../src/transport/handshake.js';
-import type { PeerRecords } from '../../src/transport/types.js';
 import { Wire } from '../../src/transport/wire.js';
 import { Violation } from './invariants.js';
 import { type Process, type ProcessWire, SimNetwork } from './network.js';
@@ -62,21 +61,21 @@ export class SocketNetwork extends SimNetwork {
     return 2 * this.#limits.queueBytes! + this.#parts.temper.highWaterMark + UNDROPPED_BYTES;
   }
 
-  detach(id: NodeId, power: boolean): void {
-    const machine = this.#machine(id);
+  detach({ id, machine: name }: Pick<Process, 'id' | 'machine'>, power: boolean): void {
+    const machine = this.#machine(name);
     machine.sockets?.end(power);
     machine.sockets = undefined;
     machine.isOn = !power;
     this.#processes.delete(id);
   }
 
-  protected recordsOf(id: NodeId): PeerRecords | undefined {
-    return this.#processes.get(id)?.records;
+  protected processOn(id: NodeId): Process | undefined {
+    return this.#processes.get(id);
   }
 
   connect(process: Process): ProcessWire {
-    const { id, loop, identity, records, handlers } = process;
-    const sockets = new ProcessSockets(id, loop, this.#parts);
+    const { id, machine: name, loop, identity, records, handlers } = process;
+    const sockets = new ProcessSockets(name, loop, this.#parts);
     const wire = new Wire({
       identity,
       records,
@@ -97,11 +96,11 @@ export class SocketNetwork extends SimNetwork {
     });
     return {
       start: () => {
-        const machine = this.#machine(id);
+        const machine = this.#machine(name);
         machine.isOn = true;
         machine.sockets = sockets;
         this.#processes.set(id, process);
-        void wire.listen(id, PORT);
+        void wire.listen(name, PORT);
       },
       stop: (done) => void wire.close().then(() => loop.guard(done)),
       waitingBytes: () => wire.waitingBytes,

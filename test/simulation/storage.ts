@@ -1,6 +1,6 @@
 /** Log and state of a simulated server: in memory, or the real ones on a disk in memory. */
 import type { SnapshotMeta, Term } from '../../src/raft/types.js';
-import type { IdentityPort } from '../../src/replica/members/identity.js';
+import type { Identity, IdentityPort } from '../../src/replica/members/identity.js';
 import type {
   IncomingSnapshot,
   SnapshotMessage,
@@ -39,6 +39,8 @@ export interface Storage {
   readonly store: SimStore;
   readonly machine: SimMachine;
   readonly identity: IdentityPort;
+  /** The servers that were met, as far as the disk holds them. */
+  storedSeen(): Identity['seen'];
   /** Why the state must come from the leader. */
   readonly lost: string | undefined;
   /** The silence that an earlier life may still owe, or this one promises. */

@@ -1,4 +1,7 @@
-/** Clients of a simulated world: each does one thing after another through any server and writes down what it saw. */
+/**
+ * Clients of a simulated world. Each runs one operation after another through any server, and
+ * records what it saw.
+ */
 import type { Operation } from '../../cluster/checker/history.js';
 import type { Random } from '../../cluster/checker/random.js';
 import type { Refusal } from '../../src/errors.js';
@@ -10,10 +13,10 @@ import type { Scheduler } from './scheduler.js';
 
 export type WriteOutcome = { readonly result: Result } | { readonly refusal: Refusal };
 
-/** What a client can ask of a server that is up. */
+/** A server that is up, as clients see it. */
 export interface Server {
   readonly id: NodeId;
-  /** Of its program, and the level in force there: from level 2 on it takes `newPut`. */
+  /** The release of its program, and its level: from level 2 on it takes `newPut`. */
   readonly release: number;
   readonly level: number;
   write(
@@ -34,19 +37,21 @@ export interface WorkloadParts {
   /** Servers that are up. */
   readonly servers: () => readonly Server[];
   readonly trace: (text: string) => void;
-  /** Whether some server held a wrong state at that time or since: what it showed is not to be relied on. */
+  /** Whether a server held a wrong state at that time or since, and may have shown it. */
   readonly wasWrong?: (since: number) => boolean;
-  /** Whether some lease may have held too long at that time or since, for a cause that no server can see. */
+  /** Whether a lease may have held too long at that time or since, and no server can know. */
   readonly leaseInDoubt?: (since: number) => boolean;
 }
 
 export interface WorkloadOptions {
   readonly clients: number;
   readonly keys: number;
-  /** Pause between two operations of a client: at most so many milliseconds. */
+  /** The longest pause between two operations of a client, in milliseconds. */
   readonly pauseMs: number;
-  /** Which part of the operations writes. */
+  /** The share of writes among the operations. */
   readonly writes: number;
+  /** The beginning of all values: two workloads must not write the same ones. */
+  readonly prefix?: string;
 }
 
 export interface Counts {
@@ -60,9 +65,9 @@ export interface Counts {
 
 interface Client {
   readonly name: string;
-  /** Stays with one server, or goes to any. */
+  /** The number of its only server; absent if it uses all. */
   readonly home: number | undefined;
-  /** What it last saw of each key: what a compare-and-set expects. */
+  /** The last value that it saw of each key, which a compare-and-set expects. */
   readonly seen: Map<string, string | null>;
 }
 
@@ -76,7 +81,7 @@ export class Workload {
     reads: 0,
     readsFailed: 0,
   };
-  /** Operations that wait for their answer. */
+  /** Operations without an outcome. */
   open = 0;
   readonly #parts: WorkloadParts;
   readonly #options: WorkloadOptions;
@@ -96,14 +101,14 @@ export class Workload {
     }
   }
 
-  /** No new operations. */
+  /** Starts no more operations. */
   stop(): void {
     this.#stopped = true;
   }
 
-  /** A value that no other write has. */
+  /** Returns a value that no other write has. */
   newValue(): string {
-    return `v${++this.#values}`;
+    return `${this.#options.prefix ?? 'v'}${++this.#values}`;
   }
 
   #later(client: Client): void {
@@ -130,8 +135,8 @@ export class Workload {
   }
 
   /**
-   * Runs one operation and goes on with the next when it is over: answered, or so late that the client gives up (its
-   * server may have died). `lost` is called in the latter case.
+   * Runs one operation, then the next. An operation ends with its answer, or when the client stops
+   * waiting, since its server may have died. Then `lost` is called.
    */
   #run(
     client: Client,
@@ -158,7 +163,7 @@ export class Workload {
     const { scheduler, random, invariants, trace } = this.#parts;
     const value = this.newValue();
     const expected = client.seen.get(key);
-    // below its level it is refused
+    // a server below that level refuses it
     const isNew = server.release > 1 && (server.level > 1 || random.chance(0.2));
     const command: Put | Cas | NewPut =
       expected !== undefined && random.chance(0.4)

@@ -21,10 +21,7 @@ export interface WorldOptions {
   readonly faultsMs?: number;
   /** A kind that this world has in any case. */
   readonly fault?: Fault | undefined;
-  /**
-   * Without what was added later: faults of machines, small memories, held readers, sockets, real
-   * storage.
-   */
+  /** Without faults of machines, small memories, held readers, sockets and real storage. */
   readonly plain?: boolean | undefined;
   readonly network?: NetworkKind | undefined;
   readonly product?: boolean | undefined;
@@ -101,20 +98,18 @@ class World {
         writes: random.pick([0.2, 0.5, 0.8]),
       },
     );
+    const others = (id: NodeId): NodeId[] =>
+      cluster.servers.map((server) => server.id).filter((each) => each !== id);
     // who alone was the cluster at first would found it again
     const isMet = (id: NodeId, start: number): boolean =>
-      founders > 1 &&
-      network.haveMet(
-        cluster.servers.map((server) => server.id).filter((each) => each !== id),
-        id,
-        start,
-      );
+      founders > 1 && network.haveMet(others(id), id, start);
     const operator = {
       transfer: () => this.#transfer(),
       changeMembership: () => this.#changeMembership(),
       replace: (id: NodeId) => this.#replace(id),
       canLose: (id: NodeId) => cluster.canLose(id),
-      isKnown: (id: NodeId) => isMet(id, 0),
+      isKnown: (id: NodeId) =>
+        isMet(id, 0) && others(id).every((each) => network.haveMet([id], each)),
       isStartKnown: (id: NodeId) =>
         isMet(id, cluster.servers.find((server) => server.id === id)!.starts),
     };
@@ -179,11 +174,13 @@ class World {
     await wait('a server is frozen or shuts down', () =>
       this.#cluster.up().every((server) => !server.frozen && !server.isStopping),
     );
-    await wait('a wrong or lost state is not found and replaced', () =>
-      this.#cluster
-        .members()
-        .every((server) => server.up && !server.isStateBad && server.fault === undefined),
-    );
+    await wait('a wrong or lost state is not found and replaced', () => {
+      const members = this.#cluster.members();
+      // while nobody is up, nobody knows the members
+      const isReady = (server: SimServer): boolean =>
+        server.up && !server.isStateBad && server.fault === undefined;
+      return members.length > 0 && members.every(isReady);
+    });
     await wait('the level is not raised', () =>
       this.#cluster.members().every((server) => server.level === this.#cluster.release),
     );

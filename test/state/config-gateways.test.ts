@@ -1,7 +1,7 @@
 /** What the server derives for gateways and routes, within the write that changes it. */
 import { expect } from 'chai';
 import { keys } from '../../src/state/keys.js';
-import { type Answered, type Body, ConfigWorld } from './config-world.js';
+import { type Answered, type Body, ConfigState } from './config-state.js';
 
 const gateway = (...listeners: object[]): Body => ({
   Kind: 'api-gateway',
@@ -39,9 +39,9 @@ const conditions = (entry: Answered): string[] =>
 
 describe('state: api-gateways, routes and bindings', () => {
   it('creates and removes a bound-api-gateway with its gateway, at the same index', () => {
-    const world = new ConfigWorld();
-    world.must(gateway({}));
-    const { CreateIndex: _c, ModifyIndex, ...bound } = world.read('bound-api-gateway', 'gw');
+    const state = new ConfigState();
+    state.must(gateway({}));
+    const { CreateIndex: _c, ModifyIndex, ...bound } = state.read('bound-api-gateway', 'gw');
     expect(bound).to.deep.equal({
       Kind: 'bound-api-gateway',
       Name: 'gw',
@@ -49,18 +49,18 @@ describe('state: api-gateways, routes and bindings', () => {
       Services: {},
       Namespace: 'default',
     });
-    expect(ModifyIndex).to.equal(world.read('api-gateway', 'gw').ModifyIndex);
-    world.delete('api-gateway', 'gw');
-    expect(world.text('bound-api-gateway', 'gw')).to.equal(undefined);
-    expect(world.store.get(keys.deleted('config', 'default', 'bound-api-gateway'))).to.equal(
-      String(world.index),
+    expect(ModifyIndex).to.equal(state.read('api-gateway', 'gw').ModifyIndex);
+    state.delete('api-gateway', 'gw');
+    expect(state.text('bound-api-gateway', 'gw')).to.equal(undefined);
+    expect(state.store.get(keys.deleted('config', 'default', 'bound-api-gateway'))).to.equal(
+      String(state.index),
     );
   });
 
   it('reports the status of a gateway', () => {
-    const world = new ConfigWorld();
-    world.must(gateway({}));
-    const entry = world.read('api-gateway', 'gw');
+    const state = new ConfigState();
+    state.must(gateway({}));
+    const entry = state.read('api-gateway', 'gw');
     expect(conditions(entry)).to.deep.equal([
       'Accepted/True/Accepted',
       'Conflicted/False/NoConflict@l0',
@@ -77,22 +77,22 @@ describe('state: api-gateways, routes and bindings', () => {
   });
 
   it('ignores a Status in a body', () => {
-    const world = new ConfigWorld();
-    world.must({ ...gateway({}), Status: { Conditions: [{ Type: 'Mine' }] } });
-    expect(conditions(world.read('api-gateway', 'gw'))).not.to.include('Mine');
-    const { Status: _status, ...rest } = world.read('api-gateway', 'gw');
-    expect(world.set(rest).changed).to.deep.equal([]);
+    const state = new ConfigState();
+    state.must({ ...gateway({}), Status: { Conditions: [{ Type: 'Mine' }] } });
+    expect(conditions(state.read('api-gateway', 'gw'))).not.to.include('Mine');
+    const { Status: _status, ...rest } = state.read('api-gateway', 'gw');
+    expect(state.set(rest).changed).to.deep.equal([]);
   });
 
   it('binds a route to every listener of its protocol', () => {
-    const world = new ConfigWorld();
-    world.must(gateway({}, { Protocol: 'http' }, {}));
-    world.must(tcpRoute('r', 's'));
-    expect(conditions(world.read('tcp-route', 'r'))).to.deep.equal([
+    const state = new ConfigState();
+    state.must(gateway({}, { Protocol: 'http' }, {}));
+    state.must(tcpRoute('r', 's'));
+    expect(conditions(state.read('tcp-route', 'r'))).to.deep.equal([
       'Accepted/True/Accepted',
       'Bound/True/Bound',
     ]);
-    const { Listeners, Services, ModifyIndex } = world.read('bound-api-gateway', 'gw');
+    const { Listeners, Services, ModifyIndex } = state.read('bound-api-gateway', 'gw');
     const reference = { Kind: 'tcp-route', Name: 'r', SectionName: '' };
     expect(Listeners.map((one: Answered) => one.Routes)).to.deep.equal([
       [reference],
@@ -100,88 +100,88 @@ describe('state: api-gateways, routes and bindings', () => {
       [reference],
     ]);
     expect(Services).to.deep.equal({ s: [reference] });
-    expect(ModifyIndex).to.equal(world.read('tcp-route', 'r').ModifyIndex);
+    expect(ModifyIndex).to.equal(state.read('tcp-route', 'r').ModifyIndex);
   });
 
   it('leaves a gateway unchanged by a route that does not affect it', () => {
-    const world = new ConfigWorld();
-    world.must(gateway({}));
-    const before = world.text('api-gateway', 'gw');
-    world.must(tcpRoute('r', 's'));
-    expect(world.text('api-gateway', 'gw')).to.equal(before);
+    const state = new ConfigState();
+    state.must(gateway({}));
+    const before = state.text('api-gateway', 'gw');
+    state.must(tcpRoute('r', 's'));
+    expect(state.text('api-gateway', 'gw')).to.equal(before);
   });
 
   it('unbinds a deleted route', () => {
-    const world = new ConfigWorld();
-    world.must(gateway({}));
-    world.must(tcpRoute('r', 's'));
-    world.delete('tcp-route', 'r');
-    expect(world.read('bound-api-gateway', 'gw')).to.deep.include({ Services: {} });
+    const state = new ConfigState();
+    state.must(gateway({}));
+    state.must(tcpRoute('r', 's'));
+    state.delete('tcp-route', 'r');
+    expect(state.read('bound-api-gateway', 'gw')).to.deep.include({ Services: {} });
   });
 
   it('reports two routes on one tcp listener', () => {
-    const world = new ConfigWorld();
-    world.must(gateway({}));
-    world.must(tcpRoute('r', 's'));
-    world.must(tcpRoute('q', 's'));
-    expect(conditions(world.read('api-gateway', 'gw'))).to.include(
+    const state = new ConfigState();
+    state.must(gateway({}));
+    state.must(tcpRoute('r', 's'));
+    state.must(tcpRoute('q', 's'));
+    expect(conditions(state.read('api-gateway', 'gw'))).to.include(
       'Conflicted/True/RouteConflict@l0',
     );
-    world.delete('tcp-route', 'q');
-    expect(conditions(world.read('api-gateway', 'gw'))).to.include(
+    state.delete('tcp-route', 'q');
+    expect(conditions(state.read('api-gateway', 'gw'))).to.include(
       'Conflicted/False/NoConflict@l0',
     );
   });
 
   it('binds a waiting route when its gateway appears, and reports when it disappears', () => {
-    const world = new ConfigWorld();
-    world.must(tcpRoute('r', 's'));
-    expect(conditions(world.read('tcp-route', 'r'))).to.include('Bound/False/GatewayNotFound');
-    world.must(gateway({}));
-    expect(conditions(world.read('tcp-route', 'r'))).to.include('Bound/True/Bound');
-    world.delete('api-gateway', 'gw');
-    expect(conditions(world.read('tcp-route', 'r'))).to.include('Bound/False/GatewayNotFound');
+    const state = new ConfigState();
+    state.must(tcpRoute('r', 's'));
+    expect(conditions(state.read('tcp-route', 'r'))).to.include('Bound/False/GatewayNotFound');
+    state.must(gateway({}));
+    expect(conditions(state.read('tcp-route', 'r'))).to.include('Bound/True/Bound');
+    state.delete('api-gateway', 'gw');
+    expect(conditions(state.read('tcp-route', 'r'))).to.include('Bound/False/GatewayNotFound');
   });
 
   it('neither accepts nor binds a route without services', () => {
-    const world = new ConfigWorld();
-    world.must(gateway({}));
-    world.must(tcpRoute('r', undefined));
-    expect(conditions(world.read('tcp-route', 'r'))).to.deep.equal([
+    const state = new ConfigState();
+    state.must(gateway({}));
+    state.must(tcpRoute('r', undefined));
+    expect(conditions(state.read('tcp-route', 'r'))).to.deep.equal([
       'Accepted/False/NoUpstreamServicesTargeted',
       'Bound/False/FailedToBind',
     ]);
   });
 
   it("follows changes of a service's protocol", () => {
-    const world = new ConfigWorld();
-    world.must(gateway({ Protocol: 'http' }));
-    world.must(httpRoute('r', 'web'));
-    expect(conditions(world.read('http-route', 'r'))).to.include(
+    const state = new ConfigState();
+    state.must(gateway({ Protocol: 'http' }));
+    state.must(httpRoute('r', 'web'));
+    expect(conditions(state.read('http-route', 'r'))).to.include(
       'Accepted/False/InvalidDiscoveryChain',
     );
-    world.must(http);
-    expect(conditions(world.read('http-route', 'r'))).to.include('Bound/True/Bound');
-    expect(world.read('bound-api-gateway', 'gw').Services).to.have.property('web');
-    world.delete('service-defaults', 'web');
-    expect(world.read('bound-api-gateway', 'gw').Services).to.deep.equal({});
+    state.must(http);
+    expect(conditions(state.read('http-route', 'r'))).to.include('Bound/True/Bound');
+    expect(state.read('bound-api-gateway', 'gw').Services).to.have.property('web');
+    state.delete('service-defaults', 'web');
+    expect(state.read('bound-api-gateway', 'gw').Services).to.deep.equal({});
   });
 
   it('follows changes of the default protocol, in every namespace', () => {
-    const world = new ConfigWorld(['default', 'team']);
-    world.must(gateway({ Protocol: 'http' }), { ns: 'team' });
-    world.must(httpRoute('r', 'web'), { ns: 'team' });
-    world.must({ Kind: 'proxy-defaults', Config: { protocol: 'http' } });
-    expect(conditions(world.read('http-route', 'r', 'team'))).to.include('Bound/True/Bound');
+    const state = new ConfigState(['default', 'team']);
+    state.must(gateway({ Protocol: 'http' }), { ns: 'team' });
+    state.must(httpRoute('r', 'web'), { ns: 'team' });
+    state.must({ Kind: 'proxy-defaults', Config: { protocol: 'http' } });
+    expect(conditions(state.read('http-route', 'r', 'team'))).to.include('Bound/True/Bound');
   });
 
   it('matches host names', () => {
-    const world = new ConfigWorld();
-    world.must(http);
-    world.must(gateway({ Protocol: 'http', Hostname: '*.example.com' }));
+    const state = new ConfigState();
+    state.must(http);
+    state.must(gateway({ Protocol: 'http', Hostname: '*.example.com' }));
     const bound = (...hosts: string[]): boolean => {
-      world.must(httpRoute('r', 'web', ...hosts));
-      return conditions(world.read('http-route', 'r')).includes('Bound/True/Bound');
+      state.must(httpRoute('r', 'web', ...hosts));
+      return conditions(state.read('http-route', 'r')).includes('Bound/True/Bound');
     };
     expect(bound('a.example.com')).to.equal(true);
     expect(bound('other.org', 'A.Example.com')).to.equal(true);
@@ -191,53 +191,53 @@ describe('state: api-gateways, routes and bindings', () => {
   });
 
   it('binds only to the named listener', () => {
-    const world = new ConfigWorld();
-    world.must(gateway({}, {}));
-    world.must(tcpRoute('r', 's', { SectionName: 'l1' }));
-    const { Listeners } = world.read('bound-api-gateway', 'gw');
+    const state = new ConfigState();
+    state.must(gateway({}, {}));
+    state.must(tcpRoute('r', 's', { SectionName: 'l1' }));
+    const { Listeners } = state.read('bound-api-gateway', 'gw');
     expect(Listeners.map((one: Answered) => one.Routes !== null)).to.deep.equal([false, true]);
-    world.must(tcpRoute('r', 's', { SectionName: 'none' }));
-    const [, binding] = world.read('tcp-route', 'r').Status.Conditions;
+    state.must(tcpRoute('r', 's', { SectionName: 'none' }));
+    const [, binding] = state.read('tcp-route', 'r').Status.Conditions;
     expect(binding).to.include({ Status: 'False', Reason: 'FailedToBind' });
     expect(binding.Message).to.contain('it has no listener "none"');
   });
 
   it("follows changes of a gateway's certificates", () => {
-    const world = new ConfigWorld();
+    const state = new ConfigState();
     const reference = { Kind: 'file-system-certificate', Name: 'c' };
-    world.must(gateway({ TLS: { Certificates: [reference] } }));
-    world.must(tcpRoute('r', 's'));
-    expect(conditions(world.read('api-gateway', 'gw'))).to.include.members([
+    state.must(gateway({ TLS: { Certificates: [reference] } }));
+    state.must(tcpRoute('r', 's'));
+    expect(conditions(state.read('api-gateway', 'gw'))).to.include.members([
       'Accepted/False/InvalidCertificates',
       'ResolvedRefs/False/InvalidCertificateRef@l0',
     ]);
-    expect(conditions(world.read('tcp-route', 'r'))).to.include('Bound/False/FailedToBind');
-    world.must(certificate);
-    expect(conditions(world.read('api-gateway', 'gw'))).to.include('Accepted/True/Accepted');
-    expect(conditions(world.read('tcp-route', 'r'))).to.include('Bound/True/Bound');
-    expect(world.read('bound-api-gateway', 'gw').Listeners[0].Certificates).to.have.length(1);
-    const before = world.text('api-gateway', 'gw');
-    world.must({ ...certificate, Certificate: '/other.pem' });
-    expect(world.text('api-gateway', 'gw'), 'only its existence counts').to.equal(before);
-    world.delete('file-system-certificate', 'c');
-    expect(conditions(world.read('tcp-route', 'r'))).to.include('Bound/False/FailedToBind');
+    expect(conditions(state.read('tcp-route', 'r'))).to.include('Bound/False/FailedToBind');
+    state.must(certificate);
+    expect(conditions(state.read('api-gateway', 'gw'))).to.include('Accepted/True/Accepted');
+    expect(conditions(state.read('tcp-route', 'r'))).to.include('Bound/True/Bound');
+    expect(state.read('bound-api-gateway', 'gw').Listeners[0].Certificates).to.have.length(1);
+    const before = state.text('api-gateway', 'gw');
+    state.must({ ...certificate, Certificate: '/other.pem' });
+    expect(state.text('api-gateway', 'gw'), 'only its existence counts').to.equal(before);
+    state.delete('file-system-certificate', 'c');
+    expect(conditions(state.read('tcp-route', 'r'))).to.include('Bound/False/FailedToBind');
   });
 
   it('keeps the transition time of an unchanged condition', () => {
-    const world = new ConfigWorld();
-    world.must(tcpRoute('r', 's'));
-    world.at = '2026-02-02T00:00:00.000Z';
-    world.must(gateway({}));
-    const times = world
+    const state = new ConfigState();
+    state.must(tcpRoute('r', 's'));
+    state.at = '2026-02-02T00:00:00.000Z';
+    state.must(gateway({}));
+    const times = state
       .read('tcp-route', 'r')
       .Status.Conditions.map((one: Answered) => one.LastTransitionTime);
     expect(times).to.deep.equal(['2026-01-01T00:00:00.000Z', '2026-02-02T00:00:00.000Z']);
   });
 
   it('accepts any service name as data', () => {
-    const world = new ConfigWorld();
-    world.must(gateway({}));
-    world.must(tcpRoute('r', '__proto__'));
-    expect(world.text('bound-api-gateway', 'gw')).to.contain('"Services":{"__proto__":[');
+    const state = new ConfigState();
+    state.must(gateway({}));
+    state.must(tcpRoute('r', '__proto__'));
+    expect(state.text('bound-api-gateway', 'gw')).to.contain('"Services":{"__proto__":[');
   });
 });

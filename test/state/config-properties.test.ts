@@ -6,7 +6,7 @@ import { targetsOf } from '../../src/kinds/references.js';
 import type { ConfigEntry, Kind } from '../../src/kinds/types.js';
 import { Entries } from '../../src/state/config-entries.js';
 import { keys } from '../../src/state/keys.js';
-import { type Body, ConfigWorld } from './config-world.js';
+import { type Body, ConfigState } from './config-state.js';
 
 const NAMES = ['a', 'B', 'c', 'constructor'];
 const name = fc.constantFrom(...NAMES);
@@ -59,33 +59,33 @@ const CHANGED: readonly Kind[] = [
 const deletes = fc.record({ kind: fc.constantFrom(...CHANGED), name });
 const steps = fc.array(fc.oneof({ weight: 3, arbitrary: bodies }, deletes), { maxLength: 25 });
 
-function play(world: ConfigWorld, step: Body | { kind: Kind; name: string }): void {
+function play(state: ConfigState, step: Body | { kind: Kind; name: string }): void {
   if (!('Kind' in step)) {
-    world.delete(step.kind as Kind, step.name as string);
+    state.delete(step.kind as Kind, step.name as string);
     return;
   }
   try {
-    world.set(without(step) as Body);
+    state.set(without(step) as Body);
   } catch (error) {
     // The body itself was refused, before there was a command.
     if (!(error instanceof Error) || error.constructor !== Error) throw error;
   }
 }
 
-const storedEntries = (world: ConfigWorld): (ConfigEntry & { ModifyIndex: number })[] =>
-  [...world.store.keys('config\u0000')].map((key) => JSON.parse(world.store.get(key)!));
+const storedEntries = (state: ConfigState): (ConfigEntry & { ModifyIndex: number })[] =>
+  [...state.store.keys('config\u0000')].map((key) => JSON.parse(state.store.get(key)!));
 
 describe('state: config entries, any sequence of writes', () => {
   it('leaves chains that compile, correct references, and indexes that cover their entries', () => {
     fc.assert(
       fc.property(steps, (sequence) => {
-        const world = new ConfigWorld();
-        for (const step of sequence) play(world, step);
-        const entries = storedEntries(world);
-        const lookup = new Entries(world.store, 'default');
+        const state = new ConfigState();
+        for (const step of sequence) play(state, step);
+        const entries = storedEntries(state);
+        const lookup = new Entries(state.store, 'default');
         const references: string[] = [];
         for (const entry of entries) {
-          const listed = world.store.get(keys.index('config', 'default', entry.Kind));
+          const listed = state.store.get(keys.index('config', 'default', entry.Kind));
           expect(Number(listed)).to.be.at.least(entry.ModifyIndex);
           for (const target of targetsOf(entry)) {
             references.push(keys.configRef('default', target, entry.Kind, entry.Name));
@@ -95,7 +95,7 @@ describe('state: config entries, any sequence of writes', () => {
           const compiled = compileChain(lookup, service);
           expect(compiled.ok, compiled.ok ? '' : compiled.fault).to.equal(true);
         }
-        expect([...world.store.keys('config-ref\u0000')]).to.deep.equal(references.sort());
+        expect([...state.store.keys('config-ref\u0000')]).to.deep.equal(references.sort());
       }),
       { numRuns: 300 },
     );
@@ -104,20 +104,20 @@ describe('state: config entries, any sequence of writes', () => {
   it('leaves a bound-api-gateway for every api-gateway, and up-to-date statuses', () => {
     fc.assert(
       fc.property(steps, (sequence) => {
-        const world = new ConfigWorld();
-        for (const step of sequence) play(world, step);
-        const entries = storedEntries(world);
+        const state = new ConfigState();
+        for (const step of sequence) play(state, step);
+        const entries = storedEntries(state);
         const named = (kind: Kind) => entries.filter((one) => one.Kind === kind);
         const names = (kind: Kind) => named(kind).map((one) => one.Name);
         expect(names('bound-api-gateway')).to.deep.equal(names('api-gateway'));
         for (const kind of ['api-gateway', 'tcp-route'] as const) {
           for (const entry of named(kind)) {
-            const before = world.text(kind, entry.Name);
+            const before = state.text(kind, entry.Name);
             // A change and its reversal: everything that depends on the entry is computed again.
-            world.must({ ...(entry as Body), Meta: { touched: 'yes' } });
-            world.must(entry as Body);
+            state.must({ ...(entry as Body), Meta: { touched: 'yes' } });
+            state.must(entry as Body);
             const stripped = (text = '') => text.replace(/"(Modify|Create)Index":\d+/g, '');
-            expect(stripped(world.text(kind, entry.Name))).to.equal(stripped(before));
+            expect(stripped(state.text(kind, entry.Name))).to.equal(stripped(before));
           }
         }
       }),

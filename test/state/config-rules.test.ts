@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { Kind } from '../../src/kinds/types.js';
 import {
   type Body,
-  ConfigWorld,
+  ConfigState,
   defaults,
   exported,
   ingress,
@@ -12,7 +12,7 @@ import {
   resolver,
   router,
   splitter,
-} from './config-world.js';
+} from './config-state.js';
 
 const gone = (kind: Kind, name: string) => ({ gone: kind, name });
 type Gone = ReturnType<typeof gone>;
@@ -377,43 +377,43 @@ const STORIES: readonly Story[] = [
   },
 ];
 
-function run(world: ConfigWorld, step: Step) {
-  return isGone(step) ? world.delete(step.gone, step.name) : world.set(step);
+function run(state: ConfigState, step: Step) {
+  return isGone(step) ? state.delete(step.gone, step.name) : state.set(step);
 }
 
 describe('state: rules between config entries', () => {
   for (const { title, given = [], tried, refused, code = 'invalid' } of STORIES) {
     it(title, () => {
-      const world = new ConfigWorld();
+      const state = new ConfigState();
       for (const step of given) {
-        const { value, message } = run(world, step);
+        const { value, message } = run(state, step);
         expect(['true', '{}'], `${JSON.stringify(step)}: ${message}`).to.include(value);
       }
-      const before = new Map(world.store.map);
-      const { value, message } = run(world, tried);
+      const before = new Map(state.store.map);
+      const { value, message } = run(state, tried);
       if (refused === undefined) {
         expect(['true', '{}'], message).to.include(value);
         return;
       }
       expect(message).to.contain(refused);
       expect(value).to.equal(code);
-      expect(world.store.map, 'nothing changed').to.deep.equal(before);
+      expect(state.store.map, 'nothing changed').to.deep.equal(before);
     });
   }
 
   it('checks the services of every namespace when the proxy-defaults change', () => {
-    const world = new ConfigWorld(['default', 'team']);
-    world.must(proxies('http'));
-    world.must(router('a'), { ns: 'team' });
-    expect(world.delete('proxy-defaults', 'global').value).to.equal('conflict');
+    const state = new ConfigState(['default', 'team']);
+    state.must(proxies('http'));
+    state.must(router('a'), { ns: 'team' });
+    expect(state.delete('proxy-defaults', 'global').value).to.equal('conflict');
   });
 
   it('refuses excessively long chains without overflowing', () => {
-    const world = new ConfigWorld();
-    world.must(proxies('http'));
+    const state = new ConfigState();
+    state.must(proxies('http'));
     let refusedAt = 0;
     for (let i = 0; i < 200 && refusedAt === 0; i += 1) {
-      const { value, message } = world.set(splitter(`s${i}`, { Service: `s${i - 1}` }));
+      const { value, message } = state.set(splitter(`s${i}`, { Service: `s${i - 1}` }));
       if (value !== 'true') {
         expect(message).to.contain('is longer than 64 hops');
         refusedAt = i;

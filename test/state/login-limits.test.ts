@@ -11,7 +11,7 @@ const ALICE = 'a'.repeat(64);
 const BOB = 'b'.repeat(64);
 const DENIED = /^permission_denied: Permission denied/;
 
-class World extends State {
+class LoginState extends State {
   constructor() {
     super('red');
     this.must(this.method('m'));
@@ -46,7 +46,7 @@ class World extends State {
 
 describe('the configuration of logins', () => {
   it('is stored with its index, and only over the version that its writer has seen', () => {
-    const state = new World();
+    const state = new LoginState();
     const first = state.must(state.configure({ LoginTokenTTL: '1h0m0s' }));
     expect(first).to.deep.equal({
       ...{ LoginTokenTTL: '1h0m0s', LoginTokenTTLMax: '', TokensPerIdentity: 0 },
@@ -61,7 +61,7 @@ describe('the configuration of logins', () => {
   });
 
   it('has the index 0 until it is written', () => {
-    const state = new World();
+    const state = new LoginState();
     expect(state.must(state.configure({}, { ifMatch: [0] })).ModifyIndex).to.be.greaterThan(0);
     expect(state.refusal(state.configure({}, { ifMatch: [0] }))).to.match(/^precondition_failed/);
   });
@@ -75,7 +75,7 @@ describe('the configuration of logins', () => {
     ['2m0s', '', '1h0m0s', 120],
   ] as const) {
     it(`method ${own || '-'}, default ${ttl || '-'}, maximum ${most || '-'}: lasts ${lives ?? 'for ever'}`, () => {
-      const state = new World();
+      const state = new LoginState();
       if (own !== '') state.must(state.methodWith(own));
       state.must(state.configure({ LoginTokenTTL: ttl, LoginTokenTTLMax: most }));
       const { ExpirationTime, CreateTime } = state.must(state.loginOf(1));
@@ -87,7 +87,7 @@ describe('the configuration of logins', () => {
   }
 
   it('does not apply to a login of a member that sends no identity', () => {
-    const state = new World();
+    const state = new LoginState();
     state.must(state.configure({ LoginTokenTTL: '1h0m0s', TokensPerIdentity: 1 }));
     for (const n of [1, 2]) {
       const expirationTime = '2030-01-02T00:00:00Z';
@@ -100,7 +100,7 @@ describe('the configuration of logins', () => {
 
 describe('tokens of one identity', () => {
   it('are refused beyond the limit, counted for each identity and method separately', () => {
-    const state = new World();
+    const state = new LoginState();
     state.must(state.method('other'));
     state.must(state.configure({ TokensPerIdentity: 2 }));
     for (const n of [1, 2]) state.must(state.loginOf(n));
@@ -118,14 +118,14 @@ describe('tokens of one identity', () => {
   });
 
   it("are counted together if the method's name differs only in letter case", () => {
-    const state = new World();
+    const state = new LoginState();
     state.must(state.configure({ TokensPerIdentity: 1 }));
     state.must(state.loginOf(1));
     expect(state.refusal({ ...state.login(2, 'M'), identity: ALICE })).to.match(DENIED);
   });
 
   it('are replaced oldest first, in the entry of the new one', () => {
-    const state = new World();
+    const state = new LoginState();
     for (const n of [3, 1, 2, 4]) state.must(state.loginOf(n));
     state.must(state.configure({ TokensPerIdentity: 3, OnTokenLimit: 'replace' }));
     const before = state.machine.appliedIndex();
@@ -138,7 +138,7 @@ describe('tokens of one identity', () => {
   });
 
   it('do not count once they expired or their namespace is being deleted', () => {
-    const state = new World();
+    const state = new LoginState();
     state.must(state.configure({ TokensPerIdentity: 2, LoginTokenTTL: '1m0s' }));
     state.must(state.loginOf(1));
     state.must(state.loginOf(2, ALICE, { ns: 'red' }));
@@ -150,7 +150,7 @@ describe('tokens of one identity', () => {
   });
 
   it('are kept when the limit is lowered, and replaced in parts if there are many', () => {
-    const state = new World();
+    const state = new LoginState();
     const count = CASCADE_MAX + 10;
     for (let n = 1; n <= count; n++) state.must(state.loginOf(n));
     state.must(state.configure({ TokensPerIdentity: 2, OnTokenLimit: 'replace' }));
@@ -163,7 +163,7 @@ describe('tokens of one identity', () => {
   });
 
   it('leave no identity record behind, however they are removed', () => {
-    const state = new World();
+    const state = new LoginState();
     state.must({
       type: 'namespace.set',
       policyId: 'p',
@@ -195,7 +195,7 @@ describe('tokens of one identity', () => {
   });
 
   it('do not show the identity', () => {
-    const state = new World();
+    const state = new LoginState();
     state.must(state.loginOf(1));
     expect(
       [...state.store.keys('token\0')].map((key) => state.store.get(key)).join(),

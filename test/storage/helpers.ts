@@ -28,14 +28,14 @@ import type { Found } from './verify-child.js';
 
 /** Creates folders and removes them; closes what was opened through it. */
 export class Folders {
-  private readonly dirs: string[] = [];
-  private readonly open: { close(): Promise<void> }[] = [];
+  readonly #dirs: string[] = [];
+  readonly #open: { close(): Promise<void> }[] = [];
   /** The errors reported as fatal. */
   readonly fatal: StorageError[] = [];
 
   async make(): Promise<string> {
     const dir = await mkdtemp(join(tmpdir(), 'storage-'));
-    this.dirs.push(dir);
+    this.#dirs.push(dir);
     return join(dir, 'db');
   }
 
@@ -59,13 +59,13 @@ export class Folders {
     const onFatal = (error: StorageError) => this.fatal.push(error);
     // Small segments: what is copied and read again is little.
     const log = await openLog(dir, { onFatal, segmentBytes: 2 ** 16, ...options });
-    this.open.push(log);
+    this.#open.push(log);
     return log;
   }
 
   async state(dir: string): Promise<LevelState> {
     const state = await openState(dir, { onFatal: (error) => this.fatal.push(error) });
-    this.open.push(state);
+    this.#open.push(state);
     return state;
   }
 
@@ -90,8 +90,8 @@ export class Folders {
   }
 
   async clean(): Promise<void> {
-    for (const one of this.open.splice(0)) await one.close();
-    for (const dir of this.dirs.splice(0)) await rm(dir, { recursive: true, force: true });
+    for (const one of this.#open.splice(0)) await one.close();
+    for (const dir of this.#dirs.splice(0)) await rm(dir, { recursive: true, force: true });
     this.fatal.length = 0;
   }
 }

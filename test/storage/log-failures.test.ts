@@ -21,8 +21,8 @@ describe('log on a disk that fails', () => {
     return opened;
   };
 
-  for (const cause of ['ENOSPC: no space left on device', 'EIO: i/o error']) {
-    it(`reports ${cause} once, never calls done, and does not retry`, async () => {
+  it('reports the first failed write once, never calls done, and does not retry', async () => {
+    for (const cause of ['ENOSPC: no space left on device', 'EIO: i/o error']) {
       const opened = await open(fakeMachine(), () => ({ error: new Error(cause) }));
       const { log, fatal } = opened;
       let durable = 0;
@@ -37,8 +37,8 @@ describe('log on a disk that fails', () => {
       });
       expect([durable, opened.writes]).eql([0, 1]);
       expect(fatal.map(({ message }) => message)).eql([`the disk of the log failed: ${cause}`]);
-    });
-  }
+    }
+  });
 
   it('writes the rest when a write was short', async () => {
     const machine = fakeMachine();

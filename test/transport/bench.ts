@@ -14,22 +14,22 @@ type Reply = (payload: Uint8Array) => void;
 /** Lets a test wait until an item was received. */
 class Received<T> {
   readonly all: T[] = [];
-  private waiting: (() => void)[] = [];
+  #waiting: (() => void)[] = [];
   push(item: T): void {
     this.all.push(item);
-    for (const wake of this.waiting.splice(0)) wake();
+    for (const wake of this.#waiting.splice(0)) wake();
   }
   /** Resolves with the first item that matches, once there is one. */
   async one(fits: (item: T) => boolean = () => true): Promise<T> {
     for (;;) {
       const found = this.all.find(fits);
       if (found !== undefined) return found;
-      await new Promise<void>((resolve) => this.waiting.push(resolve));
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
     }
   }
   async count(count: number): Promise<T[]> {
     while (this.all.length < count) {
-      await new Promise<void>((resolve) => this.waiting.push(resolve));
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
     }
     return this.all;
   }
@@ -121,17 +121,17 @@ export class Relay {
   held = false;
   /** Called whenever bytes for the server arrive. */
   onToServer: () => void = () => {};
-  private readonly sockets = new Set<net.Socket>();
-  private readonly server: net.Server;
-  private constructor(target: () => string) {
-    this.server = net.createServer((inner) => {
+  readonly #sockets = new Set<net.Socket>();
+  readonly #server: net.Server;
+  constructor(target: () => string) {
+    this.#server = net.createServer((inner) => {
       const [host, port] = target().split(':');
       const outer = net.connect(Number(port), host);
       for (const [from, to] of [
         [inner, outer],
         [outer, inner],
       ] as const) {
-        this.sockets.add(from);
+        this.#sockets.add(from);
         from.on('data', (bytes: Buffer) => {
           if (from === inner) {
             this.toServer.push(bytes);
@@ -141,7 +141,7 @@ export class Relay {
         });
         from.on('error', () => to.destroy());
         from.on('close', () => {
-          this.sockets.delete(from);
+          this.#sockets.delete(from);
           to.destroy();
         });
       }
@@ -149,18 +149,18 @@ export class Relay {
   }
   static async start(target: () => string): Promise<Relay> {
     const relay = new Relay(target);
-    relay.server.listen(0, '127.0.0.1');
-    await once(relay.server, 'listening');
+    relay.#server.listen(0, '127.0.0.1');
+    await once(relay.#server, 'listening');
     return relay;
   }
   get address(): string {
-    return `127.0.0.1:${(this.server.address() as net.AddressInfo).port}`;
+    return `127.0.0.1:${(this.#server.address() as net.AddressInfo).port}`;
   }
   cut(): void {
-    for (const socket of this.sockets) socket.destroy();
+    for (const socket of this.#sockets) socket.destroy();
   }
   close(): void {
-    this.server.close();
+    this.#server.close();
     this.cut();
   }
 }

@@ -2,6 +2,7 @@
 import type { Index, Message, NodeId, SnapshotMeta } from '../../raft/types.js';
 import type { RaftLoop } from '../loop.js';
 import type { LogPort, MachinePort, WirePort } from '../ports.js';
+import type { SnapshotMessage } from '../state/incoming-snapshot.js';
 import type { AppliedLog, CompactionLimits } from './applied-log.js';
 
 /** What Compaction needs. */
@@ -19,8 +20,11 @@ export interface CompactionParts {
 /** Compacts the log and sends snapshots; one for each replica. */
 export class Compaction {
   readonly #parts: CompactionParts;
-  /** Positions of the snapshots that are being sent. The log is not compacted beyond them. */
-  readonly #out = new Set<SnapshotMeta>();
+  /**
+   * The snapshot that is being sent to each peer: the wire stops one when a newer one begins. The
+   * log is not compacted beyond them.
+   */
+  readonly #sending = new Map<NodeId, SnapshotMessage>();
   #cutting = false;
   #through: Index = 0;
 
@@ -36,7 +40,8 @@ export class Compaction {
   tick(): void {
     const { loop, machine, appliedLog, limits } = this.#parts;
     if (this.#cutting || loop.elections.votingSuspended) return;
-    const needed = Math.min(...[...this.#out].map(({ index }) => index), Infinity);
+    const positions = [...this.#sending.values()].map(({ meta }) => meta.index);
+    const needed = Math.min(...positions, Infinity);
     const meta = appliedLog.cut(limits, needed) ?? this.#ordered(needed);
     if (meta === undefined) return;
     this.#cutting = true;
@@ -73,17 +78,13 @@ export class Compaction {
 
   /** A follower needs a snapshot. It is sent the present state with its position. */
   sendSnapshot(to: NodeId, message: Message): void {
-    const { loop, appliedLog, wire, mayCopy } = this.#parts;
+    const { loop, appliedLog, mayCopy } = this.#parts;
     const meta = appliedLog.meta();
     if (message.type !== 'snapshot' || meta === undefined || !mayCopy()) {
       loop.snapshotSent(to, false);
       return;
     }
-    this.#out.add(meta);
-    wire.sendSnapshot(to, { ...message, meta }, (ok) => {
-      this.#out.delete(meta);
-      loop.snapshotSent(to, ok);
-    });
+    this.#send(to, { ...message, meta });
   }
 
   /**
@@ -91,11 +92,25 @@ export class Compaction {
    * cannot send it.
    */
   sendState(from: NodeId, to: NodeId): boolean {
-    const { loop, appliedLog, wire, mayCopy } = this.#parts;
+    const { loop, appliedLog, mayCopy } = this.#parts;
     const { role, term } = loop.role;
     const meta = appliedLog.meta();
     if (role !== 'leader' || meta === undefined || !mayCopy()) return false;
-    wire.sendSnapshot(to, { type: 'snapshot', from, to, term, meta, round: 0 }, () => {});
+    this.#send(to, { type: 'snapshot', from, to, term, meta, round: 0 });
     return true;
+  }
+
+  /**
+   * Reports the outcome to Raft, but not that of a transfer that a newer one has stopped: Raft
+   * would take it for the newer one's and begin another, which stops that one, and so on.
+   */
+  #send(to: NodeId, message: SnapshotMessage): void {
+    const { loop, wire } = this.#parts;
+    this.#sending.set(to, message);
+    wire.sendSnapshot(to, message, (ok) => {
+      if (this.#sending.get(to) !== message) return;
+      this.#sending.delete(to);
+      loop.snapshotSent(to, ok);
+    });
   }
 }

@@ -1,4 +1,4 @@
-/** Config entries on their own: commands go to their handlers, over a map. */
+/** A state of config entries only, in a map: commands go straight to their handlers. */
 
 import type { Kind } from '../../src/kinds/types.js';
 import { type ConfigDelete, type ConfigSet, configHandlers } from '../../src/state/config.js';
@@ -22,7 +22,7 @@ interface Outcome {
   readonly changed: readonly string[];
 }
 
-export class ConfigWorld {
+export class ConfigState {
   readonly store: MapStore;
   index = 10;
   /** The time of the next command. */

@@ -1,13 +1,13 @@
 /**
- * Anonymous clients in a separate thread, so that the event loop of the measuring client does not
- * pay for them. Run as a worker: with `bare` it is a minimal server that refuses them; otherwise
- * the anonymous clients themselves, until `endMs`.
+ * Clients without a token, in a worker thread, so that they do not use the event loop of the
+ * measuring client. The same file is the worker: with the data `bare` it runs a minimal server that
+ * refuses all requests, otherwise it runs the clients for a number of seconds.
  */
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { parentPort, Worker, workerData } from 'node:worker_threads';
 
-/** 1200 subsets with filters of 30 terms: about 800 kB. */
+/** Returns an entry of about 800 kB: 1200 subsets with filters of 30 terms. */
 const bodyOf = (): Buffer => {
   const Filter = Array.from({ length: 30 }, (_, at) => `Service.Meta.v==a${at}`).join(' or ');
   const subsets = Array.from({ length: 1200 }, (_, at) => [`s${at}`, { Filter }]);
@@ -22,20 +22,20 @@ const bodyOf = (): Buffer => {
 
 interface Attack {
   readonly urls: readonly string[];
-  readonly strangers: number;
+  readonly clients: number;
   readonly seconds: number;
 }
 
 /**
- * Anonymous clients send bodies to the nodes in turn, each on a new connection when the last one is
- * closed; returns the number of bodies.
+ * Lets clients without a token send bodies to the nodes, each on a new connection once its last one
+ * is closed. Returns the number of bodies.
  */
 export function attack(plan: Attack): Promise<number> {
   const worker = new Worker(new URL(import.meta.url), { workerData: plan });
   return new Promise((done, fail) => worker.once('message', done).once('error', fail));
 }
 
-/** Runs with a server that answers 403 to everything and closes. */
+/** Calls `run` with the URL of a server that answers 403 to every request and closes. */
 export async function withBareServer<T>(run: (url: string) => Promise<T>): Promise<T> {
   const worker = new Worker(new URL(import.meta.url), { workerData: 'bare' });
   const port = await new Promise((done, fail) => worker.once('message', done).once('error', fail));
@@ -46,7 +46,7 @@ export async function withBareServer<T>(run: (url: string) => Promise<T>): Promi
   }
 }
 
-/** Sends the body repeatedly until the end; returns how often. */
+/** Sends the body repeatedly until `end`. Returns how often. */
 async function send(url: string, body: Buffer, end: number): Promise<number> {
   let count = 0;
   for (; performance.now() < end; count += 1) {
@@ -71,10 +71,10 @@ if (workerData === 'bare') {
     parentPort!.postMessage((server.address() as AddressInfo).port);
   });
 } else if (parentPort !== null) {
-  const { urls, strangers, seconds } = workerData as Attack;
+  const { urls, clients, seconds } = workerData as Attack;
   const [body, end] = [bodyOf(), performance.now() + seconds * 1000];
   const counts = await Promise.all(
-    Array.from({ length: strangers }, (_, at) => send(urls[at % urls.length]!, body, end)),
+    Array.from({ length: clients }, (_, at) => send(urls[at % urls.length]!, body, end)),
   );
   parentPort.postMessage(counts.reduce((sum, count) => sum + count, 0));
 }

@@ -21,7 +21,7 @@ export const LIMITS: ReplicaLimits = {
 /** The identity of a member, kept in memory. */
 function identityOf(nodeId: NodeId): IdentityPort {
   let identity: Identity = {
-    ...{ v: 2, nodeId, incarnation: nodeId, begun: true, clusterId: 'world' },
+    ...{ v: 2, nodeId, incarnation: nodeId, begun: true, clusterId: 'cluster' },
     ...{ starts: 1, startId: nodeId, earlier: [], seen: {}, removed: [] },
   };
   return {
@@ -44,7 +44,7 @@ export interface Node {
   alive: boolean;
 }
 
-export interface WorldOptions {
+export interface ClusterOptions {
   readonly ids?: readonly NodeId[];
   /** Ids of the first configuration; other servers must be added. */
   readonly initial?: readonly NodeId[];
@@ -52,7 +52,7 @@ export interface WorldOptions {
   readonly gate?: Gate;
 }
 
-export class World {
+export class ReplicaCluster {
   readonly clock = new FakeClock();
   readonly nodes = new Map<NodeId, Node>();
   readonly #cut = new Set<string>();
@@ -61,13 +61,13 @@ export class World {
   readonly full = new Set<NodeId>();
   /** Whether a node applies entries now; called once a tick while some are pending. */
   applies: (id: NodeId) => boolean = () => true;
-  readonly #options: WorldOptions;
+  readonly #options: ClusterOptions;
   /** Sees every message, request and response; one for which it returns true is lost. */
   swallow: (from: NodeId, to: NodeId, what: Message | 'request' | 'response') => boolean = () =>
     false;
   #ids = 0;
 
-  constructor(options: WorldOptions = {}) {
+  constructor(options: ClusterOptions = {}) {
     this.#options = options;
     const ids = options.ids ?? ['a', 'b', 'c'];
     const members = (options.initial ?? ids).map((id) => ({
