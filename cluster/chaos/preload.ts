@@ -105,7 +105,7 @@ function delay(prototype: object, names: readonly string[]): void {
   }
 }
 
-/** The files of the log and the identity: descriptors, whose writes are durable when they return. */
+/** The files of the log and the identity: a write to a descriptor is durable when it returns. */
 delay(NodeFile.prototype, ['write', 'sync']);
 delay(NodeFolder.prototype, ['rename', 'remove', 'sync']);
 

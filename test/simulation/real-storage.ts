@@ -4,7 +4,6 @@
  * with what a start finds.
  */
 import type { Random } from '../../cluster/checker/random.js';
-import { IDENTITY_FILE } from '../../src/node/identity.js';
 import { type Opened, openFolder } from '../../src/node/open.js';
 import type { NodeId, Term } from '../../src/raft/types.js';
 import type { Identity } from '../../src/replica/members/identity.js';
@@ -29,7 +28,6 @@ export const LOG = `${DATA}/log`;
 export const STATE = `${DATA}/state`;
 const SEGMENTS = `${LOG}/segments`;
 const WITNESS = `${SEGMENTS}/witness`;
-const IDENTITY = `${DATA}/${IDENTITY_FILE}`;
 /** Bytes of entries in memory: a few, so that most reads go to the disk. */
 const WINDOW_BYTES = 1000;
 /** Bytes of a segment of the log: so few that one is full after some entries. */
@@ -273,7 +271,7 @@ export class RealDisk implements ServerDisk {
 
   /** A write to the log gets lost, or a bit of it flips. */
   damageLog(): void {
-    if (this.durable.entries.length === 0 || !this.#hasMetAll()) return;
+    if (this.durable.entries.length === 0) return;
     const { files } = this.#fake;
     const writes = files.writtenIn(SEGMENTS);
     const witnessed = writes.findLast(({ path }) => path === WITNESS)?.order ?? 0;
@@ -287,17 +285,6 @@ export class RealDisk implements ServerDisk {
     if (this.#random.chance(0.5)) files.lose(struck);
     else files.flip(struck);
     this.#logDamaged = true;
-  }
-
-  /** Whether it would know the members without its log: it refuses those that it does not know. */
-  #hasMetAll(): boolean {
-    const { entries, meta } = this.durable;
-    const newest = entries.findLast((entry) => entry.kind === 'configuration');
-    const { members } = newest?.configuration ?? meta?.configuration ?? { members: [] };
-    const bytes = this.#fake.files.content(DATA, true).get(IDENTITY);
-    // `writeSealed` wrote it.
-    const { nodeId, seen } = JSON.parse(String(bytes ?? '{"seen":{}}')) as Identity;
-    return members.every(({ id }) => id === nodeId || id in seen);
   }
 
   /** A batch of the state gets lost, or a bit flips in a record that tells whether it is whole. */
