@@ -33,12 +33,12 @@ export class LevelLogReader {
   /** What it says besides entries; `damage` is known once all entries were read. */
   state: LogState;
   readonly #db: Database<Buffer>;
-  readonly #marks: Marks | undefined;
+  readonly #marks: LevelMarks | undefined;
   readonly #isBehind: boolean;
   readonly #hasLostMeta: boolean;
 
   /** Use `LevelLogReader.open`. */
-  constructor(db: Database<Buffer>, marks: Marks | undefined, found: Found) {
+  constructor(db: Database<Buffer>, marks: LevelMarks | undefined, found: Found) {
     this.#db = db;
     this.#marks = marks;
     this.state = found.state;
@@ -111,7 +111,10 @@ function refusal(index: Index, decoded: Decoded | undefined, last: Position): st
   return `entry ${last.index} is not the one that entry ${next} was written after`;
 }
 
-async function readMarks(folder: DiskFolder): Promise<Marks | undefined> {
+/** What the witness of such a log records: it knows no batches. */
+type LevelMarks = Omit<Marks, 'batch'>;
+
+async function readMarks(folder: DiskFolder): Promise<LevelMarks | undefined> {
   if (!folder.names().includes(WITNESS)) return undefined;
   const witness = new Witness(await settled<DiskFile>((done) => folder.open(WITNESS, done)));
   witness.close();
@@ -124,7 +127,7 @@ interface Found {
   readonly hasLostMeta: boolean;
 }
 
-async function readState(db: Database<Buffer>, marks: Marks | undefined): Promise<Found> {
+async function readState(db: Database<Buffer>, marks: LevelMarks | undefined): Promise<Found> {
   const meta = readSealed<SnapshotMeta>(db, KEYS.meta);
   const bar = readSealed<Position>(db, KEYS.bar);
   const hasEntries = (await db.keys({ lt: KEYS.bar }, 1)).length > 0;
@@ -153,7 +156,7 @@ function readSealed<T>(db: Database<Buffer>, key: Buffer): T | undefined | 'dama
  * than the witness's, so the database has lost its last batches. Throws StorageError `damaged` if
  * neither copy can be trusted.
  */
-function readHardState(db: Database<Buffer>, marks: Marks | undefined, isEmpty: boolean) {
+function readHardState(db: Database<Buffer>, marks: LevelMarks | undefined, isEmpty: boolean) {
   const own = readSealed<{ version: number; hardState: HardState }>(db, KEYS.hard);
   if (own !== undefined && own !== 'damaged' && own.version >= (marks?.version ?? 0)) {
     return { ...own, isBehind: false };

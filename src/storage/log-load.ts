@@ -69,18 +69,21 @@ function compare(recovered: Recovered, marks: Marks | undefined): Recovered {
     );
   }
   const newest: LogState = marks.version > state.version ? { ...state, ...hardOf(marks) } : state;
-  return { ...recovered, state: newest, damage };
+  // The batch of the repair must not have a number that the witness knows.
+  const highestBatch = Math.max(recovered.highestBatch, marks.batch);
+  return { ...recovered, state: newest, damage, highestBatch };
 }
 
 const hardOf = ({ version, hardState }: Marks) => ({ version, hardState });
 
-function damageOf({ damage, state, window }: Recovered, marks: Marks | undefined) {
-  if (damage !== undefined || marks === undefined) return damage;
+function damageOf({ damage, batch, window }: Recovered, marks: Marks | undefined) {
+  if (damage !== undefined || marks === undefined || marks.batch <= batch) return damage;
   const last = window.lastIndex();
-  const lost = (reason: string): LogDamage => ({ index: last + 1, last, reason });
-  if (marks.lastIndex > last) return lost(`entries up to ${marks.lastIndex} were on disk before`);
-  if (marks.version > state.version) return lost('the last batches written before are gone');
-  return undefined;
+  const reason =
+    marks.lastIndex > last
+      ? `entries up to ${marks.lastIndex} were on disk before`
+      : 'the last batches written before are gone';
+  return { index: last + 1, last, reason };
 }
 
 function extended(damage: LogDamage | undefined, last: Index): LogDamage | undefined {
@@ -91,10 +94,13 @@ function extended(damage: LogDamage | undefined, last: Index): LogDamage | undef
  * Makes durable what was read: of the last batch, a killed process has not seen the end. Then lets
  * the witness record it.
  */
-async function secure({ segments, window, state }: Recovered, witness: Witness): Promise<void> {
+async function secure(
+  { segments, window, state, batch }: Recovered,
+  witness: Witness,
+): Promise<void> {
   const newest = segments.at(-1);
   if (newest !== undefined) await settled((done) => newest.file.sync(done));
   const { version, hardState } = state;
   const lastIndex = window.lastIndex();
-  await settled((done) => witness.write({ version, hardState, lastIndex }, done));
+  await settled((done) => witness.write({ version, hardState, batch, lastIndex }, done));
 }

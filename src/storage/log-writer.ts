@@ -2,7 +2,7 @@
  * Writes the batches of a log, one after another. What arrives while a write is under way is the
  * next batch (group commit). A batch is one write, which is durable when it returns:
  *
- *     wait    the next segment, if the batch does not fit; the witness, if the log shrinks
+ *     wait    the next segment, if the batch does not fit
  *     write   the batch
  *     wait    the witness, if the hard state changed; then `done` of each job, in order
  */
@@ -39,8 +39,6 @@ export interface Job {
   /** State and last entry of the log once the job is written. */
   readonly state: LogState;
   readonly last: Position;
-  /** Set when the log becomes shorter: the witness must claim no more before the batch. */
-  readonly lowerTo?: Index | undefined;
   /** The witness must record the state before the job is done. */
   readonly isUrgent?: boolean;
   /** The job goes on from the last good batch, whatever lies behind it. */
@@ -143,11 +141,11 @@ export class LogWriter {
   /** Makes the witness record what is on the disk. `done` gets null, or why it failed. */
   mark(done: Done): void {
     const { version, hardState } = this.#state;
-    const lastIndex = this.#last.index;
     this.#witnessedAt = this.#parts.clock.now();
     const { marks, isIdle } = this.#witness;
-    if (isIdle && marks?.version === version && marks.lastIndex === lastIndex) done(null);
-    else this.#witness.write({ version, hardState, lastIndex }, done);
+    const batch = this.#batch;
+    if (isIdle && marks?.batch === batch) done(null);
+    else this.#witness.write({ version, hardState, batch, lastIndex: this.#last.index }, done);
   }
 
   /** Makes the witness record what is on the disk; nothing waits for it. */
@@ -177,14 +175,7 @@ export class LogWriter {
       return;
     }
     this.#isBusy = true;
-    const group = this.#takeGroup();
-    const { marks } = this.#witness;
-    const lowerTo = group.reduce((low, job) => Math.min(low, job.lowerTo ?? low), Infinity);
-    if (marks === undefined || marks.lastIndex <= lowerTo) this.#place(group);
-    else {
-      const lower = { ...marks, lastIndex: lowerTo };
-      this.#witness.write(lower, (error) => this.#unless(error, () => this.#place(group)));
-    }
+    this.#place(this.#takeGroup());
   }
 
   /** Takes what fits into one batch: at least one job; one that repairs or works is alone. */

@@ -158,12 +158,8 @@ export class SegmentLog {
       drafts.push(entryDraft(entry, previousTerm));
       previousTerm = entry.term;
     }
-    const shrinks = first !== undefined && first.index <= before.index;
-    this.#add(drafts, done, {
-      from: first?.index ?? Infinity,
-      lowerTo: shrinks ? first.index - 1 : undefined,
-      isUrgent: hardState !== undefined,
-    });
+    const isUrgent = hardState !== undefined;
+    this.#add(drafts, done, { from: first?.index ?? Infinity, isUrgent });
   }
 
   /**
@@ -208,12 +204,8 @@ export class SegmentLog {
       this.#writer.drop(meta.index);
       done();
     };
-    this.#add([stateDraft(this.#log, this.#last())], drop, {
-      // While the log is damaged the witness must keep its evidence.
-      lowerTo: damaged === undefined ? meta.index : undefined,
-      isUrgent: true,
-      repairs: damaged !== undefined,
-    });
+    const job = { isUrgent: true, repairs: damaged !== undefined };
+    this.#add([stateDraft(this.#log, this.#last())], drop, job);
     this.damaged = undefined;
   }
 

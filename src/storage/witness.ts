@@ -8,11 +8,11 @@
  *
  * The file has two slots that are written alternately, so a torn write leaves the previous one:
  *
- *     byte 0      turn 6   {version 3, term 4, votedFor a, lastIndex 120}
- *     byte 4096   turn 7   {version 3, term 4, votedFor a, lastIndex 180}    the newest
+ *     byte 0      turn 6   {version 3, term 4, votedFor a, batch 40, lastIndex 120}
+ *     byte 4096   turn 7   {version 3, term 4, votedFor a, batch 52, lastIndex 180}    the newest
  *
- * The witness never claims more than the log holds: it is written after the log when the log grows,
- * and before it when the log shrinks.
+ * It is written after a batch is durable, and the numbers of batches only grow. So a log that ends
+ * before the batch of its witness has lost something, also if a batch had made it shorter.
  */
 import type { HardState, Index } from '../raft/types.js';
 import { writeAll } from './calls.js';
@@ -24,7 +24,9 @@ export interface Marks {
   /** Number of changes of the hard state. The copy with the higher number is newer. */
   readonly version: number;
   readonly hardState: HardState;
-  /** The log is synced up to this index. */
+  /** The number of the last batch that is durable. */
+  readonly batch: number;
+  /** The last index of the log after it. */
   readonly lastIndex: Index;
 }
 

@@ -97,17 +97,9 @@ const writes: readonly Mutation[] = [
       [
         'const { bytes, crc } = encodeBatch(drafts, place);',
         'const { state: { version, hardState }, last } = group.at(-1);',
-        'this.#witness.write({ version, hardState, lastIndex: last.index }, () => {});',
+        'const marks = { version, hardState, batch: this.#nextBatch, lastIndex: last.index };',
+        'this.#witness.write(marks, () => {});',
       ].join('\n'),
-    ),
-    'power',
-  ),
-  real(
-    one(
-      'a witness that claims what the log is about to lose',
-      'storage/log-writer.js',
-      'if (marks === undefined || marks.lastIndex <= lowerTo)',
-      'if (lowerTo !== undefined)',
     ),
     'power',
   ),
@@ -143,10 +135,10 @@ const damage: readonly Mutation[] = [
   ),
   real(
     one(
-      'entries that only the witness knows of, not missed',
+      'a batch that only the witness knows of, not missed',
       'storage/log-load.js',
-      'if (marks.lastIndex > last)',
-      'if (marks.lastIndex > last + 1e9)',
+      'marks.batch <= batch',
+      'marks.batch > 0',
     ),
     'damage',
   ),

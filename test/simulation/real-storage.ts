@@ -274,11 +274,10 @@ export class RealDisk implements ServerDisk {
     if (this.durable.entries.length === 0) return;
     const { files } = this.#fake;
     const writes = files.writtenIn(SEGMENTS);
-    const witnessed = writes.findLast(({ path }) => path === WITNESS)?.order ?? 0;
+    const witnessed = writes.findLast(({ path }) => path === WITNESS)?.begun ?? 0;
     const batches = writes.filter(({ path }) => path.endsWith('.segment'));
-    // The newest batch looks like a torn one, unless the witness has it. While the log is about to
-    // become shorter, the witness has less.
-    const isWitnessed = witnessed > (batches.at(-1)?.order ?? 0) && this.#open.length === 0;
+    // The newest batch looks like a torn one, unless the witness has it.
+    const isWitnessed = witnessed > (batches.at(-1)?.ended ?? 0);
     const found = isWitnessed ? batches : batches.slice(0, -1);
     if (found.length === 0) return;
     const struck = this.#random.pick(found);

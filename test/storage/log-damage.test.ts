@@ -2,7 +2,7 @@
  * Data becomes corrupt: acknowledged entries are never silently lost, changed, or taken for a torn
  * tail.
  */
-import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Entry, HardState, Index } from '../../src/raft/types.js';
@@ -292,6 +292,20 @@ describe('log on a corrupt disk', function () {
     }
   });
 
+  it('detects that a last batch is lost which replaced entries', async () => {
+    const dir = await folders.make();
+    const log = await folders.log(dir);
+    await append(log, [command(1, 1), command(2, 1), command(3, 1)], { term: 2, votedFor: null });
+    const [[name, bytes]] = (await segmentsOf(dir)) as [[string, Buffer]];
+    await append(log, [command(2, 2)]);
+    await log.close();
+    await writeFile(join(dir, 'segments', name), bytes);
+    const opened = await folders.log(dir);
+    expect(opened.damaged?.reason).equal('the last batches written before are gone');
+    await done((resolve) => opened.repair(resolve));
+    expect((await folders.reopenLog(opened, dir)).bar()).eql({ index: 3, term: 2 });
+  });
+
   it('is repaired: keeps intact entries, and suspends voting until the bar is lifted', async () => {
     const dir = await filled();
     await flipRecord(dir, isEntry(4));
@@ -356,41 +370,5 @@ describe('log on a corrupt disk', function () {
     expect(plain(log.entries(1, 1, 10))).eql(plain([command(1, 1)]));
     expect(() => log.entries(2, 2, 10)).throw('entry 2');
     expect(folders.fatal).lengthOf(1);
-  });
-
-  it('keeps the entries read on opening in memory until the first write', async () => {
-    const dir = await folders.make();
-    const before = await folders.log(dir, { windowBytes: 1 });
-    for (let index = 1; index <= 5; index++) await append(before, [command(index, 1)]);
-    await before.close();
-    const log = await folders.log(dir, { windowBytes: 1 });
-    expect(log.memoryBytes()).greaterThan(5 * 64);
-    await append(log, [command(6, 1)]);
-    expect(log.memoryBytes()).lessThan(200);
-  });
-
-  it('frees disk space when it is truncated', async () => {
-    const dir = await folders.make();
-    const segmentBytes = 200_000;
-    const log = await folders.log(dir, { windowBytes: 10_000, segmentBytes });
-    const data = Buffer.alloc(20_000, 7);
-    for (let from = 1; from <= 600; from += 50) {
-      const entries = Array.from({ length: 50 }, (_, i) => ({
-        kind: 'command' as const,
-        index: from + i,
-        term: 1,
-        data,
-      }));
-      await append(log, entries);
-    }
-    await done((resolve) => log.compact({ index: 600, term: 1, configuration }, resolve));
-    await log.settled();
-    const folder = join(dir, 'segments');
-    const sizes = await Promise.all(
-      (await readdir(folder)).map(async (name) => (await stat(join(folder, name))).size),
-    );
-    // the present segment, the next one, and what is kept for later use
-    expect(sizes.length).lessThan(8);
-    expect(log.memoryBytes()).equal(0);
   });
 });

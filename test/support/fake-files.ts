@@ -17,6 +17,7 @@ interface Piece {
   readonly bytes: Buffer;
   /** What a process read there before. */
   readonly before: Buffer;
+  readonly begun: number;
 }
 
 /** A file, under whatever name. */
@@ -34,8 +35,9 @@ export interface Written {
   readonly at: number;
   readonly length: number;
   readonly before: Buffer;
-  /** Counted over all writes. */
-  readonly order: number;
+  /** When it began and when it was durable, counted over all writes. */
+  readonly begun: number;
+  readonly ended: number;
 }
 
 /** A new name of a file: without `from` it is created, without `to` removed. */
@@ -99,7 +101,7 @@ export class FakeFiles {
   /** Begins a write. Returns what ends it. */
   write(file: FakeFile, at: number, bytes: Buffer): () => void {
     const before = partOf(file.shown, at, bytes.length);
-    const piece = { at, bytes: Buffer.from(bytes), before };
+    const piece = { at, bytes: Buffer.from(bytes), before, begun: ++this.#order };
     file.shown = withBytes(file.shown, at, piece.bytes);
     file.unsynced.push(piece);
     return () => this.#finish(file, piece);
@@ -184,7 +186,7 @@ export class FakeFiles {
   }
 
   #finish(file: FakeFile, piece: Piece): void {
-    const { at, bytes } = piece;
+    const { at, bytes, begun } = piece;
     const { length } = bytes;
     const before = partOf(file.durable, at, length);
     file.unsynced = file.unsynced.filter((each) => each !== piece);
@@ -194,7 +196,8 @@ export class FakeFiles {
     this.#written = this.#written.filter(isElsewhere).slice(-WRITTEN_MAX);
     // Nobody would miss what is only preallocated.
     const isZero = bytes.equals(Buffer.alloc(length));
-    if (!isZero) this.#written.push({ file, at, length, before, order: ++this.#order });
+    const ended = ++this.#order;
+    if (!isZero) this.#written.push({ file, at, length, before, begun, ended });
   }
 
   #put(file: FakeFile, at: number, bytes: Buffer): void {
@@ -216,10 +219,11 @@ export class FakeFiles {
       file.shown = Buffer.from(file.durable);
       return;
     }
-    for (const { at, bytes, before } of file.unsynced.splice(0).reverse()) {
+    for (const piece of file.unsynced.splice(0).reverse()) {
+      const { at, bytes, before } = piece;
       const kept = this.#keptOf(bytes.length);
       file.shown = withBytes(file.shown, at + kept, before.subarray(kept));
-      if (kept > 0) file.unsynced.unshift({ at, bytes: bytes.subarray(0, kept), before });
+      if (kept > 0) file.unsynced.unshift({ ...piece, bytes: bytes.subarray(0, kept) });
     }
   }
 
