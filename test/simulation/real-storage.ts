@@ -278,9 +278,10 @@ export class RealDisk implements ServerDisk {
     const batches = writes.filter(({ path }) => path.endsWith('.segment'));
     // The newest batch looks like a torn one, unless the witness has it.
     const isWitnessed = witnessed > (batches.at(-1)?.ended ?? 0);
-    const found = isWitnessed ? batches : batches.slice(0, -1);
-    if (found.length === 0) return;
-    const struck = this.#random.pick(found);
+    const newest = isWitnessed && this.#random.chance(0.3) ? batches.at(-1) : undefined;
+    const earlier = batches.slice(0, -1);
+    if (newest === undefined && earlier.length === 0) return;
+    const struck = newest ?? this.#random.pick(earlier);
     if (this.#random.chance(0.5)) files.lose(struck);
     else files.flip(struck);
     this.#logDamaged = true;
