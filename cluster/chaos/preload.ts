@@ -8,6 +8,7 @@ import fsPromises from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ClassicLevel } from 'classic-level';
+import { NodeFile, NodeFolder } from '../../src/storage/node-folder.js';
 import { CONTROL_VARIABLE, type Control, NO_FAULTS } from './control.js';
 
 const POLL_MS = 50;
@@ -84,12 +85,29 @@ function wrap(
   }
 }
 
-/** Files of the data folder that are not databases. */
+/** Files of snapshots and archives. */
 const handle = await fsPromises.open('/dev/null');
 wrap(Object.getPrototypeOf(handle), ['write', 'writeFile', 'sync', 'datasync'], (_file, run) =>
   diskAnswers().then(run),
 );
 await handle.close();
+
+type Call = (this: object, ...parameters: unknown[]) => void;
+/** Delays calls that return nothing: they end with a callback. */
+function delay(prototype: object, names: readonly string[]): void {
+  // As in `wrap`.
+  const calls = prototype as Record<string, Call>;
+  for (const name of names) {
+    const real = calls[name]!;
+    calls[name] = function (...parameters) {
+      void diskAnswers().then(() => real.apply(this, parameters));
+    };
+  }
+}
+
+/** The files of the log and the identity: a write to a descriptor is durable when it returns. */
+delay(NodeFile.prototype, ['write', 'sync']);
+delay(NodeFolder.prototype, ['rename', 'remove', 'sync']);
 
 /** Writes to a database keep their order. */
 const lastOf = new WeakMap<object, Promise<unknown>>();

@@ -19,7 +19,8 @@ import type { Disk } from '../storage/disk.js';
 import { StorageError } from '../storage/errors.js';
 import { installRecords, recordsOf } from '../storage/install.js';
 import { LEVEL_DISK } from '../storage/level-disk.js';
-import { type LevelLog, openLog } from '../storage/log.js';
+import type { SegmentLog } from '../storage/log.js';
+import { openLog } from '../storage/open-log.js';
 import { type LevelState, openState } from '../storage/state.js';
 import type { StateRecord } from '../storage/types.js';
 import { derived, type InitialMember, readIdentity, writeIdentity } from './identity.js';
@@ -46,7 +47,7 @@ export interface FolderFacts {
 
 interface Folder {
   readonly identity: Identity;
-  readonly log: LevelLog;
+  readonly log: SegmentLog;
   readonly store: LevelState;
 }
 
@@ -168,7 +169,7 @@ async function unmark(store: LevelState): Promise<void> {
  * Makes a damaged state again from the log, or replaces it by the records that can still be read.
  */
 async function replaceDamaged(
-  log: LevelLog,
+  log: SegmentLog,
   store: LevelState,
   options: { readonly handlers: Handlers; readonly disk: Disk },
 ): Promise<void> {
@@ -227,7 +228,7 @@ function configurationOf(
   };
 }
 
-function mustReachLog(state: View, log: LevelLog): void {
+function mustReachLog(state: View, log: SegmentLog): void {
   if ((recordOf(state)?.index ?? 0) >= log.firstIndex() - 1) return;
   throw new Error('the state ends before the log begins: this folder alone cannot make a cluster');
 }
@@ -248,7 +249,7 @@ function factsOf({ identity, log, store }: Folder): FolderFacts {
   };
 }
 
-function damageOf(log: LevelLog, store: LevelState): string[] {
+function damageOf(log: SegmentLog, store: LevelState): string[] {
   const damage: string[] = [];
   const { damaged } = log;
   if (damaged !== undefined) {
