@@ -16,9 +16,15 @@ export class Invariants extends RaftInvariants {
   readonly #failed = new Set<string>();
   /** The highest place in the order of operations that a client knows to be done. */
   #acknowledged: Index = 0;
+  #appliedTo: Index = 0;
 
   get acknowledged(): Index {
     return this.#acknowledged;
+  }
+
+  /** The last entry that any server has applied: `valueAt` knows nothing of later ones. */
+  get appliedTo(): Index {
+    return this.#appliedTo;
   }
 
   /** The cluster begins with what another one left: all up to `meta.index` counts as committed. */
@@ -47,6 +53,7 @@ export class Invariants extends RaftInvariants {
           `${id} applies another entry at index ${entry.index} than was committed`,
         );
     }
+    this.#appliedTo = Math.max(this.#appliedTo, index);
     if (isWrong) return;
     const known = this.#sums.get(index);
     if (known === undefined) this.#sums.set(index, checksum);

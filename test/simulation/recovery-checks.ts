@@ -68,13 +68,15 @@ function checkLog({ loss, facts, log }: Kept): void {
 }
 
 /**
- * A register holds what it held in the old cluster where the two logs part, or a value that is
- * later in the log of the survivor. If something was damaged it may hold an older value.
+ * A register holds what it held in the old cluster where the two logs part, at most where that
+ * cluster had applied its log, or a value that is later in the log of the survivor. If something
+ * was damaged it may hold an older value.
  */
 function checkRegisters({ loss, facts, held, keys, old }: Kept): void {
   const { log, before, isDamaged } = loss;
   let agreed = log.first() - 1;
-  while (agreed < facts.appliedIndex && isCommitted(old, log, agreed + 1)) agreed++;
+  const last = Math.min(facts.appliedIndex, old.appliedTo);
+  while (agreed < last && isCommitted(old, log, agreed + 1)) agreed++;
   for (const key of keys) {
     const value = held.get(key) ?? null;
     const later = valuesIn(log, agreed + 1, key);
