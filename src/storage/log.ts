@@ -70,8 +70,6 @@ export class SegmentLog {
   /** Files that do not belong to a damaged log; removed once it is repaired. */
   #unused: Loaded['unused'];
   #log: LogState;
-  /** The disk holds the same entries as the window, up to this index. */
-  #written: Index;
   #state: 'open' | 'failed' | 'closed' = 'open';
 
   constructor(loaded: Loaded, options: LogOptions) {
@@ -84,7 +82,6 @@ export class SegmentLog {
     this.#unused = loaded.unused;
     this.#options = options;
     this.damaged = damage;
-    this.#written = window.lastIndex();
     this.#pool = new SegmentPool({ folder, segmentBytes, number: loaded.nextSegment, onError });
     this.#writer = new LogWriter({
       segments,
@@ -98,10 +95,7 @@ export class SegmentLog {
       pool: this.#pool,
       nextBatch: (damage === undefined ? batch : Math.max(batch, loaded.highestBatch)) + 1,
       last: this.#last(),
-      written: (index) => {
-        this.#written = index;
-        this.#window.evict(index);
-      },
+      written: (index) => this.#window.evict(index),
     });
     if (damage === undefined) this.#tidy();
   }
@@ -198,7 +192,6 @@ export class SegmentLog {
     const bar = raised !== undefined && meta.index >= raised.index ? undefined : raised;
     this.#log = { ...this.#withHardState(hardState), meta, bar, damage: undefined };
     this.#window.reset(meta);
-    this.#written = meta.index;
     const drop = (): void => {
       this.#tidy();
       this.#writer.drop(meta.index);
@@ -289,7 +282,6 @@ export class SegmentLog {
   #add(drafts: readonly Draft[], done: () => void, job: Partial<Job>): void {
     if (this.#state !== 'open') return;
     const { from = Infinity } = job;
-    this.#written = Math.min(this.#written, from - 1);
     this.#writer.add({ ...job, from, drafts, state: this.#log, last: this.#last(), done });
   }
 
