@@ -1,11 +1,12 @@
 /**
- * The replicated state machine: a fold of log entries over a StateStore. Each entry is one atomic
- * commit of its changes, the remembered result of its request and the machine's own record. A
- * restarted node continues after the index in that record:
+ * The replicated state machine: a fold of log entries over a StateStore. The entries of one apply
+ * are one atomic commit of their changes, the remembered results of their requests and the machine's
+ * own record. A restarted node continues after the index in that record:
  *
  *     entry 7   →   [role …, role-name …, index …]  changes of the command
  *                   [request 7 …]                   its result, for a request sent twice
- *                   [machine]                       {"index":7,"term":2,"sums":{…}}
+ *     entry 8   →   …
+ *                   [machine]                       {"index":8,"term":2,"sums":{…}}
  */
 import type { Refusal } from '../errors.js';
 import type { Entry, Index, Term } from '../raft/types.js';
@@ -19,7 +20,6 @@ import { REQUESTS_MAX, RequestMemory } from './requests.js';
 import { keptRecords } from './restore.js';
 import { leavesSecret } from './secrets.js';
 import type {
-  Change,
   Command,
   Handler,
   NewState,
@@ -100,12 +100,16 @@ export class Machine {
   readonly #resetListeners: (() => void)[] = [];
   readonly #replacedListeners: (() => void)[] = [];
   #index: Index = 0;
+  /** The last index whose changes are committed. */
+  #committed: Index = 0;
   #term: Term = 0;
   #level = 1;
   #sums = new Checksums();
   #requests: RequestMemory;
   #checkpoints: Checkpoint[] = [];
   #secretLeftAt: Index = 0;
+  /** The changes of the entries that are being applied. */
+  #draft: Overlay;
 
   /**
    * Loads the state in `store`. Throws FatalError if a release with another record version or a
@@ -123,6 +127,7 @@ export class Machine {
     this.#supportedLevel = supportedLevel;
     this.#limits = limits;
     this.#requests = new RequestMemory(0, limits.requestsMax);
+    this.#draft = new Overlay(store);
     this.#load();
   }
 
@@ -161,8 +166,12 @@ export class Machine {
         const made = this.#applyEntry(entry, touched, resume);
         if (made === undefined) break;
         results.push(made.result);
+        this.#moveTo(entry);
+        // A checkpoint needs the checksums of just this index.
+        if (this.#isCheckpoint()) this.#commit();
       }
     } finally {
+      this.#commit();
       if (touched.size > 0) this.#reportChanged([...touched]);
     }
     return results;
@@ -207,7 +216,7 @@ export class Machine {
   /** Computes the checksums from all records. After a loss of records the stored ones are wrong. */
   recount(): void {
     this.#sums = Checksums.of(this.#store);
-    this.#store.commit([this.#recordAt({ index: this.#index, term: this.#term }, this.#sums)]);
+    this.#store.commit([this.#recordAt(this.#position(), this.#sums)]);
   }
 
   /** Returns the present checksums. */
@@ -228,6 +237,7 @@ export class Machine {
       throw new FatalError(`the state was written by another version (record ${record.v})`);
     }
     this.#index = record?.index ?? 0;
+    this.#committed = this.#index;
     this.#secretLeftAt = this.#index;
     this.#term = record?.term ?? 0;
     this.#sums = Checksums.from(record?.sums ?? {});
@@ -256,19 +266,13 @@ export class Machine {
     if (entry.index !== this.#index + 1) {
       throw new FatalError(`entry ${entry.index} cannot be applied after ${this.#index}`);
     }
-    if (entry.kind !== 'command') {
-      this.#commit(entry, []);
-      return { result: undefined };
-    }
+    if (entry.kind !== 'command') return { result: undefined };
+    const draft = this.#draft;
     const proposal = decodeProposal(entry.data);
-    const known = this.#requests.recall(this.#store, proposal, entry.index);
-    if (known !== undefined) {
-      this.#commit(entry, []);
-      return { result: known };
-    }
-    const overlay = new Overlay(this.#store);
+    const known = this.#requests.recall(draft, proposal, entry.index);
+    if (known !== undefined) return { result: known };
     const handler = this.#handlerOf(proposal);
-    const outcome = handler({ draft: overlay, index: entry.index }, proposal.command);
+    const outcome = handler({ draft, index: entry.index }, proposal.command);
     if (outcome.ok && outcome.state !== undefined) {
       const { value } = outcome;
       const result = {
@@ -276,32 +280,64 @@ export class Machine {
         ...(value !== undefined && { value }),
         index: entry.index,
       } as const;
+      draft.discard();
+      this.#commit();
       this.#replace(entry, { id: proposal.id, result, state: outcome.state }, resume);
       return undefined;
     }
-    const made = outcome.ok ? overlay.changes() : [];
-    if (made.some(([key]) => key === LEVEL_KEY)) this.#atLevel(levelOf(overlay));
-    this.#sums.changeAll(made, (key) => overlay.before(key));
-    for (const [key, after] of made) {
-      touched.add(key);
-      if (leavesSecret(key, () => overlay.before(key), after)) this.#secretLeftAt = entry.index;
-    }
+    if (outcome.ok) this.#accept(entry, touched);
+    else draft.discard();
     if (proposal.command.type === 'request.forget' && outcome.ok)
       this.#requests.forgetThrough(Number(outcome.value));
-    return { result: this.#settle(entry, proposal.id, { ...outcome, index: entry.index }, made) };
+    const result = { ...outcome, index: entry.index };
+    this.#remember(proposal.id, result);
+    return { result };
   }
 
-  /** Commits the changes of a command together with its result. */
-  #settle(entry: Entry, id: string, result: Result, made: readonly Change[]): Result {
-    const remembered = this.#requests.remember(id, entry.index, result);
-    this.#sums.changeAll(remembered, (key) => this.#store.get(key));
-    this.#commit(entry, [...made, ...remembered]);
-    return result;
+  /** Keeps the changes of a command in the draft. */
+  #accept(entry: Entry, touched: Set<string>): void {
+    this.#draft.accept((key, before, after) => {
+      touched.add(key);
+      if (leavesSecret(key, before, after)) this.#secretLeftAt = entry.index;
+      if (key === LEVEL_KEY) this.#atLevel(levelOf(this.#draft));
+    });
   }
 
-  #commit(entry: Entry, changes: Change[]): void {
-    this.#store.commit([...changes, this.#recordAt(entry, this.#sums)]);
-    this.#moveTo(entry);
+  /** Puts the result of a request into the draft, and deletes those beyond the limits. */
+  #remember(id: string, result: Result): void {
+    const draft = this.#draft;
+    for (const [key, value] of this.#requests.remember(id, result.index, result)) {
+      if (value === undefined) draft.del(key);
+      else draft.put(key, value);
+    }
+    draft.accept();
+  }
+
+  /** Commits the draft and the position, unless nothing was applied. */
+  #commit(): void {
+    const draft = this.#draft;
+    this.#draft = new Overlay(this.#store);
+    if (this.#committed === this.#index) return;
+    draft.discard();
+    const changes = draft.changes((key, before, after) => this.#sums.change(key, before, after));
+    changes.push(this.#recordAt(this.#position(), this.#sums));
+    this.#store.commit(changes);
+    this.#committed = this.#index;
+    this.#rememberCheckpoint();
+  }
+
+  #isCheckpoint(): boolean {
+    return this.#index % this.#limits.checkpointEvery === 0;
+  }
+
+  #rememberCheckpoint(): void {
+    if (!this.#isCheckpoint()) return;
+    this.#checkpoints.push(this.checksum());
+    if (this.#checkpoints.length > CHECKPOINTS_KEPT) this.#checkpoints.shift();
+  }
+
+  #position(): Pick<Entry, 'index' | 'term'> {
+    return { index: this.#index, term: this.#term };
   }
 
   #recordAt({ index, term }: Pick<Entry, 'index' | 'term'>, sums: Checksums): StateRecord {
@@ -314,8 +350,6 @@ export class Machine {
   #moveTo({ index, term }: Entry): void {
     this.#index = index;
     this.#term = term;
-    if (index % this.#limits.checkpointEvery === 0)
-      this.#remember({ index, sums: this.#sums.toJSON() });
   }
 
   /** Applies an entry that replaces the state: atomically like any other, but in slices. */
@@ -331,6 +365,8 @@ export class Machine {
       if (replaced) {
         this.#sums = sums;
         this.#moveTo(entry);
+        this.#committed = this.#index;
+        this.#rememberCheckpoint();
         this.#secretLeftAt = entry.index;
         for (const listener of this.#resetListeners) listener();
         for (const listener of this.#replacedListeners) listener();
@@ -342,7 +378,10 @@ export class Machine {
         resume(undefined);
       } else {
         const result = { ok: false, refusal: refused, index: entry.index } as const;
-        resume(this.#settle(entry, work.id, result, []));
+        this.#remember(work.id, result);
+        this.#moveTo(entry);
+        this.#commit();
+        resume(result);
       }
     });
   }
@@ -391,10 +430,5 @@ export class Machine {
       );
     }
     return handler;
-  }
-
-  #remember(checkpoint: Checkpoint): void {
-    this.#checkpoints.push(checkpoint);
-    if (this.#checkpoints.length > CHECKPOINTS_KEPT) this.#checkpoints.shift();
   }
 }

@@ -20,6 +20,11 @@ export interface View {
    * iteration is valid only until the next change.
    */
   keys(prefix: string, after?: string): Iterable<string>;
+  /**
+   * Whether a key may start with `prefix`; false is certain. Costs less than `keys`, because it needs
+   * no order. Absent: there may be one.
+   */
+  mayHave?(prefix: string): boolean;
 }
 
 /** A view that includes the changes of the command being applied. */

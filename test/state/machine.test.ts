@@ -6,7 +6,7 @@ import { Checksums } from '../../src/state/checksum.js';
 import { FatalError } from '../../src/state/fatal.js';
 import { keys } from '../../src/state/keys.js';
 import { levelOf } from '../../src/state/levels.js';
-import { type Handlers, Machine } from '../../src/state/machine.js';
+import { type Handlers, Machine, recordOf } from '../../src/state/machine.js';
 import { encodeProposal } from '../../src/state/proposal.js';
 import { forgetRequests, forgottenAt, RequestMemory } from '../../src/state/requests.js';
 import type { Command, Handler, Result } from '../../src/state/types.js';
@@ -39,6 +39,78 @@ describe('state machine', () => {
     expect(store.commits).to.equal(1);
     expect(store.get('a')).to.equal('1');
     expect(new Machine(store, handlers).appliedIndex()).to.equal(1);
+  });
+
+  it('commits all entries of an apply in one commit, and each checkpoint by itself', () => {
+    const store = new MapStore();
+    const machine = new Machine(store, handlers, undefined, { requestsMax: 9, checkpointEvery: 4 });
+    machine.apply([putEntry(1, 'a', '1'), putEntry(2, 'a', '2'), putEntry(3, 'b', '3')]);
+    expect(store.commits).to.equal(1);
+    expect(recordOf(store)).to.include({ index: 3, term: 1 });
+    machine.apply([putEntry(4, 'a', '4'), putEntry(5, 'a', '5')]);
+    expect(store.commits).to.equal(3);
+    expect(machine.checkpoint(4)?.sums['a']).not.to.equal(machine.checksum().sums['a']);
+    machine.apply([]);
+    expect(store.commits).to.equal(3);
+  });
+
+  it('gives the same results, state and checkpoints however entries are grouped', () => {
+    const step = fc.record({
+      key: fc.constantFrom('a', 'b', 't\u0000a', 't\u0000b'),
+      value: fc.option(fc.constantFrom('1', '2'), { nil: undefined }),
+      refuse: fc.boolean(),
+      id: fc.constantFrom(undefined, 'one', 'two'),
+      since: fc.nat(3),
+      isNoop: fc.constantFrom(false, false, false, true),
+      isForget: fc.constantFrom(false, false, false, false, true),
+      isLast: fc.boolean(),
+    });
+    const all: Handlers = { put, 'request.forget': forgetRequests };
+    const limits = { requestsMax: 5, checkpointEvery: 4 };
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+        const entries = steps.map((one, at): Entry => {
+          const index = at + 1;
+          if (one.isNoop) return { kind: 'noop', index, term: 1 };
+          if (one.isForget) {
+            const command = { type: 'request.forget', upTo: Math.max(0, index - 3), max: 2 };
+            return entry(index, command, undefined, at);
+          }
+          const { id, since, ...rest } = one;
+          return entry(index, { type: 'put', ...rest }, id, Math.max(0, at - since));
+        });
+        const outcomes = [false, true].map((isGrouped) => {
+          const store = new MapStore();
+          const machine = new Machine(store, all, undefined, limits);
+          const touched = new Set<string>();
+          machine.onChanged((changed) => {
+            for (const key of changed) touched.add(key);
+          });
+          const results: unknown[] = [];
+          let group: Entry[] = [];
+          for (const [at, each] of entries.entries()) {
+            group.push(each);
+            if (isGrouped && !steps[at]!.isLast) continue;
+            results.push(...machine.apply(group));
+            group = [];
+          }
+          results.push(...machine.apply(group));
+          expect(machine.checksum().sums).to.deep.equal(Checksums.of(store).toJSON());
+          const checkpoints = entries.map(({ index }) => machine.checkpoint(index));
+          const { sums, ...record } = recordOf(store) ?? { sums: {} };
+          store.map.delete(keys.machine);
+          return {
+            results,
+            checkpoints,
+            record,
+            sums,
+            touched,
+            state: new Map([...store.map].sort()),
+          };
+        });
+        expect(outcomes[1]).to.deep.equal(outcomes[0]);
+      }),
+    );
   });
 
   it('keeps only the result of a refused command', () => {
