@@ -2,7 +2,7 @@
 import { isClusterWide, isKind } from '../kinds/definitions.js';
 import type { ConfigEntry, EntryId, EntryLookup, Kind } from '../kinds/types.js';
 import { keys } from './keys.js';
-import { keysBelow, lastPart } from './lists.js';
+import { keysBelow, lastPart, mayHave } from './lists.js';
 import { keyOf, type View } from './types.js';
 
 /** Looks up entries in a view, and parses each once. It does not see later changes. */
@@ -17,7 +17,10 @@ export class Entries implements EntryLookup {
   }
 
   get(kind: Kind, name: string): ConfigEntry | undefined {
-    return this.#at(keys.config(isClusterWide(kind) ? 'default' : this.#ns, kind, name));
+    const ns = isClusterWide(kind) ? 'default' : this.#ns;
+    // A rule looks for entries of many kinds, and most clusters have entries of few.
+    if (!mayHave(this.#view, 'config', ns, kind)) return undefined;
+    return this.#at(keys.config(ns, kind, name));
   }
 
   *list(kind: Kind): Iterable<ConfigEntry> {

@@ -32,6 +32,10 @@ export function stored<T>(view: View, key: string): T | undefined {
 export const keysBelow = (view: View, ...parts: string[]): Iterable<string> =>
   view.keys(keyOf(...parts, ''));
 
+/** Whether there may be keys below the given parts; false is certain. */
+export const mayHave = (view: View, ...parts: string[]): boolean =>
+  view.mayHave?.(keyOf(...parts, '')) ?? true;
+
 /** Returns the last part of a key. */
 export const lastPart = (key: string): string => key.slice(key.lastIndexOf('\u0000') + 1);
 
@@ -46,11 +50,13 @@ export const refused = (why: Refusal): { readonly ok: false; readonly refusal: R
  * changes an object calls it.
  */
 export function namespaceProblem(view: View, ns: string): Refusal | undefined {
-  const namespace = stored<{ DeletedAt?: string }>(view, keys.namespace(ns));
-  if (namespace === undefined) {
+  const text = view.get(keys.namespace(ns));
+  if (text === undefined) {
     return refusal('unknown_reference', `Namespace ${JSON.stringify(ns)} does not exist`);
   }
-  if (namespace.DeletedAt !== undefined) {
+  // Every write asks, so a namespace that is not being deleted is not parsed.
+  if (!text.includes('"DeletedAt"')) return undefined;
+  if ((JSON.parse(text) as { DeletedAt?: string }).DeletedAt !== undefined) {
     return refusal('conflict', `Namespace ${JSON.stringify(ns)} is being deleted`);
   }
   return undefined;
