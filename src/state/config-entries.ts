@@ -10,6 +10,9 @@ export class Entries implements EntryLookup {
   readonly #view: View;
   readonly #ns: string;
   readonly #parsed = new Map<string, ConfigEntry | undefined>();
+  readonly #naming = new Map<string, readonly EntryId[]>();
+  /** Kinds without entries: most clusters have entries of few kinds, and rules look for many. */
+  readonly #absent = new Set<Kind>();
 
   constructor(view: View, ns: string) {
     this.#view = view;
@@ -17,9 +20,12 @@ export class Entries implements EntryLookup {
   }
 
   get(kind: Kind, name: string): ConfigEntry | undefined {
+    if (this.#absent.has(kind)) return undefined;
     const ns = isClusterWide(kind) ? 'default' : this.#ns;
-    // A rule looks for entries of many kinds, and most clusters have entries of few.
-    if (!mayHave(this.#view, 'config', ns, kind)) return undefined;
+    if (!mayHave(this.#view, 'config', ns, kind)) {
+      this.#absent.add(kind);
+      return undefined;
+    }
     return this.#at(keys.config(ns, kind, name));
   }
 
@@ -30,8 +36,18 @@ export class Entries implements EntryLookup {
     }
   }
 
-  *naming(target: string): Iterable<EntryId> {
+  naming(target: string): Iterable<EntryId> {
+    let found = this.#naming.get(target);
+    if (found === undefined) {
+      found = [...this.#find(target)];
+      this.#naming.set(target, found);
+    }
+    return found;
+  }
+
+  *#find(target: string): Iterable<EntryId> {
     const prefix = keyOf('config-ref', this.#ns, target, '');
+    if (this.#view.mayHave?.(prefix) === false) return;
     for (const key of this.#view.keys(prefix)) {
       const [kind = '', name = ''] = key.slice(prefix.length).split('\u0000');
       if (isKind(kind)) yield { kind, name };
