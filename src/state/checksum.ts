@@ -24,6 +24,18 @@ interface Sum {
   text: string | undefined;
 }
 
+/** The hash of one record in two halves, as signed integers, which are the smallest in memory. */
+export interface RecordHash {
+  readonly high: number;
+  readonly low: number;
+}
+
+/** Returns the hash of a record. */
+export function hashOf(key: string, value: string): RecordHash {
+  hashInto(lanes, key, value);
+  return { high: lanes.high | 0, low: lanes.low | 0 };
+}
+
 /** The checksums by table. An empty table has none. */
 export class Checksums {
   readonly #sums = new Map<string, Sum>();
@@ -43,6 +55,16 @@ export class Checksums {
       sum.high = (sum.high + lanes.high) >>> 0;
       sum.low = (sum.low + lanes.low) >>> 0;
     }
+    sum.text = undefined;
+    if (sum.high === 0 && sum.low === 0) this.#sums.delete(table);
+  }
+
+  /** Adds a record whose hash is known, or with a factor of -1 removes it. */
+  shift(key: string, { high, low }: RecordHash, factor: 1 | -1): void {
+    const table = tableOf(key);
+    const sum = this.#sumOf(table);
+    sum.high = (sum.high + factor * high) >>> 0;
+    sum.low = (sum.low + factor * low) >>> 0;
     sum.text = undefined;
     if (sum.high === 0 && sum.low === 0) this.#sums.delete(table);
   }

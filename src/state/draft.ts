@@ -41,6 +41,12 @@ export class Overlay implements Draft {
     this.#change(key, null);
   }
 
+  /** Deletes a key that exists and whose value in the base nobody needs: it is not read. */
+  drop(key: string): void {
+    if (this.#changes.get(key) === undefined && !this.#read.has(key)) this.#read.set(key, UNREAD);
+    this.#change(key, null);
+  }
+
   mayHave(prefix: string): boolean {
     const group = groupBelow(prefix);
     if (group === undefined || this.#changed.has(group)) return true;
@@ -137,5 +143,7 @@ export class Overlay implements Draft {
   }
 }
 
+/** Stands for a value that was not read. */
+const UNREAD = '';
 const NONE: ReadonlySet<string> = new Set();
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

@@ -10,7 +10,7 @@
  */
 import type { Refusal } from '../errors.js';
 import type { Entry, Index, Term } from '../raft/types.js';
-import { Checksums } from './checksum.js';
+import { Checksums, type RecordHash } from './checksum.js';
 import { Overlay } from './draft.js';
 import { FatalError } from './fatal.js';
 import { keys } from './keys.js';
@@ -110,6 +110,8 @@ export class Machine {
   #secretLeftAt: Index = 0;
   /** The changes of the entries that are being applied. */
   #draft: Overlay;
+  /** The hashes of the results in the draft that are added or dropped. */
+  readonly #hashes = new Map<string, RecordHash>();
 
   /**
    * Loads the state in `store`. Throws FatalError if a release with another record version or a
@@ -306,9 +308,11 @@ export class Machine {
   /** Puts the result of a request into the draft, and deletes those beyond the limits. */
   #remember(id: string, result: Result): void {
     const draft = this.#draft;
-    for (const [key, value] of this.#requests.remember(id, result.index, result)) {
-      if (value === undefined) draft.del(key);
-      else draft.put(key, value);
+    for (const { key, value, hash } of this.#requests.remember(id, result.index, result)) {
+      if (hash !== undefined) this.#hashes.set(key, hash);
+      if (value !== undefined) draft.put(key, value);
+      else if (hash !== undefined) draft.drop(key);
+      else draft.del(key);
     }
     draft.accept();
   }
@@ -319,7 +323,12 @@ export class Machine {
     this.#draft = new Overlay(this.#store);
     if (this.#committed === this.#index) return;
     draft.discard();
-    const changes = draft.changes((key, before, after) => this.#sums.change(key, before, after));
+    const changes = draft.changes((key, before, after) => {
+      const hash = this.#hashes.get(key);
+      if (hash === undefined) this.#sums.change(key, before, after);
+      else this.#sums.shift(key, hash, after === undefined ? -1 : 1);
+    });
+    this.#hashes.clear();
     changes.push(this.#recordAt(this.#position(), this.#sums));
     this.#store.commit(changes);
     this.#committed = this.#index;
@@ -407,13 +416,15 @@ export class Machine {
       refuse(next.value);
       return false;
     }
-    const remembered = new Map(this.#requests.remember(id, entry.index, result));
-    for (const slice of keptRecords(this.#store)) {
-      yield counted(slice.filter(([key]) => !remembered.has(key)));
+    const added: StateRecord[] = [];
+    const dropped = new Set<string>();
+    for (const { key, value } of this.#requests.remember(id, entry.index, result)) {
+      if (value === undefined) dropped.add(key);
+      else added.push([key, value]);
     }
-    const added = [...remembered].filter((change): change is [string, string] => {
-      return change[1] !== undefined;
-    });
+    for (const slice of keptRecords(this.#store)) {
+      yield counted(slice.filter(([key]) => !dropped.has(key)));
+    }
     yield [...counted(added), this.#recordAt(entry, sums)];
     return true;
   }

@@ -334,11 +334,38 @@ describe('stored request results', () => {
     expect(store.get('a')).to.equal('2');
   });
 
+  it('are dropped without a read, but for those of before a restart', () => {
+    const store = new MapStore();
+    const limits = { requestsMax: 3, checkpointEvery: 256 };
+    let machine = new Machine(store, handlers, undefined, limits);
+    const read: string[] = [];
+    const get = store.get.bind(store);
+    store.get = (key) => {
+      const value = get(key);
+      if (value !== undefined && key.startsWith('request')) read.push(key);
+      return value;
+    };
+    const applyTo = (from: number, to: number): void => {
+      for (let index = from; index <= to; index++) {
+        machine.apply([entry(index, { type: 'put', key: 'a', value: '1' }, undefined, index - 1)]);
+        expect([...store.keys('request')].length).to.equal(Math.min(index, 3));
+        expect(machine.checksum().sums).to.deep.equal(Checksums.of(store).toJSON());
+        read.length = 0;
+      }
+    };
+    applyTo(1, 8);
+    machine = new Machine(store, handlers, undefined, limits);
+    applyTo(9, 20);
+    machine.apply([entry(21, { type: 'put', key: 'a', value: '1' }, undefined, 20)]);
+    expect(read).eql([]);
+  });
+
   it('are limited in number; older requests are refused if their outcome is unknown', () => {
     const store = new MapStore();
     const memory = new RequestMemory(0, 3);
     for (let index = 1; index <= 10; index++) {
-      store.commit(memory.remember(`id-${index}`, index, { ok: true, index }));
+      const changes = memory.remember(`id-${index}`, index, { ok: true, index });
+      store.commit(changes.map(({ key, value }) => [key, value]));
     }
     expect(store.map.size).to.equal(3);
     expect(memory.floor).to.equal(7);
