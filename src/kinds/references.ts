@@ -24,8 +24,9 @@ export function servicesNamed(entry: ConfigEntry): string[] {
 /** Returns the index keys of everything that an entry names. */
 export function targetsOf(entry: ConfigEntry): ReadonlySet<string> {
   const targets = new Set<string>();
-  for (const name of servicesNamed(entry)) targets.add(target.service(name));
-  for (const other of definitionOf(entry.Kind).names(entry)) targets.add(other);
+  const { forwards, names } = definitionOf(entry.Kind);
+  if (forwards) for (const name of servicesNamed(entry)) targets.add(target.service(name));
+  for (const other of names(entry)) targets.add(other);
   for (const one of targets) if (!isName(one)) targets.delete(one);
   return targets;
 }

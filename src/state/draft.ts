@@ -47,10 +47,8 @@ export class Overlay implements Draft {
     this.#change(key, null);
   }
 
-  mayHave(prefix: string): boolean {
-    const group = groupBelow(prefix);
-    if (group === undefined || this.#changed.has(group)) return true;
-    return this.#base.mayHave?.(prefix) ?? true;
+  mayHave(group: string): boolean {
+    return this.#changed.has(group) || (this.#base.mayHave?.(group) ?? true);
   }
 
   /**

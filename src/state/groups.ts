@@ -4,6 +4,9 @@ import { tableOf } from './checksum.js';
 const NUL = '\u0000';
 const CONFIG = `config${NUL}`;
 
+/** Returns the group of the config entries of a kind. */
+export const configGroup = (ns: string, kind: string): string => `${CONFIG}${ns}${NUL}${kind}`;
+
 /** Returns the group of a key: its table, and of a config entry also namespace and kind. */
 export function groupOf(key: string): string {
   if (!key.startsWith(CONFIG)) return tableOf(key);

@@ -32,10 +32,6 @@ export function stored<T>(view: View, key: string): T | undefined {
 export const keysBelow = (view: View, ...parts: string[]): Iterable<string> =>
   view.keys(keyOf(...parts, ''));
 
-/** Whether there may be keys below the given parts; false is certain. */
-export const mayHave = (view: View, ...parts: string[]): boolean =>
-  view.mayHave?.(keyOf(...parts, '')) ?? true;
-
 /** Returns the last part of a key. */
 export const lastPart = (key: string): string => key.slice(key.lastIndexOf('\u0000') + 1);
 

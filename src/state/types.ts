@@ -21,10 +21,10 @@ export interface View {
    */
   keys(prefix: string, after?: string): Iterable<string>;
   /**
-   * Whether a key may start with `prefix`; false is certain. Costs less than `keys`, because it needs
-   * no order. Absent: there may be one.
+   * Whether there may be keys of a group (see groups.ts); false is certain. Costs less than `keys`,
+   * because it needs no order. Absent: there may be.
    */
-  mayHave?(prefix: string): boolean;
+  mayHave?(group: string): boolean;
 }
 
 /** A view that includes the changes of the command being applied. */

@@ -98,10 +98,8 @@ export class StateKeys {
     this.#count(table, key, -1);
   }
 
-  /** Whether a key may start with `prefix`; false is certain. */
-  mayHave(prefix: string): boolean {
-    const group = groupBelow(prefix);
-    if (group === undefined) return true;
+  /** Whether there are keys of a group. */
+  mayHave(group: string): boolean {
     const count = this.#counts.get(group) ?? this.#tables.get(group)?.present.size ?? 0;
     return count > 0;
   }
@@ -109,7 +107,7 @@ export class StateKeys {
   /** Yields the keys that start with `prefix`, in order; those after `after` if it is given. */
   keys(prefix: string, after?: string): Iterable<string> {
     const group = groupBelow(prefix);
-    if (group !== undefined && !this.mayHave(prefix)) return [];
+    if (group !== undefined && !this.mayHave(group)) return [];
     return keysOf(prefix, after, this.#tables, (keys) => keys.ordered());
   }
 

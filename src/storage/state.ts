@@ -183,8 +183,8 @@ export class LevelState implements DurableState {
     return this.#keys.keys(prefix, after);
   }
 
-  mayHave(prefix: string): boolean {
-    return this.#keys.mayHave(prefix);
+  mayHave(group: string): boolean {
+    return this.#keys.mayHave(group);
   }
 
   commit(changes: readonly Change[]): void {

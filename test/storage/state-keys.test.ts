@@ -1,6 +1,7 @@
 /** The keys of a state in memory. */
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { groupOf } from '../../src/state/groups.js';
 import { keySum, Tally } from '../../src/storage/key-index.js';
 import { StateKeys } from '../../src/storage/state-keys.js';
 
@@ -52,8 +53,6 @@ describe('keys of a state', () => {
             const expected = below(model, one.prefix, after);
             if (one.what === 'list') {
               expect([...keys.keys(one.prefix, after)]).eql(expected);
-              if (below(model, one.prefix).length > 0)
-                expect(keys.mayHave(one.prefix)).to.equal(true);
             } else {
               const list = keys.frozen();
               frozen.push(() => expect([...list(one.prefix, after)]).eql(expected));
@@ -64,28 +63,14 @@ describe('keys of a state', () => {
           expect(keys.tally.equals(tally)).to.equal(true);
         }
         for (const check of frozen) check();
+        const groups = new Set([...model].map(groupOf));
+        for (const one of groups) expect(keys.mayHave(one)).to.equal(true);
+        for (const one of ['none', 'role', 'request', `config${NUL}n${NUL}k`])
+          expect(keys.mayHave(one)).to.equal(groups.has(one));
         for (const each of ['role', `config${NUL}n${NUL}k${NUL}a`, `none${NUL}`])
           expect(keys.has(each)).to.equal(model.has(each));
       }),
     );
-  });
-
-  it('say that there are none of a kind or of a table once the last one is deleted', () => {
-    const keys = new StateKeys();
-    const entry = `config${NUL}n${NUL}k${NUL}a`;
-    for (const [one, start] of [
-      [entry, `config${NUL}n${NUL}k${NUL}`],
-      [`role${NUL}a`, `role${NUL}a${NUL}`],
-    ] as const) {
-      expect(keys.mayHave(start)).to.equal(false);
-      keys.add(one);
-      expect(keys.mayHave(start)).to.equal(true);
-      keys.delete(one);
-      expect(keys.mayHave(start)).to.equal(false);
-    }
-    keys.add(entry);
-    expect(keys.mayHave(`config${NUL}n${NUL}kk${NUL}`)).to.equal(false);
-    expect(keys.mayHave(`config${NUL}m${NUL}k${NUL}`)).to.equal(false);
   });
 
   it('of one table may be read while those of another are iterated', () => {
