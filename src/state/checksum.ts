@@ -38,7 +38,9 @@ export function hashOf(key: string, value: string): RecordHash {
 
 /** The checksums by table. An empty table has none. */
 export class Checksums {
-  readonly #sums = new Map<string, Sum>();
+  /** In order of the tables once `#isSorted`. */
+  #sums = new Map<string, Sum>();
+  #isSorted = true;
 
   /** Adds a change of `key` from `before` to `after`; undefined stands for absent. */
   change(key: string, before: string | undefined, after: string | undefined): void {
@@ -69,8 +71,13 @@ export class Checksums {
     if (sum.high === 0 && sum.low === 0) this.#sums.delete(table);
   }
 
-  /** Returns the checksums by table, as 16 hex digits each. */
+  /**
+   * Returns the checksums by table, as 16 hex digits each. The tables are in order, so that equal
+   * checksums have equal texts.
+   */
   toJSON(): Record<string, string> {
+    if (!this.#isSorted) this.#sums = new Map([...this.#sums].sort(([a], [b]) => (a < b ? -1 : 1)));
+    this.#isSorted = true;
     const json: Record<string, string> = {};
     for (const [table, sum] of this.#sums) {
       sum.text ??= hex(sum.high) + hex(sum.low);
@@ -88,6 +95,7 @@ export class Checksums {
       );
       sums.#sums.set(table, { high: high!, low: low!, text });
     }
+    sums.#isSorted = false;
     return sums;
   }
 
@@ -103,6 +111,7 @@ export class Checksums {
     if (sum === undefined) {
       sum = { high: 0, low: 0, text: undefined };
       this.#sums.set(table, sum);
+      this.#isSorted = false;
     }
     return sum;
   }

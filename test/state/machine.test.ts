@@ -403,6 +403,17 @@ describe('checksum', () => {
     );
   });
 
+  it('has the same text whatever the order in which the tables came', () => {
+    const text = (...tables: string[]): string =>
+      JSON.stringify(Checksums.of(new MapStore(tables.map((table) => [table, '1']))));
+    expect(text('a', 'b')).to.equal(text('b', 'a'));
+    const sums = new Checksums();
+    sums.change('b', undefined, '1');
+    sums.change('a', undefined, '1');
+    expect(JSON.stringify(sums)).to.equal(text('a', 'b'));
+    expect(JSON.stringify(Checksums.from({ b: '01', a: '01' }))).to.equal('{"a":"01","b":"01"}');
+  });
+
   it('differs if one value differs, and leaves out local data', () => {
     const sums = (entries: [string, string][]) => Checksums.of(new MapStore(entries)).toJSON();
     expect(sums([['policy\u0000a', '1']])).not.to.deep.equal(sums([['policy\u0000a', '2']]));
