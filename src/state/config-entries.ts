@@ -8,13 +8,13 @@ import { keysBelow, lastPart } from './lists.js';
 import { keyOf, type View } from './types.js';
 
 /**
- * Looks up entries in a view, and parses each once. It does not see later changes. Most clusters have
- * entries of few kinds, and the rules look for many: a kind without entries is looked up once.
+ * Looks up entries in a view, and parses each once. It does not see later changes. Most clusters
+ * have entries of few kinds, and the rules look for many: a kind without entries is looked up once.
  */
 export class Entries implements EntryLookup {
   readonly #view: View;
   readonly #ns: string;
-  /** The entries that were looked up, by kind and lower-case name; undefined for a kind without any. */
+  /** What was looked up, by kind and lower-case name; undefined for a kind without entries. */
   readonly #known = new Map<Kind, Map<string, ConfigEntry | undefined> | undefined>();
   readonly #naming = new Map<string, readonly EntryId[]>();
 

@@ -1,7 +1,7 @@
 /**
  * The replicated state machine: a fold of log entries over a StateStore. The entries of one apply
- * are one atomic commit of their changes, the remembered results of their requests and the machine's
- * own record. A restarted node continues after the index in that record:
+ * are one atomic commit of their changes, the remembered results of their requests and the
+ * machine's own record. A restarted node continues after the index in that record:
  *
  *     entry 7   →   [role …, role-name …, index …]  changes of the command
  *                   [request 7 …]                   its result, for a request sent twice
@@ -10,11 +10,12 @@
  */
 import type { Refusal } from '../errors.js';
 import type { Entry, Index, Term } from '../raft/types.js';
+import { type Checkpoint, Checkpoints } from './checkpoints.js';
 import { Checksums, type RecordHash } from './checksum.js';
 import { Overlay } from './draft.js';
 import { FatalError } from './fatal.js';
-import { keys } from './keys.js';
 import { LEVEL_KEY, levelOf, raiseLevel, SUPPORTED_LEVEL } from './levels.js';
+import { knownRecordOf, recordAt } from './machine-record.js';
 import { decodeProposal } from './proposal.js';
 import { REQUESTS_MAX, RequestMemory } from './requests.js';
 import { keptRecords } from './restore.js';
@@ -27,7 +28,6 @@ import type {
   Result,
   StateRecord,
   StateStore,
-  View,
 } from './types.js';
 
 /** Handlers by command type, all of version 1. */
@@ -46,22 +46,8 @@ interface Replacing {
   readonly state: NewState;
 }
 
-/** The checksums of a member's state after the entry at an index. */
-export interface Checkpoint {
-  readonly index: Index;
-  readonly sums: Readonly<Record<string, string>>;
-}
-
 /** Members remember their checksums at multiples of this index, so that they can compare them. */
 const CHECKPOINT_EVERY = 256;
-/** Checkpoints that a member remembers: a member that lags this far behind cannot be compared. */
-const CHECKPOINTS_KEPT = 64;
-/**
- * Returns the version of the machine's record. Releases without levels support version 1 only, so
- * from level 2 on they refuse the data folder or a snapshot by its version.
- */
-const recordVersion = (level: number): number => (level >= 2 ? 2 : 1);
-
 /** Limits that decide what the state contains. They are the same on all members of a cluster. */
 export interface MachineLimits {
   /** Maximum number of remembered results; see RequestMemory. */
@@ -71,24 +57,6 @@ export interface MachineLimits {
 }
 
 const LIMITS: MachineLimits = { requestsMax: REQUESTS_MAX, checkpointEvery: CHECKPOINT_EVERY };
-
-/**
- * The value of `keys.machine`: its version, the position of the last entry applied, the floor of
- * the remembered requests (see RequestMemory) and the checksums by table.
- */
-export interface MachineRecord {
-  readonly v: number;
-  readonly index: Index;
-  readonly term: Term;
-  readonly floor: Index;
-  readonly sums: Readonly<Record<string, string>>;
-}
-
-/** Returns the machine's record in a state; undefined if the state is empty. */
-export function recordOf(view: View): MachineRecord | undefined {
-  const text = view.get(keys.machine);
-  return text === undefined ? undefined : (JSON.parse(text) as MachineRecord);
-}
 
 /** The state machine of a node. It is synchronous, except for entries that replace the state. */
 export class Machine {
@@ -106,7 +74,7 @@ export class Machine {
   #level = 1;
   #sums = new Checksums();
   #requests: RequestMemory;
-  #checkpoints: Checkpoint[] = [];
+  #checkpoints = new Checkpoints();
   #secretLeftAt: Index = 0;
   /** The changes of the entries that are being applied. */
   #draft: Overlay;
@@ -228,23 +196,19 @@ export class Machine {
 
   /** Returns the checkpoint at `index`, or the newest one; undefined if it is not remembered. */
   checkpoint(index?: Index): Checkpoint | undefined {
-    if (index === undefined) return this.#checkpoints.at(-1);
-    return this.#checkpoints.find((checkpoint) => checkpoint.index === index);
+    return this.#checkpoints.at(index);
   }
 
   #load(): void {
     this.#atLevel(levelOf(this.#store));
-    const record = recordOf(this.#store);
-    if (record !== undefined && record.v !== recordVersion(this.#level)) {
-      throw new FatalError(`the state was written by another version (record ${record.v})`);
-    }
+    const record = knownRecordOf(this.#store, this.#level);
     this.#index = record?.index ?? 0;
     this.#committed = this.#index;
     this.#secretLeftAt = this.#index;
     this.#term = record?.term ?? 0;
     this.#sums = Checksums.from(record?.sums ?? {});
     this.#requests = RequestMemory.load(this.#store, record?.floor ?? 0, this.#limits.requestsMax);
-    this.#checkpoints = [];
+    this.#checkpoints = new Checkpoints();
   }
 
   /** Sets the level of the state. Throws FatalError if this release does not support it. */
@@ -332,28 +296,19 @@ export class Machine {
     changes.push(this.#recordAt(this.#position(), this.#sums));
     this.#store.commit(changes);
     this.#committed = this.#index;
-    this.#rememberCheckpoint();
+    if (this.#isCheckpoint()) this.#checkpoints.remember(this.checksum());
   }
 
   #isCheckpoint(): boolean {
     return this.#index % this.#limits.checkpointEvery === 0;
   }
 
-  #rememberCheckpoint(): void {
-    if (!this.#isCheckpoint()) return;
-    this.#checkpoints.push(this.checksum());
-    if (this.#checkpoints.length > CHECKPOINTS_KEPT) this.#checkpoints.shift();
-  }
-
   #position(): Pick<Entry, 'index' | 'term'> {
     return { index: this.#index, term: this.#term };
   }
 
-  #recordAt({ index, term }: Pick<Entry, 'index' | 'term'>, sums: Checksums): StateRecord {
-    const { floor } = this.#requests;
-    const v = recordVersion(this.#level);
-    const record: MachineRecord = { v, index, term, floor, sums: sums.toJSON() };
-    return [keys.machine, JSON.stringify(record)];
+  #recordAt(position: Pick<Entry, 'index' | 'term'>, sums: Checksums): StateRecord {
+    return recordAt(this.#level, { ...position, floor: this.#requests.floor, sums: sums.toJSON() });
   }
 
   #moveTo({ index, term }: Entry): void {
@@ -375,7 +330,7 @@ export class Machine {
         this.#sums = sums;
         this.#moveTo(entry);
         this.#committed = this.#index;
-        this.#rememberCheckpoint();
+        if (this.#isCheckpoint()) this.#checkpoints.remember(this.checksum());
         this.#secretLeftAt = entry.index;
         for (const listener of this.#resetListeners) listener();
         for (const listener of this.#replacedListeners) listener();
