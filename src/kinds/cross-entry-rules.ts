@@ -9,7 +9,14 @@
  * listeners of "edge".
  */
 import { type Refusal, refusal } from '../errors.js';
-import { type Budget, type Chain, compileChain, defaultProtocol, isHttpLike } from './chain.js';
+import {
+  type Budget,
+  CHAIN_KINDS,
+  type Chain,
+  compileChain,
+  defaultProtocol,
+  isHttpLike,
+} from './chain.js';
 import type { ExportedServices } from './exported-services.js';
 import type { IngressGateway } from './ingress-gateway.js';
 import type { Mesh } from './mesh.js';
@@ -26,7 +33,6 @@ export interface Change extends EntryId {
   readonly after?: ConfigEntry | undefined;
 }
 
-const CHAIN_KINDS: readonly Kind[] = ['service-router', 'service-splitter', 'service-resolver'];
 const isChainKind = (kind: Kind): boolean => CHAIN_KINDS.includes(kind);
 const quoted = (text: string): string => JSON.stringify(text);
 
@@ -62,10 +68,11 @@ const changesDefaultProtocol = ({ before, after }: Change): boolean =>
 
 /** Chains depend only on the Protocol and the presence of the ExternalSNI of service-defaults. */
 function changesService({ before, after }: Change, lookup: EntryLookup): boolean {
-  const defaults = lookup.get('proxy-defaults', 'global') as ProxyDefaults | undefined;
+  const standard = (): string =>
+    defaultProtocol(lookup.get('proxy-defaults', 'global') as ProxyDefaults | undefined);
   const facts = (entry: ServiceDefaults | undefined): string =>
     entry === undefined
-      ? `${defaultProtocol(defaults)} false`
+      ? `${standard()} false`
       : `${entry.Protocol || 'tcp'} ${entry.ExternalSNI !== undefined}`;
   return (
     facts(before as ServiceDefaults | undefined) !== facts(after as ServiceDefaults | undefined)

@@ -35,6 +35,8 @@ export interface Settled {
   readonly bound: readonly { readonly name: string; readonly entry: ConfigEntry | undefined }[];
 }
 
+const NOTHING: Settled = { statuses: [], bound: [] };
+
 /**
  * Computes the effects of a change on gateways and routes. `affected` is the result of
  * affectedServices, `at` the time of the change as RFC 3339 text. Throws ReachesTooFar when the
@@ -47,6 +49,7 @@ export function settleGateways(
   { at, budget }: { readonly at: string; readonly budget?: Budget },
 ): Settled {
   const { gateways, routes } = reached(change, affected, lookup);
+  if (gateways.size === 0 && routes.length === 0) return NOTHING;
   const status = new GatewayStatus(lookup, at, budget);
   const statuses: Settled['statuses'][number][] = [];
   const bound: Settled['bound'][number][] = [];
@@ -68,7 +71,7 @@ function reached(
   change: Change,
   affected: ReadonlyMap<string, string>,
   lookup: EntryLookup,
-): { gateways: ReadonlySet<string>; routes: Iterable<EntryId> } {
+): { gateways: ReadonlySet<string>; routes: readonly EntryId[] } {
   const gateways = new Set<string>();
   const routes = new Map<string, EntryId>();
   const addRoute = (id: EntryId): void => {
@@ -103,7 +106,7 @@ function reached(
       }
     }
   }
-  return { gateways, routes: routes.values() };
+  return { gateways, routes: [...routes.values()] };
 }
 
 /** Computes the status of gateways and routes of one namespace. Compiles each chain once. */

@@ -23,9 +23,12 @@ export function servicesNamed(entry: ConfigEntry): string[] {
 
 /** Returns the index keys of everything that an entry names. */
 export function targetsOf(entry: ConfigEntry): ReadonlySet<string> {
-  const forwards = servicesNamed(entry).map(target.service);
-  const others = [...definitionOf(entry.Kind).names(entry)];
-  return new Set([...forwards, ...others].filter(isName));
+  const targets = new Set<string>();
+  const { forwards, names } = definitionOf(entry.Kind);
+  if (forwards) for (const name of servicesNamed(entry)) targets.add(target.service(name));
+  for (const other of names(entry)) targets.add(other);
+  for (const one of targets) if (!isName(one)) targets.delete(one);
+  return targets;
 }
 
 /** Maximum number of bytes of a target: a name with its prefix, which lower-casing may lengthen. */

@@ -1,6 +1,7 @@
 /** Makes a damaged state again from the log. */
 import type { Index } from '../raft/types.js';
-import { type Handlers, Machine, type MachineLimits, recordOf } from '../state/machine.js';
+import { type Handlers, Machine, type MachineLimits } from '../state/machine.js';
+import { recordOf } from '../state/machine-record.js';
 import type { Disk } from '../storage/disk.js';
 import { installRecords, recordsOf } from '../storage/install.js';
 import { LEVEL_DISK } from '../storage/level-disk.js';

@@ -84,6 +84,7 @@ type StoredEntry = ConfigEntry & {
   readonly ModifyIndex: number;
 };
 const NO_STATUS: Status = { Conditions: null };
+const NO_TARGETS: ReadonlySet<string> = new Set();
 
 /** Settles a change. Refuses one that would cause more work than a single change may. */
 function settled(
@@ -119,7 +120,7 @@ function settle(
   const reach = isGlobal ? allNamespaces(context.draft) : [ns];
   const budget = { left: isGlobal ? Number.POSITIVE_INFINITY : CHANGE_STEPS_MAX };
   for (const each of reach) {
-    const entries = new Entries(context.draft, each);
+    const entries = new Entries(context.draft, each, change);
     const affected = affectedServices(change, entries);
     const why = validateChange(change, entries, { datacenter, affected, budget });
     if (why !== undefined) return why;
@@ -168,8 +169,8 @@ function moveReferences(
   before: ConfigEntry | undefined,
   after: ConfigEntry | undefined,
 ): void {
-  const past = before === undefined ? new Set<string>() : targetsOf(before);
-  const present = after === undefined ? new Set<string>() : targetsOf(after);
+  const past = before === undefined ? NO_TARGETS : targetsOf(before);
+  const present = after === undefined ? NO_TARGETS : targetsOf(after);
   for (const target of past) {
     if (!present.has(target)) draft.del(keys.configRef(ns, target, kind, name));
   }

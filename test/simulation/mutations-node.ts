@@ -21,8 +21,8 @@ const machine: readonly Mutation[] = [
   one(
     'the applied index stored apart from the data',
     'state/machine.js',
-    'this.#store.commit([...changes, this.#recordAt(entry, this.#sums)]);',
-    'this.#store.commit([this.#recordAt(entry, this.#sums)]); this.#store.commit(changes);',
+    'changes.push(this.#recordAt(this.#position(), this.#sums));',
+    'this.#store.commit([this.#recordAt(this.#position(), this.#sums)]);',
   ),
   one(
     'a replaced state counted by the sums of the one before',
