@@ -344,8 +344,12 @@ export class RaftLoop {
     if (inputs.length > 0) this.#perform(this.#core.step(inputs, now));
     if (this.#ticked) this.#parts.events.tick(now);
     this.#ticked = false;
-    // What is not durable here is not applied, so that the state is never ahead of the log.
-    this.#applier.applyUpTo(Math.min(this.#commit, this.#writer.durable));
+    this.#applier.applyUpTo(this.#applicable);
+  }
+
+  /** Index up to which entries may be applied: the state is never ahead of the log on disk. */
+  get #applicable(): Index {
+    return Math.min(this.#commit, this.#writer.durable);
   }
 
   /**
@@ -388,7 +392,8 @@ export class RaftLoop {
 
   #applied(entries: readonly Entry[], results: readonly (Result | undefined)[]): void {
     const applied = this.#parts.machine.appliedIndex();
-    this.#feed({ type: 'applied', index: applied });
+    // The core needs no input: it put out the commit index up to which entries are applied.
+    if (applied < this.#applicable) this.wake();
     for (const [at, entry] of entries.entries()) {
       this.#pending.applied(entry.index, entry.term, results[at]);
     }
