@@ -6,6 +6,7 @@
  */
 import type { Trace } from '../raft/decisions.js';
 import type {
+  Asker,
   Configuration,
   Entry,
   Index,
@@ -214,11 +215,12 @@ export class RaftLoop {
   }
 
   /**
-   * Requests a read index from the core (§6.4). `done` gets undefined when this server cannot give
-   * one.
+   * Requests a read index from the core (§6.4), for a follower if `asker` is given. `done` gets
+   * undefined when this server cannot give one.
    */
-  read(mode: ReadMode, done: ReadDone): void {
-    this.#reads.add(mode, done);
+  read(mode: ReadMode, done: ReadDone, asker?: Asker): void {
+    if (asker === undefined) this.#reads.add(mode, done);
+    else this.#reads.addAsked(mode, asker, done);
     this.wake();
   }
 

@@ -11,6 +11,7 @@ import type {
   Message,
   NodeId,
   RaftStatus,
+  ReadId,
   RoleChange,
   SnapshotMeta,
   Term,
@@ -105,6 +106,11 @@ export class RaftInvariants {
       configuration,
     });
     for (let at = 1; at <= index; at++) this.#committed.push({ entry: committed(at), knownIn: 0 });
+  }
+
+  /** A server asks a leader for read `read` of the leader's. */
+  asked(read: ReadId): void {
+    this.#leases.asked(read, this.committedIndex);
   }
 
   get committedIndex(): Index {

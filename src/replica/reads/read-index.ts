@@ -121,9 +121,10 @@ export class ReadIndexClient {
    */
   #request(mode: BarrierMode, done: ReadDone): void {
     const { id, loop, rpc, limits } = this.#parts;
-    if (loop.role.leader === id) loop.read(READ_MODE[mode], done);
+    const { leader, term } = loop.role;
+    if (leader === id) loop.read(READ_MODE[mode], done);
     else
-      rpc.callLeader({ type: 'read', mode }, limits.askMs, (response) =>
+      rpc.callLeader({ type: 'read', mode, term }, limits.askMs, (response) =>
         done(response.type === 'index' ? response.index : undefined),
       );
   }
