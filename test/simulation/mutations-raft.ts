@@ -197,11 +197,6 @@ const reads: readonly Mutation[] = [
       },
     ],
   },
-  {
-    name: 'a read index that a follower of another term confirms',
-    by: 'worlds',
-    changes: [{ file: 'raft/reads.js', find: ' || asker.term !== raft.term', replace: '' }],
-  },
   one(
     'a read answered before its index is applied',
     'replica/reads/applied-index.js',
