@@ -17,8 +17,10 @@ const hex = (bytes: Uint8Array): string => [...bytes].map((byte) => HEX[byte]).j
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 
 const from = { from: 'n1', to: 'n2', term: 3 };
-const message = (fields: object): Buffer =>
-  Buffer.concat(encodeFrame({ type: 'message', message: { ...from, ...fields } as Message }));
+const message = (fields: object, version = 1): Buffer =>
+  Buffer.concat(
+    encodeFrame({ type: 'message', message: { ...from, ...fields } as Message }, version),
+  );
 
 describe('docs/formats.md', () => {
   it('shows the bytes that the code writes', () => {
@@ -26,7 +28,7 @@ describe('docs/formats.md', () => {
     const hard = { version: 2, hardState: { term: 3, votedFor: 'n1' } };
     const command = { type: 'policy.delete', v: 1, ns: 'default', id: 'p' } as Command;
     const append = { prevIndex: 4, prevTerm: 2, commit: 4, round: 7 };
-    const shown = ['key', 'record', 'hard', 'state', 'command', 'ping', 'vote', 'append'];
+    const shown = ['key', 'record', 'hard', 'state', 'command', 'ping', 'vote', 'append', 'fixed'];
     expect(Object.fromEntries(shown.map((name) => [name, example(name)]))).to.deep.equal({
       key: hex(entryKey(5)),
       record: hex(encodeEntry(noop, 2)),
@@ -36,6 +38,7 @@ describe('docs/formats.md', () => {
       ping: hex(Buffer.concat(encodeFrame({ type: 'ping' }))),
       vote: hex(message({ type: 'vote', lastIndex: 5, lastTerm: 2 })),
       append: hex(message({ type: 'append', ...append, entries: [noop] })),
+      fixed: hex(message({ type: 'append', ...append, entries: [noop] }, 2)),
     });
   });
 
