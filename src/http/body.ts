@@ -50,7 +50,9 @@ function isPlain({ headers }: IncomingMessage, maxBytes: number): boolean {
 function wholeOf(req: IncomingMessage): Promise<Buffer> {
   return new Promise((resolve, refuse) => {
     const chunks: Buffer[] = [];
-    const cut = (): void => refuse(new Error('the client has left'));
+    const cut = (): void => {
+      if (!req.readableEnded) refuse(new Error('the client has left'));
+    };
     if (req.destroyed) cut();
     req.on('data', (chunk: Buffer) => chunks.push(chunk));
     req.once('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
