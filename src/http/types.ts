@@ -53,7 +53,7 @@ export type Pieces = Iterable<string | Uint8Array> | AsyncIterable<string | Uint
 export interface ApiRequest {
   readonly method: Method;
   readonly caller: Caller;
-  /** The SecretID as it was sent; null if none was. It is neither logged nor stored. */
+  /** The SecretID as it was sent; null if none was. It is never logged, nor written to disk. */
   readonly secret: string | null;
   /** Milliseconds a write or a barrier may take. */
   readonly timeoutMs: number;

@@ -4,8 +4,12 @@ import { Compaction, type CompactionParts } from '../../src/replica/log/compacti
 
 const META: SnapshotMeta = { index: 7, term: 2, configuration: { members: [] } };
 const offer = (to: NodeId, term: number): Message => ({
-  ...{ type: 'snapshot', from: 'a', to, term },
-  ...{ meta: META, round: 0 },
+  type: 'snapshot',
+  from: 'a',
+  to,
+  term,
+  meta: META,
+  round: 0,
 });
 
 /** A network that, like the real one, sends one state at a time to each peer: the newest. */

@@ -149,6 +149,7 @@ export class SimCluster {
       on,
       readersOf: this.#watched ? ['k0', 'k1'] : [],
       hasProduct: this.#productRandom !== undefined,
+      isMember: (id: NodeId) => this.members().some((member) => member.id === id),
       doubtLeases: (ms: number) => {
         this.#leaseDoubtUntil = Math.max(this.#leaseDoubtUntil, scheduler.now + ms);
       },

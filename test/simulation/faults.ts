@@ -286,11 +286,8 @@ export class Faults {
   #lose(fault: 'damage' | 'wipe' | 'stateDamage'): void {
     const { operator } = this.#parts;
     const expendable = this.#expendable();
-    // A server that has met nobody and loses its whole log knows no member, and refuses them all
-    // until an operator helps it. The network of messages does not check that.
-    const { storageRandom, network } = this.#parts;
-    const mustBeMet = fault === 'wipe' || storageRandom !== undefined || network.kind === 'sockets';
-    const struck = mustBeMet ? expendable.filter(({ id }) => operator.isKnown(id)) : expendable;
+    const struck =
+      fault === 'wipe' ? expendable.filter(({ id }) => operator.isKnown(id)) : expendable;
     this.#onOne(fault, struck, (victim) => {
       if (fault === 'damage') victim.damage();
       else if (fault === 'wipe') {

@@ -18,7 +18,7 @@ import type { Host } from './host.js';
 import { Violation } from './invariants.js';
 import type { SimLoop } from './loop.js';
 import { NEW_PUT_LEVEL, type SimMachine } from './machine.js';
-import type { ProcessWire } from './network.js';
+import { type ProcessWire, recordsOf } from './network.js';
 import type { ServerParts } from './parts.js';
 import { ServiceReaders } from './service-readers.js';
 import { Snapshots } from './snapshots.js';
@@ -158,7 +158,7 @@ export class Life {
       loop,
       handlers: this.#handlers(),
       identity: () => ({ ...host.identity, address: host.address }),
-      records: peerRecords(replica),
+      records: recordsOf(peerRecords(replica), this.#world.isMember),
       stored: (peer) => this.#parts.storage.storedSeen()[peer],
       sent: (message) => {
         this.#bounds.sent++;

@@ -47,6 +47,19 @@ export interface ProcessWire extends WirePort {
   waitingBytes(): number;
 }
 
+/**
+ * What a process knows of others. Here a server that is added again keeps its id; in the product it
+ * gets another one. So one that is a member again does not count as removed where its removal is
+ * learnt late.
+ */
+export const recordsOf = (
+  records: Required<PeerRecords>,
+  isMember: (id: NodeId) => boolean,
+): PeerRecords => ({
+  ...records,
+  isRemoved: (id) => records.isRemoved(id) && !isMember(id),
+});
+
 /** One direction between two machines. */
 export interface Link {
   cut: boolean;

@@ -30,6 +30,8 @@ export interface ServerParts {
   readonly hasProduct: boolean;
   /** Where a server that is in no cluster asks to join. */
   readonly joinAddresses: () => readonly string[];
+  /** Whether a server is in the newest configuration. */
+  readonly isMember: (id: NodeId) => boolean;
   /** Reports that for so many milliseconds a lease may hold too long, and no server can know. */
   readonly doubtLeases: (ms: number) => void;
   readonly raft: Omit<RaftOptions, 'id' | 'random'>;

@@ -98,18 +98,20 @@ class World {
         writes: random.pick([0.2, 0.5, 0.8]),
       },
     );
-    const others = (id: NodeId): NodeId[] =>
-      cluster.servers.map((server) => server.id).filter((each) => each !== id);
     // who alone was the cluster at first would found it again
     const isMet = (id: NodeId, start: number): boolean =>
-      founders > 1 && network.haveMet(others(id), id, start);
+      founders > 1 &&
+      network.haveMet(
+        cluster.servers.map((server) => server.id).filter((each) => each !== id),
+        id,
+        start,
+      );
     const operator = {
       transfer: () => this.#transfer(),
       changeMembership: () => this.#changeMembership(),
       replace: (id: NodeId) => this.#replace(id),
       canLose: (id: NodeId) => cluster.canLose(id),
-      isKnown: (id: NodeId) =>
-        isMet(id, 0) && others(id).every((each) => network.haveMet([id], each)),
+      isKnown: (id: NodeId) => isMet(id, 0),
       isStartKnown: (id: NodeId) =>
         isMet(id, cluster.servers.find((server) => server.id === id)!.starts),
     };

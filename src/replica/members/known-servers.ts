@@ -50,10 +50,13 @@ export class KnownServers {
   }
 
   /**
-   * Whether a server that the configuration does not hold may speak: the configuration may be old.
+   * Whether a server that the configuration does not contain may speak: the configuration may be
+   * old. While the log contains none, every server of the cluster may: the leader may have joined
+   * after this server, which knows no member that it could ask, and has no vote yet.
    */
   isKnown(id: NodeId): boolean {
-    return this.#vouched.has(id) || this.get(id) !== undefined;
+    if (this.#vouched.has(id) || this.get(id) !== undefined) return true;
+    return this.#parts.loop.status().configuration.members.length === 0;
   }
 
   /** These servers were removed from the cluster. */
