@@ -219,8 +219,7 @@ export class RaftLoop {
    * undefined when this server cannot give one.
    */
   read(mode: ReadMode, done: ReadDone, asker?: Asker): void {
-    if (asker === undefined) this.#reads.add(mode, done);
-    else this.#reads.addAsked(mode, asker, done);
+    this.#reads.add(mode, done, asker);
     this.wake();
   }
 
@@ -346,12 +345,8 @@ export class RaftLoop {
     if (inputs.length > 0) this.#perform(this.#core.step(inputs, now));
     if (this.#ticked) this.#parts.events.tick(now);
     this.#ticked = false;
-    this.#applier.applyUpTo(this.#applicable);
-  }
-
-  /** Index up to which entries may be applied: the state is never ahead of the log on disk. */
-  get #applicable(): Index {
-    return Math.min(this.#commit, this.#writer.durable);
+    // What is not durable here is not applied, so that the state is never ahead of the log.
+    this.#applier.applyUpTo(Math.min(this.#commit, this.#writer.durable));
   }
 
   /**
@@ -395,7 +390,7 @@ export class RaftLoop {
   #applied(entries: readonly Entry[], results: readonly (Result | undefined)[]): void {
     const applied = this.#parts.machine.appliedIndex();
     // The core needs no input: it put out the commit index up to which entries are applied.
-    if (applied < this.#applicable) this.wake();
+    if (applied < Math.min(this.#commit, this.#writer.durable)) this.wake();
     for (const [at, entry] of entries.entries()) {
       this.#pending.applied(entry.index, entry.term, results[at]);
     }

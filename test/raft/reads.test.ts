@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { checkOptions, leaseMsMax } from '../../src/raft/options.js';
-import type { Asker, Message, Output } from '../../src/raft/types.js';
+import type { Message } from '../../src/raft/types.js';
 import { Cluster, logOf, options, type Server } from './cluster.js';
 import { ack, append, lead, type Solo, solo } from './script.js';
 
@@ -15,11 +15,6 @@ function read(server: Solo, mode: 'lease' | 'quorum', ...ids: number[]): number[
   server.released.length = 0;
   server.input({ type: 'read', ids, mode });
   return server.released.map(({ id }) => id);
-}
-
-/** Read 7 of a follower. */
-function ask(server: Solo, asker: Asker): Output {
-  return server.input({ type: 'read', ids: [7], mode: 'quorum', asker });
 }
 
 /** The round of the newest messages. */
@@ -49,47 +44,6 @@ describe('raft: reads by a quorum (thesis §6.4)', () => {
     ack(server, 'b', 2, own);
     ack(server, 'b', 2, own);
     expect(server.released).to.deep.equal([]);
-  });
-
-  it('§6.4 the follower that asks in the term of the leader counts for its own read', () => {
-    const server = settled();
-    const { reads, sendNow } = ask(server, { id: 'b', term: 2 });
-    expect([reads, sendNow]).to.deep.equal([[{ id: 7, index: 2 }], []]);
-  });
-
-  it('§6.4 it does not make a quorum of five servers', () => {
-    const server = settled('a b c d e');
-    expect(ask(server, { id: 'b', term: 2 }).reads).to.deep.equal([]);
-    const own = round(server);
-    ack(server, 'b', 2, own);
-    expect(server.released).to.deep.equal([]);
-    ack(server, 'c', 2, own);
-    expect(server.released).to.deep.equal([{ id: 7, index: 2 }]);
-  });
-
-  it('§6.4 it counts neither in another term, nor as a learner, nor as a stranger', () => {
-    for (const asker of [
-      { id: 'b', term: 1 },
-      { id: 'b', term: 3 },
-      { id: 'd', term: 2 },
-      { id: 'x', term: 2 },
-      { id: 'a', term: 2 },
-    ]) {
-      const server = settled('a b c d?');
-      expect(ask(server, asker).reads, JSON.stringify(asker)).to.deep.equal([]);
-      expect(server.sent('append')).to.have.length(3);
-    }
-  });
-
-  it("§6.4 it does not count before an entry of the leader's own term is committed", () => {
-    const server = lead(solo());
-    expect(ask(server, { id: 'b', term: 2 }).reads).to.deep.equal([]);
-  });
-
-  it('§6.4 it counts for no read but its own', () => {
-    const server = settled();
-    expect(read(server, 'quorum', 1)).to.deep.equal([]);
-    expect(ask(server, { id: 'b', term: 2 }).reads).to.deep.equal([{ id: 7, index: 2 }]);
   });
 
   it('§6.4 learners do not count towards a quorum', () => {

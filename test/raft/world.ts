@@ -260,7 +260,7 @@ export class World {
     const to = this.servers.find((each) => each.id === leader);
     if (to !== undefined && to.id !== id) {
       const read = this.#nextId++;
-      this.#invariants.asked(read);
+      this.#invariants.leases.asked(read, this.#invariants.committedIndex);
       const mode = this.#random() < 0.5 ? 'lease' : 'quorum';
       const asker = { id, term };
       this.#asks.push({ to, input: { type: 'read', ids: [read], mode, asker } });

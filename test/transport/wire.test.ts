@@ -2,13 +2,7 @@ import { once } from 'node:events';
 import net from 'node:net';
 import { expect } from 'chai';
 import type { Entry, Message } from '../../src/raft/types.js';
-import { FrameReader } from '../../src/transport/frame-reader.js';
-import {
-  decodeFrame,
-  encodeFrame,
-  type Frame,
-  PROTOCOL_VERSION,
-} from '../../src/transport/frames.js';
+import { encodeFrame, type Frame, PROTOCOL_VERSION } from '../../src/transport/frames.js';
 import { introduce, Relay, TestNode } from './bench.js';
 
 const text = (bytes: Uint8Array | undefined) =>
@@ -397,29 +391,6 @@ describe('wire', function () {
         .property('from')
         .equal('x');
       socket.destroy();
-    });
-
-    it('uses frames with fixed heads only if the peer speaks version 2', async () => {
-      const a = await start('a');
-      a.onRequest = (_from, payload, reply) => reply(payload);
-      for (const [version, firstByte] of [
-        [1, 0],
-        [2, 15],
-        [3, 15],
-      ]) {
-        const [host, port] = a.address.split(':');
-        const socket = net.connect(Number(port), host);
-        const request = encodeFrame({ type: 'request', id: 7, payload: Buffer.from('x') });
-        socket.write(Buffer.concat([hello({ version }), ...request]));
-        const reader = new FrameReader(10_000);
-        const frames: Buffer[] = [];
-        for await (const bytes of socket) {
-          frames.push(...reader.push(bytes as Buffer));
-          if (frames.length === 2) break;
-        }
-        expect(frames[1]![0]).equal(firstByte);
-        expect(decodeFrame(frames[1]!)).deep.include({ type: 'reply', id: 7 });
-      }
     });
 
     it('closes if the hello is missing or incomplete', async () => {

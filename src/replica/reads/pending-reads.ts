@@ -19,14 +19,10 @@ export class PendingReads {
   #asked: { readonly mode: ReadMode; readonly asker: Asker; readonly done: ReadDone }[] = [];
   #nextId = 1;
 
-  /** Adds a request. `done` is called once. */
-  add(mode: ReadMode, done: ReadDone): void {
-    this.#waiting[mode].push(done);
-  }
-
-  /** Adds the request of a follower. `done` is called once. */
-  addAsked(mode: ReadMode, asker: Asker, done: ReadDone): void {
-    this.#asked.push({ mode, asker, done });
+  /** Adds a request, of the follower `asker` if that is given. `done` is called once. */
+  add(mode: ReadMode, done: ReadDone, asker?: Asker): void {
+    if (asker === undefined) this.#waiting[mode].push(done);
+    else this.#asked.push({ mode, asker, done });
   }
 
   /**
