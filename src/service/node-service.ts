@@ -156,10 +156,15 @@ export class NodeService implements Service {
     if (closed !== undefined) throw new ApiError(closed);
   }
 
-  async #barrier(mode: 'default' | 'consistent', timeoutMs: number): Promise<void> {
+  #barrier(mode: 'default' | 'consistent', timeoutMs: number): Promise<void> {
+    const passed = this.#node.barrier(mode, timeoutMs);
+    return this.#isInitialized ? passed : this.#afterInit(passed, timeoutMs);
+  }
+
+  /** A new cluster has a leader shortly before it has its first tokens. */
+  async #afterInit(passed: Promise<void>, timeoutMs: number): Promise<void> {
     const until = this.#clock.now() + timeoutMs;
-    await this.#node.barrier(mode, timeoutMs);
-    // A new cluster has a leader shortly before it has its first tokens.
+    await passed;
     if (!this.#checkInitialized()) await this.#hold([INIT_FACT], until, undefined);
   }
 
