@@ -1,5 +1,6 @@
 /** The text of a request's body: bounded, whole, and UTF-8. json.ts reads what it says. */
 import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
 import type { Context, Middleware } from 'koa';
 import { ApiError, type Refusal, reject } from '../errors.js';
 
@@ -18,25 +19,52 @@ export interface BodyLimit {
 /**
  * Returns a reader for bodies of at most so many bytes, before and after `Content-Encoding` is
  * undone. Endpoints call it once they know that the caller may send a body, so Koa's body parser is
- * not in the chain of middlewares.
+ * not in the chain of middlewares. A body that is sent as it is, with its length, needs no parser.
  */
 export function bodyReader(limit: BodyLimit): BodyReader {
   let parser: Promise<Middleware> | undefined;
   return async (context, failure) => {
-    // loaded with the first body: a node starts faster without it
-    parser ??= parserOf(limit.bytes);
-    const parse = await parser;
-    // every body of this API is JSON, whatever type it is sent as
-    context.headers['content-type'] = 'text/plain';
+    let bytes: Buffer;
     try {
-      await parse(context, nothing);
+      if (isPlain(context.req, limit.bytes)) bytes = await wholeOf(context.req);
+      else {
+        // loaded with the first body that needs it: a node starts faster without it
+        parser ??= parserOf(limit.bytes);
+        bytes = await parsed(await parser, context);
+      }
     } catch (error) {
       throw new ApiError(refusalOf(error as ReadError, limit, failure));
     }
-    const bytes = Buffer.from(context.request.rawBody ?? '', 'latin1');
     if (!isUtf8(bytes)) reject('invalid', `${failure}: the body is not UTF-8`, { pointer: '' });
     return bytes.toString('utf8');
   };
+}
+
+/** Whether a body is neither encoded nor longer than `maxBytes`, by its headers. */
+function isPlain({ headers }: IncomingMessage, maxBytes: number): boolean {
+  const coding = headers['content-encoding'] ?? headers['transfer-encoding'];
+  return coding === undefined && Number(headers['content-length']) <= maxBytes;
+}
+
+/** Reads a body as it was sent. Rejects if the client leaves, or has left, before its end. */
+function wholeOf(req: IncomingMessage): Promise<Buffer> {
+  return new Promise((resolve, refuse) => {
+    const chunks: Buffer[] = [];
+    const cut = (): void => {
+      if (!req.readableEnded) refuse(new Error('the client has left'));
+    };
+    if (req.destroyed) cut();
+    req.on('data', (chunk: Buffer) => chunks.push(chunk));
+    req.once('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
+    req.once('close', cut);
+  });
+}
+
+async function parsed(parse: Middleware, context: Context): Promise<Buffer> {
+  // every body of this API is JSON, whatever type it is sent as
+  context.headers['content-type'] = 'text/plain';
+  await parse(context, nothing);
+  return Buffer.from(context.request.rawBody ?? '', 'latin1');
 }
 
 async function parserOf(maxBytes: number): Promise<Middleware> {

@@ -1,5 +1,6 @@
 /** Limits of what clients occupy for longer: blocking queries, and long responses being read. */
 import { reject } from '../errors.js';
+import type { CallEnd } from '../service/call-end.js';
 import type { Refused } from './rates.js';
 
 /** The client that a request counts for. */
@@ -39,7 +40,7 @@ export class HeldCalls {
   readonly #byAddress = new Tally();
   readonly #byToken = new Tally();
   readonly #anonymous = new Tally();
-  readonly #held = new Set<AbortController>();
+  readonly #held = new Set<CallEnd>();
   readonly #limits: HeldLimits;
   readonly #refused: Refused;
   #released = false;
@@ -55,7 +56,7 @@ export class HeldCalls {
   }
 
   /** Counts a query; throws 429. The caller calls `leave` at its end. */
-  enter(client: Client, abort: AbortController): void {
+  enter(client: Client, end: CallEnd): void {
     const { held, heldPerClient, heldPerToken, heldAnonymous } = this.#limits;
     const { address, tokenKey } = client;
     if (this.#held.size >= held) this.#refuse('held', 'by this server');
@@ -66,19 +67,19 @@ export class HeldCalls {
     if (tokenKey !== null && this.#byToken.of(tokenKey) >= heldPerToken)
       this.#refuse('heldPerToken', 'for this token');
     this.#count(client, 1);
-    this.#held.add(abort);
-    if (this.#released) abort.abort();
+    this.#held.add(end);
+    if (this.#released) end.end();
   }
 
   /** Ends what `enter` counted. */
-  leave(client: Client, abort: AbortController): void {
+  leave(client: Client, end: CallEnd): void {
     this.#count(client, -1);
-    this.#held.delete(abort);
+    this.#held.delete(end);
   }
 
   /** Makes all held queries answer with what they would show now. */
   release(): void {
-    for (const abort of [...this.#held]) abort.abort();
+    for (const end of [...this.#held]) end.end();
   }
 
   /** The same, and holds no query from now on. */

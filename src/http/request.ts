@@ -1,6 +1,7 @@
 /** One request of the API: its token, parameters and body, and one answer. */
 import type { Context } from 'koa';
 import { reject } from '../errors.js';
+import { CallEnd } from '../service/call-end.js';
 import type { Caller, ReadOptions } from '../service/types.js';
 import { clientOf } from './addresses.js';
 import type { Front } from './front.js';
@@ -20,8 +21,6 @@ import type { ApiRequest, JsonObject, Method, Target } from './types.js';
 
 /** A body of this size is read and parsed within some 20 µs. */
 const TINY_BODY_BYTES = 1024;
-/** Reason of an aborted signal. One for all: building an error costs more than an answer. */
-const ENDED = new Error('the call has ended');
 
 /** Implements `ApiRequest`. The constructor throws 400 for a bad query string or token. */
 export class HttpRequest extends Responder implements ApiRequest {
@@ -29,7 +28,6 @@ export class HttpRequest extends Responder implements ApiRequest {
   readonly caller: Caller;
   readonly #context: Context;
   readonly #captures: readonly string[];
-  #abort: AbortController | undefined;
   #tokenNamespace: string | undefined;
 
   constructor(front: Front, target: Target, context: Context, captures: readonly string[] = []) {
@@ -58,20 +56,6 @@ export class HttpRequest extends Responder implements ApiRequest {
 
   spendLogin(limit: 'loginsPerMethod' | 'loginsPerIdentity', who: string): void {
     this.front.rates.spend(limit, who, this.startedMs);
-  }
-
-  get signal(): AbortSignal {
-    return this.#aborter().signal;
-  }
-
-  #aborter(): AbortController {
-    if (this.#abort === undefined) {
-      const abort = new AbortController();
-      this.#abort = abort;
-      if (this.res.destroyed) abort.abort();
-      else this.res.once('close', () => abort.abort(ENDED));
-    }
-    return this.#abort;
   }
 
   // ---- parameters ----
@@ -159,20 +143,27 @@ export class HttpRequest extends Responder implements ApiRequest {
 
   readOptions(blocking = true): ReadOptions {
     const options = readOptionsOf(this.queries, this.timeoutMs, blocking);
-    if (options.index === 0) return options;
-    this.#hold();
-    return { ...options, signal: this.signal };
+    return options.index === 0 ? options : { ...options, end: this.#hold() };
   }
 
-  /** Counts a blocking query until its response is closed; throws 429. */
-  #hold(): void {
+  /**
+   * Counts a blocking query until its response is closed; throws 429. Returns its end: then, or
+   * when the server stops.
+   */
+  #hold(): CallEnd {
     const { held } = this.front;
-    const client = this.client();
-    const abort = this.#aborter();
+    const end = new CallEnd();
     // If the client left during the look-up of the token, 'close' has fired and would not again.
-    if (this.res.destroyed) return;
-    held.enter(client, abort);
-    this.res.once('close', () => held.leave(client, abort));
+    if (this.res.destroyed) end.end();
+    else {
+      const client = this.client();
+      held.enter(client, end);
+      this.res.once('close', () => {
+        held.leave(client, end);
+        end.end();
+      });
+    }
+    return end;
   }
 
   #header(name: 'namespace' | 'partition'): string | undefined {

@@ -57,8 +57,6 @@ export interface ApiRequest {
   readonly secret: string | null;
   /** Milliseconds a write or a barrier may take. */
   readonly timeoutMs: number;
-  /** Aborted when the client disconnects, and for blocking queries when the server stops. */
-  readonly signal: AbortSignal;
   /** The request itself, for bodies that are not JSON. */
   readonly incoming: IncomingMessage;
 

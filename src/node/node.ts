@@ -36,6 +36,7 @@ import {
   silenceMsIn,
 } from './options.js';
 import { loggedReports, roleLine, traceTo } from './replica-log.js';
+import { SharedBarriers } from './shared-barriers.js';
 import { Stability, statusOf } from './status.js';
 import type { ClusterNode, JoiningServer, LevelStatus, NodeStatus, WriteRequest } from './types.js';
 import { peerRecords, wireHandlers } from './wire-handlers.js';
@@ -110,6 +111,7 @@ class Node implements RunningNode {
   readonly #disk: DiskSpace;
   readonly #records = peerRecords(() => this.replica);
   readonly #stability = new Stability();
+  readonly #barriers: SharedBarriers;
   readonly #roleListeners: ((change: RoleChange) => void)[] = [];
   #stopping: Promise<void> | undefined;
   #stopped = false;
@@ -147,6 +149,7 @@ class Node implements RunningNode {
       void this.#wire.close();
       throw error;
     }
+    this.#barriers = new SharedBarriers(this.replica, this.#clock);
   }
 
   get view(): View {
@@ -229,11 +232,7 @@ class Node implements RunningNode {
   }
 
   barrier(mode: 'default' | 'consistent', timeoutMs: number): Promise<void> {
-    return new Promise((resolve, refuse) => {
-      this.replica.barrier(mode, timeoutMs, (why) =>
-        why === undefined ? resolve() : refuse(new ApiError(why)),
-      );
-    });
+    return this.#barriers.pass(mode, timeoutMs);
   }
 
   write(request: WriteRequest): Promise<Result> {

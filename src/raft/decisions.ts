@@ -179,6 +179,13 @@ export type Decision =
     }
   /** Reads are served at `index` by the lease (§6.4.1), without a round. */
   | { readonly type: 'readByLease'; readonly reads: number; readonly index: Index }
+  | {
+      /** The follower that asks for the index makes the quorum. */
+      readonly type: 'readByAsker';
+      readonly reads: number;
+      readonly index: Index;
+      readonly asker: NodeId;
+    }
   /** Reads wait; `index` is the commit index so far. */
   | {
       readonly type: 'readWaits';

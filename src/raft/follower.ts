@@ -10,12 +10,14 @@ import type { Entry, Index, Input, NodeId, SnapshotMeta } from './types.js';
 
 /** Handles AppendEntries, which is also the heartbeat. */
 export function onAppend(raft: Raft, message: MessageOf<'append'>): void {
+  const { prevIndex, prevTerm, entries } = message;
+  const { state: before } = raft;
+  const echoed = 'round' in before ? before.round : 0;
   const state = hearLeader(raft, message.from, message.round);
   if (!isWellFormed(message)) {
     raft.trace?.(appendRefusal(raft, message, 'malformed'));
     return;
   }
-  const { prevIndex, prevTerm, entries } = message;
   // Committed entries are the same in every leader's log (§3.6.3), so the consistency check of a
   // late message only matters after them.
   if (prevIndex >= raft.commit && raft.log.term(prevIndex) !== prevTerm) {
@@ -26,7 +28,10 @@ export function onAppend(raft: Raft, message: MessageOf<'append'>): void {
   const matched = Math.max(prevIndex + entries.length, raft.commit);
   state.matched = Math.max(state.matched, matched);
   commitTo(raft, Math.min(message.commit, matched));
-  acknowledge(raft, message.from);
+  // A higher commit index alone asks for no answer: the round and the index are acknowledged.
+  if (entries.length > 0 || message.round > echoed || matched > state.acked) {
+    acknowledge(raft, message.from);
+  }
 }
 
 /**

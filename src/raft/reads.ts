@@ -7,14 +7,16 @@
  *     append {round 8} to all, a majority echoes round 8
  *     release r with index 120: serve it once 120 is applied
  *
- * While the lease holds, no round is needed, because no other server can have been elected.
+ * While the lease holds, no round is needed, because no other server can have been elected. Nor is
+ * one needed for a follower of three servers: that it asks in the leader's term is what its echo
+ * would say.
  */
 import type { Decision, ReadWait } from './decisions.js';
 import { leaseMsOver } from './options.js';
 import type { Progress } from './progress.js';
 import { quorumValue } from './quorum.js';
 import type { LeaderState, MessageOf, Raft, Reads } from './state.js';
-import type { Input, ReadId } from './types.js';
+import type { Asker, Input, ReadId } from './types.js';
 
 const FOR_EVER = Number.POSITIVE_INFINITY;
 
@@ -37,6 +39,10 @@ export function onRead(raft: Raft, input: Extract<Input, { type: 'read' }>): voi
     for (const id of input.ids) raft.out.readsDropped.push(id);
   } else if (input.mode === 'lease' && holdsLease(raft, leader)) {
     raft.trace?.({ type: 'readByLease', reads: input.ids.length, index: raft.commit });
+    release(raft, input.ids, raft.commit);
+  } else if (isConfirmed(raft, leader, input.asker)) {
+    const asker = input.asker!.id;
+    raft.trace?.({ type: 'readByAsker', reads: input.ids.length, index: raft.commit, asker });
     release(raft, input.ids, raft.commit);
   } else {
     raft.trace?.(readWait(raft, leader, input));
@@ -157,6 +163,18 @@ function holdsLease(raft: Raft, leader: LeaderState): boolean {
     !reads.leaseRefused &&
     raft.configurations.isVoter(raft.id)
   );
+}
+
+/**
+ * Whether the leader and the follower that asks for a read index are a quorum. The follower was in
+ * this term when it asked, which was after the read began. So no majority can have committed
+ * anything in a later term before that, and the commit index covers every write that the read must
+ * see.
+ */
+function isConfirmed(raft: Raft, leader: LeaderState, asker: Asker | undefined): boolean {
+  if (asker === undefined || asker.term !== raft.term) return false;
+  if (raft.commit < leader.termStart) return false;
+  return quorumValue(voterValues(raft, leader, 1, ({ id }) => (id === asker.id ? 1 : 0))) === 1;
 }
 
 /** Returns what a read waits for: the first condition of `holdsLease` that does not hold. */

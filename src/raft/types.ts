@@ -136,6 +136,12 @@ export type Message =
  */
 export type ReadId = number;
 
+/** A follower that asks for a read index, and its term when it asked. */
+export interface Asker {
+  readonly id: NodeId;
+  readonly term: Term;
+}
+
 /** An input of a step. */
 export type Input =
   /** One tick of the logical clock has passed. */
@@ -157,9 +163,15 @@ export type Input =
     }
   /**
    * Requests for read barriers. `lease` is released without a round while the lease holds; `quorum`
-   * always needs a round (§6.4).
+   * needs a majority that follows this leader after the read began (§6.4): a round, or `asker` if
+   * it and the leader are one.
    */
-  | { readonly type: 'read'; readonly ids: readonly ReadId[]; readonly mode: 'lease' | 'quorum' }
+  | {
+      readonly type: 'read';
+      readonly ids: readonly ReadId[];
+      readonly mode: 'lease' | 'quorum';
+      readonly asker?: Asker | undefined;
+    }
   /**
    * All entries up to `index`, whose term is `term`, and the hard state of the same and earlier
    * outputs are durable. One input may confirm several outputs. `index` must be below the first

@@ -108,6 +108,8 @@ const TEXTS: Texts = {
     return `aborts the transfer to ${nameOf(to)} after an election timeout: ${how}`;
   },
   readByLease: ({ reads, index }) => `serves reads (${reads}) at ${index} by its lease`,
+  readByAsker: ({ reads, index, asker }, nameOf) =>
+    `serves reads (${reads}) at ${index}, since ${nameOf(asker)}, which asks, follows it`,
   readWaits: ({ reads, index, reason }) =>
     `lets reads (${reads}) at ${index} wait for ${READ_WAITS[reason]}`,
   readRefused: ({ reads, leader }, nameOf) => {

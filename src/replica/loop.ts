@@ -6,6 +6,7 @@
  */
 import type { Trace } from '../raft/decisions.js';
 import type {
+  Asker,
   Configuration,
   Entry,
   Index,
@@ -214,11 +215,11 @@ export class RaftLoop {
   }
 
   /**
-   * Requests a read index from the core (§6.4). `done` gets undefined when this server cannot give
-   * one.
+   * Requests a read index from the core (§6.4), for a follower if `asker` is given. `done` gets
+   * undefined when this server cannot give one.
    */
-  read(mode: ReadMode, done: ReadDone): void {
-    this.#reads.add(mode, done);
+  read(mode: ReadMode, done: ReadDone, asker?: Asker): void {
+    this.#reads.add(mode, done, asker);
     this.wake();
   }
 
@@ -388,7 +389,8 @@ export class RaftLoop {
 
   #applied(entries: readonly Entry[], results: readonly (Result | undefined)[]): void {
     const applied = this.#parts.machine.appliedIndex();
-    this.#feed({ type: 'applied', index: applied });
+    // The core needs no input: it put out the commit index up to which entries are applied.
+    if (applied < Math.min(this.#commit, this.#writer.durable)) this.wake();
     for (const [at, entry] of entries.entries()) {
       this.#pending.applied(entry.index, entry.term, results[at]);
     }

@@ -129,6 +129,11 @@ export class Replica {
     );
   }
 
+  /** See ReadIndexClient.round. */
+  readRound(mode: BarrierMode): number {
+    return this.#components.readIndex.round(mode);
+  }
+
   /**
    * Calls `wake` once, after the next applied change of any of the keys. Returns a cancel function.
    */

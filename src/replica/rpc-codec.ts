@@ -22,7 +22,7 @@ function arrayOf(request: RpcRequest): unknown[] {
     case 'write':
       return ['write', request.tokenKey, request.data, request.timeoutMs];
     case 'read':
-      return ['read', request.mode];
+      return ['read', request.mode, request.term ?? null];
     case 'add':
       return [
         'add',
@@ -61,7 +61,8 @@ export function decodeRequest(bytes: Uint8Array): RpcRequest | undefined {
       if ((a !== null && !isText(a)) || !(b instanceof Uint8Array) || !isCount(c)) return undefined;
       return { type, tokenKey: a, data: b, timeoutMs: c };
     case 'read':
-      return a === 'default' || a === 'consistent' ? { type, mode: a } : undefined;
+      if (a !== 'default' && a !== 'consistent') return undefined;
+      return isCount(b) ? { type, mode: a, term: b } : { type, mode: a };
     case 'add':
     case 'admit': {
       if (!isText(a) || !isText(b) || !isText(c)) return undefined;

@@ -40,9 +40,11 @@ export function rpcHandlers(parts: RpcHandlerParts): RpcHandlers {
   const leads = (): boolean => loop.role.role === 'leader';
   return {
     write: (request, done) => leaderWrites.write(request, done),
-    read: ({ mode }, done) =>
-      loop.read(READ_MODE[mode], (index) =>
-        done(index === undefined ? { type: 'retry' } : { type: 'index', index }),
+    read: ({ mode, term }, done, from) =>
+      loop.read(
+        READ_MODE[mode],
+        (index) => done(index === undefined ? { type: 'retry' } : { type: 'index', index }),
+        term === undefined ? undefined : { id: from, term },
       ),
     state: (_request, done, from) =>
       done({ type: compaction.sendState(id, from) ? 'done' : 'retry' }),

@@ -4,7 +4,7 @@
  */
 import { type Refusal, refusal } from '../errors.js';
 import type { PeerRecord } from '../peer-record.js';
-import type { Index, NodeId, RoleChange } from '../raft/types.js';
+import type { Index, NodeId, RoleChange, Term } from '../raft/types.js';
 import type { Result } from '../state/types.js';
 import type { Reply, WirePort } from './ports.js';
 import { decodeRequest, decodeResponse, encodeRequest, encodeResponse } from './rpc-codec.js';
@@ -46,8 +46,11 @@ export type RpcRequest =
       readonly data: Uint8Array;
       readonly timeoutMs: number;
     }
-  /** To the leader: give a read index (§6.4). */
-  | { readonly type: 'read'; readonly mode: 'default' | 'consistent' }
+  /**
+   * To the leader: give a read index (§6.4). `term`: that of the sender, absent in requests of
+   * releases before 0.3.0.
+   */
+  | { readonly type: 'read'; readonly mode: 'default' | 'consistent'; readonly term?: Term }
   /** To the leader: send me the whole state as a snapshot, since mine is lost. */
   | { readonly type: 'state' }
   /** To the leader: a server asks to join, directly or through the member it contacted. */

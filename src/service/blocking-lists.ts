@@ -1,5 +1,5 @@
 /** Blocking queries of lists of which a caller sees only a part. */
-import { setTimeout as sleep } from 'node:timers/promises';
+import type { CallEnd } from './call-end.js';
 import type { ReadOptions } from './types.js';
 
 /**
@@ -34,8 +34,17 @@ export async function readList<T extends { readonly index: number }>(
  */
 const REST_MS = 50;
 
-const rest = (ms: number, signal: AbortSignal | undefined): Promise<void> =>
-  sleep(ms, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);
+function rest(ms: number, end: CallEnd | undefined): Promise<void> {
+  if (end?.isOver) return Promise.resolve();
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    if (end === undefined) return;
+    end.wake = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+  });
+}
 
 async function hold<T extends { readonly index: number }>(
   options: ReadOptions,
@@ -50,6 +59,6 @@ async function hold<T extends { readonly index: number }>(
     const isOver = outcome.index <= index;
     if (isOver || lastDigest === undefined || digest !== lastDigest) return outcome;
     index = outcome.index;
-    await rest(Math.min(REST_MS, until - performance.now()), options.signal);
+    await rest(Math.min(REST_MS, until - performance.now()), options.end);
   }
 }

@@ -11,6 +11,7 @@ import { restoredAt } from '../state/restore.js';
 import { INIT_FACT } from '../state/system.js';
 import type { Command, PinnedView, View } from '../state/types.js';
 import type { Authorizers } from './authorizers.js';
+import type { CallEnd } from './call-end.js';
 import type { Caller, ReadOptions, ReadOutcome, ReadUseCase, Service } from './types.js';
 
 /** What the service works on. */
@@ -67,13 +68,13 @@ export class NodeService implements Service {
     const until = this.#clock.now() + options.waitMs;
     for (let isFresh = options.mode !== 'stale'; ; isFresh = false) {
       const { index } = this.#clock.now() >= until ? NO_WAIT : options;
-      const { outcome, keys } = this.#answer(caller, index, options.signal, useCase);
+      const { outcome, keys } = this.#answer(caller, index, options.end, useCase);
       if (outcome !== undefined) {
         return { ...outcome, ...(isFresh ? FRESH : this.#node.contact()) };
       }
       // A caller who loses the right to the answer is refused at once.
       const rights = this.#authorizers.keysOf(caller.tokenKey);
-      await this.#hold([...keys, ...rights], until, options.signal);
+      await this.#hold([...keys, ...rights], until, options.end);
     }
   }
 
@@ -99,13 +100,13 @@ export class NodeService implements Service {
   #answer<T>(
     caller: Caller,
     afterIndex: number,
-    signal: AbortSignal | undefined,
+    end: CallEnd | undefined,
     useCase: ReadUseCase<T>,
   ): { readonly outcome?: Evaluated<T>; readonly keys: readonly string[] } {
     const { view } = this.#node;
     const answer = useCase({ view, authorizer: this.authorize(caller) });
     const index = Math.max(1, answer.index, restoredAt(view));
-    const isOver = afterIndex === 0 || signal?.aborted === true;
+    const isOver = afterIndex === 0 || end?.isOver === true;
     if (!isOver && index <= afterIndex) return { keys: answer.keys };
     const { value, filtered = false } = answer;
     return { outcome: { value, index, filtered }, keys: [] };
@@ -155,10 +156,15 @@ export class NodeService implements Service {
     if (closed !== undefined) throw new ApiError(closed);
   }
 
-  async #barrier(mode: 'default' | 'consistent', timeoutMs: number): Promise<void> {
+  #barrier(mode: 'default' | 'consistent', timeoutMs: number): Promise<void> {
+    const passed = this.#node.barrier(mode, timeoutMs);
+    return this.#isInitialized ? passed : this.#afterInit(passed, timeoutMs);
+  }
+
+  /** A new cluster has a leader shortly before it has its first tokens. */
+  async #afterInit(passed: Promise<void>, timeoutMs: number): Promise<void> {
     const until = this.#clock.now() + timeoutMs;
-    await this.#node.barrier(mode, timeoutMs);
-    // A new cluster has a leader shortly before it has its first tokens.
+    await passed;
     if (!this.#checkInitialized()) await this.#hold([INIT_FACT], until, undefined);
   }
 
@@ -180,17 +186,17 @@ export class NodeService implements Service {
   }
 
   /** Resolves at the next change of a key, at the deadline, or when the client disconnects. */
-  #hold(keys: readonly string[], until: number, signal: AbortSignal | undefined): Promise<void> {
+  #hold(keys: readonly string[], until: number, end: CallEnd | undefined): Promise<void> {
     return new Promise((resolve) => {
       const done = (): void => {
         unwatch();
         cancel();
-        signal?.removeEventListener('abort', done);
+        if (end !== undefined) end.wake = undefined;
         resolve();
       };
       const unwatch = this.#node.watch(keys, done);
       const cancel = this.#deadlines.at(until, done);
-      signal?.addEventListener('abort', done);
+      if (end !== undefined) end.wake = done;
     });
   }
 }

@@ -2,6 +2,7 @@
 import type { Authorizer } from '../acl/types.js';
 import type { ReadMode } from '../node/types.js';
 import type { Answer, Command, PinnedView, View } from '../state/types.js';
+import type { CallEnd } from './call-end.js';
 
 /** Who sends a request. */
 export interface Caller {
@@ -25,8 +26,8 @@ export interface ReadOptions {
   readonly waitMs: number;
   /** How long a barrier may take, in milliseconds. */
   readonly timeoutMs: number;
-  /** Aborted when the client disconnects. */
-  readonly signal?: AbortSignal;
+  /** Of a blocking query. */
+  readonly end?: CallEnd;
 }
 
 /** What a read use case sees: the state, and the caller's rights in that state. */

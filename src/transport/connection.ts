@@ -3,6 +3,7 @@
  * While the peer does not read, they wait in a queue that is bounded in bytes.
  */
 import type { WireClock } from './clock.js';
+import type { Ends } from './fixed-frames.js';
 import { FrameReader } from './frame-reader.js';
 import { decodeFrame, encodeFrame, type Frame } from './frames.js';
 import { subjectOf } from './security.js';
@@ -50,6 +51,8 @@ export class Connection {
   #silentTurns = 0;
   #closed = false;
   #answerBytesMax = GREETING_BYTES;
+  #version: number | undefined;
+  #ends: Ends | undefined;
 
   constructor(socket: WireSocket, clock: Pick<WireClock, 'after' | 'soon' | 'microtask'>) {
     this.#socket = socket;
@@ -82,6 +85,15 @@ export class Connection {
     this.#answerBytesMax = limits.queueBytes;
   }
 
+  /**
+   * The handshake is done: sends frames of the version that both sides speak. `ends` are the
+   * servers of messages that arrive; undefined if none may.
+   */
+  greeted(version: number, ends?: Ends): void {
+    this.#version = version;
+    this.#ends = ends;
+  }
+
   /** Bytes that wait for the peer to read them. */
   get waitingBytes(): number {
     return this.#queuedBytes + this.#socket.writableLength;
@@ -93,7 +105,7 @@ export class Connection {
    */
   send(frame: Frame, limitBytes = Infinity): boolean {
     if (this.#closed) return false;
-    const buffers = encodeFrame(frame);
+    const buffers = encodeFrame(frame, this.#version);
     const bytes = buffers.reduce((sum, buffer) => sum + buffer.length, 0);
     const droppable = frame.type === 'message' && frame.message.type === 'append';
     this.#queue.push({ buffers, bytes, droppable });
@@ -188,7 +200,7 @@ export class Connection {
     this.#silentTurns = 0;
     let frames: Frame[];
     try {
-      frames = [...this.#reader.push(bytes)].map(decodeFrame);
+      frames = [...this.#reader.push(bytes)].map((frame) => decodeFrame(frame, this.#ends));
     } catch (error) {
       this.destroy(error as Error);
       return;

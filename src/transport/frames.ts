@@ -7,10 +7,12 @@
  *     length       head length  [7, 7]
  *
  * Decoding is strict: each frame must have the items listed here, each of its type; otherwise it
- * throws WireError. It ignores additional items, which a newer release may append.
+ * throws WireError. It ignores additional items, which a newer release may append. Version 2 of the
+ * protocol has other heads for the most frequent frames; see `fixed-frames.ts`.
  */
 import type { Message } from '../raft/types.js';
 import { pack, unpack } from './codec.js';
+import { decodeFixed, type Ends, encodeFixed, isFixed } from './fixed-frames.js';
 import { decodeMessage, encodeEntries, encodeMessage } from './messages.js';
 import { bool, fields, id, int, list, optional, text } from './shapes.js';
 import { WireError } from './types.js';
@@ -20,7 +22,7 @@ import { WireError } from './types.js';
  * frame needs no new version. A new type of frame or message needs one, or a level, because an
  * older release closes the connection when it receives one.
  */
-export const PROTOCOL_VERSION = 1;
+export const PROTOCOL_VERSION = 2;
 /** The oldest version of the members' protocol that this release speaks. */
 export const OLDEST_PROTOCOL_VERSION = 1;
 
@@ -86,8 +88,18 @@ const TYPES = new Map<number, Frame['type']>(
 
 const NOTHING = Buffer.alloc(0);
 
-/** Encodes a frame into buffers that are written one after the other. */
-export function encodeFrame(frame: Frame): Buffer[] {
+/** The oldest version of the protocol that has frames with fixed heads. */
+const FIXED_SINCE = 2;
+
+/**
+ * Encodes a frame into buffers that are written one after the other. `version` is that of the
+ * protocol which both sides speak, 1 before the handshake is done.
+ */
+export function encodeFrame(frame: Frame, version = OLDEST_PROTOCOL_VERSION): Buffer[] {
+  return (version >= FIXED_SINCE ? encodeFixed(frame) : undefined) ?? encodePacked(frame);
+}
+
+function encodePacked(frame: Frame): Buffer[] {
   const number = NUMBERS[frame.type];
   switch (frame.type) {
     case 'hello': {
@@ -138,9 +150,13 @@ function assemble(items: readonly unknown[], blob: Uint8Array = NOTHING): Buffer
   return [lengths, head, Buffer.from(blob.buffer, blob.byteOffset, blob.length)];
 }
 
-/** Decodes a frame without its length prefix. Throws WireError. */
-export function decodeFrame(bytes: Buffer): Frame {
+/**
+ * Decodes a frame of any version without its length prefix. `ends` are the servers of the
+ * connection; without them no message with a fixed head is taken. Throws WireError.
+ */
+export function decodeFrame(bytes: Buffer, ends?: Ends): Frame {
   if (bytes.length < 4) throw new WireError('protocol', 'a frame is too short');
+  if (isFixed(bytes)) return decodeFixed(bytes, ends);
   const headLength = bytes.readUInt32BE(0);
   if (headLength > bytes.length - 4)
     throw new WireError('protocol', 'the head of a frame is longer than the frame');

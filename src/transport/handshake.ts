@@ -102,6 +102,9 @@ export interface WireContext {
   readonly isMember: (id: NodeId) => boolean;
 }
 
+/** The newest version of the protocol that both sides speak. */
+const sharedVersion = ({ version }: Hello): number => Math.min(PROTOCOL_VERSION, version);
+
 function helloFor(context: WireContext, purpose: Purpose, target: string): Hello {
   const { clusterId, nodeId, incarnation, starts, startId, earlier, address } = context.identity();
   return {
@@ -294,6 +297,7 @@ export function dial(
       if (problem !== undefined) fail(problem);
       else if (frame.type === 'hello') {
         connection.trust(limits);
+        connection.greeted(sharedVersion(frame.hello));
         decide(() => onOpen(connection, frame.hello));
       }
     },
@@ -353,6 +357,8 @@ export function accept(
         return;
       }
       connection.send({ type: 'hello', hello: helloFor(context, purpose, '') });
+      const ends = { from: nodeId, to: context.identity().nodeId };
+      connection.greeted(sharedVersion(frame.hello), purpose === 'messages' ? ends : undefined);
       if (purpose === 'join' || isKnown(context, nodeId)) connection.trust(context.limits);
       onOpen(frame.hello);
     },

@@ -20,7 +20,12 @@ const TYPES = [
   'timeoutNow',
 ] as const satisfies readonly Message['type'][];
 const NUMBERS = new Map<string, number>(TYPES.map((type, number) => [type, number]));
-const KINDS = ['command', 'noop', 'configuration'] as const satisfies readonly Entry['kind'][];
+/** The position is the number on the wire. */
+export const KINDS = [
+  'command',
+  'noop',
+  'configuration',
+] as const satisfies readonly Entry['kind'][];
 const NOTHING = Buffer.alloc(0);
 /** A release before 0.2 does not send how long its silence lasts. */
 const NO_SILENCE = 0;
@@ -96,32 +101,42 @@ export function decodeMessage(items: readonly unknown[], blob: Buffer): Message 
 }
 type Four = [number, number, number, number];
 
-/** The last encoded entries: followers at the same position get the same bytes. */
-const recent: { first: Entry; last: Entry; count: number; blob: Buffer }[] = [];
 /** Encodings that are kept: followers are at few different positions. */
 const RECENT_MAX = 4;
 
-/** Returns the blob of a message: its entries, encoded once for all peers. */
-export function encodeEntries(message: Message): Buffer {
-  if (message.type !== 'append' || message.entries.length === 0) return NOTHING;
-  const { entries, prevIndex } = message;
-  const first = entries[0]!;
-  const last = entries.at(-1)!;
-  const count = entries.length;
-  // Entries of one log with the same first, last and count are the same entries.
-  const known = recent.find((one) => one.first === first && one.last === last);
-  if (known?.count === count) return known.blob;
-  const packed = entries.map((entry, i) => {
-    if (entry.index !== prevIndex + 1 + i) {
-      throw new RangeError(`entry ${entry.index} stands where ${prevIndex + 1 + i} belongs`);
+/** The last encoded entries: followers at the same position get the same bytes. */
+export class RecentEntries {
+  readonly #recent: { first: Entry; last: Entry; count: number; blob: Buffer }[] = [];
+
+  /** Returns the blob of a message: its entries, encoded once for all peers. */
+  encode(message: Message, encode: (entries: readonly Entry[]) => Buffer): Buffer {
+    if (message.type !== 'append' || message.entries.length === 0) return NOTHING;
+    const { entries, prevIndex } = message;
+    const first = entries[0]!;
+    const last = entries.at(-1)!;
+    const count = entries.length;
+    // Entries of one log with the same first, last and count are the same entries.
+    const known = this.#recent.find((one) => one.first === first && one.last === last);
+    if (known?.count === count) return known.blob;
+    for (let i = 0; i < count; i += 1) {
+      const { index } = entries[i]!;
+      if (index === prevIndex + 1 + i) continue;
+      throw new RangeError(`entry ${index} stands where ${prevIndex + 1 + i} belongs`);
     }
-    return [KINDS.indexOf(entry.kind), entry.term, contentOf(entry)];
-  });
-  const blob = pack(packed);
-  recent.unshift({ first, last, count, blob });
-  recent.length = Math.min(recent.length, RECENT_MAX);
-  return blob;
+    const blob = encode(entries);
+    this.#recent.unshift({ first, last, count, blob });
+    this.#recent.length = Math.min(this.#recent.length, RECENT_MAX);
+    return blob;
+  }
 }
+
+const recent = new RecentEntries();
+
+/** Returns the blob of a message: its entries. */
+export const encodeEntries = (message: Message): Buffer =>
+  recent.encode(message, (entries) =>
+    pack(entries.map((entry) => [KINDS.indexOf(entry.kind), entry.term, contentOf(entry)])),
+  );
 
 function contentOf(entry: Entry): unknown {
   if (entry.kind === 'command') return entry.data;
@@ -134,9 +149,7 @@ function decodeEntries(blob: Buffer, prevIndex: number, prevTerm: number, term: 
   return list(unpack(blob)).map((packed, i) => {
     const [number, entryTerm, content] = tuple(packed, 3);
     const head = { index: prevIndex + 1 + i, term: int(entryTerm) };
-    if (head.term < before || head.term > term) {
-      throw new WireError('protocol', `entry ${head.index} of term ${head.term} after ${before}`);
-    }
+    checkTerm(head, before, term);
     before = head.term;
     const kind = KINDS[int(number)];
     if (kind === 'command') return { kind, ...head, data: bytes(content) };
@@ -148,10 +161,25 @@ function decodeEntries(blob: Buffer, prevIndex: number, prevTerm: number, term: 
   });
 }
 
-const packConfiguration = (configuration: Configuration): unknown[] =>
+/**
+ * Throws WireError unless the term of an entry is between that of the entry before it and that of
+ * its message.
+ */
+export function checkTerm(
+  { index, term }: { readonly index: number; readonly term: number },
+  before: number,
+  last: number,
+): void {
+  if (term >= before && term <= last) return;
+  throw new WireError('protocol', `entry ${index} of term ${term} after ${before}`);
+}
+
+/** The content of an entry that holds a configuration. */
+export const packConfiguration = (configuration: Configuration): unknown[] =>
   configuration.members.map(({ id, name, address, voter }) => [id, name, address, voter]);
 
-function unpackConfiguration(value: unknown): Configuration {
+/** The inverse of `packConfiguration`. Throws WireError for anything else. */
+export function unpackConfiguration(value: unknown): Configuration {
   const members = list(value).map((item) => {
     const [member, name, address, voter] = tuple(item, 4);
     return { id: id(member), name: text(name), address: text(address), voter: bool(voter) };

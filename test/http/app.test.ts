@@ -49,7 +49,7 @@ describe('http: the application', () => {
     await once(client, 'connect');
     const ended = new Promise<void>((resolve) => {
       onHeld = (request) => {
-        request.signal.addEventListener('abort', () => resolve());
+        request.incoming.socket.once('close', () => resolve());
         client.resetAndDestroy();
       };
     });

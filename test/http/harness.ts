@@ -6,6 +6,7 @@ import { createApp, type HttpApp } from '../../src/http/app.js';
 import { type Listener, type ListenerOptions, listen } from '../../src/http/listener.js';
 import type { HttpLimits, HttpOptions } from '../../src/http/options.js';
 import type { Route } from '../../src/http/types.js';
+import type { CallEnd } from '../../src/service/call-end.js';
 import type { Service } from '../../src/service/types.js';
 
 export interface Reply {
@@ -32,6 +33,13 @@ export interface Front {
 }
 
 /** A service of which only the given members work. */
+/** Resolves at the end of a blocking query; never for another read. */
+export const ended = (end: CallEnd | undefined): Promise<void> =>
+  new Promise((resolve) => {
+    if (end?.isOver) resolve();
+    else if (end !== undefined) end.wake = resolve;
+  });
+
 export function fakeService(given: Partial<Service> = {}): Service {
   return {
     namespaceOf: () => 'default',

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { connect as tlsConnect } from 'node:tls';
 import { expect } from 'chai';
 import type { ApiRequest, Route } from '../../src/http/types.js';
-import { fakeService, LIMITS, startFront } from './harness.js';
+import { ended, fakeService, LIMITS, startFront } from './harness.js';
 
 /** A response that never ends, a megabyte at a time. */
 function* endless(): Iterable<string> {
@@ -20,9 +20,9 @@ describe('http: the listener', () => {
     {
       path: '/v1/held',
       GET: async (request) => {
-        const { signal } = request.readOptions();
+        const { end } = request.readOptions();
         held.push(request);
-        if (!signal!.aborted) await once(signal!, 'abort');
+        await ended(end);
         if (!request.incoming.socket.destroyed && held.includes(request))
           request.answerValue('let go');
       },
@@ -150,7 +150,7 @@ describe('http: the listener', () => {
         {
           path: '/v1/gone',
           GET: (request) => {
-            expect(request.readOptions().signal?.aborted).to.equal(true);
+            expect(request.readOptions().end?.isOver).to.equal(true);
             ended = true;
           },
         },

@@ -6,7 +6,7 @@ import { Buckets } from '../../src/http/rates.js';
 import type { Route } from '../../src/http/types.js';
 import { signer } from '../login/signers.js';
 import { Client } from '../service/client.js';
-import { type Front, fakeService, LIMITS, startFront } from './harness.js';
+import { ended, type Front, fakeService, LIMITS, startFront } from './harness.js';
 
 describe('http: the client that an address stands for', () => {
   const cases: [string, string][] = [
@@ -157,8 +157,7 @@ describe('http: fair shares', () => {
   const held: Route = {
     path: '/v1/held',
     GET: async (request) => {
-      const { signal } = request.readOptions();
-      await once(signal!, 'abort');
+      await ended(request.readOptions().end);
       request.answerText('');
     },
   };

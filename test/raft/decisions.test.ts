@@ -302,6 +302,13 @@ describe('raft/decisions: reads', () => {
   const read = (a: Solo, mode: 'lease' | 'quorum' = 'lease'): void =>
     void a.input({ type: 'read', ids: [1, 2], mode });
 
+  it('reads that the follower who asks for them confirms', () => {
+    const { a, decisions } = leader();
+    a.input({ type: 'read', ids: [1], mode: 'quorum', asker: { id: 'b', term: 2 } });
+    const [decision] = decisions.list;
+    expect(decision).to.deep.equal({ type: 'readByAsker', reads: 1, index: 2, asker: 'b' });
+  });
+
   it('reads that the lease serves', () => {
     const { a, decisions } = leader();
     a.ticks(2);

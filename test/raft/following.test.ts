@@ -57,6 +57,33 @@ describe('raft: the follower appends (thesis §3.5)', () => {
     expect(server.sent('appendResponse')).to.have.length(1);
   });
 
+  it('§3.5 a higher commit index alone gets no response', () => {
+    const server = follower(4);
+    server.hear(append(5, 2, 4, noops(3, 5)));
+    server.take();
+    server.hear(append(5, 3, 5, [], { commit: 3 }));
+    expect(server.commit).to.equal(3);
+    expect(server.take()).to.deep.equal([]);
+  });
+
+  it('§3.5 an empty append is answered if its round or its position is news', () => {
+    const server = follower(4);
+    server.hear(append(5, 1, 1));
+    expect(server.sent('appendResponse')).to.have.length(1);
+    server.hear(append(5, 2, 4));
+    expect(server.sent('appendResponse').at(-1)).to.include({ index: 2, round: 1 });
+    server.hear(append(5, 2, 4, [], { round: 2 }));
+    expect(server.sent('appendResponse').at(-1)).to.include({ index: 2, round: 2 });
+  });
+
+  it('§3.5 entries that arrive again are answered again, since the answer may be lost', () => {
+    const server = follower(4);
+    for (let i = 0; i < 2; i++) {
+      server.hear(append(5, 2, 4, noops(3, 5)));
+      expect(server.sent('appendResponse')).to.have.length(1);
+    }
+  });
+
   it('§3.5 the follower commits what the leader announces, up to the match it knows of', () => {
     const server = follower(4, 4, 4);
     server.hear(append(5, 2, 4, [], { commit: 4 }));

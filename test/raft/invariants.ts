@@ -74,7 +74,7 @@ export class RaftInvariants {
   readonly #chain = new Map<number, { entry: Entry; prevTerm: Term }>();
   /** Position i holds the committed entry of index i + 1. */
   readonly #committed: Committed[] = [];
-  readonly #leases = new LeaseInvariants();
+  readonly leases = new LeaseInvariants();
 
   addServer(id: NodeId, disk: DiskSight): void {
     this.#servers.set(id, {
@@ -93,7 +93,7 @@ export class RaftInvariants {
       if (durable.term(entry.index) !== entry.term) this.#chain.delete(key);
     }
     server.unsent.clear();
-    this.#leases.restarted(id);
+    this.leases.restarted(id);
   }
 
   /** The cluster begins with a snapshot: all up to its index counts as committed. */
@@ -122,7 +122,7 @@ export class RaftInvariants {
   stepped(id: NodeId, step: Step): void {
     const { output, before, after, log } = step;
     const { role, commit } = output;
-    this.#leases.stepped(id, step, this.committedIndex);
+    this.leases.stepped(id, step, this.committedIndex);
     for (const entry of before.role === 'leader' ? output.entries : [])
       if (entry.kind === 'configuration' && entry.term === before.term)
         this.#reconfigures(id, entry.configuration, before, commit ?? before.commit, log);
@@ -200,7 +200,7 @@ export class RaftInvariants {
     if (!server) return;
     const { durable } = server.disk;
     this.#checkLeads(message, message.term);
-    this.#leases.sent(message);
+    this.leases.sent(message);
     if (message.type === 'append')
       for (const { index, term } of message.entries) server.unsent.delete(place(index, term));
     if (message.type === 'voteResponse' && message.granted) {

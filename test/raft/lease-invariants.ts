@@ -43,11 +43,17 @@ export class LeaseInvariants {
   readonly #silences = new Map<NodeId, Silence>();
   /** Reads requested since a server's start: what was committed anywhere at that moment. */
   readonly #reads = new Map<NodeId, Map<ReadId, Index>>();
+  /** Reads that a follower asks for, by id: what was committed anywhere when it asked. */
+  readonly #asked = new Map<ReadId, Index>();
   /** Campaigns that a leader requested, as `candidate term`. */
   readonly #transfers = new Set<string>();
 
   restarted(id: NodeId): void {
     this.#reads.delete(id);
+  }
+
+  asked(read: ReadId, committed: Index): void {
+    this.#asked.set(read, committed);
   }
 
   sent(message: Message): void {
@@ -121,6 +127,7 @@ export class LeaseInvariants {
       (input) =>
         input.type === 'read' &&
         input.mode === 'lease' &&
+        input.asker === undefined &&
         input.ids.some((read) => released.has(read)),
     );
     if (!isByLease) return;
@@ -142,7 +149,11 @@ export class LeaseInvariants {
     this.#reads.set(id, reads);
     for (const input of inputs) {
       if (input.type !== 'read' || (input.mode === 'lease' && isLeaseInDoubt)) continue;
-      for (const read of input.ids) reads.set(read, committed);
+      for (const read of input.ids) {
+        // For a follower, that is when it asked; the request took time.
+        const floor = input.asker === undefined ? committed : this.#asked.get(read);
+        if (floor !== undefined) reads.set(read, floor);
+      }
     }
     for (const read of output.readsDropped) reads.delete(read);
     for (const { id: read, index } of output.reads) {

@@ -92,6 +92,8 @@ export class World {
   readonly #leaseReads = new Set<number>();
   /** The longest silence that retimed servers may have promised, and until when it binds them. */
   readonly #promised = new Map<NodeId, { readonly silenceMs: number; readonly until: number }>();
+  /** Requests for a read index that have not arrived. */
+  readonly #asks: { readonly to: Server; readonly input: Input }[] = [];
   /** Links whose messages wait, and until when. */
   readonly #slow = new Map<string, number>();
   /** When a leader falls silent next. */
@@ -248,7 +250,32 @@ export class World {
     this.#step(server, { type: 'propose', commands: [{ id, data }] });
   }
 
+  /**
+   * A server asks the leader that it knows for a read index. The request arrives at once, or at
+   * some later read.
+   */
+  #ask(): void {
+    const { id, status } = this.#pick(this.#awake());
+    const { leader, term } = status;
+    const to = this.servers.find((each) => each.id === leader);
+    if (to !== undefined && to.id !== id) {
+      const read = this.#nextId++;
+      this.#invariants.leases.asked(read, this.#invariants.committedIndex);
+      const mode = this.#random() < 0.5 ? 'lease' : 'quorum';
+      const asker = { id, term };
+      this.#asks.push({ to, input: { type: 'read', ids: [read], mode, asker } });
+    }
+    const at = Math.floor(this.#random() * (this.#asks.length + 2));
+    for (const { to: server, input } of this.#asks.splice(at, 1)) {
+      if (!this.#paused.has(server.id)) this.#step(server, input);
+    }
+  }
+
   #read(server: Server): void {
+    if (this.#random() < 0.3) {
+      this.#ask();
+      return;
+    }
     const id = this.#nextId++;
     const lease = this.#random() < 0.7;
     if (lease) this.#leaseReads.add(id);

@@ -115,6 +115,10 @@ const LINES: readonly (readonly [Decision, string])[] = [
   ],
   [{ type: 'readByLease', reads: 2, index: 9 }, 'serves reads (2) at 9 by its lease'],
   [
+    { type: 'readByAsker', reads: 1, index: 9, asker: 'b' },
+    'serves reads (1) at 9, since b, which asks, follows it',
+  ],
+  [
     { type: 'readWaits', reads: 1, index: 9, reason: 'quorum' },
     'lets reads (1) at 9 wait for a quorum, which the reader asked for',
   ],

@@ -121,7 +121,6 @@ describe('replica/loop: an entry that takes many turns', () => {
     resumes[0]!(ok(2));
     clock.settle();
     expect(applied).to.deep.equal([1, 2, 3]);
-    expect(core.types.filter((type) => type === 'applied')).to.have.length(3);
   });
 
   it('hands it to the state machine again if a snapshot was installed meanwhile', () => {
@@ -302,6 +301,7 @@ describe('replica/loop: one step for everything that arrived', () => {
     loop.receive(heartbeat('b', 'a', 1));
     clock.settle();
     once(core, { commit: 5 });
+    const { turns } = loop.stats;
     log.synced();
     clock.turn();
     expect(machine.index).to.equal(2);
@@ -310,8 +310,7 @@ describe('replica/loop: one step for everything that arrived', () => {
     expect(core.steps.at(-1)!.inputs.map(({ type }) => type)).to.include('message');
     expect(machine.index).to.equal(4);
     clock.settle();
-    expect(machine.index).to.equal(5);
-    expect(core.steps.at(-1)!.inputs).to.deep.include({ type: 'applied', index: 5 });
+    expect([machine.index, loop.stats.turns - turns]).to.deep.equal([5, 3]);
   });
 
   it('fails when the log lacks the next entry, instead of requesting it forever', () => {

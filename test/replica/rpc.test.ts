@@ -21,7 +21,14 @@ const requests: fc.Arbitrary<RpcRequest> = fc.oneof(
     data: fc.uint8Array(),
     timeoutMs: count,
   }),
-  fc.record({ type: fc.constant('read' as const), mode: fc.constantFrom('default', 'consistent') }),
+  fc.record(
+    {
+      type: fc.constant('read' as const),
+      mode: fc.constantFrom('default', 'consistent'),
+      term: count,
+    },
+    { requiredKeys: ['type', 'mode'] },
+  ),
   fc.record(
     {
       type: fc.constant('add' as const),

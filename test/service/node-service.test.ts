@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { GLOBAL_MANAGEMENT_ID } from '../../src/acl/builtin.js';
 import { ApiError, refusal } from '../../src/errors.js';
+import { CallEnd } from '../../src/service/call-end.js';
 import { listTokens } from '../../src/service/token-reads.js';
 import type { Caller, ReadOptions, ReadUseCase } from '../../src/service/types.js';
 import { keys } from '../../src/state/keys.js';
@@ -265,15 +266,10 @@ describe('node service: blocking queries', () => {
   it('end when the client disconnects or the time is over, and leave nothing behind', async () => {
     const solo = new Solo();
     const { ModifyIndex } = solo.must(policy(P1, 'one', true));
-    const abort = new AbortController();
-    const left = new Pending(
-      solo,
-      MANAGER,
-      held(ModifyIndex, { signal: abort.signal }),
-      readPolicy('default', P1),
-    );
+    const end = new CallEnd();
+    const left = new Pending(solo, MANAGER, held(ModifyIndex, { end }), readPolicy('default', P1));
     await left.settle();
-    abort.abort();
+    end.end();
     expect((await left.settle()).state).to.equal('answered');
     const timed = new Pending(
       solo,

@@ -186,6 +186,17 @@ const reads: readonly Mutation[] = [
     'reads.bound.push({ round: reads.round, index: raft.commit, ids: reads.waiting });',
     'release(raft, reads.waiting, raft.commit);',
   ),
+  {
+    name: 'a read index that the follower who asks confirms alone',
+    by: 'worlds',
+    changes: [
+      {
+        file: 'raft/reads.js',
+        find: '(id === asker.id ? 1 : 0))) === 1',
+        replace: '(id === asker.id ? 1 : 0))) >= 0',
+      },
+    ],
+  },
   one(
     'a read answered before its index is applied',
     'replica/reads/applied-index.js',

@@ -290,7 +290,7 @@ describe('wire', function () {
     const [a, b] = [await start('a'), await start('b')];
     introduce(a, b);
     await a.reached.one();
-    a.wire.send({ ...a.heartbeat(b), from: 'c' } as Message);
+    a.wire.send({ type: 'timeoutNow', from: 'c', to: 'b', term: 1 });
     await a.lost.one();
     expect(b.messages.all).eql([]);
     await a.reached.count(2);

@@ -2,7 +2,7 @@
  * Requests for a read index that the core has not answered. All that arrive before a step share one
  * read of the core (§6.4).
  */
-import type { Index, Input, ReadId } from '../../raft/types.js';
+import type { Asker, Index, Input, ReadId } from '../../raft/types.js';
 
 /** Gets the read index, or undefined when there is none. */
 export type ReadDone = (index: Index | undefined) => void;
@@ -15,16 +15,27 @@ export class PendingReads {
   readonly #byId = new Map<ReadId, readonly ReadDone[]>();
   /** Requests that no step has taken yet. */
   #waiting: Record<ReadMode, ReadDone[]> = { lease: [], quorum: [] };
+  /** The same for followers, each of which asks at most once per mode at a time. */
+  #asked: { readonly mode: ReadMode; readonly asker: Asker; readonly done: ReadDone }[] = [];
   #nextId = 1;
 
-  /** Adds a request. `done` is called once. */
-  add(mode: ReadMode, done: ReadDone): void {
-    this.#waiting[mode].push(done);
+  /** Adds a request, of the follower `asker` if that is given. `done` is called once. */
+  add(mode: ReadMode, done: ReadDone, asker?: Asker): void {
+    if (asker === undefined) this.#waiting[mode].push(done);
+    else this.#asked.push({ mode, asker, done });
   }
 
-  /** Inputs for the requests added since the last call: at most one per mode. */
+  /**
+   * Inputs for the requests added since the last call: at most one per mode, and one per request of
+   * a follower.
+   */
   take(): Input[] {
     const inputs: Input[] = [];
+    for (const { mode, asker, done } of this.#asked.splice(0)) {
+      const id = this.#nextId++;
+      this.#byId.set(id, [done]);
+      inputs.push({ type: 'read', ids: [id], mode, asker });
+    }
     for (const mode of ['lease', 'quorum'] as const) {
       if (this.#waiting[mode].length === 0) continue;
       const id = this.#nextId++;

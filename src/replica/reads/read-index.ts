@@ -78,6 +78,11 @@ export class ReadIndexClient {
     }
   }
 
+  /** Changes whenever a request is sent: readers under one number share the next request. */
+  round(mode: BarrierMode): number {
+    return this.#lanes[mode].round;
+  }
+
   /** Retries requests that failed or were sent to a deposed leader. */
   retry(leaderChanged: boolean): void {
     for (const lane of Object.values(this.#lanes)) {
@@ -99,8 +104,8 @@ export class ReadIndexClient {
   #ask(mode: BarrierMode, lane: Lane): void {
     lane.asking = lane.waiting.filter((reader) => !reader.ended);
     lane.waiting = [];
-    if (lane.asking.length === 0) return;
     lane.round += 1;
+    if (lane.asking.length === 0) return;
     const { round } = lane;
     this.#request(mode, (index) => {
       if (round !== lane.round || lane.asking.length === 0) return;
@@ -121,9 +126,10 @@ export class ReadIndexClient {
    */
   #request(mode: BarrierMode, done: ReadDone): void {
     const { id, loop, rpc, limits } = this.#parts;
-    if (loop.role.leader === id) loop.read(READ_MODE[mode], done);
+    const { leader, term } = loop.role;
+    if (leader === id) loop.read(READ_MODE[mode], done);
     else
-      rpc.callLeader({ type: 'read', mode }, limits.askMs, (response) =>
+      rpc.callLeader({ type: 'read', mode, term }, limits.askMs, (response) =>
         done(response.type === 'index' ? response.index : undefined),
       );
   }

@@ -68,6 +68,18 @@ describe('replica/reads/read-index', () => {
     expect(results).to.deep.equal(['early true', 'late true', 'later true']);
   });
 
+  it('numbers its requests: readers under one number share the next one', () => {
+    const { clock, requests, wait, barriers } = build();
+    const before = barriers.round('default');
+    wait('one');
+    wait('two');
+    expect(barriers.round('default')).to.equal(before);
+    clock.settle();
+    expect(requests).to.have.length(1);
+    expect(barriers.round('default')).to.be.above(before);
+    expect(barriers.round('consistent')).to.equal(0);
+  });
+
   it('requests an index for each mode independently', () => {
     const { clock, requests, wait } = build();
     wait('a');
