@@ -19,6 +19,12 @@ const machine: readonly Mutation[] = [
     ],
   },
   one(
+    'a reader who shares a barrier whose request was sent before',
+    'node/shared-barriers.js',
+    'last.round === round',
+    'true',
+  ),
+  one(
     'the applied index stored apart from the data',
     'state/machine.js',
     'changes.push(this.#recordAt(this.#position(), this.#sums));',
