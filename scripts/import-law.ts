@@ -22,13 +22,14 @@ const RANK: Record<string, number> = {
   http: 7,
   setting: 1,
   settings: 8,
-  config: 9,
+  'setting-check': 9,
+  config: 10,
   log: 8,
   metrics: 8,
-  'key-files': 10,
-  server: 11,
-  commands: 11,
-  main: 12,
+  'key-files': 11,
+  server: 12,
+  commands: 12,
+  main: 13,
 };
 /** The layers that http may not import. It gets their types from the service. */
 const BELOW_SERVICE = ['node', 'replica', 'state', 'storage', 'raft', 'transport'];

@@ -4,12 +4,12 @@
  */
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { Ajv, type ErrorObject } from 'ajv';
 import { closest, distance } from 'fastest-levenshtein';
 import { isAddress, isLoopback } from './address.js';
 import { inTicks } from './node/options.js';
 import { leaseMsMax } from './raft/options.js';
 import type { MemberSetting, Setting } from './setting.js';
+import { faultsOf, MEMBER, type Tree } from './setting-check.js';
 import { type ConfigOfSettings, SETTINGS } from './settings.js';
 import { TEXT_MAX } from './wire-limits.js';
 
@@ -32,8 +32,6 @@ export const envName = (key: string): string => `CONCLAVE_${words(key).toUpperCa
 /** Returns the flag of a setting: `http.port` → `--http-port`. */
 export const flagName = (key: string): string =>
   `--${words(key).replaceAll('_', '-').toLowerCase()}`;
-
-type Tree = Record<string, unknown>;
 
 /** The sources of values. Later ones win: file, environment, flags (by key). */
 export interface Sources {
@@ -62,7 +60,7 @@ export function loadConfig(sources: Sources): Config {
       );
     else put(tree, setting.key, value);
   }
-  faults.push(...mistyped(sources.env ?? {}), ...schemaFaults(tree));
+  faults.push(...mistyped(sources.env ?? {}), ...faultsOf(tree));
   if (faults.length > 0) throw new ConfigError(faults);
   const config = withDefaults(tree);
   const crossed = crossFaults(config);
@@ -147,75 +145,12 @@ function fromText(setting: Setting, text: string): unknown {
   }
 }
 
-const MEMBER = /^([a-zA-Z0-9][a-zA-Z0-9._-]*)=(.+:\d+)$/;
-
 /** Parses a member, `name=host:port`. Throws Error for anything else. */
 export function memberOf(text: string): MemberSetting {
   const [, name, address] = MEMBER.exec(text) ?? [];
   if (name === undefined || address === undefined)
     throw new Error(`"${text}" is not a member: expected name=host:port`);
   return { name, address };
-}
-
-const TYPES: Record<Setting['type'], Tree> = {
-  text: { type: 'string', minLength: 1 },
-  integer: { type: 'integer' },
-  boolean: { type: 'boolean' },
-  list: { type: 'array', items: { type: 'string', minLength: 1 } },
-  members: {
-    type: 'array',
-    uniqueItems: true,
-    items: { type: 'string', pattern: MEMBER.source },
-  },
-  map: { type: 'object', additionalProperties: { type: 'string' } },
-};
-
-/** Returns the JSON schema of the configuration file. */
-function schemaOf(settings: readonly Setting[]): Tree {
-  const root: Tree = { type: 'object', additionalProperties: false, properties: {} };
-  for (const setting of settings) {
-    const path = setting.key.split('.');
-    let at = root;
-    for (const part of path.slice(0, -1)) {
-      const properties = at['properties'] as Tree;
-      properties[part] ??= { type: 'object', additionalProperties: false, properties: {} };
-      at = properties[part] as Tree;
-    }
-    (at['properties'] as Tree)[path.at(-1)!] = {
-      ...TYPES[setting.type],
-      ...(setting.min !== undefined && { minimum: setting.min }),
-      ...(setting.max !== undefined && { maximum: setting.max }),
-      ...(setting.choices !== undefined && { enum: setting.choices }),
-      ...(setting.pattern !== undefined && { pattern: setting.pattern }),
-    };
-  }
-  return root;
-}
-
-const validate = new Ajv({ allErrors: true }).compile(schemaOf(SETTINGS));
-
-function schemaFaults(tree: Tree): string[] {
-  if (validate(tree)) return [];
-  return (validate.errors ?? []).map((error) => {
-    const key = error.instancePath.slice(1).replaceAll('/', '.');
-    if (error.keyword === 'additionalProperties') return unknownKey(key, error);
-    const setting = SETTINGS.find((s) => key === s.key || key.startsWith(`${s.key}.`));
-    const allowed = error.keyword === 'enum' ? `: ${setting!.choices!.join(' or ')}` : '';
-    const isMember = error.keyword === 'pattern' && setting?.type === 'members';
-    const message = isMember ? 'must be name=host:port' : `${error.message}${allowed}`;
-    return `${key || 'the configuration'}: ${message}${setting ? ` (${setting.why})` : ''}`;
-  });
-}
-
-function unknownKey(parent: string, error: ErrorObject): string {
-  const name = (error.params as { additionalProperty: string }).additionalProperty;
-  const key = parent === '' ? name : `${parent}.${name}`;
-  const known = SETTINGS.flatMap(({ key: k }) => [
-    k,
-    ...(k.includes('.') ? [k.split('.')[0]!] : []),
-  ]);
-  const near = closest(key, known);
-  return `${key}: there is no such setting${distance(key, near) <= 4 ? `; did you mean ${near}?` : ''}`;
 }
 
 function withDefaults(tree: Tree): Config {
@@ -227,7 +162,7 @@ function withDefaults(tree: Tree): Config {
   full['nodeName'] ??= hostname();
   const cluster = full['cluster'] as { initial: unknown };
   cluster.initial = (cluster.initial as readonly string[]).map(memberOf);
-  // The schema has checked the type, except for TLS files that belong together; `crossFaults` does.
+  // `faultsOf` has checked the type, except for TLS files that belong together; `crossFaults` does.
   const config = full as unknown as Config;
   return {
     ...config,

@@ -1,5 +1,4 @@
 /** The built-in templated policies, and the synthetic policies of templates and identities. */
-import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import { policyHash } from './hash.js';
 import { identityNameProblem, isIdentityName } from './names.js';
 
@@ -176,9 +175,6 @@ export function templateByName(name: string): Template | undefined {
 /** Returns the fixed TemplateID of a template. */
 export const templateId = (name: string): string | undefined => BUILT_IN.get(name)?.id;
 
-/** The schema, compiled at its first use. */
-let nameSchema: ValidateFunction | undefined;
-
 /**
  * Checks the variables of an existing template. Returns the problem as the end of a sentence that
  * the caller begins, or undefined. An empty text counts as absent. With `forPreview` the rules are
@@ -196,10 +192,7 @@ export function variablesProblem(
   const kind = template.variable;
   if (kind !== 'any')
     return isIdentityName(name) ? undefined : lowerFirst(identityNameProblem(kind, name));
-  nameSchema ??= new Ajv().compile(JSON.parse(NAME_SCHEMA));
-  if (!nameSchema(name === '' ? {} : { name })) {
-    return schemaProblem(nameSchema.errors?.[0]);
-  }
+  if (name === '') return 'name is required';
   if (!forPreview && changesRules(name)) {
     return `name ${JSON.stringify(name)} must not contain a quote, a backslash, a control character or "\${"`;
   }
@@ -207,12 +200,6 @@ export function variablesProblem(
 }
 
 const lowerFirst = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1);
-
-function schemaProblem(error: ErrorObject | undefined): string {
-  return error?.keyword === 'required'
-    ? `${error.params['missingProperty']} is required`
-    : `${error?.instancePath} ${error?.message}`;
-}
 
 /**
  * Whether a name could add rules of its own. Templates are filled by plain substitution inside a
