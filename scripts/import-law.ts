@@ -6,6 +6,7 @@ import { posix } from 'node:path';
  */
 const RANK: Record<string, number> = {
   address: 0,
+  'compile-cache': 0,
   errors: 0,
   'wire-limits': 0,
   'peer-record': 0,

@@ -137,7 +137,11 @@ describe('config', () => {
         { acl: { defaultPolicy: 'maybe' } },
         /^acl\.defaultPolicy: .*allow or deny/,
       ],
-      ['a list that is text', { http: { blockedPaths: '/v1' } }, /^http\.blockedPaths: must be array/],
+      [
+        'a list that is text',
+        { http: { blockedPaths: '/v1' } },
+        /^http\.blockedPaths: must be array/,
+      ],
       [
         'an empty item of a list',
         { http: { blockedPaths: ['/v1', ''] } },
@@ -149,7 +153,11 @@ describe('config', () => {
         /^http\.responseHeaders\.Server: must be string/,
       ],
       ['an empty text', { dataDir: '' }, /^dataDir: must not be empty \(folder of/],
-      ['a text without the form', { datacenter: 'DC 1' }, /^datacenter: must match pattern "\^\[a-z/],
+      [
+        'a text without the form',
+        { datacenter: 'DC 1' },
+        /^datacenter: must match pattern "\^\[a-z/,
+      ],
       ['a fraction', { http: { port: 1.5 } }, /^http\.port: must be integer/],
       ['a port below 0', { http: { port: -1 } }, /^http\.port: must be >= 0/],
       ['a value in place of a group', { http: { tls: 'cert.pem' } }, /^http\.tls: must be object$/],
@@ -158,7 +166,11 @@ describe('config', () => {
         { cluster: { initial: ['a=h:1', 'a=h:1'] } },
         /^cluster\.initial\.1: is there twice/,
       ],
-      ['the name of the prototype', JSON.parse('{"__proto__": {}}'), /^__proto__: there is no such/],
+      [
+        'the name of the prototype',
+        JSON.parse('{"__proto__": {}}'),
+        /^__proto__: there is no such/,
+      ],
       ['an inherited name', { http: { constructor: 1 } }, /^http\.constructor: there is no such/],
       [
         'a member without an address',
