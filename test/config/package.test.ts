@@ -73,14 +73,15 @@ describe('the package that npm packs', function () {
   it('contains the program, the documents that it refers to, and deployment files', () => {
     const files = readdirSync(installed, { recursive: true }).map(String);
     expect(files).to.include.members([
-      'dist/src/main.js',
-      'dist/src/languages/bexpr.peggy.js',
+      'dist/program/main.js',
       ...['LICENSE', 'README.md', 'CHANGELOG.md', 'SECURITY.md', 'docs/operations.md'],
       ...['cluster/deploy/conclave.service', 'cluster/deploy/dashboard.json'],
     ]);
     const others = files.filter((name) => /^(?:test|scripts)\/|dist\/test|\.ts$|\.map$/.test(name));
     expect(others).to.deep.equal([]);
-    expect(readFileSync(join(installed, 'dist/src/main.js'), 'utf8')).to.match(/^#!.*\bnode\n/);
+    expect(readFileSync(join(installed, manifest.bin['conclave']!), 'utf8')).to.match(
+      /^#!.*\bnode\n/,
+    );
   });
 
   it('contains none of the secrets beside the deployment files in cluster/deploy', () => {
