@@ -10,6 +10,7 @@ const RANK: Record<string, number> = {
   errors: 0,
   'wire-limits': 0,
   'peer-record': 0,
+  validators: 0,
   raft: 1,
   languages: 1,
   acl: 2,
@@ -23,14 +24,13 @@ const RANK: Record<string, number> = {
   http: 7,
   setting: 1,
   settings: 8,
-  'setting-check': 9,
-  config: 10,
+  config: 9,
   log: 8,
   metrics: 8,
-  'key-files': 11,
-  server: 12,
-  commands: 12,
-  main: 13,
+  'key-files': 10,
+  server: 11,
+  commands: 11,
+  main: 12,
 };
 /** The layers that http may not import. It gets their types from the service. */
 const BELOW_SERVICE = ['node', 'replica', 'state', 'storage', 'raft', 'transport'];

@@ -4,13 +4,14 @@
  */
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
+import type { ErrorObject } from 'ajv';
 import { closest, distance } from 'fastest-levenshtein';
 import { isAddress, isLoopback } from './address.js';
 import { inTicks } from './node/options.js';
 import { leaseMsMax } from './raft/options.js';
-import type { MemberSetting, Setting } from './setting.js';
-import { faultsOf, MEMBER, type Tree } from './setting-check.js';
+import { MEMBER, type MemberSetting, type Setting } from './setting.js';
 import { type ConfigOfSettings, SETTINGS } from './settings.js';
+import { validateSettings } from './validators.js';
 import { TEXT_MAX } from './wire-limits.js';
 
 /** A checked configuration. Times in milliseconds, sizes in bytes; see settings.ts for each. */
@@ -32,6 +33,8 @@ export const envName = (key: string): string => `CONCLAVE_${words(key).toUpperCa
 /** Returns the flag of a setting: `http.port` → `--http-port`. */
 export const flagName = (key: string): string =>
   `--${words(key).replaceAll('_', '-').toLowerCase()}`;
+
+type Tree = Record<string, unknown>;
 
 /** The sources of values. Later ones win: file, environment, flags (by key). */
 export interface Sources {
@@ -60,7 +63,7 @@ export function loadConfig(sources: Sources): Config {
       );
     else put(tree, setting.key, value);
   }
-  faults.push(...mistyped(sources.env ?? {}), ...faultsOf(tree));
+  faults.push(...mistyped(sources.env ?? {}), ...schemaFaults(tree));
   if (faults.length > 0) throw new ConfigError(faults);
   const config = withDefaults(tree);
   const crossed = crossFaults(config);
@@ -153,6 +156,30 @@ export function memberOf(text: string): MemberSetting {
   return { name, address };
 }
 
+function schemaFaults(tree: Tree): string[] {
+  if (validateSettings(tree)) return [];
+  return (validateSettings.errors ?? []).map((error) => {
+    const key = error.instancePath.slice(1).replaceAll('/', '.');
+    if (error.keyword === 'additionalProperties') return unknownKey(key, error);
+    const setting = SETTINGS.find((s) => key === s.key || key.startsWith(`${s.key}.`));
+    const allowed = error.keyword === 'enum' ? `: ${setting!.choices!.join(' or ')}` : '';
+    const isMember = error.keyword === 'pattern' && setting?.type === 'members';
+    const message = isMember ? 'must be name=host:port' : `${error.message}${allowed}`;
+    return `${key || 'the configuration'}: ${message}${setting ? ` (${setting.why})` : ''}`;
+  });
+}
+
+function unknownKey(parent: string, error: ErrorObject): string {
+  const name = (error.params as { additionalProperty: string }).additionalProperty;
+  const key = parent === '' ? name : `${parent}.${name}`;
+  const known = SETTINGS.flatMap(({ key: k }) => [
+    k,
+    ...(k.includes('.') ? [k.split('.')[0]!] : []),
+  ]);
+  const near = closest(key, known);
+  return `${key}: there is no such setting${distance(key, near) <= 4 ? `; did you mean ${near}?` : ''}`;
+}
+
 function withDefaults(tree: Tree): Config {
   const full: Tree = {};
   for (const { key, default: value } of SETTINGS) {
@@ -162,7 +189,7 @@ function withDefaults(tree: Tree): Config {
   full['nodeName'] ??= hostname();
   const cluster = full['cluster'] as { initial: unknown };
   cluster.initial = (cluster.initial as readonly string[]).map(memberOf);
-  // `faultsOf` has checked the type, except for TLS files that belong together; `crossFaults` does.
+  // The schema has checked the type, except for TLS files that belong together; `crossFaults` does.
   const config = full as unknown as Config;
   return {
     ...config,

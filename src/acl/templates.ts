@@ -1,6 +1,9 @@
 /** The built-in templated policies, and the synthetic policies of templates and identities. */
+import type { ErrorObject } from 'ajv';
+import { validateVariables } from '../validators.js';
 import { policyHash } from './hash.js';
 import { identityNameProblem, isIdentityName } from './names.js';
+import { NAME_SCHEMA } from './template-schema.js';
 
 /** The placeholder for the value of a template's variable. */
 export const NAME_VARIABLE = '{{.Name}}';
@@ -31,20 +34,6 @@ export interface SyntheticPolicy {
 export interface TemplateVariables {
   readonly name?: string;
 }
-
-const NAME_SCHEMA = `{
-	"type": "object",
-	"properties": {
-		"name": { "type": "string", "$ref": "#/definitions/min-length-one" }
-	},
-	"required": ["name"],
-	"definitions": {
-		"min-length-one": {
-			"type": "string",
-			"minLength": 1
-		}
-	}
-}`;
 
 /** Writes one block of rules. White space matters: synthetic ids and hashes depend on the text. */
 const block = (indent: string, resource: string, name: string, level: string): string =>
@@ -192,7 +181,9 @@ export function variablesProblem(
   const kind = template.variable;
   if (kind !== 'any')
     return isIdentityName(name) ? undefined : lowerFirst(identityNameProblem(kind, name));
-  if (name === '') return 'name is required';
+  if (!validateVariables(name === '' ? {} : { name })) {
+    return schemaProblem(validateVariables.errors?.[0]);
+  }
   if (!forPreview && changesRules(name)) {
     return `name ${JSON.stringify(name)} must not contain a quote, a backslash, a control character or "\${"`;
   }
@@ -200,6 +191,12 @@ export function variablesProblem(
 }
 
 const lowerFirst = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1);
+
+function schemaProblem(error: ErrorObject | undefined): string {
+  return error?.keyword === 'required'
+    ? `${error.params['missingProperty']} is required`
+    : `${error?.instancePath} ${error?.message}`;
+}
 
 /**
  * Whether a name could add rules of its own. Templates are filled by plain substitution inside a

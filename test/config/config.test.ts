@@ -145,14 +145,18 @@ describe('config', () => {
       [
         'an empty item of a list',
         { http: { blockedPaths: ['/v1', ''] } },
-        /^http\.blockedPaths\.1: must not be empty/,
+        /^http\.blockedPaths\.1: must NOT have fewer than 1 characters/,
       ],
       [
         'a number in a map',
         { http: { responseHeaders: { Server: 1 } } },
         /^http\.responseHeaders\.Server: must be string/,
       ],
-      ['an empty text', { dataDir: '' }, /^dataDir: must not be empty \(folder of/],
+      [
+        'an empty text',
+        { dataDir: '' },
+        /^dataDir: must NOT have fewer than 1 characters \(folder of/,
+      ],
       [
         'a text without the form',
         { datacenter: 'DC 1' },
@@ -164,7 +168,7 @@ describe('config', () => {
       [
         'a member that is there twice',
         { cluster: { initial: ['a=h:1', 'a=h:1'] } },
-        /^cluster\.initial\.1: is there twice/,
+        /^cluster\.initial: must NOT have duplicate items/,
       ],
       [
         'the name of the prototype',

@@ -84,6 +84,13 @@ describe('the package that npm packs', function () {
     );
   });
 
+  it('checks with what the build made of the JSON schemas, without their compiler', () => {
+    const folder = dirname(join(installed, manifest.bin['conclave']!));
+    const text = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'));
+    const fromAjv = text.join('\n').match(/["']ajv\b[^"']*["']/g);
+    expect(new Set(fromAjv)).to.deep.equal(new Set(['"ajv/dist/runtime/ucs2length"']));
+  });
+
   it('contains none of the secrets beside the deployment files in cluster/deploy', () => {
     const files = readdirSync(join(installed, 'cluster/deploy'));
     for (const secret of SECRETS) expect(files).not.to.include(secret);
