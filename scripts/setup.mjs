@@ -84,5 +84,22 @@ if (recorded(builtMark) !== state) {
     run('node', ['node_modules/peggy/bin/peggy.js', ...args], `grammar ${grammar}`);
   }
   run('node', ['node_modules/typescript/bin/tsc', '-p', '.', '--outDir', out], 'tsc');
+  run('node', [`${out}/scripts/validators.js`, `${out}/src/validators.js`], 'validators');
+  // The program in a few files: a node that has to find and read 250 starts later. Packages stay
+  // outside, and names stay as they are, so that stack traces can be read.
+  const { build } = await import('esbuild');
+  await build({
+    absWorkingDir: root,
+    entryPoints: [`${out}/src/main.js`],
+    outdir: `${out}/program`,
+    chunkNames: '[name]-[hash]',
+    bundle: true,
+    splitting: true,
+    packages: 'external',
+    platform: 'node',
+    format: 'esm',
+    target: 'node20',
+    logLevel: 'warning',
+  });
   writeFileSync(builtMark, state);
 }

@@ -29,6 +29,7 @@ import {
   writeIdentity,
 } from './identity.js';
 import { type NodeOptions, silenceMsIn } from './options.js';
+import { STATE_FOLDER } from './read-state.js';
 import { rebuildableTo, rebuildState } from './rebuild.js';
 import { UNFINISHED } from './recover.js';
 
@@ -48,7 +49,16 @@ export interface Opened {
 
 type OpenOptions = Pick<
   NodeOptions,
-  'name' | 'dataDir' | 'initial' | 'join' | 'handlers' | 'levels' | 'timing' | 'log' | 'onFatal'
+  | 'name'
+  | 'dataDir'
+  | 'loading'
+  | 'initial'
+  | 'join'
+  | 'handlers'
+  | 'levels'
+  | 'timing'
+  | 'log'
+  | 'onFatal'
 > & {
   readonly address: string;
   /** The disk. Only simulations set it and the members below. */
@@ -98,12 +108,12 @@ export async function openFolder(options: OpenOptions): Promise<Opened> {
  * the other. The error of the log takes precedence.
  */
 async function openDatabases(
-  { dataDir, onFatal, windowBytes, segmentBytes }: OpenOptions,
+  { dataDir, loading, onFatal, windowBytes, segmentBytes }: OpenOptions,
   disk: Disk,
 ): Promise<Pick<Opened, 'log' | 'store'>> {
   const [log, store] = await Promise.allSettled([
     openLog(join(dataDir, 'log'), { onFatal, disk, windowBytes, segmentBytes }),
-    openState(join(dataDir, 'state'), { onFatal, disk }),
+    openState(join(dataDir, STATE_FOLDER), { onFatal, disk, loading: loading?.state }),
   ]);
   if (log.status === 'fulfilled' && store.status === 'fulfilled')
     return { log: log.value, store: store.value };
@@ -112,11 +122,12 @@ async function openDatabases(
 }
 
 async function openIdentity(options: OpenOptions, disk: Disk, ids: IdSource): Promise<Identity> {
-  const present = await claimIdentity(options.dataDir, disk);
+  const { dataDir, loading } = options;
+  const present = await (loading?.identity ?? claimIdentity(dataDir, disk));
   if (present !== undefined) return present;
   const initial = initialOf(options);
   const identity = newIdentity(options.name, initial, ids);
-  await writeIdentity(options.dataDir, identity, disk);
+  await writeIdentity(dataDir, identity, disk);
   const names = initial.map(({ name }) => name).join(', ');
   const what = names === '' ? 'asks to join a cluster' : `starts the cluster of ${names}`;
   options.log('info', `the data folder is new: the node ${what}`);

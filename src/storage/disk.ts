@@ -33,8 +33,8 @@ export interface Database<T> {
   write(operations: readonly Operation<T>[], options: { readonly sync: boolean }): Promise<void>;
   /** Returns the first `limit` keys of a range. */
   keys(range: Range<T>, limit: number): Promise<T[]>;
-  /** Yields the keys of a range as bytes, many at a time. */
-  keyBytes(range: Range<T>): AsyncIterable<Buffer[]>;
+  /** Yields the keys of a range, many at a time. */
+  keySlices(range: Range<T>): AsyncIterable<T[]>;
   /** Yields the records of a range, many at a time. */
   records(range: Range<T>): AsyncIterable<[T, T][]>;
   snapshot(): Snapshot;

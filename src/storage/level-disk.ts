@@ -12,8 +12,8 @@ import { NodeFolder } from './node-folder.js';
  * Bytes and records of a slice. With LevelDB's default of 16 KiB, a start would wait for another
  * thread a thousand times.
  */
-const SLICE_BYTES = 2 ** 18;
-const SLICE_RECORDS = 1000;
+const SLICE_BYTES = 2 ** 20;
+const SLICE_RECORDS = 10_000;
 const IN_SLICES = { highWaterMarkBytes: SLICE_BYTES } as const;
 
 type LevelSnapshot = ReturnType<ClassicLevel<string, string>['snapshot']>;
@@ -57,10 +57,8 @@ class LevelDatabase<T extends string | Buffer> implements Database<T> {
     return this.#db.keys({ ...range, limit }).all();
   }
 
-  keyBytes(range: Range<T>): AsyncIterable<Buffer[]> {
-    const bytes = Object.entries(range).map(([bound, key]) => [bound, Buffer.from(key as T)]);
-    const options = { ...Object.fromEntries(bytes), keyEncoding: 'buffer', ...IN_SLICES };
-    return slices(this.#db.keys<Buffer>(options));
+  keySlices(range: Range<T>): AsyncIterable<T[]> {
+    return slices(this.#db.keys({ ...range, ...IN_SLICES }));
   }
 
   records(range: Range<T>): AsyncIterable<[T, T][]> {

@@ -16,6 +16,11 @@ export const POINTER = '!state';
 export const KEY_COUNT = '!keys';
 /** Slots for batch numbers: more than the batches of usual size in LevelDB's own log of 4 MiB. */
 const RING_SLOTS = 16384;
+/**
+ * Bytes of LevelDB's cache of blocks. More of it makes reads no cheaper: most of their cost is not
+ * the disk, which the operating system caches as well.
+ */
+const CACHE_BYTES = 8 * 2 ** 20;
 const GENERATION_DIGITS = 8;
 const SUM_DIGITS = 8;
 
@@ -118,9 +123,9 @@ export interface LoadedState {
 export interface LoadOptions {
   readonly disk: Disk;
   /** Bytes of LevelDB's block cache. */
-  readonly cacheBytes: number;
+  readonly cacheBytes?: number | undefined;
   /** Whether to check every value too, not only the keys. */
-  readonly checkValues: boolean;
+  readonly checkValues?: boolean | undefined;
 }
 
 /**
@@ -128,7 +133,7 @@ export interface LoadOptions {
  * `locked`, `failed` or `foreign`; damage is reported in the result.
  */
 export async function loadState(dir: string, options: LoadOptions): Promise<LoadedState> {
-  const { disk, cacheBytes } = options;
+  const { disk, cacheBytes = CACHE_BYTES } = options;
   // Checked before opening: a database with corrupt files may open as an empty one.
   const isNew = !(await disk.hasDatabase(dir));
   const db = await disk.openText(dir, { cacheBytes });
@@ -154,7 +159,7 @@ async function createState(db: StateDatabase): Promise<LoadedState> {
 async function readState(
   db: StateDatabase,
   generations: readonly number[],
-  { disk, checkValues }: LoadOptions,
+  { disk, checkValues = false }: LoadOptions,
 ): Promise<LoadedState> {
   const pointer = unseal<Pointer>(db.get(POINTER));
   if (pointer !== undefined && pointer.v !== 1) {
@@ -270,10 +275,7 @@ async function readRing(
 async function readKeys(db: StateDatabase, generation: number, checkValues: boolean) {
   const keys: string[] = [];
   const { gte, lt } = rangeOf(generation);
-  for await (const some of db.keyBytes({ gte, lt })) {
-    // Decoded here: a substring would keep the whole prefixed text in memory.
-    for (const key of some) keys.push(key.toString('utf8', gte.length));
-  }
+  for await (const some of db.keySlices({ gte, lt })) keys.push(...withoutPrefix(some, gte.length));
   const tables = new Set<string>();
   let unreadable = 0;
   if (checkValues) {
@@ -287,4 +289,21 @@ async function readKeys(db: StateDatabase, generation: number, checkValues: bool
     }
   }
   return { keys, unreadable, tables: [...tables].join(', ') };
+}
+
+/**
+ * Returns the keys without the first `length` characters, each as a text of its own: a substring
+ * would keep the whole key in memory. Copying many at once costs half of decoding one after the
+ * other.
+ */
+function withoutPrefix(keys: readonly string[], length: number): string[] {
+  const all = keys.join('');
+  const bytes = Buffer.from(all);
+  const isAscii = bytes.length === all.length;
+  if (!isAscii) return keys.map((key) => Buffer.from(key.slice(length)).toString());
+  let end = 0;
+  return keys.map((key) => {
+    end += key.length;
+    return bytes.toString('latin1', end - key.length + length, end);
+  });
 }

@@ -56,8 +56,6 @@ import { ValueCache } from './value-cache.js';
 const GATHER_MS = 50;
 /** Characters of gathered commits that are written without waiting. */
 const GATHER_BYTES = 2 ** 20;
-/** Bytes of LevelDB's cache of blocks: values that are read often stay in memory. */
-const CACHE_BYTES = 32 * 2 ** 20;
 /**
  * Characters of recently read values in memory: a few thousand objects of usual size.
  */
@@ -76,6 +74,8 @@ export interface StateOptions {
   readonly checkValues?: boolean;
   /** The machine; by default the real one. */
   readonly disk?: Disk | undefined;
+  /** The records of this state if they are being read already. `cacheBytes` is then not used. */
+  readonly loading?: Promise<LoadedState> | undefined;
 }
 
 /**
@@ -83,8 +83,8 @@ export interface StateOptions {
  * or `foreign`. A damaged state opens, with `damaged` set.
  */
 export async function openState(dir: string, options: StateOptions): Promise<LevelState> {
-  const { onFatal, cacheBytes = CACHE_BYTES, checkValues = false, disk = LEVEL_DISK } = options;
-  const loaded = await loadState(dir, { disk, cacheBytes, checkValues });
+  const { onFatal, cacheBytes, checkValues, disk = LEVEL_DISK } = options;
+  const loaded = await (options.loading ?? loadState(dir, { disk, cacheBytes, checkValues }));
   return new LevelState(loaded, { onFatal, clock: disk.clock });
 }
 

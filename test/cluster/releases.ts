@@ -9,7 +9,7 @@ import tar from 'tar-stream';
 
 const FOLDER = 'test/releases';
 
-export const THIS_MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
+export const THIS_MAIN = fileURLToPath(new URL('../../program/main.js', import.meta.url));
 
 /** Orders versions, and names of archives, by their numbers. */
 function byVersion(a: string, b: string): number {

@@ -73,14 +73,22 @@ describe('the package that npm packs', function () {
   it('contains the program, the documents that it refers to, and deployment files', () => {
     const files = readdirSync(installed, { recursive: true }).map(String);
     expect(files).to.include.members([
-      'dist/src/main.js',
-      'dist/src/languages/bexpr.peggy.js',
+      'dist/program/main.js',
       ...['LICENSE', 'README.md', 'CHANGELOG.md', 'SECURITY.md', 'docs/operations.md'],
       ...['cluster/deploy/conclave.service', 'cluster/deploy/dashboard.json'],
     ]);
     const others = files.filter((name) => /^(?:test|scripts)\/|dist\/test|\.ts$|\.map$/.test(name));
     expect(others).to.deep.equal([]);
-    expect(readFileSync(join(installed, 'dist/src/main.js'), 'utf8')).to.match(/^#!.*\bnode\n/);
+    expect(readFileSync(join(installed, manifest.bin['conclave']!), 'utf8')).to.match(
+      /^#!.*\bnode\n/,
+    );
+  });
+
+  it('checks with what the build made of the JSON schemas, without their compiler', () => {
+    const folder = dirname(join(installed, manifest.bin['conclave']!));
+    const text = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'));
+    const fromAjv = text.join('\n').match(/["']ajv\b[^"']*["']/g);
+    expect(new Set(fromAjv)).to.deep.equal(new Set(['"ajv/dist/runtime/ucs2length"']));
   });
 
   it('contains none of the secrets beside the deployment files in cluster/deploy', () => {

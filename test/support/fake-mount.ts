@@ -170,9 +170,8 @@ class FakeDatabase<T extends Value> implements Database<T> {
     });
   }
 
-  async *keyBytes(range: Range<T>): AsyncGenerator<Buffer[]> {
-    for await (const some of this.#slices(range))
-      yield some.map(([key]) => Buffer.from(key, 'latin1'));
+  async *keySlices(range: Range<T>): AsyncGenerator<T[]> {
+    for await (const some of this.#slices(range)) yield some.map(([key]) => this.#keyOf(key));
   }
 
   async *records(range: Range<T>): AsyncGenerator<[T, T][]> {
