@@ -68,13 +68,14 @@ function checkLog({ loss, facts, log }: Kept): void {
 }
 
 /**
- * A register holds what it held in the old cluster where the two logs part, or a value that is
- * later in the log of the survivor. If something was damaged it may hold an older value.
+ * A register holds what it held in the old cluster where the two logs part, or where that cluster
+ * stopped applying, or a value that is later in the log of the survivor. If something was damaged it may hold an older value.
  */
 function checkRegisters({ loss, facts, held, keys, old }: Kept): void {
   const { log, before, isDamaged } = loss;
+  const end = Math.min(facts.appliedIndex, old.lastApplied);
   let agreed = log.first() - 1;
-  while (agreed < facts.appliedIndex && isCommitted(old, log, agreed + 1)) agreed++;
+  while (agreed < end && isCommitted(old, log, agreed + 1)) agreed++;
   for (const key of keys) {
     const value = held.get(key) ?? null;
     const later = valuesIn(log, agreed + 1, key);
