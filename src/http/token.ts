@@ -40,7 +40,10 @@ export function secretOf(
 }
 
 const ANONYMOUS: Caller = { tokenKey: null };
-/** The last token of each connection: most connections carry only one, and a hash costs 0.7 µs. */
+/**
+ * The last token of each connection: most connections carry only one, and a hash costs 0.7 µs. The
+ * secret is in memory as long as the connection is.
+ */
 const lastTokens = new WeakMap<Socket, { readonly secret: string; readonly caller: Caller }>();
 
 /** Returns who asks with a secret over a connection. */

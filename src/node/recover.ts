@@ -151,8 +151,8 @@ function isRecovered(
   const present = configuration?.members ?? [];
   const isSame =
     present.length === members.length &&
-    members.every(({ name, address }) =>
-      present.some((each) => each.name === name && each.address === address),
+    members.every((member) =>
+      present.some((each) => each.name === member.name && each.address === member.address),
     );
   const isNamed = present.some((each) => each.id === identity.nodeId && each.name === name);
   return isSame && isNamed && index === log.lastIndex() && identity.starts === 0;

@@ -246,15 +246,6 @@ const machines: readonly Mutation[] = [
     '(this.#hasRoom && !isLate)',
     '!isLate',
   ),
-  {
-    ...one(
-      'a transfer that was stopped taken for the one that stopped it',
-      'replica/log/compaction.js',
-      'if (this.#sending.get(to) !== message)',
-      'if (to === undefined)',
-    ),
-    network: 'sockets',
-  },
   one(
     'an older copy of a disk believed',
     'transport/handshake.js',

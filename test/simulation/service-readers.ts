@@ -10,6 +10,7 @@ import { NodeService, type NodeServiceOptions } from '../../src/service/node-ser
 import type { ReadOptions } from '../../src/service/types.js';
 import type { Machine } from '../../src/state/machine.js';
 import { INIT_FACT } from '../../src/state/system.js';
+import { StorageError } from '../../src/storage/errors.js';
 import { Violation } from './invariants.js';
 import type { SimLoop } from './loop.js';
 import { SERVICES } from './product-commands.js';
@@ -129,6 +130,8 @@ export class ServiceReaders {
         reader.index = index;
         reader.isFound = value !== undefined;
       } catch (error) {
+        // a record cannot be read, which ends the process
+        if (error instanceof StorageError) return;
         if (!(error instanceof ApiError)) throw error;
         await this.#pause(AGAIN_MS);
       }

@@ -5,15 +5,15 @@
 import { checkHistory } from '../../cluster/checker/linearizability.js';
 import { Random } from '../../cluster/checker/random.js';
 import type { NodeId } from '../../src/raft/types.js';
-import { REMOVED } from '../../src/replica/availability.js';
 import { memberOf, SimCluster } from './cluster.js';
 import type { Fault } from './fault-kinds.js';
 import { Faults } from './faults.js';
 import { Violation } from './invariants.js';
+import { lastQuestions } from './last-questions.js';
 import type { NetworkKind } from './network.js';
 import type { StorageKind } from './parts.js';
 import type { SimServer } from './server.js';
-import { type Counts, Workload, type WriteOutcome } from './workload.js';
+import { type Counts, Workload } from './workload.js';
 
 export interface WorldOptions {
   readonly seed: number;
@@ -186,10 +186,9 @@ class World {
     await wait('the level is not raised', () =>
       this.#cluster.members().every((server) => server.level === this.#cluster.release),
     );
-    const asked = this.#lastQuestions();
     await wait(
       'a write and a read through every server do not succeed',
-      () => asked.done === asked.of,
+      lastQuestions(this.#cluster, this.#workload),
     );
     await wait('the servers do not come to the same state', () => this.#isEqual());
     const verdict = checkHistory(this.#workload.history);
@@ -234,11 +233,8 @@ class World {
     };
     await this.#cluster.advance(2_000);
     check();
-    const asked = this.#lastQuestions();
-    await wait(
-      'a write and a read after a start do not succeed',
-      () => check() && asked.done === asked.of,
-    );
+    const isAnswered = lastQuestions(this.#cluster, this.#workload);
+    await wait('a write and a read after a start do not succeed', () => check() && isAnswered());
     await wait('the servers do not come to the same state again', () => this.#isEqual());
   }
 
@@ -260,42 +256,6 @@ class World {
   #condition(): string {
     const each = this.#cluster.members().map((server) => server.condition());
     return each.join('; ');
-  }
-
-  /**
-   * Asks every member until it answers. A server may refuse for a while: when it has too much to do, when it knows of its
-   * removal but not yet that it was added again, or when it learns only now that its state was wrong. Every other refusal is
-   * a violation, unless an earlier request to remove the server has taken effect in the meantime.
-   */
-  #lastQuestions(): { done: number; of: number } {
-    const { scheduler } = this.#cluster;
-    const members = this.#cluster.members();
-    const asked = { done: 0, of: 2 * members.length };
-    const failed = (server: SimServer, what: string, again: () => void): void => {
-      if (!this.#cluster.members().includes(server)) asked.done++;
-      else if (server.fault === REMOVED || server.wasWrong(0)) scheduler.after(100, again);
-      else throw new Violation('liveness', what);
-    };
-    const write = (server: SimServer): void => {
-      const value = this.#workload.newValue();
-      const type = server.level > 1 ? 'newPut' : 'put';
-      const command = { type, v: 1, key: 'last', value } as const;
-      server.write(command, 20_000, (outcome) => {
-        if ('result' in outcome && outcome.result.ok) asked.done++;
-        else if (isPutOff(outcome)) scheduler.after(100, () => write(server));
-        else failed(server, `${server.id} answers ${JSON.stringify(outcome)}`, () => write(server));
-      });
-    };
-    const read = (server: SimServer): void =>
-      server.barrier('consistent', 20_000, (passed) => {
-        if (passed) asked.done++;
-        else failed(server, `${server.id} has no read barrier`, () => read(server));
-      });
-    for (const server of members) {
-      write(server);
-      read(server);
-    }
-    return asked;
   }
 
   #isEqual(): boolean {
@@ -395,12 +355,6 @@ class World {
     server.restart();
     this.#admit(server, this.#anyUp());
   }
-}
-
-/** There was too much to do, or so much else was applied meanwhile that the request may be forgotten. */
-function isPutOff(outcome: WriteOutcome): boolean {
-  if ('refusal' in outcome) return outcome.refusal.code === 'too_many';
-  return !outcome.result.ok && outcome.result.refusal.code === 'outcome_unknown';
 }
 
 /** What a server had before a start, it has after it. */

@@ -52,7 +52,8 @@ export class KnownServers {
   /**
    * Whether a server that the configuration does not contain may speak: the configuration may be
    * old. While the log contains none, every server of the cluster may: the leader may have joined
-   * after this server, which knows no member that it could ask, and has no vote yet.
+   * after this server, which knows no member that it could ask, and has no vote yet. Those that
+   * were removed are refused at the handshake all the same: the answer to a join names them.
    */
   isKnown(id: NodeId): boolean {
     if (this.#vouched.has(id) || this.get(id) !== undefined) return true;

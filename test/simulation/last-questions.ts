@@ -1,0 +1,60 @@
+/** The last questions of a world, once everything is healed. */
+import { REMOVED } from '../../src/replica/availability.js';
+import type { SimCluster } from './cluster.js';
+import { Violation } from './invariants.js';
+import type { SimServer } from './server.js';
+import type { Workload, WriteOutcome } from './workload.js';
+
+/**
+ * Writes and reads once through every member. Returns a function that tells whether all have
+ * answered; one that was started again in the meantime is asked again. A server may refuse for a
+ * while: when it has too much to do, when it knows of its removal but not yet that it was added
+ * again, or when it learns only now that its state was wrong. Every other refusal is a violation,
+ * unless an earlier request to remove the server has taken effect in the meantime.
+ */
+export function lastQuestions(cluster: SimCluster, workload: Workload): () => boolean {
+  const { scheduler } = cluster;
+  const failed = (server: SimServer, what: string, again: () => void): void => {
+    if (server.fault === REMOVED || server.wasWrong(0)) scheduler.after(100, again);
+    else if (cluster.members().includes(server)) throw new Violation('liveness', what);
+  };
+  const write = (server: SimServer, answered: () => void): void => {
+    const again = (): void => write(server, answered);
+    const value = workload.newValue();
+    const type = server.level > 1 ? 'newPut' : 'put';
+    const command = { type, v: 1, key: 'last', value } as const;
+    server.write(command, 20_000, (outcome) => {
+      if ('result' in outcome && outcome.result.ok) answered();
+      else if (isPutOff(outcome)) scheduler.after(100, again);
+      else failed(server, `${server.id} answers ${JSON.stringify(outcome)}`, again);
+    });
+  };
+  const read = (server: SimServer, answered: () => void): void =>
+    server.barrier('consistent', 20_000, (passed) => {
+      if (passed) answered();
+      else failed(server, `${server.id} has no read barrier`, () => read(server, answered));
+    });
+  const questions = cluster
+    .members()
+    .flatMap((server) => [write, read].map((ask) => ({ server, ask, start: 0, isDone: false })));
+  return () => {
+    const members = cluster.members();
+    for (const question of questions) {
+      const { server, ask, start, isDone } = question;
+      if (isDone || !server.up || server.starts === start) continue;
+      question.start = server.starts;
+      ask(server, () => {
+        question.isDone = true;
+      });
+    }
+    return questions.every(({ isDone, server }) => isDone || !members.includes(server));
+  };
+}
+
+/**
+ * There was too much to do, or so much was applied meanwhile that the request may be forgotten.
+ */
+function isPutOff(outcome: WriteOutcome): boolean {
+  if ('refusal' in outcome) return outcome.refusal.code === 'too_many';
+  return !outcome.result.ok && outcome.result.refusal.code === 'outcome_unknown';
+}
