@@ -35,6 +35,9 @@ export function createApp(options: HttpOptions): HttpApp {
     handler: koa.callback(),
     held: front.held,
     refused: front.refused,
-    drain: () => front.names.base.push('Connection', 'close'),
+    drain() {
+      front.names.base.push('Connection', 'close');
+      front.lastRead.forget();
+    },
   };
 }

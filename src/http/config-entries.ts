@@ -1,5 +1,6 @@
 /** Routes of config entries. */
 import { reject } from '../errors.js';
+import type { EntryId } from '../kinds/types.js';
 import { escapeHtml } from '../languages/json.js';
 import {
   applyConfig,
@@ -51,10 +52,7 @@ export function configRoutes({ service, datacenter }: ConfigRouteOptions): reado
         const id = { kind: kindOf(request.param('kind')), name: request.param('name') };
         const useCase = readConfig(request.namespace(), id);
         const outcome = await service.read(request.caller, request.readOptions(), useCase);
-        const { kind, name } = id;
-        const shown = JSON.stringify(name.slice(0, 200));
-        const missing = `Config entry not found for ${JSON.stringify(kind)} / ${shown}`;
-        request.answerRead(outcome, missing);
+        request.answerRead(outcome, outcome.value === undefined ? missing(id) : undefined);
       },
       DELETE: async (request) => {
         const id = { kind: kindOf(request.param('kind')), name: request.param('name') };
@@ -68,6 +66,10 @@ export function configRoutes({ service, datacenter }: ConfigRouteOptions): reado
     },
   ];
 }
+
+/** The text of the 404 for an entry. */
+const missing = ({ kind, name }: EntryId): string =>
+  `Config entry not found for ${JSON.stringify(kind)} / ${JSON.stringify(name.slice(0, 200))}`;
 
 /** The condition of a write; null if there is none. Throws 400 with the words clients know. */
 function casOf(request: ApiRequest): number | null {

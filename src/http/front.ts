@@ -2,6 +2,7 @@
 import { type BodyReader, bodyReader } from './body.js';
 import { HeldCalls, Streams } from './held.js';
 import type { HttpOptions } from './options.js';
+import { LastRead } from './prepared-response.js';
 import { Rates, Refused } from './rates.js';
 import { Refusals } from './refusals.js';
 import { type HeaderNames, headerNames } from './response-headers.js';
@@ -18,6 +19,7 @@ export interface Front {
   /** What was refused with 429. */
   readonly refused: Refused;
   readonly refusals: Refusals;
+  readonly lastRead: LastRead;
   readonly readBody: BodyReader;
   /** For callers who are not known. */
   readonly readSmallBody: BodyReader;
@@ -42,6 +44,7 @@ export function makeFront(options: HttpOptions): Front {
     rates: new Rates(limits, refused),
     refused,
     refusals: new Refusals(limits, refused),
+    lastRead: new LastRead(),
     readBody: bodyReader({ bytes: limits.bodyBytes, setting: 'limits.bodyBytes' }),
     readSmallBody: bodyReader({
       bytes: Math.min(limits.anonymousBodyBytes, limits.bodyBytes),

@@ -9,6 +9,7 @@ import type { Context, Middleware } from './context.js';
 import { refuseEarly } from './error-handling.js';
 import type { Front } from './front.js';
 import { decode } from './parameters.js';
+import { PreparedResponse } from './prepared-response.js';
 import { send } from './send.js';
 import type { Route } from './types.js';
 
@@ -77,7 +78,7 @@ export function unknownPath(front: Front, context: Context): void {
   const { path } = context.state;
   if (path === '/') {
     const headers = ['Content-Type', 'text/plain; charset=utf-8', ...front.names.base];
-    send(context.req, context.res, 200, headers, WELCOME);
+    send(context.req, context.res, new PreparedResponse(200, headers, WELCOME));
     return;
   }
   const message = path.includes('/v1/') ? NOT_AN_ENDPOINT : NOT_THE_API;

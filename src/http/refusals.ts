@@ -5,6 +5,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { clientOf } from './addresses.js';
+import { PreparedResponse } from './prepared-response.js';
 import { Buckets, type Refused } from './rates.js';
 import { send, sendUnread } from './send.js';
 
@@ -93,7 +94,7 @@ export class Refusals {
       headers.push('Connection', 'close');
     // the unread body precedes the next request of the connection
     if (!req.complete) req.resume();
-    send(req, res, status, headers, body);
+    send(req, res, new PreparedResponse(status, headers, body));
   }
 
   /** Whether the rest of the body is too long to be read only to keep the connection. */

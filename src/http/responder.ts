@@ -8,13 +8,14 @@ import type { Front } from './front.js';
 import type { Client } from './held.js';
 import { prettyJson } from './json.js';
 import type { Query } from './parameters.js';
+import { PreparedResponse } from './prepared-response.js';
 import { refusalBody } from './refusal-body.js';
 import { addQueryHeaders, contentTypes } from './response-headers.js';
 import { send, sendPieces } from './send.js';
 import type { Pieces, Target } from './types.js';
 
-/** Characters of a response that may outgrow what the system buffers of it for the client. */
-const LONG_LENGTH = 64 * 1024;
+/** Bytes of a response that may outgrow what the system buffers of it for the client. */
+const LONG_BYTES = 64 * 1024;
 /** Errors that a client may overcome by trying again in a second. */
 const RETRY: ReadonlySet<string> = new Set(['too_many', 'no_leader', 'unavailable']);
 /** Errors of clients that are unknown or ask for too much. */
@@ -59,12 +60,11 @@ export abstract class Responder {
     missing = 'Not found',
     more?: Readonly<Record<string, string>>,
   ): void {
-    if (outcome.value === undefined) {
-      this.refuse({ code: 'not_found', message: missing }, outcome);
-      return;
-    }
-    const headers = this.#headersOf(contentTypes.json, outcome, more);
-    this.#finish(200, headers, this.#rendered(outcome.value));
+    const { value } = outcome;
+    if (value === undefined) this.refuse({ code: 'not_found', message: missing }, outcome);
+    else if (more === undefined) this.#answerShared(value, outcome);
+    else
+      this.#finish(200, this.#headersOf(contentTypes.json, outcome, more), this.#rendered(value));
   }
 
   answerList(outcome: ReadOutcome<readonly string[]>): void {
@@ -73,10 +73,7 @@ export abstract class Responder {
   }
 
   answerBytes(outcome: ReadOutcome<Uint8Array>): void {
-    const headers = this.#headersOf(contentTypes.json, outcome);
-    const bytes = outcome.value;
-    const isPretty = this.queries.has('pretty');
-    this.#finish(200, headers, isPretty ? this.#rendered(Buffer.from(bytes).toString()) : bytes);
+    this.#answerShared(outcome.value, outcome);
   }
 
   answerJson(text: string, status = 200, more?: Readonly<Record<string, string>>): void {
@@ -146,12 +143,34 @@ export abstract class Responder {
     return escapeHtml(this.queries.has('pretty') ? prettyJson(text) : text);
   }
 
-  #finish(status: number, headers: string[], body: string | Uint8Array): void {
+  /** Sends a value of a read: the last response, if it had the same value and headers. */
+  #answerShared(value: string | Uint8Array, meta: QueryMeta): void {
+    const { lastRead } = this.front;
+    const isPretty = this.queries.has('pretty');
+    let response = lastRead.find(value, meta, isPretty);
+    if (response === undefined) {
+      const headers = this.#headersOf(contentTypes.json, meta);
+      response = new PreparedResponse(200, headers, this.#bodyOf(value, isPretty));
+      lastRead.keep(response, value, meta, isPretty);
+    }
+    this.#send(response);
+  }
+
+  #bodyOf(value: string | Uint8Array, isPretty: boolean): string | Uint8Array {
+    if (typeof value === 'string') return this.#rendered(value);
+    return isPretty ? this.#rendered(Buffer.from(value).toString()) : value;
+  }
+
+  #finish(status: number, headers: string[], body: string): void {
+    this.#send(new PreparedResponse(status, headers, body));
+  }
+
+  #send(response: PreparedResponse): void {
     // the unread body precedes the next request of the connection
     if (!this.incoming.complete) this.incoming.resume();
-    if (body.length > LONG_LENGTH) this.#cutStalled();
-    send(this.incoming, this.res, status, headers, body);
-    this.#observe(status);
+    if (response.length > LONG_BYTES) this.#cutStalled();
+    send(this.incoming, this.res, response);
+    this.#observe(response.status);
   }
 
   /** Closes the connection if its client takes no byte of the response for `stalledMs`. */

@@ -5,6 +5,7 @@ import type { Additions, Context, State } from './context.js';
 import { refuseEarly } from './error-handling.js';
 import type { Front } from './front.js';
 import { isSpelledOut, unknownPath } from './paths.js';
+import { PreparedResponse } from './prepared-response.js';
 import { HttpRequest } from './request.js';
 import { send } from './send.js';
 import type { Method, Route, Target } from './types.js';
@@ -94,7 +95,7 @@ const allowedMethods = (targets: ReadonlyMap<string, Target>): string =>
 function otherMethod(front: Front, context: Context, allow: string): void {
   const { req, res } = context;
   if (req.method === 'OPTIONS') {
-    send(req, res, 200, [...front.names.base, 'Allow', allow], '');
+    send(req, res, new PreparedResponse(200, [...front.names.base, 'Allow', allow], ''));
     return;
   }
   const message = `method ${req.method} not allowed`;

@@ -1,8 +1,9 @@
 /** Writes responses: the one place that sends status, headers and body. */
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createGzip, gzip } from 'node:zlib';
+import { createGzip } from 'node:zlib';
 import { Slice } from '../service/event-loop.js';
+import type { PreparedResponse } from './prepared-response.js';
 import type { Pieces } from './types.js';
 
 /** Below this many bytes compression costs more than it saves. Consul has the same threshold. */
@@ -36,31 +37,22 @@ function* partsOf(piece: string | Uint8Array): Iterable<string | Uint8Array> {
   }
 }
 
-/**
- * Writes a whole response. `headers` is a flat list of names and values; the call adds to it. A
- * long body is compressed if the client accepts gzip.
- */
-export function send(
-  req: IncomingMessage,
-  res: ServerResponse,
-  status: number,
-  headers: string[],
-  body: string | Uint8Array,
-): void {
-  const length = Buffer.byteLength(body);
+/** Writes a whole response. A long body is compressed if the client accepts gzip. */
+export function send(req: IncomingMessage, res: ServerResponse, response: PreparedResponse): void {
+  const { status, headers, body, length, closes } = response;
   if (length >= GZIP_BYTES_MIN && acceptsGzip(req)) {
-    gzip(body, { level: 1 }, (error, packed) => {
-      if (error) return void res.destroy(error);
-      headers.push('Content-Encoding', 'gzip', 'Content-Length', String(packed.length));
-      res.writeHead(status, headers);
-      res.end(packed);
-    });
+    response.packed().then(
+      (packed) => {
+        res.writeHead(status, response.headersOfPacked(packed.length));
+        res.end(packed);
+      },
+      (error: Error) => res.destroy(error),
+    );
     return;
   }
-  headers.push('Content-Length', String(length));
-  res.writeHead(status, headers);
-  const closes = headers.includes('Connection') || !res.shouldKeepAlive;
-  if (closes && hasUnread(req)) endOnceRead(req, res, body);
+  // Node does not change the list, but its types do not say so
+  res.writeHead(status, headers as string[]);
+  if ((closes || !res.shouldKeepAlive) && hasUnread(req)) endOnceRead(req, res, body);
   else res.end(body);
 }
 

@@ -32,7 +32,6 @@ export interface Front {
   close(): Promise<void>;
 }
 
-/** A service of which only the given members work. */
 /** Resolves at the end of a blocking query; never for another read. */
 export const ended = (end: CallEnd | undefined): Promise<void> =>
   new Promise((resolve) => {
@@ -40,6 +39,7 @@ export const ended = (end: CallEnd | undefined): Promise<void> =>
     else if (end !== undefined) end.wake = resolve;
   });
 
+/** A service of which only the given members work. */
 export function fakeService(given: Partial<Service> = {}): Service {
   return {
     namespaceOf: () => 'default',

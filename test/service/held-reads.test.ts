@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import { listTokens } from '../../src/service/token-reads.js';
 import type { Command } from '../../src/state/types.js';
@@ -59,6 +60,32 @@ describe('blocking reads', function () {
       expect(await shown()).to.include(policy);
       expect(await shown(secret)).not.to.include(policy);
     });
+  });
+
+  it('that one change wakes show each caller what it may see', async () => {
+    const { AccessorID, SecretID } = await client.must('PUT /acl/token', { Description: 'one' });
+    const path = `/acl/token/${AccessorID}`;
+    const { index } = await client.ask(`GET ${path}`);
+    const reader = await client.secretWith('acl = "read"');
+    const callers = [undefined, reader, undefined, reader, SecretID];
+    const held = callers.map((token) =>
+      client.ask(`GET ${path}?index=${index}&wait=60s`, undefined, token),
+    );
+    while (client.solo.watches.size < callers.length - 1) await nextTurn();
+    await client.must(`PUT ${path}`, { AccessorID, Description: 'two' });
+    const replies = await Promise.all(held);
+    expect(replies.map(({ status }) => status)).to.deep.equal([200, 200, 200, 200, 403]);
+    const shown = replies.slice(0, 4).map(({ body }) => [body.SecretID, body.Description]);
+    expect(shown).to.deep.equal([
+      ...[
+        [SecretID, 'two'],
+        ['<hidden>', 'two'],
+      ],
+      ...[
+        [SecretID, 'two'],
+        ['<hidden>', 'two'],
+      ],
+    ]);
   });
 
   it('of lists watch one key, however many links the items show', async () => {
