@@ -94,7 +94,7 @@ type Call = (...parameters: unknown[]) => void;
 // The types declare overloads, which one signature cannot express.
 const calls = fs as unknown as Record<string, Call>;
 
-/** Files of the log and of the identity: a write to such a descriptor is durable when it returns. */
+/** Descriptors of the log and of the identity: a write to them is durable when it returns. */
 const durable = new Set<number>();
 const { open, closeSync } = fs;
 calls['open'] = (path, flags, ...rest) => {

@@ -158,7 +158,7 @@ export class HttpRequest extends Responder implements ApiRequest {
     else {
       const client = this.client();
       held.enter(client, end);
-      // Node reads the rest of a request after its response: this work need not wait for the change.
+      // Node reads the rest of a request after its response: that need not wait for the change.
       this.incoming.resume();
       this.res.once('close', () => {
         held.leave(client, end);
