@@ -62,7 +62,11 @@ if (recorded(installedMark) !== hash(lock)) {
   writeFileSync(installedMark, hash(lock));
 }
 
-const files = ['tsconfig.json', ...['src', 'test', 'cluster', 'scripts'].flatMap(sources)];
+const files = [
+  'tsconfig.json',
+  'scripts/setup.mjs',
+  ...['src', 'test', 'cluster', 'scripts'].flatMap(sources),
+];
 const state = hash(
   files
     .map((f) => `${f} ${statSync(join(root, f)).mtimeMs} ${statSync(join(root, f)).size}`)
@@ -99,6 +103,8 @@ if (recorded(builtMark) !== state) {
     platform: 'node',
     format: 'esm',
     target: 'node20',
+    sourcemap: true,
+    sourcesContent: false,
     logLevel: 'warning',
   });
   writeFileSync(builtMark, state);

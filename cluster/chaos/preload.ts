@@ -3,12 +3,11 @@
  * control file says, its clocks jump or stand still, its disk is slow or hangs, and its file system
  * reports that it is full. The code of the node is unchanged.
  */
-import { readFileSync } from 'node:fs';
+import fs, { readFileSync } from 'node:fs';
 import fsPromises from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ClassicLevel } from 'classic-level';
-import { NodeFile, NodeFolder } from '../../src/storage/node-folder.js';
 import { CONTROL_VARIABLE, type Control, NO_FAULTS } from './control.js';
 
 const POLL_MS = 50;
@@ -61,7 +60,6 @@ fsPromises.statfs = (async (...parameters: Parameters<typeof statfs>) => {
   if (control.noSpace) Object.assign(found, { bavail: 0, bfree: 0 });
   return found;
 }) as typeof statfs;
-syncBuiltinESMExports();
 
 async function diskAnswers(): Promise<void> {
   if (control.syncMs > 0) await sleep(control.syncMs);
@@ -92,22 +90,39 @@ wrap(Object.getPrototypeOf(handle), ['write', 'writeFile', 'sync', 'datasync'], 
 );
 await handle.close();
 
-type Call = (this: object, ...parameters: unknown[]) => void;
-/** Delays calls that return nothing: they end with a callback. */
-function delay(prototype: object, names: readonly string[]): void {
-  // As in `wrap`.
-  const calls = prototype as Record<string, Call>;
+type Call = (...parameters: unknown[]) => void;
+// The types declare overloads, which one signature cannot express.
+const calls = fs as unknown as Record<string, Call>;
+
+/** Descriptors of the log and of the identity: a write to them is durable when it returns. */
+const durable = new Set<number>();
+const { open, closeSync } = fs;
+calls['open'] = (path, flags, ...rest) => {
+  const done = rest.pop() as Call;
+  (open as Call)(path, flags, ...rest, (error: unknown, fd: number) => {
+    if (error === null && (Number(flags) & fs.constants.O_DSYNC) !== 0) durable.add(fd);
+    done(error, fd);
+  });
+};
+fs.closeSync = (fd) => {
+  durable.delete(fd);
+  closeSync(fd);
+};
+
+/** Delays calls that end with a callback, if their first parameter is one that counts. */
+function delay(names: readonly string[], counts: (first: unknown) => boolean): void {
   for (const name of names) {
     const real = calls[name]!;
-    calls[name] = function (...parameters) {
-      void diskAnswers().then(() => real.apply(this, parameters));
+    calls[name] = (...parameters) => {
+      if (counts(parameters[0])) void diskAnswers().then(() => real(...parameters));
+      else real(...parameters);
     };
   }
 }
 
-/** The files of the log and the identity: a write to a descriptor is durable when it returns. */
-delay(NodeFile.prototype, ['write', 'sync']);
-delay(NodeFolder.prototype, ['rename', 'remove', 'sync']);
+delay(['write', 'fdatasync'], (fd) => durable.has(fd as number));
+delay(['fsync', 'rename', 'unlink'], () => true);
+syncBuiltinESMExports();
 
 /** Writes to a database keep their order. */
 const lastOf = new WeakMap<object, Promise<unknown>>();

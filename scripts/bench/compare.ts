@@ -2,7 +2,7 @@
  * Compares this build with another one: both clusters are running and warm, and short bursts of the
  * same load alternate.
  */
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Burst, burst, inTurn, median, NAMES, quantile, WORK } from './bursts.js';
 import { fill } from './load.js';
@@ -24,10 +24,10 @@ export function measureCompare(options: {
 }): Promise<void> {
   const { node } = options;
   const env = Object.fromEntries(options.env.map((variable) => variable.split(/=(.*)/, 2)));
-  const programs = ['dist/program/main.js', 'dist/src/main.js'];
-  const paths = programs.map((program) => resolve(options.other, program));
-  const main = paths.find((path) => existsSync(path));
-  if (main === undefined) throw new Error(`${options.other} has no build`);
+  const manifest = readFileSync(resolve(options.other, 'package.json'), 'utf8');
+  const { bin } = JSON.parse(manifest) as { bin: { conclave: string } };
+  const main = resolve(options.other, bin.conclave);
+  if (!existsSync(main)) throw new Error(`${options.other} has no build`);
   return withCluster(3, (ours) =>
     withCluster(3, (theirs) => compare([theirs, ours], options.rounds), {
       run: () => ({ preload: [], env, main: () => main, ...(node !== undefined && { node }) }),

@@ -31,5 +31,8 @@ export async function unpackRelease(dir: string): Promise<string> {
     writeFileSync(path, await buffer(entry));
   }
   symlinkSync(resolve('node_modules'), join(dir, 'node_modules'));
-  return join(dir, 'dist/src/main.js');
+  const { bin } = JSON.parse(readFileSync(join(dir, 'package.json'), 'utf8')) as {
+    bin: { conclave: string };
+  };
+  return join(dir, bin.conclave);
 }

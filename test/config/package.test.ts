@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
   cpSync,
@@ -77,7 +77,7 @@ describe('the package that npm packs', function () {
       ...['LICENSE', 'README.md', 'CHANGELOG.md', 'SECURITY.md', 'docs/operations.md'],
       ...['cluster/deploy/conclave.service', 'cluster/deploy/dashboard.json'],
     ]);
-    const others = files.filter((name) => /^(?:test|scripts)\/|dist\/test|\.ts$|\.map$/.test(name));
+    const others = files.filter((name) => /^(?:test|scripts)\/|dist\/(?!program)|\.ts$/.test(name));
     expect(others).to.deep.equal([]);
     expect(readFileSync(join(installed, manifest.bin['conclave']!), 'utf8')).to.match(
       /^#!.*\bnode\n/,
@@ -100,6 +100,20 @@ describe('the package that npm packs', function () {
     expect(run('--version').trim()).to.equal(manifest.version);
     expect(run('agent', '--help')).to.include('--http-port <integer>').and.include('--data-dir');
     expect(readdirSync(empty)).to.deep.equal([]);
+  });
+
+  it('names files and lines of the source in stack traces, if asked for', () => {
+    const file = join(empty, '..', 'file');
+    writeFileSync(file, '');
+    const { stderr, status } = spawnSync(
+      process.execPath,
+      [program, 'agent', '--data-dir', join(file, 'data')],
+      { encoding: 'utf8', env: { ...process.env, NODE_OPTIONS: '--enable-source-maps' } },
+    );
+    expect(status).to.equal(1);
+    expect(stderr)
+      .to.match(/src\/storage\/folder\.ts:\d+/)
+      .and.match(/src\/main\.ts:\d+/);
   });
 
   it('runs a node', async () => {
