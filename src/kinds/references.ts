@@ -1,5 +1,5 @@
 /**
- * The services, gateways and certificates that an entry names. The state indexes entries by these
+ * The services, gateways, certificates and providers that an entry names. The state indexes entries by these
  * targets, so that a change finds the entries that depend on it without a scan.
  */
 import { ENTRY_NAME_MAX, isLonger } from './common.js';
@@ -21,11 +21,16 @@ export function servicesNamed(entry: ConfigEntry): string[] {
   return [...named];
 }
 
+/** Returns the jwt-providers that an entry names. Its writer needs the right to read them. */
+export const providersNamed = (entry: ConfigEntry): ReadonlySet<string> =>
+  new Set(definitionOf(entry.Kind).providers(entry));
+
 /** Returns the index keys of everything that an entry names. */
 export function targetsOf(entry: ConfigEntry): ReadonlySet<string> {
   const forwards = servicesNamed(entry).map(target.service);
-  const others = [...definitionOf(entry.Kind).names(entry)];
-  return new Set([...forwards, ...others].filter(isName));
+  const others = definitionOf(entry.Kind).names(entry);
+  const providers = [...providersNamed(entry)].map(target.provider);
+  return new Set([...forwards, ...others, ...providers].filter(isName));
 }
 
 /** Maximum number of bytes of a target: a name with its prefix, which lower-casing may lengthen. */

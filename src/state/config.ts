@@ -1,9 +1,10 @@
 /** The commands that change config entries, and the changes that follow in the same step. */
 import { type Refusal, refusal } from '../errors.js';
 import { CHANGE_STEPS_MAX, ReachesTooFar } from '../kinds/chain.js';
+import type { Status } from '../kinds/conditions.js';
 import { affectedServices, type Change, validateChange } from '../kinds/cross-entry-rules.js';
 import { definitionOf } from '../kinds/definitions.js';
-import { type Status, settleGateways } from '../kinds/gateway-status.js';
+import { settleGateways } from '../kinds/gateway-status.js';
 import { targetsOf } from '../kinds/references.js';
 import type { ConfigEntry, EntryId, Kind } from '../kinds/types.js';
 import { allNamespaces, Entries } from './config-entries.js';
@@ -27,6 +28,11 @@ interface ConfigCommand extends Command {
 /** Creates or replaces an entry. Answers `true`, or `false` when `cas` does not match. */
 export interface ConfigSet extends ConfigCommand {
   readonly type: 'config.set';
+  /**
+   * Present if the entry is a jwt-provider or names one. A release that does not know the kind
+   * would apply the command without its rules, so it needs a level.
+   */
+  readonly provider?: true;
   /** The normalised entry as JSON text, stored and answered byte by byte. */
   readonly entry: string;
 }
@@ -85,6 +91,9 @@ type StoredEntry = ConfigEntry & {
 };
 const NO_STATUS: Status = { Conditions: null };
 
+/** Kinds on whose entries entries of all namespaces depend. */
+const REACHES_ALL: ReadonlySet<Kind> = new Set(['jwt-provider', 'proxy-defaults']);
+
 /** Settles a change. Refuses one that would cause more work than a single change may. */
 function settled(
   context: ApplyContext,
@@ -114,10 +123,10 @@ function settle(
   { ns, at, datacenter }: ConfigCommand,
   change: Change,
 ): Refusal | undefined {
-  // Proxy defaults apply to the services of all namespaces, so their work has no limit.
-  const isGlobal = change.kind === 'proxy-defaults';
-  const reach = isGlobal ? allNamespaces(context.draft) : [ns];
-  const budget = { left: isGlobal ? Number.POSITIVE_INFINITY : CHANGE_STEPS_MAX };
+  const reach = REACHES_ALL.has(change.kind) ? allNamespaces(context.draft) : [ns];
+  // Proxy defaults apply to every service, so their work has no limit.
+  const hasLimit = change.kind !== 'proxy-defaults';
+  const budget = { left: hasLimit ? CHANGE_STEPS_MAX : Number.POSITIVE_INFINITY };
   for (const each of reach) {
     const entries = new Entries(context.draft, each);
     const affected = affectedServices(change, entries);
