@@ -9,6 +9,7 @@ const RANK: Record<string, number> = {
   errors: 0,
   'wire-limits': 0,
   'peer-record': 0,
+  release: 0,
   raft: 1,
   languages: 1,
   acl: 2,
