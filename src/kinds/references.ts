@@ -1,6 +1,6 @@
 /**
- * The services, gateways, certificates and providers that an entry names. The state indexes entries by these
- * targets, so that a change finds the entries that depend on it without a scan.
+ * The services, gateways, certificates and providers that an entry names. The state indexes entries
+ * by these targets, so that a change finds the entries that depend on it without a scan.
  */
 import { ENTRY_NAME_MAX, isLonger } from './common.js';
 import { definitionOf } from './definitions.js';

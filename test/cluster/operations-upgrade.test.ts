@@ -14,11 +14,14 @@ interface Levels {
 
 /** A kind that the previous release does not know, and an entry that names one of it. */
 const PROVIDER = {
-  ...{ Kind: 'jwt-provider', Name: 'p' },
+  Kind: 'jwt-provider',
+  Name: 'p',
   JSONWebKeySet: { Local: { Filename: '/k' } },
 };
 const INTENTIONS = {
-  ...{ Kind: 'service-intentions', Name: 'web', Sources: [{ Name: 'a', Action: 'allow' }] },
+  Kind: 'service-intentions',
+  Name: 'web',
+  Sources: [{ Name: 'a', Action: 'allow' }],
   JWT: { Providers: [{ Name: 'p' }] },
 };
 

@@ -46,8 +46,6 @@ describe('http: the cluster endpoints', () => {
   let fault: string | undefined;
   let rights: Set<string>;
   let calls: unknown[];
-  /** The tokens that were looked up before an endpoint was called. */
-  let resolved: string[];
   let front: Front;
   const allowed = (resource: string, access: string, segment = ''): boolean =>
     rights.has(`${resource}:${access}`) || rights.has(`${resource}:${access}:${segment}`);
@@ -68,10 +66,6 @@ describe('http: the cluster endpoints', () => {
       return authorizer;
     },
     authorize: () => authorizer,
-    namespaceOf: (tokenKey) => {
-      resolved.push(tokenKey);
-      return 'default';
-    },
     read: async (_caller, _options, useCase) => ({
       ...useCase({ view, authorizer }),
       ...{ knownLeader: true, lastContactMs: 0, filtered: false },
@@ -101,7 +95,7 @@ describe('http: the cluster endpoints', () => {
   } as unknown as ClusterNode;
   const parts: ClusterParts = {
     ...{ service, node, datacenter: 'dc1' },
-    release: { version: '1.2.3-rc1+x', sha: 'abcdef0123456789', date: '2026-01-31T12:00:00Z' },
+    release: { version: '1.2.3', sha: '', date: '2026-01-31T12:00:00Z' },
     fault: () => fault,
     settings: { acl: { initialManagement: 'hidden' } },
     metrics: { prometheus: async () => 'up 1\n', json: async () => ({ Gauges: [] }) },
@@ -116,7 +110,6 @@ describe('http: the cluster endpoints', () => {
     status = healthy;
     rights = new Set(['operator:read', 'operator:write', 'agent:read', 'node:read']);
     calls = [];
-    resolved = [];
   });
   const get = async (path: string) => {
     const { status: code, text, headers } = await front.ask(path);
@@ -337,75 +330,9 @@ describe('http: the cluster endpoints', () => {
       Server: true,
     });
     expect(self.Member).to.include({ Name: 'n1', Addr: '127.0.0.1', Port: 831, Status: 1 });
-    expect(self.Member.Tags).to.include({ role: 'consul', dc: 'dc1', build: '1.2.3-rc1+x:' });
     rights = new Set(['node:read:n2']);
     const members = (await get('/v1/agent/members')).json;
     expect(members.map((member: { Name: string }) => member.Name)).to.deep.equal(['n2']);
-  });
-
-  it('shows itself as clients decode it: maps of maps, with eight settings', async () => {
-    const self = (await get('/v1/agent/self')).json;
-    for (const [name, value] of Object.entries(self)) {
-      expect(value, name).to.be.an('object');
-    }
-    expect(self.Config).to.deep.equal({
-      ...{ Datacenter: 'dc1', PrimaryDatacenter: 'dc1', NodeName: 'n1', NodeID: 'id-n1' },
-      ...{ Revision: 'abcdef01', Server: true, Version: '1.2.3' },
-      BuildDate: '2026-01-31T12:00:00Z',
-    });
-    expect(self.DebugConfig).to.deep.include({ EnableDebug: false, ACLsEnabled: true });
-    expect(self.DebugConfig).to.deep.include({
-      GRPCPort: -1,
-      acl: { initialManagement: 'hidden' },
-    });
-    expect(self.Coord.Vec).to.have.length(8);
-    expect(self.Meta['consul-version']).to.equal('1.2.3-rc1+x');
-    expect(self.Stats.build).to.deep.equal({
-      ...{ version: '1.2.3', prerelease: 'rc1', version_metadata: 'x', revision: 'abcdef01' },
-    });
-    for (const [area, values] of Object.entries<object>(self.Stats)) {
-      for (const [name, value] of Object.entries(values)) {
-        expect(value, `${area}.${name}`).to.be.a('string');
-      }
-    }
-    for (const text of Object.values({ ...self.Member.Tags, ...self.Meta })) {
-      expect(text).to.be.a('string');
-    }
-  });
-
-  it('shows itself to those who may read the agent of this name', async () => {
-    rights = new Set(['agent:read:n1']);
-    expect((await get('/v1/agent/self')).code).to.equal(200);
-    for (const others of [['agent:read:n2'], ['operator:write', 'node:read', 'acl:write']]) {
-      rights = new Set(others);
-      expect((await get('/v1/agent/self')).code).to.equal(403);
-    }
-  });
-
-  it('tells everyone its version, and looks at no token', async () => {
-    rights = new Set();
-    const token = '00000000-0000-4000-8000-000000000000';
-    for (const headers of [{}, { 'X-Service-Token': token }]) {
-      const reply = await front.ask('/v1/agent/version', { headers });
-      expect(reply.status).to.equal(200);
-      expect(JSON.parse(reply.text)).to.deep.equal({
-        ...{ SHA: 'abcdef0123456789', BuildDate: '2026-01-31T12:00:00Z' },
-        ...{ HumanVersion: '1.2.3-rc1+x', FIPS: '' },
-      });
-      expect(reply.headers).not.to.have.property('x-service-index');
-    }
-    expect(resolved).to.deep.equal([]);
-    const [code, text] = await send('POST', '/v1/agent/version');
-    expect([code, text]).to.deep.equal([405, 'method POST not allowed']);
-  });
-
-  it('answers for the agent whatever namespace and partition are named', async () => {
-    const headers = { 'X-Service-Namespace': '*', 'X-Service-Partition': 'p' };
-    for (const path of ['/v1/agent/version', '/v1/agent/self']) {
-      const reply = await front.ask(`${path}?ns=no%20name&partition=p`, { headers });
-      expect(reply.status, path).to.equal(200);
-    }
-    expect((await get('/v1/agent/metrics?partition=p')).code).to.equal(400);
   });
 
   it('filters its members by the fields that they show', async () => {

@@ -5,7 +5,9 @@ import { decodeEntry } from './decode-entry.js';
 
 const LOCAL = { Local: { Filename: '/k' } };
 const provider = (more: object) => ({
-  ...{ Kind: 'jwt-provider', Name: 'p', JSONWebKeySet: LOCAL },
+  Kind: 'jwt-provider',
+  Name: 'p',
+  JSONWebKeySet: LOCAL,
   ...more,
 });
 const local = (Local: object) => provider({ JSONWebKeySet: { Local } });
@@ -16,15 +18,19 @@ const trusted = (TrustedCA: object) => cluster({ TLSCertificates: { TrustedCA } 
 const backOff = (RetryPolicyBackOff: object) => remote({ RetryPolicy: { RetryPolicyBackOff } });
 const claims = (...VerifyClaims: unknown[]) => ({ Providers: [{ Name: 'p', VerifyClaims }] });
 const intentions = (JWT: unknown, source: object = { Action: 'allow' }) => ({
-  ...{ Kind: 'service-intentions', Name: 'web', Sources: [{ Name: 'a', ...source }] },
+  Kind: 'service-intentions',
+  Name: 'web',
+  Sources: [{ Name: 'a', ...source }],
   JWT,
 });
 const gateway = (listener: object) => ({
-  ...{ Kind: 'api-gateway', Name: 'gw' },
+  Kind: 'api-gateway',
+  Name: 'gw',
   Listeners: [{ Name: 'l', Port: 80, Protocol: 'http', ...listener }],
 });
 const route = (JWT: unknown, more: object = {}) => ({
-  ...{ Kind: 'http-route', Name: 'r' },
+  Kind: 'http-route',
+  Name: 'r',
   Rules: [{ Filters: { JWT }, Services: [{ Name: 's', Filters: { JWT } }] }],
   ...more,
 });

@@ -7,20 +7,26 @@ import { fakeService } from '../http/harness.js';
 import { Client } from './client.js';
 
 const provider = (Name: string, more: object = {}) => ({
-  ...{ Kind: 'jwt-provider', Name, JSONWebKeySet: { Local: { Filename: '/k' } } },
+  Kind: 'jwt-provider',
+  Name,
+  JSONWebKeySet: { Local: { Filename: '/k' } },
   ...more,
 });
 const jwt = (Name: string) => ({ Providers: [{ Name }] });
 const intentions = (Name: string, of: string) => ({
-  ...{ Kind: 'service-intentions', Name, Sources: [{ Name: 'x', Action: 'allow' }] },
+  Kind: 'service-intentions',
+  Name,
+  Sources: [{ Name: 'x', Action: 'allow' }],
   JWT: jwt(of),
 });
 const gateway = (of: string) => ({
-  ...{ Kind: 'api-gateway', Name: 'gw' },
+  Kind: 'api-gateway',
+  Name: 'gw',
   Listeners: [{ Name: 'l', Port: 80, Protocol: 'http', Default: { JWT: jwt(of) } }],
 });
 const route = (of: string) => ({
-  ...{ Kind: 'http-route', Name: 'r' },
+  Kind: 'http-route',
+  Name: 'r',
   Rules: [{ Filters: { JWT: jwt(of) } }],
 });
 
@@ -34,7 +40,8 @@ describe('jwt-providers over HTTP', function () {
   afterEach(() => client.close());
 
   it('are named by those who may read them; others learn nothing of them', async () => {
-    const blind = await client.secretWith('service "web" { policy = "read" intentions = "write" }');
+    const mine = 'service "web" { policy = "read" intentions = "write" }';
+    const blind = await client.secretWith(mine);
     const answers = await Promise.all(
       ['p', 'none'].map((name) => client.ask('PUT /config', intentions('web', name), blind)),
     );
@@ -46,18 +53,15 @@ describe('jwt-providers over HTTP', function () {
     const plain = { ...intentions('web', 'p'), JWT: {} };
     await client.must('PUT /config', plain, blind);
     for (const rules of ['mesh = "read"', 'service "other" { policy = "write" }']) {
-      const seeing = await client.secretWith(
-        `service "web" { policy = "read" intentions = "write" } ${rules}`,
-      );
+      const seeing = await client.secretWith(`${mine} ${rules}`);
       const { status, text } = await client.ask('PUT /config', intentions('web', 'none'), seeing);
-      expect([status, text]).to.deep.equal([
-        ...[400, 'Referenced JWT Provider does not exist. Provider Name: none'],
-      ]);
+      expect(status).to.equal(400);
+      expect(text).to.equal('Referenced JWT Provider does not exist. Provider Name: none');
       await client.must('PUT /config', intentions('web', 'p'), seeing);
     }
   });
 
-  it('of a team are those of default: read and named with its rights in its namespace', async () => {
+  it('of a team are those of default: read and named with its own rights', async () => {
     await client.must('PUT /namespace', { Name: 'team' });
     const secret = await client.secretWith(
       'service "web" { policy = "write" intentions = "write" }',
@@ -74,7 +78,7 @@ describe('jwt-providers over HTTP', function () {
     expect((await client.must('GET /config/jwt-provider/q')).Namespace).to.equal('default');
   });
 
-  it('in use are not deleted, and the refusal names an intention that the caller may read', async () => {
+  it('in use are not deleted; the refusal names an intention that may be read', async () => {
     await client.must('PUT /namespace', { Name: 'team' });
     for (const call of ['PUT /config?ns=team', 'PUT /config']) {
       for (const name of ['b', 'a']) await client.must(call, intentions(name, 'p'));
@@ -145,8 +149,11 @@ describe('jwt-providers and levels', () => {
       },
     });
     const write: ConfigWrite = {
-      ...{ caller: { tokenKey: null }, ns: 'default', timeoutMs: 1 },
-      ...{ cas: null, datacenter: 'dc1' },
+      caller: { tokenKey: null },
+      ns: 'default',
+      timeoutMs: 1,
+      cas: null,
+      datacenter: 'dc1',
     };
     await applyConfig(service, write, body);
     return levelFor(LEVELS, proposed[0]!);

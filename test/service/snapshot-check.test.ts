@@ -35,11 +35,13 @@ const route = {
   Rules: [{ Services: [{ Name: 'web' }] }],
 };
 const provider = {
-  ...{ Kind: 'jwt-provider', Name: 'p' },
+  Kind: 'jwt-provider',
+  Name: 'p',
   JSONWebKeySet: { Remote: { URI: '/k', JWKSCluster: {}, RetryPolicy: { NumRetries: 1 } } },
 };
 const intention = {
-  ...{ Kind: 'service-intentions', Name: 'web' },
+  Kind: 'service-intentions',
+  Name: 'web',
   Sources: [{ Name: 'a', Action: 'deny' }],
 };
 const WRITES: readonly [string, object][] = [

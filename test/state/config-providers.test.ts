@@ -1,23 +1,29 @@
 /** Rules between jwt-providers and the entries that name them, in every namespace. */
 import { expect } from 'chai';
 import fc from 'fast-check';
+import type { Condition } from '../../src/kinds/conditions.js';
 import { providersNamed } from '../../src/kinds/references.js';
 import type { ConfigEntry } from '../../src/kinds/types.js';
 import { keys } from '../../src/state/keys.js';
 import { type Answered, type Body, ConfigState } from './config-state.js';
 
 const provider = (Name: string, more: object = {}): Body => ({
-  ...{ Kind: 'jwt-provider', Name, JSONWebKeySet: { Local: { Filename: '/k' } } },
+  Kind: 'jwt-provider',
+  Name,
+  JSONWebKeySet: { Local: { Filename: '/k' } },
   ...more,
 });
 const jwt = (...names: string[]) => ({ Providers: names.map((Name) => ({ Name })) });
 const intentions = (Name: string, ...providers: string[]): Body => ({
-  ...{ Kind: 'service-intentions', Name, Sources: [{ Name: 'x', Action: 'allow' }] },
+  Kind: 'service-intentions',
+  Name,
+  Sources: [{ Name: 'x', Action: 'allow' }],
   ...(providers.length > 0 ? { JWT: jwt(...providers) } : {}),
 });
 const http: Body = { Kind: 'service-defaults', Name: 'web', Protocol: 'http' };
 const permitted = (Name: string, ...providers: string[]): Body => ({
-  ...{ Kind: 'service-intentions', Name },
+  Kind: 'service-intentions',
+  Name,
   Sources: [
     {
       Name: 'x',
@@ -26,20 +32,22 @@ const permitted = (Name: string, ...providers: string[]): Body => ({
   ],
 });
 const gateway = (policies: object, more: object = {}): Body => ({
-  ...{ Kind: 'api-gateway', Name: 'gw' },
+  Kind: 'api-gateway',
+  Name: 'gw',
   Listeners: [
     { Name: 'l0', Port: 80, Protocol: 'http', ...policies },
     { Name: 'l1', Port: 81, Protocol: 'http', ...more },
   ],
 });
 const route = (JWT: object | null): Body => ({
-  ...{ Kind: 'http-route', Name: 'r', Parents: [{ Name: 'gw' }] },
+  Kind: 'http-route',
+  Name: 'r',
+  Parents: [{ Name: 'gw' }],
   Rules: [{ Filters: { JWT }, Services: [{ Name: 'web', Filters: { JWT } }] }],
 });
 const conditions = (entry: Answered): string[] =>
   entry.Status.Conditions.map(
-    // biome-ignore lint/suspicious/noExplicitAny: answered JSON
-    ({ Type, Status, Reason, Resource }: any) =>
+    ({ Type, Status, Reason, Resource }: Condition) =>
       `${Type}/${Status}/${Reason}${Resource.SectionName && `@${Resource.SectionName}`}`,
   );
 
