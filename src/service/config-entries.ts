@@ -116,6 +116,7 @@ export async function deleteConfig(
     cas,
     at: new Date().toISOString(),
     datacenter,
+    ...(kind === 'jwt-provider' ? { provider: true } : {}),
   };
   return propose(service, write, command).catch((error: unknown) => {
     const isInUse = error instanceof ApiError && error.refusal.code === 'conflict';

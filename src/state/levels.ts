@@ -35,6 +35,7 @@ export const SUPPORTED_LEVEL = 2;
  */
 export const COMMAND_LEVELS: Readonly<Record<string, number>> = {
   'acl.configure': 2,
+  'config.delete/provider': 2,
   'config.set/provider': 2,
   'token.login/identity': 2,
 };

@@ -108,12 +108,15 @@ describe('a rolling upgrade', function () {
         detail: `This needs level ${top}, the cluster is at level ${before}: n3 runs a release without it`,
       });
       for (const node of [n1, n2]) {
-        for (const body of [PROVIDER, INTENTIONS]) {
-          const refused = await configEntry(node, 'PUT', '', body);
+        for (const refused of [
+          await configEntry(node, 'PUT', '', PROVIDER),
+          await configEntry(node, 'PUT', '', INTENTIONS),
+          await configEntry(node, 'DELETE', '/jwt-provider/p'),
+        ]) {
           expect(refused.status).to.equal(503);
           expect(refused.body).to.match(/^This needs level 2, the cluster is at level 1: n3 /);
         }
-        expect((await configEntry(node, 'DELETE', '/jwt-provider/p')).body).to.equal('{}');
+        expect((await configEntry(node, 'GET', '/jwt-provider')).body).to.equal('[]');
       }
       expect((await configEntry(n3, 'PUT', '', PROVIDER)).status).to.equal(400);
       await restart(n3, THIS_MAIN);

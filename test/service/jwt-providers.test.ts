@@ -1,6 +1,7 @@
 /** Who may name, read and delete jwt-providers, and what callers learn of them. */
 import { expect } from 'chai';
-import { applyConfig, type ConfigWrite } from '../../src/service/config-entries.js';
+import type { EntryId } from '../../src/kinds/types.js';
+import { applyConfig, type ConfigWrite, deleteConfig } from '../../src/service/config-entries.js';
 import { LEVELS, levelFor } from '../../src/state/levels.js';
 import type { Command } from '../../src/state/types.js';
 import { fakeService } from '../http/harness.js';
@@ -139,7 +140,7 @@ describe('jwt-providers over HTTP', function () {
 });
 
 describe('jwt-providers and levels', () => {
-  const levelOf = async (body: object): Promise<number> => {
+  const levelOf = async (body: { readonly Kind: string } | EntryId): Promise<number> => {
     const proposed: Command[] = [];
     const service = fakeService({
       permit: async () => undefined as never,
@@ -155,7 +156,8 @@ describe('jwt-providers and levels', () => {
       cas: null,
       datacenter: 'dc1',
     };
-    await applyConfig(service, write, body);
+    if ('Kind' in body) await applyConfig(service, write, body);
+    else await deleteConfig(service, write, body);
     return levelFor(LEVELS, proposed[0]!);
   };
 
@@ -163,6 +165,8 @@ describe('jwt-providers and levels', () => {
     for (const body of [provider('p'), intentions('web', 'p'), gateway('p'), route('p')]) {
       expect(await levelOf(body), body.Kind).to.equal(2);
     }
+    // The leader of an earlier release could not tell who may delete one.
+    expect(await levelOf({ kind: 'jwt-provider', name: 'p' })).to.equal(2);
   });
 
   it('entries of the same kinds that name none do not', async () => {
@@ -174,5 +178,6 @@ describe('jwt-providers and levels', () => {
     ]) {
       expect(await levelOf(body), body.Kind).to.equal(1);
     }
+    expect(await levelOf({ kind: 'service-intentions', name: 'web' })).to.equal(1);
   });
 });
