@@ -155,7 +155,8 @@ class RecoveryWorld {
   async #mostAdvanced(survivors: readonly SimServer[]): Promise<SimServer> {
     let most: { server: SimServer; facts: FolderFacts } | undefined;
     for (const server of survivors) {
-      server.crash(true);
+      // what is not on the disk yet is lost now, or never
+      server.powerOff();
       const facts = await this.#offline.inspect(server.copyDisk());
       const { lastTerm, lastIndex } = most?.facts ?? { lastTerm: -1, lastIndex: -1 };
       const isMore =

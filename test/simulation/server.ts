@@ -197,6 +197,10 @@ export class SimServer implements Victim, Server {
   crash(power: boolean): void {
     if (this.#loop) this.#end(power);
   }
+  /** Cuts the power, also of a machine on which no process runs. */
+  powerOff(): void {
+    this.#end(true);
+  }
   shutDown(then: () => void): void {
     const life = this.#life;
     if (!life) {
