@@ -19,7 +19,7 @@ export const serviceMutations: readonly Mutation[] = [
   one(
     'a blocking query that forgets the rest of its keys',
     'replica/reads/watches.js',
-    'for (const key of keys) {\n            const waiters = this.#byKey.get(key);\n            if (waiters === undefined)',
-    'for (const key of keys.slice(1)) {\n            const waiters = this.#byKey.get(key);\n            if (waiters === undefined)',
+    'for (const key of keys)\n            this.#placeOf(key).groups.add(group);',
+    'for (const key of keys.slice(1))\n            this.#placeOf(key).groups.add(group);',
   ),
 ].map(withProduct);

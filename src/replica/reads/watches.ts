@@ -1,18 +1,30 @@
 /**
  * Blocking queries that wait for a change of state keys. Each costs one entry here, no timer and no
- * promise. They are woken a few at a time, so that ten thousand of them do not delay the messages
- * of the cluster.
+ * promise: those that wait for the same keys, one after the other, form a group, and only groups
+ * are indexed by key. They are woken a few at a time, so that ten thousand of them do not delay the
+ * messages of the cluster.
  */
 import type { ClockPort } from '../ports.js';
 
 interface Waiter {
-  readonly keys: readonly string[];
   readonly wake: () => void;
-  /**
-   * `waiting`: in the map. `woken`: one of its keys changed, and it will be called. `done`: called
-   * or cancelled.
-   */
-  stage: 'waiting' | 'woken' | 'done';
+  /** Undefined once one of its keys has changed. */
+  group: Group | undefined;
+  /** Called or cancelled. */
+  isDone: boolean;
+}
+
+/** Callers that wait for the same keys. */
+interface Group {
+  readonly keys: readonly string[];
+  readonly waiters: Set<Waiter>;
+}
+
+/** The groups that wait for a key. */
+interface Place {
+  readonly groups: Set<Group>;
+  /** The last group that was made with this key as its first. */
+  latest: Group | undefined;
 }
 
 /** Callers woken in one turn of the event loop. */
@@ -21,7 +33,7 @@ const WAKES_PER_TURN = 128;
 /** Wakes blocking queries. */
 export class Watches {
   readonly #clock: ClockPort;
-  readonly #byKey = new Map<string, Set<Waiter>>();
+  readonly #places = new Map<string, Place>();
   #woken: Waiter[] = [];
   #scheduled = false;
   #count = 0;
@@ -40,46 +52,74 @@ export class Watches {
    * may be called at any time.
    */
   watch(keys: readonly string[], wake: () => void): () => void {
-    const waiter: Waiter = { keys, wake, stage: 'waiting' };
-    for (const key of keys) {
-      const waiters = this.#byKey.get(key);
-      if (waiters === undefined) this.#byKey.set(key, new Set([waiter]));
-      else waiters.add(waiter);
-    }
+    const group = this.#groupOf(keys);
+    const waiter: Waiter = { wake, group, isDone: false };
+    group.waiters.add(waiter);
     this.#count += 1;
     return () => {
-      if (waiter.stage === 'waiting') this.#remove(waiter);
-      waiter.stage = 'done';
+      waiter.isDone = true;
+      this.#leave(waiter);
     };
   }
 
   /** Wakes the callers that wait for any of these keys. */
   changed(keys: readonly string[]): void {
     for (const key of keys) {
-      const waiters = this.#byKey.get(key);
-      for (const waiter of waiters === undefined ? [] : [...waiters]) this.#wake(waiter);
+      const groups = this.#places.get(key)?.groups ?? [];
+      for (const group of [...groups]) this.#wake(group);
     }
   }
 
   /** Wakes all callers: the whole state was replaced, or this server stops serving. */
   wakeAll(): void {
-    this.changed([...this.#byKey.keys()]);
+    this.changed([...this.#places.keys()]);
   }
 
-  #wake(waiter: Waiter): void {
-    this.#remove(waiter);
-    waiter.stage = 'woken';
-    this.#woken.push(waiter);
+  /** Returns the group of the last caller with these keys, or a new one. */
+  #groupOf(keys: readonly string[]): Group {
+    const first = keys[0] === undefined ? undefined : this.#placeOf(keys[0]);
+    if (first?.latest !== undefined && isEqual(first.latest.keys, keys)) return first.latest;
+    const group: Group = { keys, waiters: new Set() };
+    for (const key of keys) this.#placeOf(key).groups.add(group);
+    if (first !== undefined) first.latest = group;
+    return group;
+  }
+
+  #placeOf(key: string): Place {
+    let place = this.#places.get(key);
+    if (place === undefined) {
+      place = { groups: new Set(), latest: undefined };
+      this.#places.set(key, place);
+    }
+    return place;
+  }
+
+  #wake(group: Group): void {
+    this.#remove(group);
+    this.#count -= group.waiters.size;
+    for (const waiter of group.waiters) {
+      waiter.group = undefined;
+      this.#woken.push(waiter);
+    }
     this.#schedule();
   }
 
-  #remove(waiter: Waiter): void {
-    for (const key of waiter.keys) {
-      const waiters = this.#byKey.get(key);
-      waiters?.delete(waiter);
-      if (waiters?.size === 0) this.#byKey.delete(key);
-    }
+  #leave(waiter: Waiter): void {
+    const { group } = waiter;
+    if (group === undefined) return;
+    waiter.group = undefined;
+    group.waiters.delete(waiter);
     this.#count -= 1;
+    if (group.waiters.size === 0) this.#remove(group);
+  }
+
+  #remove(group: Group): void {
+    for (const key of group.keys) {
+      const place = this.#places.get(key);
+      place?.groups.delete(group);
+      if (place?.latest === group) place.latest = undefined;
+      if (place?.groups.size === 0) this.#places.delete(key);
+    }
   }
 
   #schedule(): void {
@@ -93,9 +133,12 @@ export class Watches {
     const batch = this.#woken.splice(0, WAKES_PER_TURN);
     if (this.#woken.length > 0) this.#schedule();
     for (const waiter of batch) {
-      if (waiter.stage !== 'woken') continue;
-      waiter.stage = 'done';
+      if (waiter.isDone) continue;
+      waiter.isDone = true;
       waiter.wake();
     }
   }
 }
+
+const isEqual = (some: readonly string[], others: readonly string[]): boolean =>
+  some.length === others.length && some.every((key, at) => key === others[at]);

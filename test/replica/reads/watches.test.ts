@@ -35,6 +35,40 @@ describe('replica/reads/watches', () => {
     expect(watches.size).to.equal(0);
   });
 
+  it('wakes each of those that wait for the same keys, but not who has left', () => {
+    const { clock, watches, seen } = build();
+    const watch = (keys: string[], name: string) => watches.watch(keys, () => seen.push(name));
+    watch(['a', 'b'], 'one');
+    const leave = watch(['a', 'b'], 'two');
+    watch(['a', 'c'], 'other');
+    watch(['a', 'b'], 'three');
+    watch(['a'], 'fewer');
+    leave();
+    leave();
+    expect(watches.size).to.equal(4);
+    watches.changed(['b']);
+    clock.settle();
+    expect(seen).to.deep.equal(['one', 'three']);
+    watches.changed(['a']);
+    clock.settle();
+    expect(seen).to.deep.equal(['one', 'three', 'other', 'fewer']);
+    expect(watches.size).to.equal(0);
+  });
+
+  it('wakes a watch for keys that others have waited for and left', () => {
+    const { clock, watches, seen } = build();
+    watches.watch(['a', 'c'], () => seen.push('stays'));
+    watches.watch(['a', 'b'], () => seen.push('gone'))();
+    watches.watch(['a', 'b'], () => seen.push('first'));
+    watches.changed(['b']);
+    watches.watch(['a', 'b'], () => seen.push('second'));
+    clock.settle();
+    watches.changed(['b']);
+    clock.settle();
+    expect(seen).to.deep.equal(['first', 'second']);
+    expect(watches.size).to.equal(1);
+  });
+
   it('a watch set while others are woken waits for the next change', () => {
     const { clock, watches, seen } = build();
     watches.watch(['a'], () => {
