@@ -11,6 +11,7 @@ const RANK: Record<string, number> = {
   'wire-limits': 0,
   'peer-record': 0,
   validators: 0,
+  release: 0,
   raft: 1,
   languages: 1,
   acl: 2,

@@ -109,3 +109,19 @@ if (recorded(builtMark) !== state) {
   });
   writeFileSync(builtMark, state);
 }
+
+// The API shows the commit that runs. Sources that differ from their commit have none.
+const git = (...args) => {
+  const { status, stdout } = spawnSync('git', args, { cwd: root, encoding: 'utf8' });
+  return status === 0 ? stdout.trim() : undefined;
+};
+const isCommitted =
+  git('rev-parse', '--show-prefix') === '' &&
+  git('status', '--porcelain', '--', 'src', 'package.json') === '';
+const [sha = '', seconds] = (isCommitted && git('log', '-1', '--format=%H %ct')?.split(' ')) || [];
+const buildFile = join(root, out, 'build.json');
+if (!existsSync(buildFile) || JSON.parse(recorded(buildFile)).sha !== sha) {
+  const time = seconds === undefined ? new Date() : new Date(seconds * 1000);
+  const date = `${time.toISOString().slice(0, -5)}Z`;
+  writeFileSync(buildFile, `${JSON.stringify({ sha, date })}\n`);
+}

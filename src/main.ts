@@ -14,6 +14,7 @@ import { keepCompiledCode, useCompiledCode } from './compile-cache.js';
 import { type Config, ConfigError, envName, flagName, loadConfig, memberOf } from './config.js';
 import { checkKeyFiles } from './key-files.js';
 import { createLog, withoutSecrets } from './log.js';
+import { releaseOf } from './release.js';
 import type { Server } from './server.js';
 import { SETTINGS } from './settings.js';
 
@@ -137,15 +138,10 @@ function explain(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-function version(): string {
-  const url = new URL('../../package.json', import.meta.url);
-  return (JSON.parse(readFileSync(url, 'utf8')) as { version: string }).version;
-}
-
 const program = new Command('conclave')
   .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? EXIT.ok : EXIT.usage))
   .description('Replicated access control and central configuration')
-  .version(version());
+  .version(releaseOf().version);
 withSettings(program.command('agent').description('run a node until it is stopped')).action(
   (_options, command: Command) => agent(runnable(command)),
 );

@@ -19,6 +19,7 @@ import { realClock } from './node/clock.js';
 import { openNode, type RunningNode } from './node/node.js';
 import type { NodeOptions } from './node/options.js';
 import type { Gate } from './node/types.js';
+import { releaseOf } from './release.js';
 import { Authorizers } from './service/authorizers.js';
 import type { BootstrapReset } from './service/bootstrap.js';
 import type { ClusterParts } from './service/cluster.js';
@@ -302,7 +303,7 @@ function routesOf(
     node,
     metrics,
     datacenter: config.datacenter,
-    version: versionOf(),
+    release: releaseOf(),
     fault: () => node.replica.fault ?? node.replica.availability.hang,
     settings: withoutSecrets(config) as Record<string, unknown>,
   };
@@ -327,10 +328,4 @@ function bootstrapReset(dataDir: string): BootstrapReset {
     },
     remove: () => rm(path, { force: true }),
   };
-}
-
-/** Returns the version in package.json. */
-function versionOf(): string {
-  const url = new URL('../../package.json', import.meta.url);
-  return (JSON.parse(readFileSync(url, 'utf8')) as { version: string }).version;
 }

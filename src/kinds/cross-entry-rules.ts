@@ -20,6 +20,7 @@ import {
 import type { ExportedServices } from './exported-services.js';
 import type { IngressGateway } from './ingress-gateway.js';
 import type { Mesh } from './mesh.js';
+import { providerRefusal } from './provider-rules.js';
 import type { ProxyDefaults } from './proxy-defaults.js';
 import { routedServices } from './routes.js';
 import type { ServiceDefaults } from './service-defaults.js';
@@ -103,7 +104,7 @@ export function validateChange(
   },
 ): Refusal | undefined {
   const affected = options.affected ?? affectedServices(change, lookup);
-  const own = ownProblem(change, lookup);
+  const own = ownProblem(change, lookup) ?? providerRefusal(change, lookup);
   if (own !== undefined) return own;
   const validator = new CrossEntryValidator(change, lookup, options);
   for (const name of affected.values()) {

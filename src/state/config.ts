@@ -1,9 +1,10 @@
 /** The commands that change config entries, and the changes that follow in the same step. */
 import { type Refusal, refusal } from '../errors.js';
 import { CHANGE_STEPS_MAX, ReachesTooFar } from '../kinds/chain.js';
+import type { Status } from '../kinds/conditions.js';
 import { affectedServices, type Change, validateChange } from '../kinds/cross-entry-rules.js';
 import { definitionOf } from '../kinds/definitions.js';
-import { type Status, settleGateways } from '../kinds/gateway-status.js';
+import { settleGateways } from '../kinds/gateway-status.js';
 import { targetsOf } from '../kinds/references.js';
 import type { ConfigEntry, EntryId, Kind } from '../kinds/types.js';
 import { allNamespaces, Entries } from './config-entries.js';
@@ -22,6 +23,11 @@ interface ConfigCommand extends Command {
   readonly at: string;
   /** The cluster's datacenter. */
   readonly datacenter: string;
+  /**
+   * Present if the entry is a jwt-provider or names one. A release that does not know the kind
+   * would decide the command without its rules, so it needs a level.
+   */
+  readonly provider?: true;
 }
 
 /** Creates or replaces an entry. Answers `true`, or `false` when `cas` does not match. */
@@ -86,6 +92,9 @@ type StoredEntry = ConfigEntry & {
 const NO_STATUS: Status = { Conditions: null };
 const NO_TARGETS: ReadonlySet<string> = new Set();
 
+/** Kinds on whose entries entries of all namespaces depend. */
+const REACHES_ALL: ReadonlySet<Kind> = new Set(['jwt-provider', 'proxy-defaults']);
+
 /** Settles a change. Refuses one that would cause more work than a single change may. */
 function settled(
   context: ApplyContext,
@@ -115,10 +124,10 @@ function settle(
   { ns, at, datacenter }: ConfigCommand,
   change: Change,
 ): Refusal | undefined {
-  // Proxy defaults apply to the services of all namespaces, so their work has no limit.
-  const isGlobal = change.kind === 'proxy-defaults';
-  const reach = isGlobal ? allNamespaces(context.draft) : [ns];
-  const budget = { left: isGlobal ? Number.POSITIVE_INFINITY : CHANGE_STEPS_MAX };
+  const reach = REACHES_ALL.has(change.kind) ? allNamespaces(context.draft) : [ns];
+  // Proxy defaults apply to every service, so their work has no limit.
+  const hasLimit = change.kind !== 'proxy-defaults';
+  const budget = { left: hasLimit ? CHANGE_STEPS_MAX : Number.POSITIVE_INFINITY };
   for (const each of reach) {
     const entries = new Entries(context.draft, each, change);
     const affected = affectedServices(change, entries);

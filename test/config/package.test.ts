@@ -26,6 +26,8 @@ interface Manifest {
 const SOURCES = ['src', 'test', 'cluster', 'scripts', 'docs'];
 /** Files that starting a cluster from `cluster/deploy` creates there. */
 const SECRETS = ['.env', 'shared.key', 'management.token'];
+/** What a package does without. */
+const OTHERS = /^(?:test|scripts)\/|dist\/(?!program(?:\/|$)|build\.json$)|\.ts$/;
 const FILES = /^(?:package.*|tsconfig)\.json$|\.md$|^LICENSE$/;
 
 describe('the package that npm packs', function () {
@@ -77,7 +79,7 @@ describe('the package that npm packs', function () {
       ...['LICENSE', 'README.md', 'CHANGELOG.md', 'SECURITY.md', 'docs/operations.md'],
       ...['cluster/deploy/conclave.service', 'cluster/deploy/dashboard.json'],
     ]);
-    const others = files.filter((name) => /^(?:test|scripts)\/|dist\/(?!program)|\.ts$/.test(name));
+    const others = files.filter((name) => OTHERS.test(name));
     expect(others).to.deep.equal([]);
     expect(readFileSync(join(installed, manifest.bin['conclave']!), 'utf8')).to.match(
       /^#!.*\bnode\n/,

@@ -51,6 +51,8 @@ export class RealDisk implements ServerDisk {
   stateDamaged = false;
   /** The log was damaged since it was last opened. */
   #logDamaged = false;
+  /** Writes that have failed. Each ends a process, which hears of it later if it stands still. */
+  #failures = 0;
   /** A value of the state is not what was written, and nobody has read it yet. */
   isRotten = false;
   /** Handed to the log, in order, and not reported as durable. */
@@ -120,6 +122,7 @@ export class RealDisk implements ServerDisk {
       },
       log: (level, message) => world.trace(`${host.id} ${level} ${message}`),
       onFatal: (error) => {
+        this.#failures += 1;
         if (loop.alive) onFatal(error);
       },
       disk: this.#fake.attach(loop, (run) => loop.deliver(run)),
@@ -174,10 +177,11 @@ export class RealDisk implements ServerDisk {
     };
     let storedSeen = identity.get().seen;
     const save = (change: Partial<Identity>): void => {
+      const failures = this.#failures;
       const saved = identity.save(change);
       const { seen } = identity.get();
       void saved.then(() => {
-        storedSeen = seen;
+        if (this.#failures === failures) storedSeen = seen;
       });
     };
     return {
