@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { freePorts, HOST } from './ports.js';
 
-const MAIN = fileURLToPath(new URL('../src/main.js', import.meta.url));
+const MAIN = fileURLToPath(new URL('../program/main.js', import.meta.url));
 const POLL_MS = 50;
 /** Time for the first start of three nodes on a busy machine. */
 const READY_MS = 30_000;
@@ -81,6 +81,8 @@ export interface NodeRun {
   /** Modules to load before the program (`node --import`). */
   readonly preload: readonly string[];
   readonly env: Readonly<Record<string, string>>;
+  /** The Node that runs it; this process's own by default. */
+  readonly node?: string;
   /** Returns the program for each start; that of this release by default. */
   readonly main?: () => string;
 }
@@ -206,7 +208,7 @@ function localNode(
       // the nodes in order. If this program dies, the node sees the IPC channel close.
       const preload = run.preload.flatMap((module) => ['--import', module]);
       const main = run.main?.() ?? MAIN;
-      const started = spawn(process.execPath, [...preload, main, ...arguments_], {
+      const started = spawn(run.node ?? process.execPath, [...preload, main, ...arguments_], {
         detached: true,
         env: { ...process.env, ...run.env },
         stdio: ['ignore', log, log, 'ipc'],

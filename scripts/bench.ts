@@ -1,7 +1,8 @@
 /**
- * Measures clusters of this build on loopback: `npm run bench`, or `npm run bench -- rates watch`
- * for some parts of it. Client and nodes share the machine, so the CPU time of the nodes per
- * operation says more than the rate. Prints Markdown.
+ * Measures clusters of this build on loopback. `npm run bench` compares the main rows with bare
+ * Node servers and with kept results; `npm run bench -- rates watch` runs other parts. Client and
+ * nodes share the machine, so the CPU time of the nodes per operation says more than the rate.
+ * Prints Markdown.
  */
 import { cpus, loadavg } from 'node:os';
 import { Command } from 'commander';
@@ -10,6 +11,7 @@ import { measureCompare } from './bench/compare.js';
 import { measureDisk } from './bench/disk.js';
 import { measureEntries } from './bench/entries.js';
 import { measureFailover, measureRolling, measureTransfers } from './bench/failover.js';
+import { measureGuard } from './bench/guard.js';
 import { measureLoginFlood } from './bench/login-flood.js';
 import { measureRates } from './bench/rates.js';
 import { measureReaders } from './bench/readers.js';
@@ -24,8 +26,11 @@ const program = new Command('bench')
   .description('measures clusters of this build on loopback')
   .argument(
     '[parts...]',
-    'rates, tokens, logins, entries, watch, failover, transfer, rolling, restart, rejoin, snapshot, restore, disk, attack, readers, login-flood; all of these by default. compare: see --other',
+    'guard: the main rows as ratios to bare Node servers, compared with kept ones (the default); ' +
+      'rates, tokens, logins, entries, watch, failover, transfer, rolling, restart, rejoin, ' +
+      'snapshot, restore, disk, attack, readers, login-flood; compare: see --other',
   )
+  .option('--keep', 'part guard: keep these results to compare later ones with')
   .option('--seconds <number>', 'seconds for each row of load', '3')
   .option('--entries <number>', 'config entries of parts entries, rejoin, snapshot', '100000')
   .option('--roles <number>', 'roles of part tokens', '10000')
@@ -43,13 +48,16 @@ const program = new Command('bench')
   .option('--restored <numbers>', 'config entries of part restore', '100000,1000000')
   .option('--updates <number>', 'updates of part disk', '100000')
   .option('--other <folder>', 'part compare: a checkout of another commit, built')
+  .option('--other-node <program>', 'part compare: the Node that runs it; the same by default')
+  .option('--other-env <NAME=value...>', 'part compare: environment variables of its nodes')
   .option('--rounds <number>', 'bursts of each kind in part compare', '8')
   .parse();
-const options = program.opts<Record<string, string>>();
+const options = program.opts<Record<string, string> & { keep?: true; otherEnv?: string[] }>();
 const number = (name: string): number => Number(options[name]);
 const seconds = number('seconds');
 
 const PARTS: Readonly<Record<string, () => Promise<void>>> = {
+  guard: () => measureGuard({ keep: options.keep === true }),
   rates: () => measureRates(seconds),
   tokens: () => measureTokens({ roles: number('roles'), tokens: number('tokens'), seconds }),
   logins: () => measureLogins({ rules: number('rules'), seconds }),
@@ -71,22 +79,20 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   attack: measureAttack,
   readers: measureReaders,
   'login-flood': measureLoginFlood,
-};
-
-const OTHER_PARTS: typeof PARTS = {
   compare: () =>
     measureCompare({
       other: options['other'] ?? program.error('part compare needs --other'),
+      node: options['otherNode'],
+      env: options.otherEnv ?? [],
       rounds: number('rounds'),
     }),
 };
 
-const parts = program.args.length > 0 ? program.args : Object.keys(PARTS);
-const all = { ...PARTS, ...OTHER_PARTS };
-const unknown = parts.find((part) => !Object.hasOwn(all, part));
+const parts = program.args.length > 0 ? program.args : ['guard'];
+const unknown = parts.find((part) => !Object.hasOwn(PARTS, part));
 if (unknown !== undefined) program.error(`there is no part ${unknown}`);
 const model = cpus()[0]?.model ?? 'unknown processor';
 const load = (): string => loadavg()[0]!.toFixed(1);
 console.log(`${cpus().length} cores (${model}), Node ${process.version}; load ${load()} before`);
-for (const part of parts) await all[part]!();
+for (const part of parts) await PARTS[part]!();
 console.log(`\nLoad ${load()} after.`);

@@ -6,9 +6,12 @@ import { posix } from 'node:path';
  */
 const RANK: Record<string, number> = {
   address: 0,
+  'compile-cache': 0,
   errors: 0,
   'wire-limits': 0,
   'peer-record': 0,
+  validators: 0,
+  release: 0,
   raft: 1,
   languages: 1,
   acl: 2,

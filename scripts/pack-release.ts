@@ -20,7 +20,7 @@ const add = (name: string, text: string): void => {
   pack.entry({ name, mtime: new Date(0) }, text);
 };
 add('package.json', manifest);
-for (const file of globSync('dist/src', '.js'))
+for (const file of globSync('dist/program', '.js'))
   add(file, readFileSync(file, 'utf8').replace(/^\/\/# sourceMappingURL=.*$/m, ''));
 pack.finalize();
 const bytes = gzipSync(await buffer(pack), { level: 9 });

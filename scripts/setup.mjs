@@ -62,7 +62,11 @@ if (recorded(installedMark) !== hash(lock)) {
   writeFileSync(installedMark, hash(lock));
 }
 
-const files = ['tsconfig.json', ...['src', 'test', 'cluster', 'scripts'].flatMap(sources)];
+const files = [
+  'tsconfig.json',
+  'scripts/setup.mjs',
+  ...['src', 'test', 'cluster', 'scripts'].flatMap(sources),
+];
 const state = hash(
   files
     .map((f) => `${f} ${statSync(join(root, f)).mtimeMs} ${statSync(join(root, f)).size}`)
@@ -84,5 +88,40 @@ if (recorded(builtMark) !== state) {
     run('node', ['node_modules/peggy/bin/peggy.js', ...args], `grammar ${grammar}`);
   }
   run('node', ['node_modules/typescript/bin/tsc', '-p', '.', '--outDir', out], 'tsc');
+  run('node', [`${out}/scripts/validators.js`, `${out}/src/validators.js`], 'validators');
+  // The program in a few files: a node that has to find and read 250 starts later. Packages stay
+  // outside, and names stay as they are, so that stack traces can be read.
+  const { build } = await import('esbuild');
+  await build({
+    absWorkingDir: root,
+    entryPoints: [`${out}/src/main.js`],
+    outdir: `${out}/program`,
+    chunkNames: '[name]-[hash]',
+    bundle: true,
+    splitting: true,
+    packages: 'external',
+    platform: 'node',
+    format: 'esm',
+    target: 'node20',
+    sourcemap: true,
+    sourcesContent: false,
+    logLevel: 'warning',
+  });
   writeFileSync(builtMark, state);
+}
+
+// The API shows the commit that runs. Sources that differ from their commit have none.
+const git = (...args) => {
+  const { status, stdout } = spawnSync('git', args, { cwd: root, encoding: 'utf8' });
+  return status === 0 ? stdout.trim() : undefined;
+};
+const isCommitted =
+  git('rev-parse', '--show-prefix') === '' &&
+  git('status', '--porcelain', '--', 'src', 'package.json') === '';
+const [sha = '', seconds] = (isCommitted && git('log', '-1', '--format=%H %ct')?.split(' ')) || [];
+const buildFile = join(root, out, 'build.json');
+if (!existsSync(buildFile) || JSON.parse(recorded(buildFile)).sha !== sha) {
+  const time = seconds === undefined ? new Date() : new Date(seconds * 1000);
+  const date = `${time.toISOString().slice(0, -5)}Z`;
+  writeFileSync(buildFile, `${JSON.stringify({ sha, date })}\n`);
 }

@@ -4,13 +4,14 @@
  */
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { Ajv, type ErrorObject } from 'ajv';
+import type { ErrorObject } from 'ajv';
 import { closest, distance } from 'fastest-levenshtein';
 import { isAddress, isLoopback } from './address.js';
 import { inTicks } from './node/options.js';
 import { leaseMsMax } from './raft/options.js';
-import type { MemberSetting, Setting } from './setting.js';
+import { MEMBER, type MemberSetting, type Setting } from './setting.js';
 import { type ConfigOfSettings, SETTINGS } from './settings.js';
+import { validateSettings } from './validators.js';
 import { TEXT_MAX } from './wire-limits.js';
 
 /** A checked configuration. Times in milliseconds, sizes in bytes; see settings.ts for each. */
@@ -147,8 +148,6 @@ function fromText(setting: Setting, text: string): unknown {
   }
 }
 
-const MEMBER = /^([a-zA-Z0-9][a-zA-Z0-9._-]*)=(.+:\d+)$/;
-
 /** Parses a member, `name=host:port`. Throws Error for anything else. */
 export function memberOf(text: string): MemberSetting {
   const [, name, address] = MEMBER.exec(text) ?? [];
@@ -157,46 +156,9 @@ export function memberOf(text: string): MemberSetting {
   return { name, address };
 }
 
-const TYPES: Record<Setting['type'], Tree> = {
-  text: { type: 'string', minLength: 1 },
-  integer: { type: 'integer' },
-  boolean: { type: 'boolean' },
-  list: { type: 'array', items: { type: 'string', minLength: 1 } },
-  members: {
-    type: 'array',
-    uniqueItems: true,
-    items: { type: 'string', pattern: MEMBER.source },
-  },
-  map: { type: 'object', additionalProperties: { type: 'string' } },
-};
-
-/** Returns the JSON schema of the configuration file. */
-function schemaOf(settings: readonly Setting[]): Tree {
-  const root: Tree = { type: 'object', additionalProperties: false, properties: {} };
-  for (const setting of settings) {
-    const path = setting.key.split('.');
-    let at = root;
-    for (const part of path.slice(0, -1)) {
-      const properties = at['properties'] as Tree;
-      properties[part] ??= { type: 'object', additionalProperties: false, properties: {} };
-      at = properties[part] as Tree;
-    }
-    (at['properties'] as Tree)[path.at(-1)!] = {
-      ...TYPES[setting.type],
-      ...(setting.min !== undefined && { minimum: setting.min }),
-      ...(setting.max !== undefined && { maximum: setting.max }),
-      ...(setting.choices !== undefined && { enum: setting.choices }),
-      ...(setting.pattern !== undefined && { pattern: setting.pattern }),
-    };
-  }
-  return root;
-}
-
-const validate = new Ajv({ allErrors: true }).compile(schemaOf(SETTINGS));
-
 function schemaFaults(tree: Tree): string[] {
-  if (validate(tree)) return [];
-  return (validate.errors ?? []).map((error) => {
+  if (validateSettings(tree)) return [];
+  return (validateSettings.errors ?? []).map((error) => {
     const key = error.instancePath.slice(1).replaceAll('/', '.');
     if (error.keyword === 'additionalProperties') return unknownKey(key, error);
     const setting = SETTINGS.find((s) => key === s.key || key.startsWith(`${s.key}.`));

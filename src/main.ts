@@ -10,15 +10,22 @@ import {
   saveSnapshot,
   type Target,
 } from './commands.js';
+import { keepCompiledCode, useCompiledCode } from './compile-cache.js';
 import { type Config, ConfigError, envName, flagName, loadConfig, memberOf } from './config.js';
 import { checkKeyFiles } from './key-files.js';
 import { createLog, withoutSecrets } from './log.js';
+import { releaseOf } from './release.js';
 import type { Server } from './server.js';
 import { SETTINGS } from './settings.js';
 
 // Set before any file is created: a node's files hold secrets.
 process.umask(0o077);
 
+/**
+ * Compiled code is written this long after the start, and not at once: by then the code that the
+ * first requests need is compiled as well.
+ */
+const KEEP_CODE_MS = 10_000;
 const EXIT = { ok: 0, fault: 1, usage: 2, killed: 130 } as const;
 
 /** Adds a flag for every setting. */
@@ -99,9 +106,13 @@ async function agent(config: Config): Promise<void> {
   });
   try {
     // Loaded here, so that the other commands start faster.
+    const { readState } = await import('./node/read-state.js');
+    const loading = readState(config.dataDir);
+    if (loading !== undefined) useCompiledCode(config.dataDir);
     const { startServer } = await import('./server.js');
-    server = await startServer(config, log, fatal);
+    server = await startServer(config, log, fatal, loading);
     writePidFile(config.pidFile);
+    setTimeout(keepCompiledCode, KEEP_CODE_MS).unref();
   } catch (error) {
     fatal(error);
   }
@@ -127,15 +138,10 @@ function explain(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-function version(): string {
-  const url = new URL('../../package.json', import.meta.url);
-  return (JSON.parse(readFileSync(url, 'utf8')) as { version: string }).version;
-}
-
 const program = new Command('conclave')
   .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? EXIT.ok : EXIT.usage))
   .description('Replicated access control and central configuration')
-  .version(version());
+  .version(releaseOf().version);
 withSettings(program.command('agent').description('run a node until it is stopped')).action(
   (_options, command: Command) => agent(runnable(command)),
 );

@@ -19,6 +19,7 @@ import { realClock } from './node/clock.js';
 import { openNode, type RunningNode } from './node/node.js';
 import type { NodeOptions } from './node/options.js';
 import type { Gate } from './node/types.js';
+import { releaseOf } from './release.js';
 import { Authorizers } from './service/authorizers.js';
 import type { BootstrapReset } from './service/bootstrap.js';
 import type { ClusterParts } from './service/cluster.js';
@@ -51,14 +52,18 @@ export interface Server {
 /** Name of the file in the data folder that permits another bootstrap. */
 const TOKEN_RESET_FILE = 'acl-bootstrap-reset';
 
-/** Starts a node. Calls `onFatal` with an error after which it cannot continue. */
+/**
+ * Starts a node. Calls `onFatal` with an error after which it cannot continue. `loading` is what
+ * `readState` returned.
+ */
 export async function startServer(
   config: Config,
   log: Log,
   onFatal: (error: unknown) => void,
+  loading?: NodeOptions['loading'],
 ): Promise<Server> {
   log.info({ dataDir: config.dataDir }, 'opening the data folder');
-  const opened = await openLayers(config, log, onFatal);
+  const opened = await openLayers(config, log, onFatal, loading);
   const { node, service, authorizers, housekeeper } = opened;
   const refusals = new Refusals(log, () => performance.now());
   let listener: Listener | undefined;
@@ -98,11 +103,7 @@ export async function startServer(
   const scheme = config.http.tls === undefined ? 'http' : 'https';
   const url = `${scheme}://${config.http.host}:${listener.port}`;
   log.info({ url, raft: config.raft.advertise }, 'serving');
-  for (const warning of checkKeyFiles(config).warnings) log.warn({}, warning);
-  if (config.raft.insecure)
-    log.warn({}, 'raft.insecure: every user of this machine can join and read every secret');
-  if (config.http.tls === undefined && !isLoopback(config.http.host))
-    log.warn({}, 'the API is open to other machines without TLS: tokens travel in the clear');
+  warnOfDangers(config, log);
   return {
     url,
     reloadTls() {
@@ -122,11 +123,25 @@ export async function startServer(
   };
 }
 
+/** Logs what in the configuration lets others read secrets. */
+function warnOfDangers(config: Config, log: Log): void {
+  for (const warning of checkKeyFiles(config).warnings) log.warn({}, warning);
+  if (config.raft.insecure)
+    log.warn({}, 'raft.insecure: every user of this machine can join and read every secret');
+  if (config.http.tls === undefined && !isLoopback(config.http.host))
+    log.warn({}, 'the API is open to other machines without TLS: tokens travel in the clear');
+}
+
 /** Opens the layers below the front end. */
-async function openLayers(config: Config, log: Log, onFatal: (error: unknown) => void) {
+async function openLayers(
+  config: Config,
+  log: Log,
+  onFatal: (error: unknown) => void,
+  loading: NodeOptions['loading'],
+) {
   // The node calls the gate, which in turn needs the node's state. No call comes before `start`.
   const options = nodeOptions(config, log, onFatal, (...asked) => gate(...asked));
-  const node = await openNode(options);
+  const node = await openNode({ ...options, loading });
   const clock = realClock(onFatal);
   const nowMs = Date.now;
   const { datacenter, acl, limits } = config;
@@ -288,7 +303,7 @@ function routesOf(
     node,
     metrics,
     datacenter: config.datacenter,
-    version: versionOf(),
+    release: releaseOf(),
     fault: () => node.replica.fault ?? node.replica.availability.hang,
     settings: withoutSecrets(config) as Record<string, unknown>,
   };
@@ -313,10 +328,4 @@ function bootstrapReset(dataDir: string): BootstrapReset {
     },
     remove: () => rm(path, { force: true }),
   };
-}
-
-/** Returns the version in package.json. */
-function versionOf(): string {
-  const url = new URL('../../package.json', import.meta.url);
-  return (JSON.parse(readFileSync(url, 'utf8')) as { version: string }).version;
 }

@@ -28,6 +28,9 @@ export interface Setting {
   readonly secret?: boolean;
 }
 
+/** A member of a cluster as text: `name=host:port`. */
+export const MEMBER = /^([a-zA-Z0-9][a-zA-Z0-9._-]*)=(.+:\d+)$/;
+
 /** A member of a cluster, written as `name=host:port`. */
 export interface MemberSetting {
   readonly name: string;

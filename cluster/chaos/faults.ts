@@ -98,7 +98,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'slow disk',
-    how: 'every LevelDB batch of the node takes 20 to 800 ms longer, for 1 to 5 s',
+    how: 'every write of the node to its data folder takes 20 to 800 ms longer, for 1 to 5 s',
     weight: 2,
     owns: 'disk',
     async make({ random, control }, { name }) {

@@ -3,7 +3,7 @@
  * control file says, its clocks jump or stand still, its disk is slow or hangs, and its file system
  * reports that it is full. The code of the node is unchanged.
  */
-import { readFileSync } from 'node:fs';
+import fs, { readFileSync } from 'node:fs';
 import fsPromises from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -60,7 +60,6 @@ fsPromises.statfs = (async (...parameters: Parameters<typeof statfs>) => {
   if (control.noSpace) Object.assign(found, { bavail: 0, bfree: 0 });
   return found;
 }) as typeof statfs;
-syncBuiltinESMExports();
 
 async function diskAnswers(): Promise<void> {
   if (control.syncMs > 0) await sleep(control.syncMs);
@@ -84,12 +83,46 @@ function wrap(
   }
 }
 
-/** Files of the data folder that are not databases. */
+/** Files of snapshots and archives. */
 const handle = await fsPromises.open('/dev/null');
 wrap(Object.getPrototypeOf(handle), ['write', 'writeFile', 'sync', 'datasync'], (_file, run) =>
   diskAnswers().then(run),
 );
 await handle.close();
+
+type Call = (...parameters: unknown[]) => void;
+// The types declare overloads, which one signature cannot express.
+const calls = fs as unknown as Record<string, Call>;
+
+/** Descriptors of the log and of the identity: a write to them is durable when it returns. */
+const durable = new Set<number>();
+const { open, closeSync } = fs;
+calls['open'] = (path, flags, ...rest) => {
+  const done = rest.pop() as Call;
+  (open as Call)(path, flags, ...rest, (error: unknown, fd: number) => {
+    if (error === null && (Number(flags) & fs.constants.O_DSYNC) !== 0) durable.add(fd);
+    done(error, fd);
+  });
+};
+fs.closeSync = (fd) => {
+  durable.delete(fd);
+  closeSync(fd);
+};
+
+/** Delays calls that end with a callback, if their first parameter is one that counts. */
+function delay(names: readonly string[], counts: (first: unknown) => boolean): void {
+  for (const name of names) {
+    const real = calls[name]!;
+    calls[name] = (...parameters) => {
+      if (counts(parameters[0])) void diskAnswers().then(() => real(...parameters));
+      else real(...parameters);
+    };
+  }
+}
+
+delay(['write', 'fdatasync'], (fd) => durable.has(fd as number));
+delay(['fsync', 'rename', 'unlink'], () => true);
+syncBuiltinESMExports();
 
 /** Writes to a database keep their order. */
 const lastOf = new WeakMap<object, Promise<unknown>>();

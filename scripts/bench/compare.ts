@@ -2,55 +2,35 @@
  * Compares this build with another one: both clusters are running and warm, and short bursts of the
  * same load alternate.
  */
+import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { Ask } from './line.js';
-import { fill, load } from './load.js';
+import { type Burst, burst, inTurn, median, NAMES, quantile, WORK } from './bursts.js';
+import { fill } from './load.js';
 import { figure, row, title } from './report.js';
 import { putEntry, type Setting, withCluster } from './setting.js';
 
 const CONNECTIONS = 64;
-const BURST_SECONDS = 1;
 /** Requests of each kind before the first burst: the compiler needs a few thousand. */
 const WARM_UP_SECONDS = 2;
-const NAMES = 1000;
-const READ = '/v1/config/service-defaults/read-';
-
-type Next = (connection: number, n: number) => Ask;
-const readOf =
-  (how: string): Next =>
-  (connection, n) => ({
-    method: 'GET',
-    path: `${READ}${(connection * 31 + n) % NAMES}${how}`,
-  });
-
-/** Permitted requests. `run` separates the names of one burst from those of the others. */
-const WORK: Readonly<Record<string, (run: string) => Next>> = {
-  'write an entry': (run) => (connection, n) => putEntry(`w-${run}-${connection}-${n}`, n),
-  'write a role': (run) => (connection, n) => ({
-    method: 'PUT',
-    path: '/v1/acl/role',
-    body: JSON.stringify({ Name: `r-${run}-${connection}-${n}`, Description: 'a role' }),
-  }),
-  'read, stale': () => readOf('?stale'),
-  'read, default': () => readOf(''),
-  'read, consistent': () => readOf('?consistent'),
-  'list of 1,000 entries': () => () => ({ method: 'GET', path: '/v1/config/service-resolver' }),
-};
-
-interface Burst {
-  readonly cpuUs: number;
-  readonly perSec: number;
-}
 
 /** Compares with the build in the folder `other` (a checkout in which `npm run build` was run). */
 export function measureCompare(options: {
   readonly other: string;
+  /** The Node that runs the other build; this one by default. */
+  readonly node?: string | undefined;
+  /** Environment variables of the other build: `NAME=value`. */
+  readonly env: readonly string[];
   readonly rounds: number;
 }): Promise<void> {
-  const main = resolve(options.other, 'dist/src/main.js');
+  const { node } = options;
+  const env = Object.fromEntries(options.env.map((variable) => variable.split(/=(.*)/, 2)));
+  const manifest = readFileSync(resolve(options.other, 'package.json'), 'utf8');
+  const { bin } = JSON.parse(manifest) as { bin: { conclave: string } };
+  const main = resolve(options.other, bin.conclave);
+  if (!existsSync(main)) throw new Error(`${options.other} has no build`);
   return withCluster(3, (ours) =>
     withCluster(3, (theirs) => compare([theirs, ours], options.rounds), {
-      run: () => ({ preload: [], env: {}, main: () => main }),
+      run: () => ({ preload: [], env, main: () => main, ...(node !== undefined && { node }) }),
     }),
   );
 }
@@ -60,54 +40,29 @@ async function compare(settings: readonly Setting[], rounds: number): Promise<vo
     ...['what', 'CPU µs of all nodes per request, other', 'this'],
     ...['CPU, this to other', 'quartiles', 'rate, this to other'],
   ]);
-  for (const setting of settings) {
+  for (const { targets } of settings) {
     for (const [kind, name] of [
       ['service-defaults', 'read'],
       ['service-resolver', 'list'],
     ] as const)
-      await fill(setting.targets, 16, NAMES, (n) => putEntry(`${name}-${n}`, n, kind));
-    for (const work of Object.values(WORK)) await burst(setting, work('warm-up'), WARM_UP_SECONDS);
+      await fill(targets, 16, NAMES, (n) => putEntry(`${name}-${n}`, n, kind));
   }
+  for (const setting of settings)
+    for (const work of Object.values(WORK))
+      await burst(setting, { connections: CONNECTIONS, next: work('warm-up') }, WARM_UP_SECONDS);
   for (const [what, work] of Object.entries(WORK)) {
-    const found: Burst[][] = [[], []];
-    for (let round = 0; round < rounds; round += 1) {
-      for (let turn = 0; turn < settings.length; turn += 1) {
-        const at = (round + turn) % settings.length;
-        found[at]!.push(await burst(settings[at]!, work(`${round}`), BURST_SECONDS));
-      }
-    }
-    const [theirs, ours] = found as [Burst[], Burst[]];
-    const ratios = (of: keyof Burst) => ours.map((each, round) => each[of] / theirs[round]![of]);
+    const [theirs, ours] = await inTurn(settings, rounds, (setting, round) =>
+      burst(setting, { connections: CONNECTIONS, next: work(`${round}`) }),
+    );
+    const ratios = (of: keyof Burst) => ours!.map((each, at) => each[of] / theirs![at]![of]);
     const cpu = ratios('cpuUs');
     const quartiles = `${ratio(quantile(cpu, 0.25))} to ${ratio(quantile(cpu, 0.75))}`;
-    const median = (bursts: readonly Burst[]): string =>
-      figure(
-        quantile(
-          bursts.map(({ cpuUs }) => cpuUs),
-          0.5,
-        ),
-      );
+    const cpuUs = (bursts: readonly Burst[]) => figure(median(bursts.map((each) => each.cpuUs)));
     row([
-      ...[what, median(theirs), median(ours), ratio(quantile(cpu, 0.5))],
-      ...[quartiles, ratio(quantile(ratios('perSec'), 0.5))],
+      ...[what, cpuUs(theirs!), cpuUs(ours!), ratio(median(cpu))],
+      ...[quartiles, ratio(median(ratios('perSec')))],
     ]);
   }
 }
 
-async function burst(setting: Setting, next: Next, seconds: number): Promise<Burst> {
-  const { targets } = setting;
-  const { cpuUs, perSec, errors } = await setting.cpuPerOp(() =>
-    load({ targets, connections: CONNECTIONS, seconds, next }),
-  );
-  if (errors > 0) throw new Error(`${errors} requests were not answered with 200`);
-  return { cpuUs, perSec };
-}
-
 const ratio = (value: number): string => value.toFixed(3);
-
-function quantile(values: readonly number[], part: number): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  const at = (sorted.length - 1) * part;
-  const [below, above] = [sorted[Math.floor(at)]!, sorted[Math.ceil(at)]!];
-  return below + (above - below) * (at % 1);
-}

@@ -4,7 +4,7 @@ import { Line } from './line.js';
 import { fill, load } from './load.js';
 import { figure, row, title } from './report.js';
 import { diskBytes, putEntry, type Setting, withCluster } from './setting.js';
-import { wake } from './watch.js';
+import { wakeAt } from './watch.js';
 
 const LISTED = 10_000;
 const WATCHERS = 1000;
@@ -36,7 +36,7 @@ export function measureEntries(options: {
     await timed(setting, 'list of all', '/v1/config/service-defaults');
     const filter = encodeURIComponent(`Meta.n == "${Math.floor(entries / 2)}"`);
     await timed(setting, 'filter by Meta', `/v1/config/service-defaults?filter=${filter}`);
-    const lines = await wake(setting, { node: 0, watchers: WATCHERS, name: 'entry-1' });
+    const lines = await wakeAt(setting, { node: 0, watchers: WATCHERS, name: 'entry-1' });
     row([`${figure(WATCHERS)} watchers of one entry`, lines]);
     await loopDelay(setting, seconds);
     await restart(setting, entries);

@@ -57,6 +57,11 @@ export class Setting {
     return (await this.metrics([name], node))[0]!;
   }
 
+  /** The blocking queries that a node holds. */
+  held(node: number): Promise<number> {
+    return this.metric('conclave_http_held', node);
+  }
+
   /** Seconds of CPU time that all nodes have used. */
   async cpuSeconds(): Promise<number> {
     const all = this.targets.map((_, node) =>

@@ -1,24 +1,36 @@
 /** How long a write takes to reach all blocking queries. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type Ask, Line, type Reply, type Target } from './line.js';
 import { linesTo, spreadOf } from './load.js';
 import { figure, row, title } from './report.js';
 import { putEntry, type Setting, withCluster } from './setting.js';
 
 export interface WakePlan {
-  readonly node: number;
+  readonly target: Target;
   readonly watchers: number;
   readonly name: string;
+  /** Returns how many blocking queries the target holds. */
+  readonly held: () => Promise<number>;
+  /** Called when all are held, before the write. */
+  readonly onHeld?: () => Promise<void>;
 }
 
 /**
  * Opens blocking queries for an entry on many connections to one node, writes the entry, and
- * reports when they were answered.
+ * returns when they were answered, in milliseconds since the write was sent.
  */
-export async function wake(setting: Setting, { node, watchers, name }: WakePlan): Promise<string> {
+export async function wake(plan: WakePlan): Promise<{ halfMs: number; allMs: number }> {
+  const { target, watchers, name } = plan;
   const path = `/v1/config/service-defaults/${name}`;
-  await setting.ask(putEntry(name, `before ${watchers}`), node);
-  const { index } = await setting.ask({ method: 'GET', path }, node);
-  const lines = linesTo([setting.targets[node]!], watchers);
+  const writer = new Line(target);
+  const ask = async (request: Ask): Promise<Reply> => {
+    const reply = await writer.ask(request);
+    if (reply.status !== 200) throw new Error(`${request.path}: ${reply.status} ${reply.body}`);
+    return reply;
+  };
+  await ask(putEntry(name, `before ${watchers}`));
+  const { index } = await ask({ method: 'GET', path });
+  const lines = linesTo([target], watchers);
   const times: number[] = [];
   let sent = 0;
   let early = 0;
@@ -27,16 +39,32 @@ export async function wake(setting: Setting, { node, watchers, name }: WakePlan)
     if (sent === 0 || reply.status !== 200) early += 1;
     times.push(performance.now() - sent);
   });
-  while ((await setting.metric('conclave_http_held', node)) < watchers && early === 0) {
-    await sleep(50);
-  }
-  const memory = await setting.residentMb(node);
+  while ((await plan.held()) < watchers && early === 0) await sleep(50);
+  await plan.onHeld?.();
   sent = performance.now();
-  await Promise.all([setting.ask(putEntry(name, `after ${watchers}`), node), ...waits]);
-  for (const line of lines) line.close();
+  await Promise.all([ask(putEntry(name, `after ${watchers}`)), ...waits]);
+  for (const line of [...lines, writer]) line.close();
   if (early > 0) throw new Error(`${early} watchers were answered before the write`);
   const { p50Ms, maxMs } = spreadOf(times);
-  return `half woken after ${figure(p50Ms)} ms, all after ${figure(maxMs)} ms, ${figure(memory)} MB resident`;
+  return { halfMs: p50Ms, allMs: maxMs };
+}
+
+/** The same at a node, as one cell of a table. */
+export async function wakeAt(
+  setting: Setting,
+  { node, watchers, name }: Pick<WakePlan, 'watchers' | 'name'> & { readonly node: number },
+): Promise<string> {
+  let memory = 0;
+  const { halfMs, allMs } = await wake({
+    target: setting.targets[node]!,
+    watchers,
+    name,
+    held: () => setting.held(node),
+    onHeld: async () => {
+      memory = await setting.residentMb(node);
+    },
+  });
+  return `half woken after ${figure(halfMs)} ms, all after ${figure(allMs)} ms, ${figure(memory)} MB resident`;
 }
 
 export function measureWatchers(counts: readonly number[]): Promise<void> {
@@ -44,7 +72,10 @@ export function measureWatchers(counts: readonly number[]): Promise<void> {
     title('Blocking queries for one entry at the leader of three nodes', ['watchers', 'figure']);
     const node = await setting.leader();
     for (const watchers of counts) {
-      row([figure(watchers), await wake(setting, { node, watchers, name: `watched-${watchers}` })]);
+      row([
+        figure(watchers),
+        await wakeAt(setting, { node, watchers, name: `watched-${watchers}` }),
+      ]);
     }
   });
 }

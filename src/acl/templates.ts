@@ -1,7 +1,9 @@
 /** The built-in templated policies, and the synthetic policies of templates and identities. */
-import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import type { ErrorObject } from 'ajv';
+import { validateVariables } from '../validators.js';
 import { policyHash } from './hash.js';
 import { identityNameProblem, isIdentityName } from './names.js';
+import { NAME_SCHEMA } from './template-schema.js';
 
 /** The placeholder for the value of a template's variable. */
 export const NAME_VARIABLE = '{{.Name}}';
@@ -32,20 +34,6 @@ export interface SyntheticPolicy {
 export interface TemplateVariables {
   readonly name?: string;
 }
-
-const NAME_SCHEMA = `{
-	"type": "object",
-	"properties": {
-		"name": { "type": "string", "$ref": "#/definitions/min-length-one" }
-	},
-	"required": ["name"],
-	"definitions": {
-		"min-length-one": {
-			"type": "string",
-			"minLength": 1
-		}
-	}
-}`;
 
 /** Writes one block of rules. White space matters: synthetic ids and hashes depend on the text. */
 const block = (indent: string, resource: string, name: string, level: string): string =>
@@ -176,9 +164,6 @@ export function templateByName(name: string): Template | undefined {
 /** Returns the fixed TemplateID of a template. */
 export const templateId = (name: string): string | undefined => BUILT_IN.get(name)?.id;
 
-/** The schema, compiled at its first use. */
-let nameSchema: ValidateFunction | undefined;
-
 /**
  * Checks the variables of an existing template. Returns the problem as the end of a sentence that
  * the caller begins, or undefined. An empty text counts as absent. With `forPreview` the rules are
@@ -196,9 +181,8 @@ export function variablesProblem(
   const kind = template.variable;
   if (kind !== 'any')
     return isIdentityName(name) ? undefined : lowerFirst(identityNameProblem(kind, name));
-  nameSchema ??= new Ajv().compile(JSON.parse(NAME_SCHEMA));
-  if (!nameSchema(name === '' ? {} : { name })) {
-    return schemaProblem(nameSchema.errors?.[0]);
+  if (!validateVariables(name === '' ? {} : { name })) {
+    return schemaProblem(validateVariables.errors?.[0]);
   }
   if (!forPreview && changesRules(name)) {
     return `name ${JSON.stringify(name)} must not contain a quote, a backslash, a control character or "\${"`;

@@ -1,5 +1,11 @@
 /** Routes of the agent: this node's settings, members and metrics. */
-import { agentMembers, agentSelf, jsonMetrics, prometheusMetrics } from '../service/agent.js';
+import {
+  agentMembers,
+  agentSelf,
+  agentVersion,
+  jsonMetrics,
+  prometheusMetrics,
+} from '../service/agent.js';
 import type { ClusterParts } from '../service/cluster.js';
 import { filterOf } from '../service/filters.js';
 import type { Route } from './types.js';
@@ -26,7 +32,13 @@ const NO_REPLICATION = {
 /** The routes below `/v1/agent`, and that of ACL replication. */
 export const agentRoutes = (parts: ClusterParts): readonly Route[] => [
   {
+    path: '/v1/agent/version',
+    everywhere: true,
+    GET: (request) => request.answerValue(agentVersion(parts)),
+  },
+  {
     path: '/v1/agent/self',
+    everywhere: true,
     GET: async (request) => request.answerValue(await agentSelf(parts, request)),
   },
   {

@@ -85,6 +85,12 @@ export function namespaceName(name: string, where: string): string {
   reject('invalid', `Invalid ${where}: ${shown} cannot be a namespace, ${rule}`);
 }
 
+/** Refuses every admin partition but `default`, which means nothing. `what` names the place. */
+export function checkPartition(name: string | undefined, what: string): void {
+  if (name === undefined || name === 'default') return;
+  reject('invalid', `Invalid ${what} - this server has no admin partitions but "default"`);
+}
+
 /** Checks a Cache-Control header. It has no effect here, but clients rely on the check. */
 export function checkCacheControl(header: string): void {
   for (const directive of header.split(',')) {

@@ -9,6 +9,7 @@ import { mustBeObject, parseJson } from './json.js';
 import {
   checkCacheControl,
   checkParameters,
+  checkPartition,
   NO_QUERY,
   namespaceName,
   parameterOf,
@@ -70,8 +71,9 @@ export class HttpRequest extends Responder implements ApiRequest {
     if (control !== undefined) checkCacheControl(control);
     checkParameters(this.queries, this.target.route.parameters);
     this.#checkDatacenter();
-    this.#checkPartition(this.query('partition'));
-    this.#checkPartition(this.#header('partition'));
+    if (this.target.route.everywhere) return;
+    checkPartition(this.query('partition'), 'query parameter: "partition"');
+    checkPartition(this.#header('partition'), `header: "${options.headerPrefix}-Partition"`);
     const { tokenKey } = this.caller;
     if (tokenKey === null || this.query('ns') || this.#header('namespace')) return;
     const { service } = options;
@@ -97,14 +99,6 @@ export class HttpRequest extends Responder implements ApiRequest {
     reject('unknown_datacenter', 'No path to datacenter', {
       hint: isApply ? `${here}; ${entries}` : here,
     });
-  }
-
-  #checkPartition(name: string | undefined): void {
-    if (name === undefined || name === 'default') return;
-    reject(
-      'invalid',
-      'Invalid parameter "partition": this server has no admin partitions but "default"',
-    );
   }
 
   param(name: string): string {
@@ -158,7 +152,7 @@ export class HttpRequest extends Responder implements ApiRequest {
     else {
       const client = this.client();
       held.enter(client, end);
-      // Node reads the rest of a request after its response: this work need not wait for the change.
+      // Node reads the rest of a request after its response. This need not wait for the change.
       this.incoming.resume();
       this.res.once('close', () => {
         held.leave(client, end);

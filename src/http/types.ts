@@ -25,6 +25,11 @@ export interface Route extends Partial<Readonly<Record<Method, Endpoint>>> {
    */
   readonly counts?: 'probe' | 'login' | 'read';
   /**
+   * Whether it answers the same whatever namespace and partition a request names, so that neither
+   * is looked at, nor the token of the request by itself.
+   */
+  readonly everywhere?: true;
+  /**
    * For a path that Consul does not have: its own query parameters. Others are refused, except
    * those of all paths, and errors are problem details unless plain text is asked for.
    */

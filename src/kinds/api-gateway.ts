@@ -15,6 +15,7 @@ import {
 } from '../languages/fields.js';
 import { lowerText, meta, metaProblems, type Path, textOr } from './common.js';
 import { defineKind } from './definition.js';
+import { gatewayJwt, gatewayJwtProblems, providersOf } from './jwt.js';
 import { OF_GATEWAY } from './permissions.js';
 import { type Problem, problem } from './problems.js';
 import { target } from './targets.js';
@@ -30,8 +31,8 @@ export const certificateReference = object({
   SectionName: keep(text()),
 });
 
-/** Settings of other editions of the API. Every member of them is refused. */
-const withoutMembers = object({});
+/** What a listener demands of a request, by default or whatever its routes demand. */
+const policy = object({ JWT: given(gatewayJwt) });
 const listener = object({
   Name: keep(text()),
   Hostname: keep(text()),
@@ -45,8 +46,8 @@ const listener = object({
       CipherSuites: keep(list(text())),
     }),
   ),
-  Override: given(withoutMembers),
-  Default: given(withoutMembers),
+  Override: given(policy),
+  Default: given(policy),
 });
 type Listener = Normal<typeof listener>;
 
@@ -69,6 +70,9 @@ export const apiGateway = defineKind(
         }
       }
     },
+    *providers(entry) {
+      for (const one of entry.Listeners ?? []) yield* providersOfListener(one);
+    },
     *validate(entry) {
       if (entry.Name === '') yield problem('Name is empty: serviceName is required', 'Name');
       yield* metaProblems(entry.Meta);
@@ -84,6 +88,12 @@ export const apiGateway = defineKind(
 );
 /** A normalised `api-gateway` entry. */
 export type ApiGateway = Normal<typeof apiGateway.type>;
+
+/** Yields the jwt-providers that a listener names. */
+export function* providersOfListener({ Override, Default }: Listener): Iterable<string> {
+  yield* providersOf(Override?.JWT);
+  yield* providersOf(Default?.JWT);
+}
 
 function* nameProblems(listeners: readonly Listener[]): Iterable<Problem> {
   const seen = new Set<string>();
@@ -143,6 +153,8 @@ function* listenerProblems(one: Listener, ...path: Path): Iterable<Problem> {
       'Hostname',
     );
   }
+  yield* gatewayJwtProblems(one.Override?.JWT, ...path, 'Override', 'JWT');
+  yield* gatewayJwtProblems(one.Default?.JWT, ...path, 'Default', 'JWT');
   for (const [i, reference] of (tls.Certificates ?? []).entries()) {
     yield* referenceProblems(reference, ...path, 'TLS', 'Certificates', i);
   }

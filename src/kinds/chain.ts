@@ -80,12 +80,37 @@ export function compileChain(
   service: string,
   budget: Budget = { left: Number.POSITIVE_INFINITY },
 ): Compiled {
+  if (CHAIN_KINDS.every((kind) => entries.get(kind, service) === undefined)) {
+    return { ok: true, chain: bareChain(entries, service, budget) };
+  }
   try {
     return { ok: true, chain: new Compiler(entries, service, budget).compile() };
   } catch (error) {
     if (error instanceof ChainFault) return { ok: false, fault: error.message };
     throw error;
   }
+}
+
+/** The kinds that a chain is made of. */
+export const CHAIN_KINDS: readonly Kind[] = [
+  'service-router',
+  'service-splitter',
+  'service-resolver',
+];
+/** Steps of the compiler for a service without entries. */
+const BARE_STEPS = 2;
+
+/** Returns what the compiler finds for a service without entries, as most are, in as many steps. */
+function bareChain(entries: ChainEntries, service: string, budget: Budget): Chain {
+  budget.left -= BARE_STEPS;
+  if (budget.left < 0) throw new ReachesTooFar();
+  return {
+    service,
+    protocol: protocolOf(entries, service),
+    startsAt: 'resolver',
+    ends: new Set([service.toLowerCase()]),
+    resolvers: [],
+  };
 }
 
 /** Aborts a compilation. Never leaves this file. */

@@ -9,10 +9,18 @@
  * listeners of "edge".
  */
 import { type Refusal, refusal } from '../errors.js';
-import { type Budget, type Chain, compileChain, defaultProtocol, isHttpLike } from './chain.js';
+import {
+  type Budget,
+  CHAIN_KINDS,
+  type Chain,
+  compileChain,
+  defaultProtocol,
+  isHttpLike,
+} from './chain.js';
 import type { ExportedServices } from './exported-services.js';
 import type { IngressGateway } from './ingress-gateway.js';
 import type { Mesh } from './mesh.js';
+import { providerRefusal } from './provider-rules.js';
 import type { ProxyDefaults } from './proxy-defaults.js';
 import { routedServices } from './routes.js';
 import type { ServiceDefaults } from './service-defaults.js';
@@ -26,7 +34,6 @@ export interface Change extends EntryId {
   readonly after?: ConfigEntry | undefined;
 }
 
-const CHAIN_KINDS: readonly Kind[] = ['service-router', 'service-splitter', 'service-resolver'];
 const isChainKind = (kind: Kind): boolean => CHAIN_KINDS.includes(kind);
 const quoted = (text: string): string => JSON.stringify(text);
 
@@ -62,10 +69,11 @@ const changesDefaultProtocol = ({ before, after }: Change): boolean =>
 
 /** Chains depend only on the Protocol and the presence of the ExternalSNI of service-defaults. */
 function changesService({ before, after }: Change, lookup: EntryLookup): boolean {
-  const defaults = lookup.get('proxy-defaults', 'global') as ProxyDefaults | undefined;
+  const standard = (): string =>
+    defaultProtocol(lookup.get('proxy-defaults', 'global') as ProxyDefaults | undefined);
   const facts = (entry: ServiceDefaults | undefined): string =>
     entry === undefined
-      ? `${defaultProtocol(defaults)} false`
+      ? `${standard()} false`
       : `${entry.Protocol || 'tcp'} ${entry.ExternalSNI !== undefined}`;
   return (
     facts(before as ServiceDefaults | undefined) !== facts(after as ServiceDefaults | undefined)
@@ -96,7 +104,7 @@ export function validateChange(
   },
 ): Refusal | undefined {
   const affected = options.affected ?? affectedServices(change, lookup);
-  const own = ownProblem(change, lookup);
+  const own = ownProblem(change, lookup) ?? providerRefusal(change, lookup);
   if (own !== undefined) return own;
   const validator = new CrossEntryValidator(change, lookup, options);
   for (const name of affected.values()) {

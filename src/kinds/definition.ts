@@ -47,6 +47,8 @@ interface Rules<T> {
   forwardsTo?(entry: T): Iterable<string | undefined>;
   /** Returns the targets (targets.ts) that the entry names without forwarding to them. */
   names?(entry: T): Iterable<string>;
+  /** Returns the jwt-providers that the entry names. Its writer needs the right to read them. */
+  providers?(entry: T): Iterable<string>;
 }
 
 /** A kind. `T` is the type of its normalised entries. */
@@ -56,6 +58,8 @@ export interface KindDefinition<T, K extends string = string>
   readonly type: Type<T> & { readonly fields: Fields };
   /** Whether its entries forward requests, so that `forwardsTo` may return any service. */
   readonly forwards: boolean;
+  /** Whether `providers` may return any provider. */
+  readonly namesProviders: boolean;
 }
 
 /** Defines a kind. The fields `Kind` and `Name` come before the given ones. */
@@ -79,9 +83,11 @@ export function defineKind<K extends string, F extends Fields>(
     hasStatus: rules.hasStatus ?? false,
     reportsAll: rules.reportsAll ?? false,
     forwards: rules.forwardsTo !== undefined,
+    namesProviders: rules.providers !== undefined,
     nameProblems: rules.nameProblems ?? (() => []),
     validate: rules.validate,
     forwardsTo: rules.forwardsTo ?? (() => []),
     names: rules.names ?? (() => []),
+    providers: rules.providers ?? (() => []),
   };
 }

@@ -5,6 +5,7 @@ import { fileSystemCertificate, inlineCertificate } from './certificates.js';
 import type { KindDefinition } from './definition.js';
 import { exportedServices } from './exported-services.js';
 import { ingressGateway } from './ingress-gateway.js';
+import { jwtProvider } from './jwt-provider.js';
 import { mesh } from './mesh.js';
 import { proxyDefaults } from './proxy-defaults.js';
 import { httpRoute, tcpRoute } from './routes.js';
@@ -25,6 +26,7 @@ const ALL = [
   httpRoute,
   ingressGateway,
   inlineCertificate,
+  jwtProvider,
   mesh,
   proxyDefaults,
   serviceDefaults,

@@ -2,30 +2,26 @@
  * What the server computes about api-gateways: the routes bound to each gateway, and the status
  * conditions of gateways and routes. It does so inside apply, so a read after a write shows both.
  */
-import type { ApiGateway } from './api-gateway.js';
+import { type ApiGateway, providersOfListener } from './api-gateway.js';
 import type { BoundApiGateway, Reference } from './bound-api-gateway.js';
 import { type Budget, compileChain } from './chain.js';
+import {
+  conditionOf,
+  gatewayAccepted,
+  INVALID_JWT,
+  type Missing,
+  place,
+  type Status,
+  type UntimedCondition,
+  unresolved,
+} from './conditions.js';
 import type { Change } from './cross-entry-rules.js';
+import { providersNamed } from './references.js';
 import { type HttpRoute, parentsOf, routedServices } from './routes.js';
 import { target } from './targets.js';
 import type { ConfigEntry, EntryId, EntryLookup, Kind } from './types.js';
 
-/** A status condition. `Resource` is empty if it is about the whole entry. */
-export interface Condition {
-  readonly Type: string;
-  readonly Status: 'True' | 'False';
-  readonly Reason: string;
-  readonly Message: string;
-  readonly Resource: { readonly Kind: string; readonly Name: string; readonly SectionName: string };
-  readonly LastTransitionTime: string;
-}
-/** The status that answers contain for gateways and routes. */
-export interface Status {
-  readonly Conditions: readonly Condition[] | null;
-}
-/** A condition without its time, which #status adds. */
-type UntimedCondition = Omit<Condition, 'LastTransitionTime'>;
-
+const CERTIFICATES: readonly Kind[] = ['file-system-certificate', 'inline-certificate'];
 const isRoute = (kind: Kind): boolean => kind === 'http-route' || kind === 'tcp-route';
 const quoted = (text: string): string => JSON.stringify(text);
 
@@ -34,6 +30,8 @@ export interface Settled {
   readonly statuses: readonly { readonly id: EntryId; readonly status: Status }[];
   readonly bound: readonly { readonly name: string; readonly entry: ConfigEntry | undefined }[];
 }
+
+const NOTHING: Settled = { statuses: [], bound: [] };
 
 /**
  * Computes the effects of a change on gateways and routes. `affected` is the result of
@@ -47,6 +45,7 @@ export function settleGateways(
   { at, budget }: { readonly at: string; readonly budget?: Budget },
 ): Settled {
   const { gateways, routes } = reached(change, affected, lookup);
+  if (gateways.size === 0 && routes.length === 0) return NOTHING;
   const status = new GatewayStatus(lookup, at, budget);
   const statuses: Settled['statuses'][number][] = [];
   const bound: Settled['bound'][number][] = [];
@@ -68,7 +67,7 @@ function reached(
   change: Change,
   affected: ReadonlyMap<string, string>,
   lookup: EntryLookup,
-): { gateways: ReadonlySet<string>; routes: Iterable<EntryId> } {
+): { gateways: ReadonlySet<string>; routes: readonly EntryId[] } {
   const gateways = new Set<string>();
   const routes = new Map<string, EntryId>();
   const addRoute = (id: EntryId): void => {
@@ -78,12 +77,25 @@ function reached(
     gateways.add(name.toLowerCase());
     for (const id of lookup.naming(target.gateway(name))) addRoute(id);
   };
+  /** Adds a route and the gateways that it may be bound to. */
+  const addBound = (id: EntryId): void => {
+    addRoute(id);
+    const entry = lookup.get(id.kind, id.name);
+    for (const { Name } of entry === undefined ? [] : parentsOf(entry)) {
+      gateways.add(Name.toLowerCase());
+    }
+  };
   const { kind, name, before, after } = change;
   if (kind === 'api-gateway') addGateway(name);
-  if (kind === 'inline-certificate' || kind === 'file-system-certificate') {
-    // Only the existence of a certificate counts.
-    if (before !== undefined && after !== undefined) return { gateways, routes: [] };
+  // Only the existence of certificates and providers counts.
+  const comesOrGoes = before === undefined || after === undefined;
+  if (CERTIFICATES.includes(kind) && comesOrGoes) {
     for (const id of lookup.naming(target.certificate(kind, name))) addGateway(id.name);
+  }
+  const namers = kind === 'jwt-provider' && comesOrGoes ? lookup.naming(target.provider(name)) : [];
+  for (const id of namers) {
+    if (id.kind === 'api-gateway') addGateway(id.name);
+    if (isRoute(id.kind)) addBound(id);
   }
   if (isRoute(kind)) {
     addRoute(change);
@@ -94,16 +106,9 @@ function reached(
     }
   }
   for (const service of affected.values()) {
-    for (const id of lookup.naming(target.service(service))) {
-      if (!isRoute(id.kind)) continue;
-      addRoute(id);
-      const entry = lookup.get(id.kind, id.name);
-      for (const { Name } of entry === undefined ? [] : parentsOf(entry)) {
-        gateways.add(Name.toLowerCase());
-      }
-    }
+    for (const id of lookup.naming(target.service(service))) if (isRoute(id.kind)) addBound(id);
   }
-  return { gateways, routes: routes.values() };
+  return { gateways, routes: [...routes.values()] };
 }
 
 /** Computes the status of gateways and routes of one namespace. Compiles each chain once. */
@@ -116,7 +121,7 @@ class GatewayStatus {
   readonly #accepted = new Map<string, UntimedCondition>();
   readonly #bound = new Map<string, readonly ConfigEntry[]>();
   readonly #byListener = new Map<string, ReadonlyMap<string, readonly ConfigEntry[]>>();
-  readonly #missing = new Map<string, ReadonlyMap<string, string>>();
+  readonly #missing = new Map<string, ReadonlyMap<string, Missing>>();
 
   constructor(lookup: EntryLookup, at: string, budget: Budget | undefined) {
     this.#lookup = lookup;
@@ -126,21 +131,14 @@ class GatewayStatus {
 
   ofRoute(route: ConfigEntry): Status {
     const bindings = parentsOf(route).map((parent) => this.#binding(route, parent));
-    return this.#status(route, [this.#routeAccepted(route), ...bindings]);
+    const lost = this.#missingProvider(providersNamed(route));
+    const refs = lost === undefined ? [] : [unresolved({ provider: lost })];
+    return this.#status(route, [this.#routeAccepted(route), ...bindings, ...refs]);
   }
 
   ofGateway(gateway: ApiGateway): Status {
-    const missing = this.#missingCertificates(gateway);
-    const untimed = [
-      missing.size === 0
-        ? conditionOf('Accepted', 'True', 'Accepted', 'gateway is valid')
-        : conditionOf(
-            'Accepted',
-            'False',
-            'InvalidCertificates',
-            'gateway references invalid certificates',
-          ),
-    ];
+    const missing = this.#missingReferences(gateway);
+    const untimed = [gatewayAccepted([...missing.values()])];
     for (const { Name: section, Protocol: protocol } of gateway.Listeners ?? []) {
       const place = { Kind: 'api-gateway', Name: gateway.Name, SectionName: section };
       const lost = missing.get(section);
@@ -148,7 +146,7 @@ class GatewayStatus {
       untimed.push(
         lost === undefined
           ? conditionOf('ResolvedRefs', 'True', 'ResolvedRefs', 'resolved refs', place)
-          : conditionOf('ResolvedRefs', 'False', 'InvalidCertificateRef', notFound(lost), place),
+          : unresolved(lost, place),
         conflicts
           ? conditionOf('Conflicted', 'True', 'RouteConflict', ONE_ROUTE_ONLY, place)
           : conditionOf('Conflicted', 'False', 'NoConflict', NO_CONFLICT, place),
@@ -250,7 +248,7 @@ class GatewayStatus {
   }
 
   #bindingFault(route: ConfigEntry, gateway: ApiGateway, section: string): string | undefined {
-    if (this.#missingCertificates(gateway).size > 0) return 'gateway has not been accepted';
+    if (this.#missingReferences(gateway).size > 0) return 'gateway has not been accepted';
     if (this.#routeAccepted(route).Status === 'False') return 'route has not been accepted';
     const listeners = gateway.Listeners ?? [];
     if (section !== '' && !listeners.some((one) => one.Name === section)) {
@@ -293,6 +291,9 @@ class GatewayStatus {
       if (fault !== undefined)
         return conditionOf('Accepted', 'False', 'InvalidDiscoveryChain', fault);
     }
+    if (this.#missingProvider(providersNamed(route)) !== undefined) {
+      return conditionOf('Accepted', 'False', 'InvalidJWTProviders', `route ${INVALID_JWT}`);
+    }
     return conditionOf('Accepted', 'True', 'Accepted', 'route is valid');
   }
 
@@ -310,19 +311,28 @@ class GatewayStatus {
       : 'route protocol does not match targeted service protocol';
   }
 
-  /** Returns the first missing certificate of each listener that has one. */
-  #missingCertificates(gateway: ApiGateway): ReadonlyMap<string, string> {
+  /** Returns what each listener names and does not exist: a provider, else a certificate. */
+  #missingReferences(gateway: ApiGateway): ReadonlyMap<string, Missing> {
     const known = this.#missing.get(gateway.Name);
     if (known !== undefined) return known;
-    const missing = new Map<string, string>();
+    const missing = new Map<string, Missing>();
     this.#missing.set(gateway.Name, missing);
-    for (const { Name: listener, TLS: tls } of gateway.Listeners ?? []) {
-      const lost = (tls.Certificates ?? []).find(
+    for (const listener of gateway.Listeners ?? []) {
+      const provider = this.#missingProvider(providersOfListener(listener));
+      const certificate = (listener.TLS.Certificates ?? []).find(
         (one) => this.#lookup.get(one.Kind as Kind, one.Name) === undefined,
       );
-      if (lost !== undefined) missing.set(listener, lost.Name);
+      if (provider !== undefined) missing.set(listener.Name, { provider });
+      else if (certificate) missing.set(listener.Name, { certificate: certificate.Name });
     }
     return missing;
+  }
+
+  #missingProvider(names: Iterable<string>): string | undefined {
+    for (const name of names) {
+      if (this.#lookup.get('jwt-provider', name) === undefined) return name;
+    }
+    return undefined;
   }
 
   /** Sorts the conditions. A condition that did not change keeps its LastTransitionTime. */
@@ -345,22 +355,9 @@ class GatewayStatus {
   }
 }
 
-const WHOLE_ENTRY = { Kind: '', Name: '', SectionName: '' };
 const ONE_ROUTE_ONLY = 'TCP-based listeners currently only support binding a single route';
 const NO_CONFLICT = 'listener has no route conflicts';
 const NO_SERVICES = 'route must target at least one upstream service';
-const notFound = (certificate: string): string => `certificate ${quoted(certificate)} not found`;
-
-/** Builds a condition without its time, about the whole entry unless a resource is given. */
-const conditionOf = (
-  Type: string,
-  Status: 'True' | 'False',
-  Reason: string,
-  Message: string,
-  Resource: Condition['Resource'] = WHOLE_ENTRY,
-): UntimedCondition => ({ Type, Status, Reason, Message, Resource });
-const place = ({ Type, Resource }: Pick<Condition, 'Type' | 'Resource'>): string =>
-  [Type, Resource.Kind, Resource.Name, Resource.SectionName].join('\u0000');
 const sameName = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
 
 /**

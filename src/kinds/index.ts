@@ -18,8 +18,13 @@ export function unknownKind(text: string, prefix = ''): Refusal {
     near !== undefined && near.steps <= 4
       ? `Did you mean "${near.kind}"?`
       : `Known kinds: ${KINDS.join(', ')}.`;
-  return refusal('invalid', `${prefix}invalid config entry kind: ${text.slice(0, 64)}`, { hint });
+  const why = ELSEWHERE.includes(text) ? ', a feature that this server does not have' : '';
+  const message = `${prefix}invalid config entry kind: ${text.slice(0, 64)}${why}`;
+  return refusal('invalid', message, { hint });
 }
+
+/** Kinds of other editions of the API. */
+const ELSEWHERE: readonly string[] = ['control-plane-request-limit', 'sameness-group'];
 
 const DECODING = 'Request decoding failed: ';
 /** Members of answers that a body may contain. They have no effect. */
@@ -163,7 +168,7 @@ function* targetProblems(entry: ConfigEntry): Iterable<Problem> {
   const count = targetsOf(entry).size;
   if (count > TARGETS_MAX) {
     yield problem(
-      `the entry names ${count} services, gateways and certificates, at most ${TARGETS_MAX} are allowed`,
+      `the entry names ${count} services, gateways, certificates and providers, at most ${TARGETS_MAX} are allowed`,
     );
   }
 }

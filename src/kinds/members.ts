@@ -33,7 +33,7 @@ const isDefaultPartition = (key: string, value: unknown): boolean =>
   (value === 'default' || value === '' || value === null);
 
 const EDITION_HINTS: readonly (readonly [RegExp, string])[] = [
-  [/jwt/i, ', api-gateway jwt validation is a feature that this server does not have'],
+  [/jwt/i, ', api-gateway jwt validation is a member of Default, Override and Filters alone'],
   [/partition$/i, ', partitions are a feature that this server does not have'],
   [
     /samenessgroup$|sameness_group$/i,

@@ -35,6 +35,14 @@ export const OF_INTENTIONS = rights(
 export const OF_GATEWAY = rights(MESH_WRITE, SERVICE_READ);
 /** Entries about the mesh. */
 export const OF_MESH = rights(MESH_WRITE, right('mesh', 'read'));
+/**
+ * Providers of tokens: part of the mesh, and read by whoever runs a service, whose intentions may
+ * name them.
+ */
+export const OF_JWT_PROVIDER = rights(MESH_WRITE, {
+  ...right('mesh', 'read'),
+  orAnyService: 'write',
+});
 /** Entries about the mesh that anybody may read. */
 export const OPEN_TO_READ = rights(MESH_WRITE, right('none', 'read'));
 /** Entries that only the server writes. */

@@ -1,6 +1,6 @@
 /**
- * The services, gateways and certificates that an entry names. The state indexes entries by these
- * targets, so that a change finds the entries that depend on it without a scan.
+ * The services, gateways, certificates and providers that an entry names. The state indexes entries
+ * by these targets, so that a change finds the entries that depend on it without a scan.
  */
 import { ENTRY_NAME_MAX, isLonger } from './common.js';
 import { definitionOf } from './definitions.js';
@@ -21,11 +21,19 @@ export function servicesNamed(entry: ConfigEntry): string[] {
   return [...named];
 }
 
+/** Returns the jwt-providers that an entry names. Its writer needs the right to read them. */
+export const providersNamed = (entry: ConfigEntry): ReadonlySet<string> =>
+  new Set(definitionOf(entry.Kind).providers(entry));
+
 /** Returns the index keys of everything that an entry names. */
 export function targetsOf(entry: ConfigEntry): ReadonlySet<string> {
-  const forwards = servicesNamed(entry).map(target.service);
-  const others = [...definitionOf(entry.Kind).names(entry)];
-  return new Set([...forwards, ...others].filter(isName));
+  const targets = new Set<string>();
+  const { forwards, names, namesProviders, providers } = definitionOf(entry.Kind);
+  if (forwards) for (const name of servicesNamed(entry)) targets.add(target.service(name));
+  for (const other of names(entry)) targets.add(other);
+  if (namesProviders) for (const one of providers(entry)) targets.add(target.provider(one));
+  for (const one of targets) if (!isName(one)) targets.delete(one);
+  return targets;
 }
 
 /** Maximum number of bytes of a target: a name with its prefix, which lower-casing may lengthen. */

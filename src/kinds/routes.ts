@@ -4,7 +4,6 @@ import {
   boolean,
   drop,
   duration,
-  foreign,
   free,
   keep,
   later,
@@ -28,6 +27,7 @@ import {
   upperText,
 } from './common.js';
 import { defineKind } from './definition.js';
+import { gatewayJwt, gatewayJwtProblems, providersOf } from './jwt.js';
 import { OF_MESH } from './permissions.js';
 import { type Problem, problem } from './problems.js';
 import { target } from './targets.js';
@@ -63,12 +63,7 @@ const filters = object({
   TimeoutFilter: keep(
     nullable(object({ RequestTimeout: keep(duration), IdleTimeout: keep(duration) })),
   ),
-  JWT: keep(
-    foreign(
-      (place) =>
-        `invalid config key ${JSON.stringify(place)}, api-gateway jwt validation is a feature that this server does not have`,
-    ),
-  ),
+  JWT: keep(nullable(gatewayJwt)),
   ExtProc: drop(later),
   ExtAuthz: drop(later),
 });
@@ -132,6 +127,9 @@ export const httpRoute = defineKind(
     permissions: OF_MESH,
     hasStatus: true,
     names: (entry): Iterable<string> => routeTargets(servicesOfHttp(entry), entry.Parents),
+    *providers(entry) {
+      for (const [{ JWT: jwt }] of filtersOf(entry)) yield* providersOf(jwt);
+    },
     *validate(entry) {
       if (entry.Name === '') yield problem('Name is empty: serviceName is required', 'Name');
       for (const [i, host] of (entry.Hostnames ?? []).entries()) {
@@ -145,6 +143,9 @@ export const httpRoute = defineKind(
       }
       yield* parentProblems(entry.Parents ?? []);
       yield* metaProblems(entry.Meta);
+      for (const [{ JWT: jwt }, path] of filtersOf(entry)) {
+        yield* gatewayJwtProblems(jwt, ...path, 'Filters', 'JWT');
+      }
       for (const [i, { Matches: matches }] of (entry.Rules ?? []).entries()) {
         for (const [j, one] of (matches ?? []).entries()) {
           for (const [message, ...path] of matchFaults(one)) {
@@ -184,6 +185,20 @@ export const tcpRoute = defineKind(
 );
 /** A normalised `tcp-route` entry. */
 export type TcpRoute = Normal<typeof tcpRoute.type>;
+
+/** Yields the filters of the rules and of their services, each with the path of its owner. */
+function* filtersOf({
+  Rules: rules,
+}: {
+  readonly Rules: readonly Normal<typeof rule>[] | null;
+}): Iterable<[Normal<typeof filters>, Path]> {
+  for (const [i, { Filters: own, Services: services }] of (rules ?? []).entries()) {
+    yield [own, ['Rules', i]];
+    for (const [j, one] of (services ?? []).entries()) {
+      yield [one.Filters, ['Rules', i, 'Services', j]];
+    }
+  }
+}
 
 type Named = { readonly Name: string };
 

@@ -27,6 +27,7 @@ import {
   upperText,
 } from './common.js';
 import { defineKind } from './definition.js';
+import { jwtRequirement, providerProblems, providersOf } from './jwt.js';
 import { OF_INTENTIONS } from './permissions.js';
 import { type Problem, problem } from './problems.js';
 
@@ -34,19 +35,6 @@ const ACTIONS = ['allow', 'deny'];
 /** Maximum number of bytes of a description, as in Consul. */
 const DESCRIPTION_MAX = 512;
 
-const jwt = object({
-  Providers: omit(
-    list(
-      object({
-        Name: omit(text()),
-        VerifyClaims: omit(
-          list(object({ Path: omit(list(text())), Value: omit(text()) })),
-          'verify_claims',
-        ),
-      }),
-    ),
-  ),
-});
 const header = object({
   Name: keep(text()),
   Present: omit(boolean),
@@ -66,7 +54,7 @@ const httpPermission = object({
 const permission = object({
   Action: omit(text({ values: ACTIONS })),
   HTTP: given(httpPermission),
-  JWT: given(jwt),
+  JWT: given(jwtRequirement),
 });
 const source = object({
   Name: keep(text()),
@@ -88,7 +76,7 @@ type Permission = Normal<typeof permission>;
 /** The kind `service-intentions`. */
 export const serviceIntentions = defineKind(
   'service-intentions',
-  { JWT: given(jwt), Sources: keep(list(source)), Meta: omit(meta) },
+  { JWT: given(jwtRequirement), Sources: keep(list(source)), Meta: omit(meta) },
   {
     permissions: OF_INTENTIONS,
     normalise(entry) {
@@ -96,6 +84,12 @@ export const serviceIntentions = defineKind(
       // The sort is stable: sources of equal precedence keep the order of the request.
       entry.Sources?.sort((a, b) => b.Precedence - a.Precedence);
       return entry;
+    },
+    *providers(entry) {
+      yield* providersOf(entry.JWT);
+      for (const { Permissions: permissions } of entry.Sources ?? []) {
+        for (const { JWT: jwt } of permissions ?? []) yield* providersOf(jwt);
+      }
     },
     *validate(entry) {
       yield* nameProblems(entry.Name);
@@ -208,19 +202,5 @@ function* headerProblems(one: Normal<typeof header>, at: string, ...path: Path):
       ...path,
       'IgnoreCase',
     );
-  }
-}
-
-/** Refuses every provider: this server has no jwt-provider entries. */
-function* providerProblems(
-  value: Normal<typeof jwt> | undefined,
-  ...path: Path
-): Iterable<Problem> {
-  for (const [i, provider] of (value?.Providers ?? []).entries()) {
-    const message =
-      provider.Name === undefined
-        ? 'JWT provider name is required'
-        : `Referenced JWT Provider does not exist. Provider Name: ${provider.Name}`;
-    yield problem(message, ...path, 'Providers', i, 'Name');
   }
 }

@@ -4,5 +4,6 @@
 export const target = {
   service: (name: string): string => `service ${name.toLowerCase()}`,
   gateway: (name: string): string => `api-gateway ${name.toLowerCase()}`,
+  provider: (name: string): string => `jwt-provider ${name.toLowerCase()}`,
   certificate: (kind: string, name: string): string => `${kind} ${name.toLowerCase()}`,
 };

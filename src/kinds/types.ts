@@ -28,6 +28,8 @@ export interface Permission {
   readonly access: 'read' | 'write';
   /** Whether the permission is on the name of the entry. */
   readonly named: boolean;
+  /** An access that suffices too, on any service of any namespace. */
+  readonly orAnyService?: 'write';
 }
 
 /** The identity of an entry in its namespace. */

@@ -208,7 +208,7 @@ function freeValue(input: unknown, report: Report): unknown {
  * A member of another edition of the API. Accepts null and what `isTaken` accepts, and refuses
  * anything else with the sentence.
  */
-export function foreign(
+function foreign(
   sentence: (place: string) => string,
   isTaken: (input: unknown) => boolean = () => false,
 ): Type<null> {

@@ -44,9 +44,9 @@ export const IDENTITY_FILE = 'node.json';
  */
 export async function readIdentity(
   dir: string,
-  { files }: Disk = LEVEL_DISK,
+  disk: Disk = LEVEL_DISK,
 ): Promise<Identity | undefined> {
-  const content = await readSealed(join(dir, IDENTITY_FILE), files);
+  const content = await readSealed(disk.folder(dir), IDENTITY_FILE);
   if (content === undefined) return undefined;
   // An earlier build of version 2 did not write these members.
   if (content['v'] === 2) {
@@ -82,7 +82,7 @@ export async function claimIdentity(
   dir: string,
   disk: Disk = LEVEL_DISK,
 ): Promise<Identity | undefined> {
-  await disk.files.claim(dir, IDENTITY_FILE);
+  await disk.claim(dir, IDENTITY_FILE);
   return readIdentity(dir, disk);
 }
 
@@ -90,9 +90,9 @@ export async function claimIdentity(
 export function writeIdentity(
   dir: string,
   identity: Identity,
-  { files }: Disk = LEVEL_DISK,
+  disk: Disk = LEVEL_DISK,
 ): Promise<void> {
-  return writeSealed(join(dir, IDENTITY_FILE), identity, files);
+  return writeSealed(disk.folder(dir), IDENTITY_FILE, identity);
 }
 
 /**

@@ -15,7 +15,8 @@ import { DIVERGED_KEY } from '../state/keys.js';
 import { Machine, type MachineLimits } from '../state/machine.js';
 import type { Disk } from '../storage/disk.js';
 import { LEVEL_DISK } from '../storage/level-disk.js';
-import { type LevelLog, openLog } from '../storage/log.js';
+import type { SegmentLog } from '../storage/log.js';
+import { openLog } from '../storage/open-log.js';
 import { type LevelState, openState } from '../storage/state.js';
 import {
   claimIdentity,
@@ -28,13 +29,14 @@ import {
   writeIdentity,
 } from './identity.js';
 import { type NodeOptions, silenceMsIn } from './options.js';
+import { STATE_FOLDER } from './read-state.js';
 import { rebuildableTo, rebuildState } from './rebuild.js';
 import { UNFINISHED } from './recover.js';
 
 /** An open data folder. */
 export interface Opened {
   readonly identity: StoredIdentity;
-  readonly log: LevelLog;
+  readonly log: SegmentLog;
   readonly store: LevelState;
   readonly machine: Machine;
   /**
@@ -47,7 +49,16 @@ export interface Opened {
 
 type OpenOptions = Pick<
   NodeOptions,
-  'name' | 'dataDir' | 'initial' | 'join' | 'handlers' | 'levels' | 'timing' | 'log' | 'onFatal'
+  | 'name'
+  | 'dataDir'
+  | 'loading'
+  | 'initial'
+  | 'join'
+  | 'handlers'
+  | 'levels'
+  | 'timing'
+  | 'log'
+  | 'onFatal'
 > & {
   readonly address: string;
   /** The disk. Only simulations set it and the members below. */
@@ -55,6 +66,7 @@ type OpenOptions = Pick<
   readonly ids?: IdSource;
   /** See LogOptions. */
   readonly windowBytes?: number;
+  readonly segmentBytes?: number;
   /** See Machine. */
   readonly machineLimits?: MachineLimits;
 };
@@ -96,12 +108,12 @@ export async function openFolder(options: OpenOptions): Promise<Opened> {
  * the other. The error of the log takes precedence.
  */
 async function openDatabases(
-  { dataDir, onFatal, windowBytes }: OpenOptions,
+  { dataDir, loading, onFatal, windowBytes, segmentBytes }: OpenOptions,
   disk: Disk,
 ): Promise<Pick<Opened, 'log' | 'store'>> {
   const [log, store] = await Promise.allSettled([
-    openLog(join(dataDir, 'log'), { onFatal, disk, windowBytes }),
-    openState(join(dataDir, 'state'), { onFatal, disk }),
+    openLog(join(dataDir, 'log'), { onFatal, disk, windowBytes, segmentBytes }),
+    openState(join(dataDir, STATE_FOLDER), { onFatal, disk, loading: loading?.state }),
   ]);
   if (log.status === 'fulfilled' && store.status === 'fulfilled')
     return { log: log.value, store: store.value };
@@ -110,11 +122,12 @@ async function openDatabases(
 }
 
 async function openIdentity(options: OpenOptions, disk: Disk, ids: IdSource): Promise<Identity> {
-  const present = await claimIdentity(options.dataDir, disk);
+  const { dataDir, loading } = options;
+  const present = await (loading?.identity ?? claimIdentity(dataDir, disk));
   if (present !== undefined) return present;
   const initial = initialOf(options);
   const identity = newIdentity(options.name, initial, ids);
-  await writeIdentity(options.dataDir, identity, disk);
+  await writeIdentity(dataDir, identity, disk);
   const names = initial.map(({ name }) => name).join(', ');
   const what = names === '' ? 'asks to join a cluster' : `starts the cluster of ${names}`;
   options.log('info', `the data folder is new: the node ${what}`);
@@ -129,7 +142,7 @@ function initialOf({ initial = [], join: others = [], name, address }: OpenOptio
  * Cuts off damaged entries. They may have been acknowledged, so the node does not vote until it has
  * them again.
  */
-async function repairLog(log: LevelLog, identity: Identity, options: OpenOptions): Promise<void> {
+async function repairLog(log: SegmentLog, identity: Identity, options: OpenOptions): Promise<void> {
   const { damaged } = log;
   if (damaged !== undefined) {
     const what = `the log is damaged from entry ${damaged.index} on (${damaged.reason})`;
@@ -152,20 +165,24 @@ async function repairLog(log: LevelLog, identity: Identity, options: OpenOptions
  * Whether another voter could lead this node: one in the newest known configuration or, if the log
  * has lost all configurations, any member that this node ever met.
  */
-function hasPeers(log: LevelLog, { nodeId, seen }: Identity): boolean {
+function hasPeers(log: SegmentLog, { nodeId, seen }: Identity): boolean {
   const { members } = newestConfiguration(log);
   if (members.length === 0) return Object.keys(seen).length > 0;
   return members.some(({ id, voter }) => voter && id !== nodeId);
 }
 
-const isEmpty = (log: LevelLog): boolean =>
+const isEmpty = (log: SegmentLog): boolean =>
   log.lastIndex() === 0 && log.hardState().term === 0 && log.bar() === undefined;
 
 /**
  * Makes a damaged state again from the log, if that contains every entry from the first on.
  * Otherwise leaves it as it is.
  */
-async function repairState(log: LevelLog, store: LevelState, options: OpenOptions): Promise<void> {
+async function repairState(
+  log: SegmentLog,
+  store: LevelState,
+  options: OpenOptions,
+): Promise<void> {
   const { damaged } = store;
   if (damaged === undefined) return;
   const upTo = rebuildableTo(log, store);
@@ -175,7 +192,7 @@ async function repairState(log: LevelLog, store: LevelState, options: OpenOption
 }
 
 /** Throws Error if no peer could send this node the state that it needs. */
-function requirePeers(why: string, log: LevelLog, identity: Identity, dataDir: string): void {
+function requirePeers(why: string, log: SegmentLog, identity: Identity, dataDir: string): void {
   if (why === UNFINISHED) throw new Error(`${why}: run "conclave recover" once more`);
   if (hasPeers(log, identity)) return;
   throw new Error(
@@ -188,7 +205,7 @@ function requirePeers(why: string, log: LevelLog, identity: Identity, dataDir: s
 
 /** Writes the first entry of a new cluster, the same configuration at index 1 on every member. */
 async function writeFirst(
-  log: LevelLog,
+  log: SegmentLog,
   identity: Identity,
   options: OpenOptions,
   ids: IdSource,

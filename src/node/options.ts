@@ -8,6 +8,7 @@ import type { Command } from '../state/types.js';
 import type { WireSecurity } from '../transport/security.js';
 import { FRAME_BYTES_MAX } from '../wire-limits.js';
 import type { InitialMember } from './identity.js';
+import type { Loading } from './read-state.js';
 import type { Gate } from './types.js';
 
 type RaftTiming = Pick<RaftOptions, 'tickMs' | 'heartbeatTicks' | 'electionTicks' | 'leaseMs'>;
@@ -81,6 +82,8 @@ export interface NodeLimits extends Omit<ReplicaLimits, 'tickMs' | 'electionMs'>
 export interface NodeOptions {
   readonly name: string;
   readonly dataDir: string;
+  /** Set if the state in `dataDir` is being read already. */
+  readonly loading?: Loading | undefined;
   readonly listen: { readonly host: string; readonly port: number };
   /** `host:port` at which other members reach this node. Absent: where it listens. */
   readonly advertise?: string;

@@ -1,10 +1,11 @@
 /** Makes a damaged state again from the log. */
 import type { Index } from '../raft/types.js';
-import { type Handlers, Machine, type MachineLimits, recordOf } from '../state/machine.js';
+import { type Handlers, Machine, type MachineLimits } from '../state/machine.js';
+import { recordOf } from '../state/machine-record.js';
 import type { Disk } from '../storage/disk.js';
 import { installRecords, recordsOf } from '../storage/install.js';
 import { LEVEL_DISK } from '../storage/level-disk.js';
-import type { LevelLog } from '../storage/log.js';
+import type { SegmentLog } from '../storage/log.js';
 import { MemoryState } from '../storage/memory-state.js';
 import type { LevelState } from '../storage/state.js';
 
@@ -17,7 +18,7 @@ const APPLY_BYTES = 2 ** 20;
  * are then applied as they become known to be committed. Returns undefined if the log lacks an
  * entry.
  */
-export function rebuildableTo(log: LevelLog, { remains }: LevelState): Index | undefined {
+export function rebuildableTo(log: SegmentLog, { remains }: LevelState): Index | undefined {
   if (log.firstIndex() > 1) return undefined;
   const record = remains && recordOf(remains);
   if (record === undefined) return log.bar() === undefined ? 0 : undefined;
@@ -41,7 +42,7 @@ export interface RebuildOptions {
  * The new state is made in memory, because a log that was never compacted is small.
  */
 export async function rebuildState(
-  log: LevelLog,
+  log: SegmentLog,
   store: LevelState,
   { upTo, handlers, levels, machineLimits, disk = LEVEL_DISK }: RebuildOptions,
 ): Promise<void> {
@@ -54,7 +55,7 @@ export async function rebuildState(
 /** Applies entries up to `upTo`. Calls `applied` after each slice. */
 export async function applyUpTo(
   upTo: Index,
-  log: LevelLog,
+  log: SegmentLog,
   machine: Machine,
   applied: () => void = () => {},
 ): Promise<void> {

@@ -13,13 +13,15 @@ import type { Identity } from '../replica/members/identity.js';
 import type { Sums } from '../replica/rpc.js';
 import { FatalError } from '../state/fatal.js';
 import { DIVERGED_KEY, isLocal } from '../state/keys.js';
-import { type Handlers, Machine, recordOf } from '../state/machine.js';
+import { type Handlers, Machine } from '../state/machine.js';
+import { recordOf } from '../state/machine-record.js';
 import type { Command, Handler, View } from '../state/types.js';
 import type { Disk } from '../storage/disk.js';
 import { StorageError } from '../storage/errors.js';
 import { installRecords, recordsOf } from '../storage/install.js';
 import { LEVEL_DISK } from '../storage/level-disk.js';
-import { type LevelLog, openLog } from '../storage/log.js';
+import type { SegmentLog } from '../storage/log.js';
+import { openLog } from '../storage/open-log.js';
 import { type LevelState, openState } from '../storage/state.js';
 import type { StateRecord } from '../storage/types.js';
 import { derived, type InitialMember, readIdentity, writeIdentity } from './identity.js';
@@ -46,7 +48,7 @@ export interface FolderFacts {
 
 interface Folder {
   readonly identity: Identity;
-  readonly log: LevelLog;
+  readonly log: SegmentLog;
   readonly store: LevelState;
 }
 
@@ -168,7 +170,7 @@ async function unmark(store: LevelState): Promise<void> {
  * Makes a damaged state again from the log, or replaces it by the records that can still be read.
  */
 async function replaceDamaged(
-  log: LevelLog,
+  log: SegmentLog,
   store: LevelState,
   options: { readonly handlers: Handlers; readonly disk: Disk },
 ): Promise<void> {
@@ -227,7 +229,7 @@ function configurationOf(
   };
 }
 
-function mustReachLog(state: View, log: LevelLog): void {
+function mustReachLog(state: View, log: SegmentLog): void {
   if ((recordOf(state)?.index ?? 0) >= log.firstIndex() - 1) return;
   throw new Error('the state ends before the log begins: this folder alone cannot make a cluster');
 }
@@ -248,7 +250,7 @@ function factsOf({ identity, log, store }: Folder): FolderFacts {
   };
 }
 
-function damageOf(log: LevelLog, store: LevelState): string[] {
+function damageOf(log: SegmentLog, store: LevelState): string[] {
   const damage: string[] = [];
   const { damaged } = log;
   if (damaged !== undefined) {

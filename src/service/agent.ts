@@ -1,6 +1,8 @@
 /** Use cases of the agent: what this node reports about itself and the members. */
+import { availableParallelism } from 'node:os';
 import { parseAddress } from '../address.js';
 import type { NodeStatus, PeerStatus } from '../node/types.js';
+import type { Release } from '../release.js';
 import { type ClusterParts, isAlive, mustHaveRight } from './cluster.js';
 import type { FilterOf } from './filters.js';
 import type { Requester } from './types.js';
@@ -15,27 +17,56 @@ const FAILED = 4;
 const mustReadAgent = ({ service, node }: ClusterParts, requester: Requester): Promise<void> =>
   mustHaveRight(service, requester, 'agent', 'read', node.name);
 
-/** Returns the settings, the Raft status and the membership of this node. */
+/** Returns what this node runs. It is for everyone. */
+export const agentVersion = ({ release }: ClusterParts) => ({
+  SHA: release.sha,
+  BuildDate: release.date,
+  HumanVersion: release.version,
+  FIPS: '',
+});
+
+/**
+ * Returns the settings, the Raft status and the membership of this node. Clients read every member
+ * but `xDS` as an object; those of what this server does not have are empty.
+ */
 export async function agentSelf(parts: ClusterParts, requester: Requester) {
   await mustReadAgent(parts, requester);
+  const { release, datacenter } = parts;
   const status = parts.node.status();
   const own = status.peers.find((peer) => peer.id === status.id);
+  const [version] = versionParts(release.version);
   return {
     Config: {
-      Datacenter: parts.datacenter,
-      PrimaryDatacenter: parts.datacenter,
+      Datacenter: datacenter,
+      PrimaryDatacenter: datacenter,
       NodeName: status.name,
       NodeID: status.id,
-      Revision: '',
+      Revision: shortSha(release),
       Server: true,
-      Version: parts.version,
+      Version: version,
+      BuildDate: release.date,
     },
-    DebugConfig: parts.settings,
-    Coord: null,
+    DebugConfig: { ...parts.settings, ACLsEnabled: true, EnableDebug: false, GRPCPort: NO_PORT },
+    Coord: { Vec: NO_VECTOR, Error: 0, Adjustment: 0, Height: 0 },
     Member: memberOf(parts, status, own ?? asPeer(status)),
-    Stats: { raft: raftStats(status) },
-    Meta: {},
+    Stats: statsOf(parts, status),
+    Meta: { 'consul-version': release.version, 'consul-network-segment': '' },
   };
+}
+
+/** A port that is not open. */
+const NO_PORT = -1;
+/** Coordinates of the network, which this server does not measure: clients expect eight. */
+const NO_VECTOR = [0, 0, 0, 0, 0, 0, 0, 0];
+
+/** Returns the first characters of the commit, which identify it. */
+const shortSha = ({ sha }: Release): string => sha.slice(0, 8);
+
+/** Splits `1.2.3-rc1+x` into version, pre-release and metadata; what is missing is empty. */
+function versionParts(version: string): readonly [string, string, string] {
+  const [, main = version, pre = '', metadata = ''] =
+    /^([^-+]*)(?:-([^+]*))?(?:\+(.*))?$/.exec(version) ?? [];
+  return [main, pre, metadata];
 }
 
 /** Returns the members that the caller may read and the filter keeps. */
@@ -89,7 +120,10 @@ function memberOf(parts: ClusterParts, status: NodeStatus, peer: PeerStatus) {
       dc: parts.datacenter,
       id: peer.id,
       port: String(port),
-      build: parts.version,
+      build: `${parts.release.version}:`,
+      acls: '1',
+      segment: '',
+      vsn: '2',
       raft_vsn: '3',
       ...(!peer.voter && { nonvoter: '1' }),
     },
@@ -100,6 +134,38 @@ function memberOf(parts: ClusterParts, status: NodeStatus, peer: PeerStatus) {
     DelegateMin: 2,
     DelegateMax: 5,
     DelegateCur: 4,
+  };
+}
+
+/** Returns the statistics of this node by area, as text by name. */
+function statsOf({ release, datacenter }: ClusterParts, status: NodeStatus) {
+  const [version, prerelease, metadata] = versionParts(release.version);
+  return {
+    agent: {},
+    build: {
+      version,
+      prerelease,
+      version_metadata: metadata,
+      revision: shortSha(release),
+    },
+    consul: {
+      acl: 'enabled',
+      bootstrap: 'false',
+      datacenter,
+      known_datacenters: '1',
+      leader: String(status.role === 'leader'),
+      leader_addr: status.leaderAddress,
+      server: 'true',
+    },
+    raft: raftStats(status),
+    runtime: {
+      arch: process.arch,
+      cpu_count: String(availableParallelism()),
+      os: process.platform,
+      version: process.version,
+    },
+    serf_lan: { members: String(status.peers.length) },
+    serf_wan: {},
   };
 }
 

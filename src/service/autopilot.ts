@@ -90,14 +90,14 @@ export async function writeAutopilot(
 /** Returns the health of each member and how many voters the cluster can lose. */
 export async function autopilotHealth(parts: ClusterParts, read: ClusterRead) {
   await mustReadAsOperator(parts, read);
-  return healthOf(await statusFor(parts, read), parts.version);
+  return healthOf(await statusFor(parts, read), parts.release.version);
 }
 
 /** Returns the same by server, with the leader and the voters. */
 export async function autopilotState(parts: ClusterParts, read: ClusterRead) {
   await mustReadAsOperator(parts, read);
   const status = await statusFor(parts, read);
-  const health = healthOf(status, parts.version);
+  const health = healthOf(status, parts.release.version);
   return {
     Healthy: health.Healthy,
     FailureTolerance: health.FailureTolerance,

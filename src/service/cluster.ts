@@ -2,6 +2,7 @@
 import type { Access, Authorizer, Resource } from '../acl/types.js';
 import { reject } from '../errors.js';
 import type { ClusterNode, NodeStatus, PeerStatus, ReadMode } from '../node/types.js';
+import type { Release } from '../release.js';
 import type { Requester, Service } from './types.js';
 
 /** What the use cases of operators, of the agent and of probes work on. */
@@ -9,8 +10,7 @@ export interface ClusterParts {
   readonly service: Service;
   readonly node: ClusterNode;
   readonly datacenter: string;
-  /** Version of this release. */
-  readonly version: string;
+  readonly release: Release;
   /**
    * Returns why this node does not serve or cannot follow the leader; undefined if it does. A full
    * disk is not a reason.

@@ -4,9 +4,11 @@ import { ApiError, type refusal, reject } from '../errors.js';
 import { definitionOf, isClusterWide, isKind } from '../kinds/definitions.js';
 import { decodeInSteps, nameRefusal, unknownKind } from '../kinds/index.js';
 import { NEVER_ALLOWED, type Operation } from '../kinds/permissions.js';
-import { servicesNamed } from '../kinds/references.js';
+import { intentionsNaming, providerInUse } from '../kinds/provider-rules.js';
+import { providersNamed, servicesNamed } from '../kinds/references.js';
 import type { ConfigEntry, EntryId, Kind } from '../kinds/types.js';
 import type { ConfigDelete, ConfigSet } from '../state/config.js';
+import { allNamespaces, Entries } from '../state/config-entries.js';
 import { keys } from '../state/keys.js';
 import { deletedIndex } from '../state/lists.js';
 import type { Command, View } from '../state/types.js';
@@ -84,6 +86,7 @@ export async function applyConfig(
     cas,
     at: new Date().toISOString(),
     datacenter,
+    ...(kind === 'jwt-provider' || providersNamed(entry).size > 0 ? { provider: true } : {}),
   };
   return propose(service, write, command);
 }
@@ -113,8 +116,28 @@ export async function deleteConfig(
     cas,
     at: new Date().toISOString(),
     datacenter,
+    ...(kind === 'jwt-provider' ? { provider: true } : {}),
   };
-  return propose(service, write, command);
+  return propose(service, write, command).catch((error: unknown) => {
+    const isInUse = error instanceof ApiError && error.refusal.code === 'conflict';
+    if (kind !== 'jwt-provider' || !isInUse) throw error;
+    const by = readableIntention(service.view, service.authorize(caller), name);
+    throw new ApiError(providerInUse(name, by));
+  });
+}
+
+/** Returns the first intention, by namespace and name, that names a provider and may be read. */
+function readableIntention(
+  view: View,
+  authorizer: Authorizer,
+  provider: string,
+): (EntryId & { readonly ns: string }) | undefined {
+  for (const ns of allNamespaces(view)) {
+    for (const id of intentionsNaming(provider, new Entries(view, ns))) {
+      if (denialOf(authorizer, 'get', id, ns) === undefined) return { ...id, ns };
+    }
+  }
+  return undefined;
 }
 
 /** Reads one entry as it is stored, secrets hidden from those who may not write it. Throws 403. */
@@ -144,9 +167,10 @@ function denialOf(
   { kind, name }: EntryId,
   ns: string,
 ): string | undefined {
-  const { resource, access, named } = definitionOf(kind).permissions[operation];
+  const { resource, access, named, orAnyService } = definitionOf(kind).permissions[operation];
   if (resource === 'none') return undefined;
   if (resource === 'never') return NEVER_ALLOWED;
+  if (orAnyService !== undefined && authorizer.anywhere('service', orAnyService)) return undefined;
   return authorizer.denial(resource, access, named ? name : undefined, ns);
 }
 
@@ -157,9 +181,9 @@ export function listRight(
   ns: string,
 ): (name: string) => boolean {
   const { resource, access, named } = definitionOf(kind).permissions.list;
-  if (resource === 'none' || resource === 'never') return () => resource === 'none';
-  if (named) return (name) => authorizer.allowed(resource, access, name, ns);
-  const all = authorizer.allowed(resource, access, undefined, ns);
+  if (resource === 'never') return () => false;
+  if (named && resource !== 'none') return (name) => authorizer.allowed(resource, access, name, ns);
+  const all = denialOf(authorizer, 'list', { kind, name: '' }, ns) === undefined;
   return () => all;
 }
 
@@ -174,7 +198,8 @@ export function configCheck(
     return changeDenial(authorizer, view, { operation: 'delete', ns, kind, name });
   }
   const change = { operation: 'apply' as const, ns, kind, name };
-  if (!definitionOf(kind).forwards) return changeDenial(authorizer, view, change);
+  const { forwards, namesProviders } = definitionOf(kind);
+  if (!forwards && !namesProviders) return changeDenial(authorizer, view, change);
   const entry = JSON.parse((command as ConfigSet).entry) as ConfigEntry;
   return changeDenial(authorizer, view, { ...change, entry });
 }
@@ -200,9 +225,14 @@ function changeDenial(
     const why = denialOf(authorizer, operation, { kind, name: stored }, ns);
     if (why !== undefined) return why;
   }
-  for (const service of entry === undefined ? [] : servicesNamed(entry)) {
+  if (entry === undefined) return undefined;
+  for (const service of servicesNamed(entry)) {
     const why = authorizer.denial('service', 'read', service, ns);
     if (why !== undefined) return why;
+  }
+  // A refusal would tell whether the provider exists.
+  for (const provider of providersNamed(entry)) {
+    return denialOf(authorizer, 'get', { kind: 'jwt-provider', name: provider }, 'default');
   }
   return undefined;
 }

@@ -5,7 +5,7 @@
  *
  *     put a, put b, delete a   →   h(a) + h(b) - h(a) = h(b)
  */
-import type { Change, View } from './types.js';
+import type { View } from './types.js';
 
 /** Tables without a checksum: the records of one node, and the record with the checksums. */
 const LOCAL = new Set(['machine', 'local']);
@@ -16,44 +16,73 @@ export function tableOf(key: string): string {
   return end < 0 ? key : key.slice(0, end);
 }
 
-/** A sum as two halves of 32 bits, and as 16 hex digits. */
+/** A sum as two halves of 32 bits. */
 interface Sum {
+  high: number;
+  low: number;
+  /** The sum as 16 hex digits; undefined since it changed. */
+  text: string | undefined;
+}
+
+/** The hash of one record in two halves, as signed integers, which are the smallest in memory. */
+export interface RecordHash {
   readonly high: number;
   readonly low: number;
-  readonly text: string;
+}
+
+/** Returns the hash of a record. */
+export function hashOf(key: string, value: string): RecordHash {
+  hashInto(lanes, key, value);
+  return { high: lanes.high | 0, low: lanes.low | 0 };
 }
 
 /** The checksums by table. An empty table has none. */
 export class Checksums {
-  readonly #sums = new Map<string, Sum>();
+  /** In order of the tables once `#isSorted`. */
+  #sums = new Map<string, Sum>();
+  #isSorted = true;
 
   /** Adds a change of `key` from `before` to `after`; undefined stands for absent. */
   change(key: string, before: string | undefined, after: string | undefined): void {
     const table = tableOf(key);
     if (LOCAL.has(table) || before === after) return;
-    let { high, low } = this.#sums.get(table) ?? { high: 0, low: 0 };
+    const sum = this.#sumOf(table);
     if (before !== undefined) {
       hashInto(lanes, key, before);
-      high -= lanes.high;
-      low -= lanes.low;
+      sum.high = (sum.high - lanes.high) >>> 0;
+      sum.low = (sum.low - lanes.low) >>> 0;
     }
     if (after !== undefined) {
       hashInto(lanes, key, after);
-      high += lanes.high;
-      low += lanes.low;
+      sum.high = (sum.high + lanes.high) >>> 0;
+      sum.low = (sum.low + lanes.low) >>> 0;
     }
-    this.#set(table, high >>> 0, low >>> 0);
+    sum.text = undefined;
+    if (sum.high === 0 && sum.low === 0) this.#sums.delete(table);
   }
 
-  /** Adds changes. `before` returns the value that a key had. */
-  changeAll(changes: readonly Change[], before: (key: string) => string | undefined): void {
-    for (const [key, after] of changes) this.change(key, before(key), after);
+  /** Adds a record whose hash is known, or with a factor of -1 removes it. */
+  shift(key: string, { high, low }: RecordHash, factor: 1 | -1): void {
+    const table = tableOf(key);
+    const sum = this.#sumOf(table);
+    sum.high = (sum.high + factor * high) >>> 0;
+    sum.low = (sum.low + factor * low) >>> 0;
+    sum.text = undefined;
+    if (sum.high === 0 && sum.low === 0) this.#sums.delete(table);
   }
 
-  /** Returns the checksums by table, as 16 hex digits each. */
+  /**
+   * Returns the checksums by table, as 16 hex digits each. The tables are in order, so that equal
+   * checksums have equal texts.
+   */
   toJSON(): Record<string, string> {
+    if (!this.#isSorted) this.#sums = new Map([...this.#sums].sort(([a], [b]) => (a < b ? -1 : 1)));
+    this.#isSorted = true;
     const json: Record<string, string> = {};
-    for (const [table, { text }] of this.#sums) json[table] = text;
+    for (const [table, sum] of this.#sums) {
+      sum.text ??= hex(sum.high) + hex(sum.low);
+      json[table] = sum.text;
+    }
     return json;
   }
 
@@ -64,8 +93,9 @@ export class Checksums {
       const [high, low] = [text.slice(0, 8), text.slice(8)].map((half) =>
         Number.parseInt(half, 16),
       );
-      sums.#set(table, high!, low!);
+      sums.#sums.set(table, { high: high!, low: low!, text });
     }
+    sums.#isSorted = false;
     return sums;
   }
 
@@ -76,9 +106,14 @@ export class Checksums {
     return sums;
   }
 
-  #set(table: string, high: number, low: number): void {
-    if (high === 0 && low === 0) this.#sums.delete(table);
-    else this.#sums.set(table, { high, low, text: hex(high) + hex(low) });
+  #sumOf(table: string): Sum {
+    let sum = this.#sums.get(table);
+    if (sum === undefined) {
+      sum = { high: 0, low: 0, text: undefined };
+      this.#sums.set(table, sum);
+      this.#isSorted = false;
+    }
+    return sum;
   }
 }
 

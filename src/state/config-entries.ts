@@ -1,33 +1,54 @@
 /** The config entries of one namespace, as the rules between entries read them. */
-import { isClusterWide, isKind } from '../kinds/definitions.js';
+import type { Change } from '../kinds/cross-entry-rules.js';
+import { definitionOf, isClusterWide, isKind } from '../kinds/definitions.js';
 import type { ConfigEntry, EntryId, EntryLookup, Kind } from '../kinds/types.js';
+import { configGroup } from './groups.js';
 import { keys } from './keys.js';
 import { keysBelow, lastPart } from './lists.js';
 import { keyOf, type View } from './types.js';
 
-/** Looks up entries in a view, and parses each once. It does not see later changes. */
+/**
+ * Looks up entries in a view, and parses each once. It does not see later changes. Most clusters
+ * have entries of few kinds, and the rules look for many: a kind without entries is looked up once.
+ */
 export class Entries implements EntryLookup {
   readonly #view: View;
   readonly #ns: string;
-  readonly #parsed = new Map<string, ConfigEntry | undefined>();
+  /** What was looked up, by kind and lower-case name; undefined for a kind without entries. */
+  readonly #known = new Map<Kind, Map<string, ConfigEntry | undefined> | undefined>();
+  readonly #naming = new Map<string, readonly EntryId[]>();
 
-  constructor(view: View, ns: string) {
+  /** `changed` is in the view already, and is not parsed again. */
+  constructor(view: View, ns: string, changed?: Change) {
     this.#view = view;
     this.#ns = ns;
+    if (changed?.after === undefined || definitionOf(changed.kind).hasStatus) return;
+    const { kind, name, after } = changed;
+    this.#known.set(kind, new Map([[name.toLowerCase(), after]]));
   }
 
   get(kind: Kind, name: string): ConfigEntry | undefined {
-    return this.#at(keys.config(isClusterWide(kind) ? 'default' : this.#ns, kind, name));
+    return this.#at(kind, name.toLowerCase());
   }
 
   *list(kind: Kind): Iterable<ConfigEntry> {
     for (const key of keysBelow(this.#view, 'config', this.#ns, kind)) {
-      const entry = this.#at(key);
+      const entry = this.#at(kind, lastPart(key));
       if (entry !== undefined) yield entry;
     }
   }
 
-  *naming(target: string): Iterable<EntryId> {
+  naming(target: string): Iterable<EntryId> {
+    if (this.#view.mayHave?.('config-ref') === false) return [];
+    let found = this.#naming.get(target);
+    if (found === undefined) {
+      found = [...this.#find(target)];
+      this.#naming.set(target, found);
+    }
+    return found;
+  }
+
+  *#find(target: string): Iterable<EntryId> {
     const prefix = keyOf('config-ref', this.#ns, target, '');
     for (const key of this.#view.keys(prefix)) {
       const [kind = '', name = ''] = key.slice(prefix.length).split('\u0000');
@@ -35,11 +56,22 @@ export class Entries implements EntryLookup {
     }
   }
 
-  #at(key: string): ConfigEntry | undefined {
-    if (this.#parsed.has(key)) return this.#parsed.get(key);
-    const text = this.#view.get(key);
-    const entry = text === undefined ? undefined : (JSON.parse(text) as ConfigEntry);
-    this.#parsed.set(key, entry);
+  #at(kind: Kind, name: string): ConfigEntry | undefined {
+    const ns = isClusterWide(kind) ? 'default' : this.#ns;
+    let known = this.#known.get(kind);
+    if (known === undefined) {
+      if (this.#known.has(kind)) return undefined;
+      const isEmpty = this.#view.mayHave?.(configGroup(ns, kind)) === false;
+      if (!isEmpty) known = new Map();
+      this.#known.set(kind, known);
+      if (known === undefined) return undefined;
+    }
+    let entry = known.get(name);
+    if (entry === undefined && !known.has(name)) {
+      const text = this.#view.get(keys.config(ns, kind, name));
+      entry = text === undefined ? undefined : (JSON.parse(text) as ConfigEntry);
+      known.set(name, entry);
+    }
     return entry;
   }
 }

@@ -1,9 +1,10 @@
 /** The commands that change config entries, and the changes that follow in the same step. */
 import { type Refusal, refusal } from '../errors.js';
 import { CHANGE_STEPS_MAX, ReachesTooFar } from '../kinds/chain.js';
+import type { Status } from '../kinds/conditions.js';
 import { affectedServices, type Change, validateChange } from '../kinds/cross-entry-rules.js';
 import { definitionOf } from '../kinds/definitions.js';
-import { type Status, settleGateways } from '../kinds/gateway-status.js';
+import { settleGateways } from '../kinds/gateway-status.js';
 import { targetsOf } from '../kinds/references.js';
 import type { ConfigEntry, EntryId, Kind } from '../kinds/types.js';
 import { allNamespaces, Entries } from './config-entries.js';
@@ -22,6 +23,11 @@ interface ConfigCommand extends Command {
   readonly at: string;
   /** The cluster's datacenter. */
   readonly datacenter: string;
+  /**
+   * Present if the entry is a jwt-provider or names one. A release that does not know the kind
+   * would decide the command without its rules, so it needs a level.
+   */
+  readonly provider?: true;
 }
 
 /** Creates or replaces an entry. Answers `true`, or `false` when `cas` does not match. */
@@ -84,6 +90,10 @@ type StoredEntry = ConfigEntry & {
   readonly ModifyIndex: number;
 };
 const NO_STATUS: Status = { Conditions: null };
+const NO_TARGETS: ReadonlySet<string> = new Set();
+
+/** Kinds on whose entries entries of all namespaces depend. */
+const REACHES_ALL: ReadonlySet<Kind> = new Set(['jwt-provider', 'proxy-defaults']);
 
 /** Settles a change. Refuses one that would cause more work than a single change may. */
 function settled(
@@ -114,12 +124,12 @@ function settle(
   { ns, at, datacenter }: ConfigCommand,
   change: Change,
 ): Refusal | undefined {
-  // Proxy defaults apply to the services of all namespaces, so their work has no limit.
-  const isGlobal = change.kind === 'proxy-defaults';
-  const reach = isGlobal ? allNamespaces(context.draft) : [ns];
-  const budget = { left: isGlobal ? Number.POSITIVE_INFINITY : CHANGE_STEPS_MAX };
+  const reach = REACHES_ALL.has(change.kind) ? allNamespaces(context.draft) : [ns];
+  // Proxy defaults apply to every service, so their work has no limit.
+  const hasLimit = change.kind !== 'proxy-defaults';
+  const budget = { left: hasLimit ? CHANGE_STEPS_MAX : Number.POSITIVE_INFINITY };
   for (const each of reach) {
-    const entries = new Entries(context.draft, each);
+    const entries = new Entries(context.draft, each, change);
     const affected = affectedServices(change, entries);
     const why = validateChange(change, entries, { datacenter, affected, budget });
     if (why !== undefined) return why;
@@ -168,8 +178,8 @@ function moveReferences(
   before: ConfigEntry | undefined,
   after: ConfigEntry | undefined,
 ): void {
-  const past = before === undefined ? new Set<string>() : targetsOf(before);
-  const present = after === undefined ? new Set<string>() : targetsOf(after);
+  const past = before === undefined ? NO_TARGETS : targetsOf(before);
+  const present = after === undefined ? NO_TARGETS : targetsOf(after);
   for (const target of past) {
     if (!present.has(target)) draft.del(keys.configRef(ns, target, kind, name));
   }

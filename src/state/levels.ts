@@ -31,10 +31,12 @@ export const SUPPORTED_LEVEL = 2;
 /**
  * The level that a command needs, by its type, or that a member of a command needs, by
  * `type/member`. All others need level 1. Below the level, a command that works without such a
- * member is proposed without it.
+ * member is proposed without it, and any other is refused.
  */
 export const COMMAND_LEVELS: Readonly<Record<string, number>> = {
   'acl.configure': 2,
+  'config.delete/provider': 2,
+  'config.set/provider': 2,
   'token.login/identity': 2,
 };
 

@@ -74,12 +74,18 @@ export function removeLinked(context: ApplyContext, linked: Linked): void {
 
 /** Updates the indexes of the lists whose objects link to an object. */
 function noteHolders(context: ApplyContext, { target, ns, id }: Linked): void {
-  const isLinkedBy = (holder: string, ...where: string[]): boolean =>
-    take(keysBelow(context.draft, `${holder}-by-${target}`, id, ...where), 1).length > 0;
-  if (isLinkedBy('role', ns)) noteChange(context, 'role', ns);
-  if (isLinkedBy('token', ns)) noteChange(context, 'token', ns);
+  const { draft } = context;
+  if (isLinkedBy(draft, 'role', target, id, ns)) noteChange(context, 'role', ns);
+  if (isLinkedBy(draft, 'token', target, id, ns)) noteChange(context, 'token', ns);
   // Namespaces are listed in the default namespace.
-  if (isLinkedBy('namespace')) noteChange(context, 'namespace', 'default');
+  if (isLinkedBy(draft, 'namespace', target, id)) noteChange(context, 'namespace', 'default');
+}
+
+/** Whether an object of a table links to a target. */
+function isLinkedBy(view: View, holder: string, target: LinkTarget, ...where: string[]): boolean {
+  const table = `${holder}-by-${target}`;
+  if (view.mayHave?.(table) === false) return false;
+  return take(keysBelow(view, table, ...where), 1).length > 0;
 }
 
 /**
@@ -149,8 +155,8 @@ export function holderKeyOf(holder: string, target: LinkTarget): HolderKey {
 /** Deletes the record of what links to a deleted object show, once nothing links to it. */
 export function dropUnused({ draft }: ApplyContext, target: LinkTarget, id: string): void {
   if (linkFact(draft, target, id)?.Name !== undefined) return;
-  const used = Object.keys(HOLDER_KEYS[target]).some(
-    (holder) => take(keysBelow(draft, `${holder}-by-${target}`, id), 1).length > 0,
+  const used = Object.keys(HOLDER_KEYS[target]).some((holder) =>
+    isLinkedBy(draft, holder, target, id),
   );
   if (!used) draft.del(factKey(target, id));
 }

@@ -46,11 +46,13 @@ export const refused = (why: Refusal): { readonly ok: false; readonly refusal: R
  * changes an object calls it.
  */
 export function namespaceProblem(view: View, ns: string): Refusal | undefined {
-  const namespace = stored<{ DeletedAt?: string }>(view, keys.namespace(ns));
-  if (namespace === undefined) {
+  const text = view.get(keys.namespace(ns));
+  if (text === undefined) {
     return refusal('unknown_reference', `Namespace ${JSON.stringify(ns)} does not exist`);
   }
-  if (namespace.DeletedAt !== undefined) {
+  // Every write asks, so a namespace that is not being deleted is not parsed.
+  if (!text.includes('"DeletedAt"')) return undefined;
+  if ((JSON.parse(text) as { DeletedAt?: string }).DeletedAt !== undefined) {
     return refusal('conflict', `Namespace ${JSON.stringify(ns)} is being deleted`);
   }
   return undefined;

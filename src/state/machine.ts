@@ -1,25 +1,26 @@
 /**
- * The replicated state machine: a fold of log entries over a StateStore. Each entry is one atomic
- * commit of its changes, the remembered result of its request and the machine's own record. A
- * restarted node continues after the index in that record:
+ * The replicated state machine: a fold of log entries over a StateStore. The entries of one apply
+ * are one atomic commit of their changes, the remembered results of their requests and the
+ * machine's own record. A restarted node continues after the index in that record:
  *
  *     entry 7   →   [role …, role-name …, index …]  changes of the command
  *                   [request 7 …]                   its result, for a request sent twice
- *                   [machine]                       {"index":7,"term":2,"sums":{…}}
+ *     entry 8   →   …
+ *                   [machine]                       {"index":8,"term":2,"sums":{…}}
  */
 import type { Refusal } from '../errors.js';
 import type { Entry, Index, Term } from '../raft/types.js';
-import { Checksums } from './checksum.js';
+import { type Checkpoint, Checkpoints } from './checkpoints.js';
+import { Checksums, type RecordHash } from './checksum.js';
 import { Overlay } from './draft.js';
 import { FatalError } from './fatal.js';
-import { keys } from './keys.js';
 import { LEVEL_KEY, levelOf, raiseLevel, SUPPORTED_LEVEL } from './levels.js';
+import { knownRecordOf, recordAt } from './machine-record.js';
 import { decodeProposal } from './proposal.js';
 import { REQUESTS_MAX, RequestMemory } from './requests.js';
 import { keptRecords } from './restore.js';
 import { leavesSecret } from './secrets.js';
 import type {
-  Change,
   Command,
   Handler,
   NewState,
@@ -27,7 +28,6 @@ import type {
   Result,
   StateRecord,
   StateStore,
-  View,
 } from './types.js';
 
 /** Handlers by command type, all of version 1. */
@@ -46,22 +46,8 @@ interface Replacing {
   readonly state: NewState;
 }
 
-/** The checksums of a member's state after the entry at an index. */
-export interface Checkpoint {
-  readonly index: Index;
-  readonly sums: Readonly<Record<string, string>>;
-}
-
 /** Members remember their checksums at multiples of this index, so that they can compare them. */
 const CHECKPOINT_EVERY = 256;
-/** Checkpoints that a member remembers: a member that lags this far behind cannot be compared. */
-const CHECKPOINTS_KEPT = 64;
-/**
- * Returns the version of the machine's record. Releases without levels support version 1 only, so
- * from level 2 on they refuse the data folder or a snapshot by its version.
- */
-const recordVersion = (level: number): number => (level >= 2 ? 2 : 1);
-
 /** Limits that decide what the state contains. They are the same on all members of a cluster. */
 export interface MachineLimits {
   /** Maximum number of remembered results; see RequestMemory. */
@@ -71,24 +57,6 @@ export interface MachineLimits {
 }
 
 const LIMITS: MachineLimits = { requestsMax: REQUESTS_MAX, checkpointEvery: CHECKPOINT_EVERY };
-
-/**
- * The value of `keys.machine`: its version, the position of the last entry applied, the floor of
- * the remembered requests (see RequestMemory) and the checksums by table.
- */
-export interface MachineRecord {
-  readonly v: number;
-  readonly index: Index;
-  readonly term: Term;
-  readonly floor: Index;
-  readonly sums: Readonly<Record<string, string>>;
-}
-
-/** Returns the machine's record in a state; undefined if the state is empty. */
-export function recordOf(view: View): MachineRecord | undefined {
-  const text = view.get(keys.machine);
-  return text === undefined ? undefined : (JSON.parse(text) as MachineRecord);
-}
 
 /** The state machine of a node. It is synchronous, except for entries that replace the state. */
 export class Machine {
@@ -100,12 +68,18 @@ export class Machine {
   readonly #resetListeners: (() => void)[] = [];
   readonly #replacedListeners: (() => void)[] = [];
   #index: Index = 0;
+  /** The last index whose changes are committed. */
+  #committed: Index = 0;
   #term: Term = 0;
   #level = 1;
   #sums = new Checksums();
   #requests: RequestMemory;
-  #checkpoints: Checkpoint[] = [];
+  #checkpoints = new Checkpoints();
   #secretLeftAt: Index = 0;
+  /** The changes of the entries that are being applied. */
+  #draft: Overlay;
+  /** The hashes of the results in the draft that are added or dropped. */
+  readonly #hashes = new Map<string, RecordHash>();
 
   /**
    * Loads the state in `store`. Throws FatalError if a release with another record version or a
@@ -123,6 +97,7 @@ export class Machine {
     this.#supportedLevel = supportedLevel;
     this.#limits = limits;
     this.#requests = new RequestMemory(0, limits.requestsMax);
+    this.#draft = new Overlay(store);
     this.#load();
   }
 
@@ -161,8 +136,12 @@ export class Machine {
         const made = this.#applyEntry(entry, touched, resume);
         if (made === undefined) break;
         results.push(made.result);
+        this.#moveTo(entry);
+        // A checkpoint needs the checksums of just this index.
+        if (this.#isCheckpoint()) this.#commit();
       }
     } finally {
+      this.#commit();
       if (touched.size > 0) this.#reportChanged([...touched]);
     }
     return results;
@@ -207,7 +186,7 @@ export class Machine {
   /** Computes the checksums from all records. After a loss of records the stored ones are wrong. */
   recount(): void {
     this.#sums = Checksums.of(this.#store);
-    this.#store.commit([this.#recordAt({ index: this.#index, term: this.#term }, this.#sums)]);
+    this.#store.commit([this.#recordAt(this.#position(), this.#sums)]);
   }
 
   /** Returns the present checksums. */
@@ -217,22 +196,19 @@ export class Machine {
 
   /** Returns the checkpoint at `index`, or the newest one; undefined if it is not remembered. */
   checkpoint(index?: Index): Checkpoint | undefined {
-    if (index === undefined) return this.#checkpoints.at(-1);
-    return this.#checkpoints.find((checkpoint) => checkpoint.index === index);
+    return this.#checkpoints.at(index);
   }
 
   #load(): void {
     this.#atLevel(levelOf(this.#store));
-    const record = recordOf(this.#store);
-    if (record !== undefined && record.v !== recordVersion(this.#level)) {
-      throw new FatalError(`the state was written by another version (record ${record.v})`);
-    }
+    const record = knownRecordOf(this.#store, this.#level);
     this.#index = record?.index ?? 0;
+    this.#committed = this.#index;
     this.#secretLeftAt = this.#index;
     this.#term = record?.term ?? 0;
     this.#sums = Checksums.from(record?.sums ?? {});
     this.#requests = RequestMemory.load(this.#store, record?.floor ?? 0, this.#limits.requestsMax);
-    this.#checkpoints = [];
+    this.#checkpoints = new Checkpoints();
   }
 
   /** Sets the level of the state. Throws FatalError if this release does not support it. */
@@ -256,19 +232,13 @@ export class Machine {
     if (entry.index !== this.#index + 1) {
       throw new FatalError(`entry ${entry.index} cannot be applied after ${this.#index}`);
     }
-    if (entry.kind !== 'command') {
-      this.#commit(entry, []);
-      return { result: undefined };
-    }
+    if (entry.kind !== 'command') return { result: undefined };
+    const draft = this.#draft;
     const proposal = decodeProposal(entry.data);
-    const known = this.#requests.recall(this.#store, proposal, entry.index);
-    if (known !== undefined) {
-      this.#commit(entry, []);
-      return { result: known };
-    }
-    const overlay = new Overlay(this.#store);
+    const known = this.#requests.recall(draft, proposal, entry.index);
+    if (known !== undefined) return { result: known };
     const handler = this.#handlerOf(proposal);
-    const outcome = handler({ draft: overlay, index: entry.index }, proposal.command);
+    const outcome = handler({ draft, index: entry.index }, proposal.command);
     if (outcome.ok && outcome.state !== undefined) {
       const { value } = outcome;
       const result = {
@@ -276,46 +246,74 @@ export class Machine {
         ...(value !== undefined && { value }),
         index: entry.index,
       } as const;
+      draft.discard();
+      this.#commit();
       this.#replace(entry, { id: proposal.id, result, state: outcome.state }, resume);
       return undefined;
     }
-    const made = outcome.ok ? overlay.changes() : [];
-    if (made.some(([key]) => key === LEVEL_KEY)) this.#atLevel(levelOf(overlay));
-    this.#sums.changeAll(made, (key) => overlay.before(key));
-    for (const [key, after] of made) {
-      touched.add(key);
-      if (leavesSecret(key, () => overlay.before(key), after)) this.#secretLeftAt = entry.index;
-    }
+    if (outcome.ok) this.#accept(entry, touched);
+    else draft.discard();
     if (proposal.command.type === 'request.forget' && outcome.ok)
       this.#requests.forgetThrough(Number(outcome.value));
-    return { result: this.#settle(entry, proposal.id, { ...outcome, index: entry.index }, made) };
+    const result = { ...outcome, index: entry.index };
+    this.#remember(proposal.id, result);
+    return { result };
   }
 
-  /** Commits the changes of a command together with its result. */
-  #settle(entry: Entry, id: string, result: Result, made: readonly Change[]): Result {
-    const remembered = this.#requests.remember(id, entry.index, result);
-    this.#sums.changeAll(remembered, (key) => this.#store.get(key));
-    this.#commit(entry, [...made, ...remembered]);
-    return result;
+  /** Keeps the changes of a command in the draft. */
+  #accept(entry: Entry, touched: Set<string>): void {
+    this.#draft.accept((key, before, after) => {
+      touched.add(key);
+      if (leavesSecret(key, before, after)) this.#secretLeftAt = entry.index;
+      if (key === LEVEL_KEY) this.#atLevel(levelOf(this.#draft));
+    });
   }
 
-  #commit(entry: Entry, changes: Change[]): void {
-    this.#store.commit([...changes, this.#recordAt(entry, this.#sums)]);
-    this.#moveTo(entry);
+  /** Puts the result of a request into the draft, and deletes those beyond the limits. */
+  #remember(id: string, result: Result): void {
+    const draft = this.#draft;
+    for (const { key, value, hash } of this.#requests.remember(id, result.index, result)) {
+      if (hash !== undefined) this.#hashes.set(key, hash);
+      if (value !== undefined) draft.put(key, value);
+      else if (hash !== undefined) draft.drop(key);
+      else draft.del(key);
+    }
+    draft.accept();
   }
 
-  #recordAt({ index, term }: Pick<Entry, 'index' | 'term'>, sums: Checksums): StateRecord {
-    const { floor } = this.#requests;
-    const v = recordVersion(this.#level);
-    const record: MachineRecord = { v, index, term, floor, sums: sums.toJSON() };
-    return [keys.machine, JSON.stringify(record)];
+  /** Commits the draft and the position, unless nothing was applied. */
+  #commit(): void {
+    const draft = this.#draft;
+    this.#draft = new Overlay(this.#store);
+    if (this.#committed === this.#index) return;
+    draft.discard();
+    const changes = draft.changes((key, before, after) => {
+      const hash = this.#hashes.get(key);
+      if (hash === undefined) this.#sums.change(key, before, after);
+      else this.#sums.shift(key, hash, after === undefined ? -1 : 1);
+    });
+    this.#hashes.clear();
+    changes.push(this.#recordAt(this.#position(), this.#sums));
+    this.#store.commit(changes);
+    this.#committed = this.#index;
+    if (this.#isCheckpoint()) this.#checkpoints.remember(this.checksum());
+  }
+
+  #isCheckpoint(): boolean {
+    return this.#index % this.#limits.checkpointEvery === 0;
+  }
+
+  #position(): Pick<Entry, 'index' | 'term'> {
+    return { index: this.#index, term: this.#term };
+  }
+
+  #recordAt(position: Pick<Entry, 'index' | 'term'>, sums: Checksums): StateRecord {
+    return recordAt(this.#level, { ...position, floor: this.#requests.floor, sums: sums.toJSON() });
   }
 
   #moveTo({ index, term }: Entry): void {
     this.#index = index;
     this.#term = term;
-    if (index % this.#limits.checkpointEvery === 0)
-      this.#remember({ index, sums: this.#sums.toJSON() });
   }
 
   /** Applies an entry that replaces the state: atomically like any other, but in slices. */
@@ -331,6 +329,8 @@ export class Machine {
       if (replaced) {
         this.#sums = sums;
         this.#moveTo(entry);
+        this.#committed = this.#index;
+        if (this.#isCheckpoint()) this.#checkpoints.remember(this.checksum());
         this.#secretLeftAt = entry.index;
         for (const listener of this.#resetListeners) listener();
         for (const listener of this.#replacedListeners) listener();
@@ -342,7 +342,10 @@ export class Machine {
         resume(undefined);
       } else {
         const result = { ok: false, refusal: refused, index: entry.index } as const;
-        resume(this.#settle(entry, work.id, result, []));
+        this.#remember(work.id, result);
+        this.#moveTo(entry);
+        this.#commit();
+        resume(result);
       }
     });
   }
@@ -368,13 +371,15 @@ export class Machine {
       refuse(next.value);
       return false;
     }
-    const remembered = new Map(this.#requests.remember(id, entry.index, result));
-    for (const slice of keptRecords(this.#store)) {
-      yield counted(slice.filter(([key]) => !remembered.has(key)));
+    const added: StateRecord[] = [];
+    const dropped = new Set<string>();
+    for (const { key, value } of this.#requests.remember(id, entry.index, result)) {
+      if (value === undefined) dropped.add(key);
+      else added.push([key, value]);
     }
-    const added = [...remembered].filter((change): change is [string, string] => {
-      return change[1] !== undefined;
-    });
+    for (const slice of keptRecords(this.#store)) {
+      yield counted(slice.filter(([key]) => !dropped.has(key)));
+    }
     yield [...counted(added), this.#recordAt(entry, sums)];
     return true;
   }
@@ -391,10 +396,5 @@ export class Machine {
       );
     }
     return handler;
-  }
-
-  #remember(checkpoint: Checkpoint): void {
-    this.#checkpoints.push(checkpoint);
-    if (this.#checkpoints.length > CHECKPOINTS_KEPT) this.#checkpoints.shift();
   }
 }

@@ -9,9 +9,10 @@
  */
 import { refusal } from '../errors.js';
 import type { Index } from '../raft/types.js';
+import { hashOf, type RecordHash } from './checksum.js';
 import { keys } from './keys.js';
 import { keysBelow, stored } from './lists.js';
-import type { Change, Command, Handler, Proposal, Result, View } from './types.js';
+import type { Command, Handler, Proposal, Result, View } from './types.js';
 
 /**
  * Maximum number of remembered results. What is dropped decides later results on every member, so a
@@ -66,6 +67,16 @@ interface Slot {
   readonly index: Index;
   /** Number of characters of the result. */
   readonly size: number;
+  /** The hash of the record, so that to drop it needs no read. Absent if it was loaded. */
+  readonly hash?: RecordHash;
+}
+
+/** A change of the remembered requests: a new result, or one that is dropped. */
+export interface RequestChange {
+  readonly key: string;
+  readonly value: string | undefined;
+  /** The hash of the record that is added or dropped, if it is known. */
+  readonly hash: RecordHash | undefined;
 }
 
 const keyFor = ({ index, size, id }: Slot): string => keys.request(index, size, id);
@@ -126,13 +137,15 @@ export class RequestMemory {
   }
 
   /** Remembers a result. Returns the changes that store it and delete those beyond the limits. */
-  remember(id: string, index: Index, result: Result): Change[] {
-    const text = JSON.stringify(result);
-    const slot = { id, index, size: text.length };
-    const changes: Change[] = [[keyFor(slot), text]];
-    this.#add(slot);
+  remember(id: string, index: Index, result: Result): RequestChange[] {
+    const value = JSON.stringify(result);
+    const key = keys.request(index, value.length, id);
+    const hash = hashOf(key, value);
+    this.#add({ id, index, size: value.length, hash });
+    const changes: RequestChange[] = [{ key, value, hash }];
     while (this.#slots.length - this.#head > this.#max || this.#bytes > BYTES_MAX) {
-      changes.push([keyFor(this.#forgetOldest()), undefined]);
+      const oldest = this.#forgetOldest();
+      changes.push({ key: keyFor(oldest), value: undefined, hash: oldest.hash });
     }
     return changes;
   }

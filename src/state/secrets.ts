@@ -24,16 +24,16 @@ export const SECRET_TABLES: readonly string[] = [...LEAVING.keys(), 'config', 'r
  */
 export function leavesSecret(
   key: string,
-  before: () => string | undefined,
+  before: string | undefined,
   after: string | undefined,
 ): boolean {
   const table = tableOf(key);
   if (table === 'config') {
-    return hasSecrets(key.split('\u0000', 3)[2]!) && isReplaced(before(), after);
+    return hasSecrets(key.split('\u0000', 3)[2]!) && isReplaced(before, after);
   }
   const leaving = table === 'restore' ? 'when removed' : LEAVING.get(table);
-  if (leaving === 'when changed') return isReplaced(before(), after);
-  return leaving === 'when removed' && after === undefined && before() !== undefined;
+  if (leaving === 'when changed') return isReplaced(before, after);
+  return leaving === 'when removed' && after === undefined && before !== undefined;
 }
 
 const hasSecrets = (kind: string): boolean => isKind(kind) && definitionOf(kind).secrets.length > 0;

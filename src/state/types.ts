@@ -20,6 +20,11 @@ export interface View {
    * iteration is valid only until the next change.
    */
   keys(prefix: string, after?: string): Iterable<string>;
+  /**
+   * Whether there may be keys of a group (see groups.ts); false is certain. Costs less than `keys`,
+   * because it needs no order. Absent: there may be.
+   */
+  mayHave?(group: string): boolean;
 }
 
 /** A view that includes the changes of the command being applied. */

@@ -1,5 +1,5 @@
 /**
- * What the log, the state and the identity of a node need of its machine: databases, small files
+ * What the log, the state and the identity of a node need of its machine: databases, files
  * and a clock. Production uses `LEVEL_DISK` (`level-disk.ts`). The simulation puts a disk in its
  * place that loses, spoils and delays what is written.
  */
@@ -33,8 +33,8 @@ export interface Database<T> {
   write(operations: readonly Operation<T>[], options: { readonly sync: boolean }): Promise<void>;
   /** Returns the first `limit` keys of a range. */
   keys(range: Range<T>, limit: number): Promise<T[]>;
-  /** Yields the keys of a range as bytes, many at a time. */
-  keyBytes(range: Range<T>): AsyncIterable<Buffer[]>;
+  /** Yields the keys of a range, many at a time. */
+  keySlices(range: Range<T>): AsyncIterable<T[]>;
   /** Yields the records of a range, many at a time. */
   records(range: Range<T>): AsyncIterable<[T, T][]>;
   snapshot(): Snapshot;
@@ -48,28 +48,42 @@ export interface Database<T> {
   close(): Promise<void>;
 }
 
-/** An open file. */
-export interface OpenFile {
-  /** Returns up to `length` bytes from `at` on: fewer at the end of the file. */
-  read(at: number, length: number): Promise<Buffer>;
-  /** Writes bytes at a position. A power cut may lose them, or keep a part, until `sync`. */
-  write(bytes: Buffer, at: number): Promise<void>;
-  sync(): Promise<void>;
-  close(): Promise<void>;
+/** Gets null, or why it failed. */
+export type Done = (error: Error | null) => void;
+
+/** An open file. What takes `done` calls it in a later turn. */
+export interface DiskFile {
+  /** Its path, for messages. */
+  readonly path: string;
+  /** Bytes of the file. */
+  size(): number;
+  /** Returns `length` bytes from `at` on, fewer at the end. Throws if the disk fails. */
+  read(at: number, length: number): Buffer;
+  /**
+   * Writes bytes from `at` on. When `done` is called, as many of them as it gets are durable, which
+   * may be fewer than were given. A power cut before that keeps any part of them.
+   */
+  write(bytes: Buffer, at: number, done: (error: Error | null, written: number) => void): void;
+  /** Makes durable what an earlier process wrote, which may have ended before its write did. */
+  sync(done: Done): void;
+  close(): void;
 }
 
-/** Small files beside the databases. */
-export interface Files {
-  /** See `claimFolder`. */
-  claim(dir: string, marker: string): Promise<void>;
-  /** Opens a file, and creates it if it is missing. `empty` drops its content. */
-  open(path: string, options?: { readonly empty: boolean }): Promise<OpenFile>;
-  /** Returns the content of a file; undefined if there is none. */
-  read(path: string): Promise<Buffer | undefined>;
-  /** Renames a file, and replaces the one that has that name. Durable after `syncFolder`. */
-  rename(from: string, to: string): Promise<void>;
-  /** Makes the names in a folder durable. */
-  syncFolder(dir: string): Promise<void>;
+/** The files of a folder. What takes `done` calls it in a later turn. */
+export interface DiskFolder {
+  /** Its path, for messages. */
+  readonly path: string;
+  /** Creates the folder if it is missing. Durable once the folder around it is synced. */
+  create(done: Done): void;
+  /** Names of the files; none if there is no such folder. */
+  names(): string[];
+  /** Opens a file, and creates it if it is missing. */
+  open(name: string, done: (error: Error | null, file?: DiskFile) => void): void;
+  /** Renames a file, and replaces the one that has that name. */
+  rename(from: string, to: string, done: Done): void;
+  remove(name: string, done: Done): void;
+  /** Makes names durable. Before, a power cut may undo each creation, renaming and removal. */
+  sync(done: Done): void;
 }
 
 /** The clocks of the machine, and the timers on them. */
@@ -86,10 +100,18 @@ export interface StorageClock {
 
 /** The machine below log, state and identity. See the head of this file. */
 export interface Disk {
-  readonly files: Files;
   readonly clock: StorageClock;
-  /** Whether a database was ever made in a folder. */
+  /** See `claimFolder`. */
+  claim(dir: string, marker: string): Promise<void>;
+  /** Returns the folder at a path. */
+  folder(dir: string): DiskFolder;
+  /** Whether a database was ever made in a folder, and not retired. */
   hasDatabase(dir: string): Promise<boolean>;
+  /**
+   * Durably removes the database in a folder, if there is one, in one step. Releases that look for
+   * it there find that they are too old.
+   */
+  retireDatabase(dir: string): Promise<void>;
   /**
    * Opens a database of bytes, and creates it if it is missing. Throws StorageError `locked` if
    * another process has it open, `failed` if it cannot be opened.

@@ -6,8 +6,8 @@
  *     index  1 2 3 4 5 6 7        runs  {from 1, term 1} {from 4, term 3}
  *     term   1 1 1 3 3 3 3        held      5 6 7  (1 to 4 are only on disk)
  */
-import type { Entry, Index, SnapshotMeta, Term } from '../raft/types.js';
-import { entryBytes } from './record.js';
+import type { Entry, Index, Term } from '../raft/types.js';
+import type { Position } from './segment-record.js';
 
 interface Run {
   readonly from: Index;
@@ -16,7 +16,7 @@ interface Run {
 
 /** See the head of this file. `limitBytes` bounds the entries that are also on disk. */
 export class EntryWindow {
-  #base: { readonly index: Index; readonly term: Term };
+  #base: Position;
   #last: Index;
   #runs: Run[] = [];
   /** `held[i]` is the entry at `heldFrom + i`; the newest is at `last`. */
@@ -25,8 +25,8 @@ export class EntryWindow {
   #heldBytes = 0;
   readonly #limitBytes: number;
 
-  constructor(meta: SnapshotMeta | undefined, limitBytes: number) {
-    this.#base = { index: meta?.index ?? 0, term: meta?.term ?? 0 };
+  constructor(base: Position | undefined, limitBytes: number) {
+    this.#base = { index: base?.index ?? 0, term: base?.term ?? 0 };
     this.#last = this.#base.index;
     this.#heldFrom = this.#last + 1;
     this.#limitBytes = limitBytes;
@@ -100,7 +100,7 @@ export class EntryWindow {
   }
 
   /** Drops the entries up to the snapshot's index and keeps those after it. */
-  compact(meta: SnapshotMeta): void {
+  compact(meta: Position): void {
     if (meta.index >= this.#last) {
       this.reset(meta);
       return;
@@ -113,7 +113,7 @@ export class EntryWindow {
   }
 
   /** Drops all entries; the next one follows the snapshot. */
-  reset(meta: SnapshotMeta): void {
+  reset(meta: Position): void {
     this.#base = { index: meta.index, term: meta.term };
     this.#last = meta.index;
     this.#runs = [];
@@ -141,6 +141,11 @@ export class EntryWindow {
     for (const entry of this.#held.splice(0, count)) this.#heldBytes -= entryBytes(entry);
     this.#heldFrom = index + 1;
   }
+}
+
+/** Bytes that an entry counts for in memory. */
+export function entryBytes(entry: Entry): number {
+  return entry.kind === 'command' ? entry.data.length + 64 : 256;
 }
 
 /**

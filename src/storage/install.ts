@@ -5,7 +5,8 @@
 import type { View } from '../state/types.js';
 import type { Operation } from './disk.js';
 import { StorageError } from './errors.js';
-import { type KeyIndex, keySum, newKeyIndex, recordSum, Tally, wellFormed } from './key-index.js';
+import { recordSum, Tally, wellFormed } from './key-index.js';
+import { StateKeys } from './state-keys.js';
 import { rangeOf, type StateDatabase, storedValue, sumOf } from './state-load.js';
 import type { DurableState, Installation, StateRecord, StateTally } from './types.js';
 
@@ -51,7 +52,7 @@ export interface InstallHost {
   readonly generation: number;
   readonly prefix: string;
   write(operations: readonly Operation<string>[]): Promise<void>;
-  switchTo(keyIndex: KeyIndex, keyTally: Tally): Promise<void>;
+  switchTo(keys: StateKeys): Promise<void>;
   /** Removes the records written so far, in the background. */
   remove(): void;
 }
@@ -59,8 +60,7 @@ export interface InstallHost {
 /** An installation into LevelDB. See the head of this file. */
 export class LevelInstallation implements Installation {
   readonly #host: InstallHost;
-  readonly #keyIndex: KeyIndex = newKeyIndex();
-  readonly #keyTally = new Tally();
+  readonly #keys = new StateKeys();
   #state: 'filling' | 'finishing' | 'ended' = 'filling';
 
   constructor(host: InstallHost) {
@@ -73,7 +73,7 @@ export class LevelInstallation implements Installation {
     const operations: Operation<string>[] = [];
     for (const [rawKey, rawValue] of records) {
       const key = wellFormed(rawKey);
-      if (this.#keyIndex.set(key, true)) this.#keyTally.add(keySum(key));
+      this.#keys.add(key);
       const value = storedValue(key, wellFormed(rawValue));
       operations.push({ type: 'put', key: prefix + key, value });
     }
@@ -85,7 +85,7 @@ export class LevelInstallation implements Installation {
     this.#state = 'finishing';
     if (tally !== undefined) await this.#verify(tally);
     this.#state = 'ended';
-    await this.#host.switchTo(this.#keyIndex, this.#keyTally);
+    await this.#host.switchTo(this.#keys);
   }
 
   abort(): void {

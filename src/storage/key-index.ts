@@ -1,6 +1,6 @@
 /**
- * The keys of a state in memory, ordered by UTF-16 code unit, which is the same on every node. A
- * clone shares its nodes with the original until one of them changes.
+ * Keys in memory, ordered by UTF-16 code unit, which is the same on every node. A clone shares its
+ * nodes with the original until one of them changes.
  */
 import { crc32 } from 'node:zlib';
 import sortedBtree from 'sorted-btree';
@@ -21,15 +21,13 @@ export function newKeyIndex<V = true>(): KeyIndex<V> {
   return new sortedBtree.default<string, V>(undefined, compare, NODE_SIZE);
 }
 
-/** Returns an index of these keys and their tally. Sorts `keys` in place if it has to. */
-export function keyIndexOf(keys: string[]): { keyIndex: KeyIndex; keyTally: Tally } {
-  const keyTally = new Tally();
-  for (const key of keys) keyTally.add(keySum(key));
+/** Returns an index of these keys. Sorts `keys` in place if it has to. */
+export function keyIndexOf(keys: string[]): KeyIndex {
   // LevelDB sorts by UTF-8 bytes. The two orders differ only for characters outside the BMP.
   if (keys.some((key, i) => i > 0 && keys[i - 1]! >= key)) keys.sort(compare);
-  if (keys.length === 0) return { keyIndex: newKeyIndex(), keyTally };
+  if (keys.length === 0) return newKeyIndex();
   const present = new Array<true>(keys.length).fill(true);
-  return { keyIndex: bulkLoad(keys, present, NODE_SIZE, compare), keyTally };
+  return bulkLoad(keys, present, NODE_SIZE, compare);
 }
 
 /** Yields the keys that start with `prefix`, in order; those after `after` if it is given. */

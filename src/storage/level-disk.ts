@@ -1,18 +1,19 @@
 /** The disk of production: LevelDB, the file system and the real clock. */
-import { access, constants, mkdir, open, readFile, rename } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir } from 'node:fs/promises';
 import type { ClassicLevel } from 'classic-level';
 import { Level } from 'level';
-import type { Database, Disk, Files, OpenFile, Operation, Range, Snapshot } from './disk.js';
+import type { Database, Disk, Operation, Range, Snapshot } from './disk.js';
 import { rootMessage, StorageError } from './errors.js';
 import { claimFolder } from './folder.js';
+import { hasDatabase, retireDatabase } from './level-retire.js';
+import { NodeFolder } from './node-folder.js';
 
 /**
  * Bytes and records of a slice. With LevelDB's default of 16 KiB, a start would wait for another
  * thread a thousand times.
  */
-const SLICE_BYTES = 2 ** 18;
-const SLICE_RECORDS = 1000;
+const SLICE_BYTES = 2 ** 20;
+const SLICE_RECORDS = 10_000;
 const IN_SLICES = { highWaterMarkBytes: SLICE_BYTES } as const;
 
 type LevelSnapshot = ReturnType<ClassicLevel<string, string>['snapshot']>;
@@ -56,10 +57,8 @@ class LevelDatabase<T extends string | Buffer> implements Database<T> {
     return this.#db.keys({ ...range, limit }).all();
   }
 
-  keyBytes(range: Range<T>): AsyncIterable<Buffer[]> {
-    const bytes = Object.entries(range).map(([bound, key]) => [bound, Buffer.from(key as T)]);
-    const options = { ...Object.fromEntries(bytes), keyEncoding: 'buffer', ...IN_SLICES };
-    return slices(this.#db.keys<Buffer>(options));
+  keySlices(range: Range<T>): AsyncIterable<T[]> {
+    return slices(this.#db.keys({ ...range, ...IN_SLICES }));
   }
 
   records(range: Range<T>): AsyncIterable<[T, T][]> {
@@ -121,48 +120,8 @@ async function openDatabase<T extends string | Buffer>(
   return new LevelDatabase(db);
 }
 
-async function openFile(path: string, empty: boolean): Promise<OpenFile> {
-  const { O_RDWR, O_CREAT, O_TRUNC } = constants;
-  const file = await open(path, O_RDWR | O_CREAT | (empty ? O_TRUNC : 0), 0o600);
-  return {
-    async read(at, length) {
-      const bytes = Buffer.alloc(length);
-      const { bytesRead } = await file.read(bytes, 0, length, at);
-      return bytes.subarray(0, bytesRead);
-    },
-    async write(bytes, at) {
-      for (let done = 0; done < bytes.length; ) {
-        const { bytesWritten } = await file.write(bytes, done, bytes.length - done, at + done);
-        done += bytesWritten;
-      }
-    },
-    sync: () => file.sync(),
-    close: () => file.close(),
-  };
-}
-
-const FILES: Files = {
-  claim: claimFolder,
-  open: (path, { empty } = { empty: false }) => openFile(path, empty),
-  read: (path) =>
-    readFile(path).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return undefined;
-      throw error;
-    }),
-  rename,
-  async syncFolder(dir) {
-    const folder = await open(dir, 'r');
-    try {
-      await folder.sync();
-    } finally {
-      await folder.close();
-    }
-  },
-};
-
 /** See the head of this file. */
 export const LEVEL_DISK: Disk = {
-  files: FILES,
   clock: {
     now: () => performance.now(),
     wall: () => Date.now(),
@@ -174,11 +133,10 @@ export const LEVEL_DISK: Disk = {
       setImmediate(run);
     },
   },
-  hasDatabase: (dir) =>
-    access(join(dir, 'CURRENT')).then(
-      () => true,
-      () => false,
-    ),
+  claim: claimFolder,
+  folder: (dir) => new NodeFolder(dir),
+  hasDatabase,
+  retireDatabase,
   openBytes: (dir) =>
     openDatabase<Buffer>(dir, {
       keyEncoding: 'buffer',

@@ -1,29 +1,48 @@
 /** Small JSON files with a checksum, which are replaced atomically. */
-import { dirname } from 'node:path';
+import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import type { Files } from './disk.js';
+import { settled, writeAll } from './calls.js';
+import type { DiskFile, DiskFolder } from './disk.js';
 import { StorageError } from './errors.js';
-import { LEVEL_DISK } from './level-disk.js';
 
 /**
  * Replaces a JSON file atomically and adds a checksum. After a crash the file is either the old one
  * or the new one.
  */
 export async function writeSealed(
-  path: string,
+  folder: DiskFolder,
+  name: string,
   content: object,
-  files: Files = LEVEL_DISK.files,
 ): Promise<void> {
   const sealed = { ...content, crc32: crc32(JSON.stringify(content)) };
-  const file = await files.open(`${path}.new`, { empty: true });
-  try {
-    await file.write(Buffer.from(`${JSON.stringify(sealed, null, 2)}\n`), 0);
-    await file.sync();
-  } finally {
-    await file.close();
+  await replaceFile(folder, name, Buffer.from(`${JSON.stringify(sealed, null, 2)}\n`));
+}
+
+/** Replaces a file atomically. After a crash it is either the old one or the new one. */
+export async function replaceFile(folder: DiskFolder, name: string, bytes: Buffer): Promise<void> {
+  const unfinished = `${name}.new`;
+  if (folder.names().includes(unfinished)) {
+    await settled((done) => folder.remove(unfinished, done));
   }
-  await files.rename(`${path}.new`, path);
-  await files.syncFolder(dirname(path));
+  const file = await settled<DiskFile>((done) => folder.open(unfinished, done));
+  try {
+    await settled((done) => writeAll(file, bytes, 0, done));
+  } finally {
+    file.close();
+  }
+  await settled((done) => folder.rename(unfinished, name, done));
+  await settled((done) => folder.sync(done));
+}
+
+/** Returns the content of a file; undefined if there is none. */
+export async function readFile(folder: DiskFolder, name: string): Promise<Buffer | undefined> {
+  if (!folder.names().includes(name)) return undefined;
+  const file = await settled<DiskFile>((done) => folder.open(name, done));
+  try {
+    return file.read(0, file.size());
+  } finally {
+    file.close();
+  }
 }
 
 /**
@@ -31,14 +50,15 @@ export async function writeSealed(
  * `failed`, or `damaged` if the checksum does not match.
  */
 export async function readSealed(
-  path: string,
-  files: Files = LEVEL_DISK.files,
+  folder: DiskFolder,
+  name: string,
 ): Promise<Record<string, unknown> | undefined> {
   let text: string | undefined;
   try {
-    text = (await files.read(path))?.toString();
+    text = (await readFile(folder, name))?.toString();
   } catch (error) {
-    throw new StorageError('failed', `${path} cannot be read: ${(error as Error).message}`, error);
+    const why = (error as Error).message;
+    throw new StorageError('failed', `${join(folder.path, name)} cannot be read: ${why}`, error);
   }
   if (text === undefined) return undefined;
   try {
@@ -47,5 +67,8 @@ export async function readSealed(
   } catch {
     // Not JSON: reported below.
   }
-  throw new StorageError('damaged', `${path} is damaged: it is not what this server wrote`);
+  throw new StorageError(
+    'damaged',
+    `${join(folder.path, name)} is damaged: it is not what this server wrote`,
+  );
 }

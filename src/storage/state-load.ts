@@ -4,7 +4,8 @@ import { tableOf } from '../state/checksum.js';
 import type { View } from '../state/types.js';
 import type { Database, Disk, Operation } from './disk.js';
 import { rootMessage, StorageError } from './errors.js';
-import { type KeyIndex, keyIndexOf, keysWith, recordSum, type Tally } from './key-index.js';
+import { recordSum } from './key-index.js';
+import { StateKeys } from './state-keys.js';
 
 /** The database of a state. Keys and values are text. */
 export type StateDatabase = Database<string>;
@@ -15,6 +16,11 @@ export const POINTER = '!state';
 export const KEY_COUNT = '!keys';
 /** Slots for batch numbers: more than the batches of usual size in LevelDB's own log of 4 MiB. */
 const RING_SLOTS = 16384;
+/**
+ * Bytes of LevelDB's cache of blocks. More of it makes reads no cheaper: most of their cost is not
+ * the disk, which the operating system caches as well.
+ */
+const CACHE_BYTES = 8 * 2 ** 20;
 const GENERATION_DIGITS = 8;
 const SUM_DIGITS = 8;
 
@@ -104,8 +110,7 @@ export interface LoadedState {
   readonly generation: number;
   /** Obsolete generations that a crash left behind. */
   readonly others: readonly number[];
-  readonly keyIndex: KeyIndex;
-  readonly keyTally: Tally;
+  readonly keys: StateKeys;
   readonly batchNumber: number;
   readonly since: number;
   /** Why the state cannot be trusted. */
@@ -118,9 +123,9 @@ export interface LoadedState {
 export interface LoadOptions {
   readonly disk: Disk;
   /** Bytes of LevelDB's block cache. */
-  readonly cacheBytes: number;
+  readonly cacheBytes?: number | undefined;
   /** Whether to check every value too, not only the keys. */
-  readonly checkValues: boolean;
+  readonly checkValues?: boolean | undefined;
 }
 
 /**
@@ -128,7 +133,7 @@ export interface LoadOptions {
  * `locked`, `failed` or `foreign`; damage is reported in the result.
  */
 export async function loadState(dir: string, options: LoadOptions): Promise<LoadedState> {
-  const { disk, cacheBytes } = options;
+  const { disk, cacheBytes = CACHE_BYTES } = options;
   // Checked before opening: a database with corrupt files may open as an empty one.
   const isNew = !(await disk.hasDatabase(dir));
   const db = await disk.openText(dir, { cacheBytes });
@@ -146,45 +151,46 @@ export async function loadState(dir: string, options: LoadOptions): Promise<Load
 async function createState(db: StateDatabase): Promise<LoadedState> {
   await db.write(firstRecords(), { sync: true });
   const found = { generation: 1, others: [], batchNumber: 0, since: 1 };
-  return { db, ...found, ...keyIndexOf([]), damaged: undefined, damagedState: undefined };
+  const keys = new StateKeys();
+  return { db, ...found, keys, damaged: undefined, damagedState: undefined };
 }
 
 /** Reads the state of an existing database and finds out whether it is damaged. */
 async function readState(
   db: StateDatabase,
   generations: readonly number[],
-  { disk, checkValues }: LoadOptions,
+  { disk, checkValues = false }: LoadOptions,
 ): Promise<LoadedState> {
   const pointer = unseal<Pointer>(db.get(POINTER));
   if (pointer !== undefined && pointer.v !== 1) {
     const format = String(pointer.v);
     throw new StorageError('foreign', `the state has format ${format}, this version reads 1`);
   }
-  const keys = unseal<KeyCount>(db.get(KEY_COUNT));
+  const count = unseal<KeyCount>(db.get(KEY_COUNT));
   // The newer of the two if they differ: the batch that switched may be lost.
-  const known = [pointer, keys]
+  const known = [pointer, count]
     .filter((each) => each !== undefined)
     .reduce((a, b) => (b.generation > a.generation ? b : a), NOTHING);
   const { generation, since = 1 } = known;
-  const agreed = [pointer, keys].every((each) => (each ?? known).generation === generation);
+  const agreed = [pointer, count].every((each) => (each ?? known).generation === generation);
   const isCertain = known !== NOTHING && agreed;
   const ring = await readRing(db, since);
   const found = await readKeys(db, generation, checkValues);
-  const loaded = keyIndexOf(found.keys);
+  const keys = new StateKeys(found.keys);
   let lost: string | undefined;
   if (!isCertain) lost = 'the records that say which state is the present one';
   else if (ring.gap !== undefined) lost = `batch ${ring.gap} of the writes`;
-  else if (keys === undefined || !loaded.keyTally.equals(keys)) lost = 'keys, or has foreign ones';
+  else if (count === undefined || !keys.tally.equals(count)) lost = 'keys, or has foreign ones';
   else if (found.unreadable > 0)
     lost = `records that cannot be read (${found.unreadable}, in table ${found.tables})`;
   const rest = { db, batchNumber: ring.last, since };
   const others = generations.filter((other) => other !== generation);
   if (lost !== undefined) {
-    const remains = remainsOf(db, generation, loaded.keyIndex);
+    const remains = remainsOf(db, generation, keys);
     const all = [generation, ...others];
     return {
       ...rest,
-      ...keyIndexOf([]),
+      keys: new StateKeys(),
       generation: Math.max(unusedGeneration(disk), ...all.map((each) => each + 1)),
       others: isCertain ? others : [],
       damaged: `the state has lost ${lost}`,
@@ -195,21 +201,21 @@ async function readState(
     const value = sealed({ v: 1, generation, since });
     await db.write([{ type: 'put', key: POINTER, value }], { sync: true });
   }
-  return { ...rest, ...loaded, generation, others, damaged: undefined, damagedState: undefined };
+  return { ...rest, keys, generation, others, damaged: undefined, damagedState: undefined };
 }
 
-function remainsOf(db: StateDatabase, generation: number, keyIndex: KeyIndex): View {
-  const prefix = prefixOf(generation);
+function remainsOf(db: StateDatabase, generation: number, keys: StateKeys): View {
+  const own = prefixOf(generation);
   const get = (key: string): string | undefined => {
     try {
-      const stored = db.get(prefix + key);
+      const stored = db.get(own + key);
       return stored === undefined ? undefined : contentOf(key, stored);
     } catch {
       // LevelDB cannot read a corrupt block.
       return undefined;
     }
   };
-  return { get, keys: (start, after) => keysWith(keyIndex, start, after) };
+  return { get, keys: (prefix, after) => keys.keys(prefix, after) };
 }
 
 /** Stands for: no record names the current generation. */
@@ -269,10 +275,7 @@ async function readRing(
 async function readKeys(db: StateDatabase, generation: number, checkValues: boolean) {
   const keys: string[] = [];
   const { gte, lt } = rangeOf(generation);
-  for await (const some of db.keyBytes({ gte, lt })) {
-    // Decoded here: a substring would keep the whole prefixed text in memory.
-    for (const key of some) keys.push(key.toString('utf8', gte.length));
-  }
+  for await (const some of db.keySlices({ gte, lt })) keys.push(...withoutPrefix(some, gte.length));
   const tables = new Set<string>();
   let unreadable = 0;
   if (checkValues) {
@@ -286,4 +289,21 @@ async function readKeys(db: StateDatabase, generation: number, checkValues: bool
     }
   }
   return { keys, unreadable, tables: [...tables].join(', ') };
+}
+
+/**
+ * Returns the keys without the first `length` characters, each as a text of its own: a substring
+ * would keep the whole key in memory. Copying many at once costs half of decoding one after the
+ * other.
+ */
+function withoutPrefix(keys: readonly string[], length: number): string[] {
+  const all = keys.join('');
+  const bytes = Buffer.from(all);
+  const isAscii = bytes.length === all.length;
+  if (!isAscii) return keys.map((key) => Buffer.from(key.slice(length)).toString());
+  let end = 0;
+  return keys.map((key) => {
+    end += key.length;
+    return bytes.toString('latin1', end - key.length + length, end);
+  });
 }

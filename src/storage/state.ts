@@ -1,6 +1,6 @@
 /**
  * The state on disk: a LevelDB of text. Values are read from disk when they are needed; the keys
- * are also in memory, in order.
+ * are also in memory.
  *
  *   !state            the current generation
  *   !keys             the same again, with the number of keys and the sum of their checksums
@@ -30,10 +30,11 @@ import type { Disk, Operation, Snapshot, StorageClock } from './disk.js';
 import { removeRange, rewriteRange } from './erase.js';
 import { rootMessage, StorageError } from './errors.js';
 import { LevelInstallation } from './install.js';
-import { type KeyIndex, keySum, keysWith, type Tally, wellFormed } from './key-index.js';
+import { wellFormed } from './key-index.js';
 import { LEVEL_DISK } from './level-disk.js';
 import { rewriteBy } from './rewrite.js';
 import { SharedValues } from './shared-values.js';
+import type { StateKeys } from './state-keys.js';
 import {
   contentOf,
   KEY_COUNT,
@@ -55,8 +56,6 @@ import { ValueCache } from './value-cache.js';
 const GATHER_MS = 50;
 /** Characters of gathered commits that are written without waiting. */
 const GATHER_BYTES = 2 ** 20;
-/** Bytes of LevelDB's cache of blocks: values that are read often stay in memory. */
-const CACHE_BYTES = 32 * 2 ** 20;
 /**
  * Characters of recently read values in memory: a few thousand objects of usual size.
  */
@@ -75,6 +74,8 @@ export interface StateOptions {
   readonly checkValues?: boolean;
   /** The machine; by default the real one. */
   readonly disk?: Disk | undefined;
+  /** The records of this state if they are being read already. `cacheBytes` is then not used. */
+  readonly loading?: Promise<LoadedState> | undefined;
 }
 
 /**
@@ -82,8 +83,8 @@ export interface StateOptions {
  * or `foreign`. A damaged state opens, with `damaged` set.
  */
 export async function openState(dir: string, options: StateOptions): Promise<LevelState> {
-  const { onFatal, cacheBytes = CACHE_BYTES, checkValues = false, disk = LEVEL_DISK } = options;
-  const loaded = await loadState(dir, { disk, cacheBytes, checkValues });
+  const { onFatal, cacheBytes, checkValues, disk = LEVEL_DISK } = options;
+  const loaded = await (options.loading ?? loadState(dir, { disk, cacheBytes, checkValues }));
   return new LevelState(loaded, { onFatal, clock: disk.clock });
 }
 
@@ -104,8 +105,7 @@ export class LevelState implements DurableState {
   readonly #clock: StorageClock;
   #generation: number;
   #prefix: string;
-  #keyIndex: KeyIndex;
-  #keyTally: Tally;
+  #keys: StateKeys;
   /** Commits that follow the batch being written, and the commits in that batch. */
   #pending = new Map<string, string | null>();
   #pendingBytes = 0;
@@ -144,8 +144,7 @@ export class LevelState implements DurableState {
     this.#generation = loaded.generation;
     this.#nextGeneration = Math.max(loaded.generation, ...loaded.others) + 1;
     this.#prefix = prefixOf(loaded.generation);
-    this.#keyIndex = loaded.keyIndex;
-    this.#keyTally = loaded.keyTally;
+    this.#keys = loaded.keys;
     this.#batchNumber = loaded.batchNumber;
     this.#since = loaded.since;
     this.damaged = loaded.damaged;
@@ -158,7 +157,7 @@ export class LevelState implements DurableState {
 
   /** Number of records. */
   get size(): number {
-    return this.#keyIndex.size;
+    return this.#keys.tally.count;
   }
 
   /**
@@ -170,13 +169,10 @@ export class LevelState implements DurableState {
 
   get(key: string): string | undefined {
     const wanted = wellFormed(key);
-    let value = this.#pending.get(wanted);
-    if (value === undefined) value = this.#writing.get(wanted);
-    if (value !== undefined) return value ?? undefined;
-    value = this.#recent.get(wanted);
+    // Most keys that are missing are asked for by rules, often.
+    if (!this.#keys.has(wanted)) return undefined;
+    let value = this.#pending.get(wanted) ?? this.#writing.get(wanted) ?? this.#recent.get(wanted);
     if (value !== undefined) return value;
-    // Usually a missing key needs no read from disk.
-    if (this.#keyIndex.get(wanted) === undefined) return undefined;
     value = this.#read(this.#prefix, wanted);
     if (value === undefined) throw this.#unreadable(wanted);
     this.#recent.set(wanted, value);
@@ -184,7 +180,11 @@ export class LevelState implements DurableState {
   }
 
   keys(prefix: string, after?: string): Iterable<string> {
-    return keysWith(this.#keyIndex, prefix, after);
+    return this.#keys.keys(prefix, after);
+  }
+
+  mayHave(group: string): boolean {
+    return this.#keys.mayHave(group);
   }
 
   commit(changes: readonly Change[]): void {
@@ -195,10 +195,10 @@ export class LevelState implements DurableState {
       this.#shared.noteChange(key);
       if (rawValue === undefined) {
         this.#pending.set(key, null);
-        if (this.#keyIndex.delete(key)) this.#keyTally.remove(keySum(key));
+        this.#keys.delete(key);
       } else {
         this.#pending.set(key, wellFormed(rawValue));
-        if (this.#keyIndex.set(key, true)) this.#keyTally.add(keySum(key));
+        this.#keys.add(key);
       }
       this.#pendingBytes += key.length + (rawValue?.length ?? 0);
     }
@@ -218,7 +218,7 @@ export class LevelState implements DurableState {
   pin(): PinnedView {
     const layers = [new Map(this.#pending), this.#writing];
     const prefix = this.#prefix;
-    const keyIndex = this.#keyIndex.clone();
+    const keys = this.#keys.frozen();
     const snapshot = this.db.snapshot();
     const opened = this.#shared.open();
     let open = true;
@@ -238,7 +238,7 @@ export class LevelState implements DurableState {
         const read = (): string | undefined => this.#read(prefix, wanted, snapshot);
         return prefix === this.#prefix ? this.#shared.get(wanted, opened, read) : read();
       },
-      keys: (start, after) => keysWith(keyIndex, start, after),
+      keys,
       close: () => {
         if (open) this.#shared.close();
         open = false;
@@ -257,7 +257,7 @@ export class LevelState implements DurableState {
       generation,
       prefix: prefixOf(generation),
       write: (operations) => this.#write(operations),
-      switchTo: (...to) => this.#switchTo(generation, ...to),
+      switchTo: (keys) => this.#switchTo(generation, keys),
       remove: () => {
         if (this.#installation === installation) this.#installation = undefined;
         this.remove(generation);
@@ -391,13 +391,13 @@ export class LevelState implements DurableState {
     return written;
   }
 
-  async #switchTo(generation: number, keyIndex: KeyIndex, keyTally: Tally): Promise<void> {
+  async #switchTo(generation: number, keys: StateKeys): Promise<void> {
     this.#switching = true;
     try {
       await this.#loop;
       const since = this.#batchNumber + 1;
       const value = sealed({ v: 1, generation, since });
-      const { count, sum } = keyTally;
+      const { count, sum } = keys.tally;
       await this.#write([
         { type: 'put', key: POINTER, value },
         { type: 'put', key: KEY_COUNT, value: sealed({ generation, since, count, sum }) },
@@ -413,8 +413,7 @@ export class LevelState implements DurableState {
     this.remains = undefined;
     this.#generation = generation;
     this.#prefix = prefixOf(generation);
-    this.#keyIndex = keyIndex;
-    this.#keyTally = keyTally;
+    this.#keys = keys;
     this.#pending = new Map();
     this.#pendingBytes = 0;
     this.#recent.clear();
@@ -428,7 +427,7 @@ export class LevelState implements DurableState {
   #keyCount(): Operation<string> {
     const generation = this.#generation;
     const since = this.#since;
-    const { count, sum } = this.#keyTally;
+    const { count, sum } = this.#keys.tally;
     return { type: 'put', key: KEY_COUNT, value: sealed({ generation, since, count, sum }) };
   }
 

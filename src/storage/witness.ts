@@ -1,18 +1,22 @@
 /**
  * A second copy, in a file of its own, of what a log must never forget: the hard state, and how far
- * the log was synced. A LevelDB with corrupt bytes may open without an error and just be shorter.
- * A node that forgets a vote that way could vote twice in one term. The witness reveals the loss.
+ * the log was synced. The log cannot tell these losses from a crash by itself:
+ *
+ *     the last batch has gone bad         looks like one that a crash left in part
+ *     the newest file is gone             looks like a log that ended before
+ *     the record of the last vote is bad  nothing else says for whom this node voted
  *
  * The file has two slots that are written alternately, so a torn write leaves the previous one:
  *
- *     byte 0      turn 6   {version 3, term 4, votedFor a, lastIndex 120}
- *     byte 4096   turn 7   {version 3, term 4, votedFor a, lastIndex 180}    the newest
+ *     byte 0      turn 6   {version 3, term 4, votedFor a, batch 40, lastIndex 120}
+ *     byte 4096   turn 7   {version 3, term 4, votedFor a, batch 52, lastIndex 180}    the newest
  *
- * The witness never claims more than the log holds: it is written after the log when the log grows,
- * and before it when the log shrinks.
+ * It is written after a batch is durable, and the numbers of batches only grow. So a log that ends
+ * before the batch of its witness has lost something, also if a batch had made it shorter.
  */
 import type { HardState, Index } from '../raft/types.js';
-import type { Files, OpenFile } from './disk.js';
+import { writeAll } from './calls.js';
+import type { DiskFile, Done } from './disk.js';
 import { decodeSealed, encodeSealed } from './record.js';
 
 /** What a witness records. */
@@ -20,54 +24,71 @@ export interface Marks {
   /** Number of changes of the hard state. The copy with the higher number is newer. */
   readonly version: number;
   readonly hardState: HardState;
-  /** The log is synced up to this index. */
+  /** The number of the last batch that is durable. */
+  readonly batch: number;
+  /** The last index of the log after it. */
   readonly lastIndex: Index;
 }
 
 /** A block of the file system, so that a torn write does not reach the other slot. */
 const SLOT_BYTES = 4096;
 const KEY = Buffer.from('witness');
+/** The name of its file. */
+export const WITNESS = 'witness';
 
-/** The witness file of a log. Use `Witness.open`. */
+/** The witness file of a log. */
 export class Witness {
-  readonly #file: OpenFile;
+  /** What was written last; undefined if neither slot is valid. */
+  marks: Marks | undefined;
+  readonly #file: DiskFile;
   #turn: number;
+  readonly #waiting: { readonly marks: Marks; readonly done: Done }[] = [];
 
-  constructor(file: OpenFile, turn: number) {
+  /** Reads the file. */
+  constructor(file: DiskFile) {
     this.#file = file;
-    this.#turn = turn;
-  }
-
-  /** Opens the file or creates it. `marks` is undefined if neither slot is valid. */
-  static async open(
-    path: string,
-    files: Files,
-  ): Promise<{ witness: Witness; marks: Marks | undefined }> {
-    const file = await files.open(path);
     const slots: { turn: number; marks: Marks }[] = [];
     for (const at of [0, SLOT_BYTES]) {
-      const bytes = await file.read(at, SLOT_BYTES);
+      const bytes = file.read(at, SLOT_BYTES);
       const length = bytes.length < 2 ? 0 : bytes.readUInt16BE(0);
       if (length === 0 || length + 2 > bytes.length) continue;
       const slot = decodeSealed<{ turn: number; marks: Marks }>(KEY, bytes.subarray(2, 2 + length));
       if (slot !== undefined) slots.push(slot);
     }
     const newest = slots.sort((a, b) => b.turn - a.turn)[0];
-    return { witness: new Witness(file, newest?.turn ?? 0), marks: newest?.marks };
+    this.#turn = newest?.turn ?? 0;
+    this.marks = newest?.marks;
   }
 
-  /** Writes the marks. With `sync`, resolves once they are durable. */
-  async write(marks: Marks, sync: boolean): Promise<void> {
+  /** Whether no write is under way. */
+  get isIdle(): boolean {
+    return this.#waiting.length === 0;
+  }
+
+  /** Writes the marks after those of earlier calls. `done` is called when they are durable. */
+  write(marks: Marks, done: Done): void {
+    this.marks = marks;
+    this.#waiting.push({ marks, done });
+    if (this.#waiting.length === 1) this.#writeNext();
+  }
+
+  close(): void {
+    this.#file.close();
+  }
+
+  #writeNext(): void {
+    const next = this.#waiting[0];
+    if (next === undefined) return;
     this.#turn += 1;
-    const record = encodeSealed(KEY, { turn: this.#turn, marks });
-    const slot = Buffer.alloc(record.length + 2);
+    const record = encodeSealed(KEY, { turn: this.#turn, marks: next.marks });
+    const slot = Buffer.alloc(SLOT_BYTES);
     slot.writeUInt16BE(record.length, 0);
     slot.set(record, 2);
-    await this.#file.write(slot, (this.#turn % 2) * SLOT_BYTES);
-    if (sync) await this.#file.sync();
-  }
-
-  async close(): Promise<void> {
-    await this.#file.close();
+    writeAll(this.#file, slot, (this.#turn % 2) * SLOT_BYTES, (error) => {
+      this.#waiting.shift();
+      // Before `done`, which may ask for the next one itself.
+      this.#writeNext();
+      next.done(error);
+    });
   }
 }

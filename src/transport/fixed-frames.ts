@@ -31,6 +31,7 @@ export interface Ends {
 const APPEND = 12;
 const RESPONSE = 13;
 const CALLS = { request: 14, reply: 15 } as const;
+/** Bytes of a frame before its entries or payload, and of an entry before its content. */
 const APPEND_BYTES = 41;
 const RESPONSE_BYTES = 42;
 const CALL_BYTES = 9;

@@ -15,7 +15,7 @@ import {
   startCluster,
 } from '../../cluster/local.js';
 
-const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../program/main.js', import.meta.url));
 const AGAIN_MS = 25;
 const UNTIL_MS = 20_000;
 /** After so many failures a client stops, since more say nothing new. */

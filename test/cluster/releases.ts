@@ -9,7 +9,7 @@ import tar from 'tar-stream';
 
 const FOLDER = 'test/releases';
 
-export const THIS_MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
+export const THIS_MAIN = fileURLToPath(new URL('../../program/main.js', import.meta.url));
 
 /** Orders versions, and names of archives, by their numbers. */
 function byVersion(a: string, b: string): number {
@@ -31,5 +31,8 @@ export async function unpackRelease(dir: string): Promise<string> {
     writeFileSync(path, await buffer(entry));
   }
   symlinkSync(resolve('node_modules'), join(dir, 'node_modules'));
-  return join(dir, 'dist/src/main.js');
+  const { bin } = JSON.parse(readFileSync(join(dir, 'package.json'), 'utf8')) as {
+    bin: { conclave: string };
+  };
+  return join(dir, bin.conclave);
 }

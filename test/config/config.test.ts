@@ -138,6 +138,45 @@ describe('config', () => {
         /^acl\.defaultPolicy: .*allow or deny/,
       ],
       [
+        'a list that is text',
+        { http: { blockedPaths: '/v1' } },
+        /^http\.blockedPaths: must be array/,
+      ],
+      [
+        'an empty item of a list',
+        { http: { blockedPaths: ['/v1', ''] } },
+        /^http\.blockedPaths\.1: must NOT have fewer than 1 characters/,
+      ],
+      [
+        'a number in a map',
+        { http: { responseHeaders: { Server: 1 } } },
+        /^http\.responseHeaders\.Server: must be string/,
+      ],
+      [
+        'an empty text',
+        { dataDir: '' },
+        /^dataDir: must NOT have fewer than 1 characters \(folder of/,
+      ],
+      [
+        'a text without the form',
+        { datacenter: 'DC 1' },
+        /^datacenter: must match pattern "\^\[a-z/,
+      ],
+      ['a fraction', { http: { port: 1.5 } }, /^http\.port: must be integer/],
+      ['a port below 0', { http: { port: -1 } }, /^http\.port: must be >= 0/],
+      ['a value in place of a group', { http: { tls: 'cert.pem' } }, /^http\.tls: must be object$/],
+      [
+        'a member that is there twice',
+        { cluster: { initial: ['a=h:1', 'a=h:1'] } },
+        /^cluster\.initial: must NOT have duplicate items/,
+      ],
+      [
+        'the name of the prototype',
+        JSON.parse('{"__proto__": {}}'),
+        /^__proto__: there is no such/,
+      ],
+      ['an inherited name', { http: { constructor: 1 } }, /^http\.constructor: there is no such/],
+      [
         'a member without an address',
         { cluster: { initial: ['n1'] } },
         /^cluster\.initial\.0: must be name=host:port \(members of/,

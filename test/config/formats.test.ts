@@ -4,7 +4,8 @@ import type { Message } from '../../src/raft/types.js';
 import { HANDLERS } from '../../src/state/handlers.js';
 import { encodeProposal } from '../../src/state/proposal.js';
 import type { Command } from '../../src/state/types.js';
-import { encodeEntry, encodeSealed, entryKey } from '../../src/storage/record.js';
+import { encodeSealed } from '../../src/storage/record.js';
+import { encodeBatch, entryDraft, HEAD_BYTES, saltOf } from '../../src/storage/segment-record.js';
 import { storedValue } from '../../src/storage/state-load.js';
 import { encodeFrame } from '../../src/transport/frames.js';
 
@@ -25,14 +26,18 @@ const message = (fields: object, version = 1): Buffer =>
 describe('docs/formats.md', () => {
   it('shows the bytes that the code writes', () => {
     const noop = { kind: 'noop', index: 5, term: 3 } as const;
-    const hard = { version: 2, hardState: { term: 3, votedFor: 'n1' } };
+    const entry = { ...noop, kind: 'command' as const, data: Buffer.from('abc') };
+    const place = { salt: saltOf(1), batch: 9, previous: 0x01020304 };
+    const { bytes } = encodeBatch([entryDraft(entry, 2)], place);
+    const hardState = { term: 3, votedFor: 'n1' };
+    const marks = { version: 2, hardState, batch: 9, lastIndex: 5 };
     const command = { type: 'policy.delete', v: 1, ns: 'default', id: 'p' } as Command;
     const append = { prevIndex: 4, prevTerm: 2, commit: 4, round: 7 };
-    const shown = ['key', 'record', 'hard', 'state', 'command', 'ping', 'vote', 'append', 'fixed'];
+    const shown = 'head payload witness state command ping vote append fixed'.split(' ');
     expect(Object.fromEntries(shown.map((name) => [name, example(name)]))).to.deep.equal({
-      key: hex(entryKey(5)),
-      record: hex(encodeEntry(noop, 2)),
-      hard: hex(encodeSealed(Buffer.from('hard'), hard)),
+      head: hex(bytes.subarray(0, HEAD_BYTES)),
+      payload: hex(bytes.subarray(HEAD_BYTES)),
+      witness: hex(encodeSealed(Buffer.from('witness'), { turn: 7, marks })),
       state: storedValue('fact\u0000init', '{"Index":2}'),
       command: hex(encodeProposal({ id: 'r1', since: 4, command })),
       ping: hex(Buffer.concat(encodeFrame({ type: 'ping' }))),

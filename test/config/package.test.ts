@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
   cpSync,
@@ -26,6 +26,8 @@ interface Manifest {
 const SOURCES = ['src', 'test', 'cluster', 'scripts', 'docs'];
 /** Files that starting a cluster from `cluster/deploy` creates there. */
 const SECRETS = ['.env', 'shared.key', 'management.token'];
+/** What a package does without. */
+const OTHERS = /^(?:test|scripts)\/|dist\/(?!program(?:\/|$)|build\.json$)|\.ts$/;
 const FILES = /^(?:package.*|tsconfig)\.json$|\.md$|^LICENSE$/;
 
 describe('the package that npm packs', function () {
@@ -73,14 +75,22 @@ describe('the package that npm packs', function () {
   it('contains the program, the documents that it refers to, and deployment files', () => {
     const files = readdirSync(installed, { recursive: true }).map(String);
     expect(files).to.include.members([
-      'dist/src/main.js',
-      'dist/src/languages/bexpr.peggy.js',
+      'dist/program/main.js',
       ...['LICENSE', 'README.md', 'CHANGELOG.md', 'SECURITY.md', 'docs/operations.md'],
       ...['cluster/deploy/conclave.service', 'cluster/deploy/dashboard.json'],
     ]);
-    const others = files.filter((name) => /^(?:test|scripts)\/|dist\/test|\.ts$|\.map$/.test(name));
+    const others = files.filter((name) => OTHERS.test(name));
     expect(others).to.deep.equal([]);
-    expect(readFileSync(join(installed, 'dist/src/main.js'), 'utf8')).to.match(/^#!.*\bnode\n/);
+    expect(readFileSync(join(installed, manifest.bin['conclave']!), 'utf8')).to.match(
+      /^#!.*\bnode\n/,
+    );
+  });
+
+  it('checks with what the build made of the JSON schemas, without their compiler', () => {
+    const folder = dirname(join(installed, manifest.bin['conclave']!));
+    const text = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'));
+    const fromAjv = text.join('\n').match(/["']ajv\b[^"']*["']/g);
+    expect(new Set(fromAjv)).to.deep.equal(new Set(['"ajv/dist/runtime/ucs2length"']));
   });
 
   it('contains none of the secrets beside the deployment files in cluster/deploy', () => {
@@ -92,6 +102,20 @@ describe('the package that npm packs', function () {
     expect(run('--version').trim()).to.equal(manifest.version);
     expect(run('agent', '--help')).to.include('--http-port <integer>').and.include('--data-dir');
     expect(readdirSync(empty)).to.deep.equal([]);
+  });
+
+  it('names files and lines of the source in stack traces, if asked for', () => {
+    const file = join(empty, '..', 'file');
+    writeFileSync(file, '');
+    const { stderr, status } = spawnSync(
+      process.execPath,
+      [program, 'agent', '--data-dir', join(file, 'data')],
+      { encoding: 'utf8', env: { ...process.env, NODE_OPTIONS: '--enable-source-maps' } },
+    );
+    expect(status).to.equal(1);
+    expect(stderr)
+      .to.match(/src\/storage\/folder\.ts:\d+/)
+      .and.match(/src\/main\.ts:\d+/);
   });
 
   it('runs a node', async () => {

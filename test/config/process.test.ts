@@ -17,7 +17,7 @@ import { expect } from 'chai';
 import { type LocalCluster, planCluster, startCluster } from '../../cluster/local.js';
 import { freePorts } from '../../cluster/ports.js';
 
-const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../program/main.js', import.meta.url));
 const START = fileURLToPath(new URL('../../cluster/start.js', import.meta.url));
 
 /** Runs a program until it exits. */

@@ -101,6 +101,7 @@ const reads = [
     'operator/autopilot/health',
     'operator/autopilot/state',
     'agent/self',
+    'agent/version',
     'agent/metrics',
   ],
   ...['health/live', 'health/ready', 'acl/bootstrap', 'nothing', '*', 'acl/*'],

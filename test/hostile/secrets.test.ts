@@ -10,7 +10,7 @@ import { CA, SERVER_CERTIFICATE, SERVER_KEY } from '../login/certificates.js';
 import { HostileClient, type Reply } from './client.js';
 import { ENDPOINTS } from './endpoints.js';
 
-const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../program/main.js', import.meta.url));
 const SECRET_ID = '5ec2e7aa-1111-4222-8333-944455556666';
 const BOOTSTRAP = '5ec2e7bb-1111-4222-8333-944455556666';
 const WIRE_KEY = '5ec2e7WIREwXyZ0123456789abcdefghijklmnopqr+=';

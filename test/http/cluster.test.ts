@@ -94,7 +94,8 @@ describe('http: the cluster endpoints', () => {
     }),
   } as unknown as ClusterNode;
   const parts: ClusterParts = {
-    ...{ service, node, datacenter: 'dc1', version: '1.2.3' },
+    ...{ service, node, datacenter: 'dc1' },
+    release: { version: '1.2.3', sha: '', date: '2026-01-31T12:00:00Z' },
     fault: () => fault,
     settings: { acl: { initialManagement: 'hidden' } },
     metrics: { prometheus: async () => 'up 1\n', json: async () => ({ Gauges: [] }) },

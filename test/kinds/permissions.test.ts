@@ -16,6 +16,7 @@ file-system-certificate | mesh:write | mesh:read
 http-route | mesh:write | mesh:read
 ingress-gateway | mesh:write | service:read
 inline-certificate | mesh:write | mesh:read
+jwt-provider | mesh:write | mesh:read or service:write
 mesh | mesh:write | none
 proxy-defaults | mesh:write | none
 service-defaults | service:write | service:read
@@ -62,6 +63,18 @@ const RIGHTS: Record<string, { right: string[]; wrong: string[] }> = {
       'mesh = "read" operator = "write"',
     ],
   },
+  'mesh:read or service:write': {
+    right: [
+      'mesh = "read"',
+      'operator = "read"',
+      'service "any" { policy = "write" } mesh = "deny"',
+      'service_prefix "q" { policy = "write" }',
+    ],
+    wrong: [
+      'service_prefix "" { policy = "read" intentions = "write" } acl = "write"',
+      'node_prefix "" { policy = "write" } operator = "write" mesh = "deny"',
+    ],
+  },
   'mesh:read': { right: ['mesh = "read"', 'operator = "read"'], wrong: [SERVICES] },
 };
 
@@ -77,6 +90,7 @@ const BODIES: Partial<Record<Kind, object>> = {
   'api-gateway': { Listeners: listeners },
   'exported-services': { Name: 'default' },
   'inline-certificate': { ...certificate, Name: 'x' },
+  'jwt-provider': { JSONWebKeySet: { Local: { Filename: '/k' } } },
   mesh: { Name: 'mesh' },
   'proxy-defaults': { Name: 'global' },
   'service-intentions': { Sources: [{ Name: 'a', Action: 'allow' }] },
@@ -107,10 +121,11 @@ describe('kinds: the permission table', () => {
       ['list', read],
     ] as const) {
       it(`${operation} of ${kind} needs ${wanted}`, () => {
-        const { resource, access, named } = definitionOf(kind).permissions[operation];
+        const { resource, access, named, orAnyService } = definitionOf(kind).permissions[operation];
         const actual =
           resource === 'none' || resource === 'never' ? resource : `${resource}:${access}`;
-        expect(actual).to.equal(wanted);
+        const more = orAnyService === undefined ? '' : ` or service:${orAnyService}`;
+        expect(actual + more).to.equal(wanted);
         expect(named).to.equal(wanted.startsWith('service') || wanted.startsWith('intention'));
       });
     }
@@ -193,7 +208,8 @@ for (const [kind, write, read] of DOCUMENTED) {
       for (const rules of RIGHTS[needed]!.wrong) {
         it(`${operation} is refused with ${rules}`, async () => {
           const secret = await own.tokenWith(rules);
-          await isStopped(operation, secret, `lacks permission '${needed}'`);
+          const [first] = needed.split(' or ');
+          await isStopped(operation, secret, `lacks permission '${first}'`);
         });
       }
       it(`${operation} is refused without a token`, () =>

@@ -128,10 +128,6 @@ const CASES: readonly (readonly [object, string])[] = [
     permission({ Header: [{ Name: 'h', Present: true, IgnoreCase: true }] }),
     'should set one of Exact, Prefix, Suffix, or Contains when using IgnoreCase',
   ],
-  [
-    intentions({ Action: 'allow' }, { JWT: { Providers: [{ Name: 'p' }] } }),
-    'Referenced JWT Provider does not exist. Provider Name: p',
-  ],
   // service-resolver
   [resolver({ Redirect: {} }), 'Redirect is empty'],
   [

@@ -3,14 +3,15 @@ import { expect } from 'chai';
 import { Level } from 'level';
 import type { RunningNode } from '../../src/node/node.js';
 import type { Command } from '../../src/state/types.js';
+import { NodeFile } from '../../src/storage/node-folder.js';
 import { append, Cluster, put, valueAt } from './processes.js';
 
-/**
- * Delays the batches that the database in `folder` writes until the returned function is called.
- */
+/** Delays what is written in `folder` until the returned function is called. */
 function hang(folder: string): () => void {
   const { prototype } = Level;
   const { batch } = prototype;
+  const file = NodeFile.prototype;
+  const { write } = file;
   let release = (): void => {};
   const held = new Promise<void>((resolve) => {
     release = resolve;
@@ -27,8 +28,13 @@ function hang(folder: string): () => void {
     }
     return chained;
   } as typeof batch;
+  file.write = function (...parameters) {
+    if (this.path.startsWith(folder)) void held.then(() => write.apply(this, parameters));
+    else write.apply(this, parameters);
+  };
   return () => {
     prototype.batch = batch;
+    file.write = write;
     release();
   };
 }

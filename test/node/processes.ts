@@ -6,6 +6,7 @@ import { expect } from 'chai';
 import { freePorts } from '../../cluster/ports.js';
 import { openNode, type RunningNode } from '../../src/node/node.js';
 import type { NodeOptions } from '../../src/node/options.js';
+import { readState } from '../../src/node/read-state.js';
 import type { Handlers } from '../../src/state/machine.js';
 import { type Command, keyOf } from '../../src/state/types.js';
 import type { LevelState } from '../../src/storage/state.js';
@@ -73,9 +74,11 @@ export class Cluster {
   }
 
   async start(name: string, options: Partial<NodeOptions> = {}): Promise<RunningNode> {
+    const dataDir = this.folder(name);
     const node = await openNode({
       name,
-      dataDir: this.folder(name),
+      dataDir,
+      loading: readState(dataDir),
       listen: { host: '127.0.0.1', port: this.#ports.get(name)! },
       security: { mode: 'plain' },
       gate: () => undefined,

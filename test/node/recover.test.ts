@@ -1,9 +1,9 @@
-import { cp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { cp, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { RunningNode } from '../../src/node/node.js';
 import { inspectFolder, recoverFolder } from '../../src/node/recover.js';
-import { done, Folders } from '../storage/helpers.js';
+import { done, Folders, recordsIn, segmentsOf } from '../storage/helpers.js';
 import { append, Cluster, HANDLERS, put, valueAt } from './processes.js';
 
 const write = (node: RunningNode, key: string, value: string): Promise<unknown> =>
@@ -159,9 +159,8 @@ describe('node: a data folder', function () {
     const hurt = ['a', 'b', 'c'].find((name) => name !== leads)!;
     await cluster.stop(hurt);
     const log = join(cluster.folder(hurt), 'log');
-    const file = (await readdir(log)).find((name) => name.endsWith('.log'))!;
-    const { size } = await stat(join(log, file));
-    await truncate(join(log, file), Math.floor(size / 2));
+    const { name, record } = recordsIn(await segmentsOf(log)).at(-1)!;
+    await truncate(join(log, 'segments', name), Math.floor(record.end / 2));
     const node = await cluster.start(hurt);
     expect(node.replica.loop.elections.votingSuspended).to.equal(true);
     expect(cluster.lines.some((line) => /log is damaged/.test(line))).to.equal(true);

@@ -73,6 +73,28 @@ describe('namespaces over HTTP', function () {
     }
   });
 
+  it('have one partition, also in parameters and headers, which say so', async () => {
+    for (const path of [
+      '/acl/policies',
+      '/acl/roles',
+      '/acl/tokens',
+      '/namespaces',
+      '/config/mesh',
+    ]) {
+      await client.must(`GET ${path}?partition=default`);
+      const { status, text } = await client.ask(`GET ${path}?partition=p`);
+      expect(status, path).to.equal(400);
+      expect(text).to.equal(
+        'Invalid query parameter: "partition" - this server has no admin partitions but "default"',
+      );
+    }
+    const headers = { 'X-Consul-Partition': 'p' };
+    const refused = await fetch(`${client.url}/v1/acl/policies`, { headers });
+    expect(await refused.text()).to.match(
+      /^Invalid header: "X-[A-Z][a-z]+-Partition" - this server/,
+    );
+  });
+
   describe('in which the caller has no permission', () => {
     let secret: string;
     /** Responses about `red`, which exists, must equal those about `none`, which does not. */

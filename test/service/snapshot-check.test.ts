@@ -34,6 +34,16 @@ const route = {
   Parents: [{ Kind: 'api-gateway', Name: 'gw' }],
   Rules: [{ Services: [{ Name: 'web' }] }],
 };
+const provider = {
+  Kind: 'jwt-provider',
+  Name: 'p',
+  JSONWebKeySet: { Remote: { URI: '/k', JWKSCluster: {}, RetryPolicy: { NumRetries: 1 } } },
+};
+const intention = {
+  Kind: 'service-intentions',
+  Name: 'web',
+  Sources: [{ Name: 'a', Action: 'deny' }],
+};
 const WRITES: readonly [string, object][] = [
   ['/acl/policy', { Name: 'p', Rules: 'service "web" { policy = "write" }' }],
   ['/acl/policy', { Name: 'gone', Rules: '' }],
@@ -59,6 +69,8 @@ const WRITES: readonly [string, object][] = [
     { Kind: 'api-gateway', Name: 'gw', Listeners: [{ Name: 'l', Port: 80, Protocol: 'http' }] },
   ],
   ['/config', route],
+  ['/config', { ...provider, Issuer: 'i' }],
+  ['/config?ns=team', { ...intention, JWT: { Providers: [{ Name: 'P' }] } }],
 ];
 
 describe('a snapshot', function () {

@@ -2,6 +2,7 @@
  * What one life of a server may do in a given time: no turn of its loop without a cause, no more turns than there is use
  * for, one outcome of each request, no queue without an end.
  */
+import type { ReplicaLimits } from '../../src/replica/options.js';
 import { Violation } from './invariants.js';
 
 /** What the loop has done so far, and how long its queues are. */
@@ -24,6 +25,19 @@ export interface QueueLimits {
   readonly held: number;
   readonly sending: number;
 }
+
+/** Batches that may wait for the disk: one for each message in flight, and some for votes. */
+const STORING_MAX = 300;
+
+/** The limits beyond which a server refuses requests, and one change of members more. */
+export const queueLimits = ({
+  pendingWrites,
+  waitingWrites,
+}: ReplicaLimits): Omit<QueueLimits, 'sending'> => ({
+  storing: STORING_MAX,
+  pending: pendingWrites + 1,
+  held: waitingWrites,
+});
 
 /** A message may take a turn to be heard, one for what it lets apply and one for what follows; a late tick takes four. */
 const TURNS_PER_CAUSE = 4;

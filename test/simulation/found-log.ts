@@ -1,10 +1,10 @@
 /** What a start finds of a real log, and what it may find. */
 import type { Index } from '../../src/raft/types.js';
-import type { LevelLog } from '../../src/storage/log.js';
+import type { SegmentLog } from '../../src/storage/log.js';
 import { LogContent } from '../support/memory-log.js';
 
 /** All that a log holds. */
-export function contentOf(log: LevelLog): LogContent {
+export function contentOf(log: SegmentLog): LogContent {
   const content = new LogContent();
   content.hard = log.hardState();
   content.meta = log.snapshot();

@@ -14,11 +14,17 @@ export class Invariants extends RaftInvariants {
   readonly #effects = new Map<string, { key: string; index: Index }>();
   readonly #byKey = new Map<string, { index: Index; value: string }[]>();
   readonly #failed = new Set<string>();
+  #lastApplied: Index = 0;
   /** The highest place in the order of operations that a client knows to be done. */
   #acknowledged: Index = 0;
 
   get acknowledged(): Index {
     return this.#acknowledged;
+  }
+
+  /** The last entry that any server applied; effects of later ones are not known. */
+  get lastApplied(): Index {
+    return this.#lastApplied;
   }
 
   /** The cluster begins with what another one left: all up to `meta.index` counts as committed. */
@@ -47,6 +53,7 @@ export class Invariants extends RaftInvariants {
           `${id} applies another entry at index ${entry.index} than was committed`,
         );
     }
+    this.#lastApplied = Math.max(this.#lastApplied, index);
     if (isWrong) return;
     const known = this.#sums.get(index);
     if (known === undefined) this.#sums.set(index, checksum);
@@ -140,7 +147,7 @@ export class Invariants extends RaftInvariants {
     this.#acknowledged = Math.max(this.#acknowledged, index);
   }
 
-  /** What a register holds once all up to `index` is applied. */
+  /** What a register holds once all up to `index` is applied; not beyond `lastApplied`. */
   valueAt(key: string, index: Index): string | null {
     const list = this.#byKey.get(key) ?? [];
     for (let at = list.length - 1; at >= 0; at--)

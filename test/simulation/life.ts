@@ -1,10 +1,10 @@
 /** One process of a server: the real core, replica and state machine on simulated ports. */
 import { refusal } from '../../src/errors.js';
+import type { SharedBarriers } from '../../src/node/shared-barriers.js';
 import { peerRecords, wireHandlers } from '../../src/node/wire-handlers.js';
 import { ticksOfSilence } from '../../src/raft/options.js';
 import { createRaft } from '../../src/raft/raft.js';
 import type { Configuration, Input, Output, RaftCore } from '../../src/raft/types.js';
-import type { ReplicaLimits } from '../../src/replica/options.js';
 import { Replica } from '../../src/replica/replica.js';
 import type { RpcRequest, RpcResponse } from '../../src/replica/rpc.js';
 import { DIVERGED_KEY } from '../../src/state/keys.js';
@@ -12,7 +12,8 @@ import { levelOf } from '../../src/state/levels.js';
 import type { Command } from '../../src/state/types.js';
 import { checkRecord } from '../../src/transport/handshake.js';
 import type { ChunkSource, WireHandlers } from '../../src/transport/types.js';
-import { Bounds } from './bounds.js';
+import { sharedBarriers } from './barriers.js';
+import { Bounds, queueLimits } from './bounds.js';
 import { HeldReaders } from './held-readers.js';
 import type { Host } from './host.js';
 import { Violation } from './invariants.js';
@@ -48,9 +49,6 @@ export interface Look {
 const TURNS_PER_LOOK = 16;
 /** Bytes of keys and values in a chunk of a snapshot: the states here are small. */
 const CHUNK_BYTES = 200;
-/** Batches that may wait for the disk: one for each message in flight, and some for votes. */
-const STORING_MAX = 300;
-
 export class Life {
   readonly loop: SimLoop;
   readonly replica: Replica;
@@ -62,6 +60,7 @@ export class Life {
   readonly #bounds: Bounds;
   readonly #readers: HeldReaders;
   readonly #queries: ServiceReaders | undefined;
+  readonly #barriers: SharedBarriers;
   readonly #electionMs: number;
   readonly #snapshots: Snapshots;
   readonly #wire: ProcessWire;
@@ -116,6 +115,7 @@ export class Life {
       },
     });
     const queues = { ...queueLimits(limits), sending: network.queueBytesMax };
+    this.#barriers = sharedBarriers(this.replica, loop);
     this.#bounds = new Bounds(id, queues, machine.appliedIndex());
     this.#readers = this.#holdReaders();
     this.#queries = this.#createQueries();
@@ -282,6 +282,7 @@ export class Life {
       storage,
       machine,
       replica: () => this.replica,
+      barriers: this.#barriers,
       violated,
     });
   }
@@ -388,7 +389,8 @@ export class Life {
   ): void {
     this.loop.deliver(() => {
       const once = this.#bounds.once(() => `a ${mode} read`, done);
-      this.replica.barrier(mode, timeoutMs, (why) => once(why === undefined));
+      const end = (passed: boolean) => () => this.loop.guard(() => once(passed));
+      this.#barriers.pass(mode, timeoutMs).then(end(true), end(false));
     });
   }
   administer(ask: RpcRequest, timeoutMs: number, done: (answer: RpcResponse) => void): void {
@@ -398,10 +400,3 @@ export class Life {
     });
   }
 }
-
-/** The limits beyond which a server refuses requests, and one change of members more. */
-const queueLimits = ({ pendingWrites, waitingWrites }: ReplicaLimits) => ({
-  storing: STORING_MAX,
-  pending: pendingWrites + 1,
-  held: waitingWrites,
-});

@@ -6,8 +6,9 @@
 import { refusal } from '../../src/errors.js';
 import type { Entry, Index, Term } from '../../src/raft/types.js';
 import type { MachinePort } from '../../src/replica/ports.js';
+import type { Checkpoint } from '../../src/state/checkpoints.js';
 import { HANDLERS } from '../../src/state/handlers.js';
-import type { Checkpoint, Handlers, Machine, Resume } from '../../src/state/machine.js';
+import type { Handlers, Machine, Resume } from '../../src/state/machine.js';
 import type { Command, Handler, Result, StateRecord, View } from '../../src/state/types.js';
 
 export interface Put extends Command {

@@ -19,10 +19,16 @@ const machine: readonly Mutation[] = [
     ],
   },
   one(
+    'a reader who shares a barrier whose request was sent before',
+    'node/shared-barriers.js',
+    'last.round === round',
+    'true',
+  ),
+  one(
     'the applied index stored apart from the data',
     'state/machine.js',
-    'this.#store.commit([...changes, this.#recordAt(entry, this.#sums)]);',
-    'this.#store.commit([this.#recordAt(entry, this.#sums)]); this.#store.commit(changes);',
+    'changes.push(this.#recordAt(this.#position(), this.#sums));',
+    'this.#store.commit([this.#recordAt(this.#position(), this.#sums)]);',
   ),
   one(
     'a replaced state counted by the sums of the one before',

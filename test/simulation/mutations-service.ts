@@ -17,7 +17,7 @@ export const serviceMutations: readonly Mutation[] = [
     'return { value, index: modifyIndexOf(text), keys: [] };',
   ),
   one(
-    'a blocking query that forgets the rest of its keys',
+    'a blocking query that forgets the first of its keys',
     'replica/reads/watches.js',
     'for (const key of keys)\n            this.#placeOf(key).groups.add(group);',
     'for (const key of keys.slice(1))\n            this.#placeOf(key).groups.add(group);',

@@ -12,19 +12,49 @@ const real = (mutation: Mutation, fault?: Fault): Mutation => ({
 const writes: readonly Mutation[] = [
   real(
     one(
-      'a log that reports what is not synced',
-      'storage/log.js',
-      'await this.db.write(operations, { sync: true });',
-      'await this.db.write(operations, { sync: false });',
+      'a log that reports what is not durable',
+      'storage/log-writer.js',
+      'writeAll(segment.file, bytes, segment.end, (error) => this.#unless(error, () => {',
+      [
+        'writeAll(segment.file, bytes, segment.end, () => { });',
+        'this.#parts.clock.soon(() => this.#unless(null, () => {',
+      ].join('\n'),
     ),
     'power',
   ),
   real(
     one(
-      'a log that reports before it writes',
+      'a segment whose name is not durable',
+      'storage/segment-pool.js',
+      'await settled((done) => folder.sync(done));',
+      '',
+    ),
+    'power',
+  ),
+  real(
+    one(
+      'segments dropped before the position of the snapshot is durable',
       'storage/log.js',
-      'await this.#write(merge(group.map((job) => job.change)));',
-      'void this.#write(merge(group.map((job) => job.change)));',
+      'this.#add([stateDraft(this.#log, this.#last())], drop, {});',
+      'this.#writer.drop(meta.index); this.#add([stateDraft(this.#log, this.#last())], drop, {});',
+    ),
+    'power',
+  ),
+  real(
+    one(
+      'a batch that counts without all its records',
+      'storage/recovery-run.js',
+      'if (!record.isLastOfBatch)',
+      'if (record.at < 0)',
+    ),
+    'power',
+  ),
+  real(
+    one(
+      'what a killed process wrote, believed before it is synced',
+      'storage/log-load.js',
+      'await settled((done) => newest.file.sync(done));',
+      'void newest;',
     ),
     'power',
   ),
@@ -52,19 +82,24 @@ const writes: readonly Mutation[] = [
   ),
   real(
     one(
-      'an identity that is renamed before it is synced',
+      'an identity that is renamed before it is written',
       'storage/sealed-file.js',
-      'await file.sync();',
-      '',
+      'await settled((done) => writeAll(file, bytes, 0, done));',
+      'void settled((done) => writeAll(file, bytes, 0, done));',
     ),
     'power',
   ),
   real(
     one(
       'a witness that is told before the log is written',
-      'storage/log.js',
-      'if (lowerTo < this.#witnessed.lastIndex) {',
-      'await this.#tellWitness(change.marks, true); if (lowerTo < this.#witnessed.lastIndex) {',
+      'storage/log-writer.js',
+      'const { bytes, crc } = encodeBatch(drafts, place);',
+      [
+        'const { bytes, crc } = encodeBatch(drafts, place);',
+        'const { state: { version, hardState }, last } = group.at(-1);',
+        'const marks = { version, hardState, batch: this.#nextBatch, lastIndex: last.index };',
+        'this.#witness.write(marks, () => {});',
+      ].join('\n'),
     ),
     'power',
   ),
@@ -74,9 +109,18 @@ const damage: readonly Mutation[] = [
   real(
     one(
       'an entry whose checksum is not compared',
-      'storage/record.js',
-      'if (record.readUInt32BE(0) !== checksum(entryKey(index), record))',
-      'if (record.length < 0)',
+      'storage/segment-record.js',
+      'payload.length < length || bytes.readUInt32BE(at + 16) !== crc32(payload)',
+      'payload.length < length',
+    ),
+    'damage',
+  ),
+  real(
+    one(
+      'a log that is broken in its middle and goes on there',
+      'storage/recovery-run.js',
+      'return this.#behind > this.#torn;',
+      'return false;',
     ),
     'damage',
   ),
@@ -91,10 +135,10 @@ const damage: readonly Mutation[] = [
   ),
   real(
     one(
-      'entries that only the witness knows of, not missed',
+      'a batch that only the witness knows of, not missed',
       'storage/log-load.js',
-      'else if (promised > lastGood)',
-      'else if (promised > lastGood + 1e9)',
+      'marks.batch <= batch',
+      'marks.batch > 0',
     ),
     'damage',
   ),
@@ -102,8 +146,8 @@ const damage: readonly Mutation[] = [
     one(
       'a damaged log mended without a bar',
       'storage/log.js',
-      'this.damaged = undefined;\n        this.#raiseBar(damaged.last);',
-      'this.damaged = undefined;',
+      'const bar = this.#raised(damaged.last);',
+      'const bar = this.#log.bar;',
     ),
     'damage',
   ),

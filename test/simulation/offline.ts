@@ -7,7 +7,7 @@ import { type FolderFacts, inspectFolder, recoverFolder } from '../../src/node/r
 import type { Index, NodeId } from '../../src/raft/types.js';
 import type { Handlers } from '../../src/state/machine.js';
 import type { Disk } from '../../src/storage/disk.js';
-import { openLog } from '../../src/storage/log.js';
+import { openLog } from '../../src/storage/open-log.js';
 import { openState } from '../../src/storage/state.js';
 import type { LogContent } from '../support/memory-log.js';
 import { addressOf } from './cluster.js';

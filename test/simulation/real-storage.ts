@@ -10,7 +10,7 @@ import type { Identity } from '../../src/replica/members/identity.js';
 import { DIVERGED_KEY } from '../../src/state/keys.js';
 import type { Disk } from '../../src/storage/disk.js';
 import { StorageError } from '../../src/storage/errors.js';
-import type { LevelLog } from '../../src/storage/log.js';
+import type { SegmentLog } from '../../src/storage/log.js';
 import { type DiskImage, type DiskTemper, FakeDisk } from '../support/fake-disk.js';
 import { LogContent, type LogWrite } from '../support/memory-log.js';
 import { contentOf, describe, explains, holds } from './found-log.js';
@@ -26,8 +26,14 @@ import { sightOf, WatchedLog } from './watched-log.js';
 export const DATA = 'data';
 export const LOG = `${DATA}/log`;
 export const STATE = `${DATA}/state`;
-/** Bytes of entries in memory: a few, so that most reads go to the database. */
+const SEGMENTS = `${LOG}/segments`;
+const WITNESS = `${SEGMENTS}/witness`;
+/** Bytes of entries in memory: a few, so that most reads go to the disk. */
 const WINDOW_BYTES = 1000;
+/** Bytes of a segment of the log: so few that one is full after some entries. */
+const SEGMENT_BYTES = 3000;
+/** How often a write to a file is cut short. */
+const SHORT_PROBABILITY = 0.005;
 /** Bytes of the state that wait for the disk, beyond which applying rests. */
 const BACKLOG_BYTES = 4000;
 
@@ -45,6 +51,8 @@ export class RealDisk implements ServerDisk {
   stateDamaged = false;
   /** The log was damaged since it was last opened. */
   #logDamaged = false;
+  /** Writes that have failed. Each ends a process, which hears of it later if it stands still. */
+  #failures = 0;
   /** A value of the state is not what was written, and nobody has read it yet. */
   isRotten = false;
   /** Handed to the log, in order, and not reported as durable. */
@@ -62,6 +70,7 @@ export class RealDisk implements ServerDisk {
         run();
       });
     this.#fake = new FakeDisk({ after }, random);
+    this.#fake.shortProbability = SHORT_PROBABILITY;
   }
 
   get temper(): DiskTemper {
@@ -103,6 +112,7 @@ export class RealDisk implements ServerDisk {
       handlers,
       machineLimits: world.machineLimits,
       windowBytes: WINDOW_BYTES,
+      segmentBytes: SEGMENT_BYTES,
       levels: { supported: host.release, commands: {} },
       timing: {
         tickMs,
@@ -112,6 +122,7 @@ export class RealDisk implements ServerDisk {
       },
       log: (level, message) => world.trace(`${host.id} ${level} ${message}`),
       onFatal: (error) => {
+        this.#failures += 1;
         if (loop.alive) onFatal(error);
       },
       disk: this.#fake.attach(loop, (run) => loop.deliver(run)),
@@ -166,10 +177,11 @@ export class RealDisk implements ServerDisk {
     };
     let storedSeen = identity.get().seen;
     const save = (change: Partial<Identity>): void => {
+      const failures = this.#failures;
       const saved = identity.save(change);
       const { seen } = identity.get();
       void saved.then(() => {
-        storedSeen = seen;
+        if (this.#failures === failures) storedSeen = seen;
       });
     };
     return {
@@ -213,7 +225,7 @@ export class RealDisk implements ServerDisk {
   }
 
   /** Compares what a start finds with what was reported as durable and what may be. */
-  check(log: LevelLog, id: NodeId): void {
+  check(log: SegmentLog, id: NodeId): void {
     const found = contentOf(log);
     const possible = this.durable.copy();
     const isPossible = (): boolean =>
@@ -261,15 +273,29 @@ export class RealDisk implements ServerDisk {
     this.#fake.unhang();
   }
 
+  /** A write to the log gets lost, or a bit of it flips. */
   damageLog(): void {
     if (this.durable.entries.length === 0) return;
-    // the loss of a batch that the witness does not know of goes unnoticed: that is its limit
-    const isLost = this.#spoil(LOG, () => true, `${LOG}/witness`);
-    this.#logDamaged = isLost || this.#logDamaged;
+    const { files } = this.#fake;
+    const writes = files.writtenIn(SEGMENTS);
+    const witnessed = writes.findLast(({ path }) => path === WITNESS)?.begun ?? 0;
+    const batches = writes.filter(({ path }) => path.endsWith('.segment'));
+    // The newest batch looks like a torn one, unless the witness has it.
+    const isWitnessed = witnessed > (batches.at(-1)?.ended ?? 0);
+    const newest = isWitnessed && this.#random.chance(0.3) ? batches.at(-1) : undefined;
+    const earlier = batches.slice(0, -1);
+    if (newest === undefined && earlier.length === 0) return;
+    const struck = newest ?? this.#random.pick(earlier);
+    if (this.#random.chance(0.5)) files.lose(struck);
+    else files.flip(struck);
+    this.#logDamaged = true;
   }
 
+  /** A batch of the state gets lost, or a bit flips in a record that tells whether it is whole. */
   damageState(): void {
-    this.stateDamaged = this.#spoil(STATE, (key) => /^[!#]/.test(key)) || this.stateDamaged;
+    const isDropped = this.#random.chance(0.5) && this.#fake.dropBatch(STATE);
+    const isSpoiled = isDropped || this.#fake.flip(STATE, (key) => /^[!#]/.test(key)) !== undefined;
+    this.stateDamaged = isSpoiled || this.stateDamaged;
   }
 
   /** Some value of the state goes bad, which only a read finds out. */
@@ -318,11 +344,5 @@ export class RealDisk implements ServerDisk {
     this.#logDamaged = false;
     this.isRotten = false;
     this.stateDamaged = false;
-  }
-
-  /** Loses a batch, or flips a bit of some record. */
-  #spoil(dir: string, matches: (key: string) => boolean, before?: string): boolean {
-    const isDropped = this.#random.chance(0.5) && this.#fake.dropBatch(dir, before);
-    return isDropped || this.#fake.flip(dir, matches) !== undefined;
   }
 }

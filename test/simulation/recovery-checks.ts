@@ -13,6 +13,8 @@ export interface Loss {
   readonly disk: RealDisk;
   /** Its log before something on its disk was spoilt. */
   readonly log: LogContent;
+  /** The last entry of it that was reported as durable. */
+  readonly reported: Index;
   /** The first entry that is damaged. */
   readonly damagedFrom: Index | undefined;
   readonly before: FolderFacts;
@@ -58,8 +60,10 @@ function checkLog({ loss, facts, log }: Kept): void {
   const isEmpty = log.entries.length === 0 && log.meta?.index === appliedIndex;
   if (!isEmpty || log.bar !== undefined || log.hard.term !== term || term < before.term)
     throw new Violation('a recovery is whole', JSON.stringify([before, facts, log.meta]));
-  const wanted = damagedFrom === undefined ? loss.log.last() : damagedFrom - 1;
-  const isKept = isDamaged ? appliedIndex >= wanted : appliedIndex === wanted;
+  const written = loss.log.last();
+  // damage to a batch that was not reported as durable may go unnoticed
+  const wanted = damagedFrom === undefined ? Math.min(written, loss.reported) : damagedFrom - 1;
+  const isKept = isDamaged ? appliedIndex >= wanted : appliedIndex === written;
   if (!isKept)
     throw new Violation(
       'a recovery keeps the log',
@@ -68,13 +72,15 @@ function checkLog({ loss, facts, log }: Kept): void {
 }
 
 /**
- * A register holds what it held in the old cluster where the two logs part, or a value that is
- * later in the log of the survivor. If something was damaged it may hold an older value.
+ * A register holds what it held in the old cluster where the two logs part, or where that cluster
+ * stopped applying, or a value that is later in the log of the survivor. If something was damaged
+ * it may hold an older value.
  */
 function checkRegisters({ loss, facts, held, keys, old }: Kept): void {
   const { log, before, isDamaged } = loss;
+  const end = Math.min(facts.appliedIndex, old.lastApplied);
   let agreed = log.first() - 1;
-  while (agreed < facts.appliedIndex && isCommitted(old, log, agreed + 1)) agreed++;
+  while (agreed < end && isCommitted(old, log, agreed + 1)) agreed++;
   for (const key of keys) {
     const value = held.get(key) ?? null;
     const later = valuesIn(log, agreed + 1, key);

@@ -147,7 +147,8 @@ class RecoveryWorld {
     const isDamaged = damage !== undefined;
     if (!isDamaged && before.damage.length > 0)
       throw new Violation('nothing is lost', `${survivor.id}: ${before.damage}`);
-    return { name: survivor.id, disk, log, damagedFrom, before, isDamaged };
+    const reported = disk.durable.last();
+    return { name: survivor.id, disk, log, reported, damagedFrom, before, isDamaged };
   }
 
   /** Of several survivors the one whose log ends last, as `conclave inspect` shows it. */

@@ -235,6 +235,10 @@ class World {
     check();
     const isAnswered = lastQuestions(this.#cluster, this.#workload);
     await wait('a write and a read after a start do not succeed', () => check() && isAnswered());
+    // A killed server may have applied what its disk does not have: it waits for a leader to do so.
+    await wait('a server does not apply again what it had applied', () =>
+      before.every(({ server, look }) => (server.look()?.applied ?? 0) >= (look?.applied ?? 0)),
+    );
     await wait('the servers do not come to the same state again', () => this.#isEqual());
   }
 
@@ -367,7 +371,6 @@ function checkStart({ server, look, isWhole }: Before): void {
   if (lacks !== undefined) wrong(`is said to lack something: ${lacks}`);
   else if (isWhole && server.lacking) wrong('lacks something');
   else if (!now || !look) wrong('is not up');
-  else if (now.applied < look.applied) wrong(`has applied ${now.applied}, before ${look.applied}`);
   else if (now.applied === look.applied && now.sum !== look.sum) wrong('has another state');
 }
 

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { Overlay } from '../../src/state/draft.js';
+import { groupOf } from '../../src/state/groups.js';
 import { MapStore } from './store.js';
 
 const key = fc.constantFrom('a', 'a\0b', 'a\0c', 'ab', 'b', 'b\0a', '__proto__');
@@ -29,6 +30,46 @@ describe('draft', () => {
         expect(store.map).to.deep.equal(untouched.map);
         for (const [changed, value] of changes) expect(store.get(changed)).not.to.equal(value);
         store.commit(changes);
+        expect(new Map([...store.map].sort())).to.deep.equal(new Map([...model.map].sort()));
+      }),
+    );
+  });
+
+  it('holds the changes of the commands that were accepted, and not those of others', () => {
+    const command = fc.record({
+      changes: fc.array(change, { maxLength: 4 }),
+      isRefused: fc.boolean(),
+    });
+    const prefix = fc.constantFrom('', 'a', 'a\0', 'b', 'x');
+    const before = fc.array(change, { maxLength: 8 });
+    fc.assert(
+      fc.property(before, fc.array(command), prefix, (present, commands, start) => {
+        const store = new MapStore();
+        store.commit(present.map((one) => [one.key, one.value] as const));
+        const model = new MapStore(store.map);
+        const draft = new Overlay(store);
+        for (const { changes, isRefused } of commands) {
+          const past = new MapStore(model.map);
+          for (const one of changes) {
+            if (one.value === undefined) draft.del(one.key);
+            else draft.put(one.key, one.value);
+            model.commit([[one.key, one.value]]);
+          }
+          expect([...draft.keys(start)]).to.deep.equal([...model.keys(start)]);
+          const visited = new Map<string, readonly unknown[]>();
+          if (isRefused) {
+            draft.discard();
+            model.map.clear();
+            for (const [key, value] of past.map) model.map.set(key, value);
+          } else draft.accept((key, was, is) => visited.set(key, [was, is]));
+          expect([...draft.keys(start)]).to.deep.equal([...model.keys(start)]);
+          for (const one of model.map.keys()) expect(draft.mayHave(groupOf(one))).to.equal(true);
+          for (const { key } of changes) {
+            const [was, is] = [past.get(key), model.get(key)];
+            expect(visited.get(key)).to.deep.equal(was === is ? undefined : [was, is]);
+          }
+        }
+        store.commit(draft.changes());
         expect(new Map([...store.map].sort())).to.deep.equal(new Map([...model.map].sort()));
       }),
     );

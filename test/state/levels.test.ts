@@ -34,6 +34,8 @@ describe('state: levels', () => {
     expect(needed({ type: 'token.login', v: 1 })).to.equal(1);
     expect(needed({ type: 'token.login', v: 1, identity: 'a' })).to.equal(2);
     expect(needed({ type: 'acl.configure', v: 1 })).to.equal(2);
+    expect(needed({ type: 'config.set', v: 1, kind: 'mesh' })).to.equal(1);
+    expect(needed({ type: 'config.set', v: 1, kind: 'mesh', provider: true })).to.equal(2);
     expect(needed({ type: 'token.create', v: 1, identity: 'a' })).to.equal(1);
     const table = { supported: 4, commands: { 'a.set': 3, 'a.set/new': 4, 'b/new': 2 } };
     const levels = [{}, { new: 1 }].map((more) =>

@@ -4,7 +4,7 @@
  */
 import type { SnapshotMeta } from '../../src/raft/types.js';
 import { recordSum, Tally } from '../../src/storage/key-index.js';
-import { openLog } from '../../src/storage/log.js';
+import { openLog } from '../../src/storage/open-log.js';
 import { openState } from '../../src/storage/state.js';
 import { cutAfter, INSTALL_EVERY, logStep, stateAfter } from './crash-script.js';
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { StorageError } from '../../src/storage/errors.js';
 import { claimFolder } from '../../src/storage/folder.js';
+import { LEVEL_DISK } from '../../src/storage/level-disk.js';
 import { readSealed, writeSealed } from '../../src/storage/sealed-file.js';
 import { Folders, failure } from './helpers.js';
 
@@ -60,15 +61,16 @@ describe('data folder', () => {
   it('keeps small files intact, and detects changes in them', async () => {
     await claimFolder(dir, 'node.json');
     const path = join(dir, 'node.json');
-    expect(await readSealed(path)).equal(undefined);
-    await writeSealed(path, { v: 1, id: 'a' });
-    await writeSealed(path, { v: 1, id: 'b', seen: { c: 'ü' } });
-    expect(await readSealed(path)).eql({ v: 1, id: 'b', seen: { c: 'ü' } });
+    const folder = LEVEL_DISK.folder(dir);
+    expect(await readSealed(folder, 'node.json')).equal(undefined);
+    await writeSealed(folder, 'node.json', { v: 1, id: 'a' });
+    await writeSealed(folder, 'node.json', { v: 1, id: 'b', seen: { c: 'ü' } });
+    expect(await readSealed(folder, 'node.json')).eql({ v: 1, id: 'b', seen: { c: 'ü' } });
     expect((await stat(path)).mode & 0o777).equal(0o600);
     const text = await readFile(path, 'utf8');
     for (const changed of [text.replace('"b"', '"d"'), text.slice(0, 20), '', 'null', '{}']) {
       await writeFile(path, changed);
-      await expectRefusal(readSealed(path), 'damaged', 'node.json');
+      await expectRefusal(readSealed(folder, 'node.json'), 'damaged', path);
     }
   });
 

@@ -1,7 +1,7 @@
 /** Folders with logs and states in them, and ways to corrupt them. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -10,10 +10,18 @@ import { expect } from 'chai';
 import { ClassicLevel } from 'classic-level';
 import type { Entry, LogView } from '../../src/raft/types.js';
 import type { View } from '../../src/state/types.js';
-import type { Database } from '../../src/storage/disk.js';
 import type { StorageError } from '../../src/storage/errors.js';
-import { type LevelLog, openLog } from '../../src/storage/log.js';
+import type { SegmentLog } from '../../src/storage/log.js';
 import { MemoryState } from '../../src/storage/memory-state.js';
+import { type OpenLogOptions, openLog } from '../../src/storage/open-log.js';
+import { segmentNumber } from '../../src/storage/segment.js';
+import {
+  entryOf,
+  HEAD_BYTES,
+  recordsAfter,
+  type StoredRecord,
+  saltOf,
+} from '../../src/storage/segment-record.js';
 import { type LevelState, openState } from '../../src/storage/state.js';
 import type { StateRecord } from '../../src/storage/types.js';
 import type { Found } from './verify-child.js';
@@ -47,10 +55,10 @@ export class Folders {
     }
   }
 
-  async log(dir: string, windowBytes?: number): Promise<LevelLog> {
+  async log(dir: string, options: Partial<OpenLogOptions> = {}): Promise<SegmentLog> {
     const onFatal = (error: StorageError) => this.fatal.push(error);
-    const options = windowBytes === undefined ? { onFatal } : { onFatal, windowBytes };
-    const log = await openLog(dir, options);
+    // Small segments: what is copied and read again is little.
+    const log = await openLog(dir, { onFatal, segmentBytes: 2 ** 16, ...options });
     this.#open.push(log);
     return log;
   }
@@ -62,7 +70,7 @@ export class Folders {
   }
 
   /** Closes and reopens an undamaged log: it must report no error and hold the same entries. */
-  async reopenLog(log: LevelLog, dir: string): Promise<LevelLog> {
+  async reopenLog(log: SegmentLog, dir: string): Promise<SegmentLog> {
     const before = logFacts(log);
     await log.close();
     const again = await this.log(dir);
@@ -174,7 +182,7 @@ export const plain = (entries: readonly Entry[]) =>
   );
 export const entriesOf = (log: LogView) =>
   plain(log.entries(log.firstIndex(), log.lastIndex(), Infinity));
-const logFacts = (log: LevelLog) => ({
+const logFacts = (log: SegmentLog) => ({
   ...{ entries: entriesOf(log), first: log.firstIndex(), snapshot: log.snapshot() },
   ...{ hardState: log.hardState(), bar: log.bar() },
 });
@@ -202,9 +210,9 @@ export const failure = (promise: Promise<unknown>): Promise<unknown> =>
   );
 
 /** Counts the key and value bytes written from now on; `take` returns those since the last call. */
-export function countBytes(store: LevelLog | LevelState): { take(): number } {
+export function countBytes(store: LevelState): { take(): number } {
   let bytes = 0;
-  const db = store.db as Database<Buffer | string>;
+  const { db } = store;
   const write = db.write.bind(db);
   db.write = (operations, options) => {
     for (const operation of operations)
@@ -221,7 +229,7 @@ export function countBytes(store: LevelLog | LevelState): { take(): number } {
 }
 
 /** Fails every later batch of the store with this cause; the result returns how many were tried. */
-export function failBatches(store: LevelLog | LevelState, cause: string): () => number {
+export function failBatches(store: LevelState, cause: string): () => number {
   let tried = 0;
   store.db.write = () => {
     tried += 1;
@@ -229,3 +237,50 @@ export function failBatches(store: LevelLog | LevelState, cause: string): () => 
   };
   return () => tried;
 }
+
+/** A record of a log on disk: the name of its file, and where it is. */
+export interface Place {
+  readonly name: string;
+  readonly record: StoredRecord;
+}
+
+/** All records of the segments with these contents, in order. */
+export function recordsIn(files: Iterable<readonly [string, Buffer]>): Place[] {
+  const places: Place[] = [];
+  for (const [name, bytes] of [...files].sort()) {
+    const number = segmentNumber(name);
+    if (number === undefined) continue;
+    for (const record of recordsAfter(bytes, 0, saltOf(number))) places.push({ name, record });
+  }
+  return places;
+}
+
+/** The segments of a log on disk. */
+export async function segmentsOf(dir: string): Promise<[string, Buffer][]> {
+  const folder = join(dir, 'segments');
+  const names = (await readdir(folder)).filter((name) => segmentNumber(name) !== undefined);
+  return Promise.all(
+    names.map(
+      async (name): Promise<[string, Buffer]> => [name, await readFile(join(folder, name))],
+    ),
+  );
+}
+
+/** Changes one bit of the last record of a log that `wanted` takes. */
+export async function flipRecord(
+  dir: string,
+  wanted: (record: StoredRecord) => boolean,
+  offset = HEAD_BYTES,
+): Promise<void> {
+  const files = await segmentsOf(dir);
+  const place = recordsIn(files).findLast(({ record }) => wanted(record))!;
+  const bytes = new Map(files).get(place.name)!;
+  bytes[place.record.at + offset]! ^= 0x10;
+  await writeFile(join(dir, 'segments', place.name), bytes);
+}
+
+/** Whether a record holds the entry at an index. */
+export const isEntry =
+  (index: number) =>
+  (record: StoredRecord): boolean =>
+    entryOf(record) !== undefined && record.position.index === index;

@@ -1,4 +1,4 @@
-/** What every log must do, checked for the one in LevelDB and the one in memory. */
+/** What every log must do, checked for the one on disk and the one in memory. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import type { Entry, SnapshotMeta } from '../../src/raft/types.js';
 import type { LogPort } from '../../src/replica/ports.js';
 import type { Disk } from '../../src/storage/disk.js';
-import { type LogOptions, openLog } from '../../src/storage/log.js';
+import { type OpenLogOptions, openLog } from '../../src/storage/open-log.js';
 import { fakeMachine } from '../support/fake-machine.js';
 import { MemoryLog } from '../support/memory-log.js';
 
@@ -40,14 +40,14 @@ const done = (call: (done: () => void) => void) => new Promise<void>((resolve) =
 const append = (log: LogPort, ...entries: Entry[]) =>
   done((resolve) => log.append({ entries }, resolve));
 
-const levelBench = (windowBytes?: number): Bench => {
+const diskBench = (options: Partial<OpenLogOptions> = {}): Bench => {
   const dirs = new Map<TestLog, string>();
   const openAt = async (dir: string): Promise<TestLog> => {
     const log = await openLog(dir, {
       onFatal: (error) => {
         throw error;
       },
-      ...(windowBytes === undefined ? {} : { windowBytes }),
+      ...options,
     });
     expect(log.damaged).equal(undefined);
     dirs.set(log, dir);
@@ -70,11 +70,11 @@ const levelBench = (windowBytes?: number): Bench => {
 /** The real log on a disk in memory, which loses its power at each `reopen` if it is told to. */
 const fakeBench = (withPower: boolean): Bench => {
   let machine = fakeMachine();
-  const onFatal: LogOptions['onFatal'] = (error) => {
+  const onFatal: OpenLogOptions['onFatal'] = (error) => {
     throw error;
   };
   const openAt = async (disk: Disk): Promise<TestLog> => {
-    const log = await openLog('data/log', { onFatal, disk });
+    const log = await openLog('data/log', { onFatal, disk, segmentBytes: 2000 });
     expect(log.damaged).equal(undefined);
     return log;
   };
@@ -110,8 +110,9 @@ const memoryBench = (): Bench => {
 };
 
 const benches: [string, Bench][] = [
-  ['LevelDB', levelBench()],
-  ['LevelDB with a window of one entry', levelBench(1)],
+  ['segments', diskBench({ segmentBytes: 2 ** 16 })],
+  ['segments with a window of one entry', diskBench({ windowBytes: 1, segmentBytes: 2 ** 16 })],
+  ['segments of 500 bytes', diskBench({ windowBytes: 1, segmentBytes: 500 })],
   ['a disk in memory', fakeBench(false)],
   ['a disk in memory that loses its power', fakeBench(true)],
   ['memory', memoryBench()],

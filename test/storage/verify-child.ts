@@ -4,7 +4,7 @@
  * inconsistent. Arguments: `log` or `state`, folders.
  */
 import { StorageError } from '../../src/storage/errors.js';
-import { openLog } from '../../src/storage/log.js';
+import { openLog } from '../../src/storage/open-log.js';
 import { openState } from '../../src/storage/state.js';
 import { entriesOf } from './helpers.js';
 

@@ -1,17 +1,20 @@
 /**
  * The disk of a machine, in memory, for log, state and identity of a node (`storage/disk.ts`).
  * It keeps what is synced and what is not apart: a killed process leaves all that it handed over, a
- * power cut a part of what was not synced. Faults spoil it while the machine is off: a batch is
- * dropped, a bit flips, or the disk goes back to what it held before. A full disk fails writes, and
- * a hanging one does not return from a sync.
+ * power cut a part of what was not synced. Faults spoil it while the machine is off: a batch or a
+ * write is dropped, a bit flips, or the disk goes back to what it held before. A full disk fails
+ * writes, and a hanging one does not return from a sync. `fake-files.ts` has the files, and
+ * `fake-platter.ts` the databases.
  *
  * Time is given from outside, and so is chance: one seed gives one disk.
  */
 import type { Random } from '../../cluster/checker/random.js';
 import type { Disk, StorageClock } from '../../src/storage/disk.js';
 import type { KeyIndex } from '../../src/storage/key-index.js';
+import { FakeFiles, isIn } from './fake-files.js';
+import type { WriteFault } from './fake-folder.js';
 import { Mount } from './fake-mount.js';
-import { type FakeFile, flipped, isIn, Platter, type Value, withBytes } from './fake-platter.js';
+import { flipped, Platter, type Value } from './fake-platter.js';
 
 /** Timers of the world. */
 export interface FakeTime {
@@ -32,33 +35,32 @@ export interface DiskImage {
   readonly files: ReadonlyMap<string, Buffer>;
 }
 
-/** Bytes that a power cut does not tear. */
-const SECTOR_BYTES = 512;
-
 /** See the head of this file. It survives crashes; the process of the moment is attached to it. */
 export class FakeDisk {
   readonly temper: DiskTemper = { syncMs: 1, longMs: 60, longProbability: 0.02 };
+  /** How often a write to a file writes less than it was given, and says so. */
+  shortProbability = 0;
   /** No room: what is written fails. */
   isFull = false;
   /** Another process has the databases open. */
   isLocked = false;
   readonly #time: FakeTime;
   readonly #random: Random;
+  readonly files: FakeFiles;
+  /** Decides about each write to a file, for tests. */
+  fault: (path: string, bytes: Buffer) => WriteFault = (_path, bytes) => this.#shortened(bytes);
   #platters = new Map<string, Platter>();
-  #files = new Map<string, FakeFile>();
-  /** Names that a power cut leaves. */
-  #names = new Map<string, FakeFile>();
   #mount: Mount | undefined;
   #isHanging = false;
   /** What waits for the disk to go on. */
   #held: (() => void)[] = [];
-  #order = 0;
   /** A write has failed: nobody knows how much of it got there. */
   #hasFailed = false;
 
   constructor(time: FakeTime, random: Random) {
     this.#time = time;
     this.#random = random;
+    this.files = new FakeFiles(random);
   }
 
   /**
@@ -70,11 +72,11 @@ export class FakeDisk {
       clock,
       isLocked: () => this.isLocked,
       platters: this.#platters,
-      files: this.#files,
-      names: this.#names,
+      files: this.files,
+      fault: (path, bytes) => this.fault(path, bytes),
       sync: (isAlive, done) => this.#sync(isAlive, done),
+      later: (run) => this.#time.after(0, run),
       deliver,
-      nextOrder: () => ++this.#order,
     });
     this.#mount = mount;
     return mount;
@@ -87,11 +89,7 @@ export class FakeDisk {
     const power = withPower || this.#hasFailed;
     this.#hasFailed = false;
     for (const platter of this.#platters.values()) this.#crash(platter, power);
-    if (!power) return;
-    for (const file of new Set([...this.#names.values(), ...this.#files.values()]))
-      this.#cutFile(file);
-    if (this.#random.chance(0.5)) replace(this.#names, this.#files);
-    else replace(this.#files, this.#names);
+    this.files.crash(power);
   }
 
   hang(): void {
@@ -108,25 +106,20 @@ export class FakeDisk {
   image(): DiskImage {
     const databases = new Map<string, KeyIndex<Value>>();
     for (const [dir, platter] of this.#platters) databases.set(dir, platter.durable());
-    const files = new Map<string, Buffer>();
-    for (const [path, file] of this.#names) files.set(path, file.synced);
-    return { databases, files };
+    return { databases, files: this.files.content(undefined, true) };
   }
 
   /** Puts on the disk what it held before, the machine being off. */
   restore({ databases, files }: DiskImage): void {
     this.#platters.clear();
     for (const [dir, records] of databases) this.#platters.set(dir, new Platter(records.clone()));
-    this.#files.clear();
-    for (const [path, bytes] of files)
-      this.#files.set(path, { shown: bytes, synced: bytes, unsynced: [], order: 0 });
-    replace(this.#names, this.#files);
+    this.files.restore(files);
   }
 
   /** Removes the databases and files below a folder, the machine being off. */
   remove(dir: string): void {
-    for (const map of [this.#platters, this.#files, this.#names])
-      for (const path of [...map.keys()]) if (isIn(dir, path)) map.delete(path);
+    this.files.wipe(dir);
+    for (const path of [...this.#platters.keys()]) if (isIn(dir, path)) this.#platters.delete(path);
   }
 
   /**
@@ -146,15 +139,12 @@ export class FakeDisk {
 
   /**
    * Loses one of the batches that LevelDB has in its own log, although later ones survive: the next
-   * process finds that. `before` names a file: then one that came before its last sync. Returns
-   * whether there was one.
+   * process finds that. Returns whether there was one.
    */
-  dropBatch(dir: string, before?: string): boolean {
+  dropBatch(dir: string): boolean {
     const platter = this.#platters.get(dir);
-    const until = before === undefined ? Infinity : (this.#names.get(before)?.order ?? 0);
-    const found = (platter?.journal ?? []).filter(({ order }) => order < until);
-    if (platter === undefined || found.length === 0) return false;
-    const lost = this.#random.pick(found);
+    if (platter === undefined || platter.journal.length === 0) return false;
+    const lost = this.#random.pick(platter.journal);
     platter.journal = platter.journal.filter((batch) => batch !== lost);
     platter.shown = platter.durable();
     return true;
@@ -166,19 +156,6 @@ export class FakeDisk {
     const open = power ? [...journal.filter((batch) => !batch.isSynced), ...waiting] : waiting;
     platter.keep([...sure, ...open.slice(0, this.#random.int(open.length + 1))]);
     platter.isOpen = false;
-  }
-
-  #cutFile(file: FakeFile): void {
-    for (const { at, bytes } of file.unsynced) {
-      if (this.#random.chance(0.5)) continue;
-      // Sectors are written whole or not at all.
-      const sectors = Math.ceil((at + bytes.length) / SECTOR_BYTES);
-      const end = this.#random.int(sectors + 1) * SECTOR_BYTES;
-      const kept = this.#random.chance(0.5) ? bytes.length : Math.max(0, end - at);
-      file.synced = withBytes(file.synced, at, bytes.subarray(0, kept));
-    }
-    file.shown = file.synced;
-    file.unsynced = [];
   }
 
   /** Calls `done` after the time of a sync, with an error if the disk is full. */
@@ -193,14 +170,13 @@ export class FakeDisk {
     );
   }
 
+  #shortened({ length }: Buffer): WriteFault {
+    if (length < 2 || !this.#random.chance(this.shortProbability)) return undefined;
+    return { shortTo: 1 + this.#random.int(length - 1) };
+  }
+
   #whenFree(run: () => void): void {
     if (this.#isHanging) this.#held.push(run);
     else run();
   }
-}
-
-function replace<V>(map: Map<string, V>, by: ReadonlyMap<string, V>): void {
-  const entries = [...by];
-  map.clear();
-  for (const [key, value] of entries) map.set(key, value);
 }

@@ -4,8 +4,27 @@ import type { Disk } from '../../src/storage/disk.js';
 import { LEVEL_DISK } from '../../src/storage/level-disk.js';
 import { FakeDisk } from './fake-disk.js';
 
-/** Syncs take a turn of the event loop. `start` returns the disk as a new process has it. */
-export function fakeMachine(seed = 1): { readonly disk: FakeDisk; start(): Disk } {
+/** What a test does with such a machine. */
+export interface FakeMachine {
+  readonly disk: FakeDisk;
+  /** Returns the disk as a new process has it. */
+  start(): Disk;
+  /** A machine with the same files, which `change` may spoil. */
+  copy(change?: (files: Map<string, Buffer>) => void): FakeMachine;
+}
+
+/** Syncs take a turn of the event loop. */
+export function fakeMachine(seed = 1): FakeMachine {
   const disk = new FakeDisk({ after: (_ms, run) => setImmediate(run) }, new Random(seed));
-  return { disk, start: () => disk.attach(LEVEL_DISK.clock) };
+  return {
+    disk,
+    start: () => disk.attach(LEVEL_DISK.clock),
+    copy: (change = () => {}) => {
+      const files = disk.files.content();
+      change(files);
+      const copied = fakeMachine(seed);
+      copied.disk.files.restore(files);
+      return copied;
+    },
+  };
 }

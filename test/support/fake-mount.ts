@@ -1,9 +1,9 @@
 /** A disk in memory as one process has it. See `fake-disk.ts`. */
+import { settled } from '../../src/storage/calls.js';
 import type {
   Database,
   Disk,
-  Files,
-  OpenFile,
+  DiskFolder,
   Operation,
   Range,
   Snapshot,
@@ -11,15 +11,9 @@ import type {
 } from '../../src/storage/disk.js';
 import { StorageError } from '../../src/storage/errors.js';
 import type { KeyIndex } from '../../src/storage/key-index.js';
-import {
-  type Batch,
-  bytesOf,
-  type FakeFile,
-  isIn,
-  Platter,
-  type Value,
-  withBytes,
-} from './fake-platter.js';
+import type { FakeFiles } from './fake-files.js';
+import { FakeFolder, type FolderParts } from './fake-folder.js';
+import { type Batch, bytesOf, Platter, type Value } from './fake-platter.js';
 
 /** Records of a slice. */
 const SLICE_RECORDS = 1000;
@@ -29,16 +23,17 @@ export interface MountParts {
   readonly clock: StorageClock;
   readonly isLocked: () => boolean;
   readonly platters: Map<string, Platter>;
-  readonly files: Map<string, FakeFile>;
-  readonly names: Map<string, FakeFile>;
+  readonly files: FakeFiles;
+  readonly fault: FolderParts['fault'];
   readonly sync: (isAlive: () => boolean, done: (error: Error | undefined) => void) => void;
+  /** Runs something in a later turn of the world. */
+  readonly later: (run: () => void) => void;
+  /** Hands the process what is complete. */
   readonly deliver: (run: () => void) => void;
-  readonly nextOrder: () => number;
 }
 
 /** The disk as one process has it. Once that has ended, nothing it asked for ever returns. */
 export class Mount implements Disk {
-  readonly files: Files;
   readonly clock: StorageClock;
   readonly #parts: MountParts;
   #isAlive = true;
@@ -46,16 +41,10 @@ export class Mount implements Disk {
   constructor(parts: MountParts) {
     this.#parts = parts;
     this.clock = parts.clock;
-    this.files = new MountedFiles(parts, this);
   }
 
   end(): void {
     this.#isAlive = false;
-  }
-
-  /** Counts what comes to the platter. */
-  nextOrder(): number {
-    return this.#parts.nextOrder();
   }
 
   /** Throws in a process that is dead. */
@@ -68,22 +57,44 @@ export class Mount implements Disk {
     return this.#isAlive ? run() : new Promise<T>(() => {});
   }
 
-  /** Resolves after the time of a sync, once `onDisk` has put it on the platter. */
-  synced(onDisk: () => void): Promise<void> {
+  /** Calls `onDisk` after the time of a sync, unless it fails, and `done` if the process lives. */
+  sync(onDisk: () => void, done: (error: Error | null) => void): void {
     const { sync, deliver } = this.#parts;
-    return new Promise((resolve, reject) =>
-      sync(
-        () => this.#isAlive,
-        (error) => {
-          if (error === undefined) onDisk();
-          deliver(() => (error === undefined ? resolve() : reject(error)));
-        },
-      ),
+    sync(
+      () => this.#isAlive,
+      (error) => {
+        if (error === undefined) onDisk();
+        deliver(() => done(error ?? null));
+      },
     );
+  }
+
+  claim(): Promise<void> {
+    return this.live(() => {});
+  }
+
+  folder(dir: string): DiskFolder {
+    const { files, fault, later, deliver } = this.#parts;
+    return new FakeFolder(dir, {
+      files,
+      fault,
+      alive: () => this.alive(),
+      hasEnded: () => !this.#isAlive,
+      soon: (run) =>
+        later(() => {
+          if (this.#isAlive) deliver(run);
+        }),
+      sync: (onDisk, done) => this.sync(onDisk, done),
+    });
   }
 
   hasDatabase(dir: string): Promise<boolean> {
     return this.live(() => this.#parts.platters.has(dir));
+  }
+
+  async retireDatabase(dir: string): Promise<void> {
+    if (!(await this.hasDatabase(dir))) return;
+    await settled((done) => this.sync(() => this.#parts.platters.delete(dir), done));
   }
 
   openBytes(dir: string): Promise<Database<Buffer>> {
@@ -133,15 +144,14 @@ class FakeDatabase<T extends Value> implements Database<T> {
 
   write(operations: readonly Operation<T>[], { sync }: { sync: boolean }): Promise<void> {
     return this.#mount.live(() => {
-      const batch: Batch = { operations: [...operations], isSynced: false, order: 0 };
+      const batch: Batch = { operations: [...operations], isSynced: false };
       this.#platter.waiting.push(batch);
       const written = this.#last.then(async () => {
         const toPlatter = (): void => {
           batch.isSynced = sync;
-          batch.order = this.#mount.nextOrder();
           this.#platter.written(batch);
         };
-        if (sync) await this.#mount.synced(toPlatter);
+        if (sync) await settled((done) => this.#mount.sync(toPlatter, done));
         else toPlatter();
       });
       this.#last = written.catch(() => {});
@@ -160,9 +170,8 @@ class FakeDatabase<T extends Value> implements Database<T> {
     });
   }
 
-  async *keyBytes(range: Range<T>): AsyncGenerator<Buffer[]> {
-    for await (const some of this.#slices(range))
-      yield some.map(([key]) => Buffer.from(key, 'latin1'));
+  async *keySlices(range: Range<T>): AsyncGenerator<T[]> {
+    for await (const some of this.#slices(range)) yield some.map(([key]) => this.#keyOf(key));
   }
 
   async *records(range: Range<T>): AsyncGenerator<[T, T][]> {
@@ -215,77 +224,5 @@ class FakeDatabase<T extends Value> implements Database<T> {
       if ((end !== undefined && key >= end) || (last !== undefined && key > last)) return;
       if (key !== above) yield [key, value];
     }
-  }
-}
-
-class MountedFiles implements Files {
-  readonly #parts: MountParts;
-  readonly #mount: Mount;
-
-  constructor(parts: MountParts, mount: Mount) {
-    this.#parts = parts;
-    this.#mount = mount;
-  }
-
-  claim(): Promise<void> {
-    return this.#mount.live(() => {});
-  }
-
-  open(path: string, { empty } = { empty: false }): Promise<OpenFile> {
-    const { files } = this.#parts;
-    return this.#mount.live(() => {
-      const present = empty ? undefined : files.get(path);
-      const none = Buffer.alloc(0);
-      const file = present ?? { shown: none, synced: none, unsynced: [], order: 0 };
-      files.set(path, file);
-      return this.#openFile(path, file);
-    });
-  }
-
-  read(path: string): Promise<Buffer | undefined> {
-    return this.#mount.live(() => this.#parts.files.get(path)?.shown);
-  }
-
-  rename(from: string, to: string): Promise<void> {
-    return this.#mount.live(() => {
-      const { files } = this.#parts;
-      const file = files.get(from);
-      if (file === undefined) throw new Error(`ENOENT: no such file, rename '${from}'`);
-      files.set(to, file);
-      files.delete(from);
-    });
-  }
-
-  async syncFolder(dir: string): Promise<void> {
-    const { files, names } = this.#parts;
-    const toPlatter = (): void => {
-      for (const path of [...names.keys()])
-        if (isIn(dir, path) && !files.has(path)) names.delete(path);
-      for (const [path, file] of files) if (isIn(dir, path)) names.set(path, file);
-    };
-    await this.#mount.live(() => this.#mount.synced(toPlatter));
-  }
-
-  #openFile(path: string, file: FakeFile): OpenFile {
-    const { files, names } = this.#parts;
-    return {
-      read: (at, length) => this.#mount.live(() => file.shown.subarray(at, at + length)),
-      write: (bytes, at) =>
-        this.#mount.live(() => {
-          file.shown = withBytes(file.shown, at, bytes);
-          file.unsynced.push({ at, bytes });
-        }),
-      sync: async () => {
-        const toPlatter = (): void => {
-          file.synced = file.shown;
-          file.unsynced = [];
-          file.order = this.#mount.nextOrder();
-          // File systems keep a new name with the sync of its file.
-          if (!names.has(path) && files.get(path) === file) names.set(path, file);
-        };
-        await this.#mount.live(() => this.#mount.synced(toPlatter));
-      },
-      close: () => this.#mount.live(() => {}),
-    };
   }
 }

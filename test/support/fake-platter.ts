@@ -1,4 +1,4 @@
-/** What is on a disk in memory: databases as batches, and files. See `fake-disk.ts`. */
+/** The databases of a disk in memory, as batches. See `fake-disk.ts`. */
 import type { Random } from '../../cluster/checker/random.js';
 import type { Operation } from '../../src/storage/disk.js';
 import { type KeyIndex, newKeyIndex } from '../../src/storage/key-index.js';
@@ -11,8 +11,6 @@ const JOURNAL_BATCHES = 256;
 /** Operations that are written together. */
 export interface Batch {
   readonly operations: readonly Operation<Value>[];
-  /** When it came to the platter, counted over all that did. */
-  order: number;
   isSynced: boolean;
 }
 
@@ -76,27 +74,6 @@ function apply(index: KeyIndex<Value>, { operations }: Batch): void {
 export function bytesOf(key: Value): string {
   if (typeof key !== 'string') return key.toString('latin1');
   return Buffer.byteLength(key) === key.length ? key : Buffer.from(key).toString('latin1');
-}
-
-/** A file: what a read shows, and what is synced. */
-export interface FakeFile {
-  shown: Buffer;
-  synced: Buffer;
-  unsynced: { readonly at: number; readonly bytes: Buffer }[];
-  /** As `Batch.order`. */
-  order: number;
-}
-
-/** Whether a path is a folder, or lies in it. */
-export const isIn = (dir: string, path: string): boolean =>
-  path === dir || path.startsWith(`${dir}/`);
-
-/** The content of a file after a write. */
-export function withBytes(content: Buffer, at: number, bytes: Buffer): Buffer {
-  const changed = Buffer.alloc(Math.max(content.length, at + bytes.length));
-  content.copy(changed);
-  bytes.copy(changed, at);
-  return changed;
 }
 
 /** A value with one bit changed. Text stays text. */

@@ -4,7 +4,7 @@
  * it afterwards.
  */
 import type { Entry, HardState, Index, SnapshotMeta, Term } from '../../src/raft/types.js';
-import { entryBytes } from '../../src/storage/record.js';
+import { entryBytes } from '../../src/storage/entry-window.js';
 
 /** See `LogPort.bar`: what a damaged log may have acknowledged. */
 interface Bar {

@@ -1,0 +1,51 @@
+/** What entries demand of the JSON Web Token of a request, by the names of jwt-providers. */
+import { given, list, type Normal, object, omit, text } from '../languages/fields.js';
+import type { Path } from './common.js';
+import { type Problem, problem } from './problems.js';
+
+const providers = list(
+  object({
+    Name: omit(text()),
+    VerifyClaims: omit(
+      list(object({ Path: omit(list(text())), Value: omit(text()) })),
+      'verify_claims',
+    ),
+  }),
+);
+
+/** A token of any of the providers, with all the claims named beside it. */
+export const jwtRequirement = object({ Providers: omit(providers) });
+/** A normalised requirement. */
+export type JwtRequirement = Normal<typeof jwtRequirement>;
+
+/** The same for api-gateways and their routes, where a given list must not be empty. */
+export const gatewayJwt = object({ Providers: given(providers) });
+
+/** Yields the names of the providers of a requirement. */
+export function* providersOf(requirement: JwtRequirement | null | undefined): Iterable<string> {
+  for (const { Name: name } of requirement?.Providers ?? []) if (name !== undefined) yield name;
+}
+
+/** Checks that each provider has a name. Whether it exists is a rule between entries. */
+export function* providerProblems(
+  requirement: JwtRequirement | null | undefined,
+  ...path: Path
+): Iterable<Problem> {
+  for (const [i, { Name: name }] of (requirement?.Providers ?? []).entries()) {
+    if (name !== undefined) continue;
+    yield problem('JWT provider name is required', ...path, 'Providers', i, 'Name');
+  }
+}
+
+/** Checks the requirement of a listener or a route. */
+export function* gatewayJwtProblems(
+  requirement: JwtRequirement | null | undefined,
+  ...path: Path
+): Iterable<Problem> {
+  // A list without providers would demand a token and let every request pass.
+  if (requirement?.Providers?.length === 0) {
+    const message = 'api-gateway jwt validation is a list of one provider or more';
+    yield problem(message, ...path, 'Providers');
+  }
+  yield* providerProblems(requirement, ...path);
+}

@@ -1,0 +1,22 @@
+/** Groups of keys, in which a state counts them: a rule asks whether there are any at all. */
+import { tableOf } from './checksum.js';
+
+const NUL = '\u0000';
+const CONFIG = `config${NUL}`;
+
+/** Returns the group of the config entries of a kind. */
+export const configGroup = (ns: string, kind: string): string => `${CONFIG}${ns}${NUL}${kind}`;
+
+/** Returns the group of a key: its table, and of a config entry also namespace and kind. */
+export function groupOf(key: string): string {
+  if (!key.startsWith(CONFIG)) return tableOf(key);
+  const ns = key.indexOf(NUL, CONFIG.length);
+  const kind = ns < 0 ? -1 : key.indexOf(NUL, ns + 1);
+  return kind < 0 ? key : key.slice(0, kind);
+}
+
+/** Returns the group of all keys that start with a prefix; undefined if there may be several. */
+export function groupBelow(prefix: string): string | undefined {
+  const group = groupOf(prefix);
+  return group.length < prefix.length ? group : undefined;
+}
