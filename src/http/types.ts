@@ -29,6 +29,11 @@ export interface Route extends Partial<Readonly<Record<Method, Endpoint>>> {
    * those of all paths, and errors are problem details unless plain text is asked for.
    */
   readonly parameters?: readonly string[];
+  /**
+   * Whether a later route matches the path too. It answers the methods that this one does not have,
+   * so that a new path below `/:id` changes nothing else.
+   */
+  readonly isOverlay?: boolean;
 }
 
 /** An endpoint with its route. */

@@ -112,6 +112,7 @@ const deletes = [
 const writes: readonly [Endpoint['method'], string, readonly unknown[]][] = [
   ['PUT', 'acl/policy', [policy]],
   ['PUT', 'acl/policy/*', [policy]],
+  ['POST', 'acl/policy/lint', [{ Rules: policy.Rules, Namespace: 'default' }, { ID: UUID }]],
   ['PUT', 'acl/role', [role]],
   ['PUT', 'acl/role/*', [role]],
   ['PUT', 'acl/token', [token]],
