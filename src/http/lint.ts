@@ -1,29 +1,44 @@
-/** Routes of lint. */
+/** Routes of lint. Their paths lie under those of the objects. */
+import type { Type } from '../languages/fields.js';
 import { decodeBody } from '../service/decode.js';
-import { mayLint, POLICY_LINT, policyLint } from '../service/lint.js';
+import {
+  type LintRequest,
+  mayLint,
+  POLICY_LINT,
+  policyLint,
+  RULE_LINT,
+  ruleLint,
+} from '../service/lint.js';
+import type { ReadOutcome } from '../service/types.js';
 import type { AclParts } from './acl-common.js';
 import { admit } from './admit.js';
 import type { Route } from './types.js';
 
 const FAILURE = 'Failed to decode request body';
 
-/** Lint of policies. Its paths lie under those of the objects. */
-export function lintRoutes({ service }: AclParts): readonly Route[] {
-  return [
-    {
-      path: '/v1/acl/policy/lint',
-      counts: 'read',
-      parameters: [],
-      isOverlay: true,
-      POST: async (request) => {
-        await admit(request, FAILURE, mayLint(service, request));
-        const body = decodeBody(FAILURE, await request.body(FAILURE), POLICY_LINT);
-        const { caller } = request;
-        const options = request.readOptions(false);
-        const ns = request.namespace(body.Namespace);
-        const outcome = await policyLint(service, { caller, ns, options }, body);
-        request.answerRead(outcome, 'Requested policy does not exist');
-      },
+/** Lint of policies and binding rules. */
+export function lintRoutes(parts: AclParts): readonly Route[] {
+  const { service } = parts;
+  const route = <B extends { readonly Namespace?: string | undefined }>(
+    noun: string,
+    type: Type<unknown, B>,
+    lint: (request: LintRequest, body: B) => Promise<ReadOutcome<string | undefined>>,
+  ): Route => ({
+    path: `/v1/acl/${noun.replace(' ', '-')}/lint`,
+    counts: 'read',
+    parameters: [],
+    isOverlay: true,
+    POST: async (request) => {
+      await admit(request, FAILURE, mayLint(service, request));
+      const body = decodeBody(FAILURE, await request.body(FAILURE), type);
+      const options = request.readOptions(false);
+      const ns = request.namespace(body.Namespace);
+      const outcome = await lint({ caller: request.caller, ns, options }, body);
+      request.answerRead(outcome, `Requested ${noun} does not exist`);
     },
+  });
+  return [
+    route('policy', POLICY_LINT, (request, body) => policyLint(service, request, body)),
+    route('binding rule', RULE_LINT, (request, body) => ruleLint(parts, request, body)),
   ];
 }

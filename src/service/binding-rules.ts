@@ -32,6 +32,13 @@ export const ruleUseCases = (parts: Pick<ObjectParts, 'service' | 'methodTypes'>
     },
   });
 
+/** Why the auth method of a rule is refused. */
+export const METHOD_FAULTS = {
+  immutable: 'the AuthMethod field of an Binding Rule is immutable',
+  none: 'Invalid Binding Rule: no AuthMethod is set',
+  unknown: (name: string): string => `cannot find auth method with name ${JSON.stringify(name)}`,
+} as const;
+
 /**
  * Returns the auth method that a rule is checked against. What apply decides is refused here in the
  * same words.
@@ -50,12 +57,11 @@ async function methodOf(
     );
     if (before === undefined) reject('not_found', `cannot find binding rule ${id}`);
     if (name !== '' && name !== before.AuthMethod) {
-      const why = 'the AuthMethod field of an Binding Rule is immutable';
-      reject('invalid', why, { pointer });
+      reject('invalid', METHOD_FAULTS.immutable, { pointer });
     }
     return methodNamed(service, write, before.AuthMethod);
   }
-  if (name === '') reject('invalid', 'Invalid Binding Rule: no AuthMethod is set', { pointer });
+  if (name === '') reject('invalid', METHOD_FAULTS.none, { pointer });
   return methodNamed(service, write, name);
 }
 
@@ -63,6 +69,6 @@ async function methodNamed(service: Service, write: Write, name: string): Promis
   const method = await settled(service, write, (view) =>
     stored<AuthMethod>(view, keys.method(write.ns, name)),
   );
-  const why = `cannot find auth method with name ${JSON.stringify(name)}`;
+  const why = METHOD_FAULTS.unknown(name);
   return method ?? reject('unknown_reference', why, { pointer: '/AuthMethod' });
 }

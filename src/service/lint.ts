@@ -1,14 +1,25 @@
-/** Use cases of lint: what is wrong with a policy, or likely not meant. They write nothing. */
-import type { Lint } from '../acl/lint/findings.js';
+/**
+ * Use cases of lint: what is wrong with a policy or binding rule, or likely not meant. They write
+ * nothing.
+ */
+import { lintBindingRule, type RuleSurroundings } from '../acl/lint/binding-rule.js';
+import { type Lint, lintOf, type Problem } from '../acl/lint/findings.js';
 import { lintPolicy } from '../acl/lint/policy.js';
 import type { Authorizer } from '../acl/types.js';
-import { reject } from '../errors.js';
+import { type refusal, reject } from '../errors.js';
 import { bodyOf, given, type Sent, text } from '../languages/fields.js';
 import { keys } from '../state/keys.js';
 import { stored } from '../state/lists.js';
 import { recordOf } from '../state/machine.js';
+import type { AuthMethod } from '../state/methods.js';
 import type { Policy } from '../state/policies.js';
+import { type BindingRule, rules } from '../state/rules.js';
+import type { View } from '../state/types.js';
+import { METHOD_FAULTS } from './binding-rules.js';
 import { inSlices } from './event-loop.js';
+import type { AuthMethodTypes } from './login/index.js';
+import { rulesOf } from './login.js';
+import { contentOf } from './objects.js';
 import { mustBeUuid, mustRead } from './reading.js';
 import type { Caller, ReadOptions, ReadOutcome, Service } from './types.js';
 import type { Write } from './writing.js';
@@ -59,3 +70,99 @@ export async function policyLint(
 }
 
 const shown = (lint: Lint): string => JSON.stringify(lint);
+
+/** The body of a lint of a binding rule: the rule, or the ID alone of a stored one. */
+export const RULE_LINT = bodyOf(rules.fields);
+type RuleBody = Sent<typeof rules.fields>;
+
+/** Members that a body with an ID of a stored rule may have beside it. */
+const BESIDE_ID: ReadonlySet<string> = new Set(['ID', 'Namespace']);
+
+/**
+ * Lints a binding rule. One with the ID of a stored rule is judged as that rule's next content. The
+ * value is undefined if the stored rule does not exist. Throws ApiError.
+ */
+export async function ruleLint(
+  parts: { readonly service: Service; readonly methodTypes: AuthMethodTypes },
+  { caller, ns, options }: LintRequest,
+  body: RuleBody,
+): Promise<ReadOutcome<string | undefined>> {
+  const id = (body.ID ?? '') === '' ? undefined : mustBeUuid(body.ID!, 'binding rule ID');
+  const outcome = await parts.service.read(caller, options, ({ view, authorizer }) => {
+    mustRead(authorizer, ns);
+    const index = recordOf(view)?.index ?? 1;
+    const before = id === undefined ? undefined : stored<BindingRule>(view, keys.rule(ns, id));
+    if (id !== undefined && before === undefined) return { value: undefined, index, keys: [] };
+    const isStored = Object.keys(body).every((name) => BESIDE_ID.has(name));
+    // The cast holds: `contentOf` adds all fields that are always present.
+    const sent = contentOf(rules, body) as unknown as BindingRule;
+    const rule = before !== undefined && isStored ? before : sent;
+    return { value: ruleJob(parts.methodTypes, view, ns, { before, rule }), index, keys: [] };
+  });
+  const { value: job } = outcome;
+  if (job === undefined) return { ...outcome, value: undefined };
+  const problems = job.surroundings
+    ? await inSlices(lintBindingRule(job.rule, job.surroundings))
+    : [];
+  return { ...outcome, value: shown(lintOf([...job.problems, ...problems])) };
+}
+
+/** What is to be linted, and the faults that are known already. */
+interface RuleJob {
+  readonly rule: BindingRule;
+  readonly problems: readonly Problem[];
+  /** Absent if the rule has no auth method to judge it by. */
+  readonly surroundings?: RuleSurroundings;
+}
+
+function ruleJob(
+  types: AuthMethodTypes,
+  view: View,
+  ns: string,
+  { before, rule }: { readonly before: BindingRule | undefined; readonly rule: BindingRule },
+): RuleJob {
+  const problems: Problem[] = [];
+  const name = rule.AuthMethod === '' ? (before?.AuthMethod ?? '') : rule.AuthMethod;
+  const method = stored<AuthMethod>(view, keys.method(ns, name));
+  if (before !== undefined && before.AuthMethod !== name) {
+    problems.push(methodFault('invalid', METHOD_FAULTS.immutable));
+  }
+  if (name === '') problems.push(methodFault('invalid', METHOD_FAULTS.none));
+  else if (method === undefined) {
+    problems.push(methodFault('unknown_reference', METHOD_FAULTS.unknown(name)));
+  }
+  if (method === undefined) return { rule, problems };
+  return { rule, problems, surroundings: surroundingsOf(types, view, method, before?.ID) };
+}
+
+const methodFault = (Code: Parameters<typeof refusal>[0], message: string): Problem => ({
+  Severity: 'error',
+  Code,
+  Message: message.replace(/^Invalid Binding Rule: /, ''),
+  Field: 'AuthMethod',
+  Line: 1,
+  Column: 1,
+});
+
+/** Returns what a rule of a method is judged against. `id`: the rule itself, if it is stored. */
+function surroundingsOf(
+  types: AuthMethodTypes,
+  view: View,
+  method: AuthMethod,
+  id: string | undefined,
+): RuleSurroundings {
+  const namespace = method.Namespace;
+  const named = (method.NamespaceRules ?? []).map(({ BindNamespace }) => BindNamespace);
+  const isOpen = named.some((each) => each.includes('${'));
+  const places = [namespace, ...named];
+  return {
+    shape: types.get(method.Type)!.shapeOf(method.Config),
+    namespace,
+    others: rulesOf(view, method).filter(({ ID }) => ID !== id),
+    exists(type, name) {
+      const nameKey = type === 'role' ? keys.roleName : keys.policyName;
+      const isThere = places.some((each) => view.get(nameKey(each, name)) !== undefined);
+      return isThere || (isOpen ? undefined : false);
+    },
+  };
+}

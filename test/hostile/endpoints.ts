@@ -122,6 +122,7 @@ const writes: readonly [Endpoint['method'], string, readonly unknown[]][] = [
   ['PUT', 'acl/auth-method/*', [method]],
   ['PUT', 'acl/binding-rule', [rule]],
   ['PUT', 'acl/binding-rule/*', [rule]],
+  ['POST', 'acl/binding-rule/lint', [rule, { ID: UUID }]],
   ['PUT', 'acl/bootstrap', [{ BootstrapSecret: UUID }]],
   ['POST', 'acl/login', [{ AuthMethod: 'm', BearerToken: 'a.b.c', Meta: { a: 'b' } }]],
   ['POST', 'acl/logout', [{}]],

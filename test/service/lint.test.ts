@@ -1,5 +1,6 @@
 /** Lint over HTTP: bodies, rights, namespaces, and what it leaves alone. */
 import { expect } from 'chai';
+import { type Signer, signer } from '../login/signers.js';
 import { Client } from './client.js';
 import { MANAGEMENT_SECRET } from './solo.js';
 
@@ -126,6 +127,90 @@ describe('lint over HTTP', () => {
         ];
         expect(await text(lint!), method).to.deep.equal(await text(other!));
       }
+    });
+  });
+
+  describe('of a binding rule', () => {
+    const RULE = 'POST /acl/binding-rule/lint';
+    let issuer: Signer;
+    before(async () => {
+      issuer = await signer('ES256');
+    });
+    beforeEach(async () => {
+      const ClaimMappings = { team: 'team' };
+      const Config = { JWTValidationPubKeys: [issuer.pem], ClaimMappings };
+      await client.must('PUT /acl/auth-method', { Name: 'm', Type: 'jwt', Config });
+    });
+    const rule = { AuthMethod: 'm', Selector: 'value.team == a', BindType: 'role', BindName: 'r' };
+    const codes = async (body: object, call = RULE): Promise<string[]> =>
+      (await client.must(call, body)).Problems.map(
+        ({ Code, Field }: { Code: string; Field: string }) => `${Code}@${Field}`,
+      );
+
+    it('judges it by its auth method, the roles there are, and the other rules', async () => {
+      expect(await codes(rule)).to.deep.equal(['missing_target@BindName']);
+      await client.must('PUT /acl/role', { Name: 'R' });
+      expect(await client.must(RULE, rule)).to.deep.equal({ Valid: true, Problems: [] });
+      const { ID } = await client.must('PUT /acl/binding-rule', rule);
+      expect(await codes(rule)).to.deep.equal(['covered@Selector']);
+      // The stored rule does not cover itself, as it is or with other content.
+      expect(await codes({ ID })).to.deep.equal([]);
+      expect(await codes({ ...rule, ID })).to.deep.equal([]);
+      expect(await codes({ ID, BindType: 'role', BindName: 'r', Selector: '' })).to.deep.equal([
+        'matches_everyone@Selector',
+      ]);
+      expect(await codes({ ...rule, Selector: 'value.team != a' })).to.deep.equal([
+        'absent_claim_passes@Selector',
+      ]);
+    });
+
+    it('looks for roles where the tokens of the method may be', async () => {
+      await client.must('PUT /namespace', { Name: 'team' });
+      await client.must('PUT /acl/role?ns=team', { Name: 'r' });
+      const method = await client.must('GET /acl/auth-method/m');
+      const leading = (BindNamespace: string) =>
+        client.must('PUT /acl/auth-method', {
+          ...method,
+          NamespaceRules: [{ Selector: '', BindNamespace }],
+        });
+      expect(await codes(rule)).to.deep.equal(['missing_target@BindName']);
+      await leading('team');
+      expect(await codes(rule)).to.deep.equal([]);
+      expect(await codes({ ...rule, BindName: 'x' })).to.deep.equal(['missing_target@BindName']);
+      await leading('ns-${value.team}');
+      expect(await codes({ ...rule, BindName: 'x' })).to.deep.equal([]);
+    });
+
+    it('has the errors of a write about the auth method', async () => {
+      const { ID } = await client.must('PUT /acl/binding-rule', rule);
+      await client.must('PUT /acl/auth-method', {
+        ...(await client.must('GET /acl/auth-method/m')),
+        Name: 'other',
+      });
+      for (const [body, call] of [
+        [{ ...rule, AuthMethod: '' }, 'PUT /acl/binding-rule'],
+        [{ ...rule, AuthMethod: 'none' }, 'PUT /acl/binding-rule'],
+        [{ ...rule, AuthMethod: 'other', ID }, `PUT /acl/binding-rule/${ID}`],
+      ] as const) {
+        const written = await client.ask(call, body);
+        const { Valid, Problems } = await client.must(RULE, body);
+        expect([written.status, Valid]).to.deep.equal([400, false]);
+        expect(Problems[0]).to.include({ Severity: 'error', Field: 'AuthMethod' });
+        expect(written.text.endsWith(Problems[0].Message), written.text).to.equal(true);
+      }
+    });
+
+    it('needs acl:read; refuses unknown fields, and 404s an unknown rule', async () => {
+      const other = await client.secretWith('service_prefix "" { policy = "write" }');
+      expect((await client.ask(RULE, rule, other)).status).to.equal(403);
+      expect(
+        (await client.ask(RULE, rule, await client.secretWith('acl = "read"'))).status,
+      ).to.equal(200);
+      expect((await client.ask(RULE, { ...rule, Selectr: '' })).status).to.equal(400);
+      const ID = '11111111-2222-4333-8444-555555555555';
+      expect((await client.ask(RULE, { ID })).status).to.equal(404);
+      expect((await client.ask(RULE, { ...rule, ID })).status).to.equal(404);
+      expect((await client.ask(RULE, { ID: 'x' })).status).to.equal(400);
     });
   });
 });
