@@ -92,7 +92,14 @@ const reads = [
   ...['acl/role/*', 'acl/role/name/*', 'acl/policy/*', 'acl/policy/name/*', 'acl/token/*'],
   ...['acl/token/self', 'acl/auth-method/*', 'acl/binding-rule/*', 'acl/replication'],
   ...['acl/templated-policies', 'acl/templated-policy/name/*', 'namespaces', 'namespace/*'],
-  ...['config/*', 'config/service-defaults/*', 'config/*/*', 'status/leader', 'status/peers'],
+  ...[
+    'config/*',
+    'config/service-defaults/*',
+    'config/*/*',
+    'discovery-chain/*',
+    'status/leader',
+    'status/peers',
+  ],
   ...['operator/raft/configuration', 'operator/autopilot/configuration', 'agent/members'],
   ...[
     'operator/level',
