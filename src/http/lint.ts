@@ -1,5 +1,6 @@
-/** Routes of lint. Their paths lie under those of the objects. */
+/** Routes of lint. */
 import type { Type } from '../languages/fields.js';
+import { clusterLint, severityOf } from '../service/cluster-lint.js';
 import { decodeBody } from '../service/decode.js';
 import {
   type LintRequest,
@@ -16,7 +17,7 @@ import type { Route } from './types.js';
 
 const FAILURE = 'Failed to decode request body';
 
-/** Lint of policies and binding rules. */
+/** Lint of policies, of binding rules, and of all that is stored. */
 export function lintRoutes(parts: AclParts): readonly Route[] {
   const { service } = parts;
   const route = <B extends { readonly Namespace?: string | undefined }>(
@@ -40,5 +41,16 @@ export function lintRoutes(parts: AclParts): readonly Route[] {
   return [
     route('policy', POLICY_LINT, (request, body) => policyLint(service, request, body)),
     route('binding rule', RULE_LINT, (request, body) => ruleLint(parts, request, body)),
+    {
+      path: '/v1/acl/lint',
+      parameters: ['severity'],
+      GET: async (request) => {
+        const severity = severityOf(request.query('severity'));
+        const { caller } = request;
+        const options = request.readOptions(false);
+        const ns = request.namespaceOrAll();
+        request.answerRead(await clusterLint(parts, { caller, options }, { ns, severity }));
+      },
+    },
   ];
 }

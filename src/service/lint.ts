@@ -2,7 +2,7 @@
  * Use cases of lint: what is wrong with a policy or binding rule, or likely not meant. They write
  * nothing.
  */
-import { lintBindingRule, type RuleSurroundings } from '../acl/lint/binding-rule.js';
+import { byBinding, lintBindingRule, type RuleSurroundings } from '../acl/lint/binding-rule.js';
 import { type Lint, lintOf, type Problem } from '../acl/lint/findings.js';
 import { lintPolicy } from '../acl/lint/policy.js';
 import type { Authorizer } from '../acl/types.js';
@@ -132,7 +132,8 @@ function ruleJob(
     problems.push(methodFault('unknown_reference', METHOD_FAULTS.unknown(name)));
   }
   if (method === undefined) return { rule, problems };
-  return { rule, problems, surroundings: surroundingsOf(types, view, method, before?.ID) };
+  const surroundings = surroundingsOf(types, view, method, rulesOf(view, method));
+  return { rule: before === undefined ? rule : { ...rule, ID: before.ID }, problems, surroundings };
 }
 
 const methodFault = (Code: Parameters<typeof refusal>[0], message: string): Problem => ({
@@ -144,12 +145,12 @@ const methodFault = (Code: Parameters<typeof refusal>[0], message: string): Prob
   Column: 1,
 });
 
-/** Returns what a rule of a method is judged against. `id`: the rule itself, if it is stored. */
-function surroundingsOf(
+/** Returns what a rule of a method is judged against, among them all rules of the method. */
+export function surroundingsOf(
   types: AuthMethodTypes,
   view: View,
   method: AuthMethod,
-  id: string | undefined,
+  all: readonly BindingRule[],
 ): RuleSurroundings {
   const namespace = method.Namespace;
   const named = (method.NamespaceRules ?? []).map(({ BindNamespace }) => BindNamespace);
@@ -158,7 +159,7 @@ function surroundingsOf(
   return {
     shape: types.get(method.Type)!.shapeOf(method.Config),
     namespace,
-    others: rulesOf(view, method).filter(({ ID }) => ID !== id),
+    rules: byBinding(all),
     exists(type, name) {
       const nameKey = type === 'role' ? keys.roleName : keys.policyName;
       const isThere = places.some((each) => view.get(nameKey(each, name)) !== undefined);

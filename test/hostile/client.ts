@@ -79,7 +79,7 @@ export class HostileClient {
 const TEXT = 'text/plain; charset=utf-8';
 /** Paths that Consul does not have. Their errors are problem details. */
 const NEW_PATHS =
-  /^\/v1\/(operator\/acl\/configuration|acl\/(policy|binding-rule)\/lint|discovery-chain\/)/;
+  /^\/v1\/(operator\/acl\/configuration|acl\/((policy|binding-rule)\/)?lint|discovery-chain\/)/;
 
 /** What no response may be, and what a refusal must contain. */
 export function judge(

@@ -97,6 +97,7 @@ const reads = [
     'config/service-defaults/*',
     'config/*/*',
     'discovery-chain/*',
+    'acl/lint',
     'status/leader',
     'status/peers',
   ],

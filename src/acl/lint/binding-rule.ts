@@ -11,8 +11,8 @@ export interface RuleSurroundings {
   readonly shape: IdentityShape;
   /** The namespace of the rule. */
   readonly namespace: string;
-  /** The other rules of its auth method. */
-  readonly others: readonly BindingRule[];
+  /** The rules of its auth method by what they bind (`byBinding`), itself among them or not. */
+  readonly rules: ReadonlyMap<string, readonly BindingRule[]>;
   /**
    * Whether a role or policy exists where tokens of the rule may get it; undefined if that depends
    * on the identity.
@@ -23,7 +23,7 @@ export interface RuleSurroundings {
 /** Returns what lint finds in a binding rule. */
 export function* lintBindingRule(
   rule: BindingRule,
-  { shape, namespace, others, exists }: RuleSurroundings,
+  { shape, namespace, rules, exists }: RuleSurroundings,
 ): Linting<Problem[]> {
   const linter = new RuleLinter(rule, shape);
   for (const { field, message, line, column } of ruleFaults(rule, shape, namespace)) {
@@ -39,7 +39,7 @@ export function* lintBindingRule(
   const tested = yield* linter.selector();
   linter.names(tested);
   linter.target(exists);
-  linter.covered(others);
+  linter.covered(rules.get(boundBy(rule)) ?? []);
   return linter.problems;
 }
 
@@ -142,18 +142,29 @@ class RuleLinter {
     this.#add('BindName', { Severity: 'warning', Code: 'missing_target', Message });
   }
 
-  /** Finds another rule that binds the same whenever this one does. */
-  covered(others: readonly BindingRule[]): void {
-    const { Selector = '' } = this.#rule;
-    const own = boundBy(this.#rule);
-    const other = others.find(
-      (each) => ['', Selector].includes(each.Selector ?? '') && boundBy(each) === own,
-    );
+  /** Finds another rule, of those that bind the same, that matches whenever this one does. */
+  covered(same: readonly BindingRule[]): void {
+    const { ID = '', Selector = '' } = this.#rule;
+    const selectors = ['', Selector];
+    const other = same.find((each) => each.ID !== ID && selectors.includes(each.Selector ?? ''));
     if (other === undefined) return;
     const how = (other.Selector ?? '') === '' ? 'has no Selector' : 'has the same Selector';
     const Message = `binding rule ${other.ID} binds the same and ${how}`;
     this.#add('Selector', { Severity: 'warning', Code: 'covered', Message });
   }
+}
+
+/** Returns rules by what they bind. */
+export function byBinding(
+  rules: readonly BindingRule[],
+): ReadonlyMap<string, readonly BindingRule[]> {
+  const found = new Map<string, BindingRule[]>();
+  for (const rule of rules) {
+    const known = found.get(boundBy(rule));
+    if (known === undefined) found.set(boundBy(rule), [rule]);
+    else known.push(rule);
+  }
+  return found;
 }
 
 const boundBy = ({ BindType, BindName, BindVars }: BindingRule): string =>

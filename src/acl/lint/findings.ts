@@ -3,7 +3,7 @@
 /** `error`: a write would be refused. */
 export type Severity = 'error' | 'warning' | 'info';
 /** All severities, the most severe first. */
-const SEVERITIES: readonly Severity[] = ['error', 'warning', 'info'];
+export const SEVERITIES: readonly Severity[] = ['error', 'warning', 'info'];
 
 /** One thing that lint finds, as answers show it. Lines and columns count from 1. */
 export interface Problem {

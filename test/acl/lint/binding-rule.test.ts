@@ -8,7 +8,11 @@ import {
   type IdentityShape,
   selects,
 } from '../../../src/acl/binding.js';
-import { lintBindingRule, type RuleSurroundings } from '../../../src/acl/lint/binding-rule.js';
+import {
+  byBinding,
+  lintBindingRule,
+  type RuleSurroundings,
+} from '../../../src/acl/lint/binding-rule.js';
 import type { Problem } from '../../../src/acl/lint/findings.js';
 import { finish } from './finish.js';
 
@@ -36,7 +40,7 @@ const lint = (more: Partial<BindingRule>, around: Partial<RuleSurroundings> = {}
     lintBindingRule(rule(more), {
       shape: SHAPE,
       namespace: 'default',
-      others: [],
+      rules: new Map(),
       exists: () => true,
       ...around,
     }),
@@ -154,7 +158,7 @@ describe('lint of binding rules', () => {
       const Selector = Array.from({ length: 400 }, (_, n) => `value.a${n % 16} != t`).join(' or ');
       const mapped = { ...SHAPE.mapped, value: Array.from({ length: 16 }, (_, n) => `a${n}`) };
       const shape = { ...SHAPE, mapped };
-      const surroundings = { shape, namespace: 'default', others: [], exists: () => true };
+      const surroundings = { shape, namespace: 'default', rules: new Map(), exists: () => true };
       const work = lintBindingRule(rule({ Selector }), surroundings);
       let steps = 0;
       let step = work.next();
@@ -216,7 +220,9 @@ describe('lint of binding rules', () => {
   });
 
   it('warns of another rule that binds the same', () => {
-    const other = (more: Partial<BindingRule>) => ({ others: [{ ...rule(more), ID: 'other' }] });
+    const other = (more: Partial<BindingRule>) => ({
+      rules: byBinding([{ ...rule(more), ID: 'other' }]),
+    });
     expect(codes({}, other({}))).to.deep.equal(['covered@Selector:1:1']);
     expect(codes({}, other({ Selector: '' }))).to.deep.equal(['covered@Selector:1:1']);
     expect(codes({}, other({ Selector: 'value.name == db' }))).to.deep.equal([]);
