@@ -28,7 +28,7 @@ export function lintRoutes(parts: AclParts): readonly Route[] {
     path: `/v1/acl/${noun.replace(' ', '-')}/lint`,
     counts: 'read',
     parameters: [],
-    isOverlay: true,
+    adds: true,
     POST: async (request) => {
       await admit(request, FAILURE, mayLint(service, request));
       const body = decodeBody(FAILURE, await request.body(FAILURE), type);

@@ -58,11 +58,11 @@ function answering(front: Front, route: Route): RouterMiddleware<State, Addition
     blockedPaths.some((prefix) => route.path.startsWith(prefix) || path.startsWith(prefix));
   return (context, next) => {
     const { req, state } = context;
-    const target = targets.get(req.method!);
-    if (target === undefined && route.isOverlay) return next();
+    if (route.adds === true && !targets.has(req.method!)) return next();
     if (!isSpelledOut(route, context)) return unknownPath(front, context);
     if (isBlocked(state.path)) return refuseEarly(front, context, BLOCKED);
     state.route = route;
+    const target = targets.get(req.method!);
     if (target === undefined) return otherMethod(front, context, allow);
     const request = new HttpRequest(front, target, context, context.captures);
     // from here on the request answers errors

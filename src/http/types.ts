@@ -30,10 +30,10 @@ export interface Route extends Partial<Readonly<Record<Method, Endpoint>>> {
    */
   readonly parameters?: readonly string[];
   /**
-   * Whether a later route matches the path too. It answers the methods that this one does not have,
-   * so that a new path below `/:id` changes nothing else.
+   * Whether it only adds methods to a path that another route has. That route, which comes later,
+   * answers the other methods.
    */
-  readonly isOverlay?: boolean;
+  readonly adds?: true;
 }
 
 /** An endpoint with its route. */
@@ -117,6 +117,8 @@ export interface ApiRequest {
   answerBytes(outcome: ReadOutcome<Uint8Array>): void;
   /** Answers JSON text without index headers. */
   answerJson(text: string, status?: number, headers?: Readonly<Record<string, string>>): void;
+  /** Answers a write. `lint`: what lint finds in what was written, for a header. */
+  answerWritten(text: string, lint?: string): void;
   /** Answers any value as JSON, without index headers. */
   answerValue(value: unknown, status?: number): void;
   /** Answers in pieces, with backpressure. `outcome` adds the index headers. */

@@ -19,9 +19,8 @@ import type { BindingRule } from '../state/rules.js';
 import { isAlive, type Token } from '../state/tokens.js';
 import { keyOf, type View } from '../state/types.js';
 import type { Finding } from './cluster-lint.js';
-import { surroundingsOf } from './lint.js';
+import { rulesIn, surroundingsOf } from './lint.js';
 import type { AuthMethodTypes } from './login/index.js';
-import { rulesOf } from './login.js';
 
 /** What lint of stored objects works with. */
 export interface LintParts {
@@ -117,7 +116,7 @@ class NamespaceLinter {
         const Ref = `auth-method/${this.#ns}/${method.Name}`;
         this.#warn(Ref, 'login_tokens_never_expire', why);
       }
-      const all = rulesOf(this.#view, method);
+      const all = rulesIn(this.#view, method);
       const surroundings = surroundingsOf(this.#parts.methodTypes, this.#view, method, all);
       for (const rule of all) {
         named.add(rule);

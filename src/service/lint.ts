@@ -5,24 +5,27 @@
 import { byBinding, lintBindingRule, type RuleSurroundings } from '../acl/lint/binding-rule.js';
 import { type Lint, lintOf, type Problem } from '../acl/lint/findings.js';
 import { lintPolicy } from '../acl/lint/policy.js';
+import { parseRules } from '../acl/rules.js';
 import type { Authorizer } from '../acl/types.js';
-import { type refusal, reject } from '../errors.js';
+import { ApiError, type refusal, reject } from '../errors.js';
 import { bodyOf, given, type Sent, text } from '../languages/fields.js';
 import { keys } from '../state/keys.js';
-import { stored } from '../state/lists.js';
+import { take } from '../state/links.js';
+import { lastPart, stored } from '../state/lists.js';
 import { recordOf } from '../state/machine.js';
 import type { AuthMethod } from '../state/methods.js';
 import type { Policy } from '../state/policies.js';
-import { type BindingRule, rules } from '../state/rules.js';
-import type { View } from '../state/types.js';
-import { METHOD_FAULTS } from './binding-rules.js';
+import { type BindingRule, METHOD_FAULTS, rules } from '../state/rules.js';
+import { keyOf, type View } from '../state/types.js';
 import { inSlices } from './event-loop.js';
 import type { AuthMethodTypes } from './login/index.js';
-import { rulesOf } from './login.js';
 import { contentOf } from './objects.js';
 import { mustBeUuid, mustRead } from './reading.js';
 import type { Caller, ReadOptions, ReadOutcome, Service } from './types.js';
 import type { Write } from './writing.js';
+
+/** Whether writes of policies and binding rules are linted; `strict` refuses what has warnings. */
+export type LintMode = 'off' | 'warn' | 'strict';
 
 /** Who asks for lint, of which namespace, and how current the state must be. */
 export interface LintRequest {
@@ -132,7 +135,7 @@ function ruleJob(
     problems.push(methodFault('unknown_reference', METHOD_FAULTS.unknown(name)));
   }
   if (method === undefined) return { rule, problems };
-  const surroundings = surroundingsOf(types, view, method, rulesOf(view, method));
+  const surroundings = surroundingsOf(types, view, method, rulesIn(view, method));
   return { rule: before === undefined ? rule : { ...rule, ID: before.ID }, problems, surroundings };
 }
 
@@ -167,3 +170,82 @@ export function surroundingsOf(
     },
   };
 }
+
+/** Characters of the header that tells warnings. */
+const NOTE_LENGTH_MAX = 512;
+/** Rules of one method that a write of a rule is compared with: reading them delays the write. */
+const COMPARED_MAX = 500;
+
+/**
+ * Checks the rules of a policy that is written, and notes their warnings. Throws ApiError 400 for
+ * faults, and in the mode `strict` for the first warning.
+ */
+export async function lintWrittenPolicy(
+  mode: LintMode,
+  { ns, noteLint }: Write,
+  text: string,
+): Promise<void> {
+  const lint = mode === 'off' ? undefined : await inSlices(lintPolicy(text, ns));
+  if (lint?.Valid !== true) {
+    const outcome = parseRules(text, ns);
+    if (!outcome.ok) throw new ApiError(outcome.refusal);
+  }
+  if (lint !== undefined) noteWarnings(mode, lint.Problems, noteLint);
+}
+
+/** The same for a binding rule that its auth method accepts. */
+export async function lintWrittenRule(
+  mode: LintMode,
+  { noteLint }: Write,
+  {
+    view,
+    types,
+    method,
+    rule,
+  }: {
+    readonly view: View;
+    readonly types: AuthMethodTypes;
+    readonly method: AuthMethod;
+    readonly rule: BindingRule;
+  },
+): Promise<void> {
+  if (mode === 'off') return;
+  const surroundings = surroundingsOf(types, view, method, rulesIn(view, method, COMPARED_MAX));
+  const { Problems } = lintOf(await inSlices(lintBindingRule(rule, surroundings)));
+  noteWarnings(mode, Problems, noteLint);
+}
+
+function noteWarnings(
+  mode: LintMode,
+  problems: readonly Problem[],
+  noteLint: Write['noteLint'],
+): void {
+  const warnings = problems.filter(({ Severity }) => Severity === 'warning');
+  const [first] = warnings;
+  if (first === undefined) return;
+  if (mode === 'strict') {
+    const { Message, Field = 'Rules', Hint } = first;
+    const hint = Hint ?? (first.Fix === undefined ? undefined : `write ${first.Fix}`);
+    const pointer = `/${Field}`;
+    reject('invalid', Message, hint === undefined ? { pointer } : { pointer, hint });
+  }
+  let note = '';
+  for (const { Code, Line, Column } of warnings) {
+    const next = `${note}${note === '' ? '' : ', '}${Code}@${Line}:${Column}`;
+    if (next.length > NOTE_LENGTH_MAX) break;
+    note = next;
+  }
+  noteLint?.(note);
+}
+
+/** Returns the rules of a method, or the first of them. */
+export const rulesIn = (
+  view: View,
+  { Namespace, Name }: AuthMethod,
+  most?: number,
+): BindingRule[] => {
+  const prefix = keyOf('rule-by-method', Namespace, Name.toLowerCase(), '');
+  return take(view.keys(prefix), most ?? Number.POSITIVE_INFINITY).map(
+    (key) => stored<BindingRule>(view, keys.rule(Namespace, lastPart(key)))!,
+  );
+};
