@@ -291,6 +291,7 @@ function routesOf(
     datacenter: config.datacenter,
     nodeName: config.nodeName,
     defaultPolicy: config.acl.defaultPolicy,
+    lint: config.acl.lint,
     nowMs: Date.now,
     bootstrapSecret: bootstrapSecret(config),
     bootstrapReset: bootstrapReset(config.dataDir),

@@ -183,6 +183,13 @@ const LIST = [
     why: 'the decision if no rule applies',
   },
   {
+    key: 'acl.lint',
+    ...TEXT,
+    default: 'warn',
+    choices: ['off', 'warn', 'strict'],
+    why: 'warnings about written policies and binding rules: told in a header, or refused',
+  },
+  {
     key: 'acl.initialManagement',
     ...TEXT,
     secret: true,
@@ -200,11 +207,7 @@ const LIST = [
     secret: true,
     why: 'secret that a bootstrap must present as its token, at least 16 printable characters without comma; without it, the first client that asks gets the first token',
   },
-  {
-    key: 'acl.bootstrapSecretFile',
-    ...TEXT,
-    why: 'file that contains acl.bootstrapSecret',
-  },
+  { key: 'acl.bootstrapSecretFile', ...TEXT, why: 'file that contains acl.bootstrapSecret' },
 
   {
     key: 'login.allowedHosts',
@@ -315,24 +318,14 @@ const LIST = [
     default: 50_000,
     why: 'requests per second from one address (for IPv6 one /64), in bursts of five seconds’ worth; 0 for no limit. More than a node answers on common hardware, because a proxy is one address: set it lower if clients have addresses of their own',
   },
-  {
-    key: 'limits.requestsPerToken',
-    ...RATE,
-    default: 50_000,
-    why: 'the same with one token',
-  },
+  { key: 'limits.requestsPerToken', ...RATE, default: 50_000, why: 'the same with one token' },
   {
     key: 'limits.writesPerAddress',
     ...RATE,
     default: 10_000,
     why: 'writes per second from one address: more than a cluster commits',
   },
-  {
-    key: 'limits.writesPerToken',
-    ...RATE,
-    default: 10_000,
-    why: 'the same with one token',
-  },
+  { key: 'limits.writesPerToken', ...RATE, default: 10_000, why: 'the same with one token' },
   {
     key: 'limits.loginsPerAddress',
     ...RATE,

@@ -76,6 +76,17 @@ const NAME_RULE: Readonly<
 
 // ---- Checks when a rule is written.
 
+/** A fault of a rule. */
+export interface RuleFault {
+  readonly field: 'Selector' | 'BindType' | 'BindName' | 'BindVars';
+  /** The beginning of the sentence of a refusal. */
+  readonly lead: string;
+  readonly message: string;
+  /** Where in the text of the field. */
+  readonly line: number;
+  readonly column: number;
+}
+
 /**
  * Checks a rule, but not its auth method. `namespace` is the namespace of the tokens it creates.
  */
@@ -84,37 +95,61 @@ export function checkBindingRule(
   shape: IdentityShape,
   namespace = 'default',
 ): Refusal | undefined {
-  const { Selector = '', BindType, BindName, BindVars } = rule;
-  const invalid = (message: string, field: string): Refusal =>
-    refusal('invalid', message, { pointer: `/${field}` });
-  const selector = Selector === '' ? undefined : selectorProblem(Selector, shape);
-  if (selector !== undefined) {
-    return invalid(`invalid Binding Rule: Selector is invalid: ${selector}`, 'Selector');
+  for (const { field, lead, message } of ruleFaults(rule, shape, namespace)) {
+    return refusal('invalid', lead + message, { pointer: `/${field}` });
   }
-  if (BindType === '') return invalid('Invalid Binding Rule: no BindType is set', 'BindType');
-  if (BindName === '') return invalid('Invalid Binding Rule: no BindName is set', 'BindName');
-  if (BindVars !== undefined && BindVars !== null && BindType !== 'templated-policy') {
-    const message = 'BindVars cannot be set when bind type is not templated-policy';
-    return invalid(`Invalid Binding Rule: ${message}`, 'BindVars');
+  return undefined;
+}
+
+const LEAD = 'Invalid Binding Rule: ';
+const NAME_LEAD = `${LEAD}invalid BindName or BindVars: `;
+
+/** Yields the faults of a rule. The first one refuses it. */
+export function* ruleFaults(
+  rule: BindingRule,
+  shape: IdentityShape,
+  namespace: string,
+): Iterable<RuleFault> {
+  const { Selector = '', BindType, BindName, BindVars } = rule;
+  const fault = (field: RuleFault['field'], message: string, lead = LEAD): RuleFault => ({
+    field,
+    lead,
+    message,
+    ...START,
+  });
+  const problem = Selector === '' ? undefined : selectorFault(Selector, shape);
+  if (problem !== undefined) {
+    const lead = 'invalid Binding Rule: Selector is invalid: ';
+    yield { ...fault('Selector', at(problem), lead), ...placeOf(problem) };
+  }
+  if (BindType === '') yield fault('BindType', 'no BindType is set');
+  if (BindName === '') yield fault('BindName', 'no BindName is set');
+  const hasVars = BindVars !== undefined && BindVars !== null;
+  if (hasVars && BindType !== 'templated-policy') {
+    yield fault('BindVars', 'BindVars cannot be set when bind type is not templated-policy');
   }
   if (!isBindType(BindType)) {
+    if (BindType === '') return;
     const hint = didYouMean(BindType, BIND_TYPES);
     const message = `unknown BindType ${JSON.stringify(BindType)}, expected one of ${BIND_TYPES.join(', ')}${hint}`;
-    return invalid(`Invalid Binding Rule: invalid BindName or BindVars: ${message}`, 'BindType');
+    yield fault('BindType', message, NAME_LEAD);
+    return;
   }
   if (namespace !== 'default' && (BindType === 'node' || BindName === 'builtin/node')) {
-    const message = 'node identities are allowed only in the namespace "default"';
-    return invalid(`Invalid Binding Rule: ${message}`, 'BindType');
+    yield fault('BindType', 'node identities are allowed only in the namespace "default"');
   }
+  if (BindName === '') return;
   // Any value serves to try the names: each variable stands for one lower-case word.
   const tried = new Map(shape.variables.map((name) => [name, 'fake']));
   const computed = compute({ ...rule, BindType }, tried);
-  if (computed.ok) return undefined;
-  return invalid(
-    `Invalid Binding Rule: invalid BindName or BindVars: failed to validate bindType ${JSON.stringify(BindType)}: ${computed.reason}`,
-    computed.field,
-  );
+  if (computed.ok) return;
+  const message = `failed to validate bindType ${JSON.stringify(BindType)}: ${computed.reason}`;
+  yield { ...fault(computed.field, message, NAME_LEAD), ...placeOf(computed.problem) };
 }
+
+/** The place of a fault that concerns a whole text. */
+const START = { line: 1, column: 1 };
+const placeOf = ({ line, column }: Omit<Problem, 'message'> = START) => ({ line, column });
 
 const isBindType = (text: string): text is BindType =>
   (BIND_TYPES as readonly string[]).includes(text);
@@ -124,10 +159,15 @@ const at = ({ message, line, column }: Problem): string => `${message} at ${line
  * Checks a selector against the shape of its auth method. Returns the problem with its position.
  */
 export function selectorProblem(selector: string, shape: IdentityShape): string | undefined {
+  const problem = selectorFault(selector, shape);
+  return problem && at(problem);
+}
+
+function selectorFault(selector: string, shape: IdentityShape): Problem | undefined {
   const compiled = compileExpression(selector, shape.selectable);
-  if (!compiled.ok) return at(compiled.problem);
+  if (!compiled.ok) return compiled.problem;
   const problem = unmapped(compiled.expression, shape);
-  return problem && at({ message: problem.message, ...positionAt(selector, problem.at) });
+  return problem && { message: problem.message, ...positionAt(selector, problem.at) };
 }
 
 /** Finds a test of a claim that is never mapped. Such a test with `!=` would match everybody. */
@@ -157,7 +197,12 @@ function unmapped(
 
 type Computed =
   | { readonly ok: true; readonly name: string; readonly variables?: TemplateVariables }
-  | { readonly ok: false; readonly reason: string; readonly field: 'BindName' | 'BindVars' };
+  | {
+      readonly ok: false;
+      readonly reason: string;
+      readonly field: 'BindName' | 'BindVars';
+      readonly problem?: Problem;
+    };
 
 /** Computes the name that a rule binds, and the variables of a templated policy. */
 function compute(
@@ -169,7 +214,7 @@ function compute(
   const name = interpolate(BindName, variables);
   if (!name.ok) {
     const reason = `error interpreting template: ${at(name.problem)}`;
-    return { ok: false, reason, field: 'BindName' };
+    return { ok: false, reason, field: 'BindName', problem: name.problem };
   }
   if (NAME_RULE[BindType](name.value)) return { ok: true, name: name.value };
   const shown = JSON.stringify(name.value.slice(0, 300));
@@ -190,7 +235,7 @@ function computeTemplate(
     const value = interpolate(computed.name, variables);
     if (!value.ok) {
       const reason = `failed to interpret templated policy variables: ${at(value.problem)}`;
-      return { ok: false, reason, field: 'BindVars' };
+      return { ok: false, reason, field: 'BindVars', problem: value.problem };
     }
     computed = { name: value.value };
   }

@@ -12,7 +12,7 @@ import {
 const STRENGTH: Readonly<Record<Level, number>> = { read: 1, list: 2, write: 3, deny: 4 };
 
 /** Returns the stronger of two levels. */
-const merged = (a: Level | undefined, b: Level): Level =>
+export const merged = (a: Level | undefined, b: Level): Level =>
   a === undefined || STRENGTH[b] > STRENGTH[a] ? b : a;
 
 /** Whether a level grants an access. */
@@ -21,6 +21,9 @@ export function grantsAccess(level: Level, access: Access): boolean {
   if (level === 'list') return access === 'list' || access === 'read';
   return level === 'read' && access === 'read';
 }
+
+/** Returns the level on intentions that follows from a service's level where none is written. */
+export const impliedIntentions = (service: Level): Level => (service === 'deny' ? 'deny' : 'read');
 
 /** The merged rules of one resource. */
 class NameRules {
@@ -111,8 +114,8 @@ export class RuleSet {
     if (services === undefined) return;
     for (const kind of ['exact', 'prefix'] as const) {
       for (const [name, level] of services[kind]) {
-        const derived = level === 'deny' ? 'deny' : 'read';
-        this.#of('intention')[kind].set(name, explicit[kind].get(name) ?? derived);
+        const written = explicit[kind].get(name);
+        this.#of('intention')[kind].set(name, written ?? impliedIntentions(level));
       }
     }
   }

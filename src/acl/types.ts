@@ -19,16 +19,24 @@ export interface NamedRule {
   readonly level: Level;
   /** The explicit level on intentions, for services only. */
   readonly intentions?: Level;
+  /** Its offset in the text; see `Rules`. */
+  readonly at?: number;
 }
-/** The rules of one policy. They never change. */
+/**
+ * The rules of one policy. They never change. Offsets are there only if the text was parsed for an
+ * explanation: authorizers do not need them.
+ */
 export interface Rules {
   readonly scalars: Readonly<Partial<Record<Scalar, Level>>>;
+  /** The offsets of the scalars. */
+  readonly scalarsAt?: Readonly<Partial<Record<Scalar, number>>>;
   readonly named: readonly NamedRule[];
   /** The blocks `namespace "x" { … }` and `namespace_prefix "x" { … }` of a policy in `default`. */
   readonly namespaces: readonly {
     readonly name: string;
     readonly prefix: boolean;
     readonly level?: Level;
+    readonly at?: number;
     readonly rules: Rules;
   }[];
 }

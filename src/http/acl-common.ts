@@ -2,6 +2,7 @@
 import { reject } from '../errors.js';
 import { escapeHtml } from '../languages/json.js';
 import type { BootstrapReset } from '../service/bootstrap.js';
+import type { LintMode } from '../service/lint.js';
 import { type ListPlan, listPieces, readSome, shortList } from '../service/list-rendering.js';
 import type { LoginParts } from '../service/login.js';
 import type { ReadOutcome, ReadUseCase, Service } from '../service/types.js';
@@ -12,6 +13,7 @@ import type { ApiRequest } from './types.js';
 export interface AclParts extends LoginParts {
   readonly nodeName: string;
   readonly defaultPolicy: 'deny' | 'allow';
+  readonly lint: LintMode;
   /** The token that a bootstrap must send, if any. */
   readonly bootstrapSecret?: string | undefined;
   /** Where an operator allows another bootstrap. */

@@ -32,7 +32,12 @@ export function objectRoutes<B>(service: Service, useCases: ObjectUseCases<B>): 
   const put = async (request: ApiRequest, id: string | undefined): Promise<void> => {
     await admit(request, failure, useCases.admit(request, id));
     const body = decodeBody(failure, await request.body(failure), useCases.body);
-    request.answerJson(await useCases.write(writeFor(request, body), id, body));
+    let lint: string | undefined;
+    const noteLint = (found: string): void => {
+      lint = found;
+    };
+    const text = await useCases.write({ ...writeFor(request, body), noteLint }, id, body);
+    request.answerWritten(text, lint);
   };
   const list = async (request: ApiRequest): Promise<void> => {
     const ns = isNamespaced ? request.namespaceOrAll() : HOME;

@@ -14,6 +14,7 @@ import { ConfigLists, listPieces } from '../service/config-entry-lists.js';
 import type { Service } from '../service/types.js';
 import { answerPlan } from './acl-common.js';
 import { admit } from './admit.js';
+import { chainRoute } from './discovery-chain.js';
 import { parseIndex } from './parameters.js';
 import type { ApiRequest, Route } from './types.js';
 
@@ -27,7 +28,7 @@ export interface ConfigRouteOptions {
   readonly datacenter: string;
 }
 
-/** The routes below `/v1/config`. */
+/** The routes below `/v1/config`, and the chains that entries make. */
 export function configRoutes({ service, datacenter }: ConfigRouteOptions): readonly Route[] {
   const writeOf = (request: ApiRequest): ConfigWrite => ({
     caller: request.caller,
@@ -64,6 +65,7 @@ export function configRoutes({ service, datacenter }: ConfigRouteOptions): reado
       GET: (request) => answerList(service, lists, request),
       DELETE: () => reject('not_found', 'Must provide both a kind and name to delete'),
     },
+    chainRoute(service, datacenter),
   ];
 }
 

@@ -81,6 +81,12 @@ export abstract class Responder {
     this.#finish(status, headers, this.#rendered(text));
   }
 
+  answerWritten(text: string, lint?: string): void {
+    const headers = this.#headersOf(contentTypes.json);
+    if (lint !== undefined) for (const name of this.front.names.lint) headers.push(name, lint);
+    this.#finish(200, headers, this.#rendered(text));
+  }
+
   answerValue(value: unknown, status = 200): void {
     this.answerJson(JSON.stringify(value), status);
   }

@@ -22,6 +22,8 @@ export interface HeaderNames {
   readonly knownLeader: readonly string[];
   readonly lastContact: readonly string[];
   readonly filtered: readonly string[];
+  /** What lint finds in what was written. */
+  readonly lint: readonly string[];
 }
 
 /** Returns a header by its name in any letter case. */
@@ -55,6 +57,7 @@ export function headerNames(options: {
     knownLeader: under('KnownLeader'),
     lastContact: under('LastContact'),
     filtered: under('Results-Filtered-By-ACLs'),
+    lint: under('Lint'),
   };
 }
 

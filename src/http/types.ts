@@ -34,6 +34,11 @@ export interface Route extends Partial<Readonly<Record<Method, Endpoint>>> {
    * those of all paths, and errors are problem details unless plain text is asked for.
    */
   readonly parameters?: readonly string[];
+  /**
+   * Whether it only adds methods to a path that another route has. That route, which comes later,
+   * answers the other methods.
+   */
+  readonly adds?: true;
 }
 
 /** An endpoint with its route. */
@@ -115,6 +120,8 @@ export interface ApiRequest {
   answerBytes(outcome: ReadOutcome<Uint8Array>): void;
   /** Answers JSON text without index headers. */
   answerJson(text: string, status?: number, headers?: Readonly<Record<string, string>>): void;
+  /** Answers a write. `lint`: what lint finds in what was written, for a header. */
+  answerWritten(text: string, lint?: string): void;
   /** Answers any value as JSON, without index headers. */
   answerValue(value: unknown, status?: number): void;
   /** Answers in pieces, with backpressure. `outcome` adds the index headers. */

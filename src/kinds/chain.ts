@@ -116,13 +116,15 @@ function bareChain(entries: ChainEntries, service: string, budget: Budget): Chai
 /** Aborts a compilation. Never leaves this file. */
 class ChainFault extends Error {}
 
-interface Target {
+/** Instances of a service. An empty subset, datacenter or peer stands for none named. */
+export interface Target {
   readonly service: string;
   readonly subset: string;
   readonly datacenter: string;
   readonly peer: string;
 }
-const keyOf = ({ service, subset, datacenter, peer }: Target): string =>
+/** Returns a text that is the same for equal targets. */
+export const keyOf = ({ service, subset, datacenter, peer }: Target): string =>
   [
     subset && `${subset}.`,
     service.toLowerCase(),
@@ -306,7 +308,7 @@ class Compiler {
 }
 
 /** Follows one redirect or default subset. Returns the same target if there is none. */
-function redirected(at: Target, resolver: ServiceResolver | undefined): Target {
+export function redirected(at: Target, resolver: ServiceResolver | undefined): Target {
   const to = resolver?.Redirect;
   if (to !== undefined) {
     const service = to.Service ?? at.service;
@@ -323,7 +325,8 @@ function redirected(at: Target, resolver: ServiceResolver | undefined): Target {
   return at.subset === '' && standard !== '' ? { ...at, subset: standard } : at;
 }
 
-function failoverTargets(at: Target, resolver: ServiceResolver): Target[] {
+/** Returns where the requests of a target go if it has no healthy instance. */
+export function failoverTargets(at: Target, resolver: ServiceResolver): Target[] {
   const failovers = resolver.Failover ?? {};
   const own = Object.hasOwn(failovers, at.subset) ? failovers[at.subset] : undefined;
   const failover = own ?? (Object.hasOwn(failovers, '*') ? failovers['*'] : undefined);

@@ -165,7 +165,7 @@ const hasOwn = (data: unknown, key: string): data is Record<string, unknown> =>
   typeof data === 'object' && data !== null && Object.hasOwn(data, key);
 
 /** The result of a test of a missing key or value. Both `matches` and `not matches` hold. */
-const ifMissing = ({ op, negated }: Match): boolean =>
+export const ifMissing = ({ op, negated }: Match): boolean =>
   op === 'matches' || (op === 'empty' ? !negated : negated);
 
 /** Compiles the test at the end of a selector. */

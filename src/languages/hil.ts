@@ -67,6 +67,35 @@ export function interpolate(text: string, variables: ReadonlyMap<string, string>
   }
 }
 
+/** What a template is made of. */
+export interface TemplateParts {
+  /** The literal texts outside of `${}`. */
+  readonly literals: readonly string[];
+  /** The variables, with their offsets. */
+  readonly variables: readonly { readonly name: string; readonly at: number }[];
+}
+
+/** Returns what a template is made of; nothing if it has no `${` or cannot be parsed. */
+export function partsOf(text: string): TemplateParts {
+  const literals: string[] = [];
+  const variables: { name: string; at: number }[] = [];
+  if (!text.includes('${')) return { literals, variables };
+  const parsed = runGrammar(parse, text, { lengthMax: LENGTH_MAX, depthMax: DEPTH_MAX });
+  if (!parsed.ok) return { literals, variables };
+  const template = parsed.value;
+  for (const part of template.type === 'join' ? template.parts : [template]) {
+    if (part.type === 'text') literals.push(part.text);
+  }
+  const pending: unknown[] = [template];
+  for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
+    if (typeof node !== 'object' || node === null) continue;
+    const { type, name, at } = node as Extract<Template, { readonly name: string }>;
+    if (type === 'variable') variables.push({ name, at });
+    pending.push(...Object.values(node));
+  }
+  return { literals, variables: variables.sort((a, b) => a.at - b.at) };
+}
+
 /** Evaluation failed at an offset. Never leaves this file. */
 class Fault extends Error {
   at: number;

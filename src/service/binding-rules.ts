@@ -4,14 +4,15 @@ import { ApiError, reject } from '../errors.js';
 import { keys } from '../state/keys.js';
 import { lastPart, stored } from '../state/lists.js';
 import type { AuthMethod } from '../state/methods.js';
-import { type BindingRule, rules } from '../state/rules.js';
+import { type BindingRule, METHOD_FAULTS, rules } from '../state/rules.js';
 import { keyOf } from '../state/types.js';
+import { lintWrittenRule } from './lint.js';
 import { contentOf, type ObjectParts, objectUseCases } from './objects.js';
 import type { Service } from './types.js';
 import { settled, type Write } from './writing.js';
 
 /** Returns the use cases of binding rules. Lists can be narrowed to those of an auth method. */
-export const ruleUseCases = (parts: Pick<ObjectParts, 'service' | 'methodTypes'>) =>
+export const ruleUseCases = (parts: Pick<ObjectParts, 'service' | 'methodTypes' | 'lint'>) =>
   objectUseCases(parts.service, rules, {
     async prepare(write, body, id) {
       const method = await methodOf(parts.service, write, id, body.AuthMethod ?? '');
@@ -20,6 +21,9 @@ export const ruleUseCases = (parts: Pick<ObjectParts, 'service' | 'methodTypes'>
       const shape = parts.methodTypes.get(method.Type)!.shapeOf(method.Config);
       const problem = checkBindingRule(content, shape, write.ns);
       if (problem !== undefined) throw new ApiError(problem);
+      const { service, methodTypes: types, lint } = parts;
+      const rule = { ...content, ID: id ?? '' };
+      await lintWrittenRule(lint, write, { view: service.view, types, method, rule });
       return { content };
     },
     narrow({ authmethod }) {
@@ -50,12 +54,11 @@ async function methodOf(
     );
     if (before === undefined) reject('not_found', `cannot find binding rule ${id}`);
     if (name !== '' && name !== before.AuthMethod) {
-      const why = 'the AuthMethod field of an Binding Rule is immutable';
-      reject('invalid', why, { pointer });
+      reject('invalid', METHOD_FAULTS.immutable, { pointer });
     }
     return methodNamed(service, write, before.AuthMethod);
   }
-  if (name === '') reject('invalid', 'Invalid Binding Rule: no AuthMethod is set', { pointer });
+  if (name === '') reject('invalid', METHOD_FAULTS.none, { pointer });
   return methodNamed(service, write, name);
 }
 
@@ -63,6 +66,6 @@ async function methodNamed(service: Service, write: Write, name: string): Promis
   const method = await settled(service, write, (view) =>
     stored<AuthMethod>(view, keys.method(write.ns, name)),
   );
-  const why = `cannot find auth method with name ${JSON.stringify(name)}`;
+  const why = METHOD_FAULTS.unknown(name);
   return method ?? reject('unknown_reference', why, { pointer: '/AuthMethod' });
 }

@@ -11,7 +11,7 @@ import { tokenUseCases } from './tokens.js';
 
 /** Objects with use cases of their own. The others have the standard ones. */
 const OWN: { readonly [T in ObjectTable]?: (parts: ObjectParts) => ObjectUseCases<unknown> } = {
-  policy: ({ service }) => policyUseCases(service),
+  policy: policyUseCases,
   role: ({ service }) => roleUseCases(service),
   token: tokenUseCases,
   method: methodUseCases,

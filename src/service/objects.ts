@@ -11,6 +11,7 @@ import type { ObjectDefinition, ObjectSet, StoredObject } from '../state/object.
 import type { Answer, Command, View } from '../state/types.js';
 import type { Resolver } from './expanded-token.js';
 import { type FilterOf, MATCHES_ALL } from './filters.js';
+import type { LintMode } from './lint.js';
 import type { ListPlan } from './list-rendering.js';
 import type { LoginParts } from './login.js';
 import {
@@ -27,7 +28,7 @@ import type { ReadContext, ReadUseCase, Service } from './types.js';
 import { mayWrite, mayWriteSomewhere, mustMatchPath, propose, type Write } from './writing.js';
 
 /** What the use cases of objects work on. */
-export type ObjectParts = LoginParts & Resolver;
+export type ObjectParts = LoginParts & Resolver & { readonly lint: LintMode };
 
 /** What a list is narrowed by: a filter, and links to other objects. */
 export interface ListQuery {

@@ -1,18 +1,15 @@
 /** Use cases of policies: what is special about them. */
 import { policyHash } from '../acl/hash.js';
-import { parseRules } from '../acl/rules.js';
-import { ApiError } from '../errors.js';
 import { type Policy, policies } from '../state/policies.js';
-import { contentOf, objectUseCases } from './objects.js';
-import type { Service } from './types.js';
+import { lintWrittenPolicy } from './lint.js';
+import { contentOf, type ObjectParts, objectUseCases } from './objects.js';
 
 /** Returns the use cases of policies. Lists show them without their rules. */
-export const policyUseCases = (service: Service) =>
+export const policyUseCases = ({ service, lint }: Pick<ObjectParts, 'service' | 'lint'>) =>
   objectUseCases(service, policies, {
     createdWithId: 'Cannot specify the ID when creating a new policy',
-    prepare({ ns }, body) {
-      const rules = parseRules(body.Rules ?? '', ns);
-      if (!rules.ok) throw new ApiError(rules.refusal);
+    async prepare(write, body) {
+      await lintWrittenPolicy(lint, write, body.Rules ?? '');
       const content = contentOf(policies, body);
       // The cast holds: `contentOf` adds all fields that are always present.
       return { content, more: { hash: policyHash(content as unknown as Policy) } };

@@ -9,6 +9,8 @@ export interface Write {
   readonly caller: Caller;
   readonly ns: string;
   readonly timeoutMs: number;
+  /** Called with the warnings of lint about what is written: `broad_write@1:1, redundant@2:1`. */
+  readonly noteLint?: (found: string) => void;
 }
 
 /**

@@ -71,7 +71,7 @@ export interface NamespaceReap extends Command {
 }
 
 /** What the policy `namespace-management` of a new namespace grants inside it. */
-const MANAGEMENT_RULES = [
+export const MANAGEMENT_RULES = [
   'acl = "write"',
   'mesh = "write"',
   ...['agent', 'key', 'session'].map((kind) => `${kind}_prefix "" {\n\tpolicy = "write"\n}`),

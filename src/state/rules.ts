@@ -76,6 +76,13 @@ const setRule: Handler<RuleSet> = (context, command) => {
   return { ok: true, value: putObject(context, rules, after, before) };
 };
 
+/** Why the auth method of a rule is refused. */
+export const METHOD_FAULTS = {
+  immutable: 'the AuthMethod field of an Binding Rule is immutable',
+  none: 'Invalid Binding Rule: no AuthMethod is set',
+  unknown: (name: string): string => `cannot find auth method with name ${JSON.stringify(name)}`,
+} as const;
+
 function methodProblem(
   { draft }: ApplyContext,
   ns: string,
@@ -84,15 +91,13 @@ function methodProblem(
 ): Refusal | undefined {
   const pointer = '/AuthMethod';
   if (before !== undefined && before.AuthMethod !== name) {
-    const why = 'the AuthMethod field of an Binding Rule is immutable';
-    return refusal('invalid', why, { pointer });
+    return refusal('invalid', METHOD_FAULTS.immutable, { pointer });
   }
   if (name === '') {
-    return refusal('invalid', 'Invalid Binding Rule: no AuthMethod is set', { pointer });
+    return refusal('invalid', METHOD_FAULTS.none, { pointer });
   }
   if (draft.get(keys.method(ns, name)) === undefined) {
-    const why = `cannot find auth method with name ${JSON.stringify(name)}`;
-    return refusal('unknown_reference', why, { pointer });
+    return refusal('unknown_reference', METHOD_FAULTS.unknown(name), { pointer });
   }
   return undefined;
 }

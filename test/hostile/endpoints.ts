@@ -92,7 +92,15 @@ const reads = [
   ...['acl/role/*', 'acl/role/name/*', 'acl/policy/*', 'acl/policy/name/*', 'acl/token/*'],
   ...['acl/token/self', 'acl/auth-method/*', 'acl/binding-rule/*', 'acl/replication'],
   ...['acl/templated-policies', 'acl/templated-policy/name/*', 'namespaces', 'namespace/*'],
-  ...['config/*', 'config/service-defaults/*', 'config/*/*', 'status/leader', 'status/peers'],
+  ...[
+    'config/*',
+    'config/service-defaults/*',
+    'config/*/*',
+    'discovery-chain/*',
+    'acl/lint',
+    'status/leader',
+    'status/peers',
+  ],
   ...['operator/raft/configuration', 'operator/autopilot/configuration', 'agent/members'],
   ...[
     'operator/level',
@@ -113,6 +121,7 @@ const deletes = [
 const writes: readonly [Endpoint['method'], string, readonly unknown[]][] = [
   ['PUT', 'acl/policy', [policy]],
   ['PUT', 'acl/policy/*', [policy]],
+  ['POST', 'acl/policy/lint', [{ Rules: policy.Rules, Namespace: 'default' }, { ID: UUID }]],
   ['PUT', 'acl/role', [role]],
   ['PUT', 'acl/role/*', [role]],
   ['PUT', 'acl/token', [token]],
@@ -122,6 +131,7 @@ const writes: readonly [Endpoint['method'], string, readonly unknown[]][] = [
   ['PUT', 'acl/auth-method/*', [method]],
   ['PUT', 'acl/binding-rule', [rule]],
   ['PUT', 'acl/binding-rule/*', [rule]],
+  ['POST', 'acl/binding-rule/lint', [rule, { ID: UUID }]],
   ['PUT', 'acl/bootstrap', [{ BootstrapSecret: UUID }]],
   ['POST', 'acl/login', [{ AuthMethod: 'm', BearerToken: 'a.b.c', Meta: { a: 'b' } }]],
   ['POST', 'acl/logout', [{}]],

@@ -65,7 +65,7 @@ class LoginSetup {
   }
   rule(BindType: string, BindName: string, more: object = {}) {
     const body = { AuthMethod: 'M', BindType, BindName, ...more };
-    return ruleUseCases(this.parts).write(this.write, undefined, body);
+    return ruleUseCases({ ...this.parts, lint: 'warn' }).write(this.write, undefined, body);
   }
   async login(BearerToken: string, more: object = {}) {
     const asked = { ns: 'default', timeoutMs: 1000 };

@@ -21,6 +21,7 @@ export const partsOf = (solo: Solo): AclParts => ({
   datacenter: 'dc1',
   nodeName: 'solo',
   defaultPolicy: 'deny',
+  lint: 'warn',
   nowMs: () => solo.nowMs,
   methodTypes,
   logger,

@@ -9,9 +9,9 @@ import { tokenUseCases } from '../../src/service/tokens.js';
 
 /** All of them, with the parts that the test needs. Reads and lists need none. */
 export function useCasesOf(some: Partial<ObjectParts> = {}) {
-  const parts = some as ObjectParts;
+  const parts = { lint: 'warn', ...some } as ObjectParts;
   return {
-    policy: policyUseCases(parts.service),
+    policy: policyUseCases(parts),
     role: roleUseCases(parts.service),
     token: tokenUseCases(parts),
     method: methodUseCases(parts),

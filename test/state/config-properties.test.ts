@@ -1,7 +1,8 @@
 /** Any sequence of writes and deletes leaves a consistent state. */
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { compileChain } from '../../src/kinds/chain.js';
+import { type Chain, type ChainEntries, compileChain } from '../../src/kinds/chain.js';
+import { chainGraph } from '../../src/kinds/chain-graph.js';
 import { targetsOf } from '../../src/kinds/references.js';
 import type { ConfigEntry, Kind } from '../../src/kinds/types.js';
 import { Entries } from '../../src/state/config-entries.js';
@@ -94,6 +95,7 @@ describe('state: config entries, any sequence of writes', () => {
         for (const service of NAMES) {
           const compiled = compileChain(lookup, service);
           expect(compiled.ok, compiled.ok ? '' : compiled.fault).to.equal(true);
+          if (compiled.ok) mustShow(lookup, service, compiled.chain);
         }
         expect([...state.store.keys('config-ref\u0000')]).to.deep.equal(references.sort());
       }),
@@ -125,3 +127,31 @@ describe('state: config entries, any sequence of writes', () => {
     );
   });
 });
+
+/** The chain as it is answered ends where the compiled one does, and is whole. */
+function mustShow(entries: ChainEntries, service: string, chain: Chain): void {
+  const shown = chainGraph(entries, service, { namespace: 'default', datacenter: 'dc1' });
+  if (!shown.ok) throw new Error(shown.fault);
+  const { Nodes, Protocol, StartNode, Targets } = shown.graph;
+  expect(Protocol).to.equal(chain.protocol);
+  expect(StartNode.split(':')[0]).to.equal(chain.startsAt);
+  const ends = new Set<string>();
+  for (const [key, node] of Object.entries(Nodes)) {
+    expect(key).to.equal(`${node.Type}:${node.Name}`);
+    if (node.Type === 'resolver') {
+      ends.add(Targets[node.Resolver.Target]!.Service.toLowerCase());
+      for (const target of node.Resolver.Failover?.Targets ?? [])
+        expect(Targets).to.have.property(target);
+      continue;
+    }
+    const next = node.Type === 'router' ? node.Routes : node.Splits;
+    for (const { NextNode } of next) {
+      expect(Nodes).to.have.property(NextNode);
+      if (node.Type === 'splitter') expect(Nodes[NextNode]!.Type).to.equal('resolver');
+    }
+    if (node.Type !== 'splitter') continue;
+    const sum = node.Splits.reduce((total, { Weight }) => total + Weight, 0);
+    expect(sum).to.be.closeTo(100, 0.01);
+  }
+  expect([...ends].sort()).to.deep.equal([...chain.ends].sort());
+}

@@ -1,0 +1,16 @@
+/** The route of compiled discovery chains. */
+import { readChain } from '../service/discovery-chain.js';
+import type { Service } from '../service/types.js';
+import { mustHave } from './acl-common.js';
+import type { Route } from './types.js';
+
+/** The chain of a service. */
+export const chainRoute = (service: Service, datacenter: string): Route => ({
+  path: '/v1/discovery-chain/:service',
+  parameters: ['index', 'wait'],
+  GET: async (request) => {
+    const name = mustHave(request, 'service', 'service name');
+    const query = { service: name, ns: request.namespace(), datacenter };
+    request.answerRead(await readChain(service, request.caller, request.readOptions(), query));
+  },
+});

@@ -1,0 +1,56 @@
+/** Routes of lint. */
+import type { Type } from '../languages/fields.js';
+import { clusterLint, severityOf } from '../service/cluster-lint.js';
+import { decodeBody } from '../service/decode.js';
+import {
+  type LintRequest,
+  mayLint,
+  POLICY_LINT,
+  policyLint,
+  RULE_LINT,
+  ruleLint,
+} from '../service/lint.js';
+import type { ReadOutcome } from '../service/types.js';
+import type { AclParts } from './acl-common.js';
+import { admit } from './admit.js';
+import type { Route } from './types.js';
+
+const FAILURE = 'Failed to decode request body';
+
+/** Lint of policies, of binding rules, and of all that is stored. */
+export function lintRoutes(parts: AclParts): readonly Route[] {
+  const { service } = parts;
+  const route = <B extends { readonly Namespace?: string | undefined }>(
+    noun: string,
+    type: Type<unknown, B>,
+    lint: (request: LintRequest, body: B) => Promise<ReadOutcome<string | undefined>>,
+  ): Route => ({
+    path: `/v1/acl/${noun.replace(' ', '-')}/lint`,
+    counts: 'read',
+    parameters: [],
+    adds: true,
+    POST: async (request) => {
+      await admit(request, FAILURE, mayLint(service, request));
+      const body = decodeBody(FAILURE, await request.body(FAILURE), type);
+      const options = request.readOptions(false);
+      const ns = request.namespace(body.Namespace);
+      const outcome = await lint({ caller: request.caller, ns, options }, body);
+      request.answerRead(outcome, `Requested ${noun} does not exist`);
+    },
+  });
+  return [
+    route('policy', POLICY_LINT, (request, body) => policyLint(service, request, body)),
+    route('binding rule', RULE_LINT, (request, body) => ruleLint(parts, request, body)),
+    {
+      path: '/v1/acl/lint',
+      parameters: ['severity'],
+      GET: async (request) => {
+        const severity = severityOf(request.query('severity'));
+        const { caller } = request;
+        const options = request.readOptions(false);
+        const ns = request.namespaceOrAll();
+        request.answerRead(await clusterLint(parts, { caller, options }, { ns, severity }));
+      },
+    },
+  ];
+}
