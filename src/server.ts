@@ -79,7 +79,7 @@ export async function startServer(
     log,
     service,
     metrics,
-    routesOf(config, node, { service, metrics, log, refusals }),
+    routesOf(config, node, { service, authorizers, metrics, log, refusals }),
   );
   node.onChanged((keys) => {
     if (!keys.includes(RESTORE_FACT)) return;
@@ -261,11 +261,13 @@ function routesOf(
   node: RunningNode,
   {
     service,
+    authorizers,
     metrics,
     log,
     refusals,
   }: {
     readonly service: Service;
+    readonly authorizers: Authorizers;
     readonly metrics: Metrics;
     readonly log: Log;
     readonly refusals: Refusals;
@@ -273,6 +275,7 @@ function routesOf(
 ): readonly Route[] {
   const acl: AclParts = {
     service,
+    authorizers,
     datacenter: config.datacenter,
     nodeName: config.nodeName,
     defaultPolicy: config.acl.defaultPolicy,

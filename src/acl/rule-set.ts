@@ -22,6 +22,9 @@ export function grantsAccess(level: Level, access: Access): boolean {
   return level === 'read' && access === 'read';
 }
 
+/** Returns the level on intentions that follows from a service's level where none is written. */
+export const impliedIntentions = (service: Level): Level => (service === 'deny' ? 'deny' : 'read');
+
 /** The merged rules of one resource. */
 class NameRules {
   readonly exact = new Map<string, Level>();
@@ -47,6 +50,15 @@ class NameRules {
       if (level !== undefined) return level;
     }
     return undefined;
+  }
+
+  /** Yields every prefix rule that matches the name, the longest first. */
+  *coveringAll(name: string): Iterable<readonly [prefix: string, level: Level]> {
+    for (const length of this.#lengths) {
+      const prefix = name.slice(0, length);
+      const level = length > name.length ? undefined : this.prefix.get(prefix);
+      if (level !== undefined) yield [prefix, level];
+    }
   }
 
   *levels(): Iterable<Level> {
@@ -111,8 +123,8 @@ export class RuleSet {
     if (services === undefined) return;
     for (const kind of ['exact', 'prefix'] as const) {
       for (const [name, level] of services[kind]) {
-        const derived = level === 'deny' ? 'deny' : 'read';
-        this.#of('intention')[kind].set(name, explicit[kind].get(name) ?? derived);
+        const written = explicit[kind].get(name);
+        this.#of('intention')[kind].set(name, written ?? impliedIntentions(level));
       }
     }
   }

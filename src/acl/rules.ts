@@ -65,14 +65,15 @@ const CHECK_ORDER: readonly string[] = [
 /**
  * Parses and checks the rules of a policy in `namespace`. The message of the refusal begins with
  * `Failed to parse ACL rules: ` or `Invalid <resource> policy: ` and contains line and column.
+ * With `placed` the rules carry their offsets in the text, as `sourceOf` returns it.
  */
-export function parseRules(text: string, namespace = 'default'): RulesOutcome {
+export function parseRules(text: string, namespace = 'default', placed = false): RulesOutcome {
   const parsed = parseRulesText(text);
   if (!parsed.ok) {
     const { message, line, column } = parsed.problem;
     return refused(`Failed to parse ACL rules: ${message} at ${line}:${column}`);
   }
-  const reader = new Reader(parsed.value, namespace);
+  const reader = new Reader(parsed.value, namespace, placed);
   try {
     return { ok: true, rules: reader.read() };
   } catch (error) {
@@ -107,10 +108,12 @@ class Reader {
   readonly #levels: Written[] = [];
   readonly #tree: RulesTree;
   readonly #namespace: string;
+  readonly #placed: boolean;
 
-  constructor(tree: RulesTree, namespace: string) {
+  constructor(tree: RulesTree, namespace: string, placed: boolean) {
     this.#tree = tree;
     this.#namespace = namespace;
+    this.#placed = placed;
   }
 
   read(): Rules {
@@ -124,6 +127,7 @@ class Reader {
   #body(items: Body, place: Place): { rules: Rules; level?: Level } {
     this.#refuseRepeats(items);
     const scalars: Partial<Record<Scalar, Level>> = {};
+    const scalarsAt: Partial<Record<Scalar, number>> = {};
     const named: NamedRule[] = [];
     const namespaces: Rules['namespaces'][number][] = [];
     let level: Level | undefined;
@@ -140,21 +144,30 @@ class Reader {
         // The last of repeated arguments counts, even if it is empty.
         if (scalar === undefined) delete scalars[resource];
         else scalars[resource] = scalar;
+        scalarsAt[resource] = key.at;
       } else if (NAMESPACE_BLOCKS.includes(resource)) {
         for (const [name, body, at] of this.#blocks(item, resource)) {
           const inner = this.#body(body, { inNamespace: true, created: true });
           if (isEmpty(inner.rules) && inner.level === undefined)
             this.#fault(at, `${resource} ${JSON.stringify(name)} has no effect: it is empty`);
-          namespaces.push({ name, prefix: resource === 'namespace_prefix', ...inner });
+          const block = { name, prefix: resource === 'namespace_prefix', ...inner };
+          namespaces.push(this.#placedAt(block, item, at));
         }
       } else {
         for (const [name, body, at] of this.#blocks(item, resource)) {
-          named.push(this.#rule(resource, name, body, at, place));
+          named.push(this.#placedAt(this.#rule(resource, name, body, at, place), item, at));
         }
       }
     }
-    const rules = { scalars, named, namespaces };
+    const rules = this.#placed
+      ? { scalars, scalarsAt, named, namespaces }
+      : { scalars, named, namespaces };
     return level === undefined ? { rules } : { rules, level };
+  }
+
+  /** Adds where a block begins: at its resource, or at its name if that stands apart from it. */
+  #placedAt<T extends object>(block: T, { keys }: Item, nameAt: number): T {
+    return this.#placed ? { ...block, at: keys.length > 1 ? keys[0]!.at : nameAt } : block;
   }
 
   #refuseResource(key: Key, resource: string, place: Place): void {

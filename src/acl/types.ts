@@ -1,4 +1,5 @@
 /** The types of access control: rules, grants and the authorizer. */
+import type { Why } from './reasons.js';
 
 /** The level that a rule grants. `list` exists for keys only. */
 export type Level = 'deny' | 'read' | 'list' | 'write';
@@ -19,16 +20,24 @@ export interface NamedRule {
   readonly level: Level;
   /** The explicit level on intentions, for services only. */
   readonly intentions?: Level;
+  /** Its offset in the text; see `Rules`. */
+  readonly at?: number;
 }
-/** The rules of one policy. They never change. */
+/**
+ * The rules of one policy. They never change. Offsets are there only if the text was parsed for an
+ * explanation: authorizers do not need them.
+ */
 export interface Rules {
   readonly scalars: Readonly<Partial<Record<Scalar, Level>>>;
+  /** The offsets of the scalars. */
+  readonly scalarsAt?: Readonly<Partial<Record<Scalar, number>>>;
   readonly named: readonly NamedRule[];
   /** The blocks `namespace "x" { … }` and `namespace_prefix "x" { … }` of a policy in `default`. */
   readonly namespaces: readonly {
     readonly name: string;
     readonly prefix: boolean;
     readonly level?: Level;
+    readonly at?: number;
     readonly rules: Rules;
   }[];
 }
@@ -55,6 +64,8 @@ export interface Authorizer {
   readonly accessor: string;
   readonly anonymous: boolean;
   allowed(resource: Resource, access: Access, segment?: string, namespace?: string): boolean;
+  /** Returns the decision of `allowed` with its reason. Slower: for refusals and explanations. */
+  why(resource: Resource, access: Access, segment?: string, namespace?: string): Why;
   /**
    * Whether the token may access any object of the resource in any namespace. For checks before the
    * object is known: may return true if no object exists that the token can access.

@@ -42,9 +42,12 @@ const RULES_LENGTH_MAX = 64 * 1024;
 /** Maximum nesting depth. Rules need four levels, and a namespace block one more. */
 const DEPTH_MAX = 32;
 
+/** Returns the text of a policy as it is parsed, to which the offsets of its tree refer. */
+export const sourceOf = (text: string): string => text.replaceAll('\r\n', '\n');
+
 /** Parses the text of a policy. */
 export function parseRulesText(text: string): Parsed<RulesTree> {
-  const source = text.replaceAll('\r\n', '\n');
+  const source = sourceOf(text);
   const parsed = runGrammar(parse, source, { lengthMax: RULES_LENGTH_MAX, depthMax: DEPTH_MAX });
   return parsed.ok ? { ok: true, value: { ...parsed.value, source } } : parsed;
 }

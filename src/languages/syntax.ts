@@ -81,6 +81,22 @@ export function positionAt(text: string, offset: number): { line: number; column
   return { line: before.split('\n').length, column: offset - lastBreak };
 }
 
+/** Returns a function from offsets to lines and columns, for many look-ups in one text. */
+export function placesIn(text: string): (offset: number) => { line: number; column: number } {
+  const starts = [0];
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) starts.push(at + 1);
+  return (offset) => {
+    let low = 0;
+    let high = starts.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (starts[middle]! <= offset) low = middle;
+      else high = middle - 1;
+    }
+    return { line: low + 1, column: offset - starts[low]! + 1 };
+  };
+}
+
 /**
  * Joins the parts of a quoted text. A number is one byte of UTF-8 from an escape: the two escapes
  * of "\xc3\xa9" form one "é". Bytes that are not valid UTF-8 become lone surrogates. No name in a

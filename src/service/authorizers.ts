@@ -95,6 +95,21 @@ export class Authorizers {
     return [...cached.dependsOn, ...(shared?.dependsOn ?? [])];
   }
 
+  /**
+   * Returns the authorizer of a token by what it links and grants, whether it exists or not.
+   * `more`: further grants of its own.
+   */
+  ofDraft(token: Token, more: readonly Grant[] = []): Authorizer {
+    const collector = new GrantCollector(this.#options, (key, policy) =>
+      this.#grantOf(key, policy),
+    );
+    const defaults = collector.namespaceDefaults(token.Namespace);
+    const { defaultPolicy } = this.#options;
+    const anonymous = token.AccessorID === ANONYMOUS_ACCESSOR;
+    const options = { accessor: token.AccessorID, anonymous, defaultPolicy, defaults };
+    return compile([...collector.token(token), ...more], options);
+  }
+
   /** Drops what depends on changed keys. Must be called before anything else is decided. */
   changed(changedKeys: readonly string[]): void {
     for (const key of changedKeys) {

@@ -77,6 +77,9 @@ export class HostileClient {
 }
 
 const TEXT = 'text/plain; charset=utf-8';
+/** Paths that Consul does not have. Their errors are problem details. */
+const NEW_PATHS =
+  /^\/v1\/(operator\/acl\/configuration|acl\/(\w+\/explain|who-can|decision\/|token\/[^/]*\/effective))/;
 
 /** What no response may be, and what a refusal must contain. */
 export function judge(
@@ -92,7 +95,7 @@ export function judge(
   expect(headers['content-length']).to.equal(String(Buffer.byteLength(text)));
   const type = headers['content-type'];
   // An error found before the path was known is plain text even there.
-  const isNew = target.startsWith('/v1/operator/acl/configuration') && type !== TEXT;
+  const isNew = NEW_PATHS.test(target) && type !== TEXT;
   if (!/json/.test(sent['accept'] ?? '') && !isNew) {
     expect(type).to.equal(TEXT);
     return;

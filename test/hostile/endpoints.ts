@@ -79,6 +79,14 @@ const aclConfiguration = {
   TokensPerIdentity: 10,
   OnTokenLimit: 'replace',
 };
+const questions = [
+  { Resource: 'service', Access: 'write', Segment: 'web', Namespace: 'default' },
+  { Resource: 'key', Access: 'write-prefix', Segment: 'a' },
+];
+const explanations = [
+  { AccessorID: '00000000-0000-0000-0000-000000000002', Requests: questions },
+  { Draft: { Policies: [], Roles: [], ...grants, Rules: policy.Rules }, Requests: questions },
+];
 const entries = (): unknown[] =>
   (
     JSON.parse(readFileSync('test/tables/config-decode.json', 'utf8')) as {
@@ -125,6 +133,7 @@ const writes: readonly [Endpoint['method'], string, readonly unknown[]][] = [
   ['POST', 'acl/login', [{ AuthMethod: 'm', BearerToken: 'a.b.c', Meta: { a: 'b' } }]],
   ['POST', 'acl/logout', [{}]],
   ['POST', 'acl/templated-policy/preview/*', [{ Name: 'web' }]],
+  ['POST', 'acl/authorize/explain', explanations],
   ['POST', 'internal/acl/authorize', [[{ Resource: 'key', Access: 'read', Segment: 'a' }]]],
   ['PUT', 'namespace', [namespace]],
   ['PUT', 'namespace/*', [namespace]],

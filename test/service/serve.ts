@@ -18,6 +18,7 @@ const logger = { warn: () => {} };
 
 export const partsOf = (solo: Solo): AclParts => ({
   service: solo.service,
+  authorizers: solo.authorizers,
   datacenter: 'dc1',
   nodeName: 'solo',
   defaultPolicy: 'deny',
@@ -31,10 +32,12 @@ export async function serve(
   solo: Solo,
   more: readonly Route[] = [],
   given: Partial<HttpOptions> = {},
+  someParts: Partial<AclParts> = {},
 ) {
+  const parts = { ...partsOf(solo), ...someParts };
   const app = createApp({
     service: solo.service,
-    routes: [...aclRoutes(partsOf(solo)), ...configRoutes(partsOf(solo)), ...more],
+    routes: [...aclRoutes(parts), ...configRoutes(parts), ...more],
     datacenter: 'dc1',
     defaultPolicy: 'deny',
     headerPrefix: 'X-Service',
