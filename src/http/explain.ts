@@ -1,16 +1,37 @@
 /** Routes that explain: why a token may do something, what it may do at all. */
 import { decodeBody } from '../service/decode.js';
-import { EXPLAIN, explainQuestions } from '../service/explain/questions.js';
+import { readEffectiveRights } from '../service/explain/effective.js';
+import { accessorOf, EXPLAIN, explainQuestions } from '../service/explain/questions.js';
 import type { AclParts } from './acl-common.js';
-import type { Route } from './types.js';
+import type { ApiRequest, Route } from './types.js';
 
 const FAILURE = 'Failed to decode request body';
+/** Parameters of reads that block. */
+const BLOCKING = ['index', 'wait'];
 const NO_TOKEN = 'token does not exist';
 
 /** The routes of explanations. */
 export function explainRoutes(parts: AclParts): readonly Route[] {
   const { service } = parts;
+  const answerRights = async (request: ApiRequest, accessor?: string): Promise<void> => {
+    const { caller } = request;
+    const whose = { caller, ns: request.namespace(), accessor };
+    const useCase = readEffectiveRights(parts, whose);
+    request.answerRead(await service.read(caller, request.readOptions(), useCase), NO_TOKEN);
+  };
   return [
+    {
+      path: '/v1/acl/token/self/effective',
+      parameters: BLOCKING,
+      adds: true,
+      GET: (request) => answerRights(request),
+    },
+    {
+      path: '/v1/acl/token/:accessor/effective',
+      parameters: BLOCKING,
+      adds: true,
+      GET: (request) => answerRights(request, accessorOf(request.param('accessor'))),
+    },
     {
       path: '/v1/acl/authorize/explain',
       counts: 'read',

@@ -56,8 +56,9 @@ function answering(front: Front, route: Route): RouterMiddleware<State, Addition
   const { blockedPaths } = front.options;
   const isBlocked = (path: string): boolean =>
     blockedPaths.some((prefix) => route.path.startsWith(prefix) || path.startsWith(prefix));
-  return (context) => {
+  return (context, next) => {
     const { req, state } = context;
+    if (route.adds === true && !targets.has(req.method!)) return next();
     if (!isSpelledOut(route, context)) return unknownPath(front, context);
     if (isBlocked(state.path)) return refuseEarly(front, context, BLOCKED);
     state.route = route;

@@ -29,6 +29,11 @@ export interface Route extends Partial<Readonly<Record<Method, Endpoint>>> {
    * those of all paths, and errors are problem details unless plain text is asked for.
    */
   readonly parameters?: readonly string[];
+  /**
+   * Whether it only adds methods to a path that another route has. That route, which comes later,
+   * answers the other methods.
+   */
+  readonly adds?: true;
 }
 
 /** An endpoint with its route. */

@@ -76,7 +76,7 @@ function askedOf(question: SentQuestion, ns: string, pointer: string): Asked {
 }
 
 /** Returns an accessor in lower case. Throws ApiError 400 if it is none. */
-function accessorOf(sent: string, pointer?: string): string {
+export function accessorOf(sent: string, pointer?: string): string {
   if (isUuid(sent)) return sent.toLowerCase();
   const extra = pointer === undefined ? {} : { pointer };
   return reject('invalid', 'AccessorID is not a valid UUID', extra);
