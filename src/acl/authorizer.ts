@@ -6,6 +6,7 @@
  *     service_prefix "web" { policy = "read" }    read on "web" and "web-db"
  *     service "web-api" { policy = "write" }      write on "web-api"
  */
+import { denialText } from './denial.js';
 import { CLUSTER_WIDE, Layer } from './layer.js';
 import { type Why, whyOf } from './reasons.js';
 import { grantsAccess } from './rule-set.js';
@@ -152,13 +153,8 @@ class CompiledAuthorizer implements Authorizer {
     namespace = 'default',
   ): string | undefined {
     if (this.allowed(resource, access, segment, namespace)) return undefined;
-    const what = segment === undefined ? '' : ` on ${JSON.stringify(segment)}`;
-    const where = namespace === 'default' ? '' : ` in namespace ${JSON.stringify(namespace)}`;
-    const lack = `lacks permission '${resource}:${access}'${what}${where}`;
-    return this.anonymous
-      ? `Permission denied: anonymous token ${lack}. ` +
-          'The anonymous token is used implicitly when a request does not specify a token.'
-      : `Permission denied: token with AccessorID '${this.accessor}' ${lack}`;
+    const denied = { resource, access, ...(segment !== undefined && { segment }), namespace };
+    return denialText(denied, this.anonymous ? undefined : this.accessor);
   }
 }
 

@@ -65,7 +65,11 @@ export interface Bound {
 /** The outcome of bind. `reason` is for the log; the client learns only that access is denied. */
 export type BindOutcome =
   | { readonly ok: true; readonly bound: Bound }
-  | { readonly ok: false; readonly reason: string };
+  | {
+      readonly ok: false;
+      readonly code: 'no_rule' | 'bad_name' | 'nothing_bound';
+      readonly reason: string;
+    };
 
 const BIND_TYPES = ['service', 'node', 'role', 'policy', 'templated-policy'] as const;
 type BindType = (typeof BIND_TYPES)[number];
@@ -226,7 +230,8 @@ export function bind(context: BindContext): BindOutcome {
   const { rules, identity } = context;
   const matching = rules.filter(({ Selector = '' }) => selects(Selector, identity, context.shape));
   if (matching.length === 0) {
-    return { ok: false, reason: `none of the ${rules.length} binding rules matches` };
+    const reason = `none of the ${rules.length} binding rules matches`;
+    return { ok: false, code: 'no_rule', reason };
   }
   const bound = new Collector(context);
   for (const rule of matching) {
@@ -234,7 +239,9 @@ export function bind(context: BindContext): BindOutcome {
     const computed: Computed = isBindType(BindType)
       ? compute({ ...rule, BindType }, identity.variables)
       : { ok: false, reason: `unknown BindType ${JSON.stringify(BindType)}`, field: 'BindName' };
-    if (!computed.ok) return { ok: false, reason: `${label(rule)}: ${computed.reason}` };
+    if (!computed.ok) {
+      return { ok: false, code: 'bad_name', reason: `${label(rule)}: ${computed.reason}` };
+    }
     bound.add(BindType as BindType, computed.name, computed.variables);
   }
   return bound.outcome();
@@ -339,6 +346,6 @@ class Collector {
     const filled = Object.entries(lists).filter(([, list]) => list.length > 0);
     if (filled.length > 0) return { ok: true, bound: Object.fromEntries(filled) };
     const reason = `the matching binding rules bind nothing: no ${this.#missing.join(', no ')}`;
-    return { ok: false, reason };
+    return { ok: false, code: 'nothing_bound', reason };
   }
 }

@@ -192,7 +192,7 @@ const shownPlace = ({ match, name }: SpeakingRule['place']): ShownPlace => ({
 });
 
 /** Returns a rule as its text would begin. */
-function ruleText({ resource, match, name }: SpeakingRule): string {
+export function ruleText({ resource, match, name }: SpeakingRule): string {
   if (match === 'scalar') return resource;
   return `${resource}${match === 'prefix' ? '_prefix' : ''} ${JSON.stringify(name)}`;
 }

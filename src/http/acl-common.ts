@@ -2,7 +2,7 @@
 import { reject } from '../errors.js';
 import { escapeHtml } from '../languages/json.js';
 import type { BootstrapReset } from '../service/bootstrap.js';
-import type { ExplainParts } from '../service/explain/subject.js';
+import type { DecisionParts } from '../service/explain/decision-reads.js';
 import { type ListPlan, listPieces, readSome, shortList } from '../service/list-rendering.js';
 import type { LoginParts } from '../service/login.js';
 import type { ReadOutcome, ReadUseCase, Service } from '../service/types.js';
@@ -10,7 +10,7 @@ import type { Write } from '../service/writing.js';
 import type { ApiRequest } from './types.js';
 
 /** What the routes of ACL objects work on. */
-export interface AclParts extends LoginParts, ExplainParts {
+export interface AclParts extends LoginParts, DecisionParts {
   readonly nodeName: string;
   readonly defaultPolicy: 'deny' | 'allow';
   /** The token that a bootstrap must send, if any. */

@@ -1,5 +1,6 @@
 /** Routes that explain: why a token may do something, what it may do at all. */
 import { decodeBody } from '../service/decode.js';
+import { findDecision, NO_DECISION, readDecision } from '../service/explain/decision-reads.js';
 import { readEffectiveRights } from '../service/explain/effective.js';
 import { accessorOf, EXPLAIN, explainQuestions } from '../service/explain/questions.js';
 import type { AclParts } from './acl-common.js';
@@ -31,6 +32,19 @@ export function explainRoutes(parts: AclParts): readonly Route[] {
       parameters: BLOCKING,
       adds: true,
       GET: (request) => answerRights(request, accessorOf(request.param('accessor'))),
+    },
+    {
+      path: '/v1/acl/decision/:id',
+      parameters: [],
+      GET: async (request) => {
+        const { caller } = request;
+        const decision = await findDecision(parts, request.param('id'));
+        const useCase = readDecision(parts, caller, decision);
+        request.answerRead(
+          await service.read(caller, request.readOptions(false), useCase),
+          NO_DECISION,
+        );
+      },
     },
     {
       path: '/v1/acl/authorize/explain',

@@ -22,6 +22,8 @@ export interface HeaderNames {
   readonly knownLeader: readonly string[];
   readonly lastContact: readonly string[];
   readonly filtered: readonly string[];
+  /** The id of the decision that refused a request. */
+  readonly decision: readonly string[];
 }
 
 /** Returns a header by its name in any letter case. */
@@ -55,7 +57,13 @@ export function headerNames(options: {
     knownLeader: under('KnownLeader'),
     lastContact: under('LastContact'),
     filtered: under('Results-Filtered-By-ACLs'),
+    decision: under('Decision'),
   };
+}
+
+/** Adds the id of a decision to a flat list. */
+export function addDecision(headers: string[], names: HeaderNames, id: string | undefined): void {
+  if (id !== undefined) for (const name of names.decision) headers.push(name, id);
 }
 
 /** Adds the headers of a query to a flat list. */

@@ -78,8 +78,14 @@ export class HostileClient {
 
 const TEXT = 'text/plain; charset=utf-8';
 /** Paths that Consul does not have. Their errors are problem details. */
-const NEW_PATHS =
-  /^\/v1\/(operator\/acl\/configuration|acl\/(\w+\/explain|who-can|decision\/|token\/[^/]*\/effective))/;
+const NEW_PATHS = new RegExp(
+  `^/v1/(operator/acl/configuration|acl/(${[
+    '\\w+/explain',
+    'who-can',
+    'decision/',
+    'token/[^/]*/effective',
+  ].join('|')}))`,
+);
 
 /** What no response may be, and what a refusal must contain. */
 export function judge(

@@ -98,7 +98,7 @@ const entries = (): unknown[] =>
 const reads = [
   ...['roles', 'policies', 'tokens', 'auth-methods', 'binding-rules'].map((name) => `acl/${name}`),
   ...['acl/role/*', 'acl/role/name/*', 'acl/policy/*', 'acl/policy/name/*', 'acl/token/*'],
-  ...['acl/token/self/effective', 'acl/token/*/effective'],
+  ...['acl/decision/*', 'acl/token/self/effective', 'acl/token/*/effective'],
   ...['acl/token/self', 'acl/auth-method/*', 'acl/binding-rule/*', 'acl/replication'],
   ...['acl/templated-policies', 'acl/templated-policy/name/*', 'namespaces', 'namespace/*'],
   ...['config/*', 'config/service-defaults/*', 'config/*/*', 'status/leader', 'status/peers'],

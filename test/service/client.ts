@@ -16,6 +16,8 @@ export interface Reply {
   readonly index: number;
   /** The header Results-Filtered-By-ACLs. */
   readonly filtered: string | null;
+  /** The header Decision. */
+  readonly decision: string | null;
 }
 
 export class Client {
@@ -67,6 +69,7 @@ export class Client {
       body: isJson ? JSON.parse(text) : undefined,
       index: Number(headers.get('X-Service-Index')),
       filtered: headers.get('X-Service-Results-Filtered-By-ACLs'),
+      decision: headers.get('X-Service-Decision'),
     };
   }
 

@@ -19,6 +19,8 @@ const logger = { warn: () => {} };
 export const partsOf = (solo: Solo): AclParts => ({
   service: solo.service,
   authorizers: solo.authorizers,
+  node: solo.node,
+  decisions: solo.decisions,
   datacenter: 'dc1',
   nodeName: 'solo',
   defaultPolicy: 'deny',
@@ -46,6 +48,7 @@ export async function serve(
     responseHeaders: {},
     blockedPaths: [],
     limits: { ...LIMITS, bodyBytes: 1 << 20, requestMs: 5000, held: 1000 },
+    noteRefused: (refused) => solo.decisions.note(refused),
     report: (event) => {
       if (event.error !== undefined) console.error(event.path, event.error);
     },

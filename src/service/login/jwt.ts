@@ -12,7 +12,7 @@ import { ConfigFault, refusing } from './config-reader.js';
 import { FetchFault, isObject } from './exchange.js';
 import { type JwtConfig, readJwtConfig } from './jwt-config.js';
 import { type IssuerKeys, KeyCache, type KeyCacheOptions } from './keys.js';
-import type { AuthMethodType, IssuerProblem, RefusalCause, Verdict } from './types.js';
+import type { AuthMethodType, IssuerProblem, LoginReason, Verdict } from './types.js';
 
 /** Algorithms with a public key only: `none` and shared secrets (HMAC) are never accepted. */
 const ALGORITHMS = [
@@ -36,10 +36,10 @@ type At = Parameters<AuthMethodType['validate']>[2];
 
 /** Why a JWT is not accepted. Never leaves this file. */
 class TokenFault extends Error {
-  readonly refused: RefusalCause;
-  constructor(message: string, refused: RefusalCause = 'token') {
+  readonly code: LoginReason;
+  constructor(message: string, code: LoginReason) {
     super(message);
-    this.refused = refused;
+    this.code = code;
   }
 }
 
@@ -86,20 +86,16 @@ export class JwtMethod implements AuthMethodType {
   }
 
   async validate(config: unknown, bearerToken: string, at: At): Promise<Verdict> {
-    const refused = (cause: RefusalCause, reason: string): Verdict => ({
-      ok: false,
-      cause,
-      reason,
-    });
+    const refused = (code: LoginReason, reason: string): Verdict => ({ ok: false, code, reason });
     try {
       const read = readJwtConfig(config);
       const claims = await this.#verify(read, bearerToken, at);
       checkAudience(claims, read.boundAudiences);
       const mapped = mapClaims(claims, read.mappings);
-      if (!mapped.ok) return refused('token', mapped.reason);
+      if (!mapped.ok) return refused('claims', mapped.reason);
       return { ...mapped, subject: subjectOf(claims, mapped.identity) };
     } catch (error) {
-      if (error instanceof TokenFault) return refused(error.refused, error.message);
+      if (error instanceof TokenFault) return refused(error.code, error.message);
       if (error instanceof ConfigFault) {
         return refused('config', `the method's Config is not usable: ${error.message}`);
       }
@@ -109,7 +105,7 @@ export class JwtMethod implements AuthMethodType {
 
   /** Returns the claims of a JWT with a valid signature, issuer and times. Throws TokenFault. */
   async #verify(config: JwtConfig, jwt: string, { namespace, nowMs }: At): Promise<Claims> {
-    if (jwt === '') throw new TokenFault('missing jwt');
+    if (jwt === '') throw new TokenFault('missing jwt', 'form');
     checkForm(jwt);
     const { source } = config;
     const listed = config.algorithms.length > 0 ? config.algorithms : ALGORITHMS;
@@ -140,7 +136,7 @@ export class JwtMethod implements AuthMethodType {
 /** Throws TokenFault unless a text has the form of a signed JWT (JWS Compact Serialization). */
 function checkForm(jwt: string): void {
   const fail = (why: string): never => {
-    throw new TokenFault(`error parsing token: ${why}`);
+    throw new TokenFault(`error parsing token: ${why}`, 'form');
   };
   if (jwt.length > TOKEN_LENGTH_MAX) fail(`longer than ${TOKEN_LENGTH_MAX} characters`);
   if (!/^[\w-]+\.[\w-]+\.[\w-]*$/.test(jwt)) fail('not three parts in base64url');
@@ -171,7 +167,7 @@ async function byKnownKeys(
       if (!isOfKey(error)) throw error;
     }
   }
-  throw new TokenFault('no known key successfully validated the token signature');
+  throw new TokenFault('no known key successfully validated the token signature', 'signature');
 }
 
 /** Returns the claims if the key set verifies the signature. Throws TokenFault. */
@@ -190,11 +186,13 @@ async function byKeySet(
       const keys = [];
       for await (const key of error) keys.push(key);
       return byKnownKeys(jwt, keys, algorithms).catch((inner: Error) => {
-        throw new TokenFault(`${lead}${inner.message}`);
+        const code = inner instanceof TokenFault ? inner.code : 'signature';
+        throw new TokenFault(`${lead}${inner.message}`, code);
       });
     }
     if (isOfKey(error)) {
-      throw new TokenFault(`${lead}failed to verify id token signature (${codeOf(error)})`);
+      const why = `${lead}failed to verify id token signature (${codeOf(error)})`;
+      throw new TokenFault(why, 'signature');
     }
     if (!(error instanceof FetchFault)) throw error;
     throw new TokenFault(`${lead}the keys cannot be fetched: ${error.message}`, 'unreachable');
@@ -218,11 +216,11 @@ function objectOf(bytes: Uint8Array, part: 'header' | 'payload' = 'payload'): Cl
   const parsed = parseStrictJson(new TextDecoder().decode(bytes));
   if (parsed.ok && isObject(parsed.value)) return parsed.value;
   const why = parsed.ok ? '' : `: ${parsed.problem.message}`;
-  throw new TokenFault(`error parsing token: its ${part} is not a JSON object${why}`);
+  throw new TokenFault(`error parsing token: its ${part} is not a JSON object${why}`, 'form');
 }
 
-const invalid = (why: string): never => {
-  throw new TokenFault(`error validating claims: ${why}`);
+const invalid = (why: string, code: LoginReason): never => {
+  throw new TokenFault(`error validating claims: ${why}`, code);
 };
 
 const isText = (value: unknown): boolean => typeof value === 'string';
@@ -244,7 +242,9 @@ const REGISTERED: readonly [name: string, isOfType: (value: unknown) => boolean,
 
 function checkTypes(claims: Claims): Claims {
   for (const [name, isOfType, type] of REGISTERED) {
-    if (Object.hasOwn(claims, name) && !isOfType(claims[name])) invalid(`${name} is not ${type}`);
+    if (Object.hasOwn(claims, name) && !isOfType(claims[name])) {
+      invalid(`${name} is not ${type}`, 'claims');
+    }
   }
   return claims;
 }
@@ -254,43 +254,49 @@ const timeOf = (claims: Claims, name: 'iat' | 'nbf' | 'exp'): number =>
   // `checkTypes` has checked the type.
   Object.hasOwn(claims, name) ? (claims[name] as number) * 1000 : 0;
 
+const NO_TIMES = 'no issue time, notbefore, or expiration time encoded in token';
+
 /** Checks the issuer and times. Derives a missing `exp` or `nbf` from the claims that are there. */
 function checkIssuerAndTimes(claims: Claims, config: JwtConfig, nowMs: number): void {
   const iat = timeOf(claims, 'iat');
   let nbf = timeOf(claims, 'nbf');
   let exp = timeOf(claims, 'exp');
   if (iat === 0 && nbf === 0 && exp === 0) {
-    throw new TokenFault('no issue time, notbefore, or expiration time encoded in token');
+    throw new TokenFault(NO_TIMES, 'no_times');
   }
   if (exp === 0) exp = Math.max(iat, nbf) + config.expirationLeewayMs;
   if (nbf === 0) nbf = iat !== 0 ? iat : exp - config.notBeforeLeewayMs;
   if (config.boundIssuer !== '' && claims['iss'] !== config.boundIssuer) {
-    invalid('invalid issuer claim (iss)');
+    invalid('invalid issuer claim (iss)', 'issuer');
   }
-  if (nbf > nowMs + config.clockSkewMs) invalid('token not valid yet (nbf)');
-  if (exp < nowMs - config.clockSkewMs) invalid('token is expired (exp)');
-  if (iat > nowMs + config.clockSkewMs) invalid('token issued in the future (iat)');
+  if (nbf > nowMs + config.clockSkewMs) invalid('token not valid yet (nbf)', 'not_yet_valid');
+  if (exp < nowMs - config.clockSkewMs) invalid('token is expired (exp)', 'expired');
+  if (iat > nowMs + config.clockSkewMs) {
+    invalid('token issued in the future (iat)', 'issued_in_future');
+  }
 }
 
 /** Checks the issuer and times with discovery: the issuer is the URL, and `exp` is required. */
 function checkDiscovered(claims: Claims, issuer: string, skewMs: number, nowMs: number): void {
-  const fail = (why: string): never => {
-    throw new TokenFault(`error validating signature: ${why}`);
+  const fail = (why: string, code: LoginReason): never => {
+    throw new TokenFault(`error validating signature: ${why}`, code);
   };
-  if (claims['iss'] !== issuer) fail('invalid issuer claim (iss)');
+  if (claims['iss'] !== issuer) fail('invalid issuer claim (iss)', 'issuer');
   const exp = timeOf(claims, 'exp');
-  if (exp === 0) fail('no expiration time encoded in token (exp)');
-  if (exp < nowMs - skewMs) fail('token is expired (exp)');
-  if (timeOf(claims, 'nbf') > nowMs + skewMs) fail('token not valid yet (nbf)');
+  if (exp === 0) fail('no expiration time encoded in token (exp)', 'no_times');
+  if (exp < nowMs - skewMs) fail('token is expired (exp)', 'expired');
+  if (timeOf(claims, 'nbf') > nowMs + skewMs) {
+    fail('token not valid yet (nbf)', 'not_yet_valid');
+  }
 }
 
 function checkAudience(claims: Claims, bound: readonly string[]): void {
   const audiences = Object.hasOwn(claims, 'aud') ? [claims['aud']].flat() : [];
   if (bound.length > 0) {
     if (!audiences.some((one) => bound.includes(one as string))) {
-      invalid('aud claim does not match any bound audience');
+      invalid('aud claim does not match any bound audience', 'audience');
     }
   } else if (audiences.length > 0) {
-    invalid('audience claim found in JWT but no audiences are bound');
+    invalid('audience claim found in JWT but no audiences are bound', 'audience');
   }
 }

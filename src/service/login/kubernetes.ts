@@ -8,7 +8,7 @@ import type { IdentityShape } from '../../acl/binding.js';
 import type { Refusal } from '../../errors.js';
 import { ConfigFault, ConfigReader, checkCertificate, refusing } from './config-reader.js';
 import { FetchFault, httpUrl, isObject, jsonObject, type Outbound } from './exchange.js';
-import type { AuthMethodType, IssuerProblem, RefusalCause, Verdict } from './types.js';
+import type { AuthMethodType, IssuerProblem, LoginFault, Verdict } from './types.js';
 
 interface KubernetesConfig {
   readonly host: URL;
@@ -70,7 +70,7 @@ export class KubernetesMethod implements AuthMethodType {
     try {
       const cluster = { ...readKubernetesConfig(config), methodNamespace };
       const account = await this.#review(cluster, bearerToken);
-      if (!account.ok) return { ...account, cause: 'token' };
+      if (!account.ok) return account;
       const { namespace, uid } = account;
       const name = await this.#nameOf(cluster, namespace, account.name);
       const serviceaccount = { namespace, name, uid };
@@ -81,8 +81,8 @@ export class KubernetesMethod implements AuthMethodType {
       return { ok: true, identity: { selectable: { serviceaccount }, variables }, subject };
     } catch (error) {
       if (!(error instanceof FetchFault || error instanceof ConfigFault)) throw error;
-      const cause: RefusalCause = error instanceof FetchFault ? 'unreachable' : 'config';
-      return { ok: false, cause, reason: `kubernetes: ${error.message}` };
+      const code = error instanceof FetchFault ? 'unreachable' : 'config';
+      return { ok: false, code, reason: `kubernetes: ${error.message}` };
     }
   }
 
@@ -91,19 +91,21 @@ export class KubernetesMethod implements AuthMethodType {
     cluster: Cluster,
     token: string,
   ): Promise<
-    { ok: true; namespace: string; name: string; uid: string } | { ok: false; reason: string }
+    { ok: true; namespace: string; name: string; uid: string } | ({ ok: false } & LoginFault)
   > {
-    if (token === '') return { ok: false, reason: 'missing jwt' };
+    const refused = (code: LoginFault['code'], reason: string) =>
+      ({ ok: false, code, reason }) as const;
+    if (token === '') return refused('form', 'missing jwt');
     const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token } };
     const path = 'apis/authentication.k8s.io/v1/tokenreviews';
     const { status } = await this.#call(cluster, path, JSON.stringify(review));
     if (!isObject(status)) throw new FetchFault('the token review has no status');
     if (status['authenticated'] !== true) {
-      return { ok: false, reason: 'the token review does not authenticate the token' };
+      return refused('signature', 'the token review does not authenticate the token');
     }
     const user: Json = isObject(status['user']) ? status['user'] : {};
     const account = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(String(user['username']));
-    if (account === null) return { ok: false, reason: 'the token is not one of a service account' };
+    if (account === null) return refused('claims', 'the token is not one of a service account');
     const uid = typeof user['uid'] === 'string' ? user['uid'] : '';
     return { ok: true, namespace: account[1] as string, name: account[2] as string, uid };
   }

@@ -22,6 +22,55 @@ export const REFUSAL_CAUSES = [
 /** A cause for which logins are refused. */
 export type RefusalCause = (typeof REFUSAL_CAUSES)[number];
 
+/** Why a login is refused, in explanations and decisions. */
+export type LoginReason =
+  | 'unknown_method'
+  | 'config'
+  | 'form'
+  | 'signature'
+  | 'no_times'
+  | 'issuer'
+  | 'not_yet_valid'
+  | 'expired'
+  | 'issued_in_future'
+  | 'audience'
+  | 'claims'
+  | 'unreachable'
+  | 'namespace'
+  | 'no_rule'
+  | 'nothing_bound'
+  | 'bad_name'
+  | 'token_limit';
+
+/** The cause under which each reason is counted. */
+const CAUSE_OF: Readonly<Record<LoginReason, RefusalCause>> = {
+  unknown_method: 'method_unknown',
+  config: 'config',
+  form: 'token',
+  signature: 'token',
+  no_times: 'token',
+  issuer: 'token',
+  not_yet_valid: 'token',
+  expired: 'token',
+  issued_in_future: 'token',
+  audience: 'token',
+  claims: 'token',
+  unreachable: 'unreachable',
+  namespace: 'namespace',
+  no_rule: 'binding',
+  nothing_bound: 'binding',
+  bad_name: 'binding',
+  token_limit: 'token_limit',
+};
+/** Returns the cause under which a reason is counted. */
+export const causeOf = (code: LoginReason): RefusalCause => CAUSE_OF[code];
+
+/** Why a login is refused: its code, and the sentence for the log. Never contains a secret. */
+export interface LoginFault {
+  readonly code: LoginReason;
+  readonly reason: string;
+}
+
 /**
  * Whether a bearer token was accepted. The reason of a refusal is for the log alone: it never
  * reaches the caller, and never contains a secret.
@@ -33,7 +82,7 @@ export type Verdict =
       /** Identifies the caller among all that this auth method verifies. Never shown or logged. */
       readonly subject: string;
     }
-  | { readonly ok: false; readonly cause: RefusalCause; readonly reason: string };
+  | ({ readonly ok: false } & LoginFault);
 
 /**
  * Why an issuer cannot be used: the key of the Config that names it, and the reason, which is for
