@@ -3,9 +3,9 @@
  * of the node that made them.
  */
 import { randomUUID } from 'node:crypto';
-import { readDenial } from '../../acl/denial.js';
+import { type Denied, readDenial } from '../../acl/denial.js';
 import { ruleText } from '../../acl/explain.js';
-import type { Reason } from '../../acl/reasons.js';
+import type { Reason, Why } from '../../acl/reasons.js';
 import type { Level } from '../../acl/types.js';
 import type { ApiError, Refusal } from '../../errors.js';
 import type { Authorizers } from '../authorizers.js';
@@ -85,11 +85,29 @@ export const nodeCode = (nodeId: string): string =>
     .slice(0, 8)
     .padEnd(8, '0');
 
+/** A decision as it is noted. The rest is made when somebody asks, because most never do. */
+interface Noted {
+  readonly id: string;
+  readonly atMs: number;
+  readonly type: Decision['Type'];
+  readonly refused: Pick<RefusedRequest, 'method' | 'path' | 'remoteAddress'>;
+  readonly accessor: string | null;
+  readonly namespace: string;
+  readonly asked: Denied | undefined;
+  readonly message: string;
+  readonly appliedIndex: number;
+  readonly why: Why | undefined;
+  readonly login: Decision['Login'];
+}
+
 /** Remembers the decisions of a node. */
 export class Decisions {
   readonly #options: DecisionsOptions;
   readonly #prefix: string;
-  readonly #kept = new Map<string, { readonly atMs: number; readonly decision: Decision }>();
+  readonly #byId = new Map<string, Noted>();
+  /** The same in a ring: a Map is slow at finding its oldest entry again and again. */
+  readonly #ring: Noted[] = [];
+  #next = 0;
   #second = 0;
   #inSecond = 0;
 
@@ -98,80 +116,98 @@ export class Decisions {
     this.#prefix = nodeCode(options.nodeId);
   }
 
-  /** The decision with an id; undefined if it was not made here, or is forgotten. */
+  /** Returns the decision with an id; undefined if it was not made here, or is forgotten. */
   get(id: string): Decision | undefined {
-    this.#forgetOld();
-    return this.#kept.get(id)?.decision;
+    const noted = this.#byId.get(id);
+    if (noted === undefined || noted.atMs <= this.#options.nowMs() - REMEMBERED_MS) {
+      return undefined;
+    }
+    return decisionOf(noted, this.#options.nodeName);
   }
 
   /** Notes a refused request. Returns the id of its decision; undefined if there are too many. */
-  note(refused: RefusedRequest): string | undefined {
-    const { code } = refused.refusal;
-    if (code !== 'permission_denied' && code !== 'acl_not_found') return undefined;
+  note({ refusal, caller, error, ...request }: RefusedRequest): string | undefined {
+    if (refusal.code !== 'permission_denied' && refusal.code !== 'acl_not_found') return undefined;
     const atMs = this.#options.nowMs();
+    if (!this.#isInRate(atMs)) return undefined;
+    const login = error instanceof LoginRefused ? loginOf(error) : null;
+    const authorizer = caller && this.#options.authorizers.of(caller.tokenKey);
+    const denied = login === null ? readDenial(refusal.message) : undefined;
+    const asked = authorizer && denied;
+    const isUnknown = caller !== undefined && authorizer === undefined;
+    const random = randomUUID();
+    const { method, path, remoteAddress } = request;
+    const noted: Noted = {
+      id: `${this.#prefix}-${random.slice(0, 8)}${random.slice(-8)}`,
+      atMs,
+      type: login !== null ? 'login' : isUnknown ? 'unknown_token' : 'authorization',
+      refused: { method, path: copyOf(path, PATH_MAX), remoteAddress },
+      accessor: authorizer?.accessor ?? null,
+      namespace: login?.Namespace ?? denied?.namespace ?? request.namespace,
+      asked: asked && { ...asked, segment: copyOf(asked.segment ?? '', SEGMENT_MAX) },
+      message: copyOf(refusal.message, MESSAGE_MAX),
+      appliedIndex: this.#options.appliedIndex(),
+      why: asked && authorizer.why(asked.resource, asked.access, asked.segment, asked.namespace),
+      login,
+    };
+    this.#keep(noted);
+    return noted.id;
+  }
+
+  #isInRate(atMs: number): boolean {
     const second = Math.floor(atMs / 1000);
     if (second !== this.#second) {
       this.#second = second;
       this.#inSecond = 0;
     }
     this.#inSecond += 1;
-    if (this.#inSecond > PER_SECOND_MAX) return undefined;
-    const random = randomUUID();
-    const id = `${this.#prefix}-${random.slice(0, 8)}${random.slice(-8)}`;
-    this.#kept.set(id, { atMs, decision: this.#decisionOf(id, atMs, refused) });
-    if (this.#kept.size > DECISIONS_MAX) this.#kept.delete(this.#kept.keys().next().value!);
-    return id;
+    return this.#inSecond <= PER_SECOND_MAX;
   }
 
-  #decisionOf(id: string, atMs: number, refused: RefusedRequest): Decision {
-    const { caller, refusal, error } = refused;
-    const login = error instanceof LoginRefused ? error : undefined;
-    const authorizer = caller && this.#options.authorizers.of(caller.tokenKey);
-    const isUnknown = caller !== undefined && authorizer === undefined;
-    const denied = readDenial(refusal.message);
-    const isAsked = login === undefined && denied !== undefined && authorizer !== undefined;
-    const { resource, access, segment, namespace } = denied ?? {};
-    const why = isAsked ? authorizer.why(resource!, access!, segment, namespace) : undefined;
-    return {
-      ID: id,
-      Time: new Date(atMs).toISOString(),
-      Node: this.#options.nodeName,
-      Type: login !== undefined ? 'login' : isUnknown ? 'unknown_token' : 'authorization',
-      Method: refused.method,
-      Path: refused.path.slice(0, PATH_MAX),
-      RemoteAddr: refused.remoteAddress,
-      AccessorID: authorizer?.accessor ?? null,
-      Namespace: login?.method.Namespace ?? namespace ?? refused.namespace,
-      Resource: isAsked ? resource! : null,
-      Access: isAsked ? access! : null,
-      Segment: isAsked ? (segment ?? '').slice(0, SEGMENT_MAX) : null,
-      Message: refusal.message.slice(0, MESSAGE_MAX),
-      AppliedIndex: this.#options.appliedIndex(),
-      Then:
-        why === undefined
-          ? null
-          : {
-              Reason: why.reason,
-              Level: why.rule?.level ?? null,
-              Rule: why.rule === undefined ? null : ruleText(why.rule),
-            },
-      Login:
-        login === undefined
-          ? null
-          : {
-              AuthMethod: login.method.Name,
-              Namespace: login.method.Namespace,
-              ReasonCode: login.fault.code,
-              Reason: login.fault.reason,
-            },
-    };
-  }
-
-  #forgetOld(): void {
-    const from = this.#options.nowMs() - REMEMBERED_MS;
-    for (const [id, { atMs }] of this.#kept) {
-      if (atMs > from) return;
-      this.#kept.delete(id);
-    }
+  #keep(noted: Noted): void {
+    const oldest = this.#ring[this.#next];
+    if (oldest !== undefined) this.#byId.delete(oldest.id);
+    this.#ring[this.#next] = noted;
+    this.#next = (this.#next + 1) % DECISIONS_MAX;
+    this.#byId.set(noted.id, noted);
   }
 }
+
+/** Cuts a text. A part of a text keeps the whole of it in memory, so this copies the part. */
+const copyOf = (text: string, length: number): string =>
+  Buffer.from(text.slice(0, length)).toString();
+
+const loginOf = ({ method, fault }: LoginRefused): NonNullable<Decision['Login']> => ({
+  AuthMethod: method.Name,
+  Namespace: method.Namespace,
+  ReasonCode: fault.code,
+  Reason: fault.reason,
+});
+
+function decisionOf(noted: Noted, node: string): Decision {
+  const { refused, asked, why } = noted;
+  return {
+    ID: noted.id,
+    Time: new Date(noted.atMs).toISOString(),
+    Node: node,
+    Type: noted.type,
+    Method: refused.method,
+    Path: refused.path,
+    RemoteAddr: refused.remoteAddress,
+    AccessorID: noted.accessor,
+    Namespace: noted.namespace,
+    Resource: asked?.resource ?? null,
+    Access: asked?.access ?? null,
+    Segment: asked?.segment ?? null,
+    Message: noted.message,
+    AppliedIndex: noted.appliedIndex,
+    Then: why === undefined ? null : thenOf(why),
+    Login: noted.login,
+  };
+}
+
+const thenOf = ({ reason, rule }: Why): Decision['Then'] => ({
+  Reason: reason,
+  Level: rule?.level ?? null,
+  Rule: rule === undefined ? null : ruleText(rule),
+});
