@@ -141,11 +141,11 @@ export class Decisions {
       id: `${this.#prefix}-${random.slice(0, 8)}${random.slice(-8)}`,
       atMs,
       type: login !== null ? 'login' : isUnknown ? 'unknown_token' : 'authorization',
-      refused: { method, path: copyOf(path, PATH_MAX), remoteAddress },
+      refused: { method, path: copyOf(path.slice(0, PATH_MAX)), remoteAddress },
       accessor: authorizer?.accessor ?? null,
       namespace: login?.Namespace ?? denied?.namespace ?? request.namespace,
-      asked: asked && { ...asked, segment: copyOf(asked.segment ?? '', SEGMENT_MAX) },
-      message: copyOf(refusal.message, MESSAGE_MAX),
+      asked: asked && { ...asked, segment: cut(asked.segment ?? '', SEGMENT_MAX) },
+      message: cut(refusal.message, MESSAGE_MAX),
       appliedIndex: this.#options.appliedIndex(),
       why: asked && authorizer.why(asked.resource, asked.access, asked.segment, asked.namespace),
       login,
@@ -174,8 +174,9 @@ export class Decisions {
 }
 
 /** Cuts a text. A part of a text keeps the whole of it in memory, so this copies the part. */
-const copyOf = (text: string, length: number): string =>
-  Buffer.from(text.slice(0, length)).toString();
+const cut = (text: string, length: number): string =>
+  text.length <= length ? text : copyOf(text.slice(0, length));
+const copyOf = (part: string): string => Buffer.from(part).toString();
 
 const loginOf = ({ method, fault }: LoginRefused): NonNullable<Decision['Login']> => ({
   AuthMethod: method.Name,
