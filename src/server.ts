@@ -16,7 +16,7 @@ import { bootstrapSecret, checkKeyFiles, initialManagement, sharedKeys } from '.
 import { type Log, withoutSecrets } from './log.js';
 import { Metrics } from './metrics.js';
 import { realClock } from './node/clock.js';
-import { openNode, type RunningNode } from './node/node.js';
+import { openNode } from './node/node.js';
 import type { NodeOptions } from './node/options.js';
 import type { Gate } from './node/types.js';
 import { releaseOf } from './release.js';
@@ -24,13 +24,14 @@ import { Authorizers } from './service/authorizers.js';
 import type { BootstrapReset } from './service/bootstrap.js';
 import type { ClusterParts } from './service/cluster.js';
 import { configCheck } from './service/config-entries.js';
+import { Decisions } from './service/explain/decisions.js';
 import { makeGate } from './service/gate.js';
 import { Housekeeper } from './service/housekeeper.js';
 import { authMethodTypes, loginOptions } from './service/login/index.js';
 import { Refusals } from './service/login/refusals.js';
+import { LongWork } from './service/long-work.js';
 import { NodeService } from './service/node-service.js';
 import type { SnapshotParts } from './service/snapshot.js';
-import type { Service } from './service/types.js';
 import { HANDLERS } from './state/handlers.js';
 import { levelOf } from './state/levels.js';
 import { RESTORE_FACT, restoredAt } from './state/restore.js';
@@ -64,7 +65,7 @@ export async function startServer(
 ): Promise<Server> {
   log.info({ dataDir: config.dataDir }, 'opening the data folder');
   const opened = await openLayers(config, log, onFatal, loading);
-  const { node, service, authorizers, housekeeper } = opened;
+  const { node, authorizers, housekeeper } = opened;
   const refusals = new Refusals(log, () => performance.now());
   let listener: Listener | undefined;
   const metrics = new Metrics({
@@ -79,13 +80,8 @@ export async function startServer(
     rights: () => authorizers.stats,
     refusedLogins: () => refusals.counts,
   });
-  const app = frontEnd(
-    config,
-    log,
-    service,
-    metrics,
-    routesOf(config, node, { service, metrics, log, refusals }),
-  );
+  const routes = routesOf(config, { ...opened, metrics, log, refusals });
+  const app = frontEnd(config, log, { ...opened, metrics, routes });
   node.onChanged((keys) => {
     if (!keys.includes(RESTORE_FACT)) return;
     app.held.release();
@@ -132,6 +128,9 @@ function warnOfDangers(config: Config, log: Log): void {
     log.warn({}, 'the API is open to other machines without TLS: tokens travel in the clear');
 }
 
+/** The layers below the front end. */
+type Layers = Awaited<ReturnType<typeof openLayers>>;
+
 /** Opens the layers below the front end. */
 async function openLayers(
   config: Config,
@@ -140,8 +139,15 @@ async function openLayers(
   loading: NodeOptions['loading'],
 ) {
   // The node calls the gate, which in turn needs the node's state. No call comes before `start`.
-  const options = nodeOptions(config, log, onFatal, (...asked) => gate(...asked));
-  const node = await openNode({ ...options, loading });
+  const options: NodeOptions = {
+    ...nodeOptions(config, log, onFatal, (...asked) => gate(...asked)),
+    loading,
+    decisionText: (id) => {
+      const decision = decisions.get(id);
+      return decision && JSON.stringify(decision);
+    },
+  };
+  const node = await openNode(options);
   const clock = realClock(onFatal);
   const nowMs = Date.now;
   const { datacenter, acl, limits } = config;
@@ -158,6 +164,13 @@ async function openLayers(
     config: configCheck,
     restore: (authorizer) => authorizer.denial('acl', 'write'),
   });
+  const decisions = new Decisions({
+    nodeId: node.id,
+    nodeName: node.name,
+    authorizers,
+    appliedIndex: () => node.appliedIndex(),
+    nowMs,
+  });
   node.onChanged((keys) => authorizers.changed(keys));
   node.onReset(() => authorizers.reset());
   const housekeeper = new Housekeeper({
@@ -170,19 +183,20 @@ async function openLayers(
     secrets: { secretsGoneMs: limits.secretsGoneMs, leftAt: () => node.secretLeftAt() },
     log: (level, message, error) => log[level](error === undefined ? {} : { err: error }, message),
   });
-  return { node, service: new NodeService({ node, authorizers, clock }), authorizers, housekeeper };
+  const service = new NodeService({ node, authorizers, clock });
+  return { node, service, authorizers, decisions, housekeeper };
 }
 
 function frontEnd(
   { datacenter, acl, http, limits }: Config,
   log: Log,
-  service: Service,
-  metrics: Metrics,
-  routes: readonly Route[],
+  parts: Layers & { readonly metrics: Metrics; readonly routes: readonly Route[] },
 ): HttpApp {
+  const { service, metrics, routes, decisions } = parts;
   return createApp({
     service,
     routes,
+    noteRefused: (refused) => decisions.note(refused),
     datacenter,
     limits,
     defaultPolicy: acl.defaultPolicy,
@@ -273,21 +287,15 @@ function joinToken(path: string | undefined, log: Log): string | undefined {
 /** Returns all routes of this server. */
 function routesOf(
   config: Config,
-  node: RunningNode,
-  {
-    service,
-    metrics,
-    log,
-    refusals,
-  }: {
-    readonly service: Service;
-    readonly metrics: Metrics;
-    readonly log: Log;
-    readonly refusals: Refusals;
-  },
+  parts: Layers & { readonly metrics: Metrics; readonly log: Log; readonly refusals: Refusals },
 ): readonly Route[] {
+  const { node, service, authorizers, decisions, metrics, log, refusals } = parts;
   const acl: AclParts = {
     service,
+    authorizers,
+    node,
+    decisions,
+    longWork: new LongWork(),
     datacenter: config.datacenter,
     nodeName: config.nodeName,
     defaultPolicy: config.acl.defaultPolicy,

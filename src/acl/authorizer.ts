@@ -6,7 +6,10 @@
  *     service_prefix "web" { policy = "read" }    read on "web" and "web-db"
  *     service "web-api" { policy = "write" }      write on "web-api"
  */
-import { grantsAccess, RuleSet } from './rule-set.js';
+import { denialText } from './denial.js';
+import { CLUSTER_WIDE, Layer } from './layer.js';
+import { type Why, whyOf } from './reasons.js';
+import { grantsAccess } from './rule-set.js';
 import {
   type Access,
   type Authorizer,
@@ -75,130 +78,30 @@ export function weightOf(rules: Rules): number {
   return weight;
 }
 
-/**
- * Resources of the cluster as a whole. Their rules are in `default` and hold in every namespace.
- */
-const CLUSTER_WIDE: ReadonlySet<Resource> = new Set(['operator', 'keyring', 'event', 'query']);
 const SCALAR_SET: ReadonlySet<Resource> = new Set(SCALARS);
-
-/** Grants of equal precedence: those of the token, or those of its namespace. */
-class Layer {
-  readonly #exact = new Map<string, RuleSet>();
-  /** Longest first. */
-  readonly #prefixes: readonly (readonly [prefix: string, rules: RuleSet])[];
-
-  constructor(grants: readonly Grant[]) {
-    type Source = { readonly rules: Rules; readonly level?: Level };
-    const exact = new Map<string, Source[]>();
-    const prefixes = new Map<string, Source[]>();
-    const add = (to: Map<string, Source[]>, name: string, source: Source): void => {
-      const sources = to.get(name);
-      if (sources === undefined) to.set(name, [source]);
-      else sources.push(source);
-    };
-    for (const { rules, namespace } of grants) {
-      add(exact, namespace, { rules });
-      for (const block of rules.namespaces) add(block.prefix ? prefixes : exact, block.name, block);
-    }
-    for (const [name, sources] of exact) this.#exact.set(name, new RuleSet(sources));
-    this.#prefixes = [...prefixes]
-      .map(([prefix, sources]) => [prefix, new RuleSet(sources)] as const)
-      .sort(([a], [b]) => b.length - a.length);
-  }
-
-  /**
-   * Yields the rule sets that apply to a namespace, the most specific first. Prefix blocks do not
-   * apply to `default`, whose rules are at the top of its policies.
-   */
-  *setsFor(namespace: string): Iterable<RuleSet> {
-    const exact = this.#exact.get(namespace);
-    if (exact !== undefined) yield exact;
-    if (namespace === 'default') return;
-    for (const [prefix, rules] of this.#prefixes) if (namespace.startsWith(prefix)) yield rules;
-  }
-
-  scalar(resource: Scalar, namespace: string): Level | undefined {
-    for (const rules of this.setsFor(namespace)) {
-      const level = rules.scalars.get(resource);
-      if (level !== undefined) return level;
-    }
-    // mesh and peering fall back to operator, whose rules are in default.
-    return resource === 'mesh' || resource === 'peering'
-      ? this.scalar('operator', 'default')
-      : undefined;
-  }
-
-  named(resource: Named | 'intention', name: string, namespace: string): Level | undefined {
-    for (const rules of this.setsFor(namespace)) {
-      const level = rules.named.get(resource)?.find(name);
-      if (level !== undefined) return level;
-    }
-    return undefined;
-  }
-
-  /** Decides write on all keys below a prefix; undefined if no rule applies. */
-  writePrefix(prefix: string, namespace: string): boolean | undefined {
-    let covering: Level | undefined;
-    for (const rules of this.setsFor(namespace)) {
-      const keys = rules.named.get('key');
-      if (keys === undefined) continue;
-      if (!keys.writableBelow(prefix)) return false;
-      covering ??= keys.covering(prefix);
-    }
-    return covering === undefined ? undefined : covering === 'write';
-  }
-
-  /**
-   * Decides access to intentions on `*`. Read needs one rule that grants it. Write needs a rule for
-   * the empty prefix, and that every rule grants write. Returns undefined if no rule applies.
-   */
-  wildcardIntention(access: Access, namespace: string): boolean | undefined {
-    let hasRule = false;
-    let root: Level | undefined;
-    for (const rules of this.setsFor(namespace)) {
-      const intentions = rules.named.get('intention');
-      if (intentions === undefined) continue;
-      hasRule = true;
-      root ??= intentions.prefix.get('');
-      for (const level of intentions.levels()) {
-        const grants = grantsAccess(level, access);
-        if (access === 'read' ? grants : !grants) return grants;
-      }
-    }
-    if (access === 'read') return hasRule ? false : undefined;
-    return root === undefined ? undefined : true;
-  }
-
-  /** Whether any rule, in any namespace, grants the access to any object of the resource. */
-  grantsAnywhere(resource: Parameters<Authorizer['anywhere']>[0], access: Access): boolean {
-    const sets = [...this.#exact.values(), ...this.#prefixes.map(([, rules]) => rules)];
-    return sets.some((rules) => rules.grants(resource, access));
-  }
-
-  management(namespace: string): Level | undefined {
-    for (const rules of this.setsFor(namespace)) {
-      if (rules.management !== undefined) return rules.management;
-    }
-    return undefined;
-  }
-}
 
 class CompiledAuthorizer implements Authorizer {
   readonly accessor: string;
   readonly anonymous: boolean;
+  readonly #rights: Rights;
   readonly #layers: readonly Layer[];
   readonly #allowByDefault: boolean;
   /** Results of `anywhere`, which scans every rule and is called for each write. */
   readonly #anywhere = new Map<string, boolean>();
 
   constructor(
-    { layers, allowByDefault }: Rights,
+    rights: Rights,
     { accessor, anonymous = false }: Pick<CompileOptions, 'accessor' | 'anonymous'>,
   ) {
-    this.#layers = layers;
+    this.#rights = rights;
+    this.#layers = rights.layers;
     this.accessor = accessor;
     this.anonymous = anonymous;
-    this.#allowByDefault = allowByDefault;
+    this.#allowByDefault = rights.allowByDefault;
+  }
+
+  why(resource: Resource, access: Access, segment = '', namespace = 'default'): Why {
+    return whyOf(this.#rights, this.anonymous, { resource, access, segment, namespace });
   }
 
   allowed(resource: Resource, access: Access, segment = '', namespace = 'default'): boolean {
@@ -250,13 +153,8 @@ class CompiledAuthorizer implements Authorizer {
     namespace = 'default',
   ): string | undefined {
     if (this.allowed(resource, access, segment, namespace)) return undefined;
-    const what = segment === undefined ? '' : ` on ${JSON.stringify(segment)}`;
-    const where = namespace === 'default' ? '' : ` in namespace ${JSON.stringify(namespace)}`;
-    const lack = `lacks permission '${resource}:${access}'${what}${where}`;
-    return this.anonymous
-      ? `Permission denied: anonymous token ${lack}. ` +
-          'The anonymous token is used implicitly when a request does not specify a token.'
-      : `Permission denied: token with AccessorID '${this.accessor}' ${lack}`;
+    const denied = { resource, access, ...(segment !== undefined && { segment }), namespace };
+    return denialText(denied, this.anonymous ? undefined : this.accessor);
   }
 }
 

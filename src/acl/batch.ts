@@ -21,6 +21,8 @@ export type BatchOutcome<Q extends Question> =
  * Maximum number of requests in a batch, because a batch is decided in one turn of the event loop.
  */
 export const QUESTIONS_MAX = 64;
+/** The refusal of a batch with more requests. */
+export const TOO_MANY = `Refusing to process more than ${QUESTIONS_MAX} authorizations at once`;
 const RESOURCES: ReadonlySet<string> = new Set([...SCALARS, ...NAMED, 'intention']);
 const ACCESSES: readonly string[] = ['read', 'write'];
 const KEY_ACCESSES: readonly string[] = ['read', 'list', 'write', 'write-prefix'];
@@ -35,11 +37,10 @@ export function authorizeBatch<Q extends Question>(
   namespace = 'default',
 ): BatchOutcome<Q> {
   if (questions.length > QUESTIONS_MAX) {
-    const message = `Refusing to process more than ${QUESTIONS_MAX} authorizations at once`;
-    return { ok: false, refusal: refusal('invalid', message) };
+    return { ok: false, refusal: refusal('invalid', TOO_MANY) };
   }
   for (const [i, question] of questions.entries()) {
-    const problem = problemOf(question, i);
+    const problem = questionProblem(question, `/${i}`);
     if (problem !== undefined) return { ok: false, refusal: problem };
   }
   const decisions = questions.map((question) => {
@@ -51,10 +52,18 @@ export function authorizeBatch<Q extends Question>(
   return { ok: true, decisions };
 }
 
-function problemOf({ Resource = '', Access = '' }: Question, i: number): Refusal | undefined {
-  if (!RESOURCES.has(Resource)) {
+/**
+ * Returns why a question cannot be decided; undefined if it can. `more`: resources besides those
+ * of a batch.
+ */
+export function questionProblem(
+  { Resource = '', Access = '' }: Question,
+  pointer: string,
+  more: readonly string[] = [],
+): Refusal | undefined {
+  if (!RESOURCES.has(Resource) && !more.includes(Resource)) {
     const message = `Invalid ACL resource requested: ${JSON.stringify(Resource.slice(0, 64))}`;
-    return refusal('invalid', message, { pointer: `/${i}/Resource` });
+    return refusal('invalid', message, { pointer: `${pointer}/Resource` });
   }
   const levels = Resource === 'key' ? KEY_ACCESSES : ACCESSES;
   if (levels.includes(Access.toLowerCase())) return undefined;
@@ -62,7 +71,7 @@ function problemOf({ Resource = '', Access = '' }: Question, i: number): Refusal
     'invalid',
     `Invalid access level for ${Resource} resource: ${Access.slice(0, 64)}`,
     {
-      pointer: `/${i}/Access`,
+      pointer: `${pointer}/Access`,
       hint: `one of ${levels.join(', ')}`,
     },
   );

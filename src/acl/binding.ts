@@ -65,10 +65,15 @@ export interface Bound {
 /** The outcome of bind. `reason` is for the log; the client learns only that access is denied. */
 export type BindOutcome =
   | { readonly ok: true; readonly bound: Bound }
-  | { readonly ok: false; readonly reason: string };
+  | {
+      readonly ok: false;
+      readonly code: 'no_rule' | 'bad_name' | 'nothing_bound';
+      readonly reason: string;
+    };
 
 const BIND_TYPES = ['service', 'node', 'role', 'policy', 'templated-policy'] as const;
-type BindType = (typeof BIND_TYPES)[number];
+/** What a rule binds. */
+export type BindType = (typeof BIND_TYPES)[number];
 
 const NAME_RULE: Readonly<
   Record<Exclude<BindType, 'templated-policy'>, (name: string) => boolean>
@@ -151,7 +156,8 @@ export function* ruleFaults(
 const START = { line: 1, column: 1 };
 const placeOf = ({ line, column }: Omit<Problem, 'message'> = START) => ({ line, column });
 
-const isBindType = (text: string): text is BindType =>
+/** Whether a text is a BindType. */
+export const isBindType = (text: string): text is BindType =>
   (BIND_TYPES as readonly string[]).includes(text);
 const at = ({ message, line, column }: Problem): string => `${message} at ${line}:${column}`;
 
@@ -171,7 +177,7 @@ function selectorFault(selector: string, shape: IdentityShape): Problem | undefi
 }
 
 /** Finds a test of a claim that is never mapped. Such a test with `!=` would match everybody. */
-function unmapped(
+export function unmapped(
   expression: Expression,
   shape: IdentityShape,
 ): { readonly message: string; readonly at: number } | undefined {
@@ -195,7 +201,8 @@ function unmapped(
   };
 }
 
-type Computed =
+/** The name that a rule binds, or why there is none. */
+export type Computed =
   | { readonly ok: true; readonly name: string; readonly variables?: TemplateVariables }
   | {
       readonly ok: false;
@@ -205,7 +212,7 @@ type Computed =
     };
 
 /** Computes the name that a rule binds, and the variables of a templated policy. */
-function compute(
+export function compute(
   rule: BindingRule & { readonly BindType: BindType },
   variables: ReadonlyMap<string, string>,
 ): Computed {
@@ -271,7 +278,8 @@ export function bind(context: BindContext): BindOutcome {
   const { rules, identity } = context;
   const matching = rules.filter(({ Selector = '' }) => selects(Selector, identity, context.shape));
   if (matching.length === 0) {
-    return { ok: false, reason: `none of the ${rules.length} binding rules matches` };
+    const reason = `none of the ${rules.length} binding rules matches`;
+    return { ok: false, code: 'no_rule', reason };
   }
   const bound = new Collector(context);
   for (const rule of matching) {
@@ -279,7 +287,9 @@ export function bind(context: BindContext): BindOutcome {
     const computed: Computed = isBindType(BindType)
       ? compute({ ...rule, BindType }, identity.variables)
       : { ok: false, reason: `unknown BindType ${JSON.stringify(BindType)}`, field: 'BindName' };
-    if (!computed.ok) return { ok: false, reason: `${label(rule)}: ${computed.reason}` };
+    if (!computed.ok) {
+      return { ok: false, code: 'bad_name', reason: `${label(rule)}: ${computed.reason}` };
+    }
     bound.add(BindType as BindType, computed.name, computed.variables);
   }
   return bound.outcome();
@@ -315,7 +325,7 @@ const compiled = { byShape: new WeakMap<Shape, Map<string, Compiled>>(), chars: 
  * Returns a compiled selector from the cache. Each login evaluates all rules of its method, and
  * compiling them takes most of that time.
  */
-function compiledSelector(selector: string, shape: Shape): Compiled {
+export function compiledSelector(selector: string, shape: Shape): Compiled {
   const known = compiled.byShape.get(shape)?.get(selector);
   if (known !== undefined) return known;
   compiled.chars += selector.length;
@@ -384,6 +394,6 @@ class Collector {
     const filled = Object.entries(lists).filter(([, list]) => list.length > 0);
     if (filled.length > 0) return { ok: true, bound: Object.fromEntries(filled) };
     const reason = `the matching binding rules bind nothing: no ${this.#missing.join(', no ')}`;
-    return { ok: false, reason };
+    return { ok: false, code: 'nothing_bound', reason };
   }
 }

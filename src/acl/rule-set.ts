@@ -52,6 +52,15 @@ class NameRules {
     return undefined;
   }
 
+  /** Yields every prefix rule that matches the name, the longest first. */
+  *coveringAll(name: string): Iterable<readonly [prefix: string, level: Level]> {
+    for (const length of this.#lengths) {
+      const prefix = name.slice(0, length);
+      const level = length > name.length ? undefined : this.prefix.get(prefix);
+      if (level !== undefined) yield [prefix, level];
+    }
+  }
+
   *levels(): Iterable<Level> {
     yield* this.exact.values();
     yield* this.prefix.values();

@@ -1,27 +1,24 @@
 /** The grants of stored policies, templated policies and identities. */
 import { parseRules } from './rules.js';
 import { NAME_VARIABLE, type TemplateVariables, templateByName } from './templates.js';
-import type { Grant, Named, NamedRule, Rules } from './types.js';
+import type { Grant, Named, Rules } from './types.js';
 
 const NOTHING: Rules = { scalars: {}, named: [], namespaces: [] };
-const ALL_SERVICES_READ: NamedRule = {
-  resource: 'service',
-  prefix: true,
-  name: '',
-  level: 'read',
-};
 const CLUSTER_WIDE_NAMED: ReadonlySet<Named> = new Set(['event', 'query']);
 
 /**
  * Returns the grant of a stored policy. An invalid text grants nothing. Writes of such policies are
- * refused, so only a damaged state can contain one.
+ * refused, so only a damaged state can contain one. With `placed` its rules have offsets.
  */
-export function policyGrant(rules: string, namespace: string): Grant {
-  const outcome = parseRules(rules, namespace);
+export function policyGrant(rules: string, namespace: string, placed = false): Grant {
+  const outcome = parseRules(rules, namespace, placed);
   return { rules: outcome.ok ? outcome.rules : NOTHING, namespace };
 }
 
-/** The parsed rules of each template, with its variable. A role may have many identities. */
+/**
+ * The parsed rules of each template, with its variable and offsets. A role may have many
+ * identities.
+ */
 const PARSED = new Map<string, Rules>();
 
 /** Fills a template. The result equals the parsed text of the synthetic policy. */
@@ -30,7 +27,7 @@ function filled(templateName: string, name: string): Rules {
   if (rules === undefined) {
     const template = templateByName(templateName);
     if (template === undefined) throw new Error(`no template ${JSON.stringify(templateName)}`);
-    rules = policyGrant(template.Template, 'default').rules;
+    rules = policyGrant(template.Template, 'default', true).rules;
     PARSED.set(templateName, rules);
   }
   const named = rules.named.map((rule) =>
@@ -61,11 +58,8 @@ export function templateGrant(
     return { rules: { ...rules, named }, namespace };
   }
   if (templateName !== 'builtin/node') return { rules, namespace };
-  const everywhere = {
-    name: '',
-    prefix: true,
-    rules: { ...NOTHING, named: [ALL_SERVICES_READ] },
-  };
+  const services = rules.named.filter(({ resource }) => resource === 'service');
+  const everywhere = { name: '', prefix: true, rules: { ...NOTHING, named: services } };
   return { rules: { ...rules, namespaces: [everywhere] }, namespace };
 }
 

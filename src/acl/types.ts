@@ -1,4 +1,5 @@
 /** The types of access control: rules, grants and the authorizer. */
+import type { Why } from './reasons.js';
 
 /** The level that a rule grants. `list` exists for keys only. */
 export type Level = 'deny' | 'read' | 'list' | 'write';
@@ -63,6 +64,8 @@ export interface Authorizer {
   readonly accessor: string;
   readonly anonymous: boolean;
   allowed(resource: Resource, access: Access, segment?: string, namespace?: string): boolean;
+  /** Returns the decision of `allowed` with its reason. Slower: for refusals and explanations. */
+  why(resource: Resource, access: Access, segment?: string, namespace?: string): Why;
   /**
    * Whether the token may access any object of the resource in any namespace. For checks before the
    * object is known: may return true if no object exists that the token can access.

@@ -3,7 +3,9 @@ import type Koa from 'koa';
 import { ApiError, ERROR_STATUS, type Refusal, refusal } from '../errors.js';
 import type { Additions, Context, Middleware, State } from './context.js';
 import type { Front } from './front.js';
+import { noteRefused } from './noted.js';
 import { refusalBody } from './refusal-body.js';
+import { addDecision } from './response-headers.js';
 
 const INTERNAL = refusal('internal', 'Internal error: the server log says more');
 
@@ -28,7 +30,10 @@ export const errorHandling =
       // a response that fails half way is cut, so that the client does not take it for whole
       if (isBegun) res.destroy();
       else if (context.state.request === undefined) refuseEarly(front, context, why);
-      else context.state.request.refuse(why);
+      else {
+        const carrier = error instanceof ApiError ? error : undefined;
+        context.state.request.refuse(why, undefined, carrier);
+      }
     }
   };
 
@@ -36,13 +41,16 @@ export const errorHandling =
  * Sends an error to a client of which nothing is known yet. `extra` is a flat list of headers.
  */
 export function refuseEarly(
-  { names, refusals }: Front,
+  front: Front,
   { req, res, state: { route } }: Context,
   why: Refusal,
   extra: readonly string[] = [],
 ): void {
-  const { type, body } = refusalBody(req, why, route?.parameters !== undefined);
+  const { names, refusals } = front;
+  const decision = noteRefused(front, req, { namespace: 'default', refusal: why });
+  const { type, body } = refusalBody(req, why, route?.parameters !== undefined, decision);
   const headers = ['Content-Type', type, ...names.base, ...names.unkept, ...extra];
+  addDecision(headers, names, decision);
   refusals.refuseStranger(req, res, { status: ERROR_STATUS[why.code], headers, body });
 }
 

@@ -1,5 +1,6 @@
 /** Options of the front end. */
 import type { ErrorCode } from '../errors.js';
+import type { RefusedRequest } from '../service/explain/decisions.js';
 import type { Service } from '../service/types.js';
 import type { HeldLimits } from './held.js';
 import type { RateLimits } from './rates.js';
@@ -51,6 +52,8 @@ export interface HttpOptions {
   /** Prefixes of paths that are answered with 403. */
   readonly blockedPaths: readonly string[];
   readonly limits: HttpLimits;
+  /** Notes a refused request. Returns the id of the decision; undefined if it is not noted. */
+  readonly noteRefused?: (refused: RefusedRequest) => string | undefined;
   readonly observe?: (observation: Observation) => void;
   /** Called with faults of this server. `path` is that of the route, '' if there is none. */
   readonly report: (event: { code: ErrorCode; path: string; error?: unknown }) => void;

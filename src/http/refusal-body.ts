@@ -9,12 +9,13 @@ const POINTER_MAX = 500;
 
 /**
  * Returns the body of a refusal and its type: problem details if the client asks for JSON or, with
- * `preferProblem`, if it does not ask for text.
+ * `preferProblem`, if it does not ask for text. They name the decision, if it was noted.
  */
 export function refusalBody(
   { headers }: IncomingMessage,
   why: Refusal,
   preferProblem = false,
+  decision?: string,
 ): { type: string; body: string } {
   const message = clipped(why.message);
   if (!wantsProblem(headers.accept ?? '', preferProblem)) {
@@ -30,6 +31,7 @@ export function refusalBody(
     code: why.code,
     ...(why.pointer !== undefined && { pointer: nearest(why.pointer) }),
     ...(why.hint !== undefined && { hint: why.hint }),
+    ...(decision !== undefined && { decision }),
   };
   return { type: 'application/problem+json', body: JSON.stringify(problem) };
 }

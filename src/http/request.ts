@@ -130,6 +130,15 @@ export class HttpRequest extends Responder implements ApiRequest {
     return this.#tokenNamespace ?? 'default';
   }
 
+  protected refusedNamespace(): string {
+    try {
+      return this.namespace();
+    } catch {
+      // the refusal of a request whose namespace is no name
+      return 'default';
+    }
+  }
+
   namespaceOrAll(): string {
     const named = this.query('ns') ?? this.#header('namespace');
     return named === '*' ? '*' : this.namespace();

@@ -1,16 +1,17 @@
 /** Answers one request: index headers, JSON as text, lists, streams, errors. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { ERROR_STATUS, type Refusal } from '../errors.js';
+import { type ApiError, ERROR_STATUS, type Refusal } from '../errors.js';
 import { escapeHtml } from '../languages/json.js';
 import type { Caller, QueryMeta, ReadOutcome } from '../service/types.js';
 import { clientOf } from './addresses.js';
 import type { Front } from './front.js';
 import type { Client } from './held.js';
 import { prettyJson } from './json.js';
+import { noteRefused } from './noted.js';
 import type { Query } from './parameters.js';
 import { PreparedResponse } from './prepared-response.js';
 import { refusalBody } from './refusal-body.js';
-import { addQueryHeaders, contentTypes } from './response-headers.js';
+import { addDecision, addQueryHeaders, contentTypes } from './response-headers.js';
 import { send, sendPieces } from './send.js';
 import type { Pieces, Target } from './types.js';
 
@@ -115,11 +116,20 @@ export abstract class Responder {
     this.#observe(200);
   }
 
-  /** Answers with an error; `meta` adds the index headers. */
-  refuse(why: Refusal, meta?: QueryMeta): void {
+  /** Returns the namespace that a refusal concerns. */
+  protected abstract refusedNamespace(): string;
+
+  /**
+   * Answers with an error; `meta` adds the index headers. `error` carried the refusal, if anything
+   * did.
+   */
+  refuse(why: Refusal, meta?: QueryMeta, error?: ApiError): void {
     const { route } = this.target;
-    const { type, body } = refusalBody(this.incoming, why, route.parameters !== undefined);
+    const decision = STRANGE.has(why.code) ? this.#note(why, error) : undefined;
+    const isNew = route.parameters !== undefined;
+    const { type, body } = refusalBody(this.incoming, why, isNew, decision);
     const headers = this.#headersOf(type, meta);
+    addDecision(headers, this.front.names, decision);
     if (RETRY.has(why.code)) headers.push('Retry-After', '1');
     const response = { status: ERROR_STATUS[why.code], headers, body };
     const { refusals } = this.front;
@@ -130,6 +140,12 @@ export abstract class Responder {
       refusals.refuse(incoming, res, response);
       onSent();
     }
+  }
+
+  #note(refusal: Refusal, error: ApiError | undefined): string | undefined {
+    const namespace = this.refusedNamespace();
+    const { caller, incoming } = this;
+    return noteRefused(this.front, incoming, { caller, namespace, refusal, error });
   }
 
   #headersOf(

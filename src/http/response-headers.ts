@@ -24,6 +24,8 @@ export interface HeaderNames {
   readonly filtered: readonly string[];
   /** What lint finds in what was written. */
   readonly lint: readonly string[];
+  /** The id of the decision that refused a request. */
+  readonly decision: readonly string[];
 }
 
 /** Returns a header by its name in any letter case. */
@@ -58,7 +60,13 @@ export function headerNames(options: {
     lastContact: under('LastContact'),
     filtered: under('Results-Filtered-By-ACLs'),
     lint: under('Lint'),
+    decision: under('Decision'),
   };
+}
+
+/** Adds the id of a decision to a flat list. */
+export function addDecision(headers: string[], names: HeaderNames, id: string | undefined): void {
+  if (id !== undefined) for (const name of names.decision) headers.push(name, id);
 }
 
 /** Adds the headers of a query to a flat list. */

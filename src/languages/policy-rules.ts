@@ -43,7 +43,7 @@ const RULES_LENGTH_MAX = 64 * 1024;
 const DEPTH_MAX = 32;
 
 /** Returns the text of a policy as it is parsed, to which the offsets of its tree refer. */
-const sourceOf = (text: string): string => text.replaceAll('\r\n', '\n');
+export const sourceOf = (text: string): string => text.replaceAll('\r\n', '\n');
 
 /** Parses the text of a policy. */
 export function parseRulesText(text: string): Parsed<RulesTree> {

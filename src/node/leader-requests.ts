@@ -1,4 +1,4 @@
-/** Requests to the leader as promises, for the operator's endpoints. */
+/** Requests to other members as promises. */
 import { ApiError, reject } from '../errors.js';
 import { CHANGE_MS } from '../replica/members/join.js';
 import type { Rpc, RpcRequest, RpcResponse } from '../replica/rpc.js';
@@ -34,4 +34,18 @@ export async function changeCluster(rpc: Rpc, request: RpcRequest): Promise<void
   }
   const why = 'The change of the cluster may still happen: check the members before trying again';
   reject('outcome_unknown', why);
+}
+
+/** Asks a member for a decision that it made; see `ClusterNode.decision`. */
+export function askDecision(
+  rpc: Rpc,
+  member: string,
+  id: string,
+  timeoutMs: number,
+): Promise<string | undefined> {
+  return new Promise((resolve) =>
+    rpc.call(member, { type: 'decision', id }, timeoutMs, (response) =>
+      resolve(response.type === 'status' ? response.text : undefined),
+    ),
+  );
 }

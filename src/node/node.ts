@@ -22,7 +22,7 @@ import type { WireSecurity } from '../transport/security.js';
 import { Wire } from '../transport/wire.js';
 import { realClock } from './clock.js';
 import { DiskSpace } from './disk-space.js';
-import { askLeader, changeCluster } from './leader-requests.js';
+import { askDecision, askLeader, changeCluster } from './leader-requests.js';
 import { type Opened, openFolder } from './open.js';
 import {
   DEFAULT_LIMITS,
@@ -58,6 +58,8 @@ export interface RunningNode extends ClusterNode {
   onReset(listener: () => void): void;
   /** Uses other certificates or keys for new connections to members. Throws Error if it cannot. */
   reload(security: WireSecurity): void;
+  /** Returns the index of the last entry that this node has applied. */
+  appliedIndex(): number;
   /** Returns the last index at which a secret left the state; see Machine. */
   secretLeftAt(): number;
   /** For metrics. */
@@ -267,6 +269,14 @@ class Node implements RunningNode {
     await changeCluster(this.replica.rpc, { type: 'admit', server });
   }
 
+  decision(member: string, id: string, timeoutMs: number): Promise<string | undefined> {
+    return askDecision(this.replica.rpc, member, id, timeoutMs);
+  }
+
+  appliedIndex(): number {
+    return this.#opened.machine.appliedIndex();
+  }
+
   levels(): Promise<LevelStatus> {
     return new Promise((resolve) => this.replica.levels.report(resolve));
   }
@@ -304,6 +314,7 @@ class Node implements RunningNode {
       onRole: (change) => this.#roleChanged(change),
       erase: (done) => log.erase(() => store.erase(done)),
       statusText: () => JSON.stringify(this.status()),
+      decisionText: this.#options.decisionText,
     });
   }
 

@@ -108,6 +108,8 @@ export interface NodeOptions {
   readonly limits?: Partial<NodeLimits>;
   /** Whether a command frees space and is accepted even if the disk is almost full. */
   readonly frees?: (command: Command) => boolean;
+  /** Returns a decision that this node made, as JSON, for other members. */
+  readonly decisionText?: (id: string) => string | undefined;
   readonly log: (level: 'info' | 'warn' | 'error', message: string) => void;
   /** Receives a line about each decision of Raft. Absent: decisions are not traced, at no cost. */
   readonly trace?: (message: string) => void;

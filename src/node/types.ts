@@ -102,6 +102,11 @@ export interface ClusterNode {
   joining(timeoutMs: number): Promise<readonly JoiningServer[]>;
   /** Makes such a server a member. Throws ApiError: not_found, conflict, no_leader. */
   admit(id: string): Promise<void>;
+  /**
+   * Asks another member for a decision that it made. Resolves with its JSON text, or with undefined
+   * if that member does not know it or does not answer within `timeoutMs`.
+   */
+  decision(member: string, id: string, timeoutMs: number): Promise<string | undefined>;
   /** Asks every member for its level. One that does not answer in time counts as level 1. */
   levels(): Promise<LevelStatus>;
 }

@@ -95,6 +95,8 @@ export interface ReplicaParts {
   readonly erase?: (done: () => void) => void;
   /** NodeStatus of this server as JSON, for members that ask their leader. */
   readonly statusText?: () => string;
+  /** A decision of this server as JSON, for members that are asked for it. */
+  readonly decisionText?: ((id: string) => string | undefined) | undefined;
 }
 
 /** How a replica begins. */

@@ -33,6 +33,7 @@ function arrayOf(request: RpcRequest): unknown[] {
     case 'admit':
       return ['admit', ...partsOfServer(request.server)];
     case 'remove':
+    case 'decision':
     case 'member':
       return [request.type, request.id];
     case 'transfer':
@@ -71,6 +72,7 @@ export function decodeRequest(bytes: Uint8Array): RpcRequest | undefined {
       return { type, server, ...(isText(e) && { token: e }), ...(isText(f) && { subject: f }) };
     }
     case 'remove':
+    case 'decision':
     case 'member':
       return isText(a) ? { type, id: a } : undefined;
     case 'transfer':

@@ -16,7 +16,10 @@ import type { LeaderWrites } from './writes/leader-writes.js';
 
 /** The components that handle requests. */
 export interface RpcHandlerParts
-  extends Pick<ReplicaParts, 'id' | 'machine' | 'limits' | 'hasRoom' | 'statusText'> {
+  extends Pick<
+    ReplicaParts,
+    'id' | 'machine' | 'limits' | 'hasRoom' | 'statusText' | 'decisionText'
+  > {
   readonly availability: Availability;
   readonly loop: RaftLoop;
   readonly leaderWrites: LeaderWrites;
@@ -32,7 +35,7 @@ export interface RpcHandlerParts
 /** The function for each request of `RpcRequest`. */
 export function rpcHandlers(parts: RpcHandlerParts): RpcHandlers {
   const { id, availability, loop, leaderWrites, admission, membership, peers, levels } = parts;
-  const { compaction, comparison, divergence, hasRoom, statusText } = parts;
+  const { compaction, comparison, divergence, hasRoom, statusText, decisionText } = parts;
   const { machine, limits } = parts;
   const appliedIndex = (): Index => machine.appliedIndex();
   /** Much of what is known to be committed is not applied here. */
@@ -68,6 +71,10 @@ export function rpcHandlers(parts: RpcHandlerParts): RpcHandlers {
     joining: (_request, done) => {
       const text = JSON.stringify(admission.waiting);
       done(leads() ? { type: 'status', text } : { type: 'retry' });
+    },
+    decision: ({ id: of }, done) => {
+      const text = decisionText?.(of);
+      done(text === undefined ? { type: 'retry' } : { type: 'status', text });
     },
     member: ({ id: of }, done) => done({ type: peers.isMember(of) ? 'done' : 'retry' }),
     level: (_request, done) =>

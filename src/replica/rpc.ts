@@ -73,6 +73,8 @@ export type RpcRequest =
   | { readonly type: 'status' }
   /** To the leader: the servers that wait for an operator to admit them. */
   | { readonly type: 'joining' }
+  /** Which decision refused a request on your node? It answers with the decision as JSON. */
+  | { readonly type: 'decision'; readonly id: string }
   /** Does your newest configuration hold this server? `done`, otherwise `retry`. */
   | { readonly type: 'member'; readonly id: NodeId }
   /**
@@ -100,6 +102,7 @@ export const ACCEPTED_FROM: Readonly<Record<RpcRequest['type'], 'member' | 'peer
   transfer: 'member',
   status: 'member',
   joining: 'member',
+  decision: 'member',
   member: 'member',
   removed: 'peer',
   room: 'peer',
@@ -122,7 +125,7 @@ export type RpcResponse =
   | { readonly type: 'sums'; readonly index: Index; readonly sums: Sums }
   /** `applied`: the index. Releases before 0.3.0 do not send it. */
   | { readonly type: 'level'; readonly level: number; readonly applied?: Index }
-  /** NodeStatus or JoiningServer[], as JSON. */
+  /** NodeStatus, JoiningServer[] or a decision, as JSON. */
   | { readonly type: 'status'; readonly text: string }
   | { readonly type: 'done' }
   /**

@@ -64,7 +64,7 @@ export class Authorizers {
   readonly #options: AuthorizersOptions;
   readonly #cached = new Map<string, CachedToken>();
   readonly #dependants = new Dependants();
-  /** Compiled rights by `idOf`, a digest of what they follow from. */
+  /** Compiled rights by `rightsIdOf`, a digest of what they follow from. */
   readonly #shared: WeightedCache<SharedRights>;
   readonly #sharedDependants = new Dependants();
   /** Parsed policies by key: many roles and tokens share a policy, and parsing is slow. */
@@ -93,6 +93,21 @@ export class Authorizers {
     if (cached === undefined) return [];
     const shared = cached.sharedId === undefined ? undefined : this.#shared.get(cached.sharedId);
     return [...cached.dependsOn, ...(shared?.dependsOn ?? [])];
+  }
+
+  /**
+   * Returns the authorizer of a token by what it links and grants, whether it exists or not.
+   * `more`: further grants of its own.
+   */
+  ofDraft(token: Token, more: readonly Grant[] = []): Authorizer {
+    const collector = new GrantCollector(this.#options, (key, policy) =>
+      this.#grantOf(key, policy),
+    );
+    const defaults = collector.namespaceDefaults(token.Namespace);
+    const { defaultPolicy } = this.#options;
+    const anonymous = token.AccessorID === ANONYMOUS_ACCESSOR;
+    const options = { accessor: token.AccessorID, anonymous, defaultPolicy, defaults };
+    return compile([...collector.token(token), ...more], options);
   }
 
   /** Drops what depends on changed keys. Must be called before anything else is decided. */
@@ -150,7 +165,7 @@ export class Authorizers {
       tokenKey === null ? stored<Token>(view, anonymous) : tokenBySecret(view, tokenKey);
     if (token === undefined) return tokenKey === null ? this.#nobody(anonymous) : undefined;
     if (!isAlive(view, token, nowMs())) return undefined;
-    const sharedId = idOf(token);
+    const sharedId = rightsIdOf(token);
     const authorizer = authorizerOf(this.#rightsOf(sharedId, token), {
       accessor: token.AccessorID,
       anonymous: token.AccessorID === ANONYMOUS_ACCESSOR,
@@ -233,7 +248,7 @@ export class Authorizers {
  * Returns a digest of what the rights of a token follow from: its namespace, links and identities.
  * The objects that it links are read from the state, and their keys are watched.
  */
-function idOf({ Namespace, Policies = [], Roles = [], ...token }: Token): string {
+export function rightsIdOf({ Namespace, Policies = [], Roles = [], ...token }: Token): string {
   const ids = (links: readonly Link[]): string[] => links.map(({ ID }) => ID).sort();
   const { ServiceIdentities, NodeIdentities, TemplatedPolicies } = token;
   const identities = [ServiceIdentities, NodeIdentities, TemplatedPolicies];

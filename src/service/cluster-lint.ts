@@ -2,10 +2,10 @@
 import { SEVERITIES, type Severity } from '../acl/lint/findings.js';
 import { reject } from '../errors.js';
 import { didYouMean } from '../languages/suggest.js';
-import { recordOf } from '../state/machine.js';
-import { inSlices } from './event-loop.js';
-import { heavyWork } from './heavy-works.js';
+import { recordOf } from '../state/machine-record.js';
+import type { PinnedView } from '../state/types.js';
 import { type LintParts, lintNamespaces } from './lint-objects.js';
+import type { LongWork } from './long-work.js';
 import { listedNamespaces } from './reading.js';
 import type { Caller, ReadOptions, ReadOutcome, Service } from './types.js';
 
@@ -34,10 +34,10 @@ export function severityOf(text = 'warning'): Severity {
 
 /**
  * Lints the ACL objects of a namespace, or of all (`*`) whose ACL objects the caller may read, down
- * to a severity. Throws ApiError.
+ * to a severity. Throws ApiError, 429 beyond `LongWork`.
  */
 export async function clusterLint(
-  parts: LintParts & { readonly service: Service },
+  parts: LintParts & { readonly service: Service; readonly longWork: LongWork },
   { caller, options }: { readonly caller: Caller; readonly options: ReadOptions },
   { ns, severity }: { readonly ns: string; readonly severity: Severity },
 ): Promise<ReadOutcome<string>> {
@@ -51,18 +51,19 @@ export async function clusterLint(
     }));
     return { value: places, filtered, index: recordOf(view)?.index ?? 1, keys: [] };
   });
-  return heavyWork(async () => {
-    // Newer than the index of the answer, never older.
-    const view = service.pin();
-    try {
-      const found = new Findings(severity);
-      await inSlices(lintNamespaces(parts, view, outcome.value, (finding) => found.add(finding)));
-      const answer = { Index: outcome.index, Findings: found.shown, More: found.more };
-      return { ...outcome, value: JSON.stringify(answer) };
-    } finally {
-      view.close();
-    }
-  });
+  const found = new Findings(severity);
+  let view: PinnedView | undefined;
+  try {
+    await parts.longWork.run(() => {
+      // Newer than the index of the answer, never older.
+      view = service.pin();
+      return lintNamespaces(parts, view, outcome.value, (finding) => found.add(finding));
+    });
+  } finally {
+    view?.close();
+  }
+  const answer = { Index: outcome.index, Findings: found.shown, More: found.more };
+  return { ...outcome, value: JSON.stringify(answer) };
 }
 
 /** Keeps the findings of an answer, the most severe ones if there are too many. */

@@ -12,7 +12,7 @@ import { bodyOf, given, type Sent, text } from '../languages/fields.js';
 import { keys } from '../state/keys.js';
 import { take } from '../state/links.js';
 import { lastPart, stored } from '../state/lists.js';
-import { recordOf } from '../state/machine.js';
+import { recordOf } from '../state/machine-record.js';
 import type { AuthMethod } from '../state/methods.js';
 import type { Policy } from '../state/policies.js';
 import { type BindingRule, METHOD_FAULTS, rules } from '../state/rules.js';

@@ -192,7 +192,8 @@ describe('grants of templates', () => {
         const { rules } = templateGrant(template, variables, 'default');
         if (!parsed.ok) throw new Error(parsed.refusal.message);
         expect(rules.scalars).to.deep.equal(parsed.rules.scalars);
-        expect(rules.named).to.deep.equal(parsed.rules.named);
+        // Explanations need offsets in the template, not in the filled text.
+        expect(rules.named.map(({ at: _, ...rule }) => rule)).to.deep.equal(parsed.rules.named);
       }),
       { numRuns: 500 },
     );

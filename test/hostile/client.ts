@@ -78,8 +78,15 @@ export class HostileClient {
 
 const TEXT = 'text/plain; charset=utf-8';
 /** Paths that Consul does not have. Their errors are problem details. */
-const NEW_PATHS =
-  /^\/v1\/(operator\/acl\/configuration|acl\/((policy|binding-rule)\/)?lint|discovery-chain\/)/;
+const NEW_PATHS = new RegExp(
+  `^/v1/(operator/acl/configuration|discovery-chain/|acl/(${[
+    '((policy|binding-rule)/)?lint',
+    '\\w+/explain',
+    'who-can',
+    'decision/',
+    'token/[^/]*/effective',
+  ].join('|')}))`,
+);
 
 /** What no response may be, and what a refusal must contain. */
 export function judge(

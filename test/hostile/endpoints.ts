@@ -79,6 +79,18 @@ const aclConfiguration = {
   TokensPerIdentity: 10,
   OnTokenLimit: 'replace',
 };
+const questions = [
+  { Resource: 'service', Access: 'write', Segment: 'web', Namespace: 'default' },
+  { Resource: 'key', Access: 'write-prefix', Segment: 'a' },
+];
+const explanations = [
+  { AccessorID: '00000000-0000-0000-0000-000000000002', Requests: questions },
+  { Draft: { Policies: [], Roles: [], ...grants, Rules: policy.Rules }, Requests: questions },
+];
+const loginExplanations = [
+  { AuthMethod: 'm', BearerToken: 'a.b.c' },
+  { AuthMethod: 'm', Claims: { name: 'a', groups: ['g'] }, Namespace: 'default' },
+];
 const entries = (): unknown[] =>
   (
     JSON.parse(readFileSync('test/tables/config-decode.json', 'utf8')) as {
@@ -90,6 +102,7 @@ const entries = (): unknown[] =>
 const reads = [
   ...['roles', 'policies', 'tokens', 'auth-methods', 'binding-rules'].map((name) => `acl/${name}`),
   ...['acl/role/*', 'acl/role/name/*', 'acl/policy/*', 'acl/policy/name/*', 'acl/token/*'],
+  ...['acl/decision/*', 'acl/token/self/effective', 'acl/token/*/effective'],
   ...['acl/token/self', 'acl/auth-method/*', 'acl/binding-rule/*', 'acl/replication'],
   ...['acl/templated-policies', 'acl/templated-policy/name/*', 'namespaces', 'namespace/*'],
   ...[
@@ -136,6 +149,9 @@ const writes: readonly [Endpoint['method'], string, readonly unknown[]][] = [
   ['POST', 'acl/login', [{ AuthMethod: 'm', BearerToken: 'a.b.c', Meta: { a: 'b' } }]],
   ['POST', 'acl/logout', [{}]],
   ['POST', 'acl/templated-policy/preview/*', [{ Name: 'web' }]],
+  ['POST', 'acl/authorize/explain', explanations],
+  ['POST', 'acl/login/explain', loginExplanations],
+  ['POST', 'acl/who-can', questions],
   ['POST', 'internal/acl/authorize', [[{ Resource: 'key', Access: 'read', Segment: 'a' }]]],
   ['PUT', 'namespace', [namespace]],
   ['PUT', 'namespace/*', [namespace]],

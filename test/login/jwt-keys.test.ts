@@ -34,7 +34,7 @@ describe('login by JWT: keys of a URL', () => {
     const jwt = await first.sign(times);
     expect((await method.validate(jwks(), jwt, AT)).ok).to.equal(true);
     const elsewhere = await method.validate(jwks(), jwt, { ...AT, namespace: 'alpha' });
-    expect(elsewhere).to.include({ ok: false, cause: 'unreachable' });
+    expect(elsewhere).to.include({ ok: false, code: 'unreachable' });
   });
   it('unknown kids do not cause a fetch at every login', async () => {
     const types = authMethodTypes({ ...options, keysRefetchMsMin: 60_000 });

@@ -2,6 +2,7 @@
  * Plays the recorded logins without a server in between: what is accepted, what is refused, and
  * what is logged.
  */
+
 import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'chai';
@@ -12,6 +13,7 @@ import {
   checkBindingRule,
 } from '../../src/acl/binding.js';
 import { authMethodTypes } from '../../src/service/login/index.js';
+import type { LoginFault } from '../../src/service/login/types.js';
 import { LOGIN_DEFAULTS } from '../support/defaults.js';
 
 interface Step {
@@ -104,7 +106,7 @@ class Small {
   async #judge(
     method: { Name: string; Type: string; Config?: unknown },
     bearerToken: string,
-  ): Promise<BindOutcome> {
+  ): Promise<BindOutcome | ({ readonly ok: false } & LoginFault)> {
     const type = this.types.get(method.Type);
     const at = { namespace: 'default', nowMs: 1_790_000_000_000 };
     const verdict = await type?.validate(method.Config, bearerToken, at);

@@ -1,6 +1,7 @@
 /** Talks to a Solo over HTTP, for tests that make several requests in a row. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
+import type { AclParts } from '../../src/http/acl-common.js';
 import type { Listener } from '../../src/http/listener.js';
 import type { HttpOptions } from '../../src/http/options.js';
 import type { Route } from '../../src/http/types.js';
@@ -15,6 +16,8 @@ export interface Reply {
   readonly index: number;
   /** The header Results-Filtered-By-ACLs. */
   readonly filtered: string | null;
+  /** The header Decision. */
+  readonly decision: string | null;
 }
 
 export class Client {
@@ -30,8 +33,9 @@ export class Client {
     more: readonly Route[] = [],
     solo = new Solo(),
     given: Partial<HttpOptions> = {},
+    parts: Partial<AclParts> = {},
   ): Promise<Client> {
-    return new Client(solo, await serve(solo, more, given));
+    return new Client(solo, await serve(solo, more, given, parts));
   }
 
   get url(): string {
@@ -65,6 +69,7 @@ export class Client {
       body: isJson ? JSON.parse(text) : undefined,
       index: Number(headers.get('X-Service-Index')),
       filtered: headers.get('X-Service-Results-Filtered-By-ACLs'),
+      decision: headers.get('X-Service-Decision'),
     };
   }
 

@@ -1,7 +1,7 @@
 /** GET /v1/acl/lint: findings in stored objects and between them, rights and bounds. */
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { heavyWork } from '../../src/service/heavy-works.js';
+import { LongWork } from '../../src/service/long-work.js';
 import { ConfigSolo } from '../kinds/config-solo.js';
 import { type Signer, signer } from '../login/signers.js';
 import { Client } from './client.js';
@@ -221,14 +221,18 @@ describe('lint of all that is stored', () => {
       const refused = await client.ask(`${LINT}${query}`);
       expect([refused.status, refused.body.code], query).to.deep.equal([400, 'invalid']);
     }
-    const ends: (() => void)[] = [];
-    const works = [1, 2].map(() =>
-      heavyWork(() => new Promise<void>((resolve) => ends.push(resolve))),
-    );
-    const refused = await client.ask(LINT);
+    const longWork = new LongWork();
+    let isOver = false;
+    function* work(): Generator<void, void> {
+      while (!isOver) yield;
+    }
+    const running = [longWork.run(work), longWork.run(work)];
+    const third = await Client.open([], client.solo, {}, { longWork });
+    const refused = await third.ask(LINT);
     expect([refused.status, refused.body.code]).to.deep.equal([429, 'too_many']);
-    for (const end of ends) end();
-    await Promise.all(works);
-    expect((await client.ask(LINT)).status).to.equal(200);
+    isOver = true;
+    await Promise.all(running);
+    expect((await third.ask(LINT)).status).to.equal(200);
+    await third.close();
   });
 });

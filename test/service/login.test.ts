@@ -22,7 +22,7 @@ const trusting: AuthMethodType = {
   checkIssuer: async () => undefined,
   validate: async (_config, bearer) =>
     bearer === ''
-      ? { ok: false, cause: 'token', reason: 'nobody' }
+      ? { ok: false, code: 'signature', reason: 'nobody' }
       : {
           ok: true,
           identity: {
@@ -31,6 +31,7 @@ const trusting: AuthMethodType = {
           },
           subject: bearer,
         },
+  examine: () => Promise.reject(new Error('not explained here')),
   shapeOf: () => ({
     selectable: {
       kind: 'struct',

@@ -9,6 +9,7 @@ import type { HttpOptions } from '../../src/http/options.js';
 import type { Route } from '../../src/http/types.js';
 import { authMethodTypes } from '../../src/service/login/index.js';
 import { Refusals } from '../../src/service/login/refusals.js';
+import { LongWork } from '../../src/service/long-work.js';
 import { LIMITS } from '../http/harness.js';
 import { LOGIN_DEFAULTS } from '../support/defaults.js';
 import type { Solo } from './solo.js';
@@ -18,6 +19,10 @@ const logger = { warn: () => {} };
 
 export const partsOf = (solo: Solo): AclParts => ({
   service: solo.service,
+  authorizers: solo.authorizers,
+  node: solo.node,
+  decisions: solo.decisions,
+  longWork: new LongWork(),
   datacenter: 'dc1',
   nodeName: 'solo',
   defaultPolicy: 'deny',
@@ -32,10 +37,12 @@ export async function serve(
   solo: Solo,
   more: readonly Route[] = [],
   given: Partial<HttpOptions> = {},
+  someParts: Partial<AclParts> = {},
 ) {
+  const parts = { ...partsOf(solo), ...someParts };
   const app = createApp({
     service: solo.service,
-    routes: [...aclRoutes(partsOf(solo)), ...configRoutes(partsOf(solo)), ...more],
+    routes: [...aclRoutes(parts), ...configRoutes(parts), ...more],
     datacenter: 'dc1',
     defaultPolicy: 'deny',
     headerPrefix: 'X-Service',
@@ -44,6 +51,7 @@ export async function serve(
     responseHeaders: {},
     blockedPaths: [],
     limits: { ...LIMITS, bodyBytes: 1 << 20, requestMs: 5000, held: 1000 },
+    noteRefused: (refused) => solo.decisions.note(refused),
     report: (event) => {
       if (event.error !== undefined) console.error(event.path, event.error);
     },

@@ -2,11 +2,18 @@
 
 import { randomUUID } from 'node:crypto';
 import { ApiError } from '../../src/errors.js';
-import type { ClusterNode, Gate, NodeStatus, WriteRequest } from '../../src/node/types.js';
+import type {
+  ClusterNode,
+  Gate,
+  NodeStatus,
+  PeerStatus,
+  WriteRequest,
+} from '../../src/node/types.js';
 import type { ClockPort } from '../../src/replica/ports.js';
 import { Watches } from '../../src/replica/reads/watches.js';
 import { Authorizers } from '../../src/service/authorizers.js';
 import { configCheck } from '../../src/service/config-entries.js';
+import { Decisions } from '../../src/service/explain/decisions.js';
 import { makeGate } from '../../src/service/gate.js';
 import { NodeService } from '../../src/service/node-service.js';
 import type { Caller } from '../../src/service/types.js';
@@ -23,6 +30,8 @@ export const MANAGEMENT_SECRET = '11111111-2222-4333-8444-555555555555';
 export const NOBODY: Caller = { tokenKey: null };
 export const callerOf = (secret: string): Caller => ({ tokenKey: secretKeyOf(secret) });
 export const MANAGER = callerOf(MANAGEMENT_SECRET);
+
+const NO_PEERS: readonly PeerStatus[] = [];
 
 const clock: ClockPort = {
   now: () => performance.now(),
@@ -41,6 +50,7 @@ export class Solo {
   readonly watches = new Watches(clock);
   readonly authorizers: Authorizers;
   readonly service: NodeService;
+  readonly decisions: Decisions;
   readonly gate: Gate;
   readonly node: ClusterNode;
   nowMs = Date.now();
@@ -61,6 +71,13 @@ export class Solo {
     this.machine.onChanged((keys) => {
       this.authorizers.changed(keys);
       this.watches.changed(keys);
+    });
+    this.decisions = new Decisions({
+      nodeId: 'solo',
+      nodeName: 'solo',
+      authorizers: this.authorizers,
+      appliedIndex: () => this.machine.appliedIndex(),
+      nowMs: () => this.nowMs,
     });
     this.node = this.#asNode();
     this.service = new NodeService({ node: this.node, authorizers: this.authorizers, clock });
@@ -110,7 +127,8 @@ export class Solo {
       name: 'solo',
       view: store,
       pin: () => store.pin(),
-      status: () => ({ leaderId: 'solo', lastContactMs: 0 }) as NodeStatus,
+      status: () =>
+        ({ leaderId: 'solo', lastContactMs: 0, peers: NO_PEERS }) as unknown as NodeStatus,
       closed: () => undefined,
       contact: () => ({ knownLeader: true, lastContactMs: 0 }),
       leaderStatus: () => Promise.reject(new Error('no peers')),
@@ -127,6 +145,7 @@ export class Solo {
       removeServer: () => Promise.reject(new Error('no peers')),
       joining: async () => [],
       admit: () => Promise.reject(new Error('no peers')),
+      decision: async () => undefined,
       levels: async () => ({ level: 1, supported: 1, members: [] }),
     };
   }

@@ -22,6 +22,55 @@ export const REFUSAL_CAUSES = [
 /** A cause for which logins are refused. */
 export type RefusalCause = (typeof REFUSAL_CAUSES)[number];
 
+/** Why a login is refused, in explanations and decisions. */
+export type LoginReason =
+  | 'unknown_method'
+  | 'config'
+  | 'form'
+  | 'signature'
+  | 'no_times'
+  | 'issuer'
+  | 'not_yet_valid'
+  | 'expired'
+  | 'issued_in_future'
+  | 'audience'
+  | 'claims'
+  | 'unreachable'
+  | 'namespace'
+  | 'no_rule'
+  | 'nothing_bound'
+  | 'bad_name'
+  | 'token_limit';
+
+/** The cause under which each reason is counted. */
+const CAUSE_OF: Readonly<Record<LoginReason, RefusalCause>> = {
+  unknown_method: 'method_unknown',
+  config: 'config',
+  form: 'token',
+  signature: 'token',
+  no_times: 'token',
+  issuer: 'token',
+  not_yet_valid: 'token',
+  expired: 'token',
+  issued_in_future: 'token',
+  audience: 'token',
+  claims: 'token',
+  unreachable: 'unreachable',
+  namespace: 'namespace',
+  no_rule: 'binding',
+  nothing_bound: 'binding',
+  bad_name: 'binding',
+  token_limit: 'token_limit',
+};
+/** Returns the cause under which a reason is counted. */
+export const causeOf = (code: LoginReason): RefusalCause => CAUSE_OF[code];
+
+/** Why a login is refused: its code, and the sentence for the log. Never contains a secret. */
+export interface LoginFault {
+  readonly code: LoginReason;
+  readonly reason: string;
+}
+
 /**
  * Whether a bearer token was accepted. The reason of a refusal is for the log alone: it never
  * reaches the caller, and never contains a secret.
@@ -33,7 +82,43 @@ export type Verdict =
       /** Identifies the caller among all that this auth method verifies. Never shown or logged. */
       readonly subject: string;
     }
-  | { readonly ok: false; readonly cause: RefusalCause; readonly reason: string };
+  | ({ readonly ok: false } & LoginFault);
+
+/** The checks of a bearer token, in the order in which explanations show them. */
+export const CHECKS = ['form', 'signature', 'times', 'issuer', 'audience', 'claims'] as const;
+/** A check by name. */
+export type CheckName = (typeof CHECKS)[number];
+
+/** The outcome of one check, as answers show it. */
+export interface Check {
+  readonly Name: CheckName;
+  readonly Result: 'passed' | 'failed' | 'skipped';
+  /** Why it failed. */
+  readonly Detail: string;
+}
+
+/** What is examined: a bearer token, or claims that nobody signed. */
+export type Shown =
+  | { readonly bearerToken: string }
+  | { readonly claims: Readonly<Record<string, unknown>> };
+
+/** What a login with a bearer token or with claims finds before it looks at binding rules. */
+export interface Examined {
+  readonly checks: readonly Check[];
+  /** Why a login is refused; undefined if it is not. */
+  readonly fault: LoginFault | undefined;
+  /** Whether a signature, or the cluster of the method, vouches for the claims. */
+  readonly verified: boolean;
+  /** Undefined if the claims cannot be read. It may be there although a check failed. */
+  readonly known: { readonly identity: Identity; readonly subject: string } | undefined;
+  /** The mapped values and lists by name. */
+  readonly values: Readonly<Record<string, unknown>>;
+  readonly lists: Readonly<Record<string, unknown>>;
+  /** Mapped names without a value. */
+  readonly missing: { readonly Values: readonly string[]; readonly Lists: readonly string[] };
+  /** Claims that nothing maps. */
+  readonly unmapped: readonly string[];
+}
 
 /**
  * Why an issuer cannot be used: the key of the Config that names it, and the reason, which is for
@@ -64,6 +149,15 @@ export interface AuthMethodType {
     bearerToken: string,
     at: { readonly namespace: string; readonly nowMs: number },
   ): Promise<Verdict>;
+  /**
+   * Does the same as `validate`, and tells what each check finds. Claims are judged as far as they
+   * go. Throws ApiError `too_many`.
+   */
+  examine(
+    config: unknown,
+    shown: Shown,
+    at: { readonly namespace: string; readonly nowMs: number },
+  ): Promise<Examined>;
   /** Returns what selectors and names may refer to with an accepted Config. Pure. */
   shapeOf(config: unknown): IdentityShape;
 }

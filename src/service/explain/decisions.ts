@@ -1,0 +1,214 @@
+/**
+ * The decisions that refused requests, so that they can be explained later. They are in the memory
+ * of the node that made them.
+ */
+import { randomUUID } from 'node:crypto';
+import { type Denied, readDenial } from '../../acl/denial.js';
+import { ruleText } from '../../acl/explain.js';
+import type { Reason, Why } from '../../acl/reasons.js';
+import type { Level } from '../../acl/types.js';
+import type { ApiError, Refusal } from '../../errors.js';
+import type { Authorizers } from '../authorizers.js';
+import { LoginRefused } from '../login.js';
+import type { Caller } from '../types.js';
+
+/** A refused request. */
+export interface RefusedRequest {
+  readonly method: string;
+  /** Without the query. */
+  readonly path: string;
+  readonly remoteAddress: string;
+  /** Absent if the request was refused before its token was read. */
+  readonly caller?: Caller | undefined;
+  readonly namespace: string;
+  readonly refusal: Refusal;
+  /** The error that carried the refusal. */
+  readonly error?: ApiError | undefined;
+}
+
+/** A decision as members send it to each other, and as answers show it with more members. */
+export interface Decision {
+  readonly ID: string;
+  readonly Time: string;
+  readonly Node: string;
+  readonly Type: 'authorization' | 'unknown_token' | 'login';
+  readonly Method: string;
+  readonly Path: string;
+  readonly RemoteAddr: string;
+  readonly AccessorID: string | null;
+  readonly Namespace: string;
+  /** Null if no right was asked for. */
+  readonly Resource: string | null;
+  readonly Access: string | null;
+  readonly Segment: string | null;
+  readonly Message: string;
+  readonly AppliedIndex: number;
+  readonly Then: {
+    readonly Reason: Reason;
+    readonly Level: Level | null;
+    readonly Rule: string | null;
+  } | null;
+  readonly Login: {
+    readonly AuthMethod: string;
+    readonly Namespace: string;
+    readonly ReasonCode: string;
+    readonly Reason: string;
+  } | null;
+}
+
+/** What decisions are noted with. */
+export interface DecisionsOptions {
+  readonly nodeId: string;
+  readonly nodeName: string;
+  readonly authorizers: Pick<Authorizers, 'of'>;
+  readonly appliedIndex: () => number;
+  /** Milliseconds since the epoch. */
+  readonly nowMs: () => number;
+}
+
+/** Decisions that a node remembers: some 10 MB. The oldest are forgotten first. */
+const DECISIONS_MAX = 10_000;
+/** Milliseconds for which a decision is remembered: enough to ask why. */
+export const REMEMBERED_MS = 10 * 60_000;
+/** Decisions noted in a second. A flood of refusals has few reasons. */
+const PER_SECOND_MAX = 100;
+/** Characters of a path and of a message that are remembered. */
+const PATH_MAX = 200;
+const MESSAGE_MAX = 500;
+/** Characters of a segment. A longer one is cut, and its question cannot be asked again. */
+export const SEGMENT_MAX = 1_000;
+
+/** Returns the 8 hex digits by which the ids of decisions name their node. */
+export const nodeCode = (nodeId: string): string =>
+  nodeId
+    .replace(/[^0-9a-f]/g, '')
+    .slice(0, 8)
+    .padEnd(8, '0');
+
+/** A decision as it is noted. The rest is made when somebody asks, because most never do. */
+interface Noted {
+  readonly id: string;
+  readonly atMs: number;
+  readonly type: Decision['Type'];
+  readonly refused: Pick<RefusedRequest, 'method' | 'path' | 'remoteAddress'>;
+  readonly accessor: string | null;
+  readonly namespace: string;
+  readonly asked: Denied | undefined;
+  readonly message: string;
+  readonly appliedIndex: number;
+  readonly why: Why | undefined;
+  readonly login: Decision['Login'];
+}
+
+/** Remembers the decisions of a node. */
+export class Decisions {
+  readonly #options: DecisionsOptions;
+  readonly #prefix: string;
+  readonly #byId = new Map<string, Noted>();
+  /** The same in a ring: a Map is slow at finding its oldest entry again and again. */
+  readonly #ring: Noted[] = [];
+  #next = 0;
+  #second = 0;
+  #inSecond = 0;
+
+  constructor(options: DecisionsOptions) {
+    this.#options = options;
+    this.#prefix = nodeCode(options.nodeId);
+  }
+
+  /** Returns the decision with an id; undefined if it was not made here, or is forgotten. */
+  get(id: string): Decision | undefined {
+    const noted = this.#byId.get(id);
+    if (noted === undefined || noted.atMs <= this.#options.nowMs() - REMEMBERED_MS) {
+      return undefined;
+    }
+    return decisionOf(noted, this.#options.nodeName);
+  }
+
+  /** Notes a refused request. Returns the id of its decision; undefined if there are too many. */
+  note({ refusal, caller, error, ...request }: RefusedRequest): string | undefined {
+    if (refusal.code !== 'permission_denied' && refusal.code !== 'acl_not_found') return undefined;
+    const atMs = this.#options.nowMs();
+    if (!this.#isInRate(atMs)) return undefined;
+    const login = error instanceof LoginRefused ? loginOf(error) : null;
+    const authorizer = caller && this.#options.authorizers.of(caller.tokenKey);
+    const denied = login === null ? readDenial(refusal.message) : undefined;
+    const asked = authorizer && denied;
+    const isUnknown = caller !== undefined && authorizer === undefined;
+    const random = randomUUID();
+    const { method, path, remoteAddress } = request;
+    const noted: Noted = {
+      id: `${this.#prefix}-${random.slice(0, 8)}${random.slice(-8)}`,
+      atMs,
+      type: login !== null ? 'login' : isUnknown ? 'unknown_token' : 'authorization',
+      refused: { method, path: copyOf(path.slice(0, PATH_MAX)), remoteAddress },
+      accessor: authorizer?.accessor ?? null,
+      namespace: login?.Namespace ?? denied?.namespace ?? request.namespace,
+      asked: asked && { ...asked, segment: cut(asked.segment ?? '', SEGMENT_MAX) },
+      message: cut(refusal.message, MESSAGE_MAX),
+      appliedIndex: this.#options.appliedIndex(),
+      why: asked && authorizer.why(asked.resource, asked.access, asked.segment, asked.namespace),
+      login,
+    };
+    this.#keep(noted);
+    return noted.id;
+  }
+
+  #isInRate(atMs: number): boolean {
+    const second = Math.floor(atMs / 1000);
+    if (second !== this.#second) {
+      this.#second = second;
+      this.#inSecond = 0;
+    }
+    this.#inSecond += 1;
+    return this.#inSecond <= PER_SECOND_MAX;
+  }
+
+  #keep(noted: Noted): void {
+    const oldest = this.#ring[this.#next];
+    if (oldest !== undefined) this.#byId.delete(oldest.id);
+    this.#ring[this.#next] = noted;
+    this.#next = (this.#next + 1) % DECISIONS_MAX;
+    this.#byId.set(noted.id, noted);
+  }
+}
+
+/** Cuts a text. A part of a text keeps the whole of it in memory, so this copies the part. */
+const cut = (text: string, length: number): string =>
+  text.length <= length ? text : copyOf(text.slice(0, length));
+const copyOf = (part: string): string => Buffer.from(part).toString();
+
+const loginOf = ({ method, fault }: LoginRefused): NonNullable<Decision['Login']> => ({
+  AuthMethod: method.Name,
+  Namespace: method.Namespace,
+  ReasonCode: fault.code,
+  Reason: fault.reason,
+});
+
+function decisionOf(noted: Noted, node: string): Decision {
+  const { refused, asked, why } = noted;
+  return {
+    ID: noted.id,
+    Time: new Date(noted.atMs).toISOString(),
+    Node: node,
+    Type: noted.type,
+    Method: refused.method,
+    Path: refused.path,
+    RemoteAddr: refused.remoteAddress,
+    AccessorID: noted.accessor,
+    Namespace: noted.namespace,
+    Resource: asked?.resource ?? null,
+    Access: asked?.access ?? null,
+    Segment: asked?.segment ?? null,
+    Message: noted.message,
+    AppliedIndex: noted.appliedIndex,
+    Then: why === undefined ? null : thenOf(why),
+    Login: noted.login,
+  };
+}
+
+const thenOf = ({ reason, rule }: Why): Decision['Then'] => ({
+  Reason: reason,
+  Level: rule?.level ?? null,
+  Rule: rule === undefined ? null : ruleText(rule),
+});

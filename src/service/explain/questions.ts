@@ -1,0 +1,190 @@
+/** Use cases that explain decisions: why a token may do something, or may not. */
+import { QUESTIONS_MAX, questionProblem, TOO_MANY } from '../../acl/batch.js';
+import { isNamespaceName, isUuid } from '../../acl/names.js';
+import type { Asked } from '../../acl/reasons.js';
+import { parseRules } from '../../acl/rules.js';
+import { policyGrant } from '../../acl/synthetic.js';
+import type { Access, Resource } from '../../acl/types.js';
+import { ApiError, reject } from '../../errors.js';
+import { bodyOf, given, items, type Sent, text } from '../../languages/fields.js';
+import { resolveLinks } from '../../state/links.js';
+import { namespaceProblem } from '../../state/lists.js';
+import { recordOf } from '../../state/machine-record.js';
+import { type Token, tokens } from '../../state/tokens.js';
+import type { View } from '../../state/types.js';
+import { normaliseGrants } from '../grants.js';
+import { mustRead } from '../reading.js';
+import type { Caller, ReadUseCase } from '../types.js';
+import { withoutSecrets } from './secrets.js';
+import {
+  type ExplainParts,
+  explained,
+  findToken,
+  type Subject,
+  subjectOf,
+  withOrigins,
+} from './subject.js';
+
+const { Policies, Roles, ServiceIdentities, NodeIdentities, TemplatedPolicies } = tokens.fields;
+const draftFields = {
+  Policies,
+  Roles,
+  ServiceIdentities,
+  NodeIdentities,
+  TemplatedPolicies,
+  Rules: given(text()),
+};
+/** A token that does not exist, as it is sent. */
+type Draft = Sent<typeof draftFields>;
+
+/** The members of a question. */
+export const QUESTION_FIELDS = {
+  Resource: given(text()),
+  Access: given(text()),
+  Segment: given(text()),
+  Namespace: given(text()),
+};
+/** A question as it is sent. */
+type SentQuestion = Sent<typeof QUESTION_FIELDS>;
+
+/** The body of a request for explanations. */
+export const EXPLAIN = bodyOf({
+  AccessorID: given(text()),
+  Draft: given(bodyOf(draftFields)),
+  Requests: given(items(bodyOf(QUESTION_FIELDS))),
+  Namespace: given(text()),
+});
+/** The decoded body. */
+export type ExplainBody = Sent<(typeof EXPLAIN)['fields']>;
+
+/** Resources of questions that batch authorization does not have. */
+const MORE_RESOURCES = ['namespace'];
+
+/** Checks a question and completes it. `ns`: its default namespace. Throws ApiError 400. */
+export function askedOf(question: SentQuestion, ns: string, pointer: string): Asked {
+  const problem = questionProblem(question, pointer, MORE_RESOURCES);
+  if (problem !== undefined) throw new ApiError(problem);
+  const { Resource: resource, Access = '', Segment: segment = '', Namespace = '' } = question;
+  const namespace = Namespace === '' ? ns : Namespace.toLowerCase();
+  if (!isNamespaceName(namespace)) {
+    const shown = JSON.stringify(Namespace.slice(0, 64));
+    const why = `Invalid field "Namespace": ${shown} cannot be a namespace`;
+    reject('invalid', why, { pointer: `${pointer}/Namespace` });
+  }
+  const access = Access.toLowerCase() as Access;
+  return { resource: resource as Resource, access, segment, namespace };
+}
+
+/** Returns an accessor in lower case. Throws ApiError 400 if it is none. */
+export function accessorOf(sent: string, pointer?: string): string {
+  if (isUuid(sent)) return sent.toLowerCase();
+  const extra = pointer === undefined ? {} : { pointer };
+  return reject('invalid', 'AccessorID is not a valid UUID', extra);
+}
+
+/** Explains the decisions on some questions. The value is undefined if there is no such token. */
+export function explainQuestions(
+  parts: ExplainParts,
+  caller: Caller,
+  ns: string,
+  body: ExplainBody,
+): ReadUseCase<string | undefined> {
+  const { AccessorID: sent = '', Draft: draft, Requests = [] } = body;
+  if (sent !== '' && draft !== undefined) {
+    reject('invalid', 'AccessorID and Draft exclude each other', { pointer: '/Draft' });
+  }
+  if (Requests.length > QUESTIONS_MAX) reject('invalid', TOO_MANY, { pointer: '/Requests' });
+  if (Requests.length === 0) {
+    reject('invalid', 'Requests needs at least one question', { pointer: '/Requests' });
+  }
+  const questions = Requests.map((one, i) => askedOf(one, ns, `/Requests/${i}`));
+  const accessor = sent === '' ? undefined : accessorOf(sent, '/AccessorID');
+  return (context) => {
+    const { view } = context;
+    const index = recordOf(view)?.index ?? 1;
+    const missing = { value: undefined, index, keys: [] };
+    let subject: Subject | undefined;
+    if (draft !== undefined) {
+      mustRead(context.authorizer, ns);
+      subject = draftSubject(parts, view, ns, draft);
+    } else {
+      const token = findToken(context, { caller, ns, accessor }, parts.nowMs());
+      subject = token && subjectOf(parts, view, token);
+    }
+    if (subject === undefined) return missing;
+    const { token, authorizer } = subject;
+    const answer = {
+      AccessorID: token.AccessorID,
+      Description: token.Description,
+      Namespace: token.Namespace,
+      Anonymous: authorizer.anonymous,
+      DefaultPolicy: parts.defaultPolicy,
+      Index: index,
+      Results: questions.map((asked) => explained(subject, asked)),
+    };
+    return { value: withoutSecrets(view, JSON.stringify(answer)), index, keys: [] };
+  };
+}
+
+/** Returns a draft as a subject. Throws ApiError 400 for what a write would refuse. */
+function draftSubject(parts: ExplainParts, view: View, ns: string, draft: Draft): Subject {
+  const problem = namespaceProblem(view, ns);
+  if (problem !== undefined) throw new ApiError(problem);
+  const { Rules: extra } = draft;
+  const outcome = parseRules(extra ?? '', ns);
+  const links = (target: 'policy' | 'role') => {
+    const found = resolveLinks(
+      view,
+      target,
+      ns,
+      draft[target === 'policy' ? 'Policies' : 'Roles'] ?? [],
+    );
+    if ('problem' in found) throw new ApiError(found.problem);
+    return found.ids.map((ID) => ({ ID }));
+  };
+  const token = inDraft(() => {
+    if (!outcome.ok) throw new ApiError(outcome.refusal);
+    return draftToken(ns, {
+      Policies: links('policy'),
+      Roles: links('role'),
+      ...normaliseGrants(draft, { is: 'token', ns }),
+    });
+  });
+  const more = extra === undefined ? [] : [policyGrant(extra, ns)];
+  const authorizer = parts.authorizers.ofDraft(token, more);
+  return withOrigins(parts, view, { token, authorizer, first: DRAFT, extra });
+}
+
+/** The first step on the way from a draft. */
+export const DRAFT = { Type: 'draft', ID: '', Name: '' } as const;
+
+/** Returns a token that does not exist, with what it links and grants. */
+export const draftToken = (
+  ns: string,
+  content: Pick<
+    Token,
+    'Policies' | 'Roles' | 'ServiceIdentities' | 'NodeIdentities' | 'TemplatedPolicies'
+  >,
+): Token => ({
+  AccessorID: '',
+  SecretID: '',
+  Description: '',
+  ...content,
+  Local: false,
+  CreateTime: '',
+  Namespace: ns,
+  Hash: '',
+  CreateIndex: 0,
+  ModifyIndex: 0,
+});
+
+/** Runs a check of a draft. Its refusals point into the draft. */
+function inDraft<T>(check: () => T): T {
+  try {
+    return check();
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    const { refusal } = error;
+    throw new ApiError({ ...refusal, pointer: `/Draft${refusal.pointer ?? ''}` });
+  }
+}

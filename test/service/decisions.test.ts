@@ -1,0 +1,272 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { denialText, readDenial } from '../../src/acl/denial.js';
+import type { Decision } from '../../src/service/explain/decisions.js';
+import { Client, type Reply } from './client.js';
+import { Solo } from './solo.js';
+
+/** Lets a request come as far as the question about its own object. */
+const OTHERS = 'service "other" { policy = "write" intentions = "write" }';
+const ANONYMOUS = '00000000-0000-0000-0000-000000000002';
+
+describe('texts of denied accesses', () => {
+  it('are read as they were written, whatever the names', () => {
+    const denied = fc.record(
+      {
+        resource: fc.constantFrom('service' as const, 'namespace' as const, 'acl' as const),
+        access: fc.constantFrom('read' as const, 'write-prefix' as const),
+        segment: fc.string(),
+        namespace: fc.oneof(fc.constant('default'), fc.string()),
+      },
+      { requiredKeys: ['resource', 'access', 'namespace'] },
+    );
+    fc.assert(
+      fc.property(denied, fc.option(fc.uuid(), { nil: undefined }), (one, accessor) => {
+        expect(readDenial(denialText(one, accessor))).to.deep.equal(one);
+      }),
+    );
+    expect(readDenial('Permission denied')).to.equal(undefined);
+  });
+});
+
+describe('decision ids', () => {
+  let client: Client;
+  beforeEach(async () => {
+    client = await Client.open();
+  });
+  afterEach(() => client.close());
+
+  const refused = async (call: string, body?: object, token?: string): Promise<Reply> => {
+    const reply = await client.ask(call, body, token);
+    expect(reply.status, reply.text).to.equal(403);
+    return reply;
+  };
+  const decisionOf = async ({ decision }: Reply, token?: string) =>
+    (await client.must(`GET /acl/decision/${decision}`, undefined, token)) as Decision & {
+      Now: { Reason: string; Allow: boolean; Text: string } | null;
+      Changed: boolean;
+    };
+
+  it('stand on every 403 under both prefixes, and in its problem details', async () => {
+    const url = `${client.url}/v1/acl/roles`;
+    const { headers } = await fetch(url);
+    const id = headers.get('X-Service-Decision')!;
+    expect(id).to.match(/^[0-9a-f]{8}-[0-9a-f]{16}$/);
+    expect(headers.get('X-Consul-Decision')).to.equal(id);
+    const json = await fetch(url, { headers: { accept: 'application/json' } });
+    const problem = await json.json();
+    expect(problem).to.include({ decision: json.headers.get('X-Service-Decision') });
+    const fine = await client.ask('GET /acl/roles');
+    expect([fine.status, fine.decision]).to.deep.equal([200, null]);
+    expect((await client.ask('GET /nothing')).decision).to.equal(null);
+  });
+
+  it('lead to what was asked, why it was refused then, and what holds now', async () => {
+    const secret = await client.secretWith(`service_prefix "web" { policy = "read" } ${OTHERS}`);
+    const { AccessorID } = await client.must('GET /acl/token/self', undefined, secret);
+    const entry = { Kind: 'service-defaults', Name: 'web-1' };
+    const reply = await refused('PUT /config?a=b', entry, secret);
+    const decision = await decisionOf(reply);
+    const { Now, ...rest } = decision;
+    expect(rest).to.deep.equal({
+      ID: reply.decision,
+      Time: new Date(client.solo.nowMs).toISOString(),
+      Node: 'solo',
+      Type: 'authorization',
+      Method: 'PUT',
+      Path: '/v1/config',
+      RemoteAddr: '127.0.0.1',
+      AccessorID,
+      Namespace: 'default',
+      Resource: 'service',
+      Access: 'write',
+      Segment: 'web-1',
+      Message: reply.text.trim(),
+      AppliedIndex: client.solo.machine.appliedIndex(),
+      Then: { Reason: 'rule', Level: 'read', Rule: 'service_prefix "web"' },
+      Changed: false,
+      Login: null,
+    });
+    expect(Now).to.include({ Allow: false, Reason: 'rule' });
+    const [policy] = (await client.must(`GET /acl/token/${AccessorID}`)).Policies;
+    const Rules = `service_prefix "web" { policy = "write" } ${OTHERS}`;
+    await client.must(`PUT /acl/policy/${policy.ID}`, { Name: policy.Name, Rules });
+    const later = await decisionOf(reply);
+    expect(later.Now).to.include({ Allow: true });
+    expect([later.Changed, later.Then]).to.deep.equal([true, decision.Then]);
+    await client.must(`DELETE /acl/token/${AccessorID}`);
+    expect(await decisionOf(reply)).to.include({ Now: null, Changed: true });
+  });
+
+  it('say that no rule was there, and what it takes', async () => {
+    const decision = await decisionOf(await refused('GET /acl/roles', undefined, ''));
+    expect(decision.Then).to.deep.equal({ Reason: 'default_policy', Level: null, Rule: null });
+    expect(decision).to.include({ AccessorID: ANONYMOUS, Segment: '' });
+    expect(decision.Now).to.include({ Reason: 'default_policy' });
+  });
+
+  it('of written intention levels have the reason that explanations have', async () => {
+    const secret = await client.secretWith(
+      `service "a" { policy = "read" intentions = "read" } ${OTHERS} ` +
+        'service "b" { policy = "read" }',
+    );
+    for (const [Name, Reason] of [
+      ['a', 'rule'],
+      ['b', 'service_rule'],
+    ]) {
+      const entry = { Kind: 'service-intentions', Name, Sources: [{ Name: 'x', Action: 'allow' }] };
+      const decision = await decisionOf(await refused('PUT /config', entry, secret));
+      expect(decision.Then).to.include({ Reason, Level: 'read' });
+    }
+  });
+
+  it('keep nothing of a token that is not known', async () => {
+    const secret = '0f0f0f0f-1111-4222-8333-444444444444';
+    const reply = await refused('GET /acl/roles', undefined, secret);
+    const { text } = await client.ask(`GET /acl/decision/${reply.decision}`);
+    expect(text).not.to.include(secret);
+    const nothing = { AccessorID: null, Resource: null, Access: null, Then: null, Now: null };
+    expect(JSON.parse(text)).to.deep.include({ Type: 'unknown_token', ...nothing });
+  });
+
+  it('of a refused login tell the reason to those who may read the method', async () => {
+    const PEM = [
+      '-----BEGIN PUBLIC KEY-----',
+      'MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEqRpGmmzvm8YlBnMAfdGvzoaB7ugR',
+      'csj5v1pQlMOllerstsi0VQb5nDYQHD7iwnjmy/wdSWAeK0DDNOLWyUUEgg==',
+      '-----END PUBLIC KEY-----\n',
+    ];
+    const Config = { JWTValidationPubKeys: [PEM.join('\n')] };
+    await client.must('PUT /acl/auth-method', { Name: 'jwt1', Type: 'jwt', Config });
+    const BearerToken = 'secretsecretsecret';
+    const body = { AuthMethod: 'jwt1', BearerToken };
+    const reply = await refused('POST /acl/login', body, '');
+    expect(reply.text).to.equal('Permission denied');
+    const decision = await decisionOf(reply);
+    expect(decision).to.deep.include({
+      Type: 'login',
+      Now: null,
+      Login: {
+        AuthMethod: 'jwt1',
+        Namespace: 'default',
+        ReasonCode: 'form',
+        Reason: 'error parsing token: not three parts in base64url',
+      },
+    });
+    expect(JSON.stringify(decision)).not.to.include(BearerToken);
+    expect(
+      (await client.ask(`GET /acl/decision/${reply.decision}`, undefined, '')).status,
+    ).to.equal(404);
+    const unknown = await refused('POST /acl/login', { ...body, AuthMethod: 'none' }, '');
+    expect((await decisionOf(unknown)).Login).to.include({ ReasonCode: 'unknown_method' });
+  });
+
+  it('are for readers of ACL objects, and for the token that was refused', async () => {
+    const mine = await client.secretWith('key "a" { policy = "read" }');
+    const other = await client.secretWith('key "a" { policy = "read" }');
+    const reader = await client.secretWith('acl = "read"');
+    const reply = await refused('GET /acl/roles', undefined, mine);
+    const ask = async (token: string) => {
+      const { status, text } = await client.ask(
+        `GET /acl/decision/${reply.decision}`,
+        undefined,
+        token,
+      );
+      return [status, text];
+    };
+    expect((await ask(mine))[0]).to.equal(200);
+    expect((await ask(reader))[0]).to.equal(200);
+    const missing = await client.ask(
+      'GET /acl/decision/12345678-1234567812345678',
+      undefined,
+      other,
+    );
+    expect(await ask(other)).to.deep.equal([404, missing.text]);
+    expect(missing.body.detail).to.include('10 minutes');
+    expect((await client.ask('GET /acl/decision/x')).status).to.equal(404);
+  });
+
+  it('tell nothing of the rules of a token that the reader may not read', async () => {
+    await client.must('PUT /namespace', { Name: 'team' });
+    const secret = await client.secretWith('key "a" { policy = "read" }');
+    const reply = await refused('GET /acl/roles?ns=team', undefined, secret);
+    const reader = await client.secretWith('acl = "read"', 'team');
+    const decision = await decisionOf(reply, reader);
+    expect(decision).to.include({ Namespace: 'team', Now: null, Then: null, Changed: false });
+  });
+
+  it('do not show a secret that stood in the path or in a name', async () => {
+    const { SecretID } = await client.must('PUT /acl/token', {});
+    const nobody = await client.secretWith(OTHERS);
+    const inPath = await refused(`GET /acl/token/${SecretID}`, undefined, nobody);
+    const entry = { Kind: 'service-defaults', Name: SecretID };
+    const inName = await refused('PUT /config', entry, nobody);
+    for (const { decision } of [inPath, inName]) {
+      const { text } = await client.ask(`GET /acl/decision/${decision}`);
+      expect(text).not.to.include(SecretID);
+      expect(text).to.include('hidden');
+    }
+  });
+
+  it('are remembered for ten minutes, the last 10,000, and at most 100 of a second', () => {
+    const { solo } = client;
+    const { decisions } = solo;
+    const note = () =>
+      decisions.note({
+        method: 'GET',
+        path: '/v1/acl/roles',
+        remoteAddress: '127.0.0.1',
+        caller: { tokenKey: null },
+        namespace: 'default',
+        refusal: { code: 'permission_denied', message: 'Permission denied' },
+      });
+    solo.nowMs = Math.ceil(solo.nowMs / 1000) * 1000;
+    const first = note()!;
+    solo.nowMs += 10 * 60_000 - 1;
+    expect(decisions.get(first)).to.include({ ID: first });
+    solo.nowMs += 1;
+    expect(decisions.get(first)).to.equal(undefined);
+    const inSecond = Array.from({ length: 150 }, note).filter((id) => id !== undefined);
+    expect(inSecond).to.have.length(100);
+    const all: (string | undefined)[] = [...inSecond];
+    for (let n = 0; n < 100; n++) {
+      solo.nowMs += 1000;
+      all.push(...Array.from({ length: 100 }, note));
+    }
+    const known = all.filter((id) => id !== undefined && decisions.get(id) !== undefined);
+    expect(known).to.deep.equal(all.slice(-10_000));
+  });
+});
+
+describe('decisions of another node', () => {
+  const id = 'aaaaaaaa-0123456789abcdef';
+  const peers = ['aaaaaaaa-1111-4111-8111-111111111111', 'bbbbbbbb-1111-4111-8111-111111111111'];
+
+  async function ask(answers: (member: string) => string | undefined) {
+    const solo = new Solo();
+    const asked: unknown[] = [];
+    const node = {
+      id: 'solo',
+      status: () => ({ peers: peers.map((peer) => ({ id: peer })) }) as never,
+      decision: async (...[member, wanted, timeoutMs]: [string, string, number]) => {
+        asked.push([member, wanted, timeoutMs]);
+        return answers(member);
+      },
+    };
+    const client = await Client.open([], solo, {}, { node });
+    const { status, text } = await client.ask(`GET /acl/decision/${id}`);
+    await client.close();
+    return { status, text, asked };
+  }
+
+  it('are asked for by the id, and explained by the state of this one', async () => {
+    const made = { ID: id, Type: 'authorization', AccessorID: null, Namespace: 'default' };
+    const { status, text, asked } = await ask(() => JSON.stringify(made));
+    expect([status, asked]).to.deep.equal([200, [[peers[0], id, 1000]]]);
+    expect(JSON.parse(text)).to.include({ ID: id, Changed: false });
+  });
+
+  it('that does not answer, or is too old to know the question, are a 404', async () => {
+    expect((await ask(() => undefined)).status).to.equal(404);
+  });
+});
