@@ -1,0 +1,207 @@
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect } from 'chai';
+import { type Given, User } from './harness.js';
+
+interface Seen {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Record<string, unknown>;
+}
+
+describe('requests of the client', () => {
+  const servers: Server[] = [];
+  const user = new User();
+  let seen: Seen[] = [];
+
+  /** Starts a server with these answers, one after the other; the last one again and again. */
+  async function serve(...answers: RequestListener[]): Promise<string> {
+    let at = 0;
+    const server = createServer((request, response) => {
+      const { method = '', url = '', headers } = request;
+      seen.push({ method, url, headers });
+      const answer = answers[Math.min(at, answers.length - 1)]!;
+      at += 1;
+      answer(request, response);
+    });
+    servers.push(server);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
+  const problem =
+    (status: number, body: object, headers: Record<string, string> = {}): RequestListener =>
+    (_request, response) => {
+      response.writeHead(status, { 'Content-Type': 'application/problem+json', ...headers });
+      response.end(JSON.stringify({ status, ...body }));
+    };
+  const json =
+    (body: unknown): RequestListener =>
+    (_request, response) => {
+      response.writeHead(200, { 'Content-Type': 'application/json', 'X-Consul-Index': '7' });
+      response.end(JSON.stringify(body));
+    };
+  const text =
+    (status: number, body: string): RequestListener =>
+    (_request, response) => {
+      response.writeHead(status, { 'Content-Type': 'text/plain' });
+      response.end(body);
+    };
+  const hangUp: RequestListener = (request) => request.socket.destroy();
+  const policies = json([{ ID: 'a', Name: 'ops' }]);
+  const list = (address: string, given: Given = {}, more: string[] = []) =>
+    user.run(['acl', 'policy', 'list', '-o', 'name', '--http-addr', address, ...more], given);
+
+  beforeEach(() => {
+    seen = [];
+  });
+  after(() => {
+    for (const server of servers) server.close();
+    user.leave();
+  });
+
+  it('sends token, reason, namespace and mode', async () => {
+    const address = await serve(policies);
+    const args = ['--namespace', 'team a', '--stale', '--reason', 'tidy – up'];
+    const { code } = await list(address, { env: { CONSUL_HTTP_TOKEN: ' secret-1\n' } }, args);
+    expect(code).to.equal(0);
+    expect(seen[0]!.url).to.equal('/v1/acl/policies?ns=team+a&stale=');
+    expect(seen[0]!.headers).to.include({
+      'x-consul-token': 'secret-1',
+      'x-consul-reason': 'tidy%20%E2%80%93%20up',
+    });
+  });
+
+  it('tries the next address, and reads again when a connection breaks', async () => {
+    const [broken, good] = [await serve(hangUp), await serve(policies)];
+    const { code, out } = await list(`127.0.0.1:1,${broken},${good}`);
+    expect({ code, out }).to.deep.equal({ code: 0, out: 'policy/default/ops\n' });
+  });
+
+  it('names every address when none answers', async () => {
+    const { code, err } = await list('127.0.0.1:1,127.0.0.1:2');
+    expect(code).to.equal(1);
+    expect(err).to.match(/^conclave: http:\/\/127.0.0.1:1 does not answer: .*; http:.*:2 does not/);
+    expect(err).to.include('(unreachable)\n  is a node running there?');
+  });
+
+  it('does not send a write again when the connection breaks', async () => {
+    const [broken, good] = [await serve(hangUp), await serve(json({ ID: 'a', Name: 'x' }))];
+    const args = ['acl', 'policy', 'create', '--name', 'x', '--http-addr', `${broken},${good}`];
+    const { code, err } = await user.run(args);
+    expect(code).to.equal(1);
+    expect(err).to.include('(outcome_unknown)').and.include('the write may have happened');
+    expect(seen).to.have.length(1);
+  });
+
+  it('repeats while there is no leader, and while there are too many requests', async () => {
+    const address = await serve(
+      problem(503, { code: 'no_leader', detail: 'No cluster leader' }),
+      text(500, 'No cluster leader'),
+      problem(429, { code: 'too_many', detail: 'too many' }, { 'Retry-After': '0' }),
+      policies,
+    );
+    expect((await list(address)).code).to.equal(0);
+    expect(seen).to.have.length(4);
+  });
+
+  it('gives up at the timeout', async () => {
+    const address = await serve(
+      problem(503, { code: 'no_leader', detail: 'No cluster leader' }, { 'Retry-After': '60' }),
+    );
+    const { code, err } = await list(address, {}, ['--timeout', '1s']);
+    expect({ code, err }).to.deep.equal({
+      code: 1,
+      err: 'conclave: No cluster leader (no_leader)\n',
+    });
+    expect(seen).to.have.length(1);
+  });
+
+  it('says that the outcome of a write is unknown, and does not repeat it', async () => {
+    const detail = 'the outcome is unknown';
+    const address = await serve(problem(504, { code: 'outcome_unknown', detail }));
+    const args = ['acl', 'policy', 'create', '--name', 'x', '--http-addr', address];
+    const { code, err } = await user.run(args);
+    expect(code).to.equal(1);
+    expect(err).to.equal(
+      `conclave: ${detail} (outcome_unknown)\n` +
+        '  the write may have happened: read before you write it again\n',
+    );
+    expect(seen).to.have.length(1);
+  });
+
+  it('tells a refusal with its code, and the id of the decision', async () => {
+    const refused = { code: 'permission_denied', detail: 'Permission denied: no' };
+    const address = await serve(problem(403, refused, { 'X-Consul-Decision': 'aa-bb' }));
+    expect(await list(address)).to.deep.equal({
+      code: 1,
+      out: '',
+      err:
+        'conclave: Permission denied: no (permission_denied, decision aa-bb)\n' +
+        '  conclave acl decision aa-bb says why\n',
+    });
+    const { err } = await list(address, {}, ['-o', 'json']);
+    expect(JSON.parse(err)).to.include({ ...refused, status: 403, decision: 'aa-bb' });
+  });
+
+  it('tells a refusal of another server of the API, which is text', async () => {
+    const address = await serve(text(403, 'Permission denied: lacks acl:read\n'));
+    expect((await list(address)).err).to.equal(
+      'conclave: Permission denied: lacks acl:read (permission_denied)\n',
+    );
+  });
+
+  it('says when the server does not have an endpoint', async () => {
+    const address = await serve(text(404, 'Invalid URL path: not a recognized HTTP API endpoint'));
+    expect((await list(address)).err).to.include(
+      'the server does not have GET /v1/acl/policies (no_endpoint)',
+    );
+  });
+
+  it('says when the answer is not of this API', async () => {
+    const address = await serve(text(200, '<html>'));
+    expect((await list(address, {}, ['-o', 'json'])).err).to.include('no server of this API');
+  });
+
+  it('never shows a token, whatever fails', async () => {
+    const secret = '5ec2e700-1111-4222-8333-944455556666';
+    const address = await serve(text(400, 'no'), hangUp, policies);
+    const env = { CONCLAVE_HTTP_TOKEN: secret };
+    const shown = [];
+    for (let times = 0; times < 3; times += 1)
+      shown.push(await list(address, { env }, ['--debug']));
+    shown.push(await list(address, {}, ['--token', secret]));
+    shown.push(await list(address, {}, [`-token=${secret}`]));
+    shown.push(await list(address, {}, [`--tokn=${secret}`]));
+    expect(shown.map(({ code }) => code)).to.deep.equal([1, 1, 0, 2, 2, 2]);
+    expect(shown[2]!.err).to.match(/^GET http:\/\/127.0.0.1:\d+\/v1\/acl\/policies 200 \d+ ms\n$/);
+    expect(shown[3]!.err).to.include('set CONCLAVE_HTTP_TOKEN');
+    for (const { out, err } of shown) expect(out + err).not.to.include(secret);
+  });
+
+  it('names the option of a token file that does not exist, and a token that is none', async () => {
+    expect(await list('127.0.0.1:1', {}, ['--token-file', '/none'])).to.include({
+      code: 2,
+      err: 'conclave: --token-file: /none does not exist\n',
+    });
+    const bad = await list('127.0.0.1:1', { env: { CONSUL_HTTP_TOKEN: 'a b' } });
+    expect(bad).to.include({
+      code: 2,
+      err: 'conclave: the token of CONSUL_HTTP_TOKEN is not one\n',
+    });
+  });
+
+  it('hints at https where a plain connection breaks', async () => {
+    const address = await serve(hangUp);
+    expect((await list(address)).err).to.include(`it may speak https: try https://${address}`);
+  });
+
+  it('ends with 130 when it is interrupted', async () => {
+    const controller = new AbortController();
+    const address = await serve(() => controller.abort());
+    const { code, err } = await list(address, { signal: controller.signal });
+    expect({ code, err }).to.deep.equal({
+      code: 130,
+      err: 'conclave: interrupted (interrupted)\n',
+    });
+  });
+});
