@@ -2,7 +2,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseDuration } from '../languages/duration.js';
 import { type CommonOptions, readToken, type Surroundings, surroundingsOf } from './environment.js';
-import { misused } from './fault.js';
+import { EXIT, misused } from './fault.js';
 import { Api } from './http.js';
 import type { Io } from './io.js';
 import { FORMATS, formatOf, Printer } from './output.js';
@@ -17,6 +17,8 @@ export interface Call<O> {
   readonly api: Api;
   readonly print: Printer;
   readonly io: Io;
+  /** Makes the program end with exit code 1 although the command did its work. */
+  fails(): void;
 }
 
 /** The work of a command. */
@@ -25,6 +27,8 @@ export type Work<O> = (call: Call<O>, ...args: (string | undefined)[]) => Promis
 /** Makes the actions of commands. */
 export class Cli {
   readonly io: Io;
+  /** The exit code of the command that ran. */
+  exit: number = EXIT.done;
   constructor(io: Io) {
     this.io = io;
   }
@@ -66,7 +70,10 @@ export class Cli {
     const format = formatOf(options.output ?? output);
     const colour = mayColour(this.io, options);
     const print = new Printer(this.io, { format, colour, quiet: options.quiet === true });
-    return { options, surroundings, api, print, io: this.io };
+    const fails = (): void => {
+      this.exit = EXIT.failed;
+    };
+    return { options, surroundings, api, print, io: this.io, fails };
   }
 }
 
@@ -121,7 +128,7 @@ export function withCommonOptions(program: Command): Command {
     .addOption(new Option('--url <list>', 'the same').hideHelp())
     .option('--profile <name>', 'the profile to use (conclave profile)')
     .option('--token-file <file>', 'file with the token; else CONCLAVE_HTTP_TOKEN, or the login')
-    .option('--namespace <name>', 'the namespace; * lists all')
+    .option('--namespace <name>', 'the namespace; * for all, in lists of ACL objects')
     .option('--ca-file <file>', 'authority of the certificates of the nodes')
     .option('--client-cert <file>', 'certificate of this client')
     .option('--client-key <file>', 'its key')

@@ -16,7 +16,7 @@ export async function runClient(given: readonly string[], io: Io): Promise<numbe
   const args = withTwoDashes(program, given);
   try {
     await program.parseAsync(args, { from: 'user' });
-    return EXIT.done;
+    return cli.exit;
   } catch (error) {
     // Commander has printed what was wrong.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.misused;

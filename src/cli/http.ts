@@ -28,6 +28,8 @@ export interface Ask {
   readonly query?: Readonly<Record<string, string | undefined>>;
   /** Sent as JSON. */
   readonly body?: unknown;
+  /** JSON as the user wrote it, so that the server can name the place of a fault in it. */
+  readonly json?: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** Whether a request other than GET changes nothing, and so may be repeated. */
   readonly isRead?: boolean;
@@ -108,7 +110,7 @@ export class Api {
     const sent: Sent = {
       method,
       headers: this.#headersOf(ask),
-      body: ask.body === undefined ? undefined : JSON.stringify(ask.body),
+      body: ask.json ?? (ask.body === undefined ? undefined : JSON.stringify(ask.body)),
       timeoutMs: timeoutMs + (ask.heldMs ?? 0),
     };
     for (;;) {

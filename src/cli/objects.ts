@@ -130,7 +130,7 @@ function columnsFor<T>({ options, api }: Call<{ meta?: boolean }>, shape: Shape<
 }
 
 /** Adds the option that keeps reading. */
-const withWatch = (command: Command): Command =>
+export const withWatch = (command: Command): Command =>
   command.option('--watch', 'go on, and print again after each change');
 
 /** Adds `list`. `query` returns the parameters of the request. */
@@ -167,8 +167,9 @@ const plural = (noun: string): string =>
 export function withOne<T>(command: Command, type: ObjectType<T>, isUpdate = false): Command {
   command.argument(`[${type.noun.replaceAll(' ', '-')}]`, type.name ? 'its name or ID' : 'which');
   if (!type.isNamed) command.option('--id <id>', 'its ID, or the beginning of it');
-  // An update takes --name for the new name.
-  if (type.name !== undefined && !isUpdate) command.option('--name <name>', 'its name');
+  // An update takes --name for the new name of what has an ID.
+  if (type.isNamed || (type.name !== undefined && !isUpdate))
+    command.option('--name <name>', 'its name');
   return command;
 }
 

@@ -1,13 +1,19 @@
 /** All commands of the client as one program. */
 import { Command } from 'commander';
+import { addAuthMethod } from './auth-method.js';
+import { addBindingRule } from './binding-rule.js';
 import { addBootstrap } from './bootstrap.js';
 import { type Cli, withCommonOptions } from './cli.js';
+import { addConfig } from './config.js';
 import { FIRST_STEPS } from './first-steps.js';
+import { addLogin } from './login.js';
+import { addNamespace } from './namespace.js';
 import { addNodeCommands } from './node-commands.js';
 import { addOperations } from './operations.js';
 import { addPolicy } from './policy.js';
 import { addProfile } from './profile.js';
 import { addRole } from './role.js';
+import { addTemplatedPolicy } from './templated-policy.js';
 import { addToken } from './token.js';
 
 /** Returns the program. */
@@ -40,6 +46,12 @@ export function programOf(cli: Cli): Command {
   addToken(acl, cli);
   addPolicy(acl, cli);
   addRole(acl, cli);
+  addAuthMethod(acl, cli);
+  addBindingRule(acl, cli);
+  addTemplatedPolicy(acl, cli);
+  addNamespace(program, cli);
+  addConfig(program, cli);
+  addLogin(program, cli);
   addOperations(program, cli);
   addProfile(program, cli);
   addNodeCommands(program);

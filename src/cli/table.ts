@@ -28,7 +28,7 @@ const textOf = (cell: Cell): string => oneLine(typeof cell === 'string' ? cell :
 const columnsOf = (text: string): number => widthOf(text).width;
 
 /** Returns a text in a paint. The caller knows whether the stream takes colours. */
-const painted = (text: string, paint: Paint | undefined, colour: boolean): string =>
+export const painted = (text: string, paint: Paint | undefined, colour: boolean): string =>
   colour && paint !== undefined ? styleText(paint, text, { validateStream: false }) : text;
 
 /**

@@ -1,61 +1,20 @@
-import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { RequestListener } from 'node:http';
 import { expect } from 'chai';
+import { FakeServers, json, problem, text } from './fake-server.js';
 import { type Given, User } from './harness.js';
 
-interface Seen {
-  readonly method: string;
-  readonly url: string;
-  readonly headers: Record<string, unknown>;
-}
-
 describe('requests of the client', () => {
-  const servers: Server[] = [];
   const user = new User();
-  let seen: Seen[] = [];
-
-  /** Starts a server with these answers, one after the other; the last one again and again. */
-  async function serve(...answers: RequestListener[]): Promise<string> {
-    let at = 0;
-    const server = createServer((request, response) => {
-      const { method = '', url = '', headers } = request;
-      seen.push({ method, url, headers });
-      const answer = answers[Math.min(at, answers.length - 1)]!;
-      at += 1;
-      answer(request, response);
-    });
-    servers.push(server);
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    return `127.0.0.1:${(server.address() as AddressInfo).port}`;
-  }
-  const problem =
-    (status: number, body: object, headers: Record<string, string> = {}): RequestListener =>
-    (_request, response) => {
-      response.writeHead(status, { 'Content-Type': 'application/problem+json', ...headers });
-      response.end(JSON.stringify({ status, ...body }));
-    };
-  const json =
-    (body: unknown): RequestListener =>
-    (_request, response) => {
-      response.writeHead(200, { 'Content-Type': 'application/json', 'X-Consul-Index': '7' });
-      response.end(JSON.stringify(body));
-    };
-  const text =
-    (status: number, body: string): RequestListener =>
-    (_request, response) => {
-      response.writeHead(status, { 'Content-Type': 'text/plain' });
-      response.end(body);
-    };
+  const fake = new FakeServers();
+  const serve = (...answers: RequestListener[]): Promise<string> => fake.serve(...answers);
   const hangUp: RequestListener = (request) => request.socket.destroy();
   const policies = json([{ ID: 'a', Name: 'ops' }]);
   const list = (address: string, given: Given = {}, more: string[] = []) =>
     user.run(['acl', 'policy', 'list', '-o', 'name', '--http-addr', address, ...more], given);
 
-  beforeEach(() => {
-    seen = [];
-  });
+  beforeEach(() => fake.forget());
   after(() => {
-    for (const server of servers) server.close();
+    fake.close();
     user.leave();
   });
 
@@ -64,8 +23,8 @@ describe('requests of the client', () => {
     const args = ['--namespace', 'team a', '--stale', '--reason', 'tidy – up'];
     const { code } = await list(address, { env: { CONSUL_HTTP_TOKEN: ' secret-1\n' } }, args);
     expect(code).to.equal(0);
-    expect(seen[0]!.url).to.equal('/v1/acl/policies?ns=team+a&stale=');
-    expect(seen[0]!.headers).to.include({
+    expect(fake.seen[0]!.url).to.equal('/v1/acl/policies?ns=team+a&stale=');
+    expect(fake.seen[0]!.headers).to.include({
       'x-consul-token': 'secret-1',
       'x-consul-reason': 'tidy%20%E2%80%93%20up',
     });
@@ -90,7 +49,7 @@ describe('requests of the client', () => {
     const { code, err } = await user.run(args);
     expect(code).to.equal(1);
     expect(err).to.include('(outcome_unknown)').and.include('the write may have happened');
-    expect(seen).to.have.length(1);
+    expect(fake.seen).to.have.length(1);
   });
 
   it('repeats while there is no leader, and while there are too many requests', async () => {
@@ -101,7 +60,7 @@ describe('requests of the client', () => {
       policies,
     );
     expect((await list(address)).code).to.equal(0);
-    expect(seen).to.have.length(4);
+    expect(fake.seen).to.have.length(4);
   });
 
   it('gives up at the timeout', async () => {
@@ -113,7 +72,7 @@ describe('requests of the client', () => {
       code: 1,
       err: 'conclave: No cluster leader (no_leader)\n',
     });
-    expect(seen).to.have.length(1);
+    expect(fake.seen).to.have.length(1);
   });
 
   it('says that the outcome of a write is unknown, and does not repeat it', async () => {
@@ -126,7 +85,7 @@ describe('requests of the client', () => {
       `conclave: ${detail} (outcome_unknown)\n` +
         '  the write may have happened: read before you write it again\n',
     );
-    expect(seen).to.have.length(1);
+    expect(fake.seen).to.have.length(1);
   });
 
   it('tells a refusal with its code, and the id of the decision', async () => {
