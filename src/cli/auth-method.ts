@@ -32,7 +32,7 @@ interface AuthMethod {
 }
 
 /** Auth methods. */
-const METHODS: ObjectType<AuthMethod> = {
+export const METHODS: ObjectType<AuthMethod> = {
   noun: 'auth method',
   path: '/v1/acl/auth-method',
   listPath: '/v1/acl/auth-methods',

@@ -29,7 +29,7 @@ interface BindingRule {
 }
 
 /** Binding rules. */
-const RULES: ObjectType<BindingRule> = {
+export const RULES: ObjectType<BindingRule> = {
   noun: 'binding rule',
   path: '/v1/acl/binding-rule',
   listPath: '/v1/acl/binding-rules',
@@ -70,7 +70,7 @@ export interface RuleOptions extends OneOptions {
 }
 
 /** Adds the options for the fields of a rule. */
-const withRuleFields = (command: Command): Command =>
+export const withRuleFields = (command: Command): Command =>
   command
     .option('--method <name>', 'the auth method that it belongs to')
     .option('--description <text>', 'what it is for')
@@ -80,7 +80,7 @@ const withRuleFields = (command: Command): Command =>
     .option('--bind-vars <pair>', 'NAME=VALUE of a templated policy; several times', several);
 
 /** Returns the fields that the options give. */
-function ruleBody(options: RuleOptions): object {
+export function ruleBody(options: RuleOptions): object {
   const { method, description, selector, bindType, bindName, bindVars } = options;
   return {
     ...(method !== undefined && { AuthMethod: method }),

@@ -49,8 +49,8 @@ export class Cli {
   }
 
   /** Returns what a command with these options works with. */
-  callOf<O>(options: O & CommonOptions): Call<O> {
-    const surroundings = surroundingsOf(options, this.io, readProfiles(this.io));
+  callOf<O>(options: O & CommonOptions, io: Io = this.io): Call<O> {
+    const surroundings = surroundingsOf(options, io, readProfiles(io));
     const { addresses, tls, token, namespace, output } = surroundings;
     if (options.stale === true && options.consistent === true)
       misused('--stale and --consistent exclude each other');
@@ -59,21 +59,21 @@ export class Cli {
         addresses,
         tls,
         namespace,
-        token: () => readToken(token, this.io.env),
+        token: () => readToken(token, io.env),
         reason: options.reason,
         mode: options.stale ? 'stale' : options.consistent ? 'consistent' : undefined,
         timeoutMs: milliseconds(options.timeout ?? TIMEOUT_DEFAULT),
         debug: options.debug === true,
       },
-      this.io,
+      io,
     );
     const format = formatOf(options.output ?? output);
-    const colour = mayColour(this.io, options);
-    const print = new Printer(this.io, { format, colour, quiet: options.quiet === true });
+    const colour = mayColour(io, options);
+    const print = new Printer(io, { format, colour, quiet: options.quiet === true });
     const fails = (): void => {
       this.exit = EXIT.failed;
     };
-    return { options, surroundings, api, print, io: this.io, fails };
+    return { options, surroundings, api, print, io, fails };
   }
 }
 

@@ -33,7 +33,7 @@ interface Namespace {
 }
 
 /** Namespaces. */
-const NAMESPACES: ObjectType<Namespace> = {
+export const NAMESPACES: ObjectType<Namespace> = {
   noun: 'namespace',
   path: '/v1/namespace',
   listPath: '/v1/namespaces',

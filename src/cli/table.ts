@@ -47,9 +47,17 @@ export function fitted(widths: readonly number[], width: number | undefined): nu
   return fit;
 }
 
+/** Returns the beginning of a text that fits a column, with an ellipsis where it is cut. */
 function cut(text: string, width: number): string {
-  const { index, truncated } = widthOf(text, { limit: width, ellipsis: '…', ellipsisWidth: 1 });
-  return truncated ? `${text.slice(0, index)}…` : text;
+  if (columnsOf(text) <= width) return text;
+  let shown = '';
+  let left = width - 1;
+  for (const character of text) {
+    left -= columnsOf(character);
+    if (left < 0) break;
+    shown += character;
+  }
+  return `${shown}…`;
 }
 
 /** Returns a table as text, a line each row. */

@@ -21,6 +21,8 @@ describe('tables of the client', () => {
     expect(fitted([9, 9], 5)).to.deep.equal([6, 6]);
     const text = renderTable(['A', 'B'], [['x'.repeat(30), 'end']], { width: 20, colour: false });
     expect(text).to.equal(`A                B\n${'x'.repeat(14)}…  end\n`);
+    const wide = renderTable(['A'], [['a › 日本語 b']], { width: 8, colour: false });
+    expect(wide).to.equal('A\na › 日…\n');
   });
 
   it('cuts no line without a terminal', () => {
