@@ -1,4 +1,4 @@
-/** Command lines as people write them for the peer: `-policy-name x` for `--policy-name x`. */
+/** Command lines as people write them for Consul: `-policy-name x` for `--policy-name x`. */
 import type { Command, Option } from 'commander';
 
 const SINGLE_DASH = /^-([a-z][a-z0-9-]+)(=.*)?$/s;

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { TOKENS, type Token } from './acl-objects.js';
-import type { Call, Cli } from './cli.js';
+import { type Call, type Cli, oneNode } from './cli.js';
 import { Fault } from './fault.js';
 import { readInput, writePrivate } from './files.js';
 
@@ -61,6 +61,7 @@ async function bootstrapped(call: Call<BootstrapOptions>, secret?: string): Prom
           'to allow it again, give the data folder of the node to --reset, ' +
           `or write ${index} to ${RESET_FILE} there`,
       });
+    oneNode(call, '--reset');
     await writePrivate(join(reset, RESET_FILE), `${index}\n`);
     return ask();
   }

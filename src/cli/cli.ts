@@ -77,6 +77,12 @@ export class Cli {
   }
 }
 
+/** Faults unless exactly one node is named, for commands that are about a node. */
+export function oneNode({ surroundings }: Call<object>, what: string): void {
+  if (surroundings.addresses.length > 1)
+    misused(`${what} is about one node: name it by --http-addr`);
+}
+
 /** Whether results are coloured: on a terminal, unless the user does not want it. */
 function mayColour({ env, out }: Io, { color }: CommonOptions): boolean {
   return (
@@ -110,7 +116,7 @@ export function whole(text: string): number {
 }
 
 /**
- * Adds an option that the peer has and that would show a secret in the list of processes. Using it
+ * Adds an option of Consul that would show a secret in the list of processes. Using it
  * is refused in words that say what to do.
  */
 export function refusedSecret(command: Command, flags: string, instead: string): Command {

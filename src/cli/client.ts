@@ -3,6 +3,7 @@ import { CommanderError } from 'commander';
 import { withTwoDashes } from './arguments.js';
 import { Cli } from './cli.js';
 import { EXIT, Fault, faultJson, faultLines } from './fault.js';
+import { FIRST_STEPS } from './first-steps.js';
 import type { Io } from './io.js';
 import { programOf } from './program.js';
 
@@ -11,9 +12,15 @@ import { programOf } from './program.js';
  * Prints what went wrong, and throws only for faults of this program.
  */
 export async function runClient(given: readonly string[], io: Io): Promise<number> {
+  if (given.length === 0) {
+    io.out.write(FIRST_STEPS);
+    return EXIT.done;
+  }
   const cli = new Cli(io);
   const program = programOf(cli);
-  const args = withTwoDashes(program, given);
+  // Commander's own help knows the commands of the top alone.
+  const isHelp = given[0] === 'help' && given.length > 1;
+  const args = withTwoDashes(program, isHelp ? [...given.slice(1), '--help'] : given);
   try {
     await program.parseAsync(args, { from: 'user' });
     return cli.exit;

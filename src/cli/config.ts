@@ -98,7 +98,7 @@ interface WriteOptions {
   readonly modifyIndex?: number;
 }
 
-/** Returns the parameters of a write that depends on a version, in the peer's form. */
+/** Returns the parameters of a write that depends on a version, in Consul's form. */
 function casOf({ cas, modifyIndex }: WriteOptions): Record<string, string> {
   if (cas !== true && modifyIndex === undefined) return {};
   if (modifyIndex === undefined) misused('--cas: needs --modify-index');

@@ -48,7 +48,7 @@ export const ENTRIES: Shape<Entry> = {
   ref: ({ Kind, Name, Namespace }) => `config/${Namespace ?? 'default'}/${Kind}/${Name}`,
 };
 
-/** Options that name an entry in the peer's form. */
+/** Options that name an entry in Consul's form. */
 export interface EntryOptions {
   readonly kind?: string;
   readonly name?: string;

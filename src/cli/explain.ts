@@ -101,15 +101,19 @@ function addWhoAmI(acl: Command, cli: Cli): void {
       try {
         await show((await call.api.get(path)).json());
       } catch (error) {
-        if (!(error instanceof Fault && error.details.code === 'no_endpoint')) throw error;
+        if (!(error instanceof Fault && isWithoutRights(error))) throw error;
         // Other servers of the API tell the token, not what follows from it.
-        call.print.note(`${error.message}; this is the token alone`);
+        call.print.note('the server does not tell what follows from it: this is the token alone');
         const found = (await call.api.get(token)).json<Token>();
         await call.print.item(TOKENS.hidden!(found), TOKENS.shape);
       }
     }),
   );
 }
+
+/** Whether the server does not have the endpoint, or takes the path for an AccessorID. */
+const isWithoutRights = ({ details, message }: Fault): boolean =>
+  details.code === 'no_endpoint' || /UUID must be 36 characters/.test(message);
 
 async function showRights({ print }: Call<object>, rights: Effective): Promise<void> {
   if (print.format === 'name') return print.text([`token/${rights.AccessorID}\n`]);
@@ -154,7 +158,7 @@ interface LoginExplainOptions {
 function addLoginExplain(acl: Command, cli: Cli): void {
   const explain = acl
     .command('login')
-    .description('logins')
+    .description('explain logins')
     .command('explain')
     .description('say what a login with a JWT or with claims would give, and why');
   explain

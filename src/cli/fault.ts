@@ -48,7 +48,7 @@ export interface Refused {
   readonly decision: string | undefined;
 }
 
-const NO_ENDPOINT = /^Invalid URL path|^404 page not found/;
+const NO_ENDPOINT = /^Invalid URL path|^404 page not found|^method [A-Z]+ not allowed/;
 /** Answers of other servers of the API that mean what a code of this one means. */
 const KNOWN: readonly (readonly [RegExp, FaultCode])[] = [
   [/^No cluster leader/, 'no_leader'],
@@ -60,7 +60,7 @@ const KNOWN: readonly (readonly [RegExp, FaultCode])[] = [
 export function refusedBy(answer: Refused): Fault {
   const problem = problemOf(answer);
   const detail = String(problem['detail'] ?? '') || `status ${answer.status} without a reason`;
-  if (answer.status === 404 && NO_ENDPOINT.test(detail))
+  if (NO_ENDPOINT.test(detail))
     return new Fault(`the server does not have ${answer.method} ${answer.path}`, {
       code: 'no_endpoint',
       hint: 'it runs an older release, or it is another server of this API',
@@ -97,7 +97,7 @@ function hintOf(
   if (/anonymous token lacks/.test(detail))
     return 'no token was sent: log in, or set --token-file or CONCLAVE_HTTP_TOKEN';
   if (decision !== undefined) return `conclave acl decision ${decision} says why`;
-  if (code === 'acl_not_found') return 'the token that was sent is not known to this cluster';
+  if (detail === 'ACL not found') return 'the token that was sent is not known to this cluster';
   if (code === 'outcome_unknown')
     return 'the write may have happened: read before you write it again';
   return undefined;

@@ -10,8 +10,8 @@ Five things to begin with:
                            export CONCLAVE_HTTP_TOKEN_FILE=$PWD/admin.token
   3. write a policy        echo 'service "web" { policy = "write" }' |
                              conclave acl policy create --name web --rules -
-  4. give it to someone    conclave acl token create --policy-name web --expires-ttl 8h
-  5. write configuration   echo '{"Kind":"service-defaults","Name":"web","Protocol":"http"}' |
+  4. give it to someone    conclave acl token create --policy-name web
+  5. write configuration   printf 'Kind: service-defaults\\nName: web\\n' |
                              conclave config write -
 
 conclave --help lists all commands, conclave COMMAND --help explains one.

@@ -310,6 +310,9 @@ const unknownOutcome = (url: URL, { message }: NoAnswer): Fault =>
     hint: 'the write may have happened: read before you write it again',
   });
 
+const CERTIFICATE_HINT =
+  'it may ask for a certificate of the client: --client-cert and --client-key';
+
 /** Returns what to do about a connection that could not be made. */
 function connectionHint(
   url: URL,
@@ -320,12 +323,12 @@ function connectionHint(
     return 'is a node running there? --http-addr or CONCLAVE_HTTP_ADDR names another address';
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
     return '--tls-server-name names the server that the certificate is for';
+  if (url.protocol === 'https:' && /\balert\b/.test(message)) return CERTIFICATE_HINT;
   if (/CERT|SIGNATURE/.test(code ?? ''))
     return '--ca-file or CONCLAVE_CACERT names the file of the authority of its certificate';
   if (/wrong version number|packet length/i.test(message))
     return `it seems to speak http: try http://${url.host}`;
   if (wasSent && url.protocol === 'http:') return `it may speak https: try https://${url.host}`;
-  if (url.protocol === 'https:' && (wasSent || code === 'ECONNRESET' || /alert/.test(message)))
-    return 'it may ask for a certificate of the client: --client-cert and --client-key';
+  if (url.protocol === 'https:' && (wasSent || code === 'ECONNRESET')) return CERTIFICATE_HINT;
   return undefined;
 }

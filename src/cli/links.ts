@@ -1,4 +1,4 @@
-/** Links and identities of tokens and roles, from options in the peer's form. */
+/** Links and identities of tokens and roles, from options in Consul's form. */
 import { misused } from './fault.js';
 
 /** A link to a policy or role. */

@@ -176,7 +176,7 @@ export function withOne<T>(command: Command, type: ObjectType<T>, isUpdate = fal
 /** Adds `read`. */
 export function addRead<T>(parent: Command, cli: Cli, type: ObjectType<T>): Command {
   const command = parent.command('read').description(`show a ${type.noun}`);
-  withOne(command, type).option('--meta', 'as the peer has it; indexes are always shown');
+  withOne(command, type).option('--meta', 'taken as in Consul; indexes are always shown');
   if (type.hidden !== undefined) command.option('--show-secret', 'show the SecretID');
   return withWatch(command).action(
     cli.action<OneOptions & WatchOptions & { showSecret?: boolean }>(async (call, argument) => {

@@ -3,7 +3,7 @@ import { createWriteStream } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
-import type { Call, Cli } from './cli.js';
+import { type Call, type Cli, oneNode } from './cli.js';
 
 /** Adds the commands. */
 export function addOperations(program: Command, cli: Cli): void {
@@ -33,6 +33,7 @@ export function addOperations(program: Command, cli: Cli): void {
     .description('remove the node that is asked from its cluster')
     .action(
       cli.action(async (call) => {
+        oneNode(call, 'leave');
         call.print.text([`${await leave(call)} is no longer a member; stop it\n`]);
       }),
     );

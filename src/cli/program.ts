@@ -7,7 +7,6 @@ import { type Cli, withCommonOptions } from './cli.js';
 import { addCompletion } from './completion.js';
 import { addConfig } from './config.js';
 import { addExplain } from './explain.js';
-import { FIRST_STEPS } from './first-steps.js';
 import { addLint } from './lint.js';
 import { addLogin } from './login.js';
 import { addNamespace } from './namespace.js';
@@ -41,7 +40,7 @@ export function programOf(cli: Cli): Command {
     .addHelpText('afterAll', ({ command }) =>
       command === program ? '' : '\nOptions of all commands: conclave --help',
     );
-  withCommonOptions(program).action(() => io.out.write(FIRST_STEPS));
+  withCommonOptions(program);
   const acl = program
     .command('acl')
     .description('tokens, policies, roles, logins and their reasons');

@@ -18,6 +18,7 @@ import {
   withOne,
   withUpdate,
 } from './objects.js';
+import { watch } from './watch.js';
 
 interface TokenOptions extends OneOptions, LinkOptions {
   readonly accessorId?: string;
@@ -64,7 +65,7 @@ function addCreate(token: Command, cli: Cli): void {
   create
     .option('--description <text>', 'what it is for')
     .option('--expires-ttl <duration>', 'how long it is valid, such as 8h')
-    .option('--local', 'as the peer has it: for this datacenter')
+    .option('--local', 'valid in this datacenter alone')
     .option('--accessor <id>', 'its AccessorID; random without')
     .option('--secret-file <file>', 'file with its SecretID, or -; random without');
   refusedSecret(create, '--secret <id>', 'name a --secret-file');
@@ -101,10 +102,14 @@ function addTokenRead(token: Command, cli: Cli): void {
           ? `${TOKENS.path}/self`
           : pathOf(TOKENS, TOKENS.id(await find(call, TOKENS, which(argument, options))));
         const query = options.expanded ? { expanded: 'true' } : {};
-        const found = (await call.api.get(path, { query })).json<Token>();
-        const shown = options.showSecret ? found : TOKENS.hidden!(found);
-        if (options.expanded && call.print.format === 'table') return call.print.value(shown);
-        return call.print.item(shown, TOKENS.shape);
+        const show = async (value: unknown): Promise<void> => {
+          const found = value as Token;
+          const shown = options.showSecret ? found : TOKENS.hidden!(found);
+          if (options.expanded && call.print.format === 'table') await call.print.value(shown);
+          else await call.print.item(shown, TOKENS.shape);
+        };
+        if (options.watch) return watch(call, { path, query }, show);
+        return show((await call.api.get(path, { query })).json());
       },
     ),
   );

@@ -1,4 +1,4 @@
-/** The environment variables of the client: those of this program, then those of the peer. */
+/** The environment variables of the client: those of this program, then those of Consul. */
 
 /** The variables of each setting, in the order in which they count. */
 export const VARIABLES = {

@@ -1,4 +1,6 @@
 import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { Cli } from '../../src/cli/cli.js';
 import { positionOf } from '../../src/cli/completion.js';
@@ -103,7 +105,9 @@ describe('completion', () => {
     for (const shell of ['bash', 'zsh', 'fish']) {
       const script = await user.done(['completion', shell]);
       expect(script).to.include('conclave complete --');
-      const { error, status, stderr } = spawnSync(shell, ['-n'], { input: script });
+      const file = join(user.home, shell);
+      writeFileSync(file, script);
+      const { error, status, stderr } = spawnSync(shell, ['-n', file]);
       // Where the shell is not installed there is nothing to ask.
       if (error === undefined) expect(status, String(stderr)).to.equal(0);
     }

@@ -218,16 +218,18 @@ describe('explanations by the command line', () => {
   });
 
   it('shows the token alone where the server has no explanations', async () => {
-    const address = await fake.serve(
+    const token = { AccessorID: ACCESSOR, SecretID: 'secret-7', Policies: [{ Name: 'ops' }] };
+    for (const missing of [
       text(404, 'Invalid URL path: not a recognized HTTP API endpoint'),
-      json({ AccessorID: ACCESSOR, SecretID: 'secret-7', Policies: [{ ID: 'p', Name: 'ops' }] }),
-    );
-    const { code, out, err } = await user.run(['acl', 'whoami', '--http-addr', address]);
-    expect(code).to.equal(0);
-    expect(out)
-      .to.match(/Policies +ops\n/)
-      .and.not.include('secret-7');
-    expect(err).to.include('this is the token alone');
+      text(500, 'failed acl token lookup: index error: UUID must be 36 characters'),
+    ]) {
+      const address = await fake.serve(missing, json(token));
+      const { code, out, err } = await user.run(['acl', 'whoami', '--http-addr', address]);
+      expect(code).to.equal(0);
+      expect(out).to.match(/Policies +ops\n/);
+      expect(out).not.to.include('secret-7');
+      expect(err).to.include('this is the token alone');
+    }
   });
 
   it('finds who can do something', async () => {

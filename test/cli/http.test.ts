@@ -1,5 +1,11 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect } from 'chai';
+import { CA, SERVER_CERTIFICATE, SERVER_KEY } from '../login/certificates.js';
 import { FakeServers, json, problem, text } from './fake-server.js';
 import { type Given, User } from './harness.js';
 
@@ -109,6 +115,14 @@ describe('requests of the client', () => {
     );
   });
 
+  it('says when the server does not have a method of an endpoint', async () => {
+    const address = await serve(text(405, 'method POST not allowed'));
+    const args = ['acl', 'policy', 'lint', '-', '--http-addr', address];
+    expect((await user.run(args)).err).to.include(
+      'the server does not have POST /v1/acl/policy/lint (no_endpoint)',
+    );
+  });
+
   it('says when the server does not have an endpoint', async () => {
     const address = await serve(text(404, 'Invalid URL path: not a recognized HTTP API endpoint'));
     expect((await list(address)).err).to.include(
@@ -162,5 +176,69 @@ describe('requests of the client', () => {
       code: 130,
       err: 'conclave: interrupted (interrupted)\n',
     });
+  });
+});
+
+describe('requests of the client over TLS', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'conclave-cli-'));
+  const user = new User();
+  const servers: Server[] = [];
+  const file = (name: string, content: string): string => {
+    writeFileSync(join(dir, name), content);
+    return join(dir, name);
+  };
+  const serve = async (requestCert: boolean): Promise<string> => {
+    const options = { cert: SERVER_CERTIFICATE, key: SERVER_KEY, ca: CA, requestCert };
+    const server = createServer(options, (_request, response) => response.end('[]'));
+    servers.push(server);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  };
+  const list = (address: string, args: string[] = [], env: Record<string, string> = {}) =>
+    user.run(['acl', 'policy', 'list', '-o', 'json', '--http-addr', address, ...args], { env });
+  const ca = ['-ca-file', file('ca.pem', CA)];
+  const own = [
+    ...[
+      '-client-cert',
+      file('c.pem', SERVER_CERTIFICATE),
+      '-client-key',
+      file('k.pem', SERVER_KEY),
+    ],
+  ];
+  after(() => {
+    for (const server of servers) server.close().closeAllConnections();
+    user.leave();
+    rmSync(dir, { recursive: true, force: true });
+  });
+
+  it('trusts the authority that it is given, by option or variable', async () => {
+    const address = await serve(false);
+    expect((await list(`https://${address}`)).err).to.include('--ca-file or CONCLAVE_CACERT');
+    expect(await list(`https://${address}`, ca)).to.include({ code: 0, out: '[]\n' });
+    const env = { CONSUL_CACERT: ca[1]!, CONSUL_HTTP_SSL: 'true' };
+    expect(await list(address, [], env)).to.include({ code: 0 });
+    const unchecked = { CONSUL_HTTP_SSL_VERIFY: 'false' };
+    expect(await list(`https://${address}`, [], unchecked)).to.include({ code: 0 });
+  });
+
+  it('names the option for another name in the certificate, and a missing file', async () => {
+    const address = `https://${await serve(false)}`;
+    const other = await list(address, [...ca, '-tls-server-name', 'other']);
+    expect(other.err).to.include('--tls-server-name names the server');
+    expect(await list(address, [...ca, '-tls-server-name', 'localhost'])).to.include({ code: 0 });
+    const none = await list(address, ['-ca-file', join(dir, 'none')]);
+    expect(none.code).to.equal(2);
+    expect(none.err).to.include('--ca-file: ENOENT');
+  });
+
+  it('presents its certificate, and says what is wrong without one', async () => {
+    const address = `https://${await serve(true)}`;
+    expect(await list(address, [...ca, ...own])).to.include({ code: 0 });
+    expect((await list(address, ca)).err).to.include('--client-cert and --client-key');
+  });
+
+  it('says that a port speaks https', async () => {
+    const address = await serve(false);
+    expect((await list(address)).err).to.include(`it may speak https: try https://${address}`);
   });
 });
