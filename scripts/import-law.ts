@@ -30,8 +30,9 @@ const RANK: Record<string, number> = {
   metrics: 8,
   'key-files': 10,
   server: 11,
-  commands: 11,
-  main: 12,
+  'node-program': 12,
+  main: 13,
+  cli: 2,
 };
 /** The layers that http may not import. It gets their types from the service. */
 const BELOW_SERVICE = ['node', 'replica', 'state', 'storage', 'raft', 'transport'];
@@ -45,6 +46,10 @@ const FORBIDDEN: [from: string, to: string, why: string][] = [
   ['storage', 'acl', 'the disk does not know what it stores'],
   ['transport', 'state', 'the wire does not know what it carries'],
 ];
+/** What the client may import besides itself: it knows the server by its API alone. */
+const CLIENT_SEES = ['errors', 'languages'];
+/** Who may import the client: what names its commands and its variables. */
+const SEES_CLIENT = ['config', 'node-program', 'main'];
 const PURE = ['raft', 'languages', 'acl', 'kinds', 'state', 'replica'];
 /** Effects that a pure layer must not have. What depends on them is passed in. */
 const EFFECTS: [pattern: RegExp, what: string][] = [
@@ -105,6 +110,10 @@ export function importProblems(path: string, text: string): string[] {
     const rankOfOther = RANK[other];
     if (rankOfOther === undefined || rankOfOther >= rank)
       found.push(`${at}: ${layer} may not import ${other} (imports go one way)`);
+    if (layer === 'cli' && !CLIENT_SEES.includes(other))
+      found.push(`${at}: cli may not import ${other}: it knows the server by its API alone`);
+    if (other === 'cli' && !SEES_CLIENT.includes(layer))
+      found.push(`${at}: ${layer} may not import cli: the server does not know its client`);
     for (const [from, to, why] of FORBIDDEN)
       if (from === layer && to === other)
         found.push(`${at}: ${layer} may not import ${other}: ${why}`);

@@ -7,6 +7,7 @@ import { hostname } from 'node:os';
 import type { ErrorObject } from 'ajv';
 import { closest, distance } from 'fastest-levenshtein';
 import { isAddress, isLoopback } from './address.js';
+import { VARIABLES } from './cli/variables.js';
 import { inTicks } from './node/options.js';
 import { leaseMsMax } from './raft/options.js';
 import { MEMBER, type MemberSetting, type Setting } from './setting.js';
@@ -77,8 +78,8 @@ const secretAsFlag = ({ key }: Setting): string =>
 
 /** Largest edit distance at which an unknown variable counts as a mistyped setting. */
 const MISTYPED_MAX = 3;
-/** Variables that are not settings. */
-const OTHER_VARIABLES = new Set(['CONCLAVE_TOKEN', 'CONCLAVE_URL']);
+/** Variables of the client, which a shell may have set where a node is started. */
+const OTHER_VARIABLES: ReadonlySet<string> = new Set(Object.values(VARIABLES).flat());
 
 /**
  * Returns a fault for each variable that nearly names a setting. Ignores others, because container

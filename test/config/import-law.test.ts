@@ -23,6 +23,16 @@ describe('the import law', () => {
       expect(problems('src/http/status.ts', from), from).to.deep.equal([]);
   });
 
+  it('keeps client and server apart', () => {
+    expect(problems('src/cli/http.ts', '../errors.js')).to.deep.equal([]);
+    expect(problems('src/cli/http.ts', '../raft/types.js')).to.deep.equal([
+      'src/cli/http.ts:1: cli may not import raft: it knows the server by its API alone',
+    ]);
+    expect(problems('src/service/status.ts', '../cli/io.js')).to.deep.equal([
+      'src/service/status.ts:1: service may not import cli: the server does not know its client',
+    ]);
+  });
+
   it('lets imports go one way', () => {
     expect(problems('src/service/status.ts', '../node/types.js')).to.deep.equal([]);
     expect(problems('src/node/status.ts', '../service/types.js')).to.deep.equal([

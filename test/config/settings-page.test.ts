@@ -1,6 +1,24 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
+import { cliPage } from '../../scripts/docs/cli-page.js';
 import { settingsPage } from '../../scripts/docs/settings-page.js';
+
+describe('docs/cli.md', () => {
+  it('is up to date with npm run docs', () => {
+    expect(
+      readFileSync('docs/cli.md', 'utf8') === cliPage('.'),
+      'stale: run npm run docs',
+    ).to.equal(true);
+  });
+
+  it('has every command, with an option that it has', () => {
+    const page = cliPage('.');
+    for (const command of ['acl who-can <question>', 'config write <file>', 'agent', 'login'])
+      expect(page).to.include(`conclave ${command}\n`);
+    expect(page).to.include('| `--bearer-token-file <file>` |');
+    expect(page).not.to.include('--secret <').and.not.include('conclave complete ');
+  });
+});
 
 describe('docs/settings.md', () => {
   it('is up to date with npm run docs', () => {

@@ -1,0 +1,68 @@
+/** `acl bootstrap`. */
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { TOKENS, type Token } from './acl-objects.js';
+import { type Call, type Cli, oneNode } from './cli.js';
+import { Fault } from './fault.js';
+import { readInput, writePrivate } from './files.js';
+
+interface BootstrapOptions {
+  readonly reset?: string | boolean;
+  readonly tokenSinkFile?: string;
+}
+
+/** The file in a node's data folder that allows another bootstrap. */
+const RESET_FILE = 'acl-bootstrap-reset';
+const RESET_INDEX = /reset index: (\d+)/;
+
+/** Adds `acl bootstrap`. */
+export function addBootstrap(acl: Command, cli: Cli): void {
+  acl
+    .command('bootstrap')
+    .description('create the first token, which may do everything')
+    .argument('[secret-file]', 'file with the SecretID that it is to have, or -')
+    .option('--token-sink-file <file>', 'write its SecretID to a file instead of showing it')
+    .option(
+      '--reset [folder]',
+      'where it was done before: allow it again by the data folder of the node that is asked',
+    )
+    .action(
+      cli.action<BootstrapOptions>(async (call, secretFile) => {
+        const secret =
+          secretFile === undefined
+            ? undefined
+            : (await readInput(call.io, 'the secret file', secretFile)).trim();
+        const made = await bootstrapped(call, secret);
+        const { tokenSinkFile } = call.options;
+        if (tokenSinkFile === undefined) return call.print.item(made, TOKENS.shape);
+        await writePrivate(tokenSinkFile, `${made.SecretID}\n`);
+        call.print.note(`the SecretID is in ${tokenSinkFile}`);
+        // The API repeats the SecretID as ID.
+        const { ID: _, ...shown } = made as Token & { ID?: string };
+        return call.print.item(TOKENS.hidden!(shown), TOKENS.shape);
+      }),
+    );
+}
+
+async function bootstrapped(call: Call<BootstrapOptions>, secret?: string): Promise<Token> {
+  const body = secret === undefined ? {} : { BootstrapSecret: secret };
+  const ask = async (): Promise<Token> =>
+    (await call.api.ask('PUT', '/v1/acl/bootstrap', { body })).json<Token>();
+  try {
+    return await ask();
+  } catch (error) {
+    const index = error instanceof Fault ? RESET_INDEX.exec(error.message)?.[1] : undefined;
+    const { reset } = call.options;
+    if (index === undefined) throw error;
+    if (typeof reset !== 'string')
+      throw new Fault((error as Fault).message, {
+        ...(error as Fault).details,
+        hint:
+          'to allow it again, give the data folder of the node to --reset, ' +
+          `or write ${index} to ${RESET_FILE} there`,
+      });
+    oneNode(call, '--reset');
+    await writePrivate(join(reset, RESET_FILE), `${index}\n`);
+    return ask();
+  }
+}

@@ -1,0 +1,161 @@
+/** What every command of the client is given: options, the API, and how to print. */
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { parseDuration } from '../languages/duration.js';
+import { type CommonOptions, readToken, type Surroundings, surroundingsOf } from './environment.js';
+import { EXIT, misused } from './fault.js';
+import { Api } from './http.js';
+import type { Io } from './io.js';
+import { FORMATS, formatOf, Printer } from './output.js';
+import { readProfiles } from './profiles.js';
+
+const TIMEOUT_DEFAULT = '30s';
+
+/** A command as it runs. */
+export interface Call<O> {
+  readonly options: O & CommonOptions;
+  readonly surroundings: Surroundings;
+  readonly api: Api;
+  readonly print: Printer;
+  readonly io: Io;
+  /** Makes the program end with exit code 1 although the command did its work. */
+  fails(): void;
+}
+
+/** The work of a command. */
+export type Work<O> = (call: Call<O>, ...args: (string | undefined)[]) => Promise<void>;
+
+/** Makes the actions of commands. */
+export class Cli {
+  readonly io: Io;
+  /** The exit code of the command that ran. */
+  exit: number = EXIT.done;
+  constructor(io: Io) {
+    this.io = io;
+  }
+
+  /** Returns an action for commander that runs the work of a command. */
+  action<O = object>(work: Work<O>): (...parameters: unknown[]) => Promise<void> {
+    return async (...parameters) => {
+      // Commander passes the arguments, the options, and the command.
+      const command = parameters.at(-1) as Command;
+      const args = parameters.slice(0, -2) as (string | undefined)[];
+      const call = this.callOf<O>(command.optsWithGlobals());
+      try {
+        await work(call, ...args);
+      } finally {
+        await call.api.close();
+      }
+    };
+  }
+
+  /** Returns what a command with these options works with. */
+  callOf<O>(options: O & CommonOptions, io: Io = this.io): Call<O> {
+    const surroundings = surroundingsOf(options, io, readProfiles(io));
+    const { addresses, tls, token, namespace, output } = surroundings;
+    if (options.stale === true && options.consistent === true)
+      misused('--stale and --consistent exclude each other');
+    const api = new Api(
+      {
+        addresses,
+        tls,
+        namespace,
+        token: () => readToken(token, io.env),
+        reason: options.reason,
+        mode: options.stale ? 'stale' : options.consistent ? 'consistent' : undefined,
+        timeoutMs: milliseconds(options.timeout ?? TIMEOUT_DEFAULT),
+        debug: options.debug === true,
+      },
+      io,
+    );
+    const format = formatOf(options.output ?? output);
+    const colour = mayColour(io, options);
+    const print = new Printer(io, { format, colour, quiet: options.quiet === true });
+    const fails = (): void => {
+      this.exit = EXIT.failed;
+    };
+    return { options, surroundings, api, print, io, fails };
+  }
+}
+
+/** Faults unless exactly one node is named, for commands that are about a node. */
+export function oneNode({ surroundings }: Call<object>, what: string): void {
+  if (surroundings.addresses.length > 1)
+    misused(`${what} is about one node: name it by --http-addr`);
+}
+
+/** Whether results are coloured: on a terminal, unless the user does not want it. */
+function mayColour({ env, out }: Io, { color }: CommonOptions): boolean {
+  return (
+    out.isTerminal && color !== false && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb'
+  );
+}
+
+/** Parses a duration of an option into milliseconds. */
+function milliseconds(text: string): number {
+  const parsed = parseDuration(text);
+  if (!parsed.ok) throw new InvalidArgumentError(parsed.message);
+  return parsed.nanoseconds / 1e6;
+}
+
+/** Checks a duration when the command line is read. */
+const duration = (text: string): string => {
+  milliseconds(text);
+  return text;
+};
+
+/** Collects an option that may be given several times. */
+export const several = (value: string, before: readonly string[] = []): readonly string[] => [
+  ...before,
+  value,
+];
+
+/** Parses an option that is a whole number. */
+export function whole(text: string): number {
+  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('expected a whole number');
+  return Number(text);
+}
+
+/**
+ * Adds an option of Consul that would show a secret in the list of processes. Using it
+ * is refused in words that say what to do.
+ */
+export function refusedSecret(command: Command, flags: string, instead: string): Command {
+  const name = flags.split(' ')[0];
+  const refuse = (): never =>
+    misused(`${name}: every user of this machine can read the arguments of a process`, instead);
+  return command.addOption(new Option(flags).argParser(refuse).hideHelp());
+}
+
+/** Adds the options that all commands of the client have. */
+export function withCommonOptions(program: Command): Command {
+  program
+    .optionsGroup('Where and as whom:')
+    .option('--http-addr <list>', 'host:port or URL of a node; several by comma: the next is tried')
+    .addOption(new Option('--url <list>', 'the same').hideHelp())
+    .option('--profile <name>', 'the profile to use (conclave profile)')
+    .option('--token-file <file>', 'file with the token; else CONCLAVE_HTTP_TOKEN, or the login')
+    .option('--namespace <name>', 'the namespace; * for all, in lists of ACL objects')
+    .option('--ca-file <file>', 'authority of the certificates of the nodes')
+    .option('--client-cert <file>', 'certificate of this client')
+    .option('--client-key <file>', 'its key')
+    .option('--tls-server-name <name>', 'name in the certificate of the nodes');
+  refusedSecret(program, '--token <token>', 'set CONCLAVE_HTTP_TOKEN, or name a --token-file');
+  return program
+    .optionsGroup('How:')
+    .option('-o, --output <form>', `${FORMATS.join(', ')} (default: table)`)
+    .addOption(new Option('--format <form>').hideHelp())
+    .option('--stale', 'read what this node has')
+    .option('--consistent', 'read after asking a majority')
+    .addOption(
+      new Option(
+        '--timeout <duration>',
+        'how long to wait for an answer, and to repeat while there is no leader',
+      )
+        .default(TIMEOUT_DEFAULT)
+        .argParser(duration),
+    )
+    .option('--reason <text>', 'why a write is made, for the history')
+    .option('--no-color', 'no colours; so does NO_COLOR')
+    .option('--quiet', 'print results and errors only')
+    .option('--debug', 'print each request, without secrets');
+}

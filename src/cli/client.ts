@@ -1,0 +1,51 @@
+/** Runs a command line of the client. */
+import { CommanderError } from 'commander';
+import { withTwoDashes } from './arguments.js';
+import { Cli } from './cli.js';
+import { EXIT, Fault, faultJson, faultLines } from './fault.js';
+import { FIRST_STEPS } from './first-steps.js';
+import type { Io } from './io.js';
+import { programOf } from './program.js';
+
+/**
+ * Runs a command. Returns its exit code: 0 done, 1 refused or failed, 2 misused, 130 interrupted.
+ * Prints what went wrong, and throws only for faults of this program.
+ */
+export async function runClient(given: readonly string[], io: Io): Promise<number> {
+  if (given.length === 0) {
+    io.out.write(FIRST_STEPS);
+    return EXIT.done;
+  }
+  const cli = new Cli(io);
+  const program = programOf(cli);
+  // Commander's own help knows the commands of the top alone.
+  const isHelp = given[0] === 'help' && given.length > 1;
+  const args = withTwoDashes(program, isHelp ? [...given.slice(1), '--help'] : given);
+  try {
+    await program.parseAsync(args, { from: 'user' });
+    return cli.exit;
+  } catch (error) {
+    // Commander has printed what was wrong.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.misused;
+    const fault = faultOf(error);
+    if (fault === undefined) throw error;
+    io.err.write(wantsJson(args, io.env) ? faultJson(fault) : faultLines(fault));
+    return fault.exit;
+  }
+}
+
+/** A fault of the operating system, such as a file that cannot be written, is the user's. */
+function faultOf(error: unknown): Fault | undefined {
+  if (error instanceof Fault) return error;
+  const { code, message } = error as NodeJS.ErrnoException;
+  return typeof code === 'string' && /^E[A-Z]+$/.test(code) ? new Fault(message) : undefined;
+}
+
+/** Whether the user wants JSON, as far as the arguments tell: the fault may be in the profile. */
+const wantsJson = (args: readonly string[], env: Io['env']): boolean =>
+  env['CONCLAVE_OUTPUT'] === 'json' ||
+  args.some(
+    (arg, at) =>
+      /^(-o|--(output|format)=)json$/.test(arg) ||
+      (arg === 'json' && /^(-o|--output|--format)$/.test(args[at - 1] ?? '')),
+  );

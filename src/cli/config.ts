@@ -1,0 +1,216 @@
+/** `config`: configuration entries. */
+import type { Command } from 'commander';
+import { type Call, type Cli, whole } from './cli.js';
+import { editEntry } from './config-edit.js';
+import { documentsOf, type Written } from './documents.js';
+import {
+  ENTRIES,
+  type Entry,
+  type EntryOptions,
+  entryPath,
+  KINDS,
+  refOf,
+  type Which,
+  whichEntry,
+} from './entries.js';
+import { Fault, misused } from './fault.js';
+import { readInput } from './files.js';
+import { withWatch } from './objects.js';
+import { type Problem, Schemas, schemaPath } from './schemas.js';
+import { watch } from './watch.js';
+
+const withEntry = (command: Command): Command =>
+  command
+    .argument('[kind]', 'its kind, or KIND/NAME')
+    .argument('[name]', 'its name')
+    .option('--kind <kind>', 'its kind')
+    .option('--name <name>', 'its name');
+
+/** Adds `config`. */
+export function addConfig(program: Command, cli: Cli): void {
+  const config = program.command('config').description('configuration entries of services');
+  addWrite(config, cli);
+  addReads(config, cli);
+  addDelete(config, cli);
+  addValidate(config, cli);
+  withEntry(config.command('edit').description('change an entry in $EDITOR'))
+    .option('--yes', 'write without asking')
+    .addHelpText('after', '\nThe editor is $VISUAL or $EDITOR. The entry is shown as YAML.')
+    .action(
+      cli.action<EntryOptions & { yes?: boolean }>((call, first, second) =>
+        editEntry(call, whichEntry(first, second, call.options)),
+      ),
+    );
+  config
+    .command('schema')
+    .description('show the JSON Schema of a kind')
+    .argument('<kind>', 'such as service-defaults')
+    .action(
+      cli.action(async ({ api, print }, kind) =>
+        print.value((await api.get(schemaPath(kind!))).json()),
+      ),
+    );
+}
+
+function addReads(config: Command, cli: Cli): void {
+  const one = withEntry(config.command('read').description('show an entry as JSON'));
+  withWatch(one).action(
+    cli.action<EntryOptions & { watch?: boolean }>(async (call, first, second) => {
+      const path = entryPath(whichEntry(first, second, call.options));
+      const show = async (value: unknown): Promise<void> =>
+        call.print.format === 'name'
+          ? call.print.item(value as Entry, ENTRIES)
+          : call.print.value(value);
+      if (call.options.watch) return watch(call, { path }, show);
+      return show((await call.api.get(path)).json());
+    }),
+  );
+  const list = config.command('list').alias('ls').description('list the entries of a kind, or all');
+  list.argument('[kind]', 'their kind; all without').option('--kind <kind>', 'the same');
+  list.option('--filter <expression>', 'list only what matches, such as \'Protocol == "http"\'');
+  withWatch(list).action(
+    cli.action<EntryOptions & { watch?: boolean; filter?: string }>(async (call, argument) => {
+      const { kind = argument, filter, watch: goesOn } = call.options;
+      const show = (value: unknown): Promise<void> => call.print.list(value as Entry[], ENTRIES);
+      if (goesOn && kind === undefined) misused('--watch: name a kind');
+      if (kind === undefined) return show(await allEntries(call));
+      const path = `/v1/config/${encodeURIComponent(kind)}`;
+      if (goesOn) return watch(call, { path, query: { filter } }, show);
+      return show((await call.api.get(path, { query: { filter } })).json());
+    }),
+  );
+}
+
+/** Reads the entries of all kinds, one kind after the other. Leaves out kinds of later releases. */
+async function allEntries({ api }: Call<object>): Promise<Entry[]> {
+  const all: Entry[] = [];
+  for (const kind of KINDS)
+    try {
+      all.push(...(await api.get(`/v1/config/${kind}`)).json<Entry[]>());
+    } catch (error) {
+      if (!(error instanceof Fault && /kind/i.test(error.message))) throw error;
+    }
+  return all;
+}
+
+interface WriteOptions {
+  readonly cas?: boolean;
+  readonly modifyIndex?: number;
+}
+
+/** Returns the parameters of a write that depends on a version, in Consul's form. */
+function casOf({ cas, modifyIndex }: WriteOptions): Record<string, string> {
+  if (cas !== true && modifyIndex === undefined) return {};
+  if (modifyIndex === undefined) misused('--cas: needs --modify-index');
+  return { cas: String(modifyIndex) };
+}
+
+const withCas = (command: Command): Command =>
+  command
+    .option('--cas', 'only if --modify-index is its ModifyIndex')
+    .option('--modify-index <index>', 'the ModifyIndex; 0: only if there is none', whole);
+
+function addWrite(config: Command, cli: Cli): void {
+  withCas(config.command('write').description('create or replace an entry'))
+    .argument('<file>', 'JSON or YAML, or - for the standard input')
+    .addHelpText(
+      'after',
+      '\nExample: echo \'{"Kind":"service-defaults","Name":"web","Protocol":"http"}\' |\n' +
+        '           conclave config write -',
+    )
+    .action(
+      cli.action<WriteOptions>(async (call, file) => {
+        const query = casOf(call.options);
+        const entries = await documentsOf(file!, await readInput(call.io, 'the file', file!));
+        if (entries.length > 1 && query['cas'] !== undefined)
+          misused('--cas: the file may hold one entry only');
+        for (const entry of entries) await writeEntry(call, entry, query);
+      }),
+    );
+}
+
+async function writeEntry(
+  { api, print }: Call<object>,
+  { json, value }: Written,
+  query: Record<string, string>,
+): Promise<void> {
+  const body = json === undefined ? { body: value } : { json };
+  const answer = await api.ask('PUT', '/v1/config', { ...body, query });
+  const ref = refOf(api.namespace, value);
+  if (answer.text.trim() === 'false')
+    throw new Fault(`${ref} was not written: it has another ModifyIndex than ${query['cas']}`, {
+      code: 'conflict',
+    });
+  await print.done('wrote', ref, true);
+}
+
+function addDelete(config: Command, cli: Cli): void {
+  const command = config.command('delete').alias('rm').description('delete an entry');
+  withCas(withEntry(command))
+    .option('--filename <file>', 'a file with the entry, or -')
+    .action(
+      cli.action<EntryOptions & WriteOptions & { filename?: string }>(
+        async (call, first, second) => {
+          const query = casOf(call.options);
+          const { filename } = call.options;
+          const which =
+            filename === undefined
+              ? whichEntry(first, second, call.options)
+              : await entryIn(call, filename);
+          const answer = await call.api.ask('DELETE', entryPath(which), { query });
+          const ref = `config/${call.api.namespace ?? 'default'}/${which.kind}/${which.name}`;
+          if (answer.text.trim() === 'false')
+            throw new Fault(`${ref} was not deleted: it does not have this ModifyIndex`, {
+              code: 'conflict',
+            });
+          await call.print.done('deleted', ref, true);
+        },
+      ),
+    );
+}
+
+async function entryIn(call: Call<object>, file: string): Promise<Which> {
+  const [entry] = await documentsOf(file, await readInput(call.io, '--filename', file));
+  const [, , kind = '', ...name] = refOf(undefined, entry!.value).split('/');
+  return { kind, name: name.join('/') };
+}
+
+function addValidate(config: Command, cli: Cli): void {
+  config
+    .command('validate')
+    .description('judge entries in files by the schemas of the server; writes nothing')
+    .argument('<file...>', 'JSON or YAML, or -')
+    .action(
+      cli.action(async (call, files) => {
+        const schemas = new Schemas(call.api);
+        const problems: Problem[] = [];
+        let judged = 0;
+        // Commander gives a list for an argument with dots.
+        for (const file of [files].flat() as string[])
+          for (const entry of await documentsOf(file, await readInput(call.io, 'a file', file))) {
+            const found = await schemas.problemsOf(file, entry);
+            const ref = refOf(call.api.namespace, entry.value);
+            if (found === undefined)
+              call.print.note(
+                `${file}: ${ref}: no schema from the server, only its form is judged`,
+              );
+            else judged += 1;
+            problems.push(...(found ?? []));
+          }
+        await report(call, problems, judged);
+      }),
+    );
+}
+
+async function report(call: Call<object>, problems: readonly Problem[], judged: number) {
+  const { print } = call;
+  if (problems.length > 0) call.fails();
+  if (print.format === 'json' || print.format === 'yaml') return print.value(problems);
+  print.text(
+    problems.map(({ file, line, column, pointer, message }) => {
+      const where = pointer === '' ? '' : `${pointer}: `;
+      return `${file}:${line}:${column}: ${where}${message}\n`;
+    }),
+  );
+  if (problems.length === 0 && judged > 0) print.note(`${judged} valid`);
+}

@@ -1,0 +1,125 @@
+/** What goes wrong in a command, and how it is told. */
+import type { ErrorCode } from '../errors.js';
+
+/** Exit codes of all commands of the client. */
+export const EXIT = { done: 0, failed: 1, misused: 2, interrupted: 130 } as const;
+
+/** A code of the server's list, or one of the client's own. */
+export type FaultCode = ErrorCode | 'unreachable' | 'no_endpoint' | 'interrupted' | 'misused';
+
+/** What is known about a fault besides its sentence. */
+export interface FaultDetails {
+  readonly code?: FaultCode;
+  readonly hint?: string | undefined;
+  /** The id of the server's decision, for `acl decision`. */
+  readonly decision?: string | undefined;
+  /** The server's answer as problem details (RFC 9457), for `-o json`. */
+  readonly problem?: Readonly<Record<string, unknown>>;
+  readonly exit?: number;
+}
+
+/** A command fails. The message is one sentence for the terminal. */
+export class Fault extends Error {
+  readonly details: FaultDetails;
+  constructor(message: string, details: FaultDetails = {}) {
+    super(message);
+    this.name = 'Fault';
+    this.details = details;
+  }
+  /** The exit code of the program. */
+  get exit(): number {
+    return this.details.exit ?? EXIT.failed;
+  }
+}
+
+/** Throws the fault of a command line that cannot be carried out as it is written. */
+export function misused(message: string, hint?: string): never {
+  throw new Fault(message, { code: 'misused', hint, exit: EXIT.misused });
+}
+
+/** The parts of an answer from which a fault is made. */
+export interface Refused {
+  readonly method: string;
+  readonly path: string;
+  readonly status: number;
+  readonly type: string;
+  readonly text: string;
+  /** The value of the header with the decision's id. */
+  readonly decision: string | undefined;
+}
+
+const NO_ENDPOINT = /^Invalid URL path|^404 page not found|^method [A-Z]+ not allowed/;
+/** Answers of other servers of the API that mean what a code of this one means. */
+const KNOWN: readonly (readonly [RegExp, FaultCode])[] = [
+  [/^No cluster leader/, 'no_leader'],
+  [/^ACL not found/, 'acl_not_found'],
+  [/^Permission denied/, 'permission_denied'],
+];
+
+/** Returns the fault that an answer with a status from 400 on stands for. */
+export function refusedBy(answer: Refused): Fault {
+  const problem = problemOf(answer);
+  const detail = String(problem['detail'] ?? '') || `status ${answer.status} without a reason`;
+  if (NO_ENDPOINT.test(detail))
+    return new Fault(`the server does not have ${answer.method} ${answer.path}`, {
+      code: 'no_endpoint',
+      hint: 'it runs an older release, or it is another server of this API',
+      problem,
+    });
+  const code = (problem['code'] ?? KNOWN.find(([text]) => text.test(detail))?.[1]) as
+    | FaultCode
+    | undefined;
+  const decision = answer.decision ?? (problem['decision'] as string | undefined);
+  return new Fault(detail, {
+    ...(code !== undefined && { code }),
+    hint: (problem['hint'] as string | undefined) ?? hintOf(code, detail, decision),
+    decision,
+    problem,
+  });
+}
+
+function problemOf({ status, type, text }: Refused): Record<string, unknown> {
+  if (/\bjson\b/.test(type))
+    try {
+      const value: unknown = JSON.parse(text);
+      if (typeof value === 'object' && value !== null) return { ...value };
+    } catch {
+      // The text is shown as it is.
+    }
+  return { status, detail: text.trim() };
+}
+
+function hintOf(
+  code: FaultCode | undefined,
+  detail: string,
+  decision: string | undefined,
+): string | undefined {
+  if (/anonymous token lacks/.test(detail))
+    return 'no token was sent: log in, or set --token-file or CONCLAVE_HTTP_TOKEN';
+  if (decision !== undefined) return `conclave acl decision ${decision} says why`;
+  if (detail === 'ACL not found') return 'the token that was sent is not known to this cluster';
+  if (code === 'outcome_unknown')
+    return 'the write may have happened: read before you write it again';
+  return undefined;
+}
+
+/** Returns a fault as the lines that people read on the terminal. */
+export function faultLines({ message, details }: Fault): string {
+  const { code, decision, hint } = details;
+  const shown = code === undefined || code === 'misused' ? [] : [code];
+  const known = [...shown, ...(decision === undefined ? [] : [`decision ${decision}`])];
+  const first = `conclave: ${message}${known.length === 0 ? '' : ` (${known.join(', ')})`}\n`;
+  return hint === undefined ? first : `${first}  ${hint}\n`;
+}
+
+/** Returns a fault as problem details, for programs. */
+export function faultJson({ message, details }: Fault): string {
+  const { code, decision, hint, problem } = details;
+  return `${JSON.stringify({
+    ...problem,
+    detail: message,
+    ...(code !== undefined && { code }),
+    ...(hint !== undefined && { hint }),
+    ...(decision !== undefined && { decision }),
+  })}\n`;
+}

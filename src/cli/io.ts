@@ -1,0 +1,29 @@
+/** What a command may touch besides the server: passed in, so that tests can watch it. */
+
+/** A stream that is written to. */
+export interface Sink {
+  write(text: string): void;
+  readonly isTerminal: boolean;
+  /** The width of the terminal in columns; undefined if nothing is to be cut. */
+  readonly columns: number | undefined;
+}
+
+/** The surroundings of a command. */
+export interface Io {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly out: Sink;
+  readonly err: Sink;
+  /** Whether a person can be asked: input and error output are a terminal. */
+  readonly canAsk: boolean;
+  /** The home folder of the user. */
+  readonly home: string;
+  readonly version: string;
+  /** Aborted when the user interrupts the command. */
+  readonly signal: AbortSignal;
+  /** Reads the standard input to its end. */
+  input(): Promise<string>;
+  /** Asks for a line of text. */
+  ask(question: string): Promise<string>;
+  /** Runs a program on this terminal. Resolves to its exit code. */
+  run(command: string, args: readonly string[]): Promise<number>;
+}

@@ -1,0 +1,146 @@
+/** `acl policy lint`, `acl binding-rule lint`, `acl lint`. */
+import type { Command } from 'commander';
+import { POLICIES } from './acl-objects.js';
+import { RULES, type RuleOptions, ruleBody, withRuleFields } from './binding-rule.js';
+import type { Call, Cli } from './cli.js';
+import { misused } from './fault.js';
+import { readInput } from './files.js';
+import { find } from './objects.js';
+import type { Column } from './output.js';
+import type { Paint } from './table.js';
+import { oneLine } from './text.js';
+
+/** What is wrong or doubtful in a policy or a binding rule. */
+interface Problem {
+  readonly Severity: 'error' | 'warning' | 'info';
+  readonly Code: string;
+  readonly Message: string;
+  readonly Field?: string;
+  readonly Line?: number;
+  readonly Column?: number;
+  readonly Hint?: string;
+  readonly Fix?: string;
+}
+
+interface Judgement {
+  readonly Valid: boolean;
+  readonly Problems: readonly Problem[];
+}
+
+/** What is doubtful in what is stored. */
+interface Finding extends Omit<Problem, 'Column'> {
+  readonly Ref: string;
+}
+
+interface LintOptions {
+  readonly strict?: boolean;
+}
+
+const PAINTS: Readonly<Record<Problem['Severity'], Paint>> = {
+  error: 'red',
+  warning: 'yellow',
+  info: 'dim',
+};
+
+/** Returns a problem as a line that editors understand, with what would help below it. */
+export function problemLines(name: string, one: Problem): string {
+  const { Code, Column: column, Field: field, Fix, Hint, Line, Message, Severity } = one;
+  const place = [field, Line, column].filter((part) => part !== undefined).join(':');
+  const help = [Hint, Fix].filter((text) => text !== undefined && text !== '');
+  const below = help.map((text) => `  ${oneLine(text!)}\n`).join('');
+  const where = place === '' ? name : `${name}:${place}`;
+  return `${where}: ${Severity} ${Code}: ${oneLine(Message)}\n${below}`;
+}
+
+const COLUMNS: readonly Column<Finding>[] = [
+  { head: 'OBJECT', cell: ({ Ref, Line }) => (Line === undefined ? Ref : `${Ref}:${Line}`) },
+  { head: 'SEVERITY', cell: ({ Severity }) => ({ text: Severity, paint: PAINTS[Severity] }) },
+  { head: 'CODE', cell: ({ Code }) => Code },
+  { head: 'MESSAGE', cell: ({ Message }) => Message },
+];
+
+const withStrict = (command: Command): Command =>
+  command.option('--strict', 'exit with 1 for warnings too');
+
+/** Adds the commands to those of policies, of rules, and of access control. */
+export function addLint(acl: Command, policy: Command, rule: Command, cli: Cli): void {
+  withStrict(policy.command('lint').description('judge the rules of files, or of a stored policy'))
+    .argument('[file...]', 'files with rules, or -')
+    .option('--policy <name>', 'a stored policy, by name or ID')
+    .addHelpText('after', '\nExits with 1 if rules would be refused.')
+    .action(
+      cli.action<LintOptions & { policy?: string }>(async (call, files) => {
+        // Commander gives a list for an argument with dots.
+        const bodies = await policyBodies(call, [files ?? []].flat() as string[]);
+        await judge(call, '/v1/acl/policy/lint', bodies);
+      }),
+    );
+  withStrict(withRuleFields(rule.command('lint').description('judge a binding rule')))
+    .argument('[binding-rule]', 'the ID of a stored one; the options describe a new one')
+    .action(
+      cli.action<LintOptions & RuleOptions>(async (call, id) => {
+        const stored = id === undefined ? undefined : RULES.id(await find(call, RULES, id));
+        const body = stored === undefined ? ruleBody(call.options) : { ID: stored };
+        await judge(call, '/v1/acl/binding-rule/lint', [[stored ?? 'binding rule', body]]);
+      }),
+    );
+  withStrict(acl.command('lint').description('find what is doubtful in everything that is stored'))
+    .option('--severity <least>', 'error, warning or info (default: warning)')
+    .action(cli.action<LintOptions & { severity?: string }>(lintStored));
+}
+
+type Body = readonly [name: string, body: object];
+
+async function policyBodies(
+  call: Call<{ policy?: string }>,
+  files: readonly string[],
+): Promise<Body[]> {
+  const { policy } = call.options;
+  if (files.length === 0 && policy === undefined) misused('name files, or a --policy');
+  const bodies: Body[] = [];
+  for (const file of files)
+    bodies.push([file, { Rules: await readInput(call.io, 'a file', file) }]);
+  if (policy !== undefined) {
+    const found = await find(call, POLICIES, policy);
+    bodies.push([POLICIES.shape.ref(found), { ID: found.ID }]);
+  }
+  return bodies;
+}
+
+async function judge(
+  call: Call<LintOptions>,
+  path: string,
+  bodies: readonly Body[],
+): Promise<void> {
+  const { api, print } = call;
+  const judged: (Judgement & { File: string })[] = [];
+  for (const [name, body] of bodies) {
+    const answer = await api.ask('POST', path, { body, isRead: true });
+    judged.push({ File: name, ...answer.json<Judgement>() });
+  }
+  const problems = judged.flatMap(({ Problems }) => Problems);
+  if (judged.some(({ Valid }) => !Valid) || isStrictly(call, problems)) call.fails();
+  if (print.format === 'json' || print.format === 'yaml')
+    return print.value(judged.length === 1 ? judged[0] : judged);
+  for (const { File, Problems } of judged)
+    print.text(Problems.map((one) => problemLines(File, one)));
+  if (problems.length === 0) print.note('nothing to say against it');
+}
+
+const isStrictly = (
+  { options }: Call<LintOptions>,
+  problems: readonly { readonly Severity: string }[],
+): boolean => options.strict === true && problems.some(({ Severity }) => Severity !== 'info');
+
+async function lintStored(call: Call<LintOptions & { severity?: string }>): Promise<void> {
+  const { api, options, print } = call;
+  const answer = await api.get('/v1/acl/lint', { query: { severity: options.severity } });
+  const found = answer.json<{ Findings: readonly Finding[]; More?: number }>();
+  const hasErrors = found.Findings.some(({ Severity }) => Severity === 'error');
+  if (hasErrors || isStrictly(call, found.Findings)) call.fails();
+  if (print.format === 'name') return print.text(found.Findings.map(({ Ref }) => `${Ref}\n`));
+  if (print.format !== 'table') return print.value(found);
+  if (found.Findings.length === 0) return print.note('nothing is doubtful');
+  print.table(COLUMNS, found.Findings);
+  if (found.More) print.note(`${found.More} more findings are not shown`);
+}

@@ -1,0 +1,245 @@
+/** What the commands of all ACL objects and namespaces share: find, list, read, update, delete. */
+import type { Command } from 'commander';
+import { closest, distance } from 'fastest-levenshtein';
+import { type Call, type Cli, whole } from './cli.js';
+import { Fault, misused } from './fault.js';
+import type { Column, Shape } from './output.js';
+import { watch } from './watch.js';
+
+/** A type of object in the API. */
+export interface ObjectType<T> {
+  readonly noun: string;
+  /** `/v1/acl/policy` */
+  readonly path: string;
+  /** `/v1/acl/policies` */
+  readonly listPath: string;
+  /** The last part of the path of an object: its ID or name. */
+  readonly id: (item: T) => string;
+  /** The name by which people know it; undefined if it has none. */
+  readonly name?: (item: T) => string;
+  /** Whether it can be read at `path/name/NAME`. */
+  readonly isReadByName?: true;
+  /** Whether its name is the id in paths. */
+  readonly isNamed?: true;
+  readonly shape: Shape<T>;
+  /** Returns an object without its secrets. */
+  readonly hidden?: (item: T) => T;
+}
+
+/** Options of commands about one object. */
+export interface OneOptions {
+  readonly id?: string;
+  readonly name?: string;
+}
+
+/** Options of reads that can wait for changes. */
+export interface WatchOptions {
+  readonly watch?: boolean;
+}
+
+const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
+/** The shortest beginning of an ID that is looked for. */
+const PREFIX = /^[0-9a-f][0-9a-f-]{3,35}$/i;
+/** The largest edit distance at which another name is suggested. */
+const NEAR_MAX = 3;
+
+/** Returns the path of an object by the last part of it. */
+export const pathOf = <T>({ path }: ObjectType<T>, id: string): string =>
+  `${path}/${encodeURIComponent(id)}`;
+
+/** Returns what the user calls the object: an argument, `--id` or `--name`. */
+export function wanted<T>(
+  { noun, isNamed, name }: ObjectType<T>,
+  argument: string | undefined,
+  { id, name: named }: OneOptions,
+): string {
+  const given = [argument, id, named].filter((one) => one !== undefined);
+  if (given.length === 1) return given[0]!;
+  const forms =
+    isNamed || name === undefined ? 'one' : 'one, by name or by the beginning of its ID';
+  return misused(`${given.length === 0 ? 'name the' : 'give one name of the'} ${noun}: ${forms}`);
+}
+
+/**
+ * Finds an object by its name, its ID, or the beginning of its ID. Faults if there is none, or
+ * several begin alike.
+ */
+export async function find<T>(call: Call<object>, type: ObjectType<T>, text: string): Promise<T> {
+  const { api } = call;
+  const read = async (path: string): Promise<T | undefined> => {
+    try {
+      return (await api.get(path)).json<T>();
+    } catch (error) {
+      if (error instanceof Fault && isMissing(error)) return undefined;
+      throw error;
+    }
+  };
+  if (type.isNamed || UUID.test(text)) {
+    const found = await read(pathOf(type, text));
+    return found ?? missing(type, text, await listOrNone(call, type));
+  }
+  if (type.isReadByName) {
+    const found = await read(`${type.path}/name/${encodeURIComponent(text)}`);
+    if (found !== undefined) return found;
+  }
+  const all = await listOrNone(call, type);
+  const begins = PREFIX.test(text)
+    ? all.filter((one) => type.id(one).startsWith(text.toLowerCase()))
+    : [];
+  if (begins.length > 1)
+    throw new Fault(`the IDs of ${begins.length} ${type.noun} objects begin with ${text}`);
+  if (begins.length === 0) return missing(type, text, all);
+  // A list leaves out some members.
+  return (await read(pathOf(type, type.id(begins[0]!)))) ?? missing(type, text, all);
+}
+
+const isMissing = ({ message, details }: Fault): boolean =>
+  details.code === 'not_found' || /does not exist|not found$/i.test(message);
+
+async function listOrNone<T>({ api }: Call<object>, type: ObjectType<T>): Promise<readonly T[]> {
+  try {
+    return (await api.get(type.listPath)).json<T[]>();
+  } catch (error) {
+    if (error instanceof Fault) return [];
+    throw error;
+  }
+}
+
+function missing<T>(type: ObjectType<T>, text: string, all: readonly T[]): never {
+  const names = all.map(type.isNamed ? type.id : (type.name ?? type.id));
+  const near = names.length === 0 ? undefined : closest(text, names);
+  const isNear = near !== undefined && distance(text, near) <= NEAR_MAX;
+  throw new Fault(`there is no ${type.noun} "${text}"`, {
+    code: 'not_found',
+    hint: isNear ? `did you mean "${near}"?` : undefined,
+  });
+}
+
+/** The columns of lists over all namespaces, and with `--meta`. */
+function columnsFor<T>({ options, api }: Call<{ meta?: boolean }>, shape: Shape<T>): Shape<T> {
+  const member = (head: string, name: string): Column<T> => ({
+    head,
+    cell: (item) => String((item as Record<string, unknown>)[name] ?? ''),
+  });
+  const before = api.namespace === '*' ? [member('NAMESPACE', 'Namespace')] : [];
+  const after =
+    options.meta === true
+      ? [member('CREATED', 'CreateIndex'), member('MODIFIED', 'ModifyIndex')]
+      : [];
+  return { ...shape, columns: [...before, ...shape.columns, ...after] };
+}
+
+/** Adds the option that keeps reading. */
+export const withWatch = (command: Command): Command =>
+  command.option('--watch', 'go on, and print again after each change');
+
+/** Adds `list`. `query` returns the parameters of the request. */
+export function addList<T, O>(
+  parent: Command,
+  cli: Cli,
+  type: ObjectType<T>,
+  query: (options: O) => Record<string, string | undefined> = () => ({}),
+): Command {
+  const command = parent
+    .command('list')
+    .alias('ls')
+    .description(`list ${plural(type.noun)}`);
+  command.option('--filter <expression>', 'list only what matches, such as \'Name == "web"\'');
+  command.option('--meta', 'show the indexes too');
+  return withWatch(command).action(
+    cli.action<O & WatchOptions & { filter?: string; meta?: boolean }>(async (call) => {
+      const { filter, watch: goesOn } = call.options;
+      const shape = columnsFor(call, type.shape);
+      const all = { path: type.listPath, query: { filter, ...query(call.options) } };
+      // What the API answers at the path of a type is of this type.
+      const show = async (items: unknown): Promise<void> =>
+        call.print.list((items as T[]).map(type.hidden ?? ((item) => item)), shape);
+      if (goesOn) return watch(call, all, show);
+      return show((await call.api.get(all.path, { query: all.query })).json());
+    }),
+  );
+}
+
+const plural = (noun: string): string =>
+  noun.endsWith('y') ? `${noun.slice(0, -1)}ies` : `${noun}s`;
+
+/** Adds the argument and the options that say which object is meant. */
+export function withOne<T>(command: Command, type: ObjectType<T>, isUpdate = false): Command {
+  command.argument(`[${type.noun.replaceAll(' ', '-')}]`, type.name ? 'its name or ID' : 'which');
+  if (!type.isNamed) command.option('--id <id>', 'its ID, or the beginning of it');
+  // An update takes --name for the new name of what has an ID.
+  if (type.isNamed || (type.name !== undefined && !isUpdate))
+    command.option('--name <name>', 'its name');
+  return command;
+}
+
+/** Adds `read`. */
+export function addRead<T>(parent: Command, cli: Cli, type: ObjectType<T>): Command {
+  const command = parent.command('read').description(`show a ${type.noun}`);
+  withOne(command, type).option('--meta', 'taken as in Consul; indexes are always shown');
+  if (type.hidden !== undefined) command.option('--show-secret', 'show the SecretID');
+  return withWatch(command).action(
+    cli.action<OneOptions & WatchOptions & { showSecret?: boolean }>(async (call, argument) => {
+      const { watch: goesOn, showSecret } = call.options;
+      const shown = (showSecret ? undefined : type.hidden) ?? ((item: T) => item);
+      const show = (value: unknown): Promise<void> =>
+        call.print.item(shown(value as T), type.shape);
+      const item = await find(call, type, wanted(type, argument, call.options));
+      if (goesOn) return watch(call, { path: pathOf(type, type.id(item)) }, show);
+      return show(item);
+    }),
+  );
+}
+
+/** Adds `delete`. */
+export function addDelete<T>(parent: Command, cli: Cli, type: ObjectType<T>): Command {
+  const command = parent.command('delete').alias('rm').description(`delete a ${type.noun}`);
+  return withOne(command, type)
+    .option('--if-match <index>', 'only if this is its ModifyIndex', whole)
+    .action(
+      cli.action<OneOptions & { ifMatch?: number }>(async (call, argument) => {
+        const item = await find(call, type, wanted(type, argument, call.options));
+        const headers = ifMatch(call.options.ifMatch);
+        const answer = await call.api.ask('DELETE', pathOf(type, type.id(item)), { headers });
+        if (answer.text.trim() === 'false')
+          throw new Fault(`there is no ${type.noun} "${type.id(item)}"`, { code: 'not_found' });
+        await call.print.done('deleted', type.shape.ref(item), true);
+      }),
+    );
+}
+
+/** Returns the header that makes a write depend on a version. */
+const ifMatch = (index: number | undefined): Record<string, string> =>
+  index === undefined ? {} : { 'If-Match': `"${index}"` };
+
+/** How often an update is done again if the object changes meanwhile. */
+const TRIES = 5;
+
+/**
+ * Updates an object: reads it, changes it, and writes it under the version that was read. Servers
+ * that do not know If-Match write it in any case.
+ */
+export async function update<T extends { readonly ModifyIndex?: number }>(
+  call: Call<{ ifMatch?: number }>,
+  type: ObjectType<T>,
+  text: string,
+  changed: (held: T) => object | Promise<object>,
+): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    const held = await find(call, type, text);
+    const headers = ifMatch(call.options.ifMatch ?? held.ModifyIndex);
+    const body = await changed(held);
+    try {
+      return (await call.api.ask('PUT', pathOf(type, type.id(held)), { body, headers })).json<T>();
+    } catch (error) {
+      const isConflict = error instanceof Fault && error.details.code === 'precondition_failed';
+      if (!isConflict || call.options.ifMatch !== undefined || tries === TRIES) throw error;
+    }
+  }
+}
+
+/** Adds the options of updates. */
+export const withUpdate = (command: Command): Command =>
+  command
+    .option('--no-merge', 'replace the whole: what is not given becomes empty')
+    .option('--if-match <index>', 'only if this is its ModifyIndex', whole);

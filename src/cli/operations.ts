@@ -1,0 +1,87 @@
+/** `snapshot`, `leave` and `join-token`. */
+import { createWriteStream } from 'node:fs';
+import { open, rename, rm } from 'node:fs/promises';
+import { pipeline } from 'node:stream/promises';
+import type { Command } from 'commander';
+import { type Call, type Cli, oneNode } from './cli.js';
+
+/** Adds the commands. */
+export function addOperations(program: Command, cli: Cli): void {
+  const snapshot = program.command('snapshot').description('save or restore the whole state');
+  snapshot
+    .command('save')
+    .description('save the whole state, with the secrets of all tokens, to a file')
+    .argument('<file>', 'replaced if it exists')
+    .action(
+      cli.action(async (call, file) => {
+        const index = await saveSnapshot(call, file!);
+        call.print.text([`saved index ${index} to ${file}; it holds the secrets of all tokens\n`]);
+      }),
+    );
+  snapshot
+    .command('restore')
+    .description('replace the whole state by that of a file')
+    .argument('<file>', 'a file of snapshot save')
+    .action(
+      cli.action(async (call, file) => {
+        await restoreSnapshot(call, file!);
+        call.print.text([`restored ${file}\n`]);
+      }),
+    );
+  program
+    .command('leave')
+    .description('remove the node that is asked from its cluster')
+    .action(
+      cli.action(async (call) => {
+        oneNode(call, 'leave');
+        call.print.text([`${await leave(call)} is no longer a member; stop it\n`]);
+      }),
+    );
+  program
+    .command('join-token')
+    .description('create a token with which one server may join the cluster')
+    .option('--ttl <duration>', 'how long it is valid, up to 24h (default: 15m)')
+    .action(
+      cli.action<{ ttl?: string }>(async (call) => {
+        const query = { ttl: call.options.ttl };
+        const answer = await call.api.ask('POST', '/v1/operator/raft/join-token', { query });
+        const made = answer.json<{ JoinToken: string; ExpirationTime: string }>();
+        call.print.note(`for one server, until ${made.ExpirationTime}`);
+        if (call.print.format === 'table') call.print.text([`${made.JoinToken}\n`]);
+        else await call.print.value(made);
+      }),
+    );
+}
+
+/** Saves a snapshot, completely or not at all. Returns the index at which it was taken. */
+async function saveSnapshot({ api }: Call<object>, file: string): Promise<string> {
+  const answer = await api.open('GET', '/v1/snapshot');
+  const part = `${file}.part`;
+  try {
+    await pipeline(answer, createWriteStream(part, { mode: 0o600 }));
+    const written = await open(part, 'r');
+    await written.sync().finally(() => written.close());
+    await rename(part, file);
+  } catch (error) {
+    await rm(part, { force: true });
+    throw error;
+  }
+  return String(answer.headers['x-consul-index'] ?? '');
+}
+
+/** Replaces the cluster's whole state by a snapshot. */
+async function restoreSnapshot({ api }: Call<object>, file: string): Promise<void> {
+  // Opened first, so that a problem with the file is not reported as one of the node.
+  const archive = await open(file);
+  const answer = await api.open('PUT', '/v1/snapshot', archive.createReadStream());
+  answer.resume();
+}
+
+/** Removes a node from its cluster and returns its name. Does not stop the process. */
+async function leave({ api }: Call<object>): Promise<string> {
+  const { Config } = (await api.get('/v1/agent/self')).json<{
+    Config: { NodeID: string; NodeName: string };
+  }>();
+  await api.ask('DELETE', '/v1/operator/raft/peer', { query: { id: Config.NodeID } });
+  return Config.NodeName;
+}

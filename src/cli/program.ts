@@ -1,0 +1,64 @@
+/** All commands of the client as one program. */
+import { Command } from 'commander';
+import { addAuthMethod } from './auth-method.js';
+import { addBindingRule } from './binding-rule.js';
+import { addBootstrap } from './bootstrap.js';
+import { type Cli, withCommonOptions } from './cli.js';
+import { addCompletion } from './completion.js';
+import { addConfig } from './config.js';
+import { addExplain } from './explain.js';
+import { addLint } from './lint.js';
+import { addLogin } from './login.js';
+import { addNamespace } from './namespace.js';
+import { addNodeCommands } from './node-commands.js';
+import { addOperations } from './operations.js';
+import { addPolicy } from './policy.js';
+import { addProfile } from './profile.js';
+import { addRole } from './role.js';
+import { addTemplatedPolicy } from './templated-policy.js';
+import { addToken } from './token.js';
+
+/** Returns the program. */
+export function programOf(cli: Cli): Command {
+  const { io } = cli;
+  const program = new Command('conclave');
+  program
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => io.out.write(text),
+      writeErr: (text) => io.err.write(text),
+      getOutHelpWidth: () => io.out.columns ?? 80,
+      getErrHelpWidth: () => io.err.columns ?? 80,
+      getOutHasColors: () => false,
+      getErrHasColors: () => false,
+      // An option that is not known may hold a secret.
+      outputError: (text, write) =>
+        write(text.replace(/^error:/, 'conclave:').replace(/(--?[\w-]+)=[^\s']+/g, '$1=…')),
+    })
+    .description('Replicated access control and central configuration')
+    .version(io.version)
+    .addHelpText('afterAll', ({ command }) =>
+      command === program ? '' : '\nOptions of all commands: conclave --help',
+    );
+  withCommonOptions(program);
+  const acl = program
+    .command('acl')
+    .description('tokens, policies, roles, logins and their reasons');
+  addBootstrap(acl, cli);
+  addToken(acl, cli);
+  const policy = addPolicy(acl, cli);
+  addRole(acl, cli);
+  addAuthMethod(acl, cli);
+  const rule = addBindingRule(acl, cli);
+  addTemplatedPolicy(acl, cli);
+  addExplain(acl, cli);
+  addLint(acl, policy, rule, cli);
+  addNamespace(program, cli);
+  addConfig(program, cli);
+  addLogin(program, cli);
+  addOperations(program, cli);
+  addProfile(program, cli);
+  addCompletion(program, cli);
+  addNodeCommands(program);
+  return program;
+}

@@ -1,0 +1,70 @@
+/** `acl role`. */
+import type { Command } from 'commander';
+import { ROLES, type Role } from './acl-objects.js';
+import type { Call, Cli } from './cli.js';
+import { type LinkOptions, linksOf, withLinks } from './holders.js';
+import { addedLinks } from './links.js';
+import {
+  addDelete,
+  addList,
+  addRead,
+  type OneOptions,
+  update,
+  wanted,
+  withOne,
+  withUpdate,
+} from './objects.js';
+
+interface RoleOptions extends OneOptions, LinkOptions {
+  readonly description?: string;
+  readonly merge?: boolean;
+  readonly ifMatch?: number;
+}
+
+/** Adds `acl role`. */
+export function addRole(acl: Command, cli: Cli): void {
+  const role = acl.command('role').description('named sets of policies and identities');
+  const withFields = (command: Command): Command =>
+    withLinks(
+      command.option('--name <name>', 'its name').option('--description <text>', 'what it is for'),
+      false,
+    );
+  withFields(role.command('create').description('create a role'))
+    .addHelpText('after', '\nExample: conclave acl role create --name ops --policy-name ops')
+    .action(
+      cli.action<RoleOptions>(async (call) => {
+        const body = { ...namesOf(call), ...(await linksOf(call)) };
+        const made = (await call.api.ask('PUT', ROLES.path, { body })).json<Role>();
+        await call.print.item(made, ROLES.shape);
+      }),
+    );
+  addRead(role, cli, ROLES);
+  const change = role
+    .command('update')
+    .description('change what is given of a role, and add links');
+  withUpdate(withFields(withOne(change, ROLES, true))).action(
+    cli.action<RoleOptions>(async (call, argument) => {
+      const { options } = call;
+      const which = wanted(ROLES, argument, options.id === undefined ? {} : { id: options.id });
+      const given = await linksOf(call);
+      const written = await update(call, ROLES, which, (held) => ({
+        Name: held.Name,
+        ...(options.merge === false
+          ? given
+          : { Description: held.Description, ...addedLinks(held, given) }),
+        ...namesOf(call),
+      }));
+      await call.print.item(written, ROLES.shape);
+    }),
+  );
+  addDelete(role, cli, ROLES);
+  addList(role, cli, ROLES, ({ policy }: { policy?: string }) => ({ policy })).option(
+    '--policy <id>',
+    'list only roles that are linked to the policy of this ID',
+  );
+}
+
+const namesOf = ({ options: { name, description } }: Call<RoleOptions>): object => ({
+  ...(name !== undefined && { Name: name }),
+  ...(description !== undefined && { Description: description }),
+});

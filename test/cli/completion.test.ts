@@ -1,0 +1,116 @@
+import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { Cli } from '../../src/cli/cli.js';
+import { positionOf } from '../../src/cli/completion.js';
+import type { Io } from '../../src/cli/io.js';
+import { programOf } from '../../src/cli/program.js';
+import { FakeServers, json } from './fake-server.js';
+import { User } from './harness.js';
+
+describe('completion', () => {
+  const user = new User();
+  const fake = new FakeServers();
+  beforeEach(() => fake.forget());
+  after(() => {
+    fake.close();
+    user.leave();
+  });
+  /** Returns the candidates for the last word, and the directive. */
+  const complete = async (...words: string[]): Promise<string[]> =>
+    (await user.done(['complete', '--', ...words])).split('\n').map((line) => line.split('\t')[0]!);
+  const policies = [
+    { ID: '1', Name: 'ops', Description: 'for\nops\u001b' },
+    { ID: '2', Name: 'web' },
+  ];
+
+  it('completes commands and options', async () => {
+    expect(await complete('acl', 'po')).to.deep.equal(['policy', ':4', '']);
+    expect(await complete('acl', 'policy', 'cr')).to.deep.equal(['create', ':4', '']);
+    expect(await complete('acl', 'policy', 'create', '--val')).to.deep.equal([
+      '--valid-datacenter',
+      ':4',
+      '',
+    ]);
+    expect(await complete('acl', 'policy', 'list', '--sta')).to.deep.equal(['--stale', ':4', '']);
+    const all = await complete('');
+    expect(all).to.include.members(['acl', 'config', 'agent', 'completion']);
+    expect(all).not.to.include('complete');
+  });
+
+  it('completes values: forms, files, kinds', async () => {
+    expect(await complete('acl', 'policy', 'list', '-o', '')).to.deep.equal([
+      ...['table', 'json', 'yaml', 'name', ':4', ''],
+    ]);
+    expect(await complete('acl', 'policy', 'list', '--token-file', '')).to.deep.equal([':0', '']);
+    expect(await complete('config', 'write', '')).to.deep.equal([':0', '']);
+    expect(await complete('config', 'list', 'service-r')).to.deep.equal([
+      ...['service-resolver', 'service-router', ':4', ''],
+    ]);
+  });
+
+  it('asks the server for names', async () => {
+    const address = await fake.serve(json(policies));
+    user.env = { CONCLAVE_HTTP_ADDR: address };
+    expect(await complete('acl', 'policy', 'read', '')).to.deep.equal(['ops', 'web', ':4', '']);
+    expect(await complete('acl', 'role', 'create', '-policy-name', 'w')).to.deep.equal([
+      ...['web', ':4', ''],
+    ]);
+    expect(await user.done(['complete', '--', 'acl', 'policy', 'read', 'o'])).to.equal(
+      'ops\tfor ops\\u001b\n:4\n',
+    );
+    await complete('config', 'read', 'mesh', '');
+    await complete('acl', 'policy', 'read', '--namespace', 'team', '');
+    expect(fake.seen.slice(-2).map(({ url }) => url)).to.deep.equal([
+      '/v1/config/mesh',
+      '/v1/acl/policies?ns=team',
+    ]);
+  });
+
+  it('says nothing when no server answers', async () => {
+    const silent = await fake.serve(() => {});
+    for (const address of ['127.0.0.1:1', silent]) {
+      user.env = { CONCLAVE_HTTP_ADDR: address };
+      const ran = await user.run(['complete', '--', 'acl', 'policy', 'read', '']);
+      expect(ran).to.deep.equal({ code: 0, out: ':4\n', err: '' });
+    }
+  });
+
+  it('knows what the words before mean', () => {
+    const io = { out: {}, err: {}, env: {}, version: '0' } as unknown as Io;
+    const program = programOf(new Cli(io));
+    const words = [
+      'acl',
+      'token',
+      '-stale',
+      'read',
+      '--http-addr=a:1',
+      '-namespace',
+      'x',
+      'abc',
+      'd',
+    ];
+    const { args, command, option, options, word } = positionOf(program, words);
+    expect({ args, name: command.name(), option, options, word }).to.deep.equal({
+      args: ['abc'],
+      name: 'read',
+      option: undefined,
+      options: { httpAddr: 'a:1', namespace: 'x' },
+      word: 'd',
+    });
+  });
+
+  it('prints scripts that their shells can read', async () => {
+    for (const shell of ['bash', 'zsh', 'fish']) {
+      const script = await user.done(['completion', shell]);
+      expect(script).to.include('conclave complete --');
+      const file = join(user.home, shell);
+      writeFileSync(file, script);
+      const { error, status, stderr } = spawnSync(shell, ['-n', file]);
+      // Where the shell is not installed there is nothing to ask.
+      if (error === undefined) expect(status, String(stderr)).to.equal(0);
+    }
+    expect(await user.run(['completion', 'tcsh'])).to.include({ code: 2 });
+  });
+});
