@@ -118,7 +118,7 @@ describe('the package that npm packs', function () {
     expect(status).to.equal(1);
     expect(stderr)
       .to.match(/src\/storage\/folder\.ts:\d+/)
-      .and.match(/src\/main\.ts:\d+/);
+      .and.match(/src\/node-program\.ts:\d+/);
   });
 
   it('runs a node', async () => {
