@@ -93,12 +93,8 @@ function* matchesOf(expression: Expression): Iterable<Match> {
   else for (const term of expression.terms) yield* matchesOf(term);
 }
 
-/** `matches` and `not matches` are not opposites: both hold for a claim that is absent. */
-const keyOf = ({ path, op, negated, value }: Match): string =>
-  JSON.stringify([path, op, op === 'matches' && negated, value]);
-
-/** Whether a test as it is written has the opposite value of its variable. */
-const isOpposite = ({ op, negated }: Match): boolean => negated && op !== 'matches';
+/** A test and its negation are one: where the claim is there, they are opposites. */
+const keyOf = ({ path, op, value }: Match): string => JSON.stringify([path, op, value]);
 
 /** Combinations in one word. */
 const WORD_BITS = 32;
@@ -138,7 +134,7 @@ class TruthTable {
       const test = this.#tests.get(keyOf(node))!;
       if (absent.has(test)) return this.#filled(isTrueIfAbsent(node, test));
       const values = this.#variable(test);
-      return isOpposite(node) ? inverted(values) : values;
+      return node.negated ? inverted(values) : values;
     }
     if (node.type === 'not') return inverted(this.#evaluate(node.term, absent));
     const [first, ...rest] = node.terms;
@@ -170,7 +166,10 @@ function inverted(values: Uint32Array): Uint32Array {
   return values;
 }
 
-/** The value of a test, as it is written, of a claim that is absent. */
+/**
+ * The value of a test, as it is written, of a claim that is absent. Both `matches` and `not
+ * matches` hold then.
+ */
 const isTrueIfAbsent = (match: Match, { isPresence }: Test): boolean =>
   isPresence ? match.negated : ifMissing(match);
 

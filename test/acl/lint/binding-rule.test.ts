@@ -86,6 +86,8 @@ describe('lint of binding rules', () => {
       ['value.team not matches "^b"', 'value.team'],
       ['not value.team matches "^b"'],
       ['value.team matches "^b" and not value.team not matches "^b"'],
+      ['value.team matches "^b" or not value.team not matches "^b"', 'value.team'],
+      ['value.team matches "^b" or value.team not matches "^b"'],
       ['"team" in value'],
       ['"team" not in value', 'value.team'],
       ['"team" in value and value.team != x'],

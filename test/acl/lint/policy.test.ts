@@ -131,6 +131,17 @@ describe('lint of policy rules', () => {
     ]);
   });
 
+  it('reads what stands before a fault of the syntax, and after it', () => {
+    const text = 'acl = "write"\noperator = "write"\nmesh = read\nkeyring = "write"';
+    expect(codes(text)).to.deep.equal([
+      'acl_write@1:1',
+      'broad_write@2:1',
+      'syntax@3:8',
+      'broad_write@4:1',
+      'no_endpoint_here@4:1',
+    ]);
+  });
+
   it('says no more about what an unclosed block swallows, and of JSON after a fault', () => {
     expect(
       codes('service "a" {\n  policy = "read"\nservice "b" { policy = "read" }\n'),
