@@ -72,7 +72,8 @@ export type BindOutcome =
     };
 
 const BIND_TYPES = ['service', 'node', 'role', 'policy', 'templated-policy'] as const;
-type BindType = (typeof BIND_TYPES)[number];
+/** What a rule binds. */
+export type BindType = (typeof BIND_TYPES)[number];
 
 const NAME_RULE: Readonly<
   Record<Exclude<BindType, 'templated-policy'>, (name: string) => boolean>
@@ -120,7 +121,8 @@ export function checkBindingRule(
   );
 }
 
-const isBindType = (text: string): text is BindType =>
+/** Whether a text is a BindType. */
+export const isBindType = (text: string): text is BindType =>
   (BIND_TYPES as readonly string[]).includes(text);
 const at = ({ message, line, column }: Problem): string => `${message} at ${line}:${column}`;
 
@@ -135,7 +137,7 @@ export function selectorProblem(selector: string, shape: IdentityShape): string 
 }
 
 /** Finds a test of a claim that is never mapped. Such a test with `!=` would match everybody. */
-function unmapped(
+export function unmapped(
   expression: Expression,
   shape: IdentityShape,
 ): { readonly message: string; readonly at: number } | undefined {
@@ -159,12 +161,13 @@ function unmapped(
   };
 }
 
-type Computed =
+/** The name that a rule binds, or why there is none. */
+export type Computed =
   | { readonly ok: true; readonly name: string; readonly variables?: TemplateVariables }
   | { readonly ok: false; readonly reason: string; readonly field: 'BindName' | 'BindVars' };
 
 /** Computes the name that a rule binds, and the variables of a templated policy. */
-function compute(
+export function compute(
   rule: BindingRule & { readonly BindType: BindType },
   variables: ReadonlyMap<string, string>,
 ): Computed {
@@ -277,7 +280,7 @@ const compiled = { byShape: new WeakMap<Shape, Map<string, Compiled>>(), chars: 
  * Returns a compiled selector from the cache. Each login evaluates all rules of its method, and
  * compiling them takes most of that time.
  */
-function compiledSelector(selector: string, shape: Shape): Compiled {
+export function compiledSelector(selector: string, shape: Shape): Compiled {
   const known = compiled.byShape.get(shape)?.get(selector);
   if (known !== undefined) return known;
   compiled.chars += selector.length;

@@ -2,6 +2,7 @@
 import { decodeBody } from '../service/decode.js';
 import { findDecision, NO_DECISION, readDecision } from '../service/explain/decision-reads.js';
 import { readEffectiveRights } from '../service/explain/effective.js';
+import { explainLogin, LOGIN_EXPLAIN } from '../service/explain/login.js';
 import { accessorOf, EXPLAIN, explainQuestions } from '../service/explain/questions.js';
 import type { AclParts } from './acl-common.js';
 import type { ApiRequest, Route } from './types.js';
@@ -9,6 +10,7 @@ import type { ApiRequest, Route } from './types.js';
 const FAILURE = 'Failed to decode request body';
 /** Parameters of reads that block. */
 const BLOCKING = ['index', 'wait'];
+const NO_METHOD = 'auth method does not exist';
 const NO_TOKEN = 'token does not exist';
 
 /** The routes of explanations. */
@@ -44,6 +46,17 @@ export function explainRoutes(parts: AclParts): readonly Route[] {
           await service.read(caller, request.readOptions(false), useCase),
           NO_DECISION,
         );
+      },
+    },
+    {
+      path: '/v1/acl/login/explain',
+      counts: 'read',
+      parameters: [],
+      POST: async (request) => {
+        const body = decodeBody(FAILURE, await request.body(FAILURE), LOGIN_EXPLAIN);
+        const ns = request.namespace(body.Namespace);
+        const asked = { caller: request.caller, ns, options: request.readOptions(false) };
+        request.answerRead(await explainLogin(parts, asked, body), NO_METHOD);
       },
     },
     {

@@ -35,20 +35,25 @@ export type Shape =
   | { readonly kind: 'any (not filterable)' };
 
 type Operator = 'equal' | 'in' | 'matches' | 'empty';
-/** A test of one selector. `at` is its offset in the text. */
-export interface Match {
+/** Where a part of an expression stands in the text: from `at` up to `end`. */
+interface Placed {
+  readonly at: number;
+  readonly end: number;
+}
+/** A test of one selector. `word` is the operator as it is written, with single spaces. */
+export interface Match extends Placed {
   readonly type: 'match';
   readonly path: readonly string[];
   readonly op: Operator;
   readonly negated: boolean;
+  readonly word: string;
   readonly value: string;
-  readonly at: number;
 }
 /** A parsed expression. */
 export type Expression =
   | Match
-  | { readonly type: 'not'; readonly term: Expression }
-  | { readonly type: 'and' | 'or'; readonly terms: readonly Expression[] };
+  | (Placed & { readonly type: 'not'; readonly term: Expression })
+  | (Placed & { readonly type: 'and' | 'or'; readonly terms: readonly Expression[] });
 
 /**
  * The work that evaluation may still do: one unit for each test, and more for expensive ones. A
@@ -123,8 +128,8 @@ function compileNode(node: Expression, shape: Shape): Node {
     : (data, budget) => terms.some((term) => term(data, budget));
 }
 
-/** Compiles the test of one selector. */
-function compileMatch(match: Match, shape: Shape): Node {
+/** Compiles the test of one selector, with the checks of `compileExpression`. */
+export function compileMatch(match: Match, shape: Shape): Node {
   if (shape.kind === 'map' && shape.of.kind === 'any (not filterable)') {
     throw new CheckError('the data has no fields that can be filtered', match.at);
   }

@@ -127,7 +127,7 @@ function refuse({ refusals }: LoginParts, method: AuthMethod, fault: LoginFault)
 }
 
 /** Returns the description of the token of a login with this Meta. */
-function descriptionOf(meta: { readonly [name: string]: string }): string {
+export function descriptionOf(meta: { readonly [name: string]: string }): string {
   const names = Object.keys(meta).sort();
   if (names.length === 0) return 'token created via login';
   // The JSON text is built by member: an object would reorder number-like names and lose __proto__.

@@ -190,13 +190,15 @@ describe('binding rules at login', () => {
     });
   });
   it('refuse a login if none matches, or nothing is bound, with the reason for the log', () => {
-    expect(login([])).to.deep.equal({ ok: false, reason: 'none of the 0 binding rules matches' });
+    const reason = 'none of the 0 binding rules matches';
+    expect(login([])).to.deep.equal({ ok: false, code: 'no_rule', reason });
     expect(login([rule('role', 'r', { Selector: 'value.name == x' })])).to.have.property(
       'ok',
       false,
     );
     expect(login([rule('role', 'gone'), rule('policy', 'gone')])).to.deep.equal({
       ok: false,
+      code: 'nothing_bound',
       reason: 'the matching binding rules bind nothing: no role "gone", no policy "gone"',
     });
   });
@@ -205,6 +207,7 @@ describe('binding rules at login', () => {
     const good = rule('service', 'ok');
     expect(login([good, bad], { name: 'web!', team: 'a' })).to.deep.equal({
       ok: false,
+      code: 'bad_name',
       reason: 'binding rule id-1: invalid bind name: "svc-web!"',
     });
     expect(login([good, bad], { name: 'web!', team: 'b' })).to.have.property('ok', true);

@@ -87,6 +87,10 @@ const explanations = [
   { AccessorID: '00000000-0000-0000-0000-000000000002', Requests: questions },
   { Draft: { Policies: [], Roles: [], ...grants, Rules: policy.Rules }, Requests: questions },
 ];
+const loginExplanations = [
+  { AuthMethod: 'm', BearerToken: 'a.b.c' },
+  { AuthMethod: 'm', Claims: { name: 'a', groups: ['g'] }, Namespace: 'default' },
+];
 const entries = (): unknown[] =>
   (
     JSON.parse(readFileSync('test/tables/config-decode.json', 'utf8')) as {
@@ -135,6 +139,7 @@ const writes: readonly [Endpoint['method'], string, readonly unknown[]][] = [
   ['POST', 'acl/logout', [{}]],
   ['POST', 'acl/templated-policy/preview/*', [{ Name: 'web' }]],
   ['POST', 'acl/authorize/explain', explanations],
+  ['POST', 'acl/login/explain', loginExplanations],
   ['POST', 'internal/acl/authorize', [[{ Resource: 'key', Access: 'read', Segment: 'a' }]]],
   ['PUT', 'namespace', [namespace]],
   ['PUT', 'namespace/*', [namespace]],

@@ -86,6 +86,8 @@ describe('hostile requests to a node', function () {
       for (const body of bodies.slice(0, 40)) {
         const target = path.replace('*', 'builtin/service');
         for (const sent of withUnknownField(body)) {
+          // Claims have any names.
+          if (/"Claims":\{[^}]*"unexpected"/.test(JSON.stringify(sent))) continue;
           const { status, text } = await client.ask(method, target, sent);
           expect(status, `${method} ${path} ${JSON.stringify(sent)}: ${text}`).to.equal(400);
           expect(text).to.include('unexpected');

@@ -31,6 +31,7 @@ const trusting: AuthMethodType = {
           },
           subject: bearer,
         },
+  examine: () => Promise.reject(new Error('not explained here')),
   shapeOf: () => ({
     selectable: {
       kind: 'struct',

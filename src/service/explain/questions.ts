@@ -156,10 +156,10 @@ function draftSubject(parts: ExplainParts, view: View, ns: string, draft: Draft)
 }
 
 /** The first step on the way from a draft. */
-const DRAFT = { Type: 'draft', ID: '', Name: '' } as const;
+export const DRAFT = { Type: 'draft', ID: '', Name: '' } as const;
 
 /** Returns a token that does not exist, with what it links and grants. */
-const draftToken = (
+export const draftToken = (
   ns: string,
   content: Pick<
     Token,

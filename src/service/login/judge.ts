@@ -90,7 +90,7 @@ export function rulesOf(view: View, { Namespace, Name }: AuthMethod): BindingRul
 }
 
 /** Returns lookups of roles and policies by name in the namespace of the new token. */
-function lookups(view: View, ns: string) {
+export function lookups(view: View, ns: string) {
   const find = (id: string | undefined, key: (id: string) => string) =>
     id === undefined ? undefined : stored<{ ID: string; Name: string }>(view, key(id));
   return {
@@ -102,7 +102,7 @@ function lookups(view: View, ns: string) {
 }
 
 /** Returns the rule of a method that chooses the namespace of an identity's token, if any does. */
-const namespaceRuleOf = (
+export const namespaceRuleOf = (
   { NamespaceRules = [] }: AuthMethod,
   identity: Identity,
   shape: IdentityShape,
@@ -112,7 +112,7 @@ const namespaceRuleOf = (
  * Returns the namespace of the new token: that of the first matching rule, or that of the method if
  * no rule matches; undefined if the matching rule yields no valid name.
  */
-function namespaceOfToken(
+export function namespaceOfToken(
   method: AuthMethod,
   identity: Identity,
   shape: IdentityShape,

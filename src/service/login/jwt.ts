@@ -4,15 +4,25 @@
  */
 import * as errors from 'jose/errors';
 import { compactVerify } from 'jose/jws/compact/verify';
-import type { Identity, IdentityShape } from '../../acl/binding.js';
+import type { IdentityShape } from '../../acl/binding.js';
 import type { Refusal } from '../../errors.js';
 import { parseStrictJson } from '../../languages/json.js';
-import { type Claims, mapClaims, shapeOfMappings } from './claims.js';
+import { type Claims, shapeOfMappings } from './claims.js';
 import { ConfigFault, refusing } from './config-reader.js';
 import { FetchFault, isObject } from './exchange.js';
+import { checksOf, judgeClaims } from './jwt-claims.js';
 import { type JwtConfig, readJwtConfig } from './jwt-config.js';
+import { examined, unreadable } from './jwt-examine.js';
 import { type IssuerKeys, KeyCache, type KeyCacheOptions } from './keys.js';
-import type { AuthMethodType, IssuerProblem, LoginReason, Verdict } from './types.js';
+import type {
+  AuthMethodType,
+  Examined,
+  IssuerProblem,
+  LoginFault,
+  LoginReason,
+  Shown,
+  Verdict,
+} from './types.js';
 
 /** Algorithms with a public key only: `none` and shared secrets (HMAC) are never accepted. */
 const ALGORITHMS = [
@@ -90,46 +100,73 @@ export class JwtMethod implements AuthMethodType {
     try {
       const read = readJwtConfig(config);
       const claims = await this.#verify(read, bearerToken, at);
-      checkAudience(claims, read.boundAudiences);
-      const mapped = mapClaims(claims, read.mappings);
-      if (!mapped.ok) return refused('claims', mapped.reason);
-      return { ...mapped, subject: subjectOf(claims, mapped.identity) };
+      const { faults, identity, subject } = judgeClaims(claims, read, at.nowMs);
+      const [fault] = faults;
+      if (fault !== undefined) return refused(fault.code, fault.reason);
+      // Claims that cannot be mapped are a fault.
+      return { ok: true, identity: identity!, subject };
     } catch (error) {
       if (error instanceof TokenFault) return refused(error.code, error.message);
-      if (error instanceof ConfigFault) {
-        return refused('config', `the method's Config is not usable: ${error.message}`);
-      }
+      if (error instanceof ConfigFault) return { ok: false, ...configFault(error) };
       throw error;
     }
   }
 
-  /** Returns the claims of a JWT with a valid signature, issuer and times. Throws TokenFault. */
+  async examine(config: unknown, shown: Shown, at: At): Promise<Examined> {
+    let read: JwtConfig;
+    try {
+      read = readJwtConfig(config);
+    } catch (error) {
+      if (!(error instanceof ConfigFault)) throw error;
+      return unreadable(configFault(error));
+    }
+    if ('claims' in shown) {
+      const { claims } = shown;
+      return examined(claims, read, { only: checksOf(claims), nowMs: at.nowMs });
+    }
+    const verdict = await this.validate(config, shown.bearerToken, at);
+    const claims = claimsIn(shown.bearerToken);
+    const fault = verdict.ok ? undefined : verdict;
+    if (claims instanceof TokenFault) {
+      return unreadable({ code: 'form', reason: claims.message }, fault);
+    }
+    return examined(claims, read, { nowMs: at.nowMs, fault });
+  }
+
+  /** Returns the claims of a JWT with a valid signature. Throws TokenFault. */
   async #verify(config: JwtConfig, jwt: string, { namespace, nowMs }: At): Promise<Claims> {
     if (jwt === '') throw new TokenFault('missing jwt', 'form');
     checkForm(jwt);
     const { source } = config;
     const listed = config.algorithms.length > 0 ? config.algorithms : ALGORITHMS;
-    if (source.kind === 'keys') {
-      const claims = checkTypes(await byKnownKeys(jwt, source.keys, listed));
-      checkIssuerAndTimes(claims, config, nowMs);
-      return claims;
-    }
+    if (source.kind === 'keys') return byKnownKeys(jwt, source.keys, listed);
     const keys = await this.#keys.of(source, namespace, nowMs).catch((error: unknown) => {
       if (!(error instanceof FetchFault)) throw error;
       const why = `the keys of the issuer cannot be fetched: ${error.message}`;
       throw new TokenFault(why, 'unreachable');
     });
-    if (source.kind === 'jwks') {
-      const claims = checkTypes(await byKeySet(jwt, keys, listed, 'error verifying token: '));
-      checkIssuerAndTimes(claims, config, nowMs);
-      return claims;
-    }
+    if (source.kind === 'jwks') return byKeySet(jwt, keys, listed, 'error verifying token: ');
     const wanted = config.algorithms.length > 0 ? config.algorithms : keys.algorithms;
     // An issuer that lists no algorithm signs with RS256.
     const allowed = wanted.length > 0 ? wanted.filter((a) => ALGORITHMS.includes(a)) : ['RS256'];
-    const claims = checkTypes(await byKeySet(jwt, keys, allowed, 'error validating signature: '));
-    checkDiscovered(claims, source.text, config.clockSkewMs, nowMs);
-    return claims;
+    return byKeySet(jwt, keys, allowed, 'error validating signature: ');
+  }
+}
+
+const configFault = ({ message }: ConfigFault): LoginFault => ({
+  code: 'config',
+  reason: `the method's Config is not usable: ${message}`,
+});
+
+/** Returns the claims of a JWT without verifying its signature, or why they cannot be read. */
+function claimsIn(jwt: string): Claims | TokenFault {
+  try {
+    if (jwt === '') throw new TokenFault('missing jwt', 'form');
+    checkForm(jwt);
+    return objectOf(Buffer.from(jwt.split('.')[1]!, 'base64url'));
+  } catch (error) {
+    if (error instanceof TokenFault) return error;
+    throw error;
   }
 }
 
@@ -202,9 +239,6 @@ async function byKeySet(
 /** Whether an error means that a key does not fit the signature, or is no valid key. */
 const isOfKey = (error: unknown): error is Error =>
   error instanceof errors.JOSEError || error instanceof TypeError || error instanceof DOMException;
-/** Returns the `sub` claim, or all mapped values without one. As JSON, the two never collide. */
-const subjectOf = ({ sub }: Claims, { selectable }: Identity): string =>
-  JSON.stringify(typeof sub === 'string' && sub !== '' ? sub : selectable);
 
 /** Whether an error is the fault of another server. */
 const isForeign = (error: unknown): error is Error =>
@@ -217,86 +251,4 @@ function objectOf(bytes: Uint8Array, part: 'header' | 'payload' = 'payload'): Cl
   if (parsed.ok && isObject(parsed.value)) return parsed.value;
   const why = parsed.ok ? '' : `: ${parsed.problem.message}`;
   throw new TokenFault(`error parsing token: its ${part} is not a JSON object${why}`, 'form');
-}
-
-const invalid = (why: string, code: LoginReason): never => {
-  throw new TokenFault(`error validating claims: ${why}`, code);
-};
-
-const isText = (value: unknown): boolean => typeof value === 'string';
-const isNumber = (value: unknown): boolean => typeof value === 'number';
-/** The registered claims (RFC 7519, section 4.1), and the type of each if it is present. */
-const REGISTERED: readonly [name: string, isOfType: (value: unknown) => boolean, type: string][] = [
-  ['iss', isText, 'a string'],
-  ['sub', isText, 'a string'],
-  ['jti', isText, 'a string'],
-  [
-    'aud',
-    (value) => (Array.isArray(value) ? value : [value]).every(isText),
-    'a string or a list of them',
-  ],
-  ['exp', isNumber, 'a number'],
-  ['nbf', isNumber, 'a number'],
-  ['iat', isNumber, 'a number'],
-];
-
-function checkTypes(claims: Claims): Claims {
-  for (const [name, isOfType, type] of REGISTERED) {
-    if (Object.hasOwn(claims, name) && !isOfType(claims[name])) {
-      invalid(`${name} is not ${type}`, 'claims');
-    }
-  }
-  return claims;
-}
-
-/** Returns a time claim in milliseconds since the epoch; 0 if it is absent. */
-const timeOf = (claims: Claims, name: 'iat' | 'nbf' | 'exp'): number =>
-  // `checkTypes` has checked the type.
-  Object.hasOwn(claims, name) ? (claims[name] as number) * 1000 : 0;
-
-const NO_TIMES = 'no issue time, notbefore, or expiration time encoded in token';
-
-/** Checks the issuer and times. Derives a missing `exp` or `nbf` from the claims that are there. */
-function checkIssuerAndTimes(claims: Claims, config: JwtConfig, nowMs: number): void {
-  const iat = timeOf(claims, 'iat');
-  let nbf = timeOf(claims, 'nbf');
-  let exp = timeOf(claims, 'exp');
-  if (iat === 0 && nbf === 0 && exp === 0) {
-    throw new TokenFault(NO_TIMES, 'no_times');
-  }
-  if (exp === 0) exp = Math.max(iat, nbf) + config.expirationLeewayMs;
-  if (nbf === 0) nbf = iat !== 0 ? iat : exp - config.notBeforeLeewayMs;
-  if (config.boundIssuer !== '' && claims['iss'] !== config.boundIssuer) {
-    invalid('invalid issuer claim (iss)', 'issuer');
-  }
-  if (nbf > nowMs + config.clockSkewMs) invalid('token not valid yet (nbf)', 'not_yet_valid');
-  if (exp < nowMs - config.clockSkewMs) invalid('token is expired (exp)', 'expired');
-  if (iat > nowMs + config.clockSkewMs) {
-    invalid('token issued in the future (iat)', 'issued_in_future');
-  }
-}
-
-/** Checks the issuer and times with discovery: the issuer is the URL, and `exp` is required. */
-function checkDiscovered(claims: Claims, issuer: string, skewMs: number, nowMs: number): void {
-  const fail = (why: string, code: LoginReason): never => {
-    throw new TokenFault(`error validating signature: ${why}`, code);
-  };
-  if (claims['iss'] !== issuer) fail('invalid issuer claim (iss)', 'issuer');
-  const exp = timeOf(claims, 'exp');
-  if (exp === 0) fail('no expiration time encoded in token (exp)', 'no_times');
-  if (exp < nowMs - skewMs) fail('token is expired (exp)', 'expired');
-  if (timeOf(claims, 'nbf') > nowMs + skewMs) {
-    fail('token not valid yet (nbf)', 'not_yet_valid');
-  }
-}
-
-function checkAudience(claims: Claims, bound: readonly string[]): void {
-  const audiences = Object.hasOwn(claims, 'aud') ? [claims['aud']].flat() : [];
-  if (bound.length > 0) {
-    if (!audiences.some((one) => bound.includes(one as string))) {
-      invalid('aud claim does not match any bound audience', 'audience');
-    }
-  } else if (audiences.length > 0) {
-    invalid('audience claim found in JWT but no audiences are bound', 'audience');
-  }
 }

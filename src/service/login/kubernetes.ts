@@ -8,7 +8,17 @@ import type { IdentityShape } from '../../acl/binding.js';
 import type { Refusal } from '../../errors.js';
 import { ConfigFault, ConfigReader, checkCertificate, refusing } from './config-reader.js';
 import { FetchFault, httpUrl, isObject, jsonObject, type Outbound } from './exchange.js';
-import type { AuthMethodType, IssuerProblem, LoginFault, Verdict } from './types.js';
+import {
+  type AuthMethodType,
+  CHECKS,
+  type Check,
+  type CheckName,
+  type Examined,
+  type IssuerProblem,
+  type LoginFault,
+  type Shown,
+  type Verdict,
+} from './types.js';
 
 interface KubernetesConfig {
   readonly host: URL;
@@ -20,6 +30,7 @@ interface Cluster extends KubernetesConfig {
   readonly methodNamespace: string;
 }
 type Json = Readonly<Record<string, unknown>>;
+type At = Parameters<AuthMethodType['validate']>[2];
 
 const KNOWN = ['Host', 'CACert', 'ServiceAccountJWT'];
 /** An annotation of a service account that overrides its name. */
@@ -65,7 +76,7 @@ export class KubernetesMethod implements AuthMethodType {
   async validate(
     config: unknown,
     bearerToken: string,
-    { namespace: methodNamespace }: Parameters<AuthMethodType['validate']>[2],
+    { namespace: methodNamespace }: At,
   ): Promise<Verdict> {
     try {
       const cluster = { ...readKubernetesConfig(config), methodNamespace };
@@ -73,17 +84,40 @@ export class KubernetesMethod implements AuthMethodType {
       if (!account.ok) return account;
       const { namespace, uid } = account;
       const name = await this.#nameOf(cluster, namespace, account.name);
-      const serviceaccount = { namespace, name, uid };
-      const variables = new Map(
-        Object.entries(serviceaccount).map(([key, value]) => [`serviceaccount.${key}`, value]),
-      );
-      const subject = JSON.stringify([namespace, account.name, uid]);
-      return { ok: true, identity: { selectable: { serviceaccount }, variables }, subject };
+      return verified({ namespace, name, uid }, account.name);
     } catch (error) {
       if (!(error instanceof FetchFault || error instanceof ConfigFault)) throw error;
       const code = error instanceof FetchFault ? 'unreachable' : 'config';
       return { ok: false, code, reason: `kubernetes: ${error.message}` };
     }
+  }
+
+  async examine(config: unknown, shown: Shown, at: At): Promise<Examined> {
+    const isClaims = 'claims' in shown;
+    const verdict = isClaims
+      ? accountIn(shown.claims)
+      : await this.validate(config, shown.bearerToken, at);
+    const failed = verdict.ok ? undefined : FAILED_CHECK[verdict.code];
+    const passed: readonly CheckName[] = isClaims ? ['claims'] : ['form', 'signature', 'claims'];
+    const until = failed === undefined ? passed.length : passed.indexOf(failed);
+    const checks = CHECKS.map((Name): Check => {
+      if (Name === failed && !verdict.ok) return { Name, Result: 'failed', Detail: verdict.reason };
+      const isPassed = passed.indexOf(Name) >= 0 && passed.indexOf(Name) < until;
+      return { Name, Result: isPassed ? 'passed' : 'skipped', Detail: '' };
+    });
+    const variables = verdict.ok ? [...verdict.identity.variables] : [];
+    const withValue = variables.filter(([, value]) => value !== '');
+    const Values = variables.filter(([, value]) => value === '').map(([name]) => name);
+    return {
+      checks,
+      fault: verdict.ok ? undefined : verdict,
+      verified: verdict.ok && !isClaims,
+      known: verdict.ok ? verdict : undefined,
+      values: Object.fromEntries(withValue),
+      lists: {},
+      missing: { Values, Lists: [] },
+      unmapped: [],
+    };
   }
 
   /** Returns the service account of a token, or the reason why the cluster does not accept it. */
@@ -141,6 +175,43 @@ export class KubernetesMethod implements AuthMethodType {
     return jsonObject(reply, host.host);
   }
 }
+
+/** A service account, with the name that selectors see. */
+interface Account {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** Returns the verdict for a service account. `ownName`: its name in the cluster. */
+function verified(account: Account, ownName: string): Extract<Verdict, { readonly ok: true }> {
+  const { namespace, name, uid } = account;
+  const serviceaccount = { namespace, name, uid };
+  const variables = new Map(
+    Object.entries(serviceaccount).map(([key, value]) => [`serviceaccount.${key}`, value]),
+  );
+  const subject = JSON.stringify([namespace, ownName, uid]);
+  return { ok: true, identity: { selectable: { serviceaccount }, variables }, subject };
+}
+
+/** Returns the service account that claims name. */
+function accountIn({ serviceaccount }: Json): Verdict {
+  const account: Json = isObject(serviceaccount) ? serviceaccount : {};
+  const { namespace, name, uid = '' } = account;
+  const isWhole = typeof namespace === 'string' && typeof name === 'string';
+  if (isWhole && typeof uid === 'string') return verified({ namespace, name, uid }, name);
+  const reason = 'the claims have no serviceaccount with the texts namespace, name and uid';
+  return { ok: false, code: 'claims', reason };
+}
+
+/** The check that fails for each reason of a refusal. */
+const FAILED_CHECK: Readonly<Partial<Record<LoginFault['code'], CheckName>>> = {
+  form: 'form',
+  config: 'signature',
+  unreachable: 'signature',
+  signature: 'signature',
+  claims: 'claims',
+};
 
 function readKubernetesConfig(config: unknown): KubernetesConfig {
   const reader = new ConfigReader(config, KNOWN);

@@ -84,6 +84,42 @@ export type Verdict =
     }
   | ({ readonly ok: false } & LoginFault);
 
+/** The checks of a bearer token, in the order in which explanations show them. */
+export const CHECKS = ['form', 'signature', 'times', 'issuer', 'audience', 'claims'] as const;
+/** A check by name. */
+export type CheckName = (typeof CHECKS)[number];
+
+/** The outcome of one check, as answers show it. */
+export interface Check {
+  readonly Name: CheckName;
+  readonly Result: 'passed' | 'failed' | 'skipped';
+  /** Why it failed. */
+  readonly Detail: string;
+}
+
+/** What is examined: a bearer token, or claims that nobody signed. */
+export type Shown =
+  | { readonly bearerToken: string }
+  | { readonly claims: Readonly<Record<string, unknown>> };
+
+/** What a login with a bearer token or with claims finds before it looks at binding rules. */
+export interface Examined {
+  readonly checks: readonly Check[];
+  /** Why a login is refused; undefined if it is not. */
+  readonly fault: LoginFault | undefined;
+  /** Whether a signature, or the cluster of the method, vouches for the claims. */
+  readonly verified: boolean;
+  /** Undefined if the claims cannot be read. It may be there although a check failed. */
+  readonly known: { readonly identity: Identity; readonly subject: string } | undefined;
+  /** The mapped values and lists by name. */
+  readonly values: Readonly<Record<string, unknown>>;
+  readonly lists: Readonly<Record<string, unknown>>;
+  /** Mapped names without a value. */
+  readonly missing: { readonly Values: readonly string[]; readonly Lists: readonly string[] };
+  /** Claims that nothing maps. */
+  readonly unmapped: readonly string[];
+}
+
 /**
  * Why an issuer cannot be used: the key of the Config that names it, and the reason, which is for
  * the log alone.
@@ -113,6 +149,15 @@ export interface AuthMethodType {
     bearerToken: string,
     at: { readonly namespace: string; readonly nowMs: number },
   ): Promise<Verdict>;
+  /**
+   * Does the same as `validate`, and tells what each check finds. Claims are judged as far as they
+   * go. Throws ApiError `too_many`.
+   */
+  examine(
+    config: unknown,
+    shown: Shown,
+    at: { readonly namespace: string; readonly nowMs: number },
+  ): Promise<Examined>;
   /** Returns what selectors and names may refer to with an accepted Config. Pure. */
   shapeOf(config: unknown): IdentityShape;
 }

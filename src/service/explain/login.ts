@@ -1,0 +1,228 @@
+/** The use case that explains a login: what it would come to, and why. It makes no token. */
+import { explainRule, type RuleExplanation } from '../../acl/binding-explain.js';
+import type { RightsRow } from '../../acl/explain.js';
+import { reject } from '../../errors.js';
+import { formatDuration } from '../../languages/duration.js';
+import { anyObject, bodyOf, given, type Sent, text } from '../../languages/fields.js';
+import { keys } from '../../state/keys.js';
+import { stored } from '../../state/lists.js';
+import { recordOf } from '../../state/machine.js';
+import type { AuthMethod } from '../../state/methods.js';
+import {
+  judgeLogin,
+  type LoginGrant,
+  lookups,
+  namespaceOfToken,
+  namespaceRuleOf,
+  rulesOf,
+} from '../login/judge.js';
+import type { Examined, LoginFault, Shown } from '../login/types.js';
+import { descriptionOf, type LoginParts } from '../login.js';
+import { mustRead } from '../reading.js';
+import type { Caller, ReadContext, ReadOptions, ReadOutcome } from '../types.js';
+import { DRAFT, draftToken } from './questions.js';
+import { withoutSecrets } from './secrets.js';
+import { type ExplainParts, withOrigins } from './subject.js';
+
+/** The body of a request that explains a login. */
+export const LOGIN_EXPLAIN = bodyOf({
+  AuthMethod: given(text()),
+  BearerToken: given(text()),
+  Claims: given(anyObject),
+  Namespace: given(text()),
+});
+/** The decoded body. */
+type LoginExplainBody = Sent<(typeof LOGIN_EXPLAIN)['fields']>;
+
+/** What the use case works on. */
+export type LoginExplainParts = ExplainParts & Pick<LoginParts, 'methodTypes' | 'datacenter'>;
+
+/** Who asks, and how current the answer must be. */
+export interface LoginExplainRequest {
+  readonly caller: Caller;
+  readonly ns: string;
+  readonly options: ReadOptions;
+}
+
+/** Binding rules that one answer shows. */
+const RULES_MAX = 500;
+
+/**
+ * Explains a login with a bearer token or with claims. The value is undefined if there is no such
+ * auth method. Throws ApiError.
+ */
+export async function explainLogin(
+  parts: LoginExplainParts,
+  { caller, ns, options }: LoginExplainRequest,
+  body: LoginExplainBody,
+): Promise<ReadOutcome<string | undefined>> {
+  const { service, methodTypes, nowMs } = parts;
+  const shown = shownIn(body);
+  const { AuthMethod: name = '' } = body;
+  if (name === '') reject('invalid', 'AuthMethod is required', { pointer: '/AuthMethod' });
+  const found = await service.read(caller, options, ({ view, authorizer }) => {
+    mustRead(authorizer, ns);
+    const method = stored<AuthMethod>(view, keys.method(ns, name));
+    return { value: method, index: recordOf(view)?.index ?? 1, keys: [] };
+  });
+  const { value: method } = found;
+  if (method === undefined) return { ...found, value: undefined };
+  const atMs = nowMs();
+  const at = { namespace: method.Namespace, nowMs: atMs };
+  const known = await methodTypes.get(method.Type)!.examine(method.Config, shown, at);
+  // The rest is decided in one turn, as a login decides it after its bearer token is verified.
+  return service.read(caller, { ...options, mode: 'stale' }, (context) => {
+    mustRead(context.authorizer, ns);
+    const { view } = context;
+    const index = recordOf(view)?.index ?? 1;
+    const value = JSON.stringify(new LoginExplanation(parts, context, method, known).answer(index));
+    return { value: withoutSecrets(view, value, secretsOf(method, shown)), index, keys: [] };
+  });
+}
+
+function shownIn({ BearerToken, Claims }: LoginExplainBody): Shown {
+  if ((BearerToken === undefined) === (Claims === undefined)) {
+    reject('invalid', 'Exactly one of BearerToken and Claims is required');
+  }
+  return Claims === undefined ? { bearerToken: (BearerToken ?? '').trim() } : { claims: Claims };
+}
+
+/** Returns what must not be in the answer, whatever claims and names repeat it. */
+function secretsOf({ Config }: AuthMethod, shown: Shown): readonly string[] {
+  const bearer = 'bearerToken' in shown ? shown.bearerToken : '';
+  const account = Config['ServiceAccountJWT'];
+  const whole = [bearer, typeof account === 'string' ? account : ''];
+  return [...whole, ...whole.flatMap((token) => token.split('.').slice(1))];
+}
+
+class LoginExplanation {
+  readonly #parts: LoginExplainParts;
+  readonly #context: ReadContext;
+  readonly #method: AuthMethod;
+  readonly #examined: Examined;
+  readonly #ns: string | undefined;
+  /** Whether the token would be in a namespace that the caller may not read. */
+  readonly #isHidden: boolean;
+
+  constructor(
+    parts: LoginExplainParts,
+    context: ReadContext,
+    method: AuthMethod,
+    examined: Examined,
+  ) {
+    this.#parts = parts;
+    this.#context = context;
+    this.#method = method;
+    this.#examined = examined;
+    const { known } = examined;
+    this.#ns = known && namespaceOfToken(method, known.identity, this.#shape);
+    const mayRead = (ns: string): boolean =>
+      context.authorizer.allowed('acl', 'read', undefined, ns);
+    this.#isHidden = this.#ns !== undefined && this.#ns !== method.Namespace && !mayRead(this.#ns);
+  }
+
+  get #shape() {
+    return this.#parts.methodTypes.get(this.#method.Type)!.shapeOf(this.#method.Config);
+  }
+
+  answer(index: number): object {
+    const method = this.#method;
+    const examined = this.#examined;
+    const { fault, grant } = this.#judged();
+    const isShown = grant !== undefined && !this.#isHidden;
+    return {
+      AuthMethod: method.Name,
+      Type: method.Type,
+      Namespace: method.Namespace,
+      Index: index,
+      Outcome: fault === undefined ? 'granted' : 'refused',
+      ReasonCode: fault?.code ?? '',
+      Reason: fault === undefined ? '' : this.#reasonOf(fault),
+      Verified: examined.verified,
+      Checks: examined.checks,
+      Values: examined.values,
+      Lists: examined.lists,
+      Missing: examined.missing,
+      Unmapped: examined.unmapped,
+      TokenNamespace: this.#ns ?? null,
+      NamespaceRule: this.#namespaceRule(),
+      ...this.#rules(),
+      Token: isShown ? this.#token(grant) : null,
+      ...(isShown ? this.#rights(grant) : { Rights: null, Truncated: false }),
+    };
+  }
+
+  /** Decides the login. A fault of the bearer token precedes those of the rules. */
+  #judged(): { readonly fault?: LoginFault; readonly grant?: LoginGrant } {
+    const { fault, known } = this.#examined;
+    if (fault !== undefined || known === undefined) return { fault: fault! };
+    const { datacenter, nowMs } = this.#parts;
+    const verified = { ...known, shape: this.#shape, datacenter, nowMs: nowMs() };
+    const outcome = judgeLogin(this.#context.view, this.#method, verified);
+    return outcome.ok ? { grant: outcome.grant } : { fault: outcome };
+  }
+
+  /** Returns the sentence of the log, without what a hidden namespace holds. */
+  #reasonOf({ code, reason }: LoginFault): string {
+    if (!this.#isHidden || !['namespace', 'nothing_bound'].includes(code)) return reason;
+    return `the login makes no token in the namespace ${JSON.stringify(this.#ns)}`;
+  }
+
+  #namespaceRule(): object | null {
+    const { known } = this.#examined;
+    const rule = known && namespaceRuleOf(this.#method, known.identity, this.#shape);
+    if (rule === undefined) return null;
+    const { Selector, BindNamespace } = rule;
+    return { Selector, BindNamespace, Namespace: this.#ns ?? null };
+  }
+
+  #rules(): { readonly Rules: readonly RuleExplanation[]; readonly MoreRules: number } {
+    const { known } = this.#examined;
+    if (known === undefined) return { Rules: [], MoreRules: 0 };
+    const { view } = this.#context;
+    const namespace = this.#ns;
+    const isLooked = namespace !== undefined && !this.#isHidden;
+    const context = {
+      identity: known.identity,
+      shape: this.#shape,
+      namespace,
+      lookups: isLooked ? lookups(view, namespace) : undefined,
+    };
+    const all = rulesOf(view, this.#method).map((rule) => explainRule(rule, context));
+    const order = ({ Matches, ID }: RuleExplanation): string => `${Matches ? 0 : 1}${ID}`;
+    const sorted = all.sort((a, b) => (order(a) < order(b) ? -1 : 1));
+    const Rules = sorted.slice(0, RULES_MAX);
+    return { Rules, MoreRules: all.length - Rules.length };
+  }
+
+  /** Returns the token without what only a login gives it: ids, secret, times. */
+  #token({ ns, token, lifeMs }: LoginGrant): object {
+    const { Name, Namespace } = this.#method;
+    const { Policies, Roles, Local, ...grants } = token;
+    return {
+      Description: descriptionOf({}),
+      ...(Policies.length > 0 && { Policies }),
+      ...(Roles.length > 0 && { Roles }),
+      ...grants,
+      Local,
+      AuthMethod: Name,
+      ...(ns !== Namespace && { AuthMethodNamespace: Namespace }),
+      ...(lifeMs !== undefined && { ExpirationTTL: formatDuration(lifeMs * 1e6) }),
+      Namespace: ns,
+    };
+  }
+
+  #rights({ ns, token }: LoginGrant): {
+    readonly Rights: readonly RightsRow[];
+    readonly Truncated: boolean;
+  } {
+    const { Policies, Roles, Local: _, ...grants } = token;
+    const ids = (links: readonly { readonly ID?: string }[]) =>
+      links.map(({ ID = '' }) => ({ ID }));
+    const drafted = draftToken(ns, { Policies: ids(Policies), Roles: ids(Roles), ...grants });
+    const { view } = this.#context;
+    const authorizer = this.#parts.authorizers.ofDraft(drafted);
+    const subject = { token: drafted, authorizer, first: DRAFT };
+    return withOrigins(this.#parts, view, subject).explainer.table();
+  }
+}
