@@ -28,6 +28,7 @@ import { makeGate } from './service/gate.js';
 import { Housekeeper } from './service/housekeeper.js';
 import { authMethodTypes, loginOptions } from './service/login/index.js';
 import { Refusals } from './service/login/refusals.js';
+import { LongWork } from './service/long-work.js';
 import { NodeService } from './service/node-service.js';
 import type { SnapshotParts } from './service/snapshot.js';
 import { HANDLERS } from './state/handlers.js';
@@ -278,6 +279,7 @@ function routesOf(
     authorizers,
     node,
     decisions,
+    longWork: new LongWork(),
     datacenter: config.datacenter,
     nodeName: config.nodeName,
     defaultPolicy: config.acl.defaultPolicy,

@@ -3,6 +3,7 @@ import { reject } from '../errors.js';
 import { escapeHtml } from '../languages/json.js';
 import type { BootstrapReset } from '../service/bootstrap.js';
 import type { DecisionParts } from '../service/explain/decision-reads.js';
+import type { WhoCanParts } from '../service/explain/who-can.js';
 import { type ListPlan, listPieces, readSome, shortList } from '../service/list-rendering.js';
 import type { LoginParts } from '../service/login.js';
 import type { ReadOutcome, ReadUseCase, Service } from '../service/types.js';
@@ -10,7 +11,7 @@ import type { Write } from '../service/writing.js';
 import type { ApiRequest } from './types.js';
 
 /** What the routes of ACL objects work on. */
-export interface AclParts extends LoginParts, DecisionParts {
+export interface AclParts extends LoginParts, DecisionParts, WhoCanParts {
   readonly nodeName: string;
   readonly defaultPolicy: 'deny' | 'allow';
   /** The token that a bootstrap must send, if any. */

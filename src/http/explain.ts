@@ -1,76 +1,87 @@
-/** Routes that explain: why a token may do something, what it may do at all. */
+/** Routes that explain: why a token may do something, what it may do, who may, what a login makes. */
 import { decodeBody } from '../service/decode.js';
 import { findDecision, NO_DECISION, readDecision } from '../service/explain/decision-reads.js';
 import { readEffectiveRights } from '../service/explain/effective.js';
 import { explainLogin, LOGIN_EXPLAIN } from '../service/explain/login.js';
 import { accessorOf, EXPLAIN, explainQuestions } from '../service/explain/questions.js';
+import { WHO_CAN, whoCan } from '../service/explain/who-can.js';
 import type { AclParts } from './acl-common.js';
-import type { ApiRequest, Route } from './types.js';
+import type { ApiRequest, Endpoint, Route } from './types.js';
 
 const FAILURE = 'Failed to decode request body';
-/** Parameters of reads that block. */
-const BLOCKING = ['index', 'wait'];
 const NO_METHOD = 'auth method does not exist';
 const NO_TOKEN = 'token does not exist';
+/** Parameters of reads that block. */
+const BLOCKING = ['index', 'wait'];
 
-/** The routes of explanations. */
-export function explainRoutes(parts: AclParts): readonly Route[] {
-  const { service } = parts;
-  const answerRights = async (request: ApiRequest, accessor?: string): Promise<void> => {
-    const { caller } = request;
-    const whose = { caller, ns: request.namespace(), accessor };
-    const useCase = readEffectiveRights(parts, whose);
-    request.answerRead(await service.read(caller, request.readOptions(), useCase), NO_TOKEN);
-  };
-  return [
-    {
-      path: '/v1/acl/token/self/effective',
-      parameters: BLOCKING,
-      adds: true,
-      GET: (request) => answerRights(request),
-    },
-    {
-      path: '/v1/acl/token/:accessor/effective',
-      parameters: BLOCKING,
-      adds: true,
-      GET: (request) => answerRights(request, accessorOf(request.param('accessor'))),
-    },
-    {
-      path: '/v1/acl/decision/:id',
-      parameters: [],
-      GET: async (request) => {
-        const { caller } = request;
-        const decision = await findDecision(parts, request.param('id'));
-        const useCase = readDecision(parts, caller, decision);
-        request.answerRead(
-          await service.read(caller, request.readOptions(false), useCase),
-          NO_DECISION,
-        );
-      },
-    },
-    {
-      path: '/v1/acl/login/explain',
-      counts: 'read',
-      parameters: [],
-      POST: async (request) => {
-        const body = decodeBody(FAILURE, await request.body(FAILURE), LOGIN_EXPLAIN);
-        const ns = request.namespace(body.Namespace);
-        const asked = { caller: request.caller, ns, options: request.readOptions(false) };
-        request.answerRead(await explainLogin(parts, asked, body), NO_METHOD);
-      },
-    },
-    {
-      path: '/v1/acl/authorize/explain',
-      counts: 'read',
-      parameters: [],
-      POST: async (request) => {
-        const body = decodeBody(FAILURE, await request.body(FAILURE), EXPLAIN);
-        const ns = request.namespace(body.Namespace);
-        const options = request.readOptions(false);
-        const { caller } = request;
-        const useCase = explainQuestions(parts, caller, ns, body);
-        request.answerRead(await service.read(caller, options, useCase), NO_TOKEN);
-      },
-    },
-  ];
+/** The routes of explanations. They stand before those of tokens, whose paths they extend. */
+export const explainRoutes = (parts: AclParts): readonly Route[] => [
+  {
+    path: '/v1/acl/token/self/effective',
+    parameters: BLOCKING,
+    adds: true,
+    GET: (request) => answerRights(parts, request),
+  },
+  {
+    path: '/v1/acl/token/:accessor/effective',
+    parameters: BLOCKING,
+    adds: true,
+    GET: (request) => answerRights(parts, request, accessorOf(request.param('accessor'))),
+  },
+  {
+    path: '/v1/acl/decision/:id',
+    parameters: [],
+    GET: (request) => answerDecision(parts, request),
+  },
+  asking('/v1/acl/authorize/explain', (request) => answerQuestions(parts, request)),
+  asking('/v1/acl/who-can', (request) => answerWhoCan(parts, request)),
+  asking('/v1/acl/login/explain', (request) => answerLogin(parts, request)),
+];
+
+/** Returns a route that reads, with a question in its body. */
+function asking(path: string, endpoint: Endpoint): Route {
+  return { path, counts: 'read', parameters: [], POST: endpoint };
+}
+
+async function answerRights(
+  parts: AclParts,
+  request: ApiRequest,
+  accessor?: string,
+): Promise<void> {
+  const { caller } = request;
+  const useCase = readEffectiveRights(parts, { caller, ns: request.namespace(), accessor });
+  const outcome = await parts.service.read(caller, request.readOptions(), useCase);
+  request.answerRead(outcome, NO_TOKEN);
+}
+
+async function answerDecision(parts: AclParts, request: ApiRequest): Promise<void> {
+  const { caller } = request;
+  const decision = await findDecision(parts, request.param('id'));
+  const useCase = readDecision(parts, caller, decision);
+  const outcome = await parts.service.read(caller, request.readOptions(false), useCase);
+  request.answerRead(outcome, NO_DECISION);
+}
+
+async function answerQuestions(parts: AclParts, request: ApiRequest): Promise<void> {
+  const body = decodeBody(FAILURE, await request.body(FAILURE), EXPLAIN);
+  const { caller } = request;
+  const useCase = explainQuestions(parts, caller, request.namespace(body.Namespace), body);
+  const outcome = await parts.service.read(caller, request.readOptions(false), useCase);
+  request.answerRead(outcome, NO_TOKEN);
+}
+
+async function answerWhoCan(parts: AclParts, request: ApiRequest): Promise<void> {
+  const { caller, signal } = request;
+  const body = decodeBody(FAILURE, await request.body(FAILURE), WHO_CAN);
+  const options = request.readOptions(false);
+  const asked = { caller, ns: request.namespace(), options, signal };
+  request.answerRead(await whoCan(parts, asked, body));
+}
+
+async function answerLogin(parts: AclParts, request: ApiRequest): Promise<void> {
+  const body = decodeBody(FAILURE, await request.body(FAILURE), LOGIN_EXPLAIN);
+  const { caller } = request;
+  const ns = request.namespace(body.Namespace);
+  const asked = { caller, ns, options: request.readOptions(false) };
+  request.answerRead(await explainLogin(parts, asked, body), NO_METHOD);
 }

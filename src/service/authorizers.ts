@@ -64,7 +64,7 @@ export class Authorizers {
   readonly #options: AuthorizersOptions;
   readonly #cached = new Map<string, CachedToken>();
   readonly #dependants = new Dependants();
-  /** Compiled rights by `idOf`, a digest of what they follow from. */
+  /** Compiled rights by `rightsIdOf`, a digest of what they follow from. */
   readonly #shared: WeightedCache<SharedRights>;
   readonly #sharedDependants = new Dependants();
   /** Parsed policies by key: many roles and tokens share a policy, and parsing is slow. */
@@ -165,7 +165,7 @@ export class Authorizers {
       tokenKey === null ? stored<Token>(view, anonymous) : tokenBySecret(view, tokenKey);
     if (token === undefined) return tokenKey === null ? this.#nobody(anonymous) : undefined;
     if (!isAlive(view, token, nowMs())) return undefined;
-    const sharedId = idOf(token);
+    const sharedId = rightsIdOf(token);
     const authorizer = authorizerOf(this.#rightsOf(sharedId, token), {
       accessor: token.AccessorID,
       anonymous: token.AccessorID === ANONYMOUS_ACCESSOR,
@@ -248,7 +248,7 @@ export class Authorizers {
  * Returns a digest of what the rights of a token follow from: its namespace, links and identities.
  * The objects that it links are read from the state, and their keys are watched.
  */
-function idOf({ Namespace, Policies = [], Roles = [], ...token }: Token): string {
+export function rightsIdOf({ Namespace, Policies = [], Roles = [], ...token }: Token): string {
   const ids = (links: readonly Link[]): string[] => links.map(({ ID }) => ID).sort();
   const { ServiceIdentities, NodeIdentities, TemplatedPolicies } = token;
   const identities = [ServiceIdentities, NodeIdentities, TemplatedPolicies];

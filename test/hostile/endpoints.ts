@@ -140,6 +140,7 @@ const writes: readonly [Endpoint['method'], string, readonly unknown[]][] = [
   ['POST', 'acl/templated-policy/preview/*', [{ Name: 'web' }]],
   ['POST', 'acl/authorize/explain', explanations],
   ['POST', 'acl/login/explain', loginExplanations],
+  ['POST', 'acl/who-can', questions],
   ['POST', 'internal/acl/authorize', [[{ Resource: 'key', Access: 'read', Segment: 'a' }]]],
   ['PUT', 'namespace', [namespace]],
   ['PUT', 'namespace/*', [namespace]],

@@ -38,7 +38,7 @@ const draftFields = {
 type Draft = Sent<typeof draftFields>;
 
 /** The members of a question. */
-const QUESTION_FIELDS = {
+export const QUESTION_FIELDS = {
   Resource: given(text()),
   Access: given(text()),
   Segment: given(text()),
@@ -61,7 +61,7 @@ export type ExplainBody = Sent<(typeof EXPLAIN)['fields']>;
 const MORE_RESOURCES = ['namespace'];
 
 /** Checks a question and completes it. `ns`: its default namespace. Throws ApiError 400. */
-function askedOf(question: SentQuestion, ns: string, pointer: string): Asked {
+export function askedOf(question: SentQuestion, ns: string, pointer: string): Asked {
   const problem = questionProblem(question, pointer, MORE_RESOURCES);
   if (problem !== undefined) throw new ApiError(problem);
   const { Resource: resource, Access = '', Segment: segment = '', Namespace = '' } = question;

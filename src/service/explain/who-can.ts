@@ -1,0 +1,212 @@
+/** Finds who may do something: the tokens that are allowed it, by what they grant. */
+import { ANONYMOUS_ACCESSOR } from '../../acl/builtin.js';
+import type { Explanation } from '../../acl/explain.js';
+import type { Asked } from '../../acl/reasons.js';
+import type { Authorizer } from '../../acl/types.js';
+import { bodyOf, type Sent } from '../../languages/fields.js';
+import { keysBelow, stored } from '../../state/lists.js';
+import { recordOf } from '../../state/machine.js';
+import { isAlive, type Token } from '../../state/tokens.js';
+import type { PinnedView, View } from '../../state/types.js';
+import { Authorizers, rightsIdOf } from '../authorizers.js';
+import type { LongWork } from '../long-work.js';
+import { Links, listedNamespaces } from '../reading.js';
+import type { Caller, ReadOptions, ReadOutcome } from '../types.js';
+import { askedOf, QUESTION_FIELDS } from './questions.js';
+import { withoutSecrets } from './secrets.js';
+import { type ExplainParts, explained, withOrigins } from './subject.js';
+
+/** The body: one question. */
+export const WHO_CAN = bodyOf(QUESTION_FIELDS);
+
+/** What the use case works on. */
+export interface WhoCanParts extends ExplainParts {
+  readonly longWork: LongWork;
+}
+
+/** When a search stops. */
+interface Limits {
+  readonly tokens: number;
+  readonly ms: number;
+}
+/** Some seconds of a node's time, between its other work. */
+const LIMITS: Limits = { tokens: 200_000, ms: 5_000 };
+/** Groups and tokens of a group that one answer shows. */
+const GROUPS_MAX = 200;
+const SAMPLE_MAX = 10;
+/** Bytes of the policies and rights that one search caches. */
+const RIGHTS_BYTES = 16 * 2 ** 20;
+
+/** Who asks, and how current the answer must be. */
+export interface WhoCanRequest {
+  readonly caller: Caller;
+  readonly ns: string;
+  readonly options: ReadOptions;
+  /** Aborted when the client disconnects: nobody waits for the answer. */
+  readonly signal: AbortSignal;
+}
+
+/** Tokens that grant alike. */
+interface Group {
+  count: number;
+  /** Keys of the first ones. */
+  readonly sample: string[];
+}
+
+/** Finds the tokens that are allowed something. Throws ApiError 403, and 429 beyond `LongWork`. */
+export async function whoCan(
+  parts: WhoCanParts,
+  { caller, ns, options, signal }: WhoCanRequest,
+  body: Sent<typeof QUESTION_FIELDS>,
+  limits = LIMITS,
+): Promise<ReadOutcome<string>> {
+  const asked = askedOf(body, ns, '');
+  const { service } = parts;
+  const { value: authorizer, ...outcome } = await service.read(caller, options, (context) => {
+    listedNamespaces(context.view, context.authorizer, '*');
+    return { value: context.authorizer, index: recordOf(context.view)?.index ?? 1, keys: [] };
+  });
+  let pinned: PinnedView | undefined;
+  try {
+    const value = await parts.longWork.run(() => {
+      pinned = service.pin();
+      return new Search(parts, pinned, authorizer, { asked, limits, signal }).run();
+    });
+    return { ...outcome, value };
+  } finally {
+    pinned?.close();
+  }
+}
+
+class Search {
+  readonly #parts: WhoCanParts;
+  readonly #view: View;
+  readonly #caller: Authorizer;
+  readonly #asked: Asked;
+  readonly #limits: Limits;
+  readonly #signal: AbortSignal;
+  /** Enforcement over the frozen view. */
+  readonly #authorizers: Authorizers;
+  readonly #groups = new Map<string, Group>();
+  /** Whether tokens of an id are allowed: equal grants are decided once. */
+  readonly #decided = new Map<string, boolean>();
+  #scanned = 0;
+
+  constructor(
+    parts: WhoCanParts,
+    view: View,
+    caller: Authorizer,
+    search: { readonly asked: Asked; readonly limits: Limits; readonly signal: AbortSignal },
+  ) {
+    const { datacenter, defaultPolicy, nowMs } = parts;
+    this.#parts = parts;
+    this.#view = view;
+    this.#caller = caller;
+    this.#asked = search.asked;
+    this.#limits = search.limits;
+    this.#signal = search.signal;
+    const rightsBytes = RIGHTS_BYTES;
+    this.#authorizers = new Authorizers({ view, datacenter, defaultPolicy, nowMs, rightsBytes });
+  }
+
+  /** Searches in steps of one token or group each. Returns the answer as JSON. */
+  *run(): Generator<void, string> {
+    const view = this.#view;
+    const { shown, filtered } = listedNamespaces(view, this.#caller, '*');
+    const Truncated = yield* this.#scan(shown);
+    const { largest, Allowed } = yield* this.#largest();
+    const groups: string[] = [];
+    for (const group of largest) {
+      groups.push(withoutSecrets(view, JSON.stringify(this.#shown(group))));
+      yield;
+    }
+    const Index = recordOf(view)?.index ?? 1;
+    const head = { Index, Scanned: this.#scanned, Allowed, Truncated, Filtered: filtered };
+    const more = this.#groups.size - largest.length;
+    const text = JSON.stringify(head).slice(0, -1);
+    return `${text},"Groups":[${groups.join(',')}],"MoreGroups":${more}}`;
+  }
+
+  /** Returns the groups with most tokens, and how many tokens all groups have. */
+  *#largest(): Generator<void, { readonly largest: readonly Group[]; readonly Allowed: number }> {
+    let Allowed = 0;
+    let largest: Group[] = [];
+    const cut = (): void => {
+      largest = largest.sort((a, b) => b.count - a.count).slice(0, GROUPS_MAX);
+    };
+    for (const group of this.#groups.values()) {
+      Allowed += group.count;
+      largest.push(group);
+      if (largest.length < 2 * GROUPS_MAX) continue;
+      cut();
+      yield;
+    }
+    cut();
+    return { largest, Allowed };
+  }
+
+  /** Looks at the tokens of some namespaces. Returns whether it stopped before the last one. */
+  *#scan(namespaces: readonly string[]): Generator<void, boolean> {
+    const view = this.#view;
+    const nowMs = this.#parts.nowMs();
+    const untilMs = performance.now() + this.#limits.ms;
+    for (const ns of namespaces) {
+      for (const key of keysBelow(view, 'token', ns)) {
+        const isOver = this.#scanned >= this.#limits.tokens || performance.now() >= untilMs;
+        if (isOver || this.#signal.aborted) return true;
+        this.#scanned += 1;
+        const token = stored<Token>(view, key)!;
+        if (isAlive(view, token, nowMs)) this.#count(key, token);
+        yield;
+      }
+    }
+    return false;
+  }
+
+  #count(key: string, token: Token): void {
+    // The anonymous token never gets some rights that an equal token has.
+    const isAnonymous = token.AccessorID === ANONYMOUS_ACCESSOR;
+    const id = `${isAnonymous ? 'anonymous ' : ''}${rightsIdOf(token)}`;
+    let isAllowed = this.#decided.get(id);
+    if (isAllowed === undefined) {
+      const { resource, access, segment, namespace } = this.#asked;
+      const authorizer = this.#authorizers.ofDraft(token);
+      isAllowed = authorizer.allowed(resource, access, segment, namespace);
+      this.#decided.set(id, isAllowed);
+    }
+    if (!isAllowed) return;
+    const groupId = `${id} ${token.AuthMethodNamespace ?? ''} ${token.AuthMethod ?? ''}`;
+    const group = this.#groups.get(groupId);
+    if (group === undefined) this.#groups.set(groupId, { count: 1, sample: [key] });
+    else {
+      group.count += 1;
+      if (group.sample.length < SAMPLE_MAX) group.sample.push(key);
+    }
+  }
+
+  #shown({ count, sample }: Group): object {
+    const view = this.#view;
+    const tokens = sample.map((key) => stored<Token>(view, key)!);
+    const token = tokens[0]!;
+    const links = new Links(view);
+    return {
+      Tokens: count,
+      AuthMethod: token.AuthMethod ?? '',
+      Namespace: token.Namespace,
+      Policies: links.named('policy', token.Policies),
+      Roles: links.named('role', token.Roles),
+      ServiceIdentities: token.ServiceIdentities ?? [],
+      NodeIdentities: token.NodeIdentities ?? [],
+      TemplatedPolicies: token.TemplatedPolicies ?? [],
+      Sample: tokens.map(({ AccessorID, Description }) => ({ AccessorID, Description })),
+      Result: this.#result(token),
+    };
+  }
+
+  #result(token: Token): Explanation {
+    const authorizer = this.#authorizers.ofDraft(token);
+    const first = { Type: 'token', ID: token.AccessorID, Name: token.Description } as const;
+    const subject = withOrigins(this.#parts, this.#view, { token, authorizer, first });
+    return explained(subject, this.#asked);
+  }
+}
