@@ -1,4 +1,4 @@
-/** Routes that explain: why a token may do something, what it may do, who may, what a login makes. */
+/** Routes that explain what tokens may do, who may do something, and what a login comes to. */
 import { decodeBody } from '../service/decode.js';
 import { findDecision, NO_DECISION, readDecision } from '../service/explain/decision-reads.js';
 import { readEffectiveRights } from '../service/explain/effective.js';
