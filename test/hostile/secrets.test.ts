@@ -34,6 +34,19 @@ const SECRETS: Readonly<Record<string, string>> = {
   'key of the wire': WIRE_KEY,
 };
 
+const RULES = `# ${ACCOUNT}\nkey "${SECRET_ID}" { policy = "read" }`;
+const LOGIN = { AuthMethod: 'jwt', BearerToken: BEARER };
+/** Requests that explain, with secrets in tokens and rules. */
+const EXPLAINED: readonly [string, string, Record<string, unknown>][] = [
+  ['POST', '/v1/acl/login/explain', LOGIN],
+  ['POST', '/v1/acl/login/explain', { ...LOGIN, AuthMethod: 'k8s' }],
+  [
+    'POST',
+    '/v1/acl/authorize/explain',
+    { Draft: { Rules: RULES }, Requests: [{ Resource: 'key', Access: 'read' }] },
+  ],
+];
+
 describe('secrets', function () {
   this.timeout(60_000);
   const dir = mkdtempSync(join(tmpdir(), 'conclave-secrets-'));
@@ -51,6 +64,7 @@ describe('secrets', function () {
     });
     client = new HostileClient(cluster.urls[0] as string, cluster.token);
     await plant();
+    await readDecisions();
   });
   after(async () => {
     client.close();
@@ -68,6 +82,13 @@ describe('secrets', function () {
       reply,
     });
     return reply;
+  }
+
+  /** Asks why each refused request was refused. */
+  async function readDecisions(): Promise<void> {
+    const ids = answers.map(({ reply }) => reply.headers['x-consul-decision']);
+    expect(ids.filter((id) => id !== undefined)).not.to.have.length(0);
+    for (const id of ids) if (id !== undefined) await say('GET', `/v1/acl/decision/${id}`);
   }
 
   /** Sends each secret where it belongs, in valid requests and in invalid ones. */
@@ -92,14 +113,14 @@ describe('secrets', function () {
       const { status, text } = await client.ask(method, target, body);
       expect(status, text).to.equal(200);
     }
-    const login = { AuthMethod: 'jwt', BearerToken: BEARER };
     const bad: [string, string, Record<string, unknown>][] = [
       ...good,
       ['PUT', '/v1/acl/bootstrap', { BootstrapSecret: BOOTSTRAP }],
-      ['POST', '/v1/acl/login', login],
-      ['POST', '/v1/acl/login', { ...login, AuthMethod: 'k8s' }],
-      ['POST', '/v1/acl/login', { ...login, AuthMethod: 'none' }],
-      ['POST', '/v1/acl/login', { ...login, Namespace: 'none' }],
+      ['POST', '/v1/acl/login', LOGIN],
+      ['POST', '/v1/acl/login', { ...LOGIN, AuthMethod: 'k8s' }],
+      ['POST', '/v1/acl/login', { ...LOGIN, AuthMethod: 'none' }],
+      ['POST', '/v1/acl/login', { ...LOGIN, Namespace: 'none' }],
+      ...EXPLAINED,
     ];
     for (const [method, target, body] of bad) {
       const text = JSON.stringify(body);

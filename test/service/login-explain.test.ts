@@ -238,7 +238,7 @@ describe('POST /v1/acl/login/explain', () => {
 
   it('shows nothing of a namespace that the caller may not read', async () => {
     await client.must('PUT /namespace', { Name: 'team' });
-    await client.must('PUT /acl/role?ns=team', { Name: 'r' });
+    const role = await client.must('PUT /acl/role?ns=team', { Name: 'r' });
     const method = await client.must('GET /acl/auth-method/jwt1');
     const NamespaceRules = [{ Selector: 'value.name == web', BindNamespace: 'team' }];
     await client.must('PUT /acl/auth-method/jwt1', { ...method, NamespaceRules });
@@ -255,6 +255,13 @@ describe('POST /v1/acl/login/explain', () => {
     expect(hidden.Rules[0].Target).to.deep.equal({ Hidden: true });
     const open = await explain(await withToken());
     expect(open.Token).to.include({ Namespace: 'team', AuthMethodNamespace: 'default' });
+    await client.must(`DELETE /acl/role/${role.ID}?ns=team`);
+    const unbound = await explain(await withToken(), reader);
+    expect(unbound).to.include({
+      ReasonCode: 'nothing_bound',
+      Reason: 'the login makes no token in the namespace "team"',
+    });
+    expect((await explain(await withToken())).Reason).to.include('no role "r"');
     const nobody = await client.secretWith('key "a" { policy = "read" }');
     const refused = await client.ask(EXPLAIN, { AuthMethod: 'jwt1', Claims: {} }, nobody);
     expect([refused.status, refused.body.code]).to.deep.equal([403, 'permission_denied']);
