@@ -172,8 +172,8 @@ async function named(
   const signal = AbortSignal.any([cli.io.signal, AbortSignal.timeout(ANSWER_MS)]);
   let call: Call<object> | undefined;
   try {
-    const common: CommonOptions = { ...options, timeout: `${ANSWER_MS}ms` };
-    call = cli.callOf({ ...common, output: 'table' }, { ...cli.io, signal });
+    const common: CommonOptions = { ...options, output: 'table' };
+    call = cli.callOf(common, { ...cli.io, signal });
     return await namesFor(call, place, args);
   } catch {
     return [];

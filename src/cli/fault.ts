@@ -96,8 +96,8 @@ function hintOf(
 ): string | undefined {
   if (/anonymous token lacks/.test(detail))
     return 'no token was sent: log in, or set --token-file or CONCLAVE_HTTP_TOKEN';
-  if (decision !== undefined) return `conclave acl decision ${decision} says why`;
   if (detail === 'ACL not found') return 'the token that was sent is not known to this cluster';
+  if (decision !== undefined) return `conclave acl decision ${decision} says why`;
   if (code === 'outcome_unknown')
     return 'the write may have happened: read before you write it again';
   return undefined;

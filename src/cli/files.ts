@@ -1,6 +1,6 @@
 /** Files that a command reads and writes. */
 import { readFileSync } from 'node:fs';
-import { chmod, mkdir, open, rename, rm } from 'node:fs/promises';
+import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { misused } from './fault.js';
 import type { Io } from './io.js';
@@ -48,6 +48,5 @@ export async function writePrivate(path: string, text: string): Promise<void> {
   } finally {
     await file.close();
   }
-  await chmod(part, 0o600);
   await rename(part, path);
 }

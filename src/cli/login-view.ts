@@ -2,7 +2,7 @@
 import type { Right } from './explain-view.js';
 import { identityTexts, type Links, linkNames } from './links.js';
 import type { Column } from './output.js';
-import type { Field } from './table.js';
+import type { Cell, Field } from './table.js';
 
 /** A test of a selector, or several that are joined. */
 export interface Clause {
@@ -84,6 +84,23 @@ export const OUTCOME_COLUMNS: readonly Column<RuleOutcome>[] = [
   { head: 'WHY', cell: whyOf },
 ];
 
+/** Returns the checks by result; those that failed with what is wrong. */
+function checksOf(checks: LoginExplanation['Checks']): Cell[] {
+  const of = (result: string): string[] =>
+    checks.filter(({ Result }) => Result === result).map(({ Name }) => Name);
+  const failed = checks.filter(({ Result }) => Result === 'failed');
+  const listed = (result: string, names: readonly string[]): string =>
+    names.length === 0 ? '' : `${result}: ${names.join(', ')}`;
+  return [
+    ...failed.map(({ Name, Detail }): Cell => {
+      const text = `failed: ${Name}${Detail ? ` (${Detail})` : ''}`;
+      return { text, paint: 'red' };
+    }),
+    listed('passed', of('passed')),
+    listed('skipped', of('skipped')),
+  ];
+}
+
 /** Returns a login as lines. */
 export function loginFields(one: LoginExplanation): readonly Field[] {
   const { Checks, Lists, Missing, Token, Unmapped, Values } = one;
@@ -96,13 +113,7 @@ export function loginFields(one: LoginExplanation): readonly Field[] {
         ? { text: 'granted', paint: 'green' }
         : { text: refused, paint: 'red' },
     ],
-    [
-      'Checks',
-      Checks.map(({ Name, Result, Detail }) => {
-        const text = `${Name} ${Result}${Detail ? `: ${Detail}` : ''}`;
-        return Result === 'failed' ? { text, paint: 'red' } : text;
-      }),
-    ],
+    ['Checks', checksOf(Checks)],
     ['Values', Object.entries(Values).map(([name, value]) => `${name} = ${value}`)],
     ['Lists', Object.entries(Lists).map(([name, values]) => `${name} = ${values.join(', ')}`)],
     ['Missing', [...Missing.Values, ...Missing.Lists].join(', ')],

@@ -225,6 +225,13 @@ describe('config validate', () => {
     expect(await user.run(args)).to.include({ code: 0, err: 'conclave: 1 valid\n' });
   });
 
+  it('is not needed for a write, which sends JSON as it is written', async () => {
+    const address = await fake.serve(json(true));
+    const input = '{"Kind": "mesh",  "Meta": {"b": "1", "a": "2"}}\n';
+    await user.done(['config', 'write', '-', '--http-addr', address], { input });
+    expect(fake.seen.at(-1)).to.include({ method: 'PUT', url: '/v1/config', body: input });
+  });
+
   it('says so where the server gives no schema', async () => {
     const address = await fake.serve(text(404, 'Invalid URL path: not an endpoint'));
     writeFileSync(path, 'Kind: mesh\n');

@@ -301,7 +301,12 @@ describe('explanations by the command line', () => {
       Outcome: 'refused',
       ReasonCode: 'no_rule',
       Reason: 'none of the 1 binding rules matches',
-      Checks: [{ Name: 'form', Result: 'skipped', Detail: '' }],
+      Checks: [
+        { Name: 'form', Result: 'skipped', Detail: '' },
+        { Name: 'signature', Result: 'skipped', Detail: '' },
+        { Name: 'times', Result: 'failed', Detail: 'expired' },
+        { Name: 'claims', Result: 'passed', Detail: '' },
+      ],
       Values: { team: 'red' },
       Lists: { groups: ['a', 'b'] },
       Missing: { Values: ['name'], Lists: [] },
@@ -314,6 +319,9 @@ describe('explanations by the command line', () => {
     const { code, out } = await run(answer, [...args, '-claims', '{"team":"red"}']);
     expect(code).to.equal(1);
     expect(out).to.match(/^Method +jwt1 \(jwt\)\nOutcome +refused: none of the 1 .* \(no_rule\)\n/);
+    expect(out).to.match(
+      /Checks +failed: times \(expired\)\n +passed: claims\n +skipped: form, signature\n/,
+    );
     expect(out).to.match(/Values +team = red\nLists +groups = a, b\nMissing +name\n/);
     expect(out).to.match(
       /\naaaaaaaa +no +no_match +role team-\S+ +✗ value\.team == blue \(is "red"\)\n$/,

@@ -315,6 +315,8 @@ describe('config', () => {
         CONCLAVE_HTTP_PROT: '1',
         CONCLAVE_TOKEN: 'x',
         CONCLAVE_URL: 'x',
+        CONCLAVE_HTTP_TOKEN: 'x',
+        CONCLAVE_HTTP_ADDR: 'x',
         CONCLAVE_SERVICE_HOST: 'x',
         CONCLAVE_API_PORT_8500_TCP: 'x',
       };
