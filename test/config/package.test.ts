@@ -14,6 +14,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
 
 interface Manifest {
@@ -88,8 +89,8 @@ describe('the package that npm packs', function () {
 
   it('checks with what the build made of the JSON schemas, without their compiler', () => {
     const folder = dirname(join(installed, manifest.bin['conclave']!));
-    const text = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'));
-    const fromAjv = text.join('\n').match(/["']ajv\b[^"']*["']/g);
+    const texts = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'));
+    const fromAjv = texts.join('\n').match(/["']ajv\b[^"']*["']/g);
     expect(new Set(fromAjv)).to.deep.equal(new Set(['"ajv/dist/runtime/ucs2length"']));
   });
 
@@ -118,13 +119,16 @@ describe('the package that npm packs', function () {
       .and.match(/src\/main\.ts:\d+/);
   });
 
-  it('runs a node', async () => {
+  it('runs a node, and loads no WebSocket or fetch for it', async () => {
+    const loaded = 'process.once("exit", () => console.log(process.moduleLoadList.join("\\n")))';
     const flags = ['--http-port', '0', '--raft-port', '0', '--raft-advertise', '127.0.0.1:8300'];
-    const node = spawn(process.execPath, [program, 'agent', ...flags], {
+    const arguments_ = ['--import', `data:text/javascript,${loaded}`, program, 'agent', ...flags];
+    const node = spawn(process.execPath, arguments_, {
       cwd: empty,
-      stdio: ['ignore', 'ignore', 'pipe'],
+      stdio: ['ignore', 'pipe', 'pipe'],
     });
     const ended = once(node, 'exit');
+    const modules = text(node.stdout);
     try {
       const { status } = await fetch(`${await urlIn(node.stderr)}/v1/status/leader`);
       expect(status).to.equal(200);
@@ -132,6 +136,9 @@ describe('the package that npm packs', function () {
       node.kill('SIGTERM');
     }
     expect(await ended).to.deep.equal([0, null]);
+    expect(await modules)
+      .to.include('http')
+      .and.not.include('undici');
   });
 });
 
