@@ -9,6 +9,7 @@ const RANK: Record<string, number> = {
   'compile-cache': 0,
   errors: 0,
   'wire-limits': 0,
+  'node-http': 0,
   'peer-record': 0,
   validators: 0,
   release: 0,
@@ -90,6 +91,12 @@ const layerOf = (path: string): string => (path.split('/')[1] ?? '').replace(/\.
 const lineOf = (source: string, offset: number): number =>
   source.slice(0, offset).split('\n').length;
 
+/** Whether an import takes nothing but types; `before` ends after its names. */
+function isOfTypes(before: string): boolean {
+  const names = before.slice(before.lastIndexOf('import'));
+  return /^import\s+type\b/.test(names) || /^import\s*\{(?:\s*type\s+\w+,?)*\s*\}\s*$/.test(names);
+}
+
 /** Returns what breaks the laws in one file. `path` is relative to the root, with slashes. */
 export function importProblems(path: string, text: string): string[] {
   const found: string[] = [];
@@ -100,6 +107,8 @@ export function importProblems(path: string, text: string): string[] {
   for (const match of source.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)) {
     const target = match[1] ?? '';
     const at = `${path}:${lineOf(source, match.index)}`;
+    if (target === 'node:http' && !isOfTypes(source.slice(0, match.index)))
+      found.push(`${at}: take the values of node:http from node-http.ts, which tells why`);
     if (!target.startsWith('.')) {
       if (PURE.includes(layer) && target.startsWith('node:') && !PURE_MODULES.has(target))
         found.push(`${at}: ${layer}/ is pure and may not use ${target}`);

@@ -2,9 +2,10 @@
  * The listening socket: TLS, time limits of slow clients, size of headers, and an orderly end.
  */
 import { readFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
+import type { Server } from 'node:http';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
+import { createServer } from '../node-http.js';
 import type { HttpApp } from './app.js';
 import { type ConnectionLimits, Connections } from './connections.js';
 import { plainResponse } from './plain-response.js';

@@ -1,5 +1,7 @@
 /** Routes as routers of Koa: which endpoint answers, and what is checked before it does. */
-import Router, { type RouterMiddleware } from '@koa/router';
+import { createRequire } from 'node:module';
+import type Router from '@koa/router';
+import type { RouterMiddleware } from '@koa/router';
 import type { Refusal } from '../errors.js';
 import type { Additions, Context, State } from './context.js';
 import { refuseEarly } from './error-handling.js';
@@ -10,6 +12,11 @@ import { HttpRequest } from './request.js';
 import { send } from './send.js';
 import type { Method, Route, Target } from './types.js';
 
+/**
+ * The router's own build for `import` imports `node:http`: see node-http.ts. The cast gives what
+ * `require` returns its type.
+ */
+const required = createRequire(import.meta.url)('@koa/router') as typeof import('@koa/router');
 const METHODS: readonly Method[] = ['GET', 'PUT', 'POST', 'DELETE'];
 const BLOCKED: Refusal = {
   code: 'permission_denied',
@@ -30,7 +37,7 @@ export function routersOf(front: Front): readonly Router<State, Additions>[] {
     }
     let router = routers.get(part);
     if (router === undefined) {
-      router = new Router<State, Additions>();
+      router = new required.Router<State, Additions>();
       routers.set(part, router);
     }
     // every method: others than the route's own are answered by the first route of the path

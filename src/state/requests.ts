@@ -60,7 +60,8 @@ export const forgetRequests: Handler<RequestForget> = ({ draft }, { upTo, max })
   return { ok: true, value: String(due.length === 0 ? 0 : indexOf(due.at(-1)!)) };
 };
 
-const indexOf = (key: string): Index => Number.parseInt(key.split('\u0000', 2)[1]!, 16);
+const NUL = '\u0000';
+const indexOf = (key: string): Index => Number.parseInt(key.split(NUL, 2)[1]!, 16);
 
 interface Slot {
   readonly id: string;
@@ -77,6 +78,18 @@ export interface RequestChange {
   readonly value: string | undefined;
   /** The hash of the record that is added or dropped, if it is known. */
   readonly hash: RecordHash | undefined;
+}
+
+/** Reads the key of a result. `split` would double the time that a start takes for all of them. */
+function slotOf(key: string): Slot {
+  const index = key.indexOf(NUL) + 1;
+  const size = key.indexOf(NUL, index) + 1;
+  const id = key.indexOf(NUL, size) + 1;
+  return {
+    id: key.slice(id),
+    index: Number.parseInt(key.slice(index, size - 1), 16),
+    size: Number(key.slice(size, id - 1)),
+  };
 }
 
 const keyFor = ({ index, size, id }: Slot): string => keys.request(index, size, id);
@@ -102,14 +115,7 @@ export class RequestMemory {
   /** Loads the remembered requests of a state. Reads only keys, so that a start stays fast. */
   static load(view: View, floor: Index, max = REQUESTS_MAX): RequestMemory {
     const memory = new RequestMemory(floor, max);
-    for (const key of keysBelow(view, 'request')) {
-      const [, index, size, ...id] = key.split('\u0000');
-      memory.#add({
-        id: id.join('\u0000'),
-        index: Number.parseInt(index!, 16),
-        size: Number(size),
-      });
-    }
+    for (const key of keysBelow(view, 'request')) memory.#add(slotOf(key));
     return memory;
   }
 

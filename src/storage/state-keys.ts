@@ -55,17 +55,18 @@ export class StateKeys {
   /** The number of keys and the sum of their checksums. */
   readonly tally = new Tally();
 
-  /** `keys` are different from each other. */
+  /** `keys` are different from each other. Those of a group should follow each other. */
   constructor(keys: readonly string[] = []) {
     const tables = new Map<string, string[]>();
-    for (const key of keys) {
-      this.tally.add(keySum(key));
-      const table = tableOf(key);
+    for (const run of runsOf(keys)) {
+      const first = run[0]!;
+      const table = tableOf(first);
       const some = tables.get(table);
-      if (some === undefined) tables.set(table, [key]);
-      else some.push(key);
-      this.#count(table, key, 1);
+      if (some === undefined) tables.set(table, run);
+      else for (const key of run) some.push(key);
+      this.#count(table, first, run.length);
     }
+    for (const key of keys) this.tally.add(keySum(key));
     for (const [table, some] of tables) this.#tables.set(table, new TableKeys(some));
   }
 
@@ -121,6 +122,15 @@ export class StateKeys {
   #count(table: string, key: string, by: number): void {
     const group = groupOf(key);
     if (group !== table) this.#counts.set(group, (this.#counts.get(group) ?? 0) + by);
+  }
+}
+
+/** Yields the keys in pieces. All keys of a piece are of one group. */
+function* runsOf(keys: readonly string[]): Iterable<string[]> {
+  for (let from = 0, to = 1; from < keys.length; from = to, to += 1) {
+    const group = groupBelow(keys[from]!);
+    if (group !== undefined) while (keys[to]?.startsWith(`${group}\u0000`)) to += 1;
+    yield keys.slice(from, to);
   }
 }
 

@@ -56,6 +56,16 @@ describe('the import law', () => {
     expect(problems('src/raft/raft.ts', 'node:fs')).to.have.lengthOf(1);
   });
 
+  it('lets only types be imported from node:http', () => {
+    const from = (clause: string): string[] =>
+      importProblems('src/http/listener.ts', `import ${clause} from 'node:http';\n`);
+    const why = 'take the values of node:http from node-http.ts, which tells why';
+    expect(from('{ type Server, createServer }')).to.deep.equal([`src/http/listener.ts:1: ${why}`]);
+    expect(from('http')).to.have.lengthOf(1);
+    expect(from('type { Server }')).to.deep.equal([]);
+    expect(from('{ type IncomingMessage, type Server }')).to.deep.equal([]);
+  });
+
   it('reads neither comments nor text', () => {
     const text = "// import type { A } from '../node/types.js'\nconst said = 'Date.now()';\n";
     expect(importProblems('src/http/status.ts', text)).to.deep.equal([]);

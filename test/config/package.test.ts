@@ -14,6 +14,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
 
 interface Manifest {
@@ -121,13 +122,16 @@ describe('the package that npm packs', function () {
       .and.match(/src\/node-program\.ts:\d+/);
   });
 
-  it('runs a node', async () => {
+  it('runs a node, and loads no WebSocket or fetch for it', async () => {
+    const loaded = 'process.once("exit", () => console.log(process.moduleLoadList.join("\\n")))';
     const flags = ['--http-port', '0', '--raft-port', '0', '--raft-advertise', '127.0.0.1:8300'];
-    const node = spawn(process.execPath, [program, 'agent', ...flags], {
+    const arguments_ = ['--import', `data:text/javascript,${loaded}`, program, 'agent', ...flags];
+    const node = spawn(process.execPath, arguments_, {
       cwd: empty,
-      stdio: ['ignore', 'ignore', 'pipe'],
+      stdio: ['ignore', 'pipe', 'pipe'],
     });
     const ended = once(node, 'exit');
+    const modules = text(node.stdout);
     try {
       const { status } = await fetch(`${await urlIn(node.stderr)}/v1/status/leader`);
       expect(status).to.equal(200);
@@ -135,6 +139,9 @@ describe('the package that npm packs', function () {
       node.kill('SIGTERM');
     }
     expect(await ended).to.deep.equal([0, null]);
+    expect(await modules)
+      .to.include('http')
+      .and.not.include('undici');
   });
 });
 

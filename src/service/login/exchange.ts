@@ -3,10 +3,11 @@
  * time, size and redirects, and goes only where the address rules allow.
  */
 import { type LookupAddress, type LookupAllOptions, lookup } from 'node:dns';
-import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
+import type { IncomingMessage, RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { reject } from '../../errors.js';
+import { request as httpRequest } from '../../node-http.js';
 import { type AddressRules, addressProblem, urlProblem } from './addresses.js';
 import type { FetchLimits } from './types.js';
 
