@@ -5,6 +5,8 @@
 const http = process.getBuiltinModule('node:http');
 
 /** As in `node:http`. */
+export const Agent = http.Agent;
+/** As in `node:http`. */
 export const createServer = http.createServer;
 /** As in `node:http`. */
 export const request = http.request;

@@ -1,10 +1,11 @@
 /** Requests to the cluster, with failover and retries. */
 import { readFileSync } from 'node:fs';
-import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
+import type { Agent as AnyAgent, IncomingMessage } from 'node:http';
 import type { AgentOptions } from 'node:https';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as pause } from 'node:timers/promises';
+import { Agent as HttpAgent, request as httpRequest } from '../node-http.js';
 import type { TlsSettings } from './environment.js';
 import { EXIT, Fault, misused, refusedBy } from './fault.js';
 import type { Io } from './io.js';
@@ -81,7 +82,7 @@ export class Api {
   readonly #io: Io;
   /** The address that is asked first: the one that answered last. */
   #first = 0;
-  #agents: Promise<{ agent: HttpAgent; request: typeof httpRequest }>[] = [];
+  #agents: Promise<{ agent: AnyAgent; request: typeof httpRequest }>[] = [];
 
   constructor(options: ApiOptions, io: Io) {
     this.#options = options;
