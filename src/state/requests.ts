@@ -24,6 +24,9 @@ export const REQUESTS_MAX = 65_536;
  */
 const BYTES_MAX = 64 * 1024 * 1024;
 
+/** Dropped requests that may stay in memory, because they are removed in bulk. */
+const DROPPED_MAX = 4096;
+
 /**
  * Drops the oldest results up to the index `upTo`, at most `max` of them, because they may contain
  * the secret of a token that has been deleted. The leader proposes it once no caller can wait for
@@ -188,7 +191,7 @@ export class RequestMemory {
     this.#bytes -= slot.size;
     this.#byId.delete(slot.id);
     this.#floor = slot.index;
-    if (this.#head > this.#max) {
+    if (this.#head >= DROPPED_MAX) {
       this.#slots = this.#slots.slice(this.#head);
       this.#head = 0;
     }
