@@ -26,7 +26,7 @@ import {
   type WireLimits,
 } from './handshake.js';
 import { requestJoin } from './join-request.js';
-import { Peer, type RequestDone } from './peer.js';
+import { NOT_HANDLED, Peer, type RequestDone } from './peer.js';
 import { checkSecurity, socketMaker, type WireSecurity } from './security.js';
 import { receiveSnapshot, SnapshotSender } from './snapshot-transfer.js';
 import type { WireServer, WireSockets } from './sockets.js';
@@ -327,16 +327,16 @@ export class Wire {
             const what = `a message from ${from} to ${to}, sent by ${hello.nodeId}`;
             connection.destroy(new WireError('protocol', what));
           }
-        } else if (frame.type === 'request' && open < limits.requests) {
+        } else if (frame.type === 'request' && open >= limits.requests) {
+          connection.answer({ type: 'reply', id: frame.id, payload: NOT_HANDLED });
+        } else if (frame.type === 'request') {
           open += 1;
           handlers.onRequest(
             hello.nodeId,
             frame.payload,
             once(connection, frame.id, () => open--),
           );
-        } else if (frame.type !== 'request') {
-          connection.destroy(new WireError('protocol', `${frame.type} from a member`));
-        }
+        } else connection.destroy(new WireError('protocol', `${frame.type} from a member`));
       },
     };
   }

@@ -114,6 +114,19 @@ describe('wire', function () {
     expect(await ask(a, 'b', 'z', 60_000)).eql([undefined, 'unsent']);
   });
 
+  it('answers at once that it does not handle a request beyond the limit', async () => {
+    const [a, b] = [await start('a'), await start('b', { limits: { requests: 2 } })];
+    introduce(a, b);
+    await a.reached.one();
+    const received = new Promise<void>((resolve) => {
+      let count = 0;
+      b.onRequest = () => ++count === 2 && resolve();
+    });
+    for (const payload of ['x', 'y']) void ask(a, 'b', payload, 60_000);
+    await received;
+    expect(await ask(a, 'b', 'z', 60_000)).eql([undefined, 'unsent']);
+  });
+
   it('reconnects after the connection is lost', async () => {
     const [a, b] = [await start('a'), await start('b')];
     const relay = await relayTo(b);
