@@ -16,7 +16,7 @@ import type { Service } from '../service/types.js';
 import { answerPlan } from './acl-common.js';
 import { admit } from './admit.js';
 import { chainRoute } from './discovery-chain.js';
-import { isHeld, suggestion } from './hints.js';
+import { answerOne } from './hints.js';
 import { parseIndex } from './parameters.js';
 import { asksForProblem } from './refusal-body.js';
 import type { ApiRequest, Route } from './types.js';
@@ -57,8 +57,8 @@ export function configRoutes({ service, datacenter }: ConfigRouteOptions): reado
         const id = { kind: kindOf(request.param('kind')), name: request.param('name') };
         const useCase = readConfig(request.namespace(), id);
         const outcome = await service.read(request.caller, request.readOptions(), useCase);
-        if (outcome.value !== undefined) return request.answerRead(outcome);
-        request.answerMissing(outcome, missing(id), suggestion(similar(service, request, id)));
+        const sentence = outcome.value === undefined ? missing(id) : '';
+        answerOne(request, outcome, sentence, () => similar(service, request, id));
       },
       DELETE: async (request) => {
         const id = { kind: kindOf(request.param('kind')), name: request.param('name') };
@@ -76,7 +76,6 @@ export function configRoutes({ service, datacenter }: ConfigRouteOptions): reado
 
 /** Returns the name of an entry that may be meant; undefined if there is none. */
 function similar(service: Service, request: ApiRequest, id: EntryId): string | undefined {
-  if (isHeld(request)) return undefined;
   const seen = { view: service.view, authorizer: service.authorize(request.caller) };
   return nearestEntry(seen, request.namespace(), id);
 }

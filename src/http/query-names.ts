@@ -50,7 +50,7 @@ const NAMES_MAX = 5;
 /** Characters of a name in the header, as it is percent-encoded. */
 const SHOWN_MAX = 40;
 
-const knownNames = new Map<Route, ReadonlySet<string>>();
+const knownNames = new WeakMap<Route, ReadonlySet<string>>();
 
 /** Returns the parameters of a route. */
 function namesOf(route: Route): ReadonlySet<string> {

@@ -89,8 +89,8 @@ export async function writeAutopilot(
   const answer = (await service.write(caller, command, timeoutMs)) ?? 'true';
   if (answer !== 'false' || !saysVersion) return answer;
   const text = service.view.get(keys.fact('autopilot'));
-  const what = 'the autopilot configuration';
-  return versionRefused(what, text === undefined ? 0 : modifyIndexOf(text));
+  const index = text === undefined ? 0 : modifyIndexOf(text);
+  return versionRefused('the autopilot configuration', index);
 }
 
 /** Returns the health of each member and how many voters the cluster can lose. */

@@ -71,7 +71,7 @@ function conditional(
   if (answer !== 'false' || saysVersion !== true) return answer;
   const text = view.get(keys.config(homeOf(kind, given), kind, name));
   const what = `${kind} ${JSON.stringify(name)}`;
-  return versionRefused(what, text === undefined ? 0 : modifyIndexOf(text));
+  return versionRefused(what, text === undefined ? undefined : modifyIndexOf(text));
 }
 
 /**

@@ -3,6 +3,7 @@
  * name, create, update, delete. What is special about an object is in its hooks.
  */
 import { randomUUID } from 'node:crypto';
+import { isUuid } from '../acl/names.js';
 import { reject } from '../errors.js';
 import { bodyOf, type Fields, type Sent, type Type } from '../languages/fields.js';
 import type { Link } from '../state/links.js';
@@ -145,6 +146,7 @@ function nearestName(
   name: string,
 ): string | undefined {
   const { nameKey, table } = definition;
+  if (nameKey !== undefined && isUuid(name)) return undefined;
   const names = nameKey === undefined ? table : `${table}-name`;
   const near = nearestKey(view, keyOf(names, ns, ''), name);
   const isKey = near === undefined || nameKey === undefined;

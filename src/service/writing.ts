@@ -58,11 +58,11 @@ export async function settled<T>(
 }
 
 /**
- * Throws ApiError 412 that says which version an object has: for clients that ask for more than
- * `false`. `index` is 0 if it does not exist.
+ * Throws ApiError 412 that says which version an object has, for clients that ask for more than
+ * `false`. `index` is undefined if it does not exist.
  */
-export function versionRefused(what: string, index: number): never {
-  const present = index === 0 ? 'does not exist' : `has ModifyIndex ${index}`;
+export function versionRefused(what: string, index: number | undefined): never {
+  const present = index === undefined ? 'does not exist' : `has ModifyIndex ${index}`;
   return reject('precondition_failed', `Precondition failed: ${what} ${present}`);
 }
 

@@ -1,10 +1,13 @@
 /** What a client is told whose request is nearly right. */
 import { connect } from 'node:net';
 import { expect } from 'chai';
+import { operatorRoutes } from '../../src/http/operator.js';
 import { OWN } from '../../src/http/query-names.js';
 import { allRoutes, type RouteParts } from '../../src/http/routes.js';
+import { statusRoutes } from '../../src/http/status.js';
+import type { ClusterParts } from '../../src/service/cluster.js';
 import { Client } from '../service/client.js';
-import { MANAGEMENT_SECRET } from '../service/solo.js';
+import { MANAGEMENT_SECRET, Solo } from '../service/solo.js';
 
 const UNKNOWN = 'ffffffff-aaaa-4aaa-8aaa-000000000001';
 const NO_ID = '/v1/acl/role/ffffffff-aaaa-4aaa-8aaa-000000000002';
@@ -18,9 +21,9 @@ interface Answer {
 describe('http: mistakes of clients', () => {
   let client: Client;
   before(async () => {
-    client = await Client.open([
-      { path: '/v1/health/live', GET: (request) => request.answerValue('live') },
-    ]);
+    const solo = new Solo();
+    const parts = { service: solo.service, node: solo.node } as unknown as ClusterParts;
+    client = await Client.open([...statusRoutes(parts), ...operatorRoutes(parts)], solo);
     for (const Name of ['hello', 'Helper', 'other']) await client.must('PUT /acl/role', { Name });
   });
   after(() => client.close());
@@ -272,6 +275,10 @@ describe('http: mistakes of clients', () => {
         expect(status, call).to.equal(412);
         expect(JSON.parse(text)).to.include({ code: 'precondition_failed', detail });
       }
+      const autopilot = 'PUT /v1/operator/autopilot/configuration?cas=7';
+      const { status, text } = await ask(autopilot, problem, {});
+      expect(status).to.equal(412);
+      expect(text).to.include('the autopilot configuration has ModifyIndex 0');
       expect(await told(`PUT /v1/config?cas=${index}`, problem, entry)).to.equal('200 true\n');
     });
   });
