@@ -90,7 +90,7 @@ export async function startServer(
   await node.start();
   housekeeper.start();
   try {
-    listener = await listen(app, listenerOptions(config));
+    listener = await listen(app, listenerOptions(config, log));
   } catch (error) {
     housekeeper.stop();
     await node.stop();
@@ -210,7 +210,7 @@ function frontEnd(
   });
 }
 
-function listenerOptions({ http, limits }: Config): ListenerOptions {
+function listenerOptions({ http, limits }: Config, log: Log): ListenerOptions {
   return {
     ...http,
     headerBytes: limits.headerBytes,
@@ -221,6 +221,8 @@ function listenerOptions({ http, limits }: Config): ListenerOptions {
     receiveMs: limits.receiveMs,
     keepAliveMs: limits.keepAliveMs,
     silenceMs: HELD_MS_MAX + limits.stalledMs,
+    onPlainRequests: (address, count) =>
+      log.warn({ address, count }, 'a client sent http to the https port'),
   };
 }
 

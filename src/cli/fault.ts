@@ -72,7 +72,7 @@ export function refusedBy(answer: Refused): Fault {
   const decision = answer.decision ?? (problem['decision'] as string | undefined);
   return new Fault(detail, {
     ...(code !== undefined && { code }),
-    hint: (problem['hint'] as string | undefined) ?? hintOf(code, detail, decision),
+    hint: ownHint(detail) ?? (problem['hint'] as string | undefined) ?? hintOf(code, decision),
     decision,
     problem,
   });
@@ -89,14 +89,16 @@ function problemOf({ status, type, text }: Refused): Record<string, unknown> {
   return { status, detail: text.trim() };
 }
 
-function hintOf(
-  code: FaultCode | undefined,
-  detail: string,
-  decision: string | undefined,
-): string | undefined {
+/** The options and commands of this program help more than what the server says about headers. */
+function ownHint(detail: string): string | undefined {
   if (/anonymous token lacks/.test(detail))
     return 'no token was sent: log in, or set --token-file or CONCLAVE_HTTP_TOKEN';
-  if (detail === 'ACL not found') return 'the token that was sent is not known to this cluster';
+  if (/^ACL not found(?: \(|$)/.test(detail))
+    return 'the token that was sent is not known to this cluster';
+  return undefined;
+}
+
+function hintOf(code: FaultCode | undefined, decision: string | undefined): string | undefined {
   if (decision !== undefined) return `conclave acl decision ${decision} says why`;
   if (code === 'outcome_unknown')
     return 'the write may have happened: read before you write it again';

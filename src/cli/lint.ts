@@ -1,4 +1,7 @@
-/** `acl policy lint`, `acl binding-rule lint`, `acl lint`. */
+/**
+ * `acl policy lint`, `acl binding-rule lint`, `acl lint`. The rules in files are judged without a
+ * server. What is stored, and binding rules, which name an auth method, are judged by the server.
+ */
 import type { Command } from 'commander';
 import { POLICIES } from './acl-objects.js';
 import { RULES, type RuleOptions, ruleBody, withRuleFields } from './binding-rule.js';
@@ -65,14 +68,17 @@ const withStrict = (command: Command): Command =>
 /** Adds the commands to those of policies, of rules, and of access control. */
 export function addLint(acl: Command, policy: Command, rule: Command, cli: Cli): void {
   withStrict(policy.command('lint').description('judge the rules of files, or of a stored policy'))
-    .argument('[file...]', 'files with rules, or -')
+    .argument('[file...]', 'files with rules, or -; no server is asked about them')
     .option('--policy <name>', 'a stored policy, by name or ID')
-    .addHelpText('after', '\nExits with 1 if rules would be refused.')
+    .addHelpText(
+      'after',
+      '\nRules are judged for the namespace of --namespace, otherwise for default.' +
+        '\nExits with 1 if rules would be refused.',
+    )
     .action(
       cli.action<LintOptions & { policy?: string }>(async (call, files) => {
         // Commander gives a list for an argument with dots.
-        const bodies = await policyBodies(call, [files ?? []].flat() as string[]);
-        await judge(call, '/v1/acl/policy/lint', bodies);
+        await tell(call, await judgedPolicies(call, [files ?? []].flat() as string[]));
       }),
     );
   withStrict(withRuleFields(rule.command('lint').description('judge a binding rule')))
@@ -81,7 +87,8 @@ export function addLint(acl: Command, policy: Command, rule: Command, cli: Cli):
       cli.action<LintOptions & RuleOptions>(async (call, id) => {
         const stored = id === undefined ? undefined : RULES.id(await find(call, RULES, id));
         const body = stored === undefined ? ruleBody(call.options) : { ID: stored };
-        await judge(call, '/v1/acl/binding-rule/lint', [[stored ?? 'binding rule', body]]);
+        const path = '/v1/acl/binding-rule/lint';
+        await tell(call, [await judgedByServer(call, path, stored ?? 'binding rule', body)]);
       }),
     );
   withStrict(acl.command('lint').description('find what is doubtful in everything that is stored'))
@@ -89,39 +96,57 @@ export function addLint(acl: Command, policy: Command, rule: Command, cli: Cli):
     .action(cli.action<LintOptions & { severity?: string }>(lintStored));
 }
 
-type Body = readonly [name: string, body: object];
+type Judged = Judgement & { readonly File: string };
 
-async function policyBodies(
+async function judgedPolicies(
   call: Call<{ policy?: string }>,
   files: readonly string[],
-): Promise<Body[]> {
-  const { policy } = call.options;
+): Promise<readonly Judged[]> {
+  const { io, options, surroundings } = call;
+  const { policy } = options;
   if (files.length === 0 && policy === undefined) misused('name files, or a --policy');
-  const bodies: Body[] = [];
-  for (const file of files)
-    bodies.push([file, { Rules: await readInput(call.io, 'a file', file) }]);
-  if (policy !== undefined) {
-    const found = await find(call, POLICIES, policy);
-    bodies.push([POLICIES.shape.ref(found), { ID: found.ID }]);
+  const { namespace = 'default' } = surroundings;
+  if (namespace === '*' && files.length > 0) misused('--namespace: files are judged for one');
+  const judged: Judged[] = [];
+  for (const file of files) {
+    const rules = await readInput(io, 'a file', file);
+    judged.push({ File: file, ...(await lintRules(rules, namespace)) });
   }
-  return bodies;
+  if (policy === undefined) return judged;
+  const found = await find(call, POLICIES, policy);
+  const body = { ID: found.ID };
+  const ref = POLICIES.shape.ref(found);
+  return [...judged, await judgedByServer(call, '/v1/acl/policy/lint', ref, body)];
 }
 
-async function judge(
-  call: Call<LintOptions>,
-  path: string,
-  bodies: readonly Body[],
-): Promise<void> {
-  const { api, print } = call;
-  const judged: (Judgement & { File: string })[] = [];
-  for (const [name, body] of bodies) {
-    const answer = await api.ask('POST', path, { body, isRead: true });
-    judged.push({ File: name, ...answer.json<Judgement>() });
+/** Judges rules by the code of the server. */
+async function lintRules(rules: string, namespace: string): Promise<Judgement> {
+  // loaded here, because the grammar would delay the start of every command
+  const { lintPolicy } = await import('../acl/lint/policy.js');
+  const work = lintPolicy(rules, namespace);
+  for (;;) {
+    const { done, value } = work.next();
+    if (done === true) return value;
   }
+}
+
+async function judgedByServer(
+  { api }: Call<object>,
+  path: string,
+  name: string,
+  body: object,
+): Promise<Judged> {
+  const answer = await api.ask('POST', path, { body, isRead: true });
+  return { File: name, ...answer.json<Judgement>() };
+}
+
+async function tell(call: Call<LintOptions>, judged: readonly Judged[]): Promise<void> {
+  const { print } = call;
   const problems = judged.flatMap(({ Problems }) => Problems);
   if (judged.some(({ Valid }) => !Valid) || isStrictly(call, problems)) call.fails();
-  if (print.format === 'json' || print.format === 'yaml')
+  if (print.format === 'json' || print.format === 'yaml') {
     return print.value(judged.length === 1 ? judged[0] : judged);
+  }
   for (const { File, Problems } of judged)
     print.text(Problems.map((one) => problemLines(File, one)));
   if (problems.length === 0) print.note('nothing to say against it');

@@ -6,6 +6,7 @@ import type { Service } from '../service/types.js';
 import type { Write } from '../service/writing.js';
 import { answerList, mustHave, writeOf } from './acl-common.js';
 import { admit } from './admit.js';
+import { answerOne, helpOf, withIdHint } from './hints.js';
 import type { ApiRequest, Route } from './types.js';
 
 /** The parameters of paths, by the member that they name. */
@@ -24,11 +25,9 @@ export function objectRoutes<B>(service: Service, useCases: ObjectUseCases<B>): 
     `${isNamespaced ? '/v1/acl' : '/v1'}/${words.replace(' ', '-')}`;
   const path = pathOf(noun);
   const param = PARAMETER[identity];
+  const help = helpOf(useCases, path, pathOf(plural));
 
-  const writeFor = (request: ApiRequest, body?: B): Write =>
-    isNamespaced
-      ? writeOf(request, (body as { readonly Namespace?: string } | undefined)?.Namespace)
-      : { caller: request.caller, ns: HOME, timeoutMs: request.timeoutMs };
+  const writeFor = (request: ApiRequest, body?: B): Write => writeIn(isNamespaced, request, body);
   const put = async (request: ApiRequest, id: string | undefined): Promise<void> => {
     await admit(request, failure, useCases.admit(request, id));
     const body = decodeBody(failure, await request.body(failure), useCases.body);
@@ -36,8 +35,8 @@ export function objectRoutes<B>(service: Service, useCases: ObjectUseCases<B>): 
     const noteLint = (found: string): void => {
       lint = found;
     };
-    const text = await useCases.write({ ...writeFor(request, body), noteLint }, id, body);
-    request.answerWritten(text, lint);
+    const writing = useCases.write({ ...writeFor(request, body), noteLint }, id, body);
+    request.answerWritten(await withIdHint(help, id, writing), lint);
   };
   const list = async (request: ApiRequest): Promise<void> => {
     const ns = isNamespaced ? request.namespaceOrAll() : HOME;
@@ -48,20 +47,22 @@ export function objectRoutes<B>(service: Service, useCases: ObjectUseCases<B>): 
     const id = mustHave(request, param, idLabel);
     const ns = isNamespaced ? request.namespace() : HOME;
     const useCase = useCases.read(ns, id, request.flag('expanded'));
-    const outcome = await service.read(request.caller, request.readOptions(), useCase);
-    request.answerRead(outcome, missing);
+    const reading = service.read(request.caller, request.readOptions(), useCase);
+    const outcome = await withIdHint(help, id, reading);
+    answerOne(request, outcome, missing, () => useCases.nearest?.(ns, id));
   };
   const remove = async (request: ApiRequest): Promise<void> => {
     const id = mustHave(request, param, idLabel);
-    request.answerJson(await useCases.remove(writeFor(request), id));
+    request.answerJson(await withIdHint(help, id, useCases.remove(writeFor(request), id)));
   };
 
   const { readByName } = useCases;
   const readNamed = async (request: ApiRequest): Promise<void> => {
     const name = mustHave(request, 'name', `${noun} Name`);
-    const useCase = readByName!(request.namespace(), name);
+    const ns = request.namespace();
+    const useCase = readByName!(ns, name);
     const outcome = await service.read(request.caller, request.readOptions(), useCase);
-    request.answerRead(outcome, missing);
+    answerOne(request, outcome, missing, () => useCases.nearest?.(ns, name));
   };
   return [
     { path, PUT: (request) => put(request, undefined) },
@@ -75,6 +76,12 @@ export function objectRoutes<B>(service: Service, useCases: ObjectUseCases<B>): 
     },
   ];
 }
+
+/** Returns the write of a request, with the namespace of its body if it names one. */
+const writeIn = (isNamespaced: boolean, request: ApiRequest, body?: unknown): Write =>
+  isNamespaced
+    ? writeOf(request, (body as { readonly Namespace?: string } | undefined)?.Namespace)
+    : { caller: request.caller, ns: HOME, timeoutMs: request.timeoutMs };
 
 const queryOf = (request: ApiRequest): ListQuery => ({
   filter: filterOf(request.query('filter')),

@@ -13,6 +13,7 @@ import { decodeBody } from '../service/decode.js';
 import { admit } from './admit.js';
 import { clusterRead } from './cluster-read.js';
 import { parseIndex } from './parameters.js';
+import { asksForProblem } from './refusal-body.js';
 import type { ApiRequest, Route } from './types.js';
 
 const FAILURE = 'Error parsing autopilot config';
@@ -31,7 +32,8 @@ export const autopilotRoutes = (parts: ClusterParts): readonly Route[] => [
       const cas = casOf(request);
       await admit(request, FAILURE, mustWriteAutopilot(service, request));
       const sent = decodeBody(FAILURE, await request.body(FAILURE), AUTOPILOT_CONFIGURATION);
-      request.answerJson(await writeAutopilot(service, request, sent, cas));
+      const condition = { cas, saysVersion: asksForProblem(request.incoming) };
+      request.answerJson(await writeAutopilot(service, request, sent, condition));
     },
   },
   {

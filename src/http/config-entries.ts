@@ -8,6 +8,7 @@ import {
   deleteConfig,
   kindOf,
   mayApplySomething,
+  nearestEntry,
   readConfig,
 } from '../service/config-entries.js';
 import { ConfigLists, listPieces } from '../service/config-entry-lists.js';
@@ -15,7 +16,9 @@ import type { Service } from '../service/types.js';
 import { answerPlan } from './acl-common.js';
 import { admit } from './admit.js';
 import { chainRoute } from './discovery-chain.js';
+import { answerOne } from './hints.js';
 import { parseIndex } from './parameters.js';
+import { asksForProblem } from './refusal-body.js';
 import type { ApiRequest, Route } from './types.js';
 
 const FAILURE = 'Request decoding failed';
@@ -35,6 +38,7 @@ export function configRoutes({ service, datacenter }: ConfigRouteOptions): reado
     ns: request.namespace(),
     timeoutMs: request.timeoutMs,
     cas: casOf(request),
+    saysVersion: asksForProblem(request.incoming),
     datacenter,
   });
   const lists = new ConfigLists(service);
@@ -53,7 +57,8 @@ export function configRoutes({ service, datacenter }: ConfigRouteOptions): reado
         const id = { kind: kindOf(request.param('kind')), name: request.param('name') };
         const useCase = readConfig(request.namespace(), id);
         const outcome = await service.read(request.caller, request.readOptions(), useCase);
-        request.answerRead(outcome, outcome.value === undefined ? missing(id) : undefined);
+        const sentence = outcome.value === undefined ? missing(id) : '';
+        answerOne(request, outcome, sentence, () => similar(service, request, id));
       },
       DELETE: async (request) => {
         const id = { kind: kindOf(request.param('kind')), name: request.param('name') };
@@ -67,6 +72,12 @@ export function configRoutes({ service, datacenter }: ConfigRouteOptions): reado
     },
     chainRoute(service, datacenter),
   ];
+}
+
+/** Returns the name of an entry that may be meant; undefined if there is none. */
+function similar(service: Service, request: ApiRequest, id: EntryId): string | undefined {
+  const seen = { view: service.view, authorizer: service.authorize(request.caller) };
+  return nearestEntry(seen, request.namespace(), id);
 }
 
 /** The text of the 404 for an entry. */

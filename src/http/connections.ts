@@ -62,8 +62,8 @@ class Reserve {
   }
 }
 
-/** The origin of a connection: the same for a TLS socket and for the one below it. */
-const placeOf = (socket: Socket): string => `${socket.remoteAddress} ${socket.remotePort}`;
+/** Returns the origin of a connection: the same for a TLS socket and for the one below it. */
+export const placeOf = (socket: Socket): string => `${socket.remoteAddress} ${socket.remotePort}`;
 
 /** The connections of one listener. */
 export class Connections {

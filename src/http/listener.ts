@@ -8,6 +8,7 @@ import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import { createServer } from '../node-http.js';
 import type { HttpApp } from './app.js';
 import { type ConnectionLimits, Connections } from './connections.js';
+import { type PlainReport, PlainRequests } from './plain-requests.js';
 import { plainResponse } from './plain-response.js';
 
 /** Where to listen, and the limits of connections. */
@@ -28,6 +29,8 @@ export interface ListenerOptions extends ConnectionLimits {
   readonly keepAliveMs: number;
   /** Milliseconds without a byte in either direction after which a connection is closed. */
   readonly silenceMs: number;
+  /** Called for requests without TLS to a port that speaks it, at most once a minute. */
+  readonly onPlainRequests?: PlainReport;
 }
 
 /** A listening front end. */
@@ -97,8 +100,7 @@ export async function listen(app: HttpApp, options: ListenerOptions): Promise<Li
       socket.end(MALFORMED[error.code ?? ''] ?? BAD_REQUEST);
     else socket.destroy();
   });
-  // Node never closes a connection whose client does not finish the handshake
-  server.on('tlsClientError', (_error: Error, socket: Socket) => socket.destroy());
+  if (secure !== undefined) watchHandshakes(secure, options.onPlainRequests);
 
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -115,6 +117,17 @@ export async function listen(app: HttpApp, options: ListenerOptions): Promise<Li
     },
     close: (graceMs, lingerMs = 0) => close(server, app, connections, { graceMs, lingerMs }),
   };
+}
+
+function watchHandshakes(server: TlsServer, report: PlainReport | undefined): void {
+  const plain = new PlainRequests(report);
+  server.on('connection', (socket: Socket) => plain.begin(socket));
+  server.on('secureConnection', (socket) => plain.done(socket));
+  server.on('tlsClientError', (error, socket) => {
+    plain.failed(error, socket);
+    // Node never closes a connection whose client does not finish the handshake
+    socket.destroy();
+  });
 }
 
 async function close(

@@ -4,7 +4,6 @@
  */
 import { reject } from '../errors.js';
 import { parseDuration } from '../languages/duration.js';
-import { didYouMean } from '../languages/suggest.js';
 
 /** Query parameters by name; the first of a name counts. */
 export type Query = ReadonlyMap<string, string>;
@@ -98,25 +97,5 @@ export function checkCacheControl(header: string): void {
     if (name !== 'max-age' && name !== 'stale-if-error') continue;
     if (value === undefined || !/^"?\d+"?$/.test(value))
       reject('invalid', `Invalid Cache-Control header. ${name} takes a number of seconds`);
-  }
-}
-
-/** Query parameters that every path accepts. */
-const COMMON_PARAMETERS = [
-  ...['dc', 'datacenter', 'ns', 'partition', 'token', 'pretty'],
-  ...['stale', 'consistent', 'cached', 'max_stale'],
-];
-
-/**
- * Refuses query parameters that a path does not accept, if it lists its `own`: a mistyped name must
- * not change what a request does.
- */
-export function checkParameters(query: Query, own: readonly string[] | undefined): void {
-  if (own === undefined) return;
-  const known = [...COMMON_PARAMETERS, ...own];
-  for (const name of query.keys()) {
-    if (known.includes(name)) continue;
-    const shown = JSON.stringify(name.slice(0, 60));
-    reject('invalid', `Unknown query parameter ${shown}${didYouMean(name, known)}`);
   }
 }

@@ -9,13 +9,14 @@ import type { Context, Middleware } from './context.js';
 import { refuseEarly } from './error-handling.js';
 import type { Front } from './front.js';
 import { decode } from './parameters.js';
+import { pathHint } from './path-hints.js';
 import { PreparedResponse } from './prepared-response.js';
 import { send } from './send.js';
 import type { Route } from './types.js';
 
-const NOT_AN_ENDPOINT = 'Invalid URL path: not a recognized HTTP API endpoint\n';
+const NOT_AN_ENDPOINT = 'Invalid URL path: not a recognized HTTP API endpoint';
 const NOT_THE_API =
-  "Invalid URL path: if attempting to use the HTTP API, ensure the path starts with '/v1/'\n";
+  "Invalid URL path: if attempting to use the HTTP API, ensure the path starts with '/v1/'";
 const WELCOME = 'Conclave: access control and central configuration; the API is under /v1/\n';
 
 /** URLs whose path is routed as it was sent: nothing to decode, and no parser rewrites it. */
@@ -82,5 +83,6 @@ export function unknownPath(front: Front, context: Context): void {
     return;
   }
   const message = path.includes('/v1/') ? NOT_AN_ENDPOINT : NOT_THE_API;
-  refuseEarly(front, context, { code: 'not_found', message });
+  const hint = UNCLEAN.test(path) ? undefined : pathHint(path, front.options.routes);
+  refuseEarly(front, context, { code: 'not_found', message, ...(hint !== undefined && { hint }) });
 }

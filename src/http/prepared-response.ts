@@ -20,14 +20,19 @@ export class PreparedResponse {
   #body: string | Uint8Array;
   #packed: Promise<Buffer> | undefined;
 
-  /** `headers` is a flat list of the other headers. The response takes it over. */
+  /**
+   * `headers` is a flat list of the other headers. The response takes it over. Text that does not
+   * end with a newline gets one, unless it is empty; bytes stay as they are.
+   */
   constructor(status: number, headers: string[], body: string | Uint8Array) {
     this.status = status;
-    this.length = Buffer.byteLength(body);
+    const isOpen = typeof body === 'string' && body !== '' && !body.endsWith('\n');
+    // counted before the newline is added: V8 copies a joined text to count its bytes
+    this.length = Buffer.byteLength(body) + (isOpen ? 1 : 0);
     this.closes = headers.includes('Connection');
     headers.push('Content-Length', String(this.length));
     this.headers = headers;
-    this.#body = body;
+    this.#body = isOpen ? `${body}\n` : body;
   }
 
   get body(): string | Uint8Array {

@@ -7,6 +7,17 @@ import { contentTypes } from './response-headers.js';
 /** Characters of a message and of a pointer, as JSON writes them. */
 const MESSAGE_MAX = 1500;
 const POINTER_MAX = 500;
+const PROBLEM_TYPE = 'application/problem+json';
+
+/**
+ * Characters that move a cursor, end a line, or turn the direction of a text. A refusal may quote
+ * them from the request.
+ */
+const INVISIBLE = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+
+/** Returns a text with escapes in place of characters that are not seen. */
+const visible = (text: string): string =>
+  text.replace(INVISIBLE, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
 /**
  * Returns the body of a refusal and its type: problem details if the client asks for JSON or, with
@@ -18,9 +29,10 @@ export function refusalBody(
   preferProblem = false,
   decision?: string,
 ): { type: string; body: string } {
-  const message = clipped(why.message);
+  const message = clipped(visible(why.message));
+  const hint = why.hint === undefined ? undefined : clipped(visible(why.hint));
   if (!wantsProblem(headers.accept ?? '', preferProblem)) {
-    const body = why.hint ? `${message} (${why.hint})` : message;
+    const body = hint ? `${message} (${hint})\n` : `${message}\n`;
     return { type: contentTypes.text, body };
   }
   const status = ERROR_STATUS[why.code];
@@ -31,15 +43,21 @@ export function refusalBody(
     detail: message,
     code: why.code,
     ...(why.pointer !== undefined && { pointer: nearest(why.pointer) }),
-    ...(why.hint !== undefined && { hint: why.hint }),
+    ...(hint !== undefined && { hint }),
     ...(decision !== undefined && { decision }),
   };
-  return { type: 'application/problem+json', body: JSON.stringify(problem) };
+  return { type: PROBLEM_TYPE, body: `${JSON.stringify(problem)}\n` };
 }
 
+/**
+ * Whether the client asks for problem details and no other JSON. Where the API answers `false`,
+ * such a client can be told more.
+ */
+export const asksForProblem = ({ headers: { accept = '' } }: IncomingMessage): boolean =>
+  accept.includes(PROBLEM_TYPE) && !accept.includes('application/json') && !accept.includes('*/*');
+
 function wantsProblem(accept: string, preferProblem: boolean): boolean {
-  const takesJson =
-    accept.includes('application/json') || accept.includes('application/problem+json');
+  const takesJson = accept.includes('application/json') || accept.includes(PROBLEM_TYPE);
   return takesJson || (preferProblem && !accept.includes('text/plain'));
 }
 

@@ -8,13 +8,13 @@ import type { Front } from './front.js';
 import { mustBeObject, parseJson } from './json.js';
 import {
   checkCacheControl,
-  checkParameters,
   checkPartition,
   NO_QUERY,
   namespaceName,
   parameterOf,
   parseQuery,
 } from './parameters.js';
+import { checkNames } from './query-names.js';
 import { readOptionsOf } from './read-options.js';
 import { Responder } from './responder.js';
 import { callerOf, secretOf } from './token.js';
@@ -69,7 +69,7 @@ export class HttpRequest extends Responder implements ApiRequest {
     const { options } = this.front;
     const control = this.incoming.headers['cache-control'];
     if (control !== undefined) checkCacheControl(control);
-    checkParameters(this.queries, this.target.route.parameters);
+    this.warning = checkNames(this.queries, this.target.route);
     this.#checkDatacenter();
     if (this.target.route.everywhere) return;
     checkPartition(this.query('partition'), 'query parameter: "partition"');

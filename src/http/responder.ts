@@ -13,6 +13,7 @@ import { PreparedResponse } from './prepared-response.js';
 import { refusalBody } from './refusal-body.js';
 import { addDecision, addQueryHeaders, contentTypes } from './response-headers.js';
 import { send, sendPieces } from './send.js';
+import { tokenHint } from './token-hint.js';
 import type { Pieces, Target } from './types.js';
 
 /** Bytes of a response that may outgrow what the system buffers of it for the client. */
@@ -37,6 +38,8 @@ export abstract class Responder {
   protected readonly target: Target;
   protected readonly queries: Query;
   protected readonly startedMs = performance.now();
+  /** A warning about the request, for a header. */
+  protected warning: string | undefined;
 
   constructor(
     front: Front,
@@ -62,10 +65,14 @@ export abstract class Responder {
     more?: Readonly<Record<string, string>>,
   ): void {
     const { value } = outcome;
-    if (value === undefined) this.refuse({ code: 'not_found', message: missing }, outcome);
+    if (value === undefined) this.answerMissing(outcome, missing);
     else if (more === undefined) this.#answerShared(value, outcome);
     else
       this.#finish(200, this.#headersOf(contentTypes.json, outcome, more), this.#rendered(value));
+  }
+
+  answerMissing(meta: QueryMeta, message: string, hint?: string): void {
+    this.refuse({ code: 'not_found', message, ...(hint !== undefined && { hint }) }, meta);
   }
 
   answerList(outcome: ReadOutcome<readonly string[]>): void {
@@ -127,7 +134,7 @@ export abstract class Responder {
     const { route } = this.target;
     const decision = STRANGE.has(why.code) ? this.#note(why, error) : undefined;
     const isNew = route.parameters !== undefined;
-    const { type, body } = refusalBody(this.incoming, why, isNew, decision);
+    const { type, body } = refusalBody(this.incoming, this.#helped(why), isNew, decision);
     const headers = this.#headersOf(type, meta);
     addDecision(headers, this.front.names, decision);
     if (RETRY.has(why.code)) headers.push('Retry-After', '1');
@@ -140,6 +147,15 @@ export abstract class Responder {
       refusals.refuse(incoming, res, response);
       onSent();
     }
+  }
+
+  /** Returns a refusal with a hint about the token, if it has none and that helps. */
+  #helped(why: Refusal): Refusal {
+    if (why.hint !== undefined || !STRANGE.has(why.code)) return why;
+    const header = `${this.front.options.headerPrefix}-Token`;
+    const how = { hasToken: this.caller.tokenKey !== null, header };
+    const hint = tokenHint(why, this.incoming.headers, how);
+    return hint === undefined ? why : { ...why, hint };
   }
 
   #note(refusal: Refusal, error: ApiError | undefined): string | undefined {
@@ -157,6 +173,8 @@ export abstract class Responder {
     const headers = ['Content-Type', contentType, ...names.base];
     if (meta === undefined) headers.push(...names.unkept);
     else addQueryHeaders(headers, names, meta);
+    if (this.warning !== undefined)
+      for (const name of names.warning) headers.push(name, this.warning);
     if (more !== undefined) headers.push(...Object.entries(more).flat());
     return headers;
   }
@@ -169,11 +187,13 @@ export abstract class Responder {
   #answerShared(value: string | Uint8Array, meta: QueryMeta): void {
     const { lastRead } = this.front;
     const isPretty = this.queries.has('pretty');
-    let response = lastRead.find(value, meta, isPretty);
+    // a warning is for this request alone
+    const isShared = this.warning === undefined;
+    let response = isShared ? lastRead.find(value, meta, isPretty) : undefined;
     if (response === undefined) {
       const headers = this.#headersOf(contentTypes.json, meta);
       response = new PreparedResponse(200, headers, this.#bodyOf(value, isPretty));
-      lastRead.keep(response, value, meta, isPretty);
+      if (isShared) lastRead.keep(response, value, meta, isPretty);
     }
     this.#send(response);
   }

@@ -24,6 +24,8 @@ export interface HeaderNames {
   readonly filtered: readonly string[];
   /** What lint finds in what was written. */
   readonly lint: readonly string[];
+  /** What of the request was ignored. */
+  readonly warning: readonly string[];
   /** The id of the decision that refused a request. */
   readonly decision: readonly string[];
 }
@@ -60,6 +62,7 @@ export function headerNames(options: {
     lastContact: under('LastContact'),
     filtered: under('Results-Filtered-By-ACLs'),
     lint: under('Lint'),
+    warning: under('Warning'),
     decision: under('Decision'),
   };
 }

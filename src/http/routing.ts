@@ -107,5 +107,6 @@ function otherMethod(front: Front, context: Context, allow: string): void {
     return;
   }
   const message = `method ${req.method} not allowed`;
-  refuseEarly(front, context, { code: 'method_not_allowed', message }, ['Allow', allow]);
+  const hint = `this path takes ${allow.replace('OPTIONS,', '').replaceAll(',', ', ')}`;
+  refuseEarly(front, context, { code: 'method_not_allowed', message, hint }, ['Allow', allow]);
 }

@@ -114,9 +114,14 @@ export interface ApiRequest {
     missing?: string,
     headers?: Readonly<Record<string, string>>,
   ): void;
-  /** The same for a list whose items are JSON texts. */
+  /** Answers a query with a 404 that carries the index to wait on. */
+  answerMissing(meta: QueryMeta, message: string, hint?: string): void;
+  /** The same as `answerRead` for a list whose items are JSON texts. */
   answerList(outcome: ReadOutcome<readonly string[]>): void;
-  /** The same with the bytes of a JSON text, escaped already, which several responses share. */
+  /**
+   * The same with the bytes of a JSON text, escaped already and with a newline at the end, which
+   * several responses share.
+   */
   answerBytes(outcome: ReadOutcome<Uint8Array>): void;
   /** Answers JSON text without index headers. */
   answerJson(text: string, status?: number, headers?: Readonly<Record<string, string>>): void;
@@ -129,6 +134,6 @@ export interface ApiRequest {
     pieces: Pieces,
     options?: { contentType?: string; outcome?: QueryMeta },
   ): Promise<void>;
-  /** Answers with plain text, or nothing. */
+  /** Answers with plain text, or nothing. Text that does not end with a newline gets one. */
   answerText(text: string, options?: { status?: number; contentType?: string }): void;
 }

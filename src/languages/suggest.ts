@@ -7,12 +7,22 @@ import { closest, distance } from 'fastest-levenshtein';
  */
 const WORD_MAX = 64;
 
-/** Returns `; did you mean "service"?`, or the empty text if no known word is close. */
-export function didYouMean(word: string, known: readonly string[]): string {
-  if (word.length > WORD_MAX || known.length === 0) return '';
+/** Returns the known word that is closest to a mistyped one; undefined if none is close. */
+export function nearestOf(word: string, known: readonly string[]): string | undefined {
+  if (word.length > WORD_MAX || known.length === 0) return undefined;
   const lower = word.toLowerCase();
   const nearest = closest(lower, known);
   // Two swapped letters count as two changes.
   const changesMax = nearest.length < 4 ? 1 : Math.max(2, Math.floor(nearest.length / 3));
-  return distance(lower, nearest.toLowerCase()) <= changesMax ? `; did you mean "${nearest}"?` : '';
+  return distance(lower, nearest.toLowerCase()) <= changesMax ? nearest : undefined;
 }
+
+/** Returns `; did you mean "service"?`, or the empty text if no known word is close. */
+export function didYouMean(word: string, known: readonly string[]): string {
+  const nearest = nearestOf(word, known);
+  return nearest === undefined ? '' : `; did you mean "${nearest}"?`;
+}
+
+/** Returns the number of changes by which two short words differ, without regard to case. */
+export const changesBetween = (one: string, other: string): number =>
+  distance(one.toLowerCase(), other.toLowerCase());

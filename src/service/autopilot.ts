@@ -21,7 +21,9 @@ import {
   mustWrite,
   statusFor,
 } from './cluster.js';
+import { modifyIndexOf } from './reading.js';
 import type { ReadUseCase, Requester, Service } from './types.js';
+import { versionRefused } from './writing.js';
 
 /** The configuration as clients send it. */
 export const AUTOPILOT_CONFIGURATION = bodyOf({
@@ -62,13 +64,13 @@ export const mustWriteAutopilot = (service: Service, requester: Requester): Prom
 /**
  * Replaces the configuration; a field that was not sent takes its default. `cas` is the
  * ModifyIndex that the configuration must have, undefined for any. Returns the JSON text `true`, or
- * `false` if it has another.
+ * `false` if it has another; with `saysVersion` that is an ApiError 412 instead.
  */
 export async function writeAutopilot(
   service: Service,
   { caller, timeoutMs }: Requester,
   sent: ReturnType<typeof AUTOPILOT_CONFIGURATION.decode>,
-  cas: number | undefined,
+  { cas, saysVersion }: { readonly cas: number | undefined; readonly saysVersion: boolean },
 ): Promise<string> {
   const { LastContactThreshold: contact, ServerStabilizationTime: stable } = sent;
   const { CreateIndex: _created, ModifyIndex: _modified, ...settings } = sent;
@@ -84,7 +86,11 @@ export async function writeAutopilot(
     },
     ...(cas !== undefined && { cas }),
   };
-  return (await service.write(caller, command, timeoutMs)) ?? 'true';
+  const answer = (await service.write(caller, command, timeoutMs)) ?? 'true';
+  if (answer !== 'false' || !saysVersion) return answer;
+  const text = service.view.get(keys.fact('autopilot'));
+  const index = text === undefined ? 0 : modifyIndexOf(text);
+  return versionRefused('the autopilot configuration', index);
 }
 
 /** Returns the health of each member and how many voters the cluster can lose. */

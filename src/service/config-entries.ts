@@ -11,16 +11,19 @@ import type { ConfigDelete, ConfigSet } from '../state/config.js';
 import { allNamespaces, Entries } from '../state/config-entries.js';
 import { keys } from '../state/keys.js';
 import { deletedIndex } from '../state/lists.js';
-import type { Command, View } from '../state/types.js';
+import { type Command, keyOf, type View } from '../state/types.js';
 import { inSlices } from './event-loop.js';
+import { nearestKey } from './nearest-name.js';
 import { modifyIndexOf } from './reading.js';
-import type { ReadUseCase, Service } from './types.js';
-import { propose, type Write } from './writing.js';
+import type { ReadContext, ReadUseCase, Service } from './types.js';
+import { propose, versionRefused, type Write } from './writing.js';
 
 /** A write of a config entry: the caller, the namespace, the timeout and the condition. */
 export interface ConfigWrite extends Write {
   /** The ModifyIndex that the entry must have. 0: it must not exist. null: no condition. */
   readonly cas: number | null;
+  /** Whether a condition that does not hold is refused with the present version. */
+  readonly saysVersion?: boolean;
   readonly datacenter: string;
 }
 
@@ -58,6 +61,19 @@ export const mayApplySomething = (
           ),
   );
 
+/** Returns what a write answers. Throws ApiError 412 if the client wants to know the version. */
+function conditional(
+  { view }: Service,
+  { saysVersion, ns: given }: ConfigWrite,
+  { kind, name }: EntryId,
+  answer: string,
+): string {
+  if (answer !== 'false' || saysVersion !== true) return answer;
+  const text = view.get(keys.config(homeOf(kind, given), kind, name));
+  const what = `${kind} ${JSON.stringify(name)}`;
+  return versionRefused(what, text === undefined ? undefined : modifyIndexOf(text));
+}
+
 /**
  * Creates or replaces an entry from a body (parsed JSON). Returns the JSON text `true`, or `false`
  * if the condition does not hold. Throws ApiError.
@@ -88,7 +104,8 @@ export async function applyConfig(
     datacenter,
     ...(kind === 'jwt-provider' || providersNamed(entry).size > 0 ? { provider: true } : {}),
   };
-  return propose(service, write, command);
+  const answer = await propose(service, write, command);
+  return conditional(service, write, { kind, name }, answer);
 }
 
 /**
@@ -118,12 +135,13 @@ export async function deleteConfig(
     datacenter,
     ...(kind === 'jwt-provider' ? { provider: true } : {}),
   };
-  return propose(service, write, command).catch((error: unknown) => {
+  const answer = await propose(service, write, command).catch((error: unknown) => {
     const isInUse = error instanceof ApiError && error.refusal.code === 'conflict';
     if (kind !== 'jwt-provider' || !isInUse) throw error;
     const by = readableIntention(service.view, service.authorize(caller), name);
     throw new ApiError(providerInUse(name, by));
   });
+  return conditional(service, write, { kind, name }, answer);
 }
 
 /** Returns the first intention, by namespace and name, that names a provider and may be read. */
@@ -159,6 +177,24 @@ export const readConfig =
     const value = shownTo(authorizer, kind, ns)(text);
     return { value, index: modifyIndexOf(text), keys: [key] };
   };
+
+/**
+ * Returns the name closest to that of an entry that does not exist, of those that the caller may
+ * read; undefined if none is close.
+ */
+export function nearestEntry(
+  { view, authorizer }: ReadContext,
+  namespace: string,
+  { kind, name }: EntryId,
+): string | undefined {
+  const ns = homeOf(kind, namespace);
+  const mayRead = (known: string): boolean =>
+    denialOf(authorizer, 'get', { kind, name: known }, ns) === undefined;
+  const key = nearestKey(view, keyOf('config', ns, kind, ''), name, mayRead);
+  const text = key === undefined ? undefined : view.get(key);
+  const spelled = text === undefined ? undefined : nameIn(text);
+  return spelled !== undefined && mayRead(spelled) ? spelled : undefined;
+}
 
 /** Returns the text of a 403 if the caller lacks the right to an operation on an entry. */
 function denialOf(

@@ -31,9 +31,9 @@ export interface ConfigListQuery {
 }
 
 /**
- * A list in one of three forms: the bytes of its JSON text, escaped for HTML, which requests for
- * the same list share; the JSON texts of its entries; or, if these are long, a plan to render them
- * while the client reads.
+ * A list in one of three forms: the bytes of its JSON text, which requests for the same list share,
+ * escaped for HTML and with a newline at the end; the JSON texts of its entries; or, if these are
+ * long, a plan to render them while the client reads.
  */
 export type ConfigList =
   | { readonly whole: Uint8Array }
@@ -133,7 +133,7 @@ export class ConfigLists {
       return before.whole;
     }
     this.#drop(key);
-    const whole = Buffer.from(escapeHtml(`[${texts.join(',')}]`));
+    const whole = Buffer.from(escapeHtml(`[${texts.join(',')}]\n`));
     this.#cached.set(key, { stamp, whole, readers: new WeakSet([authorizer]) });
     this.#cachedLength += whole.length;
     for (const oldest of this.#cached.keys()) {
@@ -304,7 +304,7 @@ class ListBuilder {
 /** Approximate characters of one piece of a long answer. */
 const PIECE_LENGTH = 64 * 1024;
 
-/** Yields the JSON text of a list in pieces. */
+/** Yields the JSON text of a list in pieces, with a newline at the end. */
 export function* listPieces(texts: readonly string[]): Iterable<string> {
   let piece = '[';
   for (const [i, text] of texts.entries()) {
@@ -314,5 +314,5 @@ export function* listPieces(texts: readonly string[]): Iterable<string> {
       piece = '';
     }
   }
-  yield `${piece}]`;
+  yield `${piece}]\n`;
 }

@@ -75,7 +75,10 @@ async function digestOf(service: Service, plan: ListPlan): Promise<string> {
   }
 }
 
-/** Yields the JSON text of a list in pieces, indented if `pretty` (the parameter `?pretty`). */
+/**
+ * Yields the JSON text of a list in pieces, with a newline at the end. It is indented if `pretty`
+ * (the parameter `?pretty`).
+ */
 export async function* listPieces(
   view: View,
   plan: ListPlan,
@@ -98,7 +101,7 @@ export async function* listPieces(
     isEmpty = false;
   }
   if (isEmpty) yield '[';
-  yield pretty ? (isEmpty ? ']\n' : '\n]\n') : ']';
+  yield pretty && !isEmpty ? '\n]\n' : ']\n';
 }
 
 /** Returns an item of an indented list. JSON strings contain no line break, so each line is one. */

@@ -3,17 +3,19 @@
  * name, create, update, delete. What is special about an object is in its hooks.
  */
 import { randomUUID } from 'node:crypto';
+import { isUuid } from '../acl/names.js';
 import { reject } from '../errors.js';
 import { bodyOf, type Fields, type Sent, type Type } from '../languages/fields.js';
 import type { Link } from '../state/links.js';
-import { deletedIndex, keysBelow } from '../state/lists.js';
+import { deletedIndex, keysBelow, stored } from '../state/lists.js';
 import type { ObjectDefinition, ObjectSet, StoredObject } from '../state/object.js';
-import type { Answer, Command, View } from '../state/types.js';
+import { type Answer, type Command, keyOf, type View } from '../state/types.js';
 import type { Resolver } from './expanded-token.js';
 import { type FilterOf, MATCHES_ALL } from './filters.js';
 import type { LintMode } from './lint.js';
 import type { ListPlan } from './list-rendering.js';
 import type { LoginParts } from './login.js';
+import { nearestKey } from './nearest-name.js';
 import {
   HIDDEN,
   Links,
@@ -52,6 +54,11 @@ export interface ObjectUseCases<B> {
   /** Reads by id. `expanded` adds what the object links and implies, for tokens. */
   read(ns: string, id: string, expanded?: boolean): ReadUseCase<string | undefined>;
   readonly readByName?: (ns: string, name: string) => ReadUseCase<string | undefined>;
+  /**
+   * Returns the name in a namespace that is closest to one that does not exist; undefined if none
+   * is close, or the object is not known by names. For callers who may read all of them.
+   */
+  nearest?(ns: string, name: string): string | undefined;
   /** Creates an object (`id` undefined) or replaces one. Returns it as it is answered. */
   write(write: Write, id: string | undefined, body: B): Promise<string>;
   /** Deletes an object. Returns `true` or `false`. */
@@ -119,6 +126,9 @@ export function objectUseCases<F extends Fields>(
           ),
         ),
     }),
+    ...((nameKey !== undefined || identity === 'Name') && {
+      nearest: (ns: string, name: string) => nearestName(service.view, definition, ns, name),
+    }),
     write: (request, id, body) => writeObject(service, definition, hooks, { request, id, body }),
     async remove(request, id) {
       await mayWrite(service, request);
@@ -127,6 +137,21 @@ export function objectUseCases<F extends Fields>(
       return propose(service, request, Object.assign(head, { ns: request.ns, ...which }));
     },
   };
+}
+
+function nearestName(
+  view: View,
+  definition: ObjectDefinition,
+  ns: string,
+  name: string,
+): string | undefined {
+  const { nameKey, table } = definition;
+  if (nameKey !== undefined && isUuid(name)) return undefined;
+  const names = nameKey === undefined ? table : `${table}-name`;
+  const near = nearestKey(view, keyOf(names, ns, ''), name);
+  const isKey = near === undefined || nameKey === undefined;
+  const key = isKey ? near : keyOfNamed(view, definition, near);
+  return key === undefined ? undefined : stored<StoredObject>(view, key)?.Name;
 }
 
 /** Creates or replaces an object. Returns it as it is answered. Throws ApiError. */

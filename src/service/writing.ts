@@ -57,6 +57,15 @@ export async function settled<T>(
   return find(service.view);
 }
 
+/**
+ * Throws ApiError 412 that says which version an object has, for clients that ask for more than
+ * `false`. `index` is undefined if it does not exist.
+ */
+export function versionRefused(what: string, index: number | undefined): never {
+  const present = index === undefined ? 'does not exist' : `has ModifyIndex ${index}`;
+  return reject('precondition_failed', `Precondition failed: ${what} ${present}`);
+}
+
 /** Proposes a command. Returns the text that it answers. Throws ApiError if it is refused. */
 export async function propose(
   service: Service,

@@ -115,11 +115,26 @@ describe('requests of the client', () => {
     );
   });
 
+  it('names its own options where the server names headers', async () => {
+    const hint = 'send it as "X-Consul-Token: TOKEN"';
+    const anonymous = "Permission denied: anonymous token lacks permission 'acl:read'";
+    const address = await serve(
+      problem(403, { code: 'acl_not_found', detail: 'ACL not found', hint }),
+      text(403, 'ACL not found (the token sent is not known to this cluster)\n'),
+      problem(403, { code: 'permission_denied', detail: anonymous, hint }),
+    );
+    for (let n = 0; n < 2; n += 1)
+      expect((await list(address)).err).to.match(/\n {2}the token that was sent is not known/);
+    expect((await list(address)).err)
+      .to.include('--token-file')
+      .and.not.to.include(hint);
+  });
+
   it('says when the server does not have a method of an endpoint', async () => {
-    const address = await serve(text(405, 'method POST not allowed'));
-    const args = ['acl', 'policy', 'lint', '-', '--http-addr', address];
+    const address = await serve(text(405, 'method PUT not allowed (this path takes GET)\n'));
+    const args = ['acl', 'policy', 'create', '--name', 'x', '--http-addr', address];
     expect((await user.run(args)).err).to.include(
-      'the server does not have POST /v1/acl/policy/lint (no_endpoint)',
+      'the server does not have PUT /v1/acl/policy (no_endpoint)',
     );
   });
 

@@ -38,25 +38,47 @@ describe('lint by the command line', () => {
     expect(problemLines('rule', claim)).to.equal('rule:Selector: warning unanchored: m\n');
   });
 
-  it('judges rules in files, and exits with 1 if they would be refused', async () => {
-    const warning = { Severity: 'warning', Code: 'broad_write', Message: 'm', Line: 1, Column: 1 };
-    const address = await fake.serve(
-      json({ Valid: true, Problems: [warning] }),
-      json({ Valid: false, Problems: [{ ...warning, Severity: 'error', Code: 'syntax' }] }),
-      json({ Valid: true, Problems: [warning] }),
-      json({ Valid: true, Problems: [] }),
+  it('judges rules in files without a server, and fails if they would be refused', async () => {
+    const lint = (input: string, ...more: string[]): Promise<Ran> =>
+      user.run(['acl', 'policy', 'lint', '-', '--http-addr', '127.0.0.1:1', ...more], { input });
+    const broad = '\nservice_prefix "" { policy = "write" }';
+    const said = await lint(broad);
+    expect([said.code, said.err]).to.deep.equal([0, '']);
+    expect(said.out).to.match(
+      /^-:2:1: warning broad_write: service_prefix "" gives write on every/,
     );
+    expect((await lint(broad, '--strict')).code).to.equal(1);
+    const wrong = await lint('servce "a" {}\nacl = "WRITE"');
+    expect(wrong.code).to.equal(1);
+    expect(wrong.out).to.match(/^-:1:1: error unknown_resource: .*did you mean "service"\?/);
+    expect(wrong.out).to.match(/^-:2:\d+: error bad_level: /m);
+    const nothing = { code: 0, err: 'conclave: nothing to say against it\n' };
+    expect(await lint('acl = "read"')).to.include(nothing);
+    const { Valid, File } = JSON.parse((await lint(broad, '-o', 'json')).out);
+    expect([Valid, File]).to.deep.equal([true, '-']);
+  });
+
+  it('judges rules in files for one namespace, default if none is named', async () => {
     const lint = (...more: string[]): Promise<Ran> =>
-      user.run(['acl', 'policy', 'lint', '-', '--http-addr', address, ...more], { input: 'rules' });
-    expect(await lint()).to.deep.equal({
-      code: 0,
-      out: '-:1:1: warning broad_write: m\n',
-      err: '',
-    });
-    expect(body()).to.deep.equal({ Rules: 'rules' });
-    expect((await lint()).code).to.equal(1);
-    expect((await lint('--strict')).code).to.equal(1);
-    expect(await lint()).to.include({ code: 0, err: 'conclave: nothing to say against it\n' });
+      user.run(['acl', 'policy', 'lint', '-', ...more], { input: 'operator = "read"' });
+    expect((await lint()).code).to.equal(0);
+    expect((await lint('--namespace', 'team')).out).to.include('not_allowed_here');
+    expect((await lint('--namespace', '*')).code).to.equal(2);
+    expect((await user.run(['acl', 'policy', 'lint', 'none.hcl'])).err).to.include('none.hcl does');
+  });
+
+  it('judges a stored policy by the server, besides files', async () => {
+    const policy = {
+      ID: '11111111-2222-4333-8444-555555555555',
+      Name: 'ops',
+      Namespace: 'default',
+    };
+    const problem = { Severity: 'info', Code: 'exception', Message: 'm', Line: 1, Column: 1 };
+    const address = await fake.serve(json(policy), json({ Valid: true, Problems: [problem] }));
+    const args = ['acl', 'policy', 'lint', '-', '--policy', 'ops', '--http-addr', address];
+    const { out } = await user.run(args, { input: '' });
+    expect(out).to.equal('policy/default/ops:1:1: info exception: m\n');
+    expect(body()).to.deep.equal({ ID: policy.ID });
   });
 
   it('judges a binding rule, and everything that is stored', async () => {

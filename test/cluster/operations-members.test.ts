@@ -149,7 +149,7 @@ describe('cluster members', function () {
     const refused = await Promise.all(cluster.nodes.map(logOf));
     expect(refused.some((text) => text.includes('a connection from a stranger'))).to.equal(true);
     const waiting = await ask(n1.url, 'GET', '/v1/operator/raft/joining', { token: cluster.token });
-    expect([waiting.status, waiting.body]).to.deep.equal([200, '[]']);
+    expect([waiting.status, waiting.body]).to.deep.equal([200, '[]\n']);
     expect(await peersOf(cluster, n1.url)).to.have.lengthOf(3);
     // With another key than the cluster's.
     await evil.kill('SIGKILL');

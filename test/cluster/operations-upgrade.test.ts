@@ -116,7 +116,7 @@ describe('a rolling upgrade', function () {
           expect(refused.status).to.equal(503);
           expect(refused.body).to.match(/^This needs level 2, the cluster is at level 1: n3 /);
         }
-        expect((await configEntry(node, 'GET', '/jwt-provider')).body).to.equal('[]');
+        expect((await configEntry(node, 'GET', '/jwt-provider')).body).to.equal('[]\n');
       }
       expect((await configEntry(n3, 'PUT', '', PROVIDER)).status).to.equal(400);
       await restart(n3, THIS_MAIN);

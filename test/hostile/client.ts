@@ -77,6 +77,8 @@ export class HostileClient {
 }
 
 const TEXT = 'text/plain; charset=utf-8';
+/** A line without control characters and without marks that turn its direction. */
+const ONE_LINE = /^[^\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]+\n$/;
 /** Paths that Consul does not have. Their errors are problem details. */
 const NEW_PATHS = new RegExp(
   `^/v1/(operator/acl/configuration|discovery-chain/|acl/(${[
@@ -94,6 +96,8 @@ export function judge(
   { status, headers, text }: Reply,
 ): void {
   expect(status, text).to.be.lessThan(500);
+  const warning = headers['x-service-warning'] ?? '';
+  expect(warning).to.match(/^[ -~]{0,300}$/);
   if (status < 400 || status === 429) return;
   expect(text, 'an error says what is wrong').to.match(/[A-Za-z]{3}/);
   for (const slip of ['undefined', '[object ', 'Internal error', 'TypeError', 'NaN', '.js:'])
@@ -105,6 +109,7 @@ export function judge(
   const isNew = NEW_PATHS.test(target) && type !== TEXT;
   if (!/json/.test(sent['accept'] ?? '') && !isNew) {
     expect(type).to.equal(TEXT);
+    if (method !== 'HEAD') expect(text, 'an error is one line').to.match(ONE_LINE);
     return;
   }
   expect(type).to.equal('application/problem+json');

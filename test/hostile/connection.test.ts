@@ -172,7 +172,7 @@ describe('hostile connections to a node', function () {
         404,
       );
       const kept = { Kind: 'service-defaults', Name: name, Meta: { constructor: name } };
-      expect((await client.ask('PUT', '/v1/config', kept)).text).to.equal('true');
+      expect((await client.ask('PUT', '/v1/config', kept)).text).to.equal('true\n');
       const read = await client.ask('GET', `/v1/config/service-defaults/${name}`);
       expect(JSON.parse(read.text)).to.deep.include(kept);
       expect((await client.ask('DELETE', `/v1/config/service-defaults/${name}`)).status).to.equal(

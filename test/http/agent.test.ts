@@ -144,7 +144,10 @@ describe('http: the agent', () => {
     }
     expect(resolved).to.deep.equal([]);
     const { status: code, text } = await front.ask('/v1/agent/version', { method: 'POST' });
-    expect([code, text]).to.deep.equal([405, 'method POST not allowed']);
+    expect([code, text]).to.deep.equal([
+      405,
+      'method POST not allowed (this path takes GET, HEAD)\n',
+    ]);
   });
 
   it('answers whatever namespace and partition are named', async () => {

@@ -135,9 +135,9 @@ describe('http: what proxies rely on', () => {
       const { status } = await front.ask(path);
       expect(status === 404 || status === 400, `${path}: ${status}`).to.equal(true);
     }
-    expect((await front.ask('/v1/thing/a%2Fb')).text).to.equal('"a/b"');
-    expect((await front.ask('/v1/thing/%61/clone')).text).to.equal('"clone of a"');
-    expect((await front.ask('/v1/config/http-route/a%2Fb')).text).to.equal('"a/b"');
+    expect((await front.ask('/v1/thing/a%2Fb')).text).to.equal('"a/b"\n');
+    expect((await front.ask('/v1/thing/%61/clone')).text).to.equal('"clone of a"\n');
+    expect((await front.ask('/v1/config/http-route/a%2Fb')).text).to.equal('"a/b"\n');
   });
 
   it('a request has only one token', async () => {
@@ -156,8 +156,8 @@ describe('http: what proxies rely on', () => {
       expect(text).to.include('more than one token');
     }
     const all = { 'x-service-token': ['a', 'a'], 'x-consul-token': 'a', authorization: 'Bearer a' };
-    expect((await ask(all, '?token=a')).text).to.equal('"a"');
-    expect((await ask({ 'x-service-token': '', 'x-consul-token': 'b' })).text).to.equal('"b"');
+    expect((await ask(all, '?token=a')).text).to.equal('"a"\n');
+    expect((await ask({ 'x-service-token': '', 'x-consul-token': 'b' })).text).to.equal('"b"\n');
   });
 
   it('no response may be cached or sniffed as another type', async () => {

@@ -134,8 +134,8 @@ describe('http: the cluster endpoints', () => {
     expect((await get('/v1/status/leader')).json).to.equal('127.0.0.1:831');
     expect((await get('/v1/status/peers')).json).to.have.length(3);
     status = { ...healthy, leaderId: null, leaderAddress: '', peers: [] };
-    expect((await get('/v1/status/leader')).text).to.equal('""');
-    expect((await get('/v1/status/peers')).text).to.equal('[]');
+    expect((await get('/v1/status/leader')).text).to.equal('""\n');
+    expect((await get('/v1/status/peers')).text).to.equal('[]\n');
     expect((await get('/v1/status/leader?index=x')).code).to.equal(400);
   });
 
@@ -174,7 +174,7 @@ describe('http: the cluster endpoints', () => {
     expect(await ready()).to.deep.equal([200, 503]);
   });
 
-  it('shows the Raft configuration', async () => {
+  it('shows the Raft configuration\n', async () => {
     const { json, headers } = await get('/v1/operator/raft/configuration');
     expect(json.Index).to.equal(2);
     expect(json.Servers[0]).to.deep.equal({
@@ -195,7 +195,7 @@ describe('http: the cluster endpoints', () => {
     expect((await send('DELETE', path))[0]).to.equal(400);
     expect((await send('DELETE', `${path}?id=a&address=b`))[0]).to.equal(400);
     const unknown = await send('DELETE', `${path}?id=x`);
-    expect(unknown).to.deep.equal([404, 'id "x" was not found in the Raft configuration']);
+    expect(unknown).to.deep.equal([404, 'id "x" was not found in the Raft configuration\n']);
     status = { ...healthy, peers: [peer('n1', { leader: true }), peer('n2', { voter: false })] };
     const last = await send('DELETE', `${path}?id=id-n1`);
     expect([last[0], last[1]]).to.satisfy(
@@ -205,15 +205,15 @@ describe('http: the cluster endpoints', () => {
 
   it('transfers leadership, and refuses if no other server could lead', async () => {
     const path = '/v1/operator/raft/transfer-leader';
-    expect(await send('POST', path)).to.deep.equal([200, '{"Success":true}']);
-    expect(await send('POST', `${path}?id=id-n3`)).to.deep.equal([200, '{"Success":true}']);
+    expect(await send('POST', path)).to.deep.equal([200, '{"Success":true}\n']);
+    expect(await send('POST', `${path}?id=id-n3`)).to.deep.equal([200, '{"Success":true}\n']);
     expect(calls).to.deep.equal([
       ['transfer', undefined],
       ['transfer', 'id-n3'],
     ]);
     expect(await send('POST', `${path}?id=x`)).to.deep.equal([
       404,
-      'Could not find address for server id "x"',
+      'Could not find address for server id "x"\n',
     ]);
     status = { ...healthy, peers: [peer('n1', { leader: true })] };
     const alone = await send('POST', path);
@@ -252,7 +252,7 @@ describe('http: the cluster endpoints', () => {
     });
     expect(await send('PUT', `${path}?cas=4`, { LastContactThreshold: '1500ms' })).to.deep.equal([
       200,
-      'true',
+      'true\n',
     ]);
     expect(calls[0]).to.deep.include({ type: 'fact.set', name: 'autopilot', cas: 4 });
     expect(calls[0]).to.have.nested.property('value.LastContactThreshold', '1.5s');
@@ -277,7 +277,7 @@ describe('http: the cluster endpoints', () => {
     expect((await get('/v1/operator/raft/joining')).json).to.deep.equal([
       { ID: 'id-n4', Node: 'n4', Address: '127.0.0.1:834', CertificateSubject: 'n4' },
     ]);
-    expect(await send('PUT', '/v1/operator/raft/joining/id-n4')).to.deep.equal([200, 'true']);
+    expect(await send('PUT', '/v1/operator/raft/joining/id-n4')).to.deep.equal([200, 'true\n']);
     expect(calls).to.deep.equal([['admit', 'id-n4']]);
   });
 
@@ -372,7 +372,7 @@ describe('http: the cluster endpoints', () => {
       { Resource: 'service', Access: 'read', Segment: 'db', Allow: false },
       { Resource: 'key', Access: 'list', Segment: 'a/b', Allow: true },
     ]);
-    expect(await send('POST', path, null)).to.deep.equal([200, '[]']);
+    expect(await send('POST', path, null)).to.deep.equal([200, '[]\n']);
     const refused = async (body: unknown): Promise<string> => {
       const [status, sentence] = await send('POST', path, body);
       expect(status).to.equal(400);

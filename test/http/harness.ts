@@ -126,7 +126,7 @@ export async function startFront(
   };
 }
 
-function askOver(port: number, path: string, ask: Ask): Promise<Reply> {
+export function askOver(port: number, path: string, ask: Ask): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const options = { host: '127.0.0.1', port, path, method: ask.method ?? 'GET', agent: false };
     const req = httpRequest({ ...options, headers: ask.headers }, (res) => {

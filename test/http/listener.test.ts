@@ -132,7 +132,7 @@ describe('http: the listener', () => {
     expect([reply.status, reply.headers['retry-after']]).to.deep.equal([429, '1']);
     expect((await front.ask('/v1/quick')).status).to.equal(200);
     answerHeld();
-    for (const { text } of await Promise.all(replies)) expect(text).to.equal('"released"');
+    for (const { text } of await Promise.all(replies)) expect(text).to.equal('"released"\n');
     await until(() => front.app.held.count === 0);
     await front.close();
   });
@@ -235,7 +235,7 @@ describe('http: the listener', () => {
     expect(late).to.equal('ECONNREFUSED');
     answerHeld();
     const reply = await ask;
-    expect([reply.text, reply.headers.connection]).to.deep.equal(['"released"', 'close']);
+    expect([reply.text, reply.headers.connection]).to.deep.equal(['"released"\n', 'close']);
     await closed;
   });
 
@@ -277,8 +277,8 @@ describe('http: the listener', () => {
     const ask = front.ask('/v1/held?index=1');
     await until(() => held.length === 1);
     front.app.held.releaseForGood();
-    expect((await ask).text).to.equal('"let go"');
-    expect((await front.ask('/v1/held?index=1')).text).to.equal('"let go"');
+    expect((await ask).text).to.equal('"let go"\n');
+    expect((await front.ask('/v1/held?index=1')).text).to.equal('"let go"\n');
     held.length = 0;
     await front.close();
   });
@@ -339,6 +339,22 @@ describe('http: the listener', () => {
       await until(() => front.listener.connections() === clients.length);
       await until(() => front.listener.connections() === 0);
       await front.close();
+    });
+
+    it('answers http with 400, and reports the first such request', async () => {
+      use('member');
+      const reports: [address: string, count: number][] = [];
+      const onPlainRequests = (...report: [string, number]): number => reports.push(report);
+      const front = await startFront(routes, {}, { tls, onPlainRequests });
+      for (const method of ['GET', 'PUT', 'DELETE', 'OPTIONS']) {
+        const reply = await front.raw(`${method} /v1/quick HTTP/1.1\r\nHost: x\r\n\r\n`);
+        expect(reply, method).to.match(/^HTTP\/1\.1 400 .*this port speaks https.*\n$/s);
+        expect(reply).to.match(/Connection: close\r\n/);
+      }
+      expect(await front.raw('\x16\x03\x01\x00\x05hello')).not.to.include('HTTP');
+      expect((await look(front.listener.port)).reply).to.match(/^HTTP\/1\.1 200 OK/);
+      await front.close();
+      expect(reports).to.deep.equal([['127.0.0.1', 1]]);
     });
 
     it('serves HTTPS, and loads a renewed certificate without a restart', async () => {

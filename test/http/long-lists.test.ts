@@ -41,7 +41,7 @@ describe('http: a list of long objects', () => {
     expect(body[0].Description).to.equal(LONG);
     expect(text).to.include('\\u003c\\u0026\\u003e').and.not.to.include('<&>');
     const { text: pretty } = await client.ask('GET /acl/roles?pretty');
-    const wanted = `${JSON.stringify(body, null, 4)}\n`;
+    const wanted = JSON.stringify(body, null, 4);
     expect(pretty).to.equal(wanted.replaceAll('<&>', '\\u003c\\u0026\\u003e'));
   });
 });
@@ -96,7 +96,7 @@ describe('http: a list of config entries that is kept between requests', () => {
     const again = await client.ask('GET /config/service-resolver');
     expect(again.text).to.equal(first.text);
     const { text: pretty } = await client.ask('GET /config/service-resolver?pretty');
-    const wanted = `${JSON.stringify(first.body, null, 4)}\n`;
+    const wanted = JSON.stringify(first.body, null, 4);
     expect(pretty).to.equal(wanted.replaceAll('<&>', '\\u003c\\u0026\\u003e'));
     await write('c');
     const { body } = await client.ask('GET /config/service-resolver');

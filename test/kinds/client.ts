@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 
 export interface Reply {
   readonly status: number;
+  /** The body without the newline at its end. */
   readonly text: string;
   /** The body as JSON; undefined if it is not JSON. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely
@@ -34,7 +35,7 @@ export class Client {
       headers: { ...(secret === '' ? {} : { 'x-service-token': secret }), ...headers },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
-    const text = await answer.text();
+    const text = (await answer.text()).replace(/\n$/, '');
     const type = answer.headers.get('content-type') ?? '';
     return {
       status: answer.status,

@@ -291,7 +291,8 @@ describe('kinds: permissions outside the table', () => {
   it('an unknown token is refused everywhere', async () => {
     for (const operation of ['apply', 'get', 'list', 'delete'] as const) {
       const { status, text } = await attempt(own.client, operation, 'mesh', 'no-such-secret');
-      expect({ status, text }).to.deep.equal({ status: 403, text: 'ACL not found' });
+      expect(status).to.equal(403);
+      expect(text).to.match(/^ACL not found \(the token sent is not known/);
     }
   });
 

@@ -39,7 +39,7 @@ describe('the ACL configuration', () => {
   it('has defaults and index 0 until written; omitted fields become defaults again', async () => {
     const first = await fetched('GET', {});
     expect(first.headers.get('etag')).to.equal('"0"');
-    expect(await first.text()).to.equal(JSON.stringify({ ...DEFAULTS, ModifyIndex: 0 }));
+    expect(await first.text()).to.equal(`${JSON.stringify({ ...DEFAULTS, ModifyIndex: 0 })}\n`);
     const written = await fetched('PUT', {}, { LoginTokenTTL: '90m', TokensPerIdentity: 5 });
     const body = (await written.json()) as { ModifyIndex: number };
     expect(body).to.deep.equal({
@@ -149,7 +149,7 @@ describe('the ACL configuration', () => {
     expect(await slip.json()).to.include({ detail: 'Unknown query parameter "if-match"' });
     expect((await fetched('GET', {}, undefined, '?stale&pretty')).status).to.equal(200);
     const text = await fetched('GET', { Accept: 'text/plain' }, undefined, '?index=3');
-    expect(await text.text()).to.equal('Unknown query parameter "index"');
+    expect(await text.text()).to.equal('Unknown query parameter "index"\n');
     const other = await fetched('POST', {});
     expect([other.status, await other.json()]).to.deep.include(405);
     const strange = await fetched('GET', {

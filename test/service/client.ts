@@ -10,6 +10,7 @@ import { MANAGEMENT_SECRET, Solo } from './solo.js';
 
 export interface Reply {
   readonly status: number;
+  /** The body without the newline at its end. */
   readonly text: string;
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely
   readonly body: any;
@@ -60,7 +61,7 @@ export class Client {
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       ...(signal === undefined ? {} : { signal }),
     });
-    const text = await answer.text();
+    const text = (await answer.text()).replace(/\n$/, '');
     const { headers, status } = answer;
     const isJson = headers.get('content-type')?.includes('json') === true;
     return {

@@ -81,7 +81,7 @@ describe('lint of writes', () => {
       const refused = await put('policy', { Name: 'p', Rules: 'acl = "write"\nservce "a" {}' });
       expect(refused.status).to.equal(400);
       expect(await refused.text()).to.equal(
-        'Failed to parse ACL rules: unknown resource "servce"; did you mean "service"? at 2:1',
+        'Failed to parse ACL rules: unknown resource "servce"; did you mean "service"? at 2:1\n',
       );
       if (mode !== 'strict') await client.close();
     }
@@ -107,7 +107,7 @@ describe('lint of writes', () => {
       /^service_prefix "" gives write on every service \(name the services, /,
     );
     expect(await refused('binding-rule', { ...rule, Selector: 'value.team != x' })).to.match(
-      /^someone without value\.team is let in.*"team" in value and \(value\.team != x\)\)$/,
+      /^someone without value\.team is let in.*"team" in value and \(value\.team != x\)\)\n$/,
     );
     expect(client.solo.machine.appliedIndex()).to.equal(index);
     // What is only an information is written.

@@ -123,7 +123,7 @@ describe('lint over HTTP', () => {
         const text = async (answer: Response) => [
           answer.status,
           answer.headers.get('allow'),
-          (await answer.text()).replace('lind', 'lint'),
+          (await answer.text()).replaceAll('lind', 'lint'),
         ];
         expect(await text(lint!), method).to.deep.equal(await text(other!));
       }

@@ -1,0 +1,130 @@
+/**
+ * Names of query parameters. Paths that Consul does not have refuse those that they do not know.
+ * Other paths ignore them, as Consul does, and say so in a header, but refuse what looks like a
+ * slip:
+ *
+ *     ?foo=bar     ignored; X-Consul-Warning: ignored query parameters: foo
+ *     ?stal        400: Unknown query parameter "stal"; did you mean "stale"?
+ */
+import { reject } from '../errors.js';
+import { changesBetween, didYouMean } from '../languages/suggest.js';
+import type { Query } from './parameters.js';
+import type { Route } from './types.js';
+
+/** Query parameters that every path accepts. */
+const COMMON = [
+  ...['dc', 'datacenter', 'ns', 'partition', 'token', 'pretty'],
+  ...['stale', 'consistent', 'cached', 'max_stale'],
+];
+
+/** Parameters that the paths of Consul accept besides, with an effect or without. */
+const OF_READS = ['index', 'wait', 'leader'];
+
+/** Parameters of single paths of Consul, by the path of the route. */
+export const OWN: Readonly<Record<string, readonly string[]>> = {
+  '/v1/acl/auth-methods': ['filter'],
+  '/v1/acl/binding-rules': ['filter', 'authmethod'],
+  '/v1/acl/policies': ['filter'],
+  '/v1/acl/roles': ['filter', 'policy'],
+  '/v1/acl/token/:accessor': ['expanded'],
+  '/v1/acl/tokens': ['filter', 'policy', 'role', 'servicename', 'authmethod', 'authmethod-ns'],
+  '/v1/agent/members': ['filter'],
+  '/v1/agent/metrics': ['format'],
+  '/v1/config': ['cas'],
+  '/v1/config/:kind': ['filter'],
+  '/v1/config/:kind/:name': ['cas'],
+  '/v1/namespaces': ['filter'],
+  '/v1/operator/autopilot/configuration': ['cas'],
+  '/v1/operator/raft/join-token': ['ttl'],
+  '/v1/operator/raft/peer': ['id', 'address'],
+  '/v1/operator/raft/transfer-leader': ['id'],
+};
+
+/** Parameters that change nothing of what is answered, so that a slip in them is no matter. */
+const WITHOUT_EFFECT: ReadonlySet<string> = new Set(['pretty', 'cached', 'leader']);
+/** Whole words that are taken for a parameter of another name. */
+const MEANT: Readonly<Record<string, string>> = { namespace: 'ns', namespaces: 'ns' };
+
+/** Unknown names that are looked at and shown. A query string may hold thousands. */
+const NAMES_MAX = 5;
+/** Characters of a name in the header, as it is percent-encoded. */
+const SHOWN_MAX = 40;
+
+const knownNames = new WeakMap<Route, ReadonlySet<string>>();
+
+/** Returns the parameters of a route. */
+function namesOf(route: Route): ReadonlySet<string> {
+  let names = knownNames.get(route);
+  if (names === undefined) {
+    const own = route.parameters ?? [...OF_READS, ...(OWN[route.path] ?? [])];
+    names = new Set([...COMMON, ...own]);
+    knownNames.set(route, names);
+  }
+  return names;
+}
+
+/**
+ * Checks the names of query parameters. Returns the text of a warning about those that are ignored;
+ * undefined if there are none. Throws ApiError 400 for a name that a path of this server alone does
+ * not know, and for one that looks like a slip.
+ */
+export function checkNames(query: Query, route: Route): string | undefined {
+  if (query.size === 0) return undefined;
+  const known = namesOf(route);
+  const others: string[] = [];
+  let count = 0;
+  for (const name of query.keys()) {
+    if (known.has(name)) continue;
+    count += 1;
+    if (others.length < NAMES_MAX) others.push(name);
+  }
+  if (count === 0) return undefined;
+  for (const name of others) checkName(name, known, route.parameters !== undefined);
+  const shown = others.map((name) => encodeURIComponent(name).slice(0, SHOWN_MAX)).join(', ');
+  const more = count > others.length ? ` and ${count - others.length} more` : '';
+  return `ignored query parameters: ${shown}${more}`;
+}
+
+/** Throws ApiError 400 for a name that is refused. */
+function checkName(name: string, known: ReadonlySet<string>, isStrict: boolean): void {
+  const shown = JSON.stringify(name.slice(0, 60));
+  const meant = meantBy(name, known);
+  if (meant !== undefined) {
+    reject('invalid', `Unknown query parameter ${shown}; did you mean "${meant}"?`);
+  }
+  if (isStrict) {
+    reject('invalid', `Unknown query parameter ${shown}${didYouMean(name, [...known])}`);
+  }
+}
+
+/** Returns the parameter that a name looks like, if that changes what is answered. */
+function meantBy(name: string, known: ReadonlySet<string>): string | undefined {
+  const word = name.toLowerCase();
+  const whole = Object.hasOwn(MEANT, word) ? MEANT[word] : undefined;
+  if (whole !== undefined) return whole;
+  for (const each of known) if (!WITHOUT_EFFECT.has(each) && isSlip(word, each)) return each;
+  return undefined;
+}
+
+/** Names of up to 3 letters are a slip of another only if they begin alike. */
+const SHORT = 3;
+/** In names from here on, two changes are a slip. */
+const LONG = 8;
+
+/** Whether a name is a parameter but for a letter or two, for letter case, or for `-` and `_`. */
+function isSlip(word: string, parameter: string): boolean {
+  if (word.length > parameter.length + 2) return false;
+  const bare = (text: string): string => text.replace(/[-_]/g, '');
+  if (bare(word) === bare(parameter)) return true;
+  if (parameter.length <= SHORT && (word.length < 2 || word[0] !== parameter[0])) return false;
+  if (changesBetween(word, parameter) <= (parameter.length >= LONG ? 2 : 1)) return true;
+  return isSwapped(word, parameter);
+}
+
+/** Whether two neighbouring letters of a word have changed places. */
+function isSwapped(word: string, other: string): boolean {
+  if (word.length !== other.length) return false;
+  const at = [...word].findIndex((letter, i) => letter !== other[i]);
+  const swapped = word.slice(0, at) + word[at + 1] + word[at] + word.slice(at + 2);
+  return at >= 0 && swapped === other;
+}
