@@ -45,9 +45,8 @@ export function mustBeOneCluster(configs: readonly Config[], folder: string): vo
   expect(new Set(configs.map(({ nodeName }) => nodeName)).size).to.equal(3);
 }
 
-/** A part of an object of Kubernetes, of any shape. */
-// biome-ignore lint/suspicious/noExplicitAny: tests name the members that they expect
-export type Shape = any;
+/** A part of a file, as it is parsed. Tests name the members that they expect. */
+export type Shape = ReturnType<typeof parse>;
 
 /**
  * Returns the objects of a folder with a kustomization, with its components. Knows what these files

@@ -52,7 +52,7 @@ describe('the deployment files', () => {
     const untracked = readFileSync('.gitignore', 'utf8').split('\n');
     const secrets = ['shared.key', 'management.token', '.env'];
     expect(untracked).to.include.members(secrets.map((name) => `cluster/deploy/${name}`));
-    // A supported and exact version of Node, the same in both stages, which can be pinned by digest.
+    // A supported and exact version of Node, the same in both stages; a digest can pin it.
     const from = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, image]) => image);
     expect(from).to.deep.equal(['${NODE_IMAGE}', '${NODE_IMAGE}']);
     const [, major] = /^ARG NODE_IMAGE=node:(\d+)\.\d+\.\d+-/m.exec(dockerfile)!;
