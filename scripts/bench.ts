@@ -18,6 +18,7 @@ import { measureReaders } from './bench/readers.js';
 import { measureRejoin } from './bench/rejoin.js';
 import { measureRestart } from './bench/restart.js';
 import { measureRestore } from './bench/restore.js';
+import { measureSizing } from './bench/sizing.js';
 import { measureSnapshot } from './bench/snapshot.js';
 import { measureLogins, measureTokens } from './bench/tokens.js';
 import { measureWatchers } from './bench/watch.js';
@@ -28,7 +29,7 @@ const program = new Command('bench')
     '[parts...]',
     'guard: the main rows as ratios to bare Node servers, compared with kept ones (the default); ' +
       'rates, tokens, logins, entries, watch, failover, transfer, rolling, restart, rejoin, ' +
-      'snapshot, restore, disk, attack, readers, login-flood; compare: see --other',
+      'snapshot, restore, disk, sizing, attack, readers, login-flood; compare: see --other',
   )
   .option('--keep', 'part guard: keep these results to compare later ones with')
   .option('--seconds <number>', 'seconds for each row of load', '3')
@@ -46,6 +47,7 @@ const program = new Command('bench')
   .option('--light <number>', 'writes per second in part restart', '50')
   .option('--rate <number>', 'writes per second in part rejoin', '1000')
   .option('--restored <numbers>', 'config entries of part restore', '100000,1000000')
+  .option('--sizes <numbers>', 'objects of each kind in part sizing', '1000,10000,100000')
   .option('--updates <number>', 'updates of part disk', '100000')
   .option('--other <folder>', 'part compare: a checkout of another commit, built')
   .option('--other-node <program>', 'part compare: the Node that runs it; the same by default')
@@ -76,6 +78,7 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   snapshot: () => measureSnapshot(number('entries')),
   restore: () => measureRestore(options['restored']!.split(',').map(Number)),
   disk: () => measureDisk(number('updates')),
+  sizing: () => measureSizing(options['sizes']!.split(',').map(Number)),
   attack: measureAttack,
   readers: measureReaders,
   'login-flood': measureLoginFlood,

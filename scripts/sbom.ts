@@ -1,7 +1,8 @@
 /**
  * The bill of materials of the product in CycloneDX 1.6 (JSON), made from package-lock.json alone:
  * `npm run --silent sbom > conclave.cdx.json`. Packages needed only for building and testing are
- * left out. The same lock file yields the same text.
+ * left out, and so are optional packages of other platforms, whose checksums the lock file lacks.
+ * The same lock file yields the same text.
  */
 import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
@@ -30,11 +31,17 @@ const nameAt = (path: string): string => path.slice(path.lastIndexOf(FOLDER) + F
 const urlOf = (name: string, version: string): string =>
   `pkg:npm/${name.replace('@', '%40')}@${version}`;
 
-/** Returns the document. Throws if a package of the product has no checksum in the lock file. */
+/**
+ * Returns the document. Throws if a package that the product needs has no checksum in the lock
+ * file.
+ */
 export function billOf(lock: LockFile): Record<string, unknown> {
   const own = lock.packages['']!;
   const ownRef = urlOf(own.name!, own.version);
-  const shipped = Object.entries(lock.packages).filter(([path, { dev }]) => path !== '' && !dev);
+  const shipped = Object.entries(lock.packages).filter(
+    ([path, { dev, optional, integrity }]) =>
+      path !== '' && !dev && !(optional && integrity === undefined),
+  );
   const refs = new Map(
     shipped.map(([path, { version }]) => [path, urlOf(nameAt(path), version)] as const),
   );

@@ -2,6 +2,7 @@
 // Prepares a fresh clone: checks the version of Node, installs the packages of the lock file, and
 // builds.
 // Plain JavaScript, because it runs before anything is compiled. Does nothing if nothing changed.
+// With --installed it leaves the packages as they are.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -51,14 +52,11 @@ function sources(folder) {
 
 const lock = readFileSync(join(root, 'package-lock.json'), 'utf8');
 const installedMark = join(root, 'node_modules', '.conclave-installed');
-if (recorded(installedMark) !== hash(lock)) {
+// The image installs them in a layer of its own.
+const isInstalled = process.argv.includes('--installed') || recorded(installedMark) === hash(lock);
+if (!isInstalled) {
   console.error('installing packages');
-  // Not `npm ci`: it requires the lock file to list the optional binaries of every platform.
-  run(
-    'npm',
-    ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error'],
-    'npm install',
-  );
+  run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], 'npm ci');
   writeFileSync(installedMark, hash(lock));
 }
 

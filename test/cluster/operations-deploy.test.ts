@@ -1,48 +1,39 @@
-import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join, resolve } from 'node:path';
 import { expect } from 'chai';
-import { parse, parseAllDocuments } from 'yaml';
-import { type Config, envName, loadConfig } from '../../src/config.js';
-import { statusRoutes } from '../../src/http/status.js';
+import { parse } from 'yaml';
+import { VARIABLES } from '../../src/cli/variables.js';
+import { envName, loadConfig } from '../../src/config.js';
 import { Metrics } from '../../src/metrics.js';
 import { SETTINGS } from '../../src/settings.js';
-
-const DIR = join('cluster', 'deploy');
-const textOf = (name: string): string => readFileSync(join(DIR, name), 'utf8');
-type Env = Record<string, string>;
-
-/** The environment that the image sets for all nodes. */
-function imageEnv(): Env {
-  const lines = textOf('Dockerfile').split('\n');
-  const line = lines.find((each) => each.startsWith('ENV '))!;
-  return Object.fromEntries(
-    line
-      .slice(4)
-      .split(' ')
-      .map((each) => each.split('=')),
-  );
-}
-
-/** The image tag that all files use. */
-const IMAGE = `conclave:${JSON.parse(readFileSync('package.json', 'utf8')).version}`;
-
-function mustBeOneCluster(configs: readonly Config[], folder: string): void {
-  expect(configs).to.have.lengthOf(3);
-  const [first] = configs;
-  for (const { nodeName, raft, cluster, dataDir } of configs) {
-    expect(cluster.initial).to.deep.equal(first!.cluster.initial);
-    const own = cluster.initial.find(({ name }) => name === nodeName);
-    expect(own?.address).to.equal(raft.advertise);
-    expect(dataDir).to.equal(folder);
-  }
-  expect(new Set(configs.map(({ nodeName }) => nodeName)).size).to.equal(3);
-}
+import {
+  DIR,
+  deployFiles,
+  type Env,
+  IMAGE,
+  imageEnv,
+  mustBeOneCluster,
+  type Shape,
+  textOf,
+} from './deploy-files.js';
+import { Field } from './operator.js';
 
 describe('the deployment files', () => {
   it('name only settings that exist', () => {
-    const known = new Set(SETTINGS.map(({ key }) => envName(key)));
-    for (const name of readdirSync(DIR))
+    const known = new Set<string>(SETTINGS.map(({ key }) => envName(key)));
+    for (const name of Object.values(VARIABLES).flat()) known.add(name);
+    for (const name of deployFiles())
       for (const [variable] of textOf(name).matchAll(/CONCLAVE_[A-Z_]+/g))
         expect(known.has(variable), `${variable} in ${name}`).to.equal(true);
   });
@@ -51,22 +42,27 @@ describe('the deployment files', () => {
     const ignored = readFileSync('.dockerignore', 'utf8').split('\n');
     const dockerfile = textOf('Dockerfile');
     expect(dockerfile).to.include(` -t ${IMAGE} `);
-    for (const [, list] of dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm))
+    for (const [, list] of dockerfile.matchAll(/^COPY (?!--from)(?:--\S+ )?(.+) \S+$/gm))
       for (const path of list!.split(' ')) {
         expect(ignored).not.to.include(path);
         expect(existsSync(path), path).to.equal(true);
       }
     // The key and the token, which compose.yaml has created there.
-    expect(ignored).to.include('cluster/deploy');
+    expect(ignored).to.include('cluster/deploy').and.include('!cluster/deploy/backup.sh');
     const untracked = readFileSync('.gitignore', 'utf8').split('\n');
     const secrets = ['shared.key', 'management.token', '.env'];
     expect(untracked).to.include.members(secrets.map((name) => `cluster/deploy/${name}`));
-    // A supported Node version, the same in both stages, which can be pinned by digest.
+    // A supported and exact version of Node, the same in both stages; a digest can pin it.
     const from = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, image]) => image);
     expect(from).to.deep.equal(['${NODE_IMAGE}', '${NODE_IMAGE}']);
-    const [, major] = /^ARG NODE_IMAGE=node:(\d+)-/m.exec(dockerfile)!;
+    const [, major] = /^ARG NODE_IMAGE=node:(\d+)\.\d+\.\d+-/m.exec(dockerfile)!;
     expect(Number(major)).to.be.oneOf([22, 24]);
-    expect(dockerfile.match(/locked\.mjs/g)).to.have.length(3);
+    expect(dockerfile.match(/^RUN .*npm (?:ci|install).*/gm)).to.deep.equal([
+      'RUN npm ci --no-audit --no-fund && node scripts/locked.mjs',
+    ]);
+    expect(dockerfile.match(/&& node scripts\/locked\.mjs/g)).to.have.length(2);
+    const [, version] = IMAGE.split(':');
+    expect(dockerfile).to.include(`org.opencontainers.image.version="${version}"`);
   });
 
   it('Docker: the image installs the packages of the lock file', () => {
@@ -75,122 +71,78 @@ describe('the deployment files', () => {
   });
 
   it('expose no secret in the environment, on a command line, or to other users', () => {
-    for (const name of readdirSync(DIR)) {
+    for (const name of deployFiles()) {
       const text = textOf(name);
       expect(text, name).not.to.match(/CONCLAVE_ACL_INITIAL_MANAGEMENT(?!_FILE)/);
       expect(text, name).not.to.match(/secretKeyRef|--from-literal|chmod [0-7]*[4-7]\b/);
     }
   });
 
-  it('compose: three nodes have valid configurations of one cluster', () => {
+  it('compose: three nodes start one cluster with the second file, and join without it', () => {
     const file = parse(textOf('compose.yaml'), { merge: true });
-    const services = Object.values(file.services) as {
-      image: string;
-      environment: Env;
-      volumes: string[];
-    }[];
-    for (const { image } of services) expect(image).to.equal(IMAGE);
-    const configs = services.map(({ environment }) => {
-      return loadConfig({ env: { ...imageEnv(), ...environment } });
-    });
-    mustBeOneCluster(configs, '/data');
-    expect(new Set(services.flatMap(({ volumes }) => volumes)).size).to.equal(3);
-    expect(configs[0]!.raft.sharedKeyFile).to.equal('/run/secrets/shared-key');
-    expect(configs[0]!.acl.initialManagementFile).to.equal('/run/secrets/management-token');
-    expect(Object.keys(file.secrets)).to.deep.equal(['shared-key', 'management-token']);
-  });
-
-  it('Kubernetes: pods have valid configurations of one cluster, and working probes', () => {
-    const objects = parseAllDocuments(textOf('kubernetes.yaml')).map((each) => each.toJS());
-    const one = (kind: string) => objects.find((each) => each.kind === kind);
-    const { spec } = one('StatefulSet');
-    const [container] = spec.template.spec.containers;
-    const configs = [0, 1, 2].map((number) => podConfig(container.env, number));
-    // The root of the volume belongs to root: the node could not change its mode.
-    mustBeOneCluster(configs, `${container.volumeMounts[0].mountPath}/node`);
-    expect(spec.replicas).to.equal(3);
-    expect(container.image).to.equal(IMAGE);
-    // Otherwise a Service called conclave-http would set CONCLAVE_HTTP_PORT.
-    expect(spec.template.spec.enableServiceLinks).to.equal(false);
-
-    const ports = new Map(
-      container.ports.map((port: { name: string; containerPort: number }) => [
-        port.name,
-        port.containerPort,
-      ]),
-    );
-    const [{ http, raft }] = configs as [Config];
-    expect([...ports]).to.deep.equal([
-      ['http', http.port],
-      ['raft', raft.port],
-    ]);
-    const paths = statusRoutes({} as never).map(({ path }) => path);
-    const { startupProbe, livenessProbe, readinessProbe } = container;
-    for (const probe of [startupProbe, livenessProbe, readinessProbe]) {
-      expect(paths).to.include(probe.httpGet.path);
-      expect(ports.has(probe.httpGet.port)).to.equal(true);
-    }
-    const labels = spec.template.metadata.labels;
-    expect(one('PodDisruptionBudget').spec.selector.matchLabels).to.deep.equal(labels);
-    expect(one('PodDisruptionBudget').spec.maxUnavailable).to.equal(1);
-    const names = objects
-      .filter(({ kind }) => kind === 'Service')
-      .map((each) => each.metadata.name);
-    expect(names).to.include(spec.serviceName);
-    const mounts = container.volumeMounts.map((mount: { name: string }) => mount.name);
-    const volumes = [...spec.template.spec.volumes, ...spec.volumeClaimTemplates];
-    expect(volumes.map((each) => each.name ?? each.metadata.name)).to.have.members(mounts);
-    const { stopMs } = configs[0]!.limits;
-    expect(spec.template.spec.terminationGracePeriodSeconds * 1000).to.be.greaterThan(2 * stopMs);
-  });
-
-  it('Kubernetes: the bootstrap token is an optional file, and peer traffic is isolated', () => {
-    const objects = parseAllDocuments(textOf('kubernetes.yaml')).map((each) => each.toJS());
-    const { spec } = objects.find(({ kind }) => kind === 'StatefulSet').spec.template;
-    const [container] = spec.containers;
-    const volume = spec.volumes.find(({ name }: { name: string }) => name === 'bootstrap');
-    expect(volume.secret).to.include({ secretName: 'conclave-bootstrap', optional: true });
-    expect(podConfig(container.env, 0).acl.initialManagementFile).to.match(/^\/bootstrap\//);
-    expect(container.resources.limits).to.have.keys('cpu', 'memory', 'ephemeral-storage');
-    const policy = objects.find(({ kind }) => kind === 'NetworkPolicy').spec;
-    expect(policy.podSelector.matchLabels).to.deep.equal({ app: 'conclave' });
-    expect(policy.policyTypes).to.deep.equal(['Ingress', 'Egress']);
-    const { http, raft } = podConfig(container.env, 0);
-    const [members, clients] = policy.ingress;
-    expect(members.ports).to.deep.equal([{ port: raft.port }]);
-    expect(members.from).to.deep.equal([{ podSelector: { matchLabels: { app: 'conclave' } } }]);
-    expect(clients.ports).to.deep.equal([{ port: http.port }]);
-    expect(policy.ingress).to.have.length(2);
-  });
-
-  it('Kubernetes: with the TLS lines, the API and its probes use TLS', () => {
-    const text = textOf('kubernetes.yaml').replace(/^( *)# (.*) # API with TLS$/gm, '$1$2');
-    const { spec } = parseAllDocuments(text)
-      .map((each) => each.toJS())
-      .find(({ kind }) => kind === 'StatefulSet').spec.template;
-    const [container] = spec.containers;
-    const { tls } = podConfig(container.env, 0).http;
-    expect(tls).to.deep.equal({ cert: '/api-tls/tls.crt', key: '/api-tls/tls.key' });
-    for (const probe of ['startupProbe', 'livenessProbe', 'readinessProbe'])
-      expect(container[probe].httpGet.scheme).to.equal('HTTPS');
-    const mount = container.volumeMounts.find(({ name }: { name: string }) => name === 'api-tls');
-    expect(mount.mountPath).to.equal('/api-tls');
-    const volume = spec.volumes.find(({ name }: { name: string }) => name === 'api-tls');
-    expect(volume.secret.secretName).to.equal('conclave-api-tls');
-  });
-
-  it("Kubernetes: with the list to join, any pod's configuration is valid and joins", () => {
-    const text = textOf('kubernetes.yaml')
-      .replace(/^( *)- name: CONCLAVE_CLUSTER_INITIAL\n.*\n/m, '')
-      .replace(/# (- name: CONCLAVE_CLUSTER_JOIN\n *)# {3}/, '$1  ');
-    const set = parseAllDocuments(text)
-      .map((each) => each.toJS())
-      .find(({ kind }) => kind === 'StatefulSet');
-    for (const number of [0, 4]) {
-      const { cluster } = podConfig(set.spec.template.spec.containers[0].env, number);
+    const more = parse(textOf('compose.new-cluster.yaml'), { merge: true });
+    const names = Object.keys(file.services);
+    expect(Object.keys(more.services)).to.deep.equal(names);
+    for (const name of names) expect(file.services[name].image).to.equal(IMAGE);
+    const configs = (...files: Shape[]) =>
+      names.map((name) => {
+        const env = files.map(({ services }): Env => services[name].environment);
+        return loadConfig({ env: Object.assign(imageEnv(), ...env) });
+      });
+    mustBeOneCluster(configs(file, more), '/data');
+    const joining = configs(file);
+    for (const { cluster, acl } of joining) {
       expect(cluster.initial).to.deep.equal([]);
-      expect(cluster.join).to.deep.equal([0, 1, 2].map((n) => `conclave-${n}.conclave:8300`));
+      expect(cluster.join).to.have.members(joining.map(({ raft }) => raft.advertise));
+      expect(acl.initialManagementFile).to.equal(undefined);
     }
+    expect(new Set(names.flatMap((name) => file.services[name].volumes)).size).to.equal(3);
+    expect(joining[0]!.raft.sharedKeyFile).to.equal('/run/secrets/shared-key');
+    const [first] = configs(file, more);
+    expect(first!.acl.initialManagementFile).to.equal('/run/secrets/management-token');
+    expect(Object.keys(file.secrets)).to.deep.equal(['shared-key']);
+    expect(Object.keys(more.secrets)).to.deep.equal(['management-token']);
+  });
+
+  it('compose: the commands of its comment make a key and a token that a node takes', () => {
+    const lines = textOf('compose.yaml').split('\n');
+    const at = lines.findIndex((line) => line.includes('openssl rand -hex'));
+    const [, command] = /openssl.*\| (.*) > management/.exec(lines[at]!)!;
+    const made = execFileSync('sh', ['-c', `echo 0123456789abcdef0123456789abcdef | ${command}`]);
+    const token = made.toString().trim();
+    expect(() => loadConfig({ env: { CONCLAVE_ACL_INITIAL_MANAGEMENT: token } })).not.to.throw();
+    expect(textOf('compose.yaml')).not.to.match(/uuidgen/);
+  });
+
+  it('health checks of containers follow what the node answers, and start no Node', async () => {
+    let status = 200;
+    const paths: string[] = [];
+    const server = createServer((request, response) => {
+      paths.push(request.url!);
+      response.writeHead(status).end('{}');
+    }).listen(0, '127.0.0.1');
+    // A test that fails must not keep the process.
+    server.unref();
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const [, image] = /^HEALTHCHECK (?:.*\n)? *CMD (\[.*\])$/m.exec(textOf('Dockerfile'))!;
+    const compose = parse(textOf('compose.yaml'), { merge: true }).services.n1.healthcheck.test;
+    for (const words of [JSON.parse(image!) as string[], (compose as string[]).slice(1)]) {
+      const [shell, flag, text] = words;
+      const script = text!.replaceAll('$$', '$').replace('1/8500', `1/${port}`);
+      expect([shell, flag, /node/.test(script)]).to.deep.equal(['bash', '-c', false]);
+      const check = async (env: Env): Promise<number> => {
+        const child = spawn('bash', ['-c', script], {
+          env: { PATH: process.env['PATH']!, ...env },
+        });
+        return ((await once(child, 'exit')) as [number])[0];
+      };
+      status = 200;
+      expect(await check({ CONCLAVE_HTTP_PORT: String(port) })).to.equal(0);
+      status = 503;
+      expect(await check({ CONCLAVE_HTTP_PORT: String(port) })).to.equal(1);
+    }
+    expect(new Set(paths)).to.deep.equal(new Set(['/v1/health/live', '/v1/health/ready']));
   });
 
   it('systemd: stops gracefully, reloads certificates, and has enough file descriptors', () => {
@@ -210,6 +162,18 @@ describe('the deployment files', () => {
     expect(unit.get('RestrictFileSystems')).to.include('@common-block');
     expect(unit.get('UMask')).to.equal('0077');
     expect(Number(unit.get('TimeoutStopSec')) * 1000).to.be.greaterThan(2 * limits.stopMs);
+  });
+
+  it('systemd: node is found where it is usually installed', () => {
+    expect(textOf('conclave.service')).to.match(/^ExecStart=\/usr\/bin\/env node /m);
+    const script = /^ExecStart=\/opt\/conclave\/(\S+) (\S+) \d+$/m.exec(
+      textOf('conclave-backup.service'),
+    )!;
+    expect(existsSync(join(DIR, script[1]!))).to.equal(true);
+    expect(script[2]).to.equal(
+      `/var/lib/${/^StateDirectory=(.*)$/m.exec(textOf('conclave-backup.service'))![1]}`,
+    );
+    expect(textOf('conclave-backup.timer')).to.match(/^OnCalendar=/m);
   });
 
   it('the dashboard and the alerts use metrics and labels that exist', async () => {
@@ -241,19 +205,59 @@ describe('the deployment files', () => {
   });
 });
 
-/** A pod's configuration, from the variables of its container. */
-function podConfig(
-  variables: readonly { name: string; value?: string; valueFrom: { fieldRef?: object } }[],
-  number: number,
-): Config {
-  const env: Env = { ...imageEnv() };
-  for (const { name, value, valueFrom } of variables) {
-    expect(value !== undefined || 'fieldRef' in valueFrom, name).to.equal(true);
-    const text = value ?? `conclave-${number}`;
-    env[name] = text.replace(/\$\((\w+)\)/g, (_, other: string) => env[other]!);
+describe('backup.sh', () => {
+  const field = new Field();
+  after(() => field.end());
+
+  /** Runs the script with a folder for archives; `program` is what `conclave` is. */
+  function backup(dir: string, program: string, env: Env = {}) {
+    writeFileSync(join(dir, 'conclave'), `#!/bin/sh\n${program}\n`, { mode: 0o700 });
+    const { status, stderr } = spawnSync('sh', [join(DIR, 'backup.sh'), dir, '14'], {
+      env: { ...process.env, ...env, PATH: `${dir}:${process.env['PATH']}` },
+    });
+    return { status, stderr: stderr.toString(), archives: archivesIn(dir) };
   }
-  return loadConfig({ env });
-}
+  const archivesIn = (dir: string): string[] =>
+    readdirSync(dir).filter((name) => /^conclave-.*\.tgz$/.test(name));
+
+  it('saves an archive for its owner alone, and deletes those that are too old', async () => {
+    const cluster = await field.start(1);
+    const dir = field.dir();
+    for (const [name, days] of [
+      ['conclave-old.tgz', 16],
+      ['conclave-new.tgz', 2],
+    ] as const) {
+      writeFileSync(join(dir, name), '');
+      const time = Date.now() / 1000 - days * 86_400;
+      utimesSync(join(dir, name), time, time);
+    }
+    const main = resolve('dist/program/main.js');
+    const { status, stderr, archives } = backup(dir, `exec '${process.execPath}' '${main}' "$@"`, {
+      CONCLAVE_HTTP_ADDR: cluster.urls[0]!,
+      CONCLAVE_HTTP_TOKEN: cluster.token,
+    });
+    expect([status, stderr]).to.deep.equal([0, '']);
+    expect(archives).to.have.length(2).and.to.include('conclave-new.tgz');
+    const [saved] = archives.filter((name) => name !== 'conclave-new.tgz');
+    expect(saved).to.match(/^conclave-\d{8}T\d{6}Z\.tgz$/);
+    expect(statSync(join(dir, saved!)).mode & 0o777).to.equal(0o600);
+  });
+
+  it('keeps nothing that cannot be read back, and no archive if none was saved', () => {
+    const dir = field.dir();
+    const damaged = [
+      `cd '${dir}'`,
+      'echo {} > meta.json; echo state > state.bin; sha256sum meta.json state.bin > SHA256SUMS',
+      'echo other > state.bin; tar -czf "$3" meta.json state.bin SHA256SUMS',
+    ];
+    const { status, stderr, archives } = backup(dir, damaged.join('\n'));
+    expect([status, archives]).to.deep.equal([1, []]);
+    expect(stderr).to.include('state.bin is not what was saved');
+    expect(backup(dir, 'exit 1')).to.deep.include({ status: 1, archives: [] });
+    const bare = `cd '${dir}'; echo {} > meta.json; tar -czf "$3" meta.json`;
+    expect(backup(dir, bare)).to.deep.include({ status: 2, archives: [] });
+  });
+});
 
 /** The metrics that a node shows to Prometheus after it has answered a request. */
 async function metricsText(): Promise<string> {

@@ -86,4 +86,14 @@ describe('the bill of materials', () => {
     };
     expect(() => billOf(bare)).to.throw('no checksum of b 1.0.0');
   });
+
+  it('leaves out optional packages of which the lock file has no checksum', () => {
+    const integrity = `sha512-${Buffer.alloc(64).toString('base64')}`;
+    const own = { name: 'own', version: '1.0.0', integrity, optionalDependencies: { a: '1' } };
+    const { components, dependencies: links } = billOf({
+      packages: { '': own, 'node_modules/a': { version: '1.0.0', optional: true } },
+    }) as unknown as Bill;
+    expect(components).to.deep.equal([]);
+    expect(links).to.deep.equal([{ ref: 'pkg:npm/own@1.0.0', dependsOn: [] }]);
+  });
 });

@@ -1,0 +1,188 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { expect } from 'chai';
+import { type Block, blocksOf, indentedBlocksOf, isAsPrinted } from './blocks.js';
+import { Terminal } from './terminal.js';
+
+/** The blocks that stay in the foreground, which a reader runs in a terminal of its own. */
+const STARTS = /^npm start\b/;
+/** What `npm start` says last. */
+const STARTED = /Ctrl-C/;
+/** The suites, which this one is a part of. */
+const SUITES = /^npm test\b/;
+
+/**
+ * Ports that a document names, and free ones in their place: 850N and 860N become 10 · prefix + N
+ * and 10 · prefix + 100 + N.
+ */
+class Ports {
+  readonly #prefix: number;
+
+  constructor(prefix: number) {
+    this.#prefix = prefix;
+  }
+
+  /** The port in place of 8501. */
+  get first(): number {
+    return this.#prefix * 10 + 1;
+  }
+  toFree(text: string): string {
+    return text.replaceAll('850', `${this.#prefix}`).replaceAll('860', `${this.#prefix + 10}`);
+  }
+  toNamed(text: string): string {
+    return text.replaceAll(`:${this.#prefix}`, ':850').replaceAll(`:${this.#prefix + 10}`, ':860');
+  }
+}
+
+/** Returns free ports below the ephemeral ones, since nodes are stopped and started again. */
+async function freePorts(): Promise<Ports> {
+  for (;;) {
+    const prefix = 1100 + Math.floor(Math.random() * 2000);
+    const wanted = [1, 2, 3, 4, 5].flatMap((n) => [prefix * 10 + n, prefix * 10 + 100 + n]);
+    const free = await Promise.all(wanted.map(isFree));
+    if (!free.includes(false)) return new Ports(prefix);
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
+  const server = createServer();
+  return new Promise((done) => {
+    server.once('error', () => done(false));
+    server.listen(port, '127.0.0.1', () => server.close(() => done(true)));
+  });
+}
+
+describe('the shell blocks of the documents, pasted into a fresh folder', function () {
+  this.timeout(240_000);
+  const folder = mkdtempSync(join(tmpdir(), 'conclave-docs-'));
+  const ends: (() => Promise<unknown>)[] = [];
+  let ports: Ports;
+  before(async () => {
+    ports = await freePorts();
+  });
+  afterEach(async () => {
+    for (const end of ends.splice(0).reverse()) await end();
+  });
+  after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
+
+  /** A home without anything in it, and an environment that names no cluster. */
+  function environment(home: string): Record<string, string> {
+    mkdirSync(home, { recursive: true });
+    const { PATH = '', TMPDIR } = process.env;
+    return { PATH, HOME: home, LC_ALL: 'C.UTF-8', ...(TMPDIR !== undefined && { TMPDIR }) };
+  }
+
+  async function terminal(home: string, cwd: string): Promise<Terminal> {
+    const shell = new Terminal(cwd, home, environment(home));
+    ends.push(() => shell.end());
+    // The build is there, and must not change while suites run.
+    await shell.paste('npm() { [ "$*" = "run build" ] || command npm "$@"; }');
+    return shell;
+  }
+
+  /** Runs `npm start` in a folder, and waits until it says that the nodes run. */
+  async function start(cwd: string, text: string): Promise<void> {
+    const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'));
+    const [, program] = / node (\S+)$/.exec(scripts.start)!;
+    const flags = text
+      .trim()
+      .split(/\s+/)
+      .slice(2)
+      .filter((word) => word !== '--');
+    const arguments_ = [resolve(program!), '--port', String(ports.first), ...flags];
+    const child = spawn(process.execPath, arguments_, {
+      cwd,
+      env: environment(cwd),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const ended = once(child, 'exit');
+    ends.push(async () => {
+      child.kill('SIGTERM');
+      await ended;
+    });
+    let printed = '';
+    const started = new Promise<void>((done) => {
+      for (const stream of [child.stdout, child.stderr])
+        stream.setEncoding('utf8').on('data', (part: string) => {
+          printed += part;
+          if (STARTED.test(printed)) done();
+        });
+    });
+    await Promise.race([started, ended]);
+    expect(printed).to.match(STARTED);
+    mayWriteEnv(cwd);
+  }
+
+  async function pasteAll(path: string, blocks: readonly Block[], shell: Terminal, cwd: string) {
+    for (const { line, text, notRun, isRefused, output } of blocks) {
+      if (notRun !== undefined || SUITES.test(text)) continue;
+      if (STARTS.test(text)) {
+        await start(cwd, text);
+        continue;
+      }
+      const pasted = await shell.paste(ports.toFree(text));
+      const where = `${path}:${line}\n${text}\n--- printed:\n${pasted.output}`;
+      expect(pasted.failed.length > 0, `${pasted.failed.join('; ')} failed, ${where}`).to.equal(
+        isRefused,
+      );
+      if (output !== undefined)
+        expect(
+          isAsPrinted(ports.toNamed(pasted.output), output),
+          `${where}\n--- instead of:\n${output}`,
+        ).to.equal(true);
+    }
+  }
+
+  it('docs/operations.md, from the root of the repository', async () => {
+    const home = join(folder, 'operations');
+    const blocks = blocksOf('docs/operations.md');
+    expect(blocks.filter(({ notRun }) => notRun === undefined).length).to.be.greaterThan(15);
+    await pasteAll('docs/operations.md', blocks, await terminal(home, resolve('.')), home);
+  });
+
+  it('docs/tutorial.md', async () => {
+    const home = join(folder, 'tutorial');
+    const blocks = blocksOf('docs/tutorial.md');
+    expect(blocks.filter(({ notRun }) => notRun !== undefined)).to.deep.equal([]);
+    await pasteAll('docs/tutorial.md', blocks, await terminal(home, resolve(home)), home);
+  });
+
+  it('README.md', async () => {
+    const home = join(folder, 'readme');
+    const blocks = [...blocksOf('README.md'), ...indentedBlocksOf('README.md')];
+    blocks.sort((a, b) => a.line - b.line);
+    await pasteAll('README.md', blocks, await terminal(home, resolve(home)), home);
+  });
+
+  it('name a reason for each block that is not run', () => {
+    for (const path of ['README.md', 'docs/operations.md', 'docs/tutorial.md'])
+      for (const { notRun, line } of blocksOf(path))
+        expect(notRun ?? 'needs nothing', `${path}:${line}`).to.match(/^needs /);
+  });
+});
+
+/** Writes `data/env` as long as `npm start` does not. */
+function mayWriteEnv(cwd: string): void {
+  const file = join(cwd, 'data', 'env');
+  if (existsSync(file)) return;
+  const { token, nodes } = JSON.parse(readFileSync(join(cwd, 'data', 'cluster.json'), 'utf8'));
+  const bin = join(cwd, 'data', 'bin');
+  mkdirSync(bin);
+  const program = resolve('dist/program/main.js');
+  writeFileSync(
+    join(bin, 'conclave'),
+    `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`,
+    {
+      mode: 0o700,
+    },
+  );
+  const addresses = nodes.map(({ url }: { url: string }) => url).join(',');
+  writeFileSync(
+    file,
+    `export CONCLAVE_HTTP_ADDR=${addresses} CONCLAVE_HTTP_TOKEN=${token} PATH='${bin}':$PATH\n`,
+  );
+}
