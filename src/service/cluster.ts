@@ -20,8 +20,8 @@ export interface ClusterParts {
   readonly settings: Readonly<Record<string, unknown>>;
   readonly metrics: {
     /** The metrics in the text format of Prometheus. */
-    prometheus(): Promise<string>;
-    json(): Promise<unknown>;
+    prometheus(): string;
+    json(): object;
   };
 }
 

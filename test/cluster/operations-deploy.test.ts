@@ -5,7 +5,6 @@ import { expect } from 'chai';
 import { parse, parseAllDocuments } from 'yaml';
 import { type Config, envName, loadConfig } from '../../src/config.js';
 import { statusRoutes } from '../../src/http/status.js';
-import { Metrics } from '../../src/metrics.js';
 import { SETTINGS } from '../../src/settings.js';
 
 const DIR = join('cluster', 'deploy');
@@ -211,34 +210,6 @@ describe('the deployment files', () => {
     expect(unit.get('UMask')).to.equal('0077');
     expect(Number(unit.get('TimeoutStopSec')) * 1000).to.be.greaterThan(2 * limits.stopMs);
   });
-
-  it('the dashboard and the alerts use metrics and labels that exist', async () => {
-    const { panels } = JSON.parse(textOf('dashboard.json')) as {
-      panels: { targets: { expr: string }[] }[];
-    };
-    const shown = panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
-    const operations = readFileSync(join('docs', 'operations.md'), 'utf8');
-    const section = operations.slice(operations.indexOf('## 8.'), operations.indexOf('## 9.'));
-    const alerts = [...section.matchAll(/`([^`\n]*conclave_[^`\n]*)`/g)].map(([, expr]) => expr!);
-    const text = await metricsText();
-    const known = new Set(
-      [...text.matchAll(/^(\w+)(?:\{(.*)\})? /gm)].flatMap(([, name, labels = '']) => [
-        name,
-        ...[...labels.matchAll(/(\w+)="/g)].map(([, label]) => label),
-      ]),
-    );
-    known.add('instance'); // Prometheus adds it
-    expect(shown.length).to.be.greaterThan(10);
-    expect(alerts.length).to.be.greaterThan(5);
-    for (const expr of [...shown, ...alerts]) {
-      const labels = [
-        ...[...expr.matchAll(/\b(?:by|on) \(([^)]+)\)/g)].flatMap(([, list]) => list!.split(/, */)),
-        ...[...expr.matchAll(/(\w+)[!=]?[=~]"/g)].map(([, label]) => label),
-      ];
-      for (const name of [...(expr.match(/conclave_\w+/g) ?? []), ...labels])
-        expect(known.has(name), `${name} in ${expr}`).to.equal(true);
-    }
-  });
 });
 
 /** A pod's configuration, from the variables of its container. */
@@ -253,25 +224,4 @@ function podConfig(
     env[name] = text.replace(/\$\((\w+)\)/g, (_, other: string) => env[other]!);
   }
   return loadConfig({ env });
-}
-
-/** The metrics that a node shows to Prometheus after it has answered a request. */
-async function metricsText(): Promise<string> {
-  // The figures of an idle node.
-  const metrics = new Metrics({
-    status: () => ({ peers: [] }) as never,
-    held: () => 0,
-    refused: () => ({}),
-    connections: () => 0,
-    level: () => 1,
-    loop: () => ({}) as never,
-    disks: () => ({}) as never,
-    comparison: () => ({}) as never,
-    rights: () => ({ tokens: 0, rights: 0, bytes: 0 }),
-    refusedLogins: () => new Map([['token', 0]]),
-  });
-  metrics.observe({ route: { path: '/v1/config' }, method: 'PUT', status: 200, ms: 1 });
-  const text = await metrics.prometheus();
-  metrics.close();
-  return text;
 }

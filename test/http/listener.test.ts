@@ -112,7 +112,7 @@ describe('http: the listener', () => {
       const { status, headers } = await front.ask('/v1/quick');
       expect([status, headers['retry-after']]).to.deep.equal([429, '1']);
       const [limit] = Object.keys(limits);
-      expect(front.app.refused.counts).to.deep.equal({ [limit!]: 11 });
+      expect(front.app.refused.counts).to.include({ [limit!]: 11 });
       // Silent connections get at most four of the probes' places, for a second.
       const silent = Array.from({ length: 8 }, () => connect(front.listener.port, '127.0.0.1'));
       const received = await Promise.all(
