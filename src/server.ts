@@ -87,7 +87,7 @@ export async function startServer(
     app.held.release();
     log.warn({ index: restoredAt(node.view) }, 'the state was replaced by that of an archive');
   });
-  await metrics.start();
+  void metrics.start();
   await node.start();
   housekeeper.start();
   try {

@@ -32,7 +32,7 @@ export class Metrics {
     this.#requests = new Requests((...archive) => replication.snapshot(...archive));
   }
 
-  /** Begins to measure the event loop, and looks at the disk for the first time. */
+  /** Begins to measure the event loop. Resolves once the disk was looked at for the first time. */
   start(): Promise<void> {
     this.#eventLoop.start();
     return this.#machine.look();
