@@ -29,10 +29,11 @@ const RANK: Record<string, number> = {
   config: 9,
   log: 8,
   metrics: 8,
-  'key-files': 10,
-  server: 11,
-  'node-program': 12,
-  main: 13,
+  certificates: 10,
+  'key-files': 11,
+  server: 12,
+  'node-program': 13,
+  main: 14,
   cli: 3,
 };
 /** The layers that http may not import. It gets their types from the service. */

@@ -5,6 +5,7 @@ import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSecureContext } from 'node:tls';
+import { certificateEnds, expiryWarnings } from './certificates.js';
 import { BOOTSTRAP_SECRET, type Config, UUID } from './config.js';
 import { IDENTITY_FILE } from './node/identity.js';
 import { checkSecurity } from './transport/security.js';
@@ -20,26 +21,26 @@ export interface KeyFileReport {
 /** Reads and checks all files. Never throws. */
 export function checkKeyFiles(config: Omit<Config, 'log'>): KeyFileReport {
   const { http, raft } = config;
-  const report = { faults: [] as string[], warnings: [] as string[] };
-  if (http.tls !== undefined) checkTls('http.tls', http.tls, report);
+  const faults: string[] = [];
+  if (http.tls !== undefined) checkTls('http.tls', http.tls, faults);
   if (raft.tls !== undefined) {
-    const own = checkTls('raft.tls', raft.tls, report);
+    const own = checkTls('raft.tls', raft.tls, faults);
     if (own !== undefined && own.checkHost(raft.tls.name) === undefined)
-      report.faults.push(
+      faults.push(
         `raft.tls.cert: the certificate does not carry the name ${raft.tls.name} (raft.tls.name), so it does not identify a member`,
       );
     const { crl } = raft.tls;
     if (crl !== undefined)
-      attempt('raft.tls.crl', report.faults, () => createSecureContext({ crl: readFileSync(crl) }));
+      attempt('raft.tls.crl', faults, () => createSecureContext({ crl: readFileSync(crl) }));
   }
   const { sharedKeyFile } = raft;
   if (sharedKeyFile !== undefined)
-    attempt('raft.sharedKeyFile', report.faults, () =>
+    attempt('raft.sharedKeyFile', faults, () =>
       checkSecurity({ mode: 'key', keys: sharedKeys(readFileSync(sharedKeyFile, 'utf8')) }, []),
     );
-  attempt('acl.initialManagementFile', report.faults, () => initialManagement(config));
-  attempt('acl.bootstrapSecretFile', report.faults, () => bootstrapSecret(config));
-  return report;
+  attempt('acl.initialManagementFile', faults, () => initialManagement(config));
+  attempt('acl.bootstrapSecretFile', faults, () => bootstrapSecret(config));
+  return { faults, warnings: expiryWarnings(certificateEnds(config), Date.now()) };
 }
 
 /**
@@ -84,7 +85,7 @@ export const sharedKeys = (text: string): string[] =>
 function checkTls(
   where: string,
   files: NonNullable<Config['http']['tls']>,
-  { faults, warnings }: { faults: string[]; warnings: string[] },
+  faults: string[],
 ): X509Certificate | undefined {
   const certificate = (path: string) => new X509Certificate(readFileSync(path));
   const own = attempt(`${where}.cert`, faults, () => certificate(files.cert));
@@ -95,8 +96,6 @@ function checkTls(
   if (ca !== undefined) attempt(`${where}.ca`, faults, () => certificate(ca));
   if (own !== undefined && key !== undefined && !own.checkPrivateKey(key))
     faults.push(`${where}.key: is not the key of the certificate in ${files.cert}`);
-  if (own !== undefined && Date.parse(own.validTo) < Date.now())
-    warnings.push(`${where}.cert: the certificate expired on ${own.validTo}`);
   return own;
 }
 

@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isLoopback } from './address.js';
+import { CertificateWatch } from './certificates.js';
 import type { Config } from './config.js';
 import type { AclParts } from './http/acl-common.js';
 import { createApp, type HttpApp } from './http/app.js';
@@ -14,7 +15,9 @@ import { allRoutes } from './http/routes.js';
 import type { Route } from './http/types.js';
 import { bootstrapSecret, checkKeyFiles, initialManagement, sharedKeys } from './key-files.js';
 import { type Log, withoutSecrets } from './log.js';
-import { Metrics } from './metrics.js';
+import { Metrics, type MetricsParts } from './metrics/metrics.js';
+import { objectCounts } from './metrics/objects.js';
+import { Replication } from './metrics/replication.js';
 import { realClock } from './node/clock.js';
 import { openNode } from './node/node.js';
 import type { NodeOptions } from './node/options.js';
@@ -65,20 +68,17 @@ export async function startServer(
 ): Promise<Server> {
   log.info({ dataDir: config.dataDir }, 'opening the data folder');
   const opened = await openLayers(config, log, onFatal, loading);
-  const { node, authorizers, housekeeper } = opened;
+  const { node, housekeeper } = opened;
   const refusals = new Refusals(log, () => performance.now());
+  const certificates = new CertificateWatch(config, log);
   let listener: Listener | undefined;
-  const metrics = new Metrics({
-    status: () => node.status(),
+  const metrics = metricsOf(config, {
+    ...opened,
+    refusals,
     held: () => app.held.count,
     refused: () => app.refused.counts,
     connections: () => listener?.connections() ?? 0,
-    level: () => levelOf(node.view),
-    loop: () => node.replica.loop.stats,
-    disks: () => node.replica.loop.disks,
-    comparison: () => node.replica.comparison!.stats,
-    rights: () => authorizers.stats,
-    refusedLogins: () => refusals.counts,
+    certificates: () => certificates.ends,
   });
   const routes = routesOf(config, { ...opened, metrics, log, refusals });
   const app = frontEnd(config, log, { ...opened, metrics, routes });
@@ -87,12 +87,14 @@ export async function startServer(
     app.held.release();
     log.warn({ index: restoredAt(node.view) }, 'the state was replaced by that of an archive');
   });
+  void metrics.start();
   await node.start();
   housekeeper.start();
   try {
     listener = await listen(app, listenerOptions(config, log));
   } catch (error) {
     housekeeper.stop();
+    metrics.close();
     await node.stop();
     throw error;
   }
@@ -100,17 +102,19 @@ export async function startServer(
   const url = `${scheme}://${config.http.host}:${listener.port}`;
   log.info({ url, raft: config.raft.advertise }, 'serving');
   warnOfDangers(config, log);
+  certificates.start();
   return {
     url,
     reloadTls() {
-      const { faults, warnings } = checkKeyFiles(config);
+      const { faults } = checkKeyFiles(config);
       if (faults.length > 0) throw new Error(faults.join('; '));
-      for (const warning of warnings) log.warn({}, warning);
       listener.reloadTls();
       node.reload(securityOf(config));
+      certificates.reload();
     },
     async stop() {
       housekeeper.stop();
+      certificates.stop();
       app.held.releaseForGood();
       await listener.close(config.limits.stopMs, config.limits.lingerMs);
       await node.stop();
@@ -119,9 +123,40 @@ export async function startServer(
   };
 }
 
+/** What the metrics show of the front end. */
+type FrontSources = Pick<MetricsParts, 'held' | 'refused' | 'connections' | 'certificates'>;
+
+/** Returns the metrics of the layers. */
+function metricsOf(
+  config: Config,
+  parts: Layers & FrontSources & { readonly refusals: Refusals },
+): Metrics {
+  const { node, authorizers, replication, refusals } = parts;
+  const { held, refused, connections, certificates } = parts;
+  return new Metrics({
+    held,
+    refused,
+    connections,
+    certificates,
+    replication,
+    release: releaseOf(),
+    datacenter: config.datacenter,
+    dataDir: config.dataDir,
+    diskReserveBytes: config.limits.diskReserveBytes,
+    limits: config.limits,
+    status: () => node.status(),
+    level: () => levelOf(node.view),
+    loop: () => node.replica.loop.stats,
+    disks: () => node.replica.loop.disks,
+    comparison: () => node.replica.comparison!.stats,
+    rights: () => authorizers.stats,
+    refusedLogins: () => refusals.counts,
+    objects: () => objectCounts(node.recordCounts()),
+  });
+}
+
 /** Logs what in the configuration lets others read secrets. */
 function warnOfDangers(config: Config, log: Log): void {
-  for (const warning of checkKeyFiles(config).warnings) log.warn({}, warning);
   if (config.raft.insecure)
     log.warn({}, 'raft.insecure: every user of this machine can join and read every secret');
   if (config.http.tls === undefined && !isLoopback(config.http.host))
@@ -139,15 +174,18 @@ async function openLayers(
   loading: NodeOptions['loading'],
 ) {
   // The node calls the gate, which in turn needs the node's state. No call comes before `start`.
+  const replication = new Replication();
   const options: NodeOptions = {
     ...nodeOptions(config, log, onFatal, (...asked) => gate(...asked)),
     loading,
+    measures: replication,
     decisionText: (id) => {
       const decision = decisions.get(id);
       return decision && JSON.stringify(decision);
     },
   };
   const node = await openNode(options);
+  node.onRole((change) => replication.roleChanged(change));
   const clock = realClock(onFatal);
   const nowMs = Date.now;
   const { datacenter, acl, limits } = config;
@@ -184,7 +222,7 @@ async function openLayers(
     log: (level, message, error) => log[level](error === undefined ? {} : { err: error }, message),
   });
   const service = new NodeService({ node, authorizers, clock });
-  return { node, service, authorizers, decisions, housekeeper };
+  return { node, service, authorizers, decisions, housekeeper, replication };
 }
 
 function frontEnd(

@@ -2,13 +2,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Line } from './line.js';
 import { fill, load } from './load.js';
+import { loopDelay } from './loop-delay.js';
 import { figure, row, title } from './report.js';
 import { diskBytes, putEntry, type Setting, withCluster } from './setting.js';
 import { wakeAt } from './watch.js';
 
 const LISTED = 10_000;
 const WATCHERS = 1000;
-const LOOP_MAX = 'conclave_event_loop_delay_max_seconds';
 
 export function measureEntries(options: {
   readonly entries: number;
@@ -38,46 +38,40 @@ export function measureEntries(options: {
     await timed(setting, 'filter by Meta', `/v1/config/service-defaults?filter=${filter}`);
     const lines = await wakeAt(setting, { node: 0, watchers: WATCHERS, name: 'entry-1' });
     row([`${figure(WATCHERS)} watchers of one entry`, lines]);
-    await loopDelay(setting, seconds);
+    await listsWhileWriting(setting, seconds);
     await restart(setting, entries);
   });
 }
 
 async function timed(setting: Setting, what: string, path: string): Promise<void> {
-  await setting.metric(LOOP_MAX);
+  const before = await setting.loopReading();
   const begin = performance.now();
   const { body } = await setting.ask({ method: 'GET', path });
   const ms = performance.now() - begin;
-  const held = (await setting.metric(LOOP_MAX)) * 1000;
+  const { maxMs } = loopDelay(before, await setting.loopReading());
   const size = `${figure(body.length / 2 ** 20)} MB`;
-  row([what, `${figure(ms)} ms, ${size}, event loop held ${figure(held)} ms at most`]);
+  row([what, `${figure(ms)} ms, ${size}, event loop held ${figure(maxMs)} ms at most`]);
 }
 
 /**
  * Measures how long the event loop is blocked while lists of ten thousand entries are built, each
  * after a change that was just written.
  */
-async function loopDelay(setting: Setting, seconds: number): Promise<void> {
+async function listsWhileWriting(setting: Setting, seconds: number): Promise<void> {
   const { targets } = setting;
   const kind = 'service-resolver';
   await fill(targets, 64, LISTED, (n) => putEntry(`listed-${n}`, n, kind));
-  await setting.metric(LOOP_MAX);
+  const before = await setting.loopReading();
   const result = await load({
     ...{ targets, connections: 4, seconds },
     next: (at, n) =>
       at === 0 ? putEntry('listed-1', `${n}`, kind) : { method: 'GET', path: `/v1/config/${kind}` },
   });
-  const { p99, held } = await loopFigures(setting);
+  const { p99Ms, maxMs } = loopDelay(before, await setting.loopReading());
   row([
     `3 connections list ${figure(LISTED)} entries while 1 writes to them`,
-    `${figure(result.perSec)} answers per second; event loop held ${figure(p99)} ms at p99, ${figure(held)} ms at most`,
+    `${figure(result.perSec)} answers per second; event loop held ${figure(p99Ms)} ms at p99, ${figure(maxMs)} ms at most`,
   ]);
-}
-
-/** Milliseconds of the event loop's delay since the last call, from one reading. */
-async function loopFigures(setting: Setting): Promise<{ p99: number; held: number }> {
-  const [p99, held] = await setting.metrics(['conclave_event_loop_delay_p99_seconds', LOOP_MAX]);
-  return { p99: p99! * 1000, held: held! * 1000 };
 }
 
 async function restart(setting: Setting, entries: number): Promise<void> {

@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fill } from './load.js';
+import { type LoopReading, loopDelay } from './loop-delay.js';
 import { Pace } from './pace.js';
 import { figure, row, title } from './report.js';
 import { configOf, putEntry, type Setting, withCluster } from './setting.js';
@@ -14,7 +15,6 @@ const UNTIL_MS = 120_000;
 const PATH = '/v1/operator/raft';
 const TERM = 'conclave_raft_term';
 const CONTACT = 'conclave_raft_last_contact_seconds';
-const LOOP = 'conclave_event_loop_delay_max_seconds';
 
 interface Server {
   readonly ID: string;
@@ -106,7 +106,9 @@ async function servers(setting: Setting, node: number): Promise<readonly Server[
  */
 class Pauses {
   #contact = 0;
-  #loop = 0;
+  /** The first reading since the last figures, and the newest one. */
+  #from: LoopReading = new Map();
+  #to: LoopReading = new Map();
   #isOver = false;
   readonly #done: Promise<unknown>;
 
@@ -117,15 +119,17 @@ class Pauses {
   async #look(setting: Setting, leader: number, follower: number): Promise<void> {
     while (!this.#isOver) {
       this.#contact = Math.max(this.#contact, await setting.metric(CONTACT, follower));
-      this.#loop = Math.max(this.#loop, await setting.metric(LOOP, leader));
+      this.#to = await setting.loopReading(leader);
+      if (this.#from.size === 0) this.#from = this.#to;
       await sleep(LOOK_MS);
     }
   }
 
   figures(): string {
-    const text = `${figure(this.#contact * 1000)} ms, held ${figure(this.#loop * 1000)} ms at most`;
+    const { maxMs } = loopDelay(this.#from, this.#to);
+    const text = `${figure(this.#contact * 1000)} ms, held ${figure(maxMs)} ms at most`;
     this.#contact = 0;
-    this.#loop = 0;
+    this.#from = this.#to;
     return text;
   }
 

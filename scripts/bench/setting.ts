@@ -11,6 +11,7 @@ import {
   startCluster,
 } from '../../cluster/local.js';
 import { type Ask, Line, type Reply, type Target } from './line.js';
+import { type LoopReading, loopReading } from './loop-delay.js';
 
 export class Setting {
   readonly cluster: LocalCluster;
@@ -40,12 +41,15 @@ export class Setting {
     return this.cluster.nodes.findIndex(({ entry }) => entry.raft === address);
   }
 
-  /**
-   * Figures of a node's metrics; those of the event loop cover the time since the last request.
-   */
-  async metrics(names: readonly string[], node = 0): Promise<number[]> {
+  /** A node's metrics as text. */
+  async metricsText(node = 0): Promise<string> {
     const path = '/v1/agent/metrics?format=prometheus';
-    const text = (await this.ask({ method: 'GET', path }, node)).body.toString();
+    return (await this.ask({ method: 'GET', path }, node)).body.toString();
+  }
+
+  /** Figures of a node's metrics. */
+  async metrics(names: readonly string[], node = 0): Promise<number[]> {
+    const text = await this.metricsText(node);
     return names.map((name) => {
       const value = new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1];
       if (value === undefined) throw new Error(`there is no metric ${name}`);
@@ -57,6 +61,11 @@ export class Setting {
     return (await this.metrics([name], node))[0]!;
   }
 
+  /** How late a node's event loop has been so far, for `loopDelay`. */
+  async loopReading(node = 0): Promise<LoopReading> {
+    return loopReading(await this.metricsText(node));
+  }
+
   /** The blocking queries that a node holds. */
   held(node: number): Promise<number> {
     return this.metric('conclave_http_held', node);
@@ -64,15 +73,13 @@ export class Setting {
 
   /** Seconds of CPU time that all nodes have used. */
   async cpuSeconds(): Promise<number> {
-    const all = this.targets.map((_, node) =>
-      this.metric('conclave_process_cpu_seconds_total', node),
-    );
+    const all = this.targets.map((_, node) => this.metric('process_cpu_seconds_total', node));
     return (await Promise.all(all)).reduce((sum, seconds) => sum + seconds, 0);
   }
 
   /** Resident megabytes of a node. */
   async residentMb(node = 0): Promise<number> {
-    return (await this.metric('conclave_process_resident_bytes', node)) / 2 ** 20;
+    return (await this.metric('process_resident_memory_bytes', node)) / 2 ** 20;
   }
 
   /** Microseconds of CPU time of all nodes for each of the operations that `run` counts. */

@@ -3,12 +3,12 @@
  * whether the leader stays.
  */
 import { fill } from './load.js';
+import { loopDelay } from './loop-delay.js';
 import { figure, row, title } from './report.js';
 import { putEntry, type Setting, withCluster } from './setting.js';
 
 const CONNECTIONS = 64;
 const TERM = 'conclave_raft_term';
-const LOOP = 'conclave_event_loop_delay_max_seconds';
 
 export function measureSnapshot(entries: number): Promise<void> {
   return withCluster(3, async (setting) => {
@@ -35,8 +35,8 @@ async function timed(
   init: RequestInit,
 ): Promise<Buffer> {
   const nodes = setting.targets.map((_, node) => node);
-  const held = () => Promise.all(nodes.map((node) => setting.metric(LOOP, node)));
-  await held();
+  const readings = () => Promise.all(nodes.map((node) => setting.loopReading(node)));
+  const before = await readings();
   const { url, token } = setting.targets[leader]!;
   const begin = performance.now();
   const answer = await fetch(`${url}/v1/snapshot`, {
@@ -46,7 +46,8 @@ async function timed(
   const body = Buffer.from(await answer.arrayBuffer());
   const ms = performance.now() - begin;
   if (answer.status !== 200) throw new Error(`${what}: ${answer.status} ${body}`);
-  const longest = (await held()).map((seconds) => figure(seconds * 1000)).join(', ');
+  const delays = (await readings()).map((reading, node) => loopDelay(before[node]!, reading));
+  const longest = delays.map(({ maxMs }) => figure(maxMs)).join(', ');
   row([what, `${figure(ms)} ms; event loops held ${longest} ms at most`]);
   return body;
 }

@@ -167,7 +167,7 @@ export class Watch {
     const texts = await this.#each((node) => this.#setting.ask({ method: 'GET', path }, node));
     const counts = new Map<string, number>();
     const line =
-      /^conclave_http_request_seconds_count\{route="([^"]*)",method="(\w+)",.*\} (\d+)$/gm;
+      /^conclave_http_request_duration_seconds_count\{route="([^"]*)",method="(\w+)",.*\} (\d+)$/gm;
     for (const { body } of texts)
       for (const [, route, method, count] of body.toString().matchAll(line)) {
         const label = `${method} ${route}`;

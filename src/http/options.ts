@@ -33,6 +33,8 @@ export interface Observation {
    * including the wait of a blocking query.
    */
   readonly ms: number;
+  /** Milliseconds of that wait. */
+  readonly heldMs: number;
 }
 
 /** What the front end works with. */

@@ -117,12 +117,23 @@ export class Buckets {
   }
 }
 
-/** Number of requests refused with 429, by the name of the limit in the configuration. */
+/** The limits above which requests and connections are refused with 429. */
+const LIMITS = [
+  ...['held', 'heldPerClient', 'heldPerToken', 'heldAnonymous', 'streamsPerToken'],
+  ...['requestsPerAddress', 'requestsPerToken', 'writesPerAddress', 'writesPerToken'],
+  ...['loginsPerAddress', 'loginsPerMethod', 'loginsPerIdentity', 'refusalsPerAddress'],
+  ...['connections', 'connectionsPerAddress'],
+];
+
+/**
+ * Number of requests refused with 429, by the name of the limit in the configuration. Each is there
+ * from the start: a counter that appears with its first refusal hides it from rates.
+ */
 export class Refused {
-  readonly counts: Record<string, number> = {};
+  readonly counts: Record<string, number> = Object.fromEntries(LIMITS.map((name) => [name, 0]));
 
   add(limit: string): void {
-    this.counts[limit] = (this.counts[limit] ?? 0) + 1;
+    this.counts[limit]! += 1;
   }
 }
 

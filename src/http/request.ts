@@ -30,6 +30,8 @@ export class HttpRequest extends Responder implements ApiRequest {
   readonly #context: Context;
   readonly #captures: readonly string[];
   #tokenNamespace: string | undefined;
+  /** Of a blocking query. */
+  #end: CallEnd | undefined;
 
   constructor(front: Front, target: Target, context: Context, captures: readonly string[] = []) {
     const { originalUrl } = context;
@@ -43,6 +45,10 @@ export class HttpRequest extends Responder implements ApiRequest {
 
   get method(): Method {
     return this.target.method;
+  }
+
+  protected get heldMs(): number {
+    return this.#end?.heldMs ?? 0;
   }
 
   get timeoutMs(): number {
@@ -156,6 +162,7 @@ export class HttpRequest extends Responder implements ApiRequest {
   #hold(): CallEnd {
     const { held } = this.front;
     const end = new CallEnd();
+    this.#end = end;
     // If the client left during the look-up of the token, 'close' has fired and would not again.
     if (this.res.destroyed) end.end();
     else {

@@ -54,6 +54,9 @@ export abstract class Responder {
     this.queries = query;
   }
 
+  /** Milliseconds for which this request was held as a blocking query. */
+  protected abstract readonly heldMs: number;
+
   /** Who the limits count this request for. */
   protected client(): Client {
     return { address: clientOf(this.incoming.socket), tokenKey: this.caller.tokenKey };
@@ -223,6 +226,6 @@ export abstract class Responder {
   #observe(status: number): void {
     const { route, method } = this.target;
     const ms = performance.now() - this.startedMs;
-    this.front.options.observe?.({ route, method, status, ms });
+    this.front.options.observe?.({ route, method, status, ms, heldMs: this.heldMs });
   }
 }

@@ -23,6 +23,7 @@ import { Wire } from '../transport/wire.js';
 import { realClock } from './clock.js';
 import { DiskSpace } from './disk-space.js';
 import { askDecision, askLeader, changeCluster } from './leader-requests.js';
+import { AppendTimer, type Measuring, measuredHandlers, measuredWire } from './measures.js';
 import { type Opened, openFolder } from './open.js';
 import {
   DEFAULT_LIMITS,
@@ -62,6 +63,8 @@ export interface RunningNode extends ClusterNode {
   appliedIndex(): number;
   /** Returns the last index at which a secret left the state; see Machine. */
   secretLeftAt(): number;
+  /** Returns the number of records of the state by group (see groups.ts). */
+  recordCounts(): ReadonlyMap<string, number>;
   /** For metrics. */
   readonly replica: Replica;
 }
@@ -109,6 +112,7 @@ class Node implements RunningNode {
   readonly #timing: NodeTiming;
   readonly #limits: NodeLimits;
   readonly #clock: ClockPort;
+  readonly #measuring: Measuring | undefined;
   readonly #wire: Wire;
   readonly #disk: DiskSpace;
   readonly #records = peerRecords(() => this.replica);
@@ -129,6 +133,7 @@ class Node implements RunningNode {
     this.#timing = { ...DEFAULT_TIMING, ...options.timing };
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
     this.#clock = realClock(this.fail);
+    this.#measuring = measuringOf(options, this.#clock);
     this.#wire = this.#createWire();
     this.#disk = new DiskSpace({
       dir: options.dataDir,
@@ -192,6 +197,10 @@ class Node implements RunningNode {
 
   secretLeftAt(): number {
     return this.#opened.machine.secretLeftAt();
+  }
+
+  recordCounts(): ReadonlyMap<string, number> {
+    return this.#opened.store.counts();
   }
 
   onReset(listener: () => void): void {
@@ -287,6 +296,7 @@ class Node implements RunningNode {
     const limits = { ...this.#limits, tickMs, electionMs };
     const raft = raftOptions(this.id, this.#timing, this.#limits, this.#opened.silenceMs);
     const trace = traceTo(this.#options.trace, () => core.status().configuration);
+    const measures = this.#measuring?.measures;
     const core = createRaft({ ...raft, trace }, log, log.hardState(), this.#clock.now());
     return new Replica({
       ...loggedReports(this.#options.log),
@@ -299,9 +309,10 @@ class Node implements RunningNode {
       machine,
       limits,
       clock: this.#clock,
-      wire: this.#wire,
+      wire: this.#measuring ? measuredWire(this.#wire, this.#measuring) : this.#wire,
       view: store,
       trace,
+      measure: measures && ((ms) => measures.applied(ms)),
       joinToken: this.#options.joinToken ?? (() => undefined),
       isBelieved: (joiner) => checkRecord(this.#records, joiner, joiner.subject) === undefined,
       isBehind: () => store.backlogBytes > limits.stateBacklogBytes,
@@ -319,17 +330,18 @@ class Node implements RunningNode {
   }
 
   #createWire(): Wire {
+    const handlers = wireHandlers({
+      replica: () => this.replica,
+      store: this.#opened.store,
+      take: (run) => this.#take(run),
+      hasStopped: () => this.#stopped,
+      newId: randomUUID,
+    });
     return new Wire({
       identity: () => ({ ...this.#opened.identity.get(), address: this.#address }),
       records: this.#records,
       security: this.#options.security,
-      handlers: wireHandlers({
-        replica: () => this.replica,
-        store: this.#opened.store,
-        take: (run) => this.#take(run),
-        hasStopped: () => this.#stopped,
-        newId: randomUUID,
-      }),
+      handlers: this.#measuring ? measuredHandlers(handlers, this.#measuring) : handlers,
       log: this.#options.log,
       inflightBytes: inflightFrameBytes(this.#limits),
     });
@@ -376,4 +388,10 @@ class Node implements RunningNode {
     this.replica.loop.stop();
     this.#options.onFatal(error);
   };
+}
+
+/** Returns what a node measures with; undefined if nobody wants to know. */
+function measuringOf({ measures }: NodeOptions, clock: ClockPort): Measuring | undefined {
+  if (measures === undefined) return undefined;
+  return { clock, measures, appends: new AppendTimer(() => clock.now(), measures) };
 }

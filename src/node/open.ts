@@ -57,6 +57,7 @@ type OpenOptions = Pick<
   | 'handlers'
   | 'levels'
   | 'timing'
+  | 'measures'
   | 'log'
   | 'onFatal'
 > & {
@@ -108,11 +109,12 @@ export async function openFolder(options: OpenOptions): Promise<Opened> {
  * the other. The error of the log takes precedence.
  */
 async function openDatabases(
-  { dataDir, loading, onFatal, windowBytes, segmentBytes }: OpenOptions,
+  { dataDir, loading, measures, onFatal, windowBytes, segmentBytes }: OpenOptions,
   disk: Disk,
 ): Promise<Pick<Opened, 'log' | 'store'>> {
+  const onSynced = measures && ((ms: number): void => measures.logSynced(ms));
   const [log, store] = await Promise.allSettled([
-    openLog(join(dataDir, 'log'), { onFatal, disk, windowBytes, segmentBytes }),
+    openLog(join(dataDir, 'log'), { onFatal, disk, windowBytes, segmentBytes, onSynced }),
     openState(join(dataDir, STATE_FOLDER), { onFatal, disk, loading: loading?.state }),
   ]);
   if (log.status === 'fulfilled' && store.status === 'fulfilled')

@@ -8,6 +8,7 @@ import type { Command } from '../state/types.js';
 import type { WireSecurity } from '../transport/security.js';
 import { FRAME_BYTES_MAX } from '../wire-limits.js';
 import type { InitialMember } from './identity.js';
+import type { NodeMeasures } from './measures.js';
 import type { Loading } from './read-state.js';
 import type { Gate } from './types.js';
 
@@ -111,6 +112,8 @@ export interface NodeOptions {
   /** Returns a decision that this node made, as JSON, for other members. */
   readonly decisionText?: (id: string) => string | undefined;
   readonly log: (level: 'info' | 'warn' | 'error', message: string) => void;
+  /** Gets what the node measures. Absent: nothing is measured, at no cost. */
+  readonly measures?: NodeMeasures | undefined;
   /** Receives a line about each decision of Raft. Absent: decisions are not traced, at no cost. */
   readonly trace?: (message: string) => void;
   /**

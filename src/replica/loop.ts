@@ -27,7 +27,7 @@ import { LogWriter } from './log/log-writer.js';
 import type { ClockPort, LogPort, MachinePort, WirePort } from './ports.js';
 import { PendingReads, type ReadDone, type ReadMode } from './reads/pending-reads.js';
 import type { ReadIndexClient } from './reads/read-index.js';
-import { Applier, type ApplyLimits } from './state/applier.js';
+import { Applier, type ApplierParts, type ApplyLimits } from './state/applier.js';
 import { Ticker, type TickerLimits } from './ticker.js';
 import { PendingWrites, type Settle } from './writes/pending-writes.js';
 
@@ -52,7 +52,7 @@ export interface LoopEvents {
 }
 
 /** What the loop needs. */
-export interface LoopParts {
+export interface LoopParts extends Pick<ApplierParts, 'measure'> {
   readonly core: RaftCore;
   readonly log: LogPort;
   readonly wire: WirePort;

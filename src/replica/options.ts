@@ -91,6 +91,8 @@ export interface ReplicaParts {
   readonly onWhole?: () => void;
   /** See LoopParts. */
   readonly isBehind?: () => boolean;
+  /** See ApplierParts. Absent: nothing is measured. */
+  readonly measure?: ((ms: number) => void) | undefined;
   /** See ErasureParts. Absent: nothing is erased. */
   readonly erase?: (done: () => void) => void;
   /** NodeStatus of this server as JSON, for members that ask their leader. */

@@ -5,6 +5,8 @@
 export class CallEnd {
   /** Called at the end. A call waits for one thing at a time, so one function is enough. */
   wake: (() => void) | undefined;
+  /** Milliseconds for which the call has waited for a change so far. */
+  heldMs = 0;
   #isOver = false;
 
   get isOver(): boolean {

@@ -21,7 +21,7 @@ export interface ClusterParts {
   readonly metrics: {
     /** The metrics in the text format of Prometheus. */
     prometheus(): Promise<string>;
-    json(): Promise<unknown>;
+    json(): object;
   };
 }
 

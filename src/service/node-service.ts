@@ -191,10 +191,14 @@ export class NodeService implements Service {
   /** Resolves at the next change of a key, at the deadline, or when the client disconnects. */
   #hold(keys: readonly string[], until: number, end: CallEnd | undefined): Promise<void> {
     return new Promise((resolve) => {
+      const since = this.#clock.now();
       const done = (): void => {
         unwatch();
         cancel();
-        if (end !== undefined) end.wake = undefined;
+        if (end !== undefined) {
+          end.wake = undefined;
+          end.heldMs += this.#clock.now() - since;
+        }
         resolve();
       };
       const unwatch = this.#node.watch(keys, done);

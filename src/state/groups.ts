@@ -15,6 +15,10 @@ export function groupOf(key: string): string {
   return kind < 0 ? key : key.slice(0, kind);
 }
 
+/** Returns the kind of the config entries of a group; undefined for other groups. */
+export const kindOf = (group: string): string | undefined =>
+  group.startsWith(CONFIG) ? group.slice(group.lastIndexOf(NUL) + 1) : undefined;
+
 /** Returns the group of all keys that start with a prefix; undefined if there may be several. */
 export function groupBelow(prefix: string): string | undefined {
   const group = groupOf(prefix);

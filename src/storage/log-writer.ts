@@ -64,6 +64,8 @@ export interface WriterParts {
   readonly written: (index: Index) => void;
   readonly onError: (error: unknown) => void;
   readonly clock: StorageClock;
+  /** See LogOptions. */
+  readonly onSynced?: ((ms: number) => void) | undefined;
 }
 
 /** See the head of this file. */
@@ -216,8 +218,11 @@ export class LogWriter {
     const drafts = segment.end === 0 ? [this.#start(), ...some] : some;
     const place = { salt: segment.salt, batch: this.#nextBatch, previous: this.#crc };
     const { bytes, crc } = encodeBatch(drafts, place);
+    const { clock, onSynced } = this.#parts;
+    const since = onSynced === undefined ? 0 : clock.now();
     writeAll(segment.file, bytes, segment.end, (error) =>
       this.#unless(error, () => {
+        onSynced?.(clock.now() - since);
         this.#batch = this.#nextBatch;
         this.#nextBatch += 1;
         this.#crc = crc;

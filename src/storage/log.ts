@@ -46,6 +46,8 @@ export interface LogOptions {
   /** Bytes of a segment. */
   readonly segmentBytes?: number | undefined;
   readonly clock: StorageClock;
+  /** Gets the milliseconds that it took to write a batch and sync it. */
+  readonly onSynced?: ((ms: number) => void) | undefined;
   /** Called when the log is closed. */
   readonly onClosed?: (() => Promise<void>) | undefined;
 }
@@ -73,7 +75,7 @@ export class SegmentLog {
   #state: 'open' | 'failed' | 'closed' = 'open';
 
   constructor(loaded: Loaded, options: LogOptions) {
-    const { segmentBytes = SEGMENT_BYTES, clock } = options;
+    const { segmentBytes = SEGMENT_BYTES, clock, onSynced } = options;
     const { folder, window, witness, segments, state, batch, crc, damage } = loaded;
     const onError = (error: unknown): void => void this.#fail(error);
     this.#witness = witness;
@@ -92,6 +94,7 @@ export class SegmentLog {
       state,
       onError,
       clock,
+      onSynced,
       pool: this.#pool,
       nextBatch: (damage === undefined ? batch : Math.max(batch, loaded.highestBatch)) + 1,
       last: this.#last(),

@@ -111,6 +111,13 @@ export class StateKeys {
     return count > 0;
   }
 
+  /** Returns the number of keys by group, and by table. */
+  counts(): ReadonlyMap<string, number> {
+    const counts = new Map(this.#counts);
+    for (const [table, { present }] of this.#tables) counts.set(table, present.size);
+    return counts;
+  }
+
   /** Yields the keys that start with `prefix`, in order; those after `after` if it is given. */
   keys(prefix: string, after?: string): Iterable<string> {
     const group = groupBelow(prefix);

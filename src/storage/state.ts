@@ -155,9 +155,9 @@ export class LevelState implements DurableState {
     for (const generation of loaded.others) this.remove(generation);
   }
 
-  /** Number of records. */
-  get size(): number {
-    return this.#keys.tally.count;
+  /** Returns the number of records by group (see groups.ts). */
+  counts(): ReadonlyMap<string, number> {
+    return this.#keys.counts();
   }
 
   /**

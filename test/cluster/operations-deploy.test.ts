@@ -15,7 +15,6 @@ import { expect } from 'chai';
 import { parse } from 'yaml';
 import { VARIABLES } from '../../src/cli/variables.js';
 import { envName, loadConfig } from '../../src/config.js';
-import { Metrics } from '../../src/metrics.js';
 import { SETTINGS } from '../../src/settings.js';
 import {
   DIR,
@@ -175,34 +174,6 @@ describe('the deployment files', () => {
     );
     expect(textOf('conclave-backup.timer')).to.match(/^OnCalendar=/m);
   });
-
-  it('the dashboard and the alerts use metrics and labels that exist', async () => {
-    const { panels } = JSON.parse(textOf('dashboard.json')) as {
-      panels: { targets: { expr: string }[] }[];
-    };
-    const shown = panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
-    const operations = readFileSync(join('docs', 'operations.md'), 'utf8');
-    const section = operations.slice(operations.indexOf('## 8.'), operations.indexOf('## 9.'));
-    const alerts = [...section.matchAll(/`([^`\n]*conclave_[^`\n]*)`/g)].map(([, expr]) => expr!);
-    const text = await metricsText();
-    const known = new Set(
-      [...text.matchAll(/^(\w+)(?:\{(.*)\})? /gm)].flatMap(([, name, labels = '']) => [
-        name,
-        ...[...labels.matchAll(/(\w+)="/g)].map(([, label]) => label),
-      ]),
-    );
-    known.add('instance'); // Prometheus adds it
-    expect(shown.length).to.be.greaterThan(10);
-    expect(alerts.length).to.be.greaterThan(5);
-    for (const expr of [...shown, ...alerts]) {
-      const labels = [
-        ...[...expr.matchAll(/\b(?:by|on) \(([^)]+)\)/g)].flatMap(([, list]) => list!.split(/, */)),
-        ...[...expr.matchAll(/(\w+)[!=]?[=~]"/g)].map(([, label]) => label),
-      ];
-      for (const name of [...(expr.match(/conclave_\w+/g) ?? []), ...labels])
-        expect(known.has(name), `${name} in ${expr}`).to.equal(true);
-    }
-  });
 });
 
 describe('backup.sh', () => {
@@ -258,24 +229,3 @@ describe('backup.sh', () => {
     expect(backup(dir, bare)).to.deep.include({ status: 2, archives: [] });
   });
 });
-
-/** The metrics that a node shows to Prometheus after it has answered a request. */
-async function metricsText(): Promise<string> {
-  // The figures of an idle node.
-  const metrics = new Metrics({
-    status: () => ({ peers: [] }) as never,
-    held: () => 0,
-    refused: () => ({}),
-    connections: () => 0,
-    level: () => 1,
-    loop: () => ({}) as never,
-    disks: () => ({}) as never,
-    comparison: () => ({}) as never,
-    rights: () => ({ tokens: 0, rights: 0, bytes: 0 }),
-    refusedLogins: () => new Map([['token', 0]]),
-  });
-  metrics.observe({ route: { path: '/v1/config' }, method: 'PUT', status: 200, ms: 1 });
-  const text = await metrics.prometheus();
-  metrics.close();
-  return text;
-}

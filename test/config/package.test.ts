@@ -78,7 +78,8 @@ describe('the package that npm packs', function () {
     expect(files).to.include.members([
       'dist/program/main.js',
       ...['LICENSE', 'README.md', 'CHANGELOG.md', 'SECURITY.md', 'docs/operations.md'],
-      ...['cluster/deploy/conclave.service', 'cluster/deploy/dashboard.json'],
+      ...['cluster/deploy/alerts.yaml', 'cluster/deploy/dashboard.json'],
+      'cluster/deploy/conclave.service',
     ]);
     const others = files.filter((name) => OTHERS.test(name));
     expect(others).to.deep.equal([]);

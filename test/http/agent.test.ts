@@ -56,7 +56,7 @@ describe('http: the agent', () => {
       release: { version: '1.2.3-rc1+x', sha: SHA, date: DATE },
       fault: () => undefined,
       settings: { acl: { initialManagement: 'hidden' } },
-      metrics: { prometheus: async () => '', json: async () => ({}) },
+      metrics: { prometheus: async () => '', json: () => ({}) },
     };
     front = await startFront(agentRoutes(parts), { service });
   });

@@ -4,7 +4,7 @@ import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { connect } from 'node:net';
 import { createApp, type HttpApp } from '../../src/http/app.js';
 import { type Listener, type ListenerOptions, listen } from '../../src/http/listener.js';
-import type { HttpLimits, HttpOptions } from '../../src/http/options.js';
+import type { HttpLimits, HttpOptions, Observation } from '../../src/http/options.js';
 import type { Route } from '../../src/http/types.js';
 import type { CallEnd } from '../../src/service/call-end.js';
 import type { Service } from '../../src/service/types.js';
@@ -25,7 +25,7 @@ export interface Front {
   readonly app: HttpApp;
   readonly listener: Listener;
   readonly events: { code: string; path: string; error?: unknown }[];
-  readonly observed: { route: Route; method: string; status: number }[];
+  readonly observed: Observation[];
   ask(path: string, ask?: Ask): Promise<Reply>;
   /** Sends raw bytes; returns everything received until the server closes the connection. */
   raw(bytes: string): Promise<string>;

@@ -89,7 +89,7 @@ describe('http: rate limits', () => {
     const { status, headers, text } = await front.ask('/v1/thing');
     expect([status, headers['retry-after']]).to.deep.equal([429, '1']);
     expect(text).to.include('at most 1 a second').and.to.include('limits.requestsPerAddress');
-    expect(front.app.refused.counts).to.deep.equal({ requestsPerAddress: 1 });
+    expect(front.app.refused.counts).to.include({ requestsPerAddress: 1, requestsPerToken: 0 });
   });
 
   it('limit each token separately', async () => {
@@ -184,7 +184,7 @@ describe('http: fair shares', () => {
     await refusedAfter(1, '', 'heldAnonymous');
     await refusedAfter(2, 'a', 'heldPerToken');
     await refusedAfter(2, 'b', 'heldPerToken');
-    expect(front.app.refused.counts).to.deep.equal({ heldAnonymous: 1, heldPerToken: 2 });
+    expect(front.app.refused.counts).to.include({ heldAnonymous: 1, heldPerToken: 2, held: 0 });
     front.app.held.release();
     await Promise.all(asked);
     await front.close();

@@ -38,7 +38,7 @@ describe('http: refusals beyond limits.refusalsPerAddress', () => {
     await front.close();
   });
 
-  const late = () => front.app.refused.counts['refusalsPerAddress'] ?? 0;
+  const late = () => front.app.refused.counts['refusalsPerAddress'];
   const status = async (path: string, method = 'GET') => (await front.ask(path, { method })).status;
   const until = async (condition: () => boolean) => {
     while (!condition()) await new Promise((resolve) => setImmediate(resolve));

@@ -271,13 +271,16 @@ describe('node service: blocking queries', () => {
     await left.settle();
     end.end();
     expect((await left.settle()).state).to.equal('answered');
+    const other = new CallEnd();
     const timed = new Pending(
       solo,
       MANAGER,
-      held(ModifyIndex, { waitMs: 1 }),
+      held(ModifyIndex, { waitMs: 1, end: other }),
       readPolicy('default', P1),
     );
+    expect(other.heldMs).to.equal(0);
     await timed.done;
+    expect(other.heldMs).to.be.greaterThan(0);
     expect(timed.result.index).to.equal(ModifyIndex);
     expect(solo.watches.size).to.equal(0);
   });

@@ -124,7 +124,7 @@ describe('state on a corrupt disk', function () {
     for (let again = 0; again < 2; again++) {
       state = await folders.state(dir);
       expect(state.damaged).include('lost batch 2');
-      expect([contents(state), state.get('a'), state.size]).eql([[], undefined, 0]);
+      expect([contents(state), state.get('a'), state.counts().size]).eql([[], undefined, 0]);
       const pinned = state.pin();
       expect([contents(pinned), pinned.get('a')]).eql([[], undefined]);
       pinned.close();

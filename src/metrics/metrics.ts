@@ -1,0 +1,76 @@
+/**
+ * The metrics of a node, as Prometheus text and as JSON. A scrape reads the present values; only
+ * durations are recorded as they occur. No reader changes what another one sees.
+ */
+import type { Observation } from '../http/options.js';
+import { EventLoopDelay } from './event-loop.js';
+import { type Family, toJson, toText } from './families.js';
+import { MachineFigures } from './machine.js';
+import { nodeFamilies, type Sources } from './node.js';
+import type { Replication } from './replication.js';
+import { Requests } from './requests.js';
+
+/** What the metrics of a node are made from. */
+export interface MetricsParts extends Sources {
+  readonly dataDir: string;
+  /** Free bytes of the disk below which only deletes are accepted. */
+  readonly diskReserveBytes: number;
+  readonly replication: Replication;
+}
+
+/** The metrics of one node. */
+export class Metrics {
+  readonly #parts: MetricsParts;
+  readonly #machine: MachineFigures;
+  readonly #eventLoop = new EventLoopDelay();
+  readonly #requests: Requests;
+
+  constructor(parts: MetricsParts) {
+    const { dataDir, diskReserveBytes, replication } = parts;
+    this.#parts = parts;
+    this.#machine = new MachineFigures(dataDir, diskReserveBytes);
+    this.#requests = new Requests((...archive) => replication.snapshot(...archive));
+  }
+
+  /** Begins to measure the event loop. Resolves once the disk was looked at for the first time. */
+  start(): Promise<void> {
+    this.#eventLoop.start();
+    return this.#machine.look();
+  }
+
+  /** Counts an answered request. */
+  observe(observation: Observation): void {
+    this.#requests.observe(observation);
+  }
+
+  /** Returns the metrics in the Prometheus text format. */
+  prometheus(): Promise<string> {
+    return toText(this.#families());
+  }
+
+  /** Returns the metrics as `{Timestamp, Gauges, Points, Counters, Samples}`. */
+  json(): object {
+    return toJson(this.#families(), new Date());
+  }
+
+  /** Stops measuring the event loop. */
+  close(): void {
+    this.#eventLoop.stop();
+  }
+
+  #families(): readonly Family[] {
+    const status = this.#parts.status();
+    return [
+      ...nodeFamilies(status, this.#parts),
+      ...this.#parts.replication.families(status.peers),
+      ...this.#requests.families(),
+      ...this.#machine.families(),
+      {
+        name: 'conclave_event_loop_delay_seconds',
+        help: 'how late the event loop serves what arrives, sampled every 20 ms',
+        type: 'histogram',
+        samples: [{ labels: {}, histogram: this.#eventLoop.histogram }],
+      },
+    ];
+  }
+}
