@@ -229,7 +229,8 @@ export class RequestMemory {
 
   /**
    * Drops the results up to `index` that `forgetRequests` dropped from the state. `view` is the
-   * state after it. Before it all changes were committed.
+   * state after it. A page that has lost results takes no more: on every member, since the result of
+   * `request.forget` itself begins the next one.
    */
   forgetThrough(index: Index, view: View): void {
     if (index === 0) return;
@@ -243,10 +244,9 @@ export class RequestMemory {
     this.#chars += text.length - oldest.chars;
     oldest.ids = ids;
     oldest.chars = text.length;
-    oldest.isFull = this.#isFull(oldest);
-    const content = contentOf(oldest.key, text);
-    oldest.hash = content.hash.value;
-    oldest.content = oldest.isFull ? undefined : content;
+    oldest.hash = hashOf(oldest.key, text);
+    oldest.content = undefined;
+    oldest.isFull = true;
   }
 
   #load(key: string, view: View): void {
