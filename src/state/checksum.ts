@@ -36,6 +36,26 @@ export function hashOf(key: string, value: string): RecordHash {
   return { high: lanes.high | 0, low: lanes.low | 0 };
 }
 
+/** The hash of a record whose value grows at its end: what is added is hashed once. */
+export class GrowingHash {
+  readonly #state: Mixing = { a: 0, b: 0 };
+
+  constructor(key: string) {
+    begin(this.#state, key);
+  }
+
+  /** Adds to the end of the value. */
+  add(text: string): void {
+    mix(this.#state, text);
+  }
+
+  /** The hash of the record as it is now. */
+  get value(): RecordHash {
+    finish(this.#state, lanes);
+    return { high: lanes.high | 0, low: lanes.low | 0 };
+  }
+}
+
 /** The checksums by table. An empty table has none. */
 export class Checksums {
   /** In order of the tables once `#isSorted`. */
@@ -61,12 +81,12 @@ export class Checksums {
     if (sum.high === 0 && sum.low === 0) this.#sums.delete(table);
   }
 
-  /** Adds a record whose hash is known, or with a factor of -1 removes it. */
-  shift(key: string, { high, low }: RecordHash, factor: 1 | -1): void {
+  /** Adds a change of a record by its hashes; undefined stands for absent. */
+  replace(key: string, before: RecordHash | undefined, after: RecordHash | undefined): void {
     const table = tableOf(key);
     const sum = this.#sumOf(table);
-    sum.high = (sum.high + factor * high) >>> 0;
-    sum.low = (sum.low + factor * low) >>> 0;
+    sum.high = (sum.high - (before?.high ?? 0) + (after?.high ?? 0)) >>> 0;
+    sum.low = (sum.low - (before?.low ?? 0) + (after?.low ?? 0)) >>> 0;
     sum.text = undefined;
     if (sum.high === 0 && sum.low === 0) this.#sums.delete(table);
   }
@@ -125,27 +145,45 @@ interface Lanes {
 }
 const lanes: Lanes = { high: 0, low: 0 };
 
+/** Two multiplicative hashes of characters, before they are mixed with each other. */
+interface Mixing {
+  a: number;
+  b: number;
+}
+const mixing: Mixing = { a: 0, b: 0 };
+
 /**
  * Computes two multiplicative hashes of the characters, and mixes each with the other at the end.
  * They detect faults, not attacks. States contain the results, so the function may never change
  * under the same record version.
  */
 function hashInto(into: Lanes, key: string, value: string): void {
-  let a = 0x9e3779b9;
-  let b = 0x85ebca6b;
-  for (let at = 0; at < key.length; at++) {
-    const unit = key.charCodeAt(at);
-    a = Math.imul(a ^ unit, 0x01000193);
-    b = Math.imul(b + unit, 0xc2b2ae35);
-  }
+  begin(mixing, key);
+  mix(mixing, value);
+  finish(mixing, into);
+}
+
+function begin(state: Mixing, key: string): void {
+  state.a = 0x9e3779b9 | 0;
+  state.b = 0x85ebca6b | 0;
+  mix(state, key);
   // Separates key and value: no character has this code.
-  a = Math.imul(a ^ 0x10000, 0x01000193);
-  b = Math.imul(b + 0x10000, 0xc2b2ae35);
-  for (let at = 0; at < value.length; at++) {
-    const unit = value.charCodeAt(at);
+  state.a = Math.imul(state.a ^ 0x10000, 0x01000193);
+  state.b = Math.imul(state.b + 0x10000, 0xc2b2ae35);
+}
+
+function mix(state: Mixing, text: string): void {
+  let { a, b } = state;
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at);
     a = Math.imul(a ^ unit, 0x01000193);
     b = Math.imul(b + unit, 0xc2b2ae35);
   }
+  state.a = a;
+  state.b = b;
+}
+
+function finish({ a, b }: Mixing, into: Lanes): void {
   into.high = mixed(a ^ (b >>> 13));
   into.low = mixed(b ^ (a >>> 15));
 }

@@ -41,12 +41,6 @@ export class Overlay implements Draft {
     this.#change(key, null);
   }
 
-  /** Deletes a key that exists and whose value in the base nobody needs: it is not read. */
-  drop(key: string): void {
-    if (this.#changes.get(key) === undefined && !this.#read.has(key)) this.#read.set(key, UNREAD);
-    this.#change(key, null);
-  }
-
   mayHave(group: string): boolean {
     return this.#changed.has(group) || (this.#base.mayHave?.(group) ?? true);
   }
@@ -141,7 +135,5 @@ export class Overlay implements Draft {
   }
 }
 
-/** Stands for a value that was not read. */
-const UNREAD = '';
 const NONE: ReadonlySet<string> = new Set();
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

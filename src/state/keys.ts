@@ -5,6 +5,8 @@
 import { keyOf } from './types.js';
 
 const lower = (text: string): string => text.toLowerCase();
+/** Keys sort by an index in this form. */
+const hex = (index: number): string => index.toString(16).padStart(16, '0');
 
 /** The tables whose objects the API lists. Each has a list index. */
 export type Table = 'policy' | 'role' | 'token' | 'method' | 'rule' | 'namespace' | 'config';
@@ -91,9 +93,11 @@ export const keys = {
 
   /** A single replicated record by name, such as the autopilot configuration. */
   fact: (name: string): string => keyOf('fact', name),
-  /** A remembered result. `index` has 16 hex digits, so that keys sort by it. */
+  /** A page of remembered results (request-records.ts), by the index of the first one. */
+  requestPage: (index: number): string => keyOf('request', hex(index)),
+  /** A single remembered result, as below level 2. */
   request: (index: number, size: number, id: string): string =>
-    keyOf('request', index.toString(16).padStart(16, '0'), String(size), id),
+    keyOf('request', hex(index), String(size), id),
   /** The machine's own record: applied index and term, and the checksum of each table. */
   machine: keyOf('machine'),
 } as const;

@@ -10,7 +10,7 @@
  * A command, or a member of a command, that older releases do not know needs a new level. So does a
  * table, and every change of what is replicated without being a member of a command:
  *
- *   state/requests.ts   how many results are remembered (REQUESTS_MAX, BYTES_MAX)
+ *   state/requests.ts   how many results are remembered, and how they are stored
  *   state/checksum.ts   the checksum of a record, and which tables have none
  *   state/proposal.ts   the envelope of a command
  *   kinds/              the limits and rules by which apply decides (such as CHANGE_STEPS_MAX), and

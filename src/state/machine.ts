@@ -11,13 +11,14 @@
 import type { Refusal } from '../errors.js';
 import type { Entry, Index, Term } from '../raft/types.js';
 import { type Checkpoint, Checkpoints } from './checkpoints.js';
-import { Checksums, type RecordHash } from './checksum.js';
+import { Checksums } from './checksum.js';
 import { Overlay } from './draft.js';
 import { FatalError } from './fatal.js';
 import { LEVEL_KEY, levelOf, raiseLevel, SUPPORTED_LEVEL } from './levels.js';
 import { knownRecordOf, recordAt } from './machine-record.js';
 import { decodeProposal } from './proposal.js';
-import { REQUESTS_MAX, RequestMemory } from './requests.js';
+import { PAGES_LEVEL } from './request-records.js';
+import { PAGE_REQUESTS, REQUESTS_MAX, type RequestLimits, RequestMemory } from './requests.js';
 import { keptRecords } from './restore.js';
 import { leavesSecret } from './secrets.js';
 import type {
@@ -49,14 +50,16 @@ interface Replacing {
 /** Members remember their checksums at multiples of this index, so that they can compare them. */
 const CHECKPOINT_EVERY = 256;
 /** Limits that decide what the state contains. They are the same on all members of a cluster. */
-export interface MachineLimits {
-  /** Maximum number of remembered results; see RequestMemory. */
-  readonly requestsMax: number;
+export interface MachineLimits extends RequestLimits {
   /** Number of entries from one checkpoint to the next. */
   readonly checkpointEvery: number;
 }
 
-const LIMITS: MachineLimits = { requestsMax: REQUESTS_MAX, checkpointEvery: CHECKPOINT_EVERY };
+const LIMITS: MachineLimits = {
+  requestsMax: REQUESTS_MAX,
+  pageRequests: PAGE_REQUESTS,
+  checkpointEvery: CHECKPOINT_EVERY,
+};
 
 /** The state machine of a node. It is synchronous, except for entries that replace the state. */
 export class Machine {
@@ -78,8 +81,6 @@ export class Machine {
   #secretLeftAt: Index = 0;
   /** The changes of the entries that are being applied. */
   #draft: Overlay;
-  /** The hashes of the results in the draft that are added or dropped. */
-  readonly #hashes = new Map<string, RecordHash>();
 
   /**
    * Loads the state in `store`. Throws FatalError if a release with another record version or a
@@ -96,7 +97,7 @@ export class Machine {
     this.#handlers = new Map(Object.entries(all));
     this.#supportedLevel = supportedLevel;
     this.#limits = limits;
-    this.#requests = new RequestMemory(0, limits.requestsMax);
+    this.#requests = new RequestMemory(0, limits);
     this.#draft = new Overlay(store);
     this.#load();
   }
@@ -207,7 +208,7 @@ export class Machine {
     this.#secretLeftAt = this.#index;
     this.#term = record?.term ?? 0;
     this.#sums = Checksums.from(record?.sums ?? {});
-    this.#requests = RequestMemory.load(this.#store, record?.floor ?? 0, this.#limits.requestsMax);
+    this.#requests = RequestMemory.load(this.#store, record?.floor ?? 0, this.#limits);
     this.#checkpoints = new Checkpoints();
   }
 
@@ -233,8 +234,11 @@ export class Machine {
       throw new FatalError(`entry ${entry.index} cannot be applied after ${this.#index}`);
     }
     if (entry.kind !== 'command') return { result: undefined };
-    const draft = this.#draft;
     const proposal = decodeProposal(entry.data);
+    // It reads the results of the entries before it.
+    const isForget = proposal.command.type === 'request.forget';
+    if (isForget) this.#commit();
+    const draft = this.#draft;
     const known = this.#requests.recall(draft, proposal, entry.index);
     if (known !== undefined) return { result: known };
     const handler = this.#handlerOf(proposal);
@@ -253,8 +257,7 @@ export class Machine {
     }
     if (outcome.ok) this.#accept(entry, touched);
     else draft.discard();
-    if (proposal.command.type === 'request.forget' && outcome.ok)
-      this.#requests.forgetThrough(Number(outcome.value));
+    if (isForget && outcome.ok) this.#requests.forgetThrough(Number(outcome.value), draft);
     const result = { ...outcome, index: entry.index };
     this.#remember(proposal.id, result);
     return { result };
@@ -269,30 +272,21 @@ export class Machine {
     });
   }
 
-  /** Puts the result of a request into the draft, and deletes those beyond the limits. */
   #remember(id: string, result: Result): void {
-    const draft = this.#draft;
-    for (const { key, value, hash } of this.#requests.remember(id, result.index, result)) {
-      if (hash !== undefined) this.#hashes.set(key, hash);
-      if (value !== undefined) draft.put(key, value);
-      else if (hash !== undefined) draft.drop(key);
-      else draft.del(key);
-    }
-    draft.accept();
+    this.#requests.remember(id, result, this.#level >= PAGES_LEVEL);
   }
 
-  /** Commits the draft and the position, unless nothing was applied. */
+  /** Commits the draft, the results and the position, unless nothing was applied. */
   #commit(): void {
     const draft = this.#draft;
     this.#draft = new Overlay(this.#store);
     if (this.#committed === this.#index) return;
     draft.discard();
-    const changes = draft.changes((key, before, after) => {
-      const hash = this.#hashes.get(key);
-      if (hash === undefined) this.#sums.change(key, before, after);
-      else this.#sums.shift(key, hash, after === undefined ? -1 : 1);
-    });
-    this.#hashes.clear();
+    const changes = draft.changes((key, before, after) => this.#sums.change(key, before, after));
+    for (const { key, value, before, after } of this.#requests.takeChanges(this.#store)) {
+      this.#sums.replace(key, before, after);
+      changes.push([key, value]);
+    }
     changes.push(this.#recordAt(this.#position(), this.#sums));
     this.#store.commit(changes);
     this.#committed = this.#index;
@@ -338,7 +332,7 @@ export class Machine {
         resume(work.result);
       } else if (refused === undefined) {
         // The result that was remembered for the new state is not in the present one.
-        this.#requests = RequestMemory.load(store, floor, this.#limits.requestsMax);
+        this.#requests = RequestMemory.load(store, floor, this.#limits);
         resume(undefined);
       } else {
         const result = { ok: false, refusal: refused, index: entry.index } as const;
@@ -371,14 +365,15 @@ export class Machine {
       refuse(next.value);
       return false;
     }
+    this.#remember(id, result);
     const added: StateRecord[] = [];
-    const dropped = new Set<string>();
-    for (const { key, value } of this.#requests.remember(id, entry.index, result)) {
-      if (value === undefined) dropped.add(key);
-      else added.push([key, value]);
+    const changed = new Set<string>();
+    for (const { key, value } of this.#requests.takeChanges(this.#store)) {
+      changed.add(key);
+      if (value !== undefined) added.push([key, value]);
     }
     for (const slice of keptRecords(this.#store)) {
-      yield counted(slice.filter(([key]) => !dropped.has(key)));
+      yield counted(slice.filter(([key]) => !changed.has(key)));
     }
     yield [...counted(added), this.#recordAt(entry, sums)];
     return true;

@@ -1,7 +1,8 @@
 /**
  * The results of recent requests, so that a command sent twice takes effect once (thesis §6.3).
- * They are in log order, limited in number and bytes. The oldest one is dropped first and raises
- * the floor, the index below which the machine cannot tell whether a request was applied:
+ * They are in log order, limited in number and characters. The oldest ones are dropped first, a
+ * record at a time (see request-records.ts). That raises the floor, the index below which the
+ * machine cannot tell whether a request was applied:
  *
  *     dropped   remembered
  *     1  2  3 | 4  5  6  7        floor is 3: a request sent before index 3 whose id is not
@@ -9,26 +10,26 @@
  */
 import { refusal } from '../errors.js';
 import type { Index } from '../raft/types.js';
-import { hashOf, type RecordHash } from './checksum.js';
+import { GrowingHash, hashOf, type RecordHash } from './checksum.js';
 import { keys } from './keys.js';
 import { keysBelow, stored } from './lists.js';
+import { lineOf, requestKeyOf, requestsOf, resultIn, splitPage } from './request-records.js';
 import type { Command, Handler, Proposal, Result, View } from './types.js';
 
 /**
  * Maximum number of remembered results. What is dropped decides later results on every member, so a
- * change of this or of BYTES_MAX needs a level (see levels.ts).
+ * change of this or of CHARS_MAX, PAGE_REQUESTS or PAGE_CHARS needs a level (see levels.ts).
  */
 export const REQUESTS_MAX = 65_536;
-/**
- * Maximum number of characters of all remembered results: a bound on the state that they occupy.
- */
-const BYTES_MAX = 64 * 1024 * 1024;
+/** Maximum number of characters of all remembered results: a bound on the state they occupy. */
+const CHARS_MAX = 64 * 1024 * 1024;
+/** Results of a full page. Each commit writes the last page anew, so a page is small. */
+export const PAGE_REQUESTS = 64;
+/** Characters of a full page, which may be exceeded by one result. */
+const PAGE_CHARS = 8192;
 
-/** Dropped requests that may stay in memory, because they are removed in bulk. */
-const DROPPED_MAX = 4096;
-
 /**
- * Drops the oldest results up to the index `upTo`, at most `max` of them, because they may contain
+ * Drops the oldest results up to the index `upTo`, about `max` of them, because they may contain
  * the secret of a token that has been deleted. The leader proposes it once no caller can wait for
  * them, and repeats it until none is left.
  */
@@ -46,83 +47,111 @@ export const forgottenAt = (view: View): Index =>
   stored<{ Index: Index }>(view, FORGOTTEN_FACT)?.Index ?? 0;
 
 /**
- * Drops results. Answers the index of the newest one, or 0. The machine then drops the same ones
- * from memory (`forgetThrough`).
+ * Drops results, whole records and those results of a page that are due, until `max` is reached.
+ * Answers the index of the newest one, or 0. The machine then drops the same ones from memory
+ * (`forgetThrough`). All earlier results must be committed.
  */
 export const forgetRequests: Handler<RequestForget> = ({ draft }, { upTo, max }) => {
-  const due: string[] = [];
+  const due: (readonly [key: string, rest: string])[] = [];
+  let count = 0;
+  let newest: Index = 0;
   let isDone = true;
   for (const key of keysBelow(draft, 'request')) {
-    if (indexOf(key) > upTo) break;
-    isDone = due.length < max;
+    const { index, single } = requestKeyOf(key);
+    if (index > upTo) break;
+    isDone = count < max;
     if (!isDone) break;
-    due.push(key);
+    const { before, last, rest } =
+      single === undefined
+        ? splitPage(draft.get(key)!, upTo)
+        : { before: 1, last: index, rest: '' };
+    if (before === 0) continue;
+    due.push([key, rest]);
+    count += before;
+    newest = last;
   }
-  for (const key of due) draft.del(key);
+  for (const [key, rest] of due) {
+    if (rest === '') draft.del(key);
+    else draft.put(key, rest);
+  }
   if (isDone) draft.put(FORGOTTEN_FACT, JSON.stringify({ Index: upTo }));
-  return { ok: true, value: String(due.length === 0 ? 0 : indexOf(due.at(-1)!)) };
+  return { ok: true, value: String(newest) };
 };
 
-const NUL = '\u0000';
-const indexOf = (key: string): Index => Number.parseInt(key.split(NUL, 2)[1]!, 16);
-
-interface Slot {
-  readonly id: string;
-  readonly index: Index;
-  /** Number of characters of the result. */
-  readonly size: number;
-  /** The hash of the record, so that to drop it needs no read. Absent if it was loaded. */
-  readonly hash?: RecordHash;
+/** Limits of what is remembered. Only simulations and tests set others. */
+export interface RequestLimits {
+  /** See REQUESTS_MAX. */
+  readonly requestsMax: number;
+  /** See PAGE_REQUESTS. */
+  readonly pageRequests: number;
 }
 
-/** A change of the remembered requests: a new result, or one that is dropped. */
+/** A change of a record of remembered requests. */
 export interface RequestChange {
   readonly key: string;
+  /** Undefined if the record is deleted. */
   readonly value: string | undefined;
-  /** The hash of the record that is added or dropped, if it is known. */
-  readonly hash: RecordHash | undefined;
+  /** The hash of the record that is replaced or deleted; undefined if there is none. */
+  readonly before: RecordHash | undefined;
+  /** The hash of the record that is put. */
+  readonly after: RecordHash | undefined;
 }
 
-/** Reads the key of a result. `split` would double the time that a start takes for all of them. */
-function slotOf(key: string): Slot {
-  const index = key.indexOf(NUL) + 1;
-  const size = key.indexOf(NUL, index) + 1;
-  const id = key.indexOf(NUL, size) + 1;
-  return {
-    id: key.slice(id),
-    index: Number.parseInt(key.slice(index, size - 1), 16),
-    size: Number(key.slice(size, id - 1)),
-  };
+/** A record of remembered requests. */
+interface RequestRecord {
+  readonly key: string;
+  /** Its requests, in log order. */
+  ids: string[];
+  /** The index of its last result. */
+  last: Index;
+  /** Number of characters of its results. */
+  chars: number;
+  /** Whether it takes no further result. */
+  isFull: boolean;
+  /** What it contains, unless it is full and committed. */
+  content: Content | undefined;
+  /** The hash of the record in the state; absent if there is none or it is not known. */
+  hash?: RecordHash | undefined;
+  /** Whether the state has the record. */
+  isCommitted: boolean;
 }
 
-const keyFor = ({ index, size, id }: Slot): string => keys.request(index, size, id);
+/** The contents of a record, and its hash as far as it has grown. */
+interface Content {
+  text: string;
+  readonly hash: GrowingHash;
+}
 
 /**
- * The remembered requests by id. The results are in the state, because they are needed rarely; here
- * are only their ids, indexes and sizes.
+ * The remembered requests by id. Their results are in the state, because they are needed rarely.
+ * What was remembered since the last commit is here, until `takeChanges`.
  */
 export class RequestMemory {
-  readonly #max: number;
-  readonly #byId = new Map<string, Slot>();
-  /** Slots in log order, from `#head` on. Those before it are dropped, and removed in bulk. */
-  #slots: Slot[] = [];
+  readonly #limits: RequestLimits;
+  readonly #byId = new Map<string, RequestRecord>();
+  /** Records in log order, from `#head` on. Those before it are dropped, and removed in bulk. */
+  #records: RequestRecord[] = [];
   #head = 0;
-  #bytes = 0;
+  #chars = 0;
   #floor: Index;
+  /** Records that the state does not have as they are here. */
+  readonly #changed = new Set<RequestRecord>();
+  /** Records that the state still has. */
+  #dropped: RequestRecord[] = [];
   /** The state whose requests are not read yet. */
   #unread: View | undefined;
 
-  constructor(floor: Index = 0, max = REQUESTS_MAX) {
+  constructor(floor: Index, limits: RequestLimits) {
     this.#floor = floor;
-    this.#max = max;
+    this.#limits = limits;
   }
 
   /**
-   * Returns the remembered requests of a state. Reads them, and only their keys, when the first one
-   * is asked for or added: until then, a node that starts answers reads.
+   * Returns the remembered requests of a state. Reads them when the first one is asked for or
+   * added: until then, a node that starts answers reads.
    */
-  static load(view: View, floor: Index, max = REQUESTS_MAX): RequestMemory {
-    const memory = new RequestMemory(floor, max);
+  static load(view: View, floor: Index, limits: RequestLimits): RequestMemory {
+    const memory = new RequestMemory(floor, limits);
     memory.#unread = view;
     return memory;
   }
@@ -135,8 +164,12 @@ export class RequestMemory {
   /** Returns the result of an earlier entry with this id; undefined if it is not remembered. */
   find(view: View, id: string): Result | undefined {
     this.#read();
-    const slot = this.#byId.get(id);
-    return slot === undefined ? undefined : stored<Result>(view, keyFor(slot));
+    const record = this.#byId.get(id);
+    if (record === undefined) return undefined;
+    const text = record.content?.text ?? view.get(record.key)!;
+    return requestKeyOf(record.key).single === undefined
+      ? resultIn(text, id)
+      : (JSON.parse(text) as Result);
   }
 
   /**
@@ -151,50 +184,161 @@ export class RequestMemory {
     return { ok: false, index, refusal: refusal('outcome_unknown', why) };
   }
 
-  /** Remembers a result. Returns the changes that store it and delete those beyond the limits. */
-  remember(id: string, index: Index, result: Result): RequestChange[] {
+  /** Remembers a result, in a page or as a record of its own. Drops what exceeds the limits. */
+  remember(id: string, result: Result, inPage: boolean): void {
     this.#read();
-    const value = JSON.stringify(result);
-    const key = keys.request(index, value.length, id);
-    const hash = hashOf(key, value);
-    this.#add({ id, index, size: value.length, hash });
-    const changes: RequestChange[] = [{ key, value, hash }];
-    while (this.#slots.length - this.#head > this.#max || this.#bytes > BYTES_MAX) {
-      const oldest = this.#forgetOldest();
-      changes.push({ key: keyFor(oldest), value: undefined, hash: oldest.hash });
+    const { index } = result;
+    if (inPage) this.#append(this.#openPage(index), id, index, lineOf(id, result));
+    else {
+      const value = JSON.stringify(result);
+      const record = this.#begin(keys.request(index, value.length, id));
+      this.#append(record, id, index, value);
+      record.isFull = true;
     }
+    while (this.#byId.size > this.#limits.requestsMax || this.#chars > CHARS_MAX) {
+      // The record that takes results stays.
+      if (this.#head === this.#records.length - 1) return;
+      const dropped = this.#forgetOldest();
+      this.#changed.delete(dropped);
+      if (dropped.isCommitted) this.#dropped.push(dropped);
+    }
+  }
+
+  /**
+   * Returns what has changed since the last call, in an order in which it can be committed. `view`
+   * is the state without these changes.
+   */
+  takeChanges(view: View): RequestChange[] {
+    const changes: RequestChange[] = [];
+    for (const record of this.#dropped) {
+      const { key } = record;
+      changes.push({
+        key,
+        value: undefined,
+        before: committedHash(record, view),
+        after: undefined,
+      });
+    }
+    this.#dropped = [];
+    for (const record of this.#changed) {
+      const { key } = record;
+      const { text, hash } = record.content!;
+      const [before, after] = [committedHash(record, view), hash.value];
+      changes.push({ key, value: text, before, after });
+      record.hash = after;
+      record.isCommitted = true;
+      if (record.isFull) record.content = undefined;
+    }
+    this.#changed.clear();
     return changes;
   }
 
-  /** Drops all requests up to `index`, whose results the state no longer contains. */
-  forgetThrough(index: Index): void {
+  /**
+   * Drops the results up to `index` that `forgetRequests` dropped from the state. `view` is the
+   * state after it. A page that has lost results takes no more: on every member, since the result of
+   * `request.forget` itself begins the next one.
+   */
+  forgetThrough(index: Index, view: View): void {
+    if (index === 0) return;
     this.#read();
-    while ((this.#slots[this.#head]?.index ?? Infinity) <= index) this.#forgetOldest();
+    while ((this.#records[this.#head]?.last ?? Infinity) <= index) this.#forgetOldest();
+    this.#floor = index;
+    const oldest = this.#records[this.#head];
+    if (oldest === undefined || requestKeyOf(oldest.key).index > index) return;
+    const text = view.get(oldest.key)!;
+    const { ids } = requestsOf(text);
+    for (const id of oldest.ids.slice(0, -ids.length)) this.#byId.delete(id);
+    this.#chars += text.length - oldest.chars;
+    oldest.ids = ids;
+    oldest.chars = text.length;
+    oldest.hash = hashOf(oldest.key, text);
+    oldest.content = undefined;
+    oldest.isFull = true;
   }
 
   #read(): void {
     const view = this.#unread;
     if (view === undefined) return;
     this.#unread = undefined;
-    for (const key of keysBelow(view, 'request')) this.#add(slotOf(key));
+    for (const key of keysBelow(view, 'request')) this.#load(key, view);
+    this.#openLast(view);
   }
 
-  #add(slot: Slot): void {
-    this.#slots.push(slot);
-    this.#byId.set(slot.id, slot);
-    this.#bytes += slot.size;
+  #load(key: string, view: View): void {
+    const { index, single } = requestKeyOf(key);
+    const text = single === undefined ? view.get(key)! : '';
+    const { ids, last } =
+      single === undefined ? requestsOf(text) : { ids: [single.id], last: index };
+    const chars = single?.size ?? text.length;
+    const record = { key, ids, last, chars, isFull: true, content: undefined, isCommitted: true };
+    this.#records.push(record);
+    for (const id of ids) this.#byId.set(id, record);
+    this.#chars += chars;
   }
 
-  #forgetOldest(): Slot {
-    const slot = this.#slots[this.#head]!;
+  /** The last page may take further results. */
+  #openLast(view: View): void {
+    const last = this.#records.at(-1);
+    if (last === undefined || requestKeyOf(last.key).single !== undefined) return;
+    last.isFull = this.#isFull(last);
+    if (!last.isFull) last.content = contentOf(last.key, view.get(last.key)!);
+  }
+
+  #isFull({ ids, chars }: RequestRecord): boolean {
+    return ids.length >= this.#limits.pageRequests || chars >= PAGE_CHARS;
+  }
+
+  /** Returns the page that takes the result of an entry. */
+  #openPage(index: Index): RequestRecord {
+    const last = this.#records.at(-1);
+    const isOpen = last !== undefined && this.#head < this.#records.length && !last.isFull;
+    return isOpen ? last : this.#begin(keys.requestPage(index));
+  }
+
+  #begin(key: string): RequestRecord {
+    const content = contentOf(key, '');
+    const record = { key, ids: [], last: 0, chars: 0, isFull: false, content, isCommitted: false };
+    this.#records.push(record);
+    return record;
+  }
+
+  #append(record: RequestRecord, id: string, index: Index, text: string): void {
+    const content = record.content!;
+    content.text += text;
+    content.hash.add(text);
+    record.ids.push(id);
+    record.last = index;
+    record.chars += text.length;
+    record.isFull = this.#isFull(record);
+    this.#byId.set(id, record);
+    this.#chars += text.length;
+    this.#changed.add(record);
+  }
+
+  #forgetOldest(): RequestRecord {
+    const record = this.#records[this.#head]!;
     this.#head += 1;
-    this.#bytes -= slot.size;
-    this.#byId.delete(slot.id);
-    this.#floor = slot.index;
-    if (this.#head >= DROPPED_MAX) {
-      this.#slots = this.#slots.slice(this.#head);
+    this.#chars -= record.chars;
+    for (const id of record.ids) this.#byId.delete(id);
+    this.#floor = record.last;
+    if (this.#head > this.#records.length / 2) {
+      this.#records = this.#records.slice(this.#head);
       this.#head = 0;
     }
-    return slot;
+    return record;
   }
+}
+
+function contentOf(key: string, text: string): Content {
+  const hash = new GrowingHash(key);
+  hash.add(text);
+  return { text, hash };
+}
+
+/** Returns the hash of a record in the state. Reads the record if it was loaded. */
+function committedHash(
+  { key, hash, isCommitted }: RequestRecord,
+  view: View,
+): RecordHash | undefined {
+  return isCommitted ? (hash ?? hashOf(key, view.get(key)!)) : undefined;
 }

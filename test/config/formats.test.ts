@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
+import { refusal } from '../../src/errors.js';
 import type { Message } from '../../src/raft/types.js';
 import { HANDLERS } from '../../src/state/handlers.js';
 import { encodeProposal } from '../../src/state/proposal.js';
+import { lineOf } from '../../src/state/request-records.js';
 import type { Command } from '../../src/state/types.js';
 import { encodeSealed } from '../../src/storage/record.js';
 import { encodeBatch, entryDraft, HEAD_BYTES, saltOf } from '../../src/storage/segment-record.js';
@@ -33,12 +35,16 @@ describe('docs/formats.md', () => {
     const marks = { version: 2, hardState, batch: 9, lastIndex: 5 };
     const command = { type: 'policy.delete', v: 1, ns: 'default', id: 'p' } as Command;
     const append = { prevIndex: 4, prevTerm: 2, commit: 4, round: 7 };
-    const shown = 'head payload witness state command ping vote append fixed'.split(' ');
+    const shown = 'head payload witness state applied refused command ping vote append fixed'.split(
+      ' ',
+    );
     expect(Object.fromEntries(shown.map((name) => [name, example(name)]))).to.deep.equal({
       head: hex(bytes.subarray(0, HEAD_BYTES)),
       payload: hex(bytes.subarray(HEAD_BYTES)),
       witness: hex(encodeSealed(Buffer.from('witness'), { turn: 7, marks })),
       state: storedValue('fact\u0000init', '{"Index":2}'),
+      applied: lineOf('r1', { ok: true, index: 7, value: 'true' }).trimEnd(),
+      refused: lineOf('r2', { ok: false, index: 9, refusal: refusal('conflict', 'no') }).trimEnd(),
       command: hex(encodeProposal({ id: 'r1', since: 4, command })),
       ping: hex(Buffer.concat(encodeFrame({ type: 'ping' }))),
       vote: hex(message({ type: 'vote', lastIndex: 5, lastTerm: 2 })),

@@ -6,6 +6,7 @@ import type { Configuration, Member, NodeId, RaftOptions } from '../../src/raft/
 import { decisionText } from '../../src/replica/decision-text.js';
 import type { ReplicaLimits } from '../../src/replica/options.js';
 import type { MachineLimits } from '../../src/state/machine.js';
+import { PAGE_REQUESTS } from '../../src/state/requests.js';
 import { Invariants } from './invariants.js';
 import { MessageNetwork } from './message-network.js';
 import type { NetworkKind, SimNetwork } from './network.js';
@@ -293,7 +294,8 @@ function sizesOf({ seed, plain, storage }: ClusterOptions): Sizes {
   const waitingWrites = isSmall ? size.pick([2, 1000]) : undefined;
   const isWatched = size.chance(plain ? 0 : 0.3);
   const drawn = size.chance(plain ? 0 : REAL_SHARE) ? 'real' : 'memory';
-  const machineLimits = { requestsMax, checkpointEvery };
+  const pageRequests = isSmall ? size.pick([1, 2, 5]) : PAGE_REQUESTS;
+  const machineLimits = { requestsMax, pageRequests, checkpointEvery };
   return { machineLimits, waitingWrites, isWatched, storage: storage ?? drawn };
 }
 

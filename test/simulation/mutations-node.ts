@@ -155,8 +155,20 @@ const outcomes: readonly Mutation[] = [
   one(
     'a start that forgets the remembered requests',
     'state/machine.js',
-    'RequestMemory.load(this.#store, record?.floor ?? 0, this.#limits.requestsMax)',
-    'new RequestMemory(record?.floor ?? 0, this.#limits.requestsMax)',
+    'RequestMemory.load(this.#store, record?.floor ?? 0, this.#limits)',
+    'new RequestMemory(record?.floor ?? 0, this.#limits)',
+  ),
+  one(
+    'a page of results that ends with each commit',
+    'state/requests.js',
+    'if (record.isFull)',
+    'record.isFull = true;\n            if (record.isFull)',
+  ),
+  one(
+    'a start that begins another page of results',
+    'state/requests.js',
+    'memory.#openLast(view);',
+    '',
   ),
   one(
     'a start that takes a state which ends where its log begins for lost',

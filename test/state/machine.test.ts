@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { refusal } from '../../src/errors.js';
 import type { Entry } from '../../src/raft/types.js';
 import { Checksums } from '../../src/state/checksum.js';
 import { FatalError } from '../../src/state/fatal.js';
@@ -9,26 +8,10 @@ import { levelOf } from '../../src/state/levels.js';
 import { type Handlers, Machine } from '../../src/state/machine.js';
 import { recordOf } from '../../src/state/machine-record.js';
 import { encodeProposal } from '../../src/state/proposal.js';
-import { forgetRequests, forgottenAt } from '../../src/state/requests.js';
-import type { Command, Handler, Result } from '../../src/state/types.js';
+import { forgetRequests } from '../../src/state/requests.js';
+import type { Command, Handler } from '../../src/state/types.js';
+import { entry, handlers, put, putEntry } from './puts.js';
 import { MapStore } from './store.js';
-
-type Put = Command & { readonly key: string; readonly value?: string; readonly refuse?: boolean };
-
-const put: Handler<Put> = ({ draft, index }, { key, value, refuse }) => {
-  if (value === undefined) draft.del(key);
-  else draft.put(key, value);
-  if (refuse === true) return { ok: false, refusal: refusal('conflict', 'no') };
-  return { ok: true, value: String(index) };
-};
-const handlers: Handlers = { put };
-
-function entry(index: number, command: object, id = `id-${index}`, since = 0): Entry {
-  const data = encodeProposal({ id, since, command: { v: 1, ...command } as Command });
-  return { kind: 'command', index, term: 1, data };
-}
-const putEntry = (index: number, key: string, value?: string, id?: string): Entry =>
-  entry(index, { type: 'put', key, value }, id);
 
 describe('state machine', () => {
   it('commits changes, result and position of an entry in one commit', () => {
@@ -44,7 +27,8 @@ describe('state machine', () => {
 
   it('commits all entries of an apply in one commit, and each checkpoint by itself', () => {
     const store = new MapStore();
-    const machine = new Machine(store, handlers, undefined, { requestsMax: 9, checkpointEvery: 4 });
+    const limits = { requestsMax: 9, pageRequests: 2, checkpointEvery: 4 };
+    const machine = new Machine(store, handlers, undefined, limits);
     machine.apply([putEntry(1, 'a', '1'), putEntry(2, 'a', '2'), putEntry(3, 'b', '3')]);
     expect(store.commits).to.equal(1);
     expect(recordOf(store)).to.include({ index: 3, term: 1 });
@@ -55,7 +39,7 @@ describe('state machine', () => {
     expect(store.commits).to.equal(3);
   });
 
-  it('gives the same results, state and checkpoints however entries are grouped', () => {
+  it('has the same results, state and checkpoints however entries are grouped', () => {
     const step = fc.record({
       key: fc.constantFrom('a', 'b', 't\u0000a', 't\u0000b'),
       value: fc.option(fc.constantFrom('1', '2'), { nil: undefined }),
@@ -63,41 +47,51 @@ describe('state machine', () => {
       id: fc.constantFrom(undefined, 'one', 'two'),
       since: fc.nat(3),
       isNoop: fc.constantFrom(false, false, false, true),
-      isForget: fc.constantFrom(false, false, false, false, true),
+      isForget: fc.constantFrom(false, false, false, true),
+      isRaise: fc.constantFrom(false, false, false, false, true),
       isLast: fc.boolean(),
     });
     const all: Handlers = { put, 'request.forget': forgetRequests };
-    const limits = { requestsMax: 5, checkpointEvery: 4 };
+    const limits = { requestsMax: 5, pageRequests: 3, checkpointEvery: 4 };
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
         const entries = steps.map((one, at): Entry => {
           const index = at + 1;
           if (one.isNoop) return { kind: 'noop', index, term: 1 };
           if (one.isForget) {
-            const command = { type: 'request.forget', upTo: Math.max(0, index - 3), max: 2 };
+            const upTo = Math.max(0, at - one.since);
+            const command = { type: 'request.forget', upTo, max: 2 };
             return entry(index, command, undefined, at);
           }
+          if (one.isRaise) return entry(index, { type: 'system.level', level: 2 }, undefined, at);
           const { id, since, ...rest } = one;
           return entry(index, { type: 'put', ...rest }, id, Math.max(0, at - since));
         });
-        const outcomes = [false, true].map((isGrouped) => {
+        const outcomes = (['single', 'grouped', 'restarted'] as const).map((how) => {
           const store = new MapStore();
-          const machine = new Machine(store, all, undefined, limits);
           const touched = new Set<string>();
-          machine.onChanged((changed) => {
-            for (const key of changed) touched.add(key);
-          });
+          const start = (): Machine => {
+            const started = new Machine(store, all, undefined, limits);
+            started.onChanged((changed) => {
+              for (const key of changed) touched.add(key);
+            });
+            return started;
+          };
+          let machine = start();
           const results: unknown[] = [];
           let group: Entry[] = [];
           for (const [at, each] of entries.entries()) {
             group.push(each);
-            if (isGrouped && !steps[at]!.isLast) continue;
+            if (how !== 'single' && !steps[at]!.isLast) continue;
             results.push(...machine.apply(group));
             group = [];
+            if (how === 'restarted') machine = start();
           }
           results.push(...machine.apply(group));
           expect(machine.checksum().sums).to.deep.equal(Checksums.of(store).toJSON());
-          const checkpoints = entries.map(({ index }) => machine.checkpoint(index));
+          // A start forgets the checkpoints.
+          const checkpoints =
+            how === 'restarted' || entries.map(({ index }) => machine.checkpoint(index));
           const { sums, ...record } = recordOf(store) ?? { sums: {} };
           store.map.delete(keys.machine);
           return {
@@ -110,7 +104,9 @@ describe('state machine', () => {
           };
         });
         expect(outcomes[1]).to.deep.equal(outcomes[0]);
+        expect(outcomes[2]).to.deep.equal({ ...outcomes[0], checkpoints: true });
       }),
+      { numRuns: 300 },
     );
   });
 
@@ -123,30 +119,6 @@ describe('state machine', () => {
       keys.machine,
       'request',
     ]);
-  });
-
-  it('forgets the oldest results on command, a few at a time, and rejects those requests', () => {
-    const store = new MapStore();
-    const all: Handlers = { put, 'request.forget': forgetRequests };
-    const machine = new Machine(store, all);
-    machine.apply([1, 2, 3, 4].map((n) => putEntry(n, 'a', String(n))));
-    const results = (): number => [...store.keys('request')].length;
-    const forget = (index: number) =>
-      machine.apply([
-        entry(index, { type: 'request.forget', upTo: 3, max: 2 }, undefined, index - 1),
-      ]);
-    expect(forget(5)).to.deep.equal([{ ok: true, value: '2', index: 5 }]);
-    expect([results(), forgottenAt(store)]).to.deep.equal([3, 0]);
-    expect(forget(6)).to.deep.equal([{ ok: true, value: '3', index: 6 }]);
-    expect([results(), forgottenAt(store)]).to.deep.equal([3, 3]);
-    expect(machine.checksum().sums).to.deep.equal(Checksums.of(store).toJSON());
-    for (const one of [machine, new Machine(store, all)]) {
-      expect(one.remembered('id-3')).to.equal(undefined);
-      expect(one.remembered('id-4')).to.include({ ok: true, value: '4' });
-    }
-    const [again] = machine.apply([entry(7, { type: 'put', key: 'a', value: 'x' }, 'id-3', 2)]);
-    expect(again).to.have.nested.property('refusal.code', 'outcome_unknown');
-    expect(store.get('a')).to.equal('4');
   });
 
   it('records where a secret was deleted or replaced, and assumes so for existing states', () => {
@@ -318,47 +290,6 @@ describe('state machine', () => {
     const command = JSON.parse('{"v":1,"type":"spy","m":{"__proto__":{"x":1},"constructor":2}}');
     new Machine(new MapStore(), { spy }).apply([entry(1, command)]);
     expect(JSON.stringify(seen[0])).to.equal(JSON.stringify(command));
-  });
-});
-
-describe('stored request results', () => {
-  it('a repeated request takes effect once and has the same result, also after a restart', () => {
-    const store = new MapStore();
-    const machine = new Machine(store, handlers);
-    const first = machine.apply([putEntry(1, 'a', '1', 'same')])[0] as Result;
-    machine.apply([putEntry(2, 'a', '2')]);
-    expect(machine.apply([putEntry(3, 'a', '1', 'same')])[0]).to.deep.equal(first);
-    const restarted = new Machine(store, handlers);
-    expect(restarted.remembered('same')).to.deep.equal(first);
-    expect(restarted.remembered('other')).to.equal(undefined);
-    expect(restarted.apply([putEntry(4, 'a', '1', 'same')])[0]).to.deep.equal(first);
-    expect(store.get('a')).to.equal('2');
-  });
-
-  it('are dropped without a read, but for those of before a restart', () => {
-    const store = new MapStore();
-    const limits = { requestsMax: 3, checkpointEvery: 256 };
-    let machine = new Machine(store, handlers, undefined, limits);
-    const read: string[] = [];
-    const get = store.get.bind(store);
-    store.get = (key) => {
-      const value = get(key);
-      if (value !== undefined && key.startsWith('request')) read.push(key);
-      return value;
-    };
-    const applyTo = (from: number, to: number): void => {
-      for (let index = from; index <= to; index++) {
-        machine.apply([entry(index, { type: 'put', key: 'a', value: '1' }, undefined, index - 1)]);
-        expect([...store.keys('request')].length).to.equal(Math.min(index, 3));
-        expect(machine.checksum().sums).to.deep.equal(Checksums.of(store).toJSON());
-        read.length = 0;
-      }
-    };
-    applyTo(1, 8);
-    machine = new Machine(store, handlers, undefined, limits);
-    applyTo(9, 20);
-    machine.apply([entry(21, { type: 'put', key: 'a', value: '1' }, undefined, 20)]);
-    expect(read).eql([]);
   });
 });
 
