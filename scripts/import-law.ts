@@ -31,6 +31,8 @@ const RANK: Record<string, number> = {
   metrics: 8,
   'key-files': 10,
   server: 11,
+  // `cluster/dev.ts`, which runs nodes as processes of their own and imports nothing of `src/`.
+  dev: 11,
   'node-program': 12,
   main: 13,
   cli: 2,

@@ -1,5 +1,6 @@
 /** The commands that run a node, check its settings, and look at the folder of a stopped one. */
-import { rmSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Command, Option } from 'commander';
 import { NODE_COMMANDS } from './cli/node-commands.js';
 import { keepCompiledCode, useCompiledCode } from './compile-cache.js';
@@ -14,6 +15,8 @@ import { SETTINGS } from './settings.js';
  * first requests need is compiled as well.
  */
 const KEEP_CODE_MS = 10_000;
+const OF_A_CLUSTER =
+  'holds a cluster of conclave dev or npm start; name another folder: --data-dir NAME';
 const EXIT = { ok: 0, fault: 1, usage: 2, killed: 130 } as const;
 
 /** Adds a flag for every setting. */
@@ -141,6 +144,11 @@ async function offline(work: () => Promise<unknown>): Promise<void> {
 
 /** Runs a command about a node. Does not return for `agent`, which ends with the process. */
 export async function runNode(given: readonly string[], version: string): Promise<void> {
+  const words = given[0] === 'help' ? [...given.slice(1), '--help'] : given;
+  if (words[0] === 'dev') {
+    const { runDev } = await import('../cluster/dev.js');
+    return runDev(words.slice(1), { command: 'conclave dev', dir: 'conclave-dev', nodes: 1 });
+  }
   const program = new Command('conclave')
     .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? EXIT.ok : EXIT.usage))
     .description('Replicated access control and central configuration')
@@ -149,10 +157,16 @@ export async function runNode(given: readonly string[], version: string): Promis
   for (const [path, what] of NODE_COMMANDS) {
     const name = path.at(-1)!;
     const parent = path.length === 1 ? program : program.command(path[0]!);
-    added.set(name, withSettings(parent.command(name).description(what)));
+    if (name !== 'dev') added.set(name, withSettings(parent.command(name).description(what)));
   }
   const on = (name: string): Command => added.get(name)!;
-  on('agent').action((_options, command: Command) => agent(runnable(command)));
+  on('agent').action((_options, command: Command) => {
+    const config = runnable(command);
+    // Each of its nodes has a folder of its own in there.
+    if (existsSync(join(config.dataDir, 'cluster.json')))
+      misused([`dataDir: ${config.dataDir} ${OF_A_CLUSTER}`]);
+    return agent(config);
+  });
   on('check').action((_options, command: Command) => check(runnable(command)));
   on('inspect').action((_options, command: Command) => offline(() => inspect(command)));
   on('recover')

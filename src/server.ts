@@ -25,6 +25,7 @@ import type { BootstrapReset } from './service/bootstrap.js';
 import type { ClusterParts } from './service/cluster.js';
 import { configCheck } from './service/config-entries.js';
 import { Decisions } from './service/explain/decisions.js';
+import { onNoToken } from './service/first-token.js';
 import { makeGate } from './service/gate.js';
 import { Housekeeper } from './service/housekeeper.js';
 import { authMethodTypes, loginOptions } from './service/login/index.js';
@@ -100,6 +101,9 @@ export async function startServer(
   const url = `${scheme}://${config.http.host}:${listener.port}`;
   log.info({ url, raft: config.raft.advertise }, 'serving');
   warnOfDangers(config, log);
+  void onNoToken(node, opened.service, config.limits.requestMs, () =>
+    tellFirstStep(config, url, log),
+  );
   return {
     url,
     reloadTls() {
@@ -117,6 +121,17 @@ export async function startServer(
       metrics.close();
     },
   };
+}
+
+/** Logs how the first token is created. */
+function tellFirstStep({ acl, http }: Config, url: string, log: Log): void {
+  const { bootstrapSecret: secret, bootstrapSecretFile: file } = acl;
+  const more = [
+    ...(http.tls === undefined ? [] : ['--ca-file CA']),
+    ...(secret === undefined && file === undefined ? [] : ['--token-file FILE_OF_THE_SECRET']),
+  ];
+  const command = ['conclave acl bootstrap --http-addr', url, ...more].join(' ');
+  log.info({ command }, `there is no token yet; create the first one: ${command}`);
 }
 
 /** Logs what in the configuration lets others read secrets. */

@@ -36,13 +36,15 @@ export interface Ask {
   readonly isRead?: boolean;
   /** Sends the token; so do all but those that do without. */
   readonly withToken?: boolean;
+  /** Whether a 404 with an index is an answer: what does not exist can be awaited. */
+  readonly mayBeMissing?: boolean;
   /** Sends this token in place of the usual one. */
   readonly token?: string;
   /** How long the server may hold the request, in milliseconds, besides the usual time. */
   readonly heldMs?: number;
 }
 
-/** An answer below 400. */
+/** An answer below 400, or the 404 of a request that permits it. */
 export interface Answer {
   readonly status: number;
   /** Index to wait on; 0 if the answer has none. */
@@ -118,6 +120,7 @@ export class Api {
       const message = await this.#sendAnywhere(this.#pathOf(path, ask), sent, ask.isRead === true);
       const answer = await answerOf(message);
       if (answer.status < 400) return answer;
+      if (ask.mayBeMissing === true && answer.status === 404 && answer.index > 0) return answer;
       const fault = faultOf(method, path, answer);
       const waitMs = retryAfterMs(fault, answer);
       if (waitMs === undefined || performance.now() + waitMs > deadline) throw fault;

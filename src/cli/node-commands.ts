@@ -8,6 +8,7 @@ import { subcommandOf } from './arguments.js';
 /** Paths of commands with what they do. */
 export const NODE_COMMANDS: readonly (readonly [path: readonly string[], what: string])[] = [
   [['agent'], 'run a node until it is stopped'],
+  [['dev'], 'run a cluster on this machine until it is stopped, to try it'],
   [['config', 'check'], 'check the settings of a node and print them'],
   [['inspect'], 'show what the data folder of a stopped node holds'],
   [

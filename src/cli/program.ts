@@ -17,6 +17,7 @@ import { addProfile } from './profile.js';
 import { addRole } from './role.js';
 import { addTemplatedPolicy } from './templated-policy.js';
 import { addToken } from './token.js';
+import { addWatch } from './watch-command.js';
 
 /** Returns the program. */
 export function programOf(cli: Cli): Command {
@@ -55,6 +56,7 @@ export function programOf(cli: Cli): Command {
   addLint(acl, policy, rule, cli);
   addNamespace(program, cli);
   addConfig(program, cli);
+  addWatch(program, cli);
   addLogin(program, cli);
   addOperations(program, cli);
   addProfile(program, cli);

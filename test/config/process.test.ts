@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   chmodSync,
   existsSync,
@@ -16,9 +17,9 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { type LocalCluster, planCluster, startCluster } from '../../cluster/local.js';
 import { freePorts } from '../../cluster/ports.js';
+import { until } from '../cluster/operator.js';
 
 const MAIN = fileURLToPath(new URL('../../program/main.js', import.meta.url));
-const START = fileURLToPath(new URL('../../cluster/start.js', import.meta.url));
 
 /** Runs a program until it exits. */
 function run(program: string, args: string[], options: { cwd?: string; env?: object } = {}) {
@@ -266,84 +267,67 @@ describe('a node as a process', function () {
   });
 });
 
-describe('npm start', function () {
+describe('a node that is started without a configuration', function () {
   this.timeout(60_000);
-  const dir = mkdtempSync(join(tmpdir(), 'conclave-start-'));
+  const dir = mkdtempSync(join(tmpdir(), 'conclave-alone-'));
+  const flags = ['--http-port', '0', '--raft-port', '0', '--raft-advertise', '127.0.0.1:8300'];
   after(() => rmSync(dir, { recursive: true, force: true }));
 
-  it('starts a cluster, prints lines that work when pasted, and stops on an interrupt', async () => {
-    const ports = await freePorts(1);
-    const args = [START, '--nodes', '1', '--port', String(ports[0])];
-    const child = spawn(process.execPath, args, { cwd: dir });
-    let out = '';
-    const watching = new Promise<void>((resolve) => {
-      child.stdout.on('data', (chunk) => {
-        out += chunk;
-        if (/leader n1/.test(out)) resolve();
+  /** Runs a node until `work` is done with its URL. Returns its log. */
+  async function withNode(
+    work: (url: string, log: () => string) => Promise<void>,
+  ): Promise<string> {
+    const child = spawn(process.execPath, [MAIN, 'agent', ...flags], { cwd: dir });
+    const ended = once(child, 'close');
+    let log = '';
+    const url = await new Promise<string>((resolve, reject) => {
+      child.stderr.on('data', (chunk) => {
+        log += chunk;
+        const [, found] = /"url":"([^"]+)"/.exec(log) ?? [];
+        if (found !== undefined) resolve(found);
       });
+      ended.then(() => reject(new Error(log)));
     });
-    const ended = new Promise((resolve) => child.on('close', resolve));
-    await Promise.race([watching, ended]);
-    const curls = out.split('\n').filter((line) => line.startsWith('curl '));
-    expect(curls).to.have.length(3);
-    const shell = async (line: string): Promise<string> =>
-      (
-        await run('-e', [
-          `process.stdout.write(require('child_process').execSync(${JSON.stringify(line)}))`,
-        ])
-      ).out;
-    expect(JSON.parse(await shell(curls[0]!))).to.include({ Name: 'hello' });
-    expect(JSON.parse(await shell(curls[1]!))).to.include({ Name: 'hello' });
-    const { token, nodes } = JSON.parse(readFileSync(join(dir, 'data', 'cluster.json'), 'utf8'));
-    const held = shell(curls[2]!.replace('wait=60s', 'wait=1s'));
-    expect(JSON.parse(await held)).to.include({ Name: 'hello' });
-    expect(out).to.include(token).and.to.include(nodes[0].url);
-    child.kill('SIGINT');
-    expect(await ended).to.equal(0);
-    expect(existsSync(nodes[0].pidFile)).to.equal(false);
-  });
+    try {
+      await work(url, () => log);
+    } finally {
+      child.kill('SIGTERM');
+      await ended;
+    }
+    return log;
+  }
 
-  it('refuses, in one line, a folder that it did not create', async () => {
-    const foreign = mkdtempSync(join(dir, 'foreign-'));
-    await run('-e', ['require("fs").mkdirSync("data"); require("fs").writeFileSync("data/x","")'], {
-      cwd: foreign,
+  it('tells the next step until there is a token', async () => {
+    await withNode(async (url, log) => {
+      const [line] = await until(
+        async () =>
+          log()
+            .split('\n')
+            .filter((each) => each.includes('acl bootstrap')),
+        (found) => found.length > 0,
+      );
+      const { command } = JSON.parse(line!);
+      expect(command).to.equal(`conclave acl bootstrap --http-addr ${url}`);
+      const { code, out } = await run(MAIN, command.split(' ').slice(1));
+      expect(code).to.equal(0);
+      expect(out).to.include('SecretID');
     });
-    const { code, err } = await run(START, [], { cwd: foreign });
-    expect(code).to.equal(1);
-    expect(err).to.match(/^data\/ is not empty .*\n$/);
-  });
-
-  it("refuses, in one line, a number of nodes that differs from the data's", async () => {
-    const { code, err } = await run(START, ['--nodes', '3'], { cwd: dir });
-    expect(code).to.equal(1);
-    expect(err).to.match(/^data\/ contains a cluster of 1 nodes; .*--fresh.*\n$/);
-  });
-
-  it("refuses, in one line, ports that differ from the data's", async () => {
-    const { code, err } = await run(START, ['--port', '9'], { cwd: dir });
-    expect(code).to.equal(1);
-    expect(err).to.match(/^data\/ contains a cluster on port \d+; .*--fresh.*\n$/);
-  });
-
-  it('refuses, in one line, ports that are in use', async () => {
-    const [port] = await freePorts(1);
-    const taken = createServer().listen(port, '127.0.0.1');
-    const elsewhere = mkdtempSync(join(dir, 'elsewhere-'));
-    const { code, err } = await run(START, ['--nodes', '1', '--port', String(port)], {
-      cwd: elsewhere,
+    const log = await withNode(async (url) => {
+      await until(
+        async () => (await fetch(`${url}/v1/health/ready`)).status,
+        (status) => status === 200,
+      );
     });
-    taken.close();
-    expect(code).to.equal(1);
-    expect(err).to.equal(`port ${port} is in use by another program; choose another with --port\n`);
+    expect(log).not.to.include('acl bootstrap');
   });
 
-  it('writes a plan that only its owner can read', async () => {
-    const plan = await planCluster({ nodes: 3, dir: join(dir, 'plan') });
-    const { mode } = await import('node:fs').then((fs) =>
-      fs.statSync(join(plan.dir, 'cluster.json')),
+  it('refuses the folder of a cluster of npm start, and says what to do', async () => {
+    await planCluster({ nodes: 3, dir: join(dir, 'other', 'data') });
+    const { code, err } = await run(MAIN, ['agent', ...flags], { cwd: join(dir, 'other') });
+    expect(code).to.equal(2);
+    expect(err).to.equal(
+      'conclave: dataDir: data holds a cluster of conclave dev or npm start; ' +
+        'name another folder: --data-dir NAME\n',
     );
-    expect(mode & 0o777).to.equal(0o600);
-    expect(plan.file).to.include({ kind: 'service', prefix: 'X-Service' });
-    expect(plan.file.nodes).to.have.length(3);
   });
 });
