@@ -4,9 +4,11 @@
 import { join, normalize } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { DEV_OPTIONS } from '../src/cli/node-commands.js';
 import { prepare, RAFT_OFFSET, runningPid, UsageError } from './dev-folder.js';
 import { type LocalCluster, type LocalNode, quote } from './local.js';
 
+const { nodes: NODES, port: PORT, dir: DIR, fresh: FRESH } = DEV_OPTIONS;
 const WATCH_MS = 1000;
 const POLL_MS = 50;
 const PORT_MAX = 65_535;
@@ -72,10 +74,10 @@ function parse(args: readonly string[], { command, dir, nodes }: DevProgram): Fl
   const program = new Command(command === 'npm start' ? `${command} --` : command)
     .exitOverride()
     .description('Runs a cluster on this machine and shows it until Ctrl-C. The data is kept.')
-    .option('--nodes <count>', `1, 3 or 5 nodes (default: ${nodes}, or those of the data)`, count)
-    .option('--port <port>', `HTTP port of the first node (default: 8501)`, port)
-    .option('--dir <folder>', 'folder of data, logs and settings', dir)
-    .option('--fresh', 'delete the data that is there, and begin anew')
+    .option(NODES[0], `${NODES[1]} (default: ${nodes}, or those of the data)`, count)
+    .option(...PORT, port)
+    .option(...DIR, dir)
+    .option(...FRESH)
     .addHelpText('after', `\nRaft uses ports ${RAFT_OFFSET} above those of HTTP.`);
   program.parse(args, { from: 'user' });
   return program.opts<Flags>();

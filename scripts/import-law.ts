@@ -31,8 +31,10 @@ const RANK: Record<string, number> = {
   metrics: 8,
   'key-files': 10,
   server: 11,
-  // `cluster/dev.ts`, which runs nodes as processes of their own and imports nothing of `src/`.
+  // `cluster/dev.ts`, which runs nodes as processes of their own and imports no layer of `src/`.
   dev: 11,
+  offline: 11,
+  'node-help': 11,
   'node-program': 12,
   main: 13,
   cli: 2,
@@ -51,8 +53,8 @@ const FORBIDDEN: [from: string, to: string, why: string][] = [
 ];
 /** What the client may import besides itself: it knows the server by its API alone. */
 const CLIENT_SEES = ['errors', 'languages', 'node-http'];
-/** Who may import the client: what names its commands and its variables. */
-const SEES_CLIENT = ['config', 'node-program', 'main'];
+/** Who may import the client: what names its commands and variables, and draws its tables. */
+const SEES_CLIENT = ['config', 'offline', 'node-program', 'main'];
 const PURE = ['raft', 'languages', 'acl', 'kinds', 'state', 'replica'];
 /** Effects that a pure layer must not have. What depends on them is passed in. */
 const EFFECTS: [pattern: RegExp, what: string][] = [

@@ -133,7 +133,7 @@ async function watchChanges(
   { changes: wanted = Number.POSITIVE_INFINITY }: WatchOptions,
 ): Promise<void> {
   const { print } = call;
-  print.startSeries();
+  if (print.format !== 'table') print.startSeries();
   let before: Map<string, unknown> | undefined;
   let seen = 0;
   for await (const { index, value } of readsOf(call.api, { ...target, mayBeMissing: true })) {

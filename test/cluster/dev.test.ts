@@ -58,7 +58,7 @@ class Running {
 }
 
 describe('npm start', function () {
-  this.timeout(120_000);
+  this.timeout(300_000);
   const dir = mkdtempSync(join(tmpdir(), 'conclave-start-'));
   const nodes = (): ClusterFile['nodes'] =>
     (JSON.parse(readFileSync(join(dir, 'data', 'cluster.json'), 'utf8')) as ClusterFile).nodes;

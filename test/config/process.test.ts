@@ -267,6 +267,37 @@ describe('a node as a process', function () {
   });
 });
 
+describe('help about nodes', () => {
+  const helpOf = async (...args: string[]): Promise<string> => {
+    const { code, out } = await run(MAIN, args);
+    expect(code).to.equal(0);
+    for (const line of out.split('\n')) expect(line.length, line).to.be.at.most(80);
+    return out;
+  };
+
+  it('shows the settings that matter in groups, with defaults and choices', async () => {
+    const help = await helpOf('agent', '--help');
+    expect(help)
+      .to.include('\nAPI:\n  --http-host')
+      .and.match(/0 for a free\s+one/);
+    expect(help)
+      .to.match(/\(default:\s+8500\)/)
+      .and.match(/allow,\s+deny;\s+default:\s+deny/);
+    expect(help).not.to.include('--limits-').and.not.include('--acl-initial-management <');
+    const all = await helpOf('agent', '--help-all');
+    expect(all).to.include('--limits-body-bytes').and.not.include('--acl-initial-management <');
+  });
+
+  it('shows the options of commands that read files, and few settings', async () => {
+    const help = await helpOf('help', 'recover');
+    expect(help).to.include('--accept-loss').and.include('--dry-run').and.include('--data-dir');
+    expect(help).not.to.include('--http-port');
+    expect(await helpOf('snapshot', 'verify', '--help')).to.include('Exits with 1');
+    expect(await helpOf('dev', '--help')).to.include('default: 1, or those of the data');
+    expect(await helpOf('help', 'config', 'check')).to.include('--help-all');
+  });
+});
+
 describe('a node that is started without a configuration', function () {
   this.timeout(60_000);
   const dir = mkdtempSync(join(tmpdir(), 'conclave-alone-'));
