@@ -8,6 +8,8 @@ const RANK: Record<string, number> = {
   address: 0,
   'compile-cache': 0,
   errors: 0,
+  'log-events': 0,
+  'log-text': 0,
   'wire-limits': 0,
   'node-http': 0,
   'peer-record': 0,
@@ -33,6 +35,7 @@ const RANK: Record<string, number> = {
   server: 11,
   // `cluster/dev.ts`, which runs nodes as processes of their own and imports no layer of `src/`.
   dev: 11,
+  'node-log': 10,
   offline: 11,
   'node-help': 11,
   'node-program': 12,

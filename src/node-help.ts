@@ -28,6 +28,7 @@ const MAIN: ReadonlySet<string> = new Set([
   'acl.defaultPolicy',
   'acl.initialManagementFile',
   'log.level',
+  'log.format',
 ]);
 
 const GROUPS: Readonly<Record<string, string>> = {

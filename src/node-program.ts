@@ -54,9 +54,9 @@ function misused(faults: readonly string[]): never {
 }
 
 async function agent(config: Config): Promise<void> {
-  const log = createLog(config.log.level, { node: config.nodeName });
+  const log = createLog(config.log, { node: config.nodeName });
   const fatal = (error: unknown): never => {
-    log.error({ err: error }, 'the node must stop');
+    log.error({ event: 'fatal', err: error }, 'the node must stop');
     // Repeated for those who see only the terminal.
     console.error(`conclave: ${explain(error)}`);
     process.exit(EXIT.fault);
@@ -68,9 +68,9 @@ async function agent(config: Config): Promise<void> {
   const stop = (why: string): void => {
     if (stopping) process.exit(EXIT.killed);
     stopping = true;
-    log.info({ why }, 'stopping');
+    log.info({ event: 'stopping', why }, 'stopping');
     void (server?.stop() ?? Promise.resolve()).then(() => {
-      log.info({}, 'stopped');
+      log.info({ event: 'stopped' }, 'stopped');
       process.exit(EXIT.ok);
     }, fatal);
   };
@@ -81,9 +81,10 @@ async function agent(config: Config): Promise<void> {
   process.on('SIGHUP', () => {
     try {
       server?.reloadTls();
-      log.info({}, 'reloaded certificates and keys');
+      log.info({ event: 'keys_reloaded' }, 'reloaded certificates and keys');
     } catch (error) {
-      log.error({ err: error }, 'could not read certificates or keys; the old ones stay in use');
+      const what = 'could not read certificates or keys; the old ones stay in use';
+      log.error({ event: 'keys_not_reloaded', err: error }, what);
     }
   });
   try {

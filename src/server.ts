@@ -18,7 +18,8 @@ import { Metrics } from './metrics.js';
 import { realClock } from './node/clock.js';
 import { openNode } from './node/node.js';
 import type { NodeOptions } from './node/options.js';
-import type { Gate } from './node/types.js';
+import type { ClusterNode } from './node/types.js';
+import { logRequest, type Members, nodeLog } from './node-log.js';
 import { releaseOf } from './release.js';
 import { Authorizers } from './service/authorizers.js';
 import type { BootstrapReset } from './service/bootstrap.js';
@@ -64,7 +65,7 @@ export async function startServer(
   onFatal: (error: unknown) => void,
   loading?: NodeOptions['loading'],
 ): Promise<Server> {
-  log.info({ dataDir: config.dataDir }, 'opening the data folder');
+  log.info({ event: 'data_folder_opening', dataDir: config.dataDir }, 'opening the data folder');
   const opened = await openLayers(config, log, onFatal, loading);
   const { node, authorizers, housekeeper } = opened;
   const refusals = new Refusals(log, () => performance.now());
@@ -86,7 +87,8 @@ export async function startServer(
   node.onChanged((keys) => {
     if (!keys.includes(RESTORE_FACT)) return;
     app.held.release();
-    log.warn({ index: restoredAt(node.view) }, 'the state was replaced by that of an archive');
+    const index = restoredAt(node.view);
+    log.warn({ event: 'state_replaced', index }, 'the state was replaced by that of an archive');
   });
   await node.start();
   housekeeper.start();
@@ -99,7 +101,7 @@ export async function startServer(
   }
   const scheme = config.http.tls === undefined ? 'http' : 'https';
   const url = `${scheme}://${config.http.host}:${listener.port}`;
-  log.info({ url, raft: config.raft.advertise }, 'serving');
+  log.info({ event: 'serving', url, raft: config.raft.advertise }, 'serving');
   warnOfDangers(config, log);
   void onNoToken(node, opened.service, config.limits.requestMs, () =>
     tellFirstStep(config, url, log),
@@ -109,7 +111,7 @@ export async function startServer(
     reloadTls() {
       const { faults, warnings } = checkKeyFiles(config);
       if (faults.length > 0) throw new Error(faults.join('; '));
-      for (const warning of warnings) log.warn({}, warning);
+      for (const warning of warnings) log.warn({ event: 'keys_doubtful' }, warning);
       listener.reloadTls();
       node.reload(securityOf(config));
     },
@@ -131,16 +133,24 @@ function tellFirstStep({ acl, http }: Config, url: string, log: Log): void {
     ...(secret === undefined && file === undefined ? [] : ['--token-file FILE_OF_THE_SECRET']),
   ];
   const command = ['conclave acl bootstrap --http-addr', url, ...more].join(' ');
-  log.info({ command }, `there is no token yet; create the first one: ${command}`);
+  const event = 'first_token_missing';
+  log.info({ event, command }, `there is no token yet; create the first one: ${command}`);
 }
 
 /** Logs what in the configuration lets others read secrets. */
 function warnOfDangers(config: Config, log: Log): void {
-  for (const warning of checkKeyFiles(config).warnings) log.warn({}, warning);
+  for (const warning of checkKeyFiles(config).warnings)
+    log.warn({ event: 'keys_doubtful' }, warning);
   if (config.raft.insecure)
-    log.warn({}, 'raft.insecure: every user of this machine can join and read every secret');
+    log.warn(
+      { event: 'members_unprotected' },
+      'raft.insecure: every user of this machine can join and read every secret',
+    );
   if (config.http.tls === undefined && !isLoopback(config.http.host))
-    log.warn({}, 'the API is open to other machines without TLS: tokens travel in the clear');
+    log.warn(
+      { event: 'api_unprotected' },
+      'the API is open to other machines without TLS: tokens travel in the clear',
+    );
 }
 
 /** The layers below the front end. */
@@ -153,9 +163,14 @@ async function openLayers(
   onFatal: (error: unknown) => void,
   loading: NodeOptions['loading'],
 ) {
+  let opened: ClusterNode | undefined;
   // The node calls the gate, which in turn needs the node's state. No call comes before `start`.
   const options: NodeOptions = {
-    ...nodeOptions(config, log, onFatal, (...asked) => gate(...asked)),
+    ...nodeOptions(config, log, {
+      onFatal,
+      gate: (...asked) => gate(...asked),
+      members: () => opened?.status().peers ?? [],
+    }),
     loading,
     decisionText: (id) => {
       const decision = decisions.get(id);
@@ -163,15 +178,15 @@ async function openLayers(
     },
   };
   const node = await openNode(options);
+  opened = node;
   const clock = realClock(onFatal);
   const nowMs = Date.now;
   const { datacenter, acl, limits } = config;
-  const { defaultPolicy } = acl;
   const managementSecret = initialManagement(config);
   const authorizers = new Authorizers({
     view: node.view,
     datacenter,
-    defaultPolicy,
+    defaultPolicy: acl.defaultPolicy,
     nowMs,
     rightsBytes: limits.rightsBytes,
   });
@@ -196,18 +211,20 @@ async function openLayers(
     // An upload ends with its request, and its last part with the request of that part.
     restoreIdleMs: 2 * (limits.receiveMs + limits.requestMs),
     secrets: { secretsGoneMs: limits.secretsGoneMs, leftAt: () => node.secretLeftAt() },
-    log: (level, message, error) => log[level](error === undefined ? {} : { err: error }, message),
+    log: (level, message, event, error) =>
+      log[level]({ event, ...(error !== undefined && { err: error }) }, message),
   });
   const service = new NodeService({ node, authorizers, clock });
   return { node, service, authorizers, decisions, housekeeper };
 }
 
 function frontEnd(
-  { datacenter, acl, http, limits }: Config,
+  { datacenter, acl, http, limits, log: { level } }: Config,
   log: Log,
   parts: Layers & { readonly metrics: Metrics; readonly routes: readonly Route[] },
 ): HttpApp {
   const { service, metrics, routes, decisions } = parts;
+  const isTraced = level === 'debug';
   return createApp({
     service,
     routes,
@@ -220,8 +237,12 @@ function frontEnd(
     allowedHosts: http.allowedHosts ?? (isLoopback(http.host) ? undefined : ['*']),
     responseHeaders: http.responseHeaders,
     blockedPaths: http.blockedPaths,
-    observe: (observation) => metrics.observe(observation),
-    report: ({ error, ...event }) => log.error({ ...event, err: error }, 'a request failed'),
+    observe: (observation) => {
+      metrics.observe(observation);
+      if (isTraced) logRequest(log, observation);
+    },
+    report: ({ error, ...request }) =>
+      log.error({ event: 'request_failed', ...request, err: error }, 'a request failed'),
   });
 }
 
@@ -243,8 +264,7 @@ function listenerOptions({ http, limits }: Config): ListenerOptions {
 function nodeOptions(
   config: Config,
   log: Log,
-  onFatal: (error: unknown) => void,
-  gate: Gate,
+  { onFatal, gate, members }: Pick<NodeOptions, 'onFatal' | 'gate'> & { members: Members },
 ): NodeOptions {
   const { raft, limits } = config;
   return {
@@ -265,8 +285,10 @@ function nodeOptions(
       pendingWrites: limits.pendingWrites,
       waitingWrites: limits.waitingWrites,
     },
-    log: (level, message) => log[level]({}, message),
-    ...(config.log.level === 'debug' && { trace: (message) => log.debug({}, message) }),
+    log: nodeLog(log, members),
+    ...(config.log.level === 'debug' && {
+      trace: (message) => log.debug({ event: 'raft_decision' }, message),
+    }),
     onFatal,
   };
 }
@@ -294,7 +316,8 @@ function joinToken(path: string | undefined, log: Log): string | undefined {
   try {
     return readFileSync(path, 'utf8').trim() || undefined;
   } catch (error) {
-    log.warn({}, `cluster.joinTokenFile: ${(error as Error).message}`);
+    const why = (error as Error).message;
+    log.warn({ event: 'join_token_unreadable' }, `cluster.joinTokenFile: ${why}`);
     return undefined;
   }
 }

@@ -94,6 +94,10 @@ describe('the commands of operators', function () {
       .to.match(/Leader +none/)
       .and.match(/^n3 /m);
     expect(err).to.include('this is what n1 knows');
+    const lines = readFileSync(cluster.nodes[0]!.logFile, 'utf8').trim().split('\n');
+    const lost = lines.map((line) => JSON.parse(line)).filter((line) => line.peer === 'n2');
+    expect(lost.map(({ event }) => event)).to.include('peer_unreachable');
+    expect(lost.at(-1).msg).to.match(/^n2 \([0-9a-f-]{36}\) at 127\.0\.0\.1:\d+ cannot be reached/);
     const doctor = await user.run(['doctor', '--timeout', '1s']);
     expect(doctor.code).to.equal(1);
     expect(doctor.out).to.match(/^error +leader +there is none/m);

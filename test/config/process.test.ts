@@ -17,6 +17,7 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { type LocalCluster, planCluster, startCluster } from '../../cluster/local.js';
 import { freePorts } from '../../cluster/ports.js';
+import { LOG_EVENTS } from '../../src/log-events.js';
 import { until } from '../cluster/operator.js';
 
 const MAIN = fileURLToPath(new URL('../../program/main.js', import.meta.url));
@@ -88,6 +89,16 @@ describe('a node as a process', function () {
     expect(log).to.include('"serving"');
     expect(log).to.include('"the data folder is new: the node starts the cluster of n1"');
     expect(log).to.match(/"leader in term \d+"/);
+    const lines = log
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    for (const { event } of lines) expect(Object.keys(LOG_EVENTS)).to.include(event);
+    const requests = lines.filter(({ event }) => event === 'request');
+    const self = { route: '/v1/acl/token/self', method: 'GET', level: 'debug' };
+    expect(requests.some((one) => Object.entries(self).every(([k, v]) => one[k] === v))).to.equal(
+      true,
+    );
     for (const text of [log, ...shown])
       for (const secret of [planted, cluster.token, 'unknown-secret-5ec2e700'])
         expect(text).not.to.include(secret);
