@@ -5,6 +5,7 @@ import type { Call, Cli } from './cli.js';
 import { type ClusterView, clusterOf, serversOf } from './cluster.js';
 import { Fault } from './fault.js';
 import type { Shape } from './output.js';
+import { sizeText } from './progress.js';
 
 /** What was looked at, and what was found. */
 export interface Finding {
@@ -136,31 +137,47 @@ async function ready({ api }: Call<object>, place: string): Promise<Finding> {
   }
 }
 
-/** Returns the value of a gauge or counter without labels in Prometheus' text; 0 without it. */
-export function gaugeIn(text: string, name: string): number {
-  const line = text
-    .split('\n')
-    .find((each) => each.startsWith(`${name} `) || each.startsWith(`${name}{`));
-  return Number(line?.slice(line.lastIndexOf(' ')) ?? 0);
+/** A line of Prometheus' text: its labels as text, and its value. */
+interface Sample {
+  readonly labels: string;
+  readonly value: number;
 }
+
+/** Returns the samples of a metric in Prometheus' text. */
+export const samplesIn = (text: string, name: string): readonly Sample[] =>
+  text.split('\n').flatMap((line) => {
+    const [, labels, value] = /^[a-z_]+(?:\{(.*)\})? (\S+)$/.exec(line) ?? [];
+    const isIt = line.startsWith(`${name} `) || line.startsWith(`${name}{`);
+    return isIt && value !== undefined ? [{ labels: labels ?? '', value: Number(value) }] : [];
+  });
 
 async function metrics({ api }: Call<object>, place: string): Promise<readonly Finding[]> {
   const query = { format: 'prometheus' };
   const { text } = await api.get('/v1/agent/metrics', { query, isPlain: true, isOnce: true });
-  const longest = Math.max(
-    gaugeIn(text, 'conclave_raft_log_wait_seconds'),
-    gaugeIn(text, 'conclave_state_wait_seconds'),
-  );
-  const isFaulted = gaugeIn(text, 'conclave_faulted') > 0;
-  const differs = gaugeIn(text, 'conclave_state_differing_total') > 0;
+  const differs = (samplesIn(text, 'conclave_state_differing_total')[0]?.value ?? 0) > 0;
+  const ends = samplesIn(text, 'conclave_tls_not_after_timestamp_seconds');
   return [
-    isFaulted
-      ? error('disk', `${place}: a disk is at its reserve, or hangs: see its log`)
-      : longest > DISK_SECONDS
-        ? warning('disk', `${place}: a disk has held a write for ${longest.toFixed(1)} s`)
-        : ok('disk', `${place} has room and makes progress`),
+    diskFinding(text, place),
     ...(differs ? [error('state', `${place}: a member's state differs from the others'`)] : []),
+    ...ends.map(({ labels, value }) => {
+      const use = /use="([^"]*)"/.exec(labels)?.[1] ?? 'TLS';
+      return ending(`${place}: the certificate for ${use}`, new Date(value * 1000));
+    }),
   ];
+}
+
+/** What the metrics of a node say about its disk. */
+export function diskFinding(text: string, place: string): Finding {
+  const of = (name: string): number | undefined => samplesIn(text, name)[0]?.value;
+  const waits = ['conclave_raft_log_wait_seconds', 'conclave_state_wait_seconds'];
+  const longest = Math.max(...waits.map((name) => of(name) ?? 0));
+  const free = of('conclave_disk_free_bytes');
+  const room = free === undefined ? 'has room' : `has ${sizeText(free)} free`;
+  if ((of('conclave_faulted') ?? 0) > 0)
+    return error('disk', `${place}: a disk is at its reserve, or hangs: see its log`);
+  if (longest > DISK_SECONDS)
+    return warning('disk', `${place}: a disk has held a write for ${longest.toFixed(1)} s`);
+  return ok('disk', `${place} ${room} and makes progress`);
 }
 
 function clock(place: string, date: string | undefined): readonly Finding[] {
@@ -180,11 +197,13 @@ async function certificate(call: Call<object>, address: URL): Promise<readonly F
       : [warning('certificate', `${host} speaks http: tokens travel in the clear`)];
   }
   const end = await certificateEnd(address, call.surroundings.tls);
-  if (end === undefined) return [];
+  return end === undefined ? [] : [ending(`${host}: the certificate`, end)];
+}
+
+function ending(what: string, end: Date): Finding {
   const days = Math.floor((end.getTime() - Date.now()) / DAY_MS);
-  const day = end.toISOString().slice(0, 10);
-  const text = `${host}: the certificate ends on ${day}, in ${days} days`;
-  return [days < CERTIFICATE_DAYS ? warning('certificate', text) : ok('certificate', text)];
+  const text = `${what} ends on ${end.toISOString().slice(0, 10)}, in ${days} days`;
+  return days < CERTIFICATE_DAYS ? warning('certificate', text) : ok('certificate', text);
 }
 
 /** What the members as a whole are found to be. */

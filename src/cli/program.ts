@@ -71,6 +71,10 @@ export function programOf(cli: Cli): Command {
   addLogin(program, cli);
   addProfile(program, cli);
   addCompletion(program, cli);
+  program
+    .command('version')
+    .description('print the version of this program')
+    .action(() => io.out.write(`${io.version}\n`));
   program.commandsGroup('Nodes on this machine:');
   addNodeCommands(program);
   return program;

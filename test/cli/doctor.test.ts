@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { ClusterView } from '../../src/cli/cluster.js';
-import { clusterFindings, gaugeIn } from '../../src/cli/doctor.js';
+import { clusterFindings, diskFinding, samplesIn } from '../../src/cli/doctor.js';
 import { sizeText } from '../../src/cli/progress.js';
 import { compare } from '../../src/offline.js';
 
@@ -56,9 +56,20 @@ describe('what the doctor finds', () => {
     expect(badOf({ ...view(three), isStale: true })).to.deep.equal(['error leader']);
   });
 
-  it('reads gauges with labels and without', () => {
-    const text = '# HELP a x\na_b 3\na 1\nb{node="n1"} 2\n';
-    expect([gaugeIn(text, 'a'), gaugeIn(text, 'b'), gaugeIn(text, 'c')]).to.deep.equal([1, 2, 0]);
+  it('reads samples with labels and without', () => {
+    const text = '# HELP a x\na_b 3\na 1\nb{node="n1"} 2\nb{node="n2"} 1.7e9\n';
+    const values = (name: string) => samplesIn(text, name).map(({ value }) => value);
+    expect([values('a'), values('b'), values('c')]).to.deep.equal([[1], [2, 1.7e9], []]);
+    expect(samplesIn(text, 'b')[1]!.labels).to.equal('node="n2"');
+  });
+
+  it('is a disk at its reserve, or one that holds a write', () => {
+    const result = (text: string) => diskFinding(text, 'a:1').Result;
+    expect(result('conclave_faulted 0\nconclave_state_wait_seconds 0.1\n')).to.equal('ok');
+    expect(result('conclave_faulted 1\n')).to.equal('error');
+    expect(result('conclave_raft_log_wait_seconds{x="y"} 2\n')).to.equal('warning');
+    const { Text } = diskFinding('conclave_disk_free_bytes 1500000\n', 'a:1');
+    expect(Text).to.equal('a:1 has 1.5 MB free and makes progress');
   });
 });
 
